@@ -1,0 +1,31 @@
+//! The paragraph that tells a model what a server offers.
+
+use crate::snapshot::{Snapshot, after_scheme};
+
+/// As many skills as one paragraph can name.
+const NAMED: usize = 12;
+
+/// Describes a snapshot's listed skills; every URI it names is answered by `skills/get`.
+pub(crate) fn describe(snapshot: &Snapshot) -> String {
+    let items = snapshot.listed_skills().items();
+    let count = items.len();
+    if count == 0 {
+        return "This server offers Agent Skills over the MCP Skills extension; its listing is \
+                empty, but a skill known by its URI can be read."
+            .to_owned();
+    }
+    let named: Vec<&str> = items
+        .iter()
+        .take(NAMED)
+        .map(|item| after_scheme(item.key.trim_end_matches("/SKILL.md")))
+        .collect();
+    let more = if count > NAMED { format!(" and {} more", count - NAMED) } else { String::new() };
+    let noun = if count == 1 { "Agent Skill" } else { "Agent Skills" };
+    format!(
+        "This server offers {count} {noun}: {}{more}. A skill is a set of instructions and files \
+         for one kind of task. `skills/list` gives the description of each, and `resources/read` \
+         reads it, for example `{}`; load a skill before doing the task it describes.",
+        named.join(", "),
+        items[0].key,
+    )
+}

@@ -1,0 +1,13 @@
+//! Everything a server serves, as immutable snapshots that are swapped whole.
+//!
+//! A [`Snapshot`](snapshot::Snapshot) answers by exact lookup and by binary search; no request
+//! costs work that grows with the number of skills. A [`Catalog`](catalog::Catalog) holds the
+//! current snapshot behind an atomic pointer and tells listeners what each swap changed.
+
+pub mod catalog;
+pub mod change;
+pub mod cursor;
+pub mod instructions;
+pub mod listing;
+pub mod patterns;
+pub mod snapshot;

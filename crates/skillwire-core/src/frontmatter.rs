@@ -1,0 +1,325 @@
+//! The frontmatter of a skill: what the author wrote, and whether the format allows it.
+
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use crate::{
+    finding::{Code, Finding},
+    name::SkillName,
+    path::SKILL_FILE,
+    yaml::Document,
+};
+
+/// The longest description, in code points.
+pub const MAX_DESCRIPTION_CHARS: usize = 1024;
+
+/// The longest compatibility note, in code points.
+pub const MAX_COMPATIBILITY_CHARS: usize = 500;
+
+/// The top-level keys the skill format defines.
+pub const KNOWN_KEYS: [&str; 6] =
+    ["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
+
+/// Prefix of `metadata` keys that only MCP extensions may define.
+const RESERVED_METADATA_PREFIX: &str = "io.modelcontextprotocol/";
+
+/// Frontmatter with a valid name and a description; every other field is as the author wrote it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Frontmatter {
+    fields: Map<String, Value>,
+    name: SkillName,
+    description: String,
+}
+
+impl Frontmatter {
+    /// Checks a parsed document; the value is there when `name` and `description` can be carried.
+    pub fn check(document: Document, file: &[u8]) -> (Option<Self>, Vec<Finding>) {
+        let mut checker = Checker { document: &document, file, findings: Vec::new() };
+        let name = checker.name();
+        let description = checker.description();
+        checker.compatibility();
+        checker.license();
+        checker.metadata();
+        checker.allowed_tools();
+        checker.unknown_keys();
+        let findings = checker.findings;
+        let frontmatter = name
+            .zip(description)
+            .map(|(name, description)| Self { fields: document.map, name, description });
+        (frontmatter, findings)
+    }
+
+    /// Makes the frontmatter of a skill that has no file, such as a generated one.
+    pub fn generated(name: SkillName, description: &str) -> Self {
+        let fields = Map::from_iter([
+            ("name".to_owned(), Value::from(name.as_str())),
+            ("description".to_owned(), Value::from(description)),
+        ]);
+        Self { fields, name, description: description.to_owned() }
+    }
+
+    /// The skill's name.
+    pub fn name(&self) -> &SkillName {
+        &self.name
+    }
+
+    /// The skill's description.
+    pub fn description(&self) -> &str {
+        &self.description
+    }
+
+    /// Every field the author wrote.
+    pub fn fields(&self) -> &Map<String, Value> {
+        &self.fields
+    }
+}
+
+impl Serialize for Frontmatter {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.fields.serialize(serializer)
+    }
+}
+
+struct Checker<'a> {
+    document: &'a Document,
+    file: &'a [u8],
+    findings: Vec<Finding>,
+}
+
+impl Checker<'_> {
+    /// Reports a problem with the value at a top-level key, or at `key/inner`.
+    fn report(&mut self, code: Code, pointer: &str, message: String, help: &str) {
+        let mut finding = Finding::new(code, SKILL_FILE, message);
+        if let Some(node) = self.document.node(pointer) {
+            finding = finding.at(self.file, node.value);
+        }
+        self.findings.push(if help.is_empty() { finding } else { finding.help(help) });
+    }
+
+    fn name(&mut self) -> Option<SkillName> {
+        let Some(value) = self.document.map.get("name") else {
+            self.report(
+                Code::NameMissing,
+                "",
+                "The frontmatter has no `name`.".to_owned(),
+                "Add a line `name: my-skill` that repeats the directory's name.",
+            );
+            return None;
+        };
+        let Value::String(text) = value else {
+            let help = format!("Write `name: \"{}\"` if that is the name.", plain(value));
+            let message = format!("`name` is {}, not a string.", kind(value));
+            self.report(Code::NameInvalid, "/name", message, &help);
+            return None;
+        };
+        match SkillName::parse(text) {
+            Ok(name) => Some(name),
+            Err(error) => {
+                let help = SkillName::suggest(text)
+                    .map_or_else(|| "Choose a name such as `pdf-forms`.".to_owned(), |name| {
+                        format!("Use `{name}`, and rename the directory to match.")
+                    });
+                let message = format!("The name `{}` {error}.", text.escape_debug());
+                self.report(Code::NameInvalid, "/name", message, &help);
+                None
+            }
+        }
+    }
+
+    fn description(&mut self) -> Option<String> {
+        let Some(value) = self.document.map.get("description") else {
+            self.report(
+                Code::DescriptionMissing,
+                "",
+                "The frontmatter has no `description`.".to_owned(),
+                "Add a line `description: ...` that says what the skill does and when to use it.",
+            );
+            return None;
+        };
+        let Value::String(text) = value else {
+            let message = format!("`description` is {}, not a string.", kind(value));
+            self.report(Code::DescriptionMissing, "/description", message, "Put it in quotes.");
+            return None;
+        };
+        if text.trim().is_empty() {
+            let message = "`description` is empty.".to_owned();
+            let help = "Say what the skill does and when to use it.";
+            self.report(Code::DescriptionMissing, "/description", message, help);
+            return None;
+        }
+        let length = text.chars().count();
+        if length > MAX_DESCRIPTION_CHARS {
+            let message = format!(
+                "`description` has {length} characters; at most {MAX_DESCRIPTION_CHARS} are allowed."
+            );
+            let help = "Move details into the body of `SKILL.md`.";
+            self.report(Code::DescriptionTooLong, "/description", message, help);
+        }
+        if let Some(bad) = text.chars().find(|c| is_deceptive(*c)) {
+            let message = format!("`description` holds the invisible character U+{:04X}.", u32::from(bad));
+            let help = "Remove it: hosts show descriptions to people and models.";
+            self.report(Code::DescriptionCharacters, "/description", message, help);
+        }
+        if !says_when(text) {
+            let message = "`description` does not say when to use the skill.".to_owned();
+            let help = "Add a sentence that begins with \"Use when\", with words a user would say.";
+            self.report(Code::DescriptionWithoutWhen, "/description", message, help);
+        }
+        Some(text.clone())
+    }
+
+    fn compatibility(&mut self) {
+        let Some(value) = self.document.map.get("compatibility") else { return };
+        let Value::String(text) = value else {
+            let message = format!("`compatibility` is {}, not a string.", kind(value));
+            self.report(Code::CompatibilityInvalid, "/compatibility", message, "Write one sentence.");
+            return;
+        };
+        let length = text.chars().count();
+        if length == 0 {
+            let message = "`compatibility` is empty.".to_owned();
+            self.report(Code::CompatibilityInvalid, "/compatibility", message, "Remove the line.");
+        } else if length > MAX_COMPATIBILITY_CHARS {
+            let message = format!(
+                "`compatibility` has {length} characters; at most {MAX_COMPATIBILITY_CHARS} are allowed."
+            );
+            self.report(Code::CompatibilityTooLong, "/compatibility", message, "Shorten it.");
+        } else if is_vague_compatibility(text) {
+            let message = "`compatibility` names no real need of the environment.".to_owned();
+            self.report(Code::CompatibilityVague, "/compatibility", message, "Remove the line.");
+        }
+    }
+
+    fn license(&mut self) {
+        if let Some(value) = self.document.map.get("license")
+            && !value.is_string()
+        {
+            let message = format!("`license` is {}, not a string.", kind(value));
+            self.report(Code::LicenseNotAString, "/license", message, "Put it in quotes.");
+        }
+    }
+
+    fn metadata(&mut self) {
+        let Some(value) = self.document.map.get("metadata") else { return };
+        let Value::Object(map) = value else {
+            let message = format!("`metadata` is {}, not a mapping.", kind(value));
+            let help = "Write indented `key: \"value\"` lines below `metadata:`.";
+            self.report(Code::MetadataNotAMapping, "/metadata", message, help);
+            return;
+        };
+        for (key, value) in map {
+            let pointer = format!("/metadata/{}", key.replace('~', "~0").replace('/', "~1"));
+            if !value.is_string() {
+                let message = format!("`metadata.{key}` is {}, not a string.", kind(value));
+                let help = match value {
+                    Value::Array(_) | Value::Object(_) => {
+                        "It is served as written, but some hosts expect one string.".to_owned()
+                    }
+                    _ => format!("Write `{key}: \"{}\"`.", plain(value)),
+                };
+                self.report(Code::MetadataValue, &pointer, message, &help);
+            }
+            if key.starts_with(RESERVED_METADATA_PREFIX) {
+                let message = format!("`metadata` key `{key}` is reserved for MCP extensions.");
+                let help = "Use a prefix of your own, such as `com.example/`.";
+                self.report(Code::MetadataReserved, &pointer, message, help);
+            } else if matches!(key.as_str(), "id" | "key" | "type" | "data" | "value" | "info") {
+                let message = format!("`metadata` key `{key}` is likely to clash with others.");
+                let help = "Use a more telling key, or a prefix such as `com.example/`.";
+                self.report(Code::MetadataKeyGeneric, &pointer, message, help);
+            }
+        }
+    }
+
+    fn allowed_tools(&mut self) {
+        let (message, help) = match self.document.map.get("allowed-tools") {
+            None => return,
+            Some(Value::String(text)) if !has_top_level_comma(text) => return,
+            Some(Value::String(text)) => (
+                "`allowed-tools` separates tools by commas.".to_owned(),
+                format!("Write `allowed-tools: {}`.", text.replace(", ", " ").replace(',', " ")),
+            ),
+            Some(Value::Array(items)) => {
+                let tools: Vec<_> = items.iter().filter_map(Value::as_str).collect();
+                (
+                    "`allowed-tools` is a list, not one space-separated string.".to_owned(),
+                    format!("Write `allowed-tools: {}`.", tools.join(" ")),
+                )
+            }
+            Some(value) => (
+                format!("`allowed-tools` is {}, not a string.", kind(value)),
+                "Write the tools in one line, separated by spaces.".to_owned(),
+            ),
+        };
+        self.report(Code::AllowedToolsForm, "/allowed-tools", message, &help);
+    }
+
+    fn unknown_keys(&mut self) {
+        for key in self.document.map.keys().filter(|key| !KNOWN_KEYS.contains(&key.as_str())) {
+            let pointer = format!("/{}", key.replace('~', "~0").replace('/', "~1"));
+            let mut finding = Finding::new(
+                Code::UnknownKey,
+                SKILL_FILE,
+                format!("The format does not define the key `{}`.", key.escape_debug()),
+            )
+            .help("It is served as written; to please strict validators, move it below `metadata`.");
+            if let Some(span) = self.document.node(&pointer).and_then(|node| node.key) {
+                finding = finding.at(self.file, span);
+            }
+            self.findings.push(finding);
+        }
+    }
+}
+
+/// Names a JSON type in a sentence.
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "a mapping",
+    }
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(_) | Value::Object(_) | Value::Null => "...".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// Characters that make text look like something it is not, or that nobody can see.
+fn is_deceptive(c: char) -> bool {
+    (c.is_control() && !matches!(c, '\n' | '\t'))
+        || matches!(c,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+fn says_when(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    ["when", "whenever", "use for", "use this", "use to", "used for", "used to", "before", "after", "while", "if "]
+        .iter()
+        .any(|cue| lower.contains(cue))
+}
+
+fn is_vague_compatibility(text: &str) -> bool {
+    let lower = text.trim().trim_end_matches('.').to_lowercase();
+    matches!(lower.as_str(), "any" | "all" | "none" | "n/a" | "everything" | "works everywhere" | "no special requirements")
+}
+
+/// Finds a comma outside parentheses, so that `Bash(git add:*, git commit:*)` stays one tool.
+fn has_top_level_comma(text: &str) -> bool {
+    let mut depth = 0_usize;
+    text.chars().any(|c| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0
+    })
+}

@@ -1,0 +1,172 @@
+//! The relative links of a Markdown text.
+
+use crate::{span::Span, uri::decode};
+
+/// One link target as it stands in the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// The target without title or angle brackets.
+    pub target: String,
+    /// Where the target stands.
+    pub span: Span,
+}
+
+/// How a relative link stands to the skill's files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// A path from the skill's root, decoded; it may or may not exist.
+    Inside(String),
+    /// A URL, a mail address or a place in the same document.
+    Elsewhere,
+    /// A path that is absolute, leaves the skill, or uses backslashes.
+    NotPortable,
+}
+
+/// Finds inline links and images (`[text](target)`) and reference definitions (`[id]: target`)
+/// outside code.
+pub fn find(markdown: &str, offset: usize) -> Vec<Link> {
+    let mut links = Vec::new();
+    let mut line_start = offset;
+    let mut fence: Option<(u8, usize)> = None;
+    for line in markdown.split_inclusive('\n') {
+        let indent = line.len() - line.trim_start_matches(' ').len();
+        let bare = line.trim();
+        let mark = bare.bytes().next().filter(|b| b"`~".contains(b));
+        let run = mark.map_or(0, |mark| bare.bytes().take_while(|b| *b == mark).count());
+        match (fence, mark) {
+            (None, Some(mark)) if run >= 3 && indent < 4 => fence = Some((mark, run)),
+            (Some((open, length)), Some(mark)) if mark == open && run >= length && run == bare.len() => {
+                fence = None;
+            }
+            (None, _) if indent < 4 => find_in_line(line, line_start, &mut links),
+            _ => {}
+        }
+        line_start += line.len();
+    }
+    links
+}
+
+fn find_in_line(line: &str, line_start: usize, links: &mut Vec<Link>) {
+    let bytes = line.as_bytes();
+    let mut push = |start: usize, end: usize| {
+        let (start, end) = trim_target(line, start, end);
+        if start < end {
+            let span = Span::new(line_start + start, line_start + end);
+            links.push(Link { target: line[start..end].to_owned(), span });
+        }
+    };
+    if let Some(label_end) = line.strip_prefix('[').and_then(|rest| rest.find("]: ")) {
+        push(label_end + 4, line.trim_end().len());
+        return;
+    }
+    let mut at = 0;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'\\' => at += 2,
+            b'`' => {
+                let run = bytes[at..].iter().take_while(|b| **b == b'`').count();
+                let after = at + run;
+                at = line[after..].find(&"`".repeat(run)).map_or(after, |close| after + close + run);
+            }
+            b']' if bytes.get(at + 1) == Some(&b'(') => {
+                let start = at + 2;
+                let Some(end) = closing_parenthesis(bytes, start) else { return };
+                push(start, end);
+                at = end;
+            }
+            _ => at += 1,
+        }
+    }
+}
+
+fn closing_parenthesis(bytes: &[u8], start: usize) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (at, byte) in bytes.iter().enumerate().skip(start) {
+        match byte {
+            b'(' => depth += 1,
+            b')' if depth == 0 => return Some(at),
+            b')' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Cuts blanks, a title and angle brackets off a target.
+fn trim_target(line: &str, start: usize, end: usize) -> (usize, usize) {
+    let text = &line[start..end];
+    let lead = text.len() - text.trim_start().len();
+    let (start, text) = (start + lead, text.trim());
+    if let Some(inner) = text.strip_prefix('<') {
+        let length = inner.find('>').unwrap_or(inner.len());
+        return (start + 1, start + 1 + length);
+    }
+    let length = text.find([' ', '\t']).unwrap_or(text.len());
+    (start, start + length)
+}
+
+/// Resolves a link target against the directory `base` (relative to the skill's root, empty for
+/// the root itself).
+pub fn resolve(base: &str, target: &str) -> Target {
+    let has_scheme = target.split_once(':').is_some_and(|(scheme, _)| {
+        scheme.len() > 1
+            && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
+    });
+    if has_scheme || target.starts_with('#') || target.starts_with("//") || target.contains(['{', '<', '$']) {
+        return Target::Elsewhere;
+    }
+    let path = target.split(['#', '?']).next().unwrap_or(target);
+    if path.starts_with('/') || path.contains('\\') || path.as_bytes().get(1) == Some(&b':') {
+        return Target::NotPortable;
+    }
+    let mut segments: Vec<String> =
+        base.split('/').filter(|segment| !segment.is_empty()).map(str::to_owned).collect();
+    for segment in path.split('/') {
+        match segment {
+            "" | "." => {}
+            ".." => {
+                if segments.pop().is_none() {
+                    return Target::NotPortable;
+                }
+            }
+            plain => segments.push(decode(plain).unwrap_or_else(|_| plain.to_owned())),
+        }
+    }
+    Target::Inside(segments.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn targets(markdown: &str) -> Vec<String> {
+        find(markdown, 0).into_iter().map(|link| link.target).collect()
+    }
+
+    #[test]
+    fn fmt_19_links_are_found_outside_code() {
+        let text = "See [a](references/a.md), ![b](<assets/b c.png>) and [c](c.md \"title\").\n\
+                    `[no](no.md)` ``x [no](no.md) ``\n```\n[no](no.md)\n```\n    [no](no.md)\n\
+                    [id]: d.md\n[paren](e(1).md)\n\\[no](f.md)";
+        assert_eq!(
+            targets(text),
+            ["references/a.md", "assets/b c.png", "c.md", "d.md", "e(1).md", "f.md"]
+        );
+        let link = &find("x [a](b.md)", 100)[0];
+        assert_eq!((link.span.start, link.span.end), (106, 110));
+    }
+
+    #[test]
+    fn fmt_19_targets_are_judged_by_where_they_lead() {
+        let inside = |path: &str| Target::Inside(path.to_owned());
+        assert_eq!(resolve("", "references/a%20b.md#x"), inside("references/a b.md"));
+        assert_eq!(resolve("references", "../a.md"), inside("a.md"));
+        assert_eq!(resolve("", "../a.md"), Target::NotPortable);
+        assert_eq!(resolve("", "/a.md"), Target::NotPortable);
+        assert_eq!(resolve("", "a\\b.md"), Target::NotPortable);
+        assert_eq!(resolve("", "C:/a.md"), Target::NotPortable);
+        for elsewhere in ["https://x.org/a", "mailto:a@b.c", "#part", "skill://x/SKILL.md", "{x}.md"] {
+            assert_eq!(resolve("", elsewhere), Target::Elsewhere, "{elsewhere}");
+        }
+    }
+}

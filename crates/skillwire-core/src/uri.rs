@@ -1,0 +1,362 @@
+//! URIs of skills and their files.
+//!
+//! A URI is made in one way only, so that two files never share one and a file never has two.
+//! Nothing here rewrites a URI: a text that is not already in normal form is refused.
+
+use std::{fmt, sync::Arc};
+
+use fluent_uri::Uri;
+use serde::{Serialize, Serializer};
+
+use crate::{
+    name::SkillName,
+    path::{RelPath, SKILL_FILE, SkillPath},
+};
+
+/// Why a text is not an acceptable URI; reads on from "the URI".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct InvalidUri(&'static str);
+
+/// The scheme skills are served under, `skill` unless the operator chose another.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Scheme(Box<str>);
+
+impl Scheme {
+    /// Parses a lower-case URI scheme.
+    pub fn parse(text: &str) -> Result<Self, InvalidUri> {
+        let mut bytes = text.bytes();
+        let first = bytes.next().is_some_and(|b| b.is_ascii_lowercase());
+        let rest =
+            bytes.all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"+-.".contains(&b));
+        // These schemes make a client open a file, a page or a script instead of asking us.
+        let local = ["file", "http", "https", "ws", "wss", "ftp", "data", "javascript"];
+        if !first || !rest {
+            Err(InvalidUri("has a scheme that is not lower-case letters, digits, `+`, `-` or `.`"))
+        } else if local.contains(&text) {
+            Err(InvalidUri("has a scheme that clients open themselves"))
+        } else {
+            Ok(Self(text.into()))
+        }
+    }
+
+    /// The scheme as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Default for Scheme {
+    fn default() -> Self {
+        Self("skill".into())
+    }
+}
+
+/// The URI of a file or directory, absolute and in normal form.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ResourceUri(Arc<str>);
+
+impl ResourceUri {
+    /// Parses a URI with an authority that is a plain name, and no userinfo, port, query,
+    /// fragment, empty or dot segment, or superfluous percent-encoding.
+    pub fn parse(text: &str) -> Result<Self, InvalidUri> {
+        let uri = Uri::parse(text).map_err(|_| InvalidUri("is not a URI"))?;
+        Scheme::parse(uri.scheme().as_str())?;
+        let authority = uri.authority().ok_or(InvalidUri("has no `//`"))?;
+        if authority.has_userinfo() || authority.has_port() {
+            return Err(InvalidUri("has user information or a port"));
+        }
+        if uri.has_query() || uri.has_fragment() {
+            return Err(InvalidUri("has a query or a fragment"));
+        }
+        let path = uri.path().as_str();
+        let segments = || {
+            std::iter::once(authority.host()).chain(path.split('/').skip(1))
+        };
+        for segment in segments() {
+            let plain = decode(segment)?;
+            if plain.is_empty() || plain == "." || plain == ".." {
+                return Err(InvalidUri("has an empty or dot segment"));
+            }
+            if plain.contains(['/', '\0']) {
+                return Err(InvalidUri("has a segment with an encoded slash or NUL"));
+            }
+        }
+        let mut made = format!("{}://", uri.scheme());
+        for (index, segment) in segments().enumerate() {
+            if index > 0 {
+                made.push('/');
+            }
+            encode(&decode(segment)?, index == 0, &mut made);
+        }
+        if made != text {
+            return Err(InvalidUri("is not in normal form"));
+        }
+        Ok(Self(made.into()))
+    }
+
+    /// The URI as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The shared text, for maps that hold many URIs.
+    pub fn shared(&self) -> Arc<str> {
+        Arc::clone(&self.0)
+    }
+
+    /// The directory this is in, or nothing for a first segment.
+    pub fn parent(&self) -> Option<Self> {
+        let authority_end = self.0.find("://")? + 3;
+        let slash = self.0[authority_end..].rfind('/')? + authority_end;
+        Some(Self(self.0[..slash].into()))
+    }
+
+    /// The last segment, decoded.
+    pub fn name(&self) -> String {
+        let last = self.0.rsplit('/').next().unwrap_or(&self.0);
+        decode(last).unwrap_or_else(|_| last.to_owned())
+    }
+
+    /// The URI of something below this directory.
+    pub fn child(&self, path: &RelPath) -> Self {
+        let mut text = String::with_capacity(self.0.len() + path.as_str().len() + 8);
+        text.push_str(&self.0);
+        for segment in path.segments() {
+            text.push('/');
+            encode(segment, false, &mut text);
+        }
+        Self(text.into())
+    }
+}
+
+impl fmt::Display for ResourceUri {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Serialize for ResourceUri {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+/// The URI of a skill's `SKILL.md`, which identifies the skill within its server.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SkillUri {
+    file: ResourceUri,
+    root: ResourceUri,
+}
+
+impl SkillUri {
+    /// Makes the URI of the skill at `path`.
+    pub fn new(scheme: &Scheme, path: &SkillPath) -> Self {
+        let mut root = format!("{}://", scheme.as_str());
+        for (index, segment) in path.segments().enumerate() {
+            if index > 0 {
+                root.push('/');
+            }
+            encode(segment, index == 0, &mut root);
+        }
+        let root = ResourceUri(root.into());
+        Self { file: root.child(&RelPath::skill_file()), root }
+    }
+
+    /// Parses a URI that ends in `/SKILL.md` below a valid skill name.
+    pub fn parse(text: &str) -> Result<Self, InvalidUri> {
+        let file = ResourceUri::parse(text)?;
+        let root = file.parent().ok_or(InvalidUri("has no skill path"))?;
+        if !file.as_str().ends_with(&format!("/{SKILL_FILE}")) {
+            return Err(InvalidUri("does not end in `/SKILL.md`"));
+        }
+        if SkillName::parse(&root.name()).is_err() {
+            return Err(InvalidUri("does not name a valid skill before `/SKILL.md`"));
+        }
+        Ok(Self { file, root })
+    }
+
+    /// The URI of `SKILL.md`.
+    pub fn file(&self) -> &ResourceUri {
+        &self.file
+    }
+
+    /// The URI of the skill's root directory, without a trailing slash.
+    pub fn root(&self) -> &ResourceUri {
+        &self.root
+    }
+
+    /// The URI as text.
+    pub fn as_str(&self) -> &str {
+        self.file.as_str()
+    }
+}
+
+impl fmt::Display for SkillUri {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.file.fmt(f)
+    }
+}
+
+impl Serialize for SkillUri {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.file.serialize(serializer)
+    }
+}
+
+/// Appends one segment, percent-encoding what a URI cannot carry there.
+///
+/// The first segment is the authority, where `:` and `@` would mean something else.
+fn encode(segment: &str, authority: bool, out: &mut String) {
+    const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    for byte in segment.bytes() {
+        let plain = byte.is_ascii_alphanumeric()
+            || b"-._~!$&'()*+,;=".contains(&byte)
+            || (!authority && b":@".contains(&byte));
+        if plain {
+            out.push(char::from(byte));
+        } else {
+            out.push('%');
+            out.push(char::from(HEX[usize::from(byte >> 4)]));
+            out.push(char::from(HEX[usize::from(byte & 15)]));
+        }
+    }
+}
+
+/// Tells whether a path looks different in a URI.
+pub(crate) fn encodes(path: &RelPath) -> bool {
+    let mut encoded = String::new();
+    path.segments().for_each(|segment| {
+        encoded.push('/');
+        encode(segment, false, &mut encoded);
+    });
+    encoded.trim_start_matches('/') != path.as_str()
+}
+
+/// Decodes one percent-encoded segment into the text it stands for.
+pub(crate) fn decode(segment: &str) -> Result<String, InvalidUri> {
+    let malformed = InvalidUri("has percent-encoding that is not UTF-8 text");
+    let mut bytes = Vec::with_capacity(segment.len());
+    let mut rest = segment.as_bytes();
+    while let [first, tail @ ..] = rest {
+        if *first == b'%' {
+            let hex = tail.get(..2).and_then(|pair| std::str::from_utf8(pair).ok());
+            let byte = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()).ok_or(malformed)?;
+            bytes.push(byte);
+            rest = &tail[2..];
+        } else {
+            bytes.push(*first);
+            rest = tail;
+        }
+    }
+    String::from_utf8(bytes).map_err(|_| malformed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn uri(path: &str) -> SkillUri {
+        SkillUri::new(&Scheme::default(), &SkillPath::parse(path).unwrap())
+    }
+
+    #[test]
+    fn srv_16_uris_have_the_form_of_the_extension() {
+        assert_eq!(uri("acme/billing/refunds").as_str(), "skill://acme/billing/refunds/SKILL.md");
+        let file = uri("pdf").root().child(&RelPath::parse("references/FORMS.md").unwrap());
+        assert_eq!(file.as_str(), "skill://pdf/references/FORMS.md");
+    }
+
+    #[test]
+    fn srv_20_prefix_segments_are_percent_encoded_and_round_trip() {
+        for prefix in ["a b", "ü", "%", "?", "#", "a:b", "x@y", "[1]", "%20", "<>", "\u{7f}"] {
+            let made = uri(&format!("{prefix}/sub {prefix}/refunds"));
+            let parsed = SkillUri::parse(made.as_str()).unwrap();
+            assert_eq!(parsed, made);
+            assert_eq!(parsed.root().parent().unwrap().parent().unwrap().name(), prefix);
+        }
+    }
+
+    #[test]
+    fn srv_21_other_schemes_follow_the_same_structure() {
+        let parsed = SkillUri::parse("github://owner/repo/skills/refunds/SKILL.md").unwrap();
+        assert_eq!(parsed.root().as_str(), "github://owner/repo/skills/refunds");
+        assert!(Scheme::parse("file").is_err());
+        assert!(Scheme::parse("Skill").is_err());
+        assert!(Scheme::parse("").is_err());
+    }
+
+    #[test]
+    fn srv_22_root_uri_is_the_skill_file_without_its_name() {
+        assert_eq!(uri("pdf").root().as_str(), "skill://pdf");
+        assert_eq!(uri("pdf").root().parent(), None);
+    }
+
+    #[test]
+    fn srv_23_distinct_paths_have_distinct_uris() {
+        let root = uri("pdf");
+        let names = ["a b", "a%20b", "a+b", "é", "e\u{301}", "a%2Fb", "a%2fb", "A b"];
+        let made: std::collections::BTreeSet<_> =
+            names.iter().map(|n| root.root().child(&RelPath::parse(n).unwrap())).collect();
+        assert_eq!(made.len(), names.len());
+        for (uri, name) in
+            names.iter().map(|n| (root.root().child(&RelPath::parse(n).unwrap()), n))
+        {
+            assert_eq!(uri.name(), **name);
+            assert_eq!(ResourceUri::parse(uri.as_str()).unwrap(), uri);
+        }
+    }
+
+    #[test]
+    fn srv_71_only_the_normal_form_is_a_uri() {
+        for bad in [
+            "skill://pdf/../x/SKILL.md",
+            "skill://pdf/./SKILL.md",
+            "skill://pdf//SKILL.md",
+            "skill://pdf/SKILL.md/",
+            "skill://pdf/%53KILL.md",
+            "skill://pdf/%2e%2e/SKILL.md",
+            "skill://pdf/a%2Fb/SKILL.md",
+            "skill://pdf/%00/SKILL.md",
+            "skill://pdf/%c0%ae/SKILL.md",
+            "skill://pdf/SKILL.md?q",
+            "skill://pdf/SKILL.md#f",
+            "skill://u:p@pdf:1/SKILL.md",
+            "SKILL://pdf/SKILL.md",
+            "skill:pdf/SKILL.md",
+            "skill:///SKILL.md",
+            "skill://SKILL.md",
+            "skill://PDF/SKILL.md",
+            "skill://pdf/skill.md",
+            "skill://pdf/a b/SKILL.md",
+            "skill://pdf\\SKILL.md",
+            "file:///etc/passwd",
+            "/etc/passwd",
+            "",
+        ] {
+            assert!(SkillUri::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn srv_23_made_uris_parse_back_to_the_same_text(
+            segments in proptest::collection::vec("[^/\0]{1,12}", 1..5)
+        ) {
+            let joined = segments.join("/");
+            if let Ok(path) = RelPath::parse(&joined) {
+                let made = uri("pdf").root().child(&path);
+                proptest::prop_assert_eq!(&ResourceUri::parse(made.as_str()).unwrap(), &made);
+            }
+        }
+
+        #[test]
+        fn v_02_parsing_any_text_never_panics_and_accepts_only_itself(text in ".{0,60}") {
+            for candidate in [text.clone(), format!("skill://{text}"), format!("skill://a/{text}/SKILL.md")] {
+                if let Ok(parsed) = ResourceUri::parse(&candidate) {
+                    proptest::prop_assert_eq!(parsed.as_str(), candidate);
+                }
+            }
+        }
+    }
+}

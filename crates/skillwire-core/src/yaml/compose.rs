@@ -1,0 +1,421 @@
+//! Builds the JSON value from parser events, without recursion and within the limits.
+
+use std::collections::BTreeMap;
+
+use saphyr_parser::{Event, Parser, ScalarStyle, ScanError};
+use serde_json::{Map, Value};
+
+use crate::finding::{Code, Finding};
+use crate::span::Span;
+
+use super::place::{Places, excerpt};
+use super::scalar::{self, NotJson};
+use super::{Branch, Document, Limits, Node};
+
+/// The longest key, in code points; YAML sets the same limit for most keys.
+const LONGEST_KEY: usize = 1024;
+
+/// What became of one run of the parser.
+pub(super) struct Composed {
+    /// The value; worthless if any finding is an error.
+    pub(super) document: Option<Document>,
+    pub(super) findings: Vec<Finding>,
+    /// Where the parser could not go on.
+    pub(super) error: Option<ScanError>,
+}
+
+/// Runs the parser over `text`, which has the same code points as `places.text` or stand-ins.
+pub(super) fn compose(text: &str, places: &Places<'_>, limits: &Limits) -> Composed {
+    let mut composer = Composer {
+        places,
+        limits,
+        findings: Vec::new(),
+        nodes: Vec::new(),
+        count: 0,
+        open: Vec::new(),
+        root: None,
+        last_end: 0,
+    };
+    let mut parser = Parser::new_from_str(text);
+    let mut error = None;
+    while let Some(next) = parser.next_event() {
+        match next {
+            Ok((event, span)) => {
+                let start = places.byte(span.start.index());
+                let end = places.byte(span.end.index()).max(start);
+                if composer.event(event, start, end).is_break() {
+                    break;
+                }
+            }
+            Err(stop) => {
+                error = Some(stop);
+                break;
+            }
+        }
+    }
+    composer.finish(error)
+}
+
+type Flow = std::ops::ControlFlow<()>;
+
+/// A mapping or list whose end has not been seen.
+struct Frame {
+    /// Index of its node.
+    index: usize,
+    content: Content,
+}
+
+enum Content {
+    List(Vec<Value>),
+    Mapping { map: Map<String, Value>, key: Key },
+}
+
+/// What is known about the key of the value that comes next.
+enum Key {
+    /// The next node is a key.
+    Expected,
+    /// The key was refused; its value is read for problems and dropped.
+    Refused,
+    Named(String, Span),
+}
+
+struct Composer<'a> {
+    places: &'a Places<'a>,
+    limits: &'a Limits,
+    findings: Vec<Finding>,
+    nodes: Vec<Branch>,
+    /// Nodes seen, keys included.
+    count: usize,
+    open: Vec<Frame>,
+    root: Option<Value>,
+    /// Where the last thing that has text ended, in bytes of the frontmatter.
+    last_end: usize,
+}
+
+impl Composer<'_> {
+    fn event(&mut self, event: Event<'_>, start: usize, end: usize) -> Flow {
+        match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                self.enter(start)?;
+                let trusted = self.properties(anchor, tag.is_some(), start);
+                let (start, end) = self.scalar_extent(style, &text, start, end);
+                self.scalar(&text, style, trusted, self.places.span(start, end));
+            }
+            Event::Alias(_) => {
+                self.enter(start)?;
+                let span = self.places.span(start, end);
+                let message = "An alias (`*`) stands for a value written elsewhere.";
+                self.report(Code::YamlReference, span, message)
+                    .help("Write the value out, or quote it if the `*` is text.");
+                self.value(Value::Null, Node { key: None, value: span, plain: false });
+            }
+            Event::SequenceStart(anchor, tag) => {
+                self.collection(Content::List(Vec::new()), start)?;
+                self.properties(anchor, tag.is_some(), start);
+            }
+            Event::MappingStart(anchor, tag) => {
+                let content = Content::Mapping { map: Map::new(), key: Key::Expected };
+                self.collection(content, start)?;
+                self.properties(anchor, tag.is_some(), start);
+            }
+            Event::SequenceEnd | Event::MappingEnd => self.end(start),
+            Event::DocumentStart(_) if self.root.is_some() => {
+                let span = self.places.span(start, end);
+                self.report(Code::YamlDocuments, span, "A second YAML document begins here.")
+                    .help("Keep one document between the fences.");
+                return Flow::Break(());
+            }
+            _ => {}
+        }
+        Flow::Continue(())
+    }
+
+    /// Counts a node, and ends the work when there are too many.
+    fn enter(&mut self, start: usize) -> Flow {
+        self.count += 1;
+        if self.count <= self.limits.nodes {
+            return Flow::Continue(());
+        }
+        let most = self.limits.nodes;
+        let message = format!("The frontmatter has more than {most} keys and values.");
+        self.report(Code::YamlLimit, self.places.span(start, start), message)
+            .help("Move data into a supporting file.");
+        Flow::Break(())
+    }
+
+    fn collection(&mut self, content: Content, start: usize) -> Flow {
+        self.enter(start)?;
+        if self.open.len() >= self.limits.depth {
+            let most = self.limits.depth;
+            let message = format!("The frontmatter has more than {most} levels of nesting.");
+            self.report(Code::YamlLimit, self.places.span(start, start), message)
+                .help("Move data into a supporting file.");
+            return Flow::Break(());
+        }
+        let node = Node { key: None, value: self.places.span(start, start), plain: false };
+        self.nodes.push(Branch { node, children: BTreeMap::new() });
+        self.open.push(Frame { index: self.nodes.len() - 1, content });
+        self.last_end = self.last_end.max(start);
+        Flow::Continue(())
+    }
+
+    /// Refuses anchors and tags; tells whether there were none.
+    fn properties(&mut self, anchor: usize, tag: bool, start: usize) -> bool {
+        let rest = &self.places.text[start..];
+        let end = start + rest.find(char::is_whitespace).unwrap_or(rest.len());
+        let span = self.places.span(start, end);
+        if anchor > 0 {
+            self.report(Code::YamlReference, span, "An anchor (`&`) names a value for reuse.")
+                .help("Remove the anchor, or quote the value if the `&` is text.");
+        }
+        if tag {
+            self.report(Code::YamlTag, span, "A tag (`!`) changes the type of a value.")
+                .help("Remove the tag, or quote the value if the `!` is text.");
+        }
+        anchor == 0 && !tag
+    }
+
+    fn scalar(&mut self, text: &str, style: ScalarStyle, trusted: bool, span: Span) {
+        let plain = style == ScalarStyle::Plain;
+        if plain && let Some(reading) = scalar::other_reading(text) {
+            let shown = excerpt(text);
+            let message =
+                format!("`{shown}` is not quoted; other YAML parsers read it as {reading}.");
+            self.report(Code::YamlAmbiguousScalar, span, message)
+                .help(format!("Write it in quotes if it is text: `\"{shown}\"`."));
+        }
+        let resolved =
+            if plain && trusted { scalar::resolve(text) } else { Ok(Value::String(text.to_owned())) };
+        if self.expects_key() {
+            self.key(resolved.ok(), text, plain, span);
+            return;
+        }
+        let value = resolved.unwrap_or_else(|problem| {
+            self.not_json(problem, text, span);
+            Value::Null
+        });
+        self.value(value, Node { key: None, value: span, plain });
+    }
+
+    fn expects_key(&self) -> bool {
+        matches!(
+            self.open.last(),
+            Some(Frame { content: Content::Mapping { key: Key::Expected, .. }, .. })
+        )
+    }
+
+    fn key(&mut self, resolved: Option<Value>, text: &str, plain: bool, span: Span) {
+        let shown = excerpt(text);
+        let Some(Value::String(name)) = resolved else {
+            let message = match text {
+                "" => "A key is missing before the `:`.".to_owned(),
+                _ => format!("The key `{shown}` is not a string."),
+            };
+            self.report(Code::YamlKeyNotAString, span, message)
+                .help(format!("Write the key in quotes: `\"{shown}\"`."));
+            self.set_key(Key::Refused);
+            return;
+        };
+        if plain && name == "<<" {
+            self.report(Code::YamlReference, span, "The merge key `<<` copies another mapping.")
+                .help("Write the fields out, or quote the key if it is text.");
+            self.set_key(Key::Refused);
+            return;
+        }
+        if name.chars().nth(LONGEST_KEY).is_some() {
+            let message = format!("A key has more than {LONGEST_KEY} characters.");
+            self.report(Code::YamlLimit, span, message).help("Choose a shorter key.");
+            self.set_key(Key::Refused);
+            return;
+        }
+        let earlier = self.open.last().and_then(|frame| {
+            let branch = self.nodes.get(*self.nodes[frame.index].children.get(&name)?)?;
+            branch.node.key
+        });
+        if let Some(earlier) = earlier {
+            let first = self.places.position(earlier.start).line;
+            let again = self.places.position(span.start).line;
+            let message = format!("The key `{shown}` of line {first} is repeated on line {again}.");
+            self.report(Code::YamlDuplicateKey, span, message)
+                .help("Keep one of the two; parsers disagree about which one counts.");
+            self.set_key(Key::Refused);
+            return;
+        }
+        self.set_key(Key::Named(name, span));
+    }
+
+    fn set_key(&mut self, next: Key) {
+        if let Some(Frame { content: Content::Mapping { key, .. }, .. }) = self.open.last_mut() {
+            *key = next;
+        }
+    }
+
+    fn not_json(&mut self, problem: NotJson, text: &str, span: Span) {
+        let shown = excerpt(text);
+        let reason = match problem {
+            NotJson::Integer => "is an integer beyond what JSON readers keep exact",
+            NotJson::Infinite => "is infinite, which JSON cannot say",
+            NotJson::Nan => "is not a number, which JSON cannot say",
+        };
+        self.report(Code::YamlNotJson, span, format!("`{shown}` {reason}."))
+            .help(format!("Write it as text, in quotes: `\"{shown}\"`."));
+    }
+
+    /// Puts a scalar in its place.
+    fn value(&mut self, value: Value, node: Node) {
+        if self.expects_key() {
+            // Only an alias comes here; it has been reported.
+            self.set_key(Key::Refused);
+            return;
+        }
+        self.nodes.push(Branch { node, children: BTreeMap::new() });
+        self.attach(value, self.nodes.len() - 1);
+    }
+
+    fn end(&mut self, at: usize) {
+        let Some(Frame { index, content }) = self.open.pop() else { return };
+        let start = self.nodes[index].node.value.start - self.places.span(0, 0).start;
+        let brackets = (self.places.text[start..].chars().next(), self.places.text[at..].chars().next());
+        if matches!(brackets, (Some('['), Some(']')) | (Some('{'), Some('}'))) {
+            self.last_end = self.last_end.max(at + 1);
+        }
+        self.nodes[index].node.value = self.places.span(start, self.last_end);
+        if self.expects_key() {
+            let span = self.nodes[index].node.value;
+            let message = "A mapping or a list cannot be a key.";
+            self.report(Code::YamlKeyNotAString, span, message)
+                .help("Use a string as the key; quote it if the brackets are text.");
+            self.set_key(Key::Refused);
+            return;
+        }
+        let value = match content {
+            Content::List(items) => Value::Array(items),
+            Content::Mapping { map, .. } => Value::Object(map),
+        };
+        self.attach(value, index);
+    }
+
+    /// Adds a finished value to the collection that is open, or makes it the root.
+    fn attach(&mut self, value: Value, index: usize) {
+        let Some(frame) = self.open.last_mut() else {
+            self.root = Some(value);
+            return;
+        };
+        let name = match &mut frame.content {
+            Content::List(items) => {
+                items.push(value);
+                (items.len() - 1).to_string()
+            }
+            Content::Mapping { map, key } => match std::mem::replace(key, Key::Expected) {
+                Key::Named(name, span) => {
+                    self.nodes[index].node.key = Some(span);
+                    map.insert(name.clone(), value);
+                    name
+                }
+                Key::Expected | Key::Refused => return,
+            },
+        };
+        self.nodes[frame.index].children.insert(name, index);
+    }
+
+    /// Finds where a scalar begins and ends in the text; the parser's own marks leave out block
+    /// indicators and include blanks and comments after quotes.
+    fn scalar_extent(
+        &mut self,
+        style: ScalarStyle,
+        value: &str,
+        start: usize,
+        end: usize,
+    ) -> (usize, usize) {
+        let text = self.places.text;
+        let (start, end) = match style {
+            ScalarStyle::Plain if value.is_empty() => {
+                let start = if text[start..].starts_with(':') { start + 1 } else { start };
+                (start, start)
+            }
+            ScalarStyle::Plain => (start, end),
+            ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => {
+                (start, start + quoted_length(&text[start..end]))
+            }
+            ScalarStyle::Literal | ScalarStyle::Folded => {
+                let header = block_header(text, self.last_end.min(start), end).unwrap_or(start);
+                (header, header + text[header..end].trim_end().len())
+            }
+        };
+        self.last_end = self.last_end.max(end);
+        (start, end)
+    }
+
+    fn report(&mut self, code: Code, span: Span, message: impl Into<String>) -> Report<'_> {
+        self.findings.push(self.places.finding(code, span, message));
+        Report(&mut self.findings)
+    }
+
+    fn finish(mut self, error: Option<ScanError>) -> Composed {
+        let unfinished = error.is_some() || !self.open.is_empty();
+        let limited = self.findings.iter().any(|finding| finding.code == Code::YamlLimit);
+        let document = match self.root.take() {
+            Some(Value::Object(map)) => Some(Document { map, nodes: std::mem::take(&mut self.nodes) }),
+            _ if unfinished || limited => None,
+            other => {
+                let what = match other {
+                    None | Some(Value::Null) => "empty",
+                    Some(Value::Array(_)) => "a list",
+                    Some(_) => "a single value",
+                };
+                let text = self.places.text.trim();
+                let start = text.as_ptr() as usize - self.places.text.as_ptr() as usize;
+                let span = self.places.span(start, start + text.len());
+                let message = format!("The frontmatter is {what}, not a mapping of fields.");
+                self.report(Code::FrontmatterNotAMapping, span, message)
+                    .help("Write fields such as `name: my-skill`, one on each line.");
+                None
+            }
+        };
+        Composed { document, findings: self.findings, error }
+    }
+}
+
+/// The finding that was reported last, so that help can be added.
+struct Report<'a>(&'a mut Vec<Finding>);
+
+impl Report<'_> {
+    fn help(self, help: impl Into<String>) {
+        if let Some(finding) = self.0.last_mut() {
+            finding.help = Some(help.into());
+        }
+    }
+}
+
+/// The length of the quoted scalar that `text` begins with, quotes included.
+fn quoted_length(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let Some(&quote) = bytes.first() else { return 0 };
+    let mut at = 1;
+    while at < bytes.len() {
+        if bytes[at] == b'\\' && quote == b'"' {
+            at += 2;
+        } else if bytes[at] != quote {
+            at += 1;
+        } else if quote == b'\'' && bytes.get(at + 1) == Some(&quote) {
+            at += 2;
+        } else {
+            return at + 1;
+        }
+    }
+    bytes.len()
+}
+
+/// Finds the `|` or `>` of a block scalar after the token that ended at `from`.
+fn block_header(text: &str, from: usize, to: usize) -> Option<usize> {
+    let mut comment = false;
+    for (at, byte) in text.as_bytes()[from..to].iter().enumerate() {
+        match byte {
+            b'\n' | b'\r' => comment = false,
+            b'|' | b'>' if !comment => return Some(from + at),
+            b'#' => comment = true,
+            _ => {}
+        }
+    }
+    None
+}

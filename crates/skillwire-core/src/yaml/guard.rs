@@ -1,0 +1,119 @@
+//! What is checked on the raw text before the YAML parser sees it.
+
+use std::borrow::Cow;
+
+use crate::finding::{Code, Finding};
+use crate::span::Span;
+
+use super::fence::Fenced;
+use super::place::Places;
+use super::{FILE, Limits};
+
+/// Refuses frontmatter that is too large to be looked at.
+pub(super) fn too_large(file: &[u8], fenced: &Fenced<'_>, limits: &Limits) -> Option<Finding> {
+    let (size, most) = (fenced.yaml.len(), limits.bytes);
+    (size > most).then(|| {
+        Finding::new(
+            Code::YamlLimit,
+            FILE,
+            format!("The frontmatter has {size} bytes; at most {most} are read."),
+        )
+        .help("Move long text into the body or into a supporting file.")
+        .at(file, Span::new(fenced.yaml_offset, fenced.yaml_offset + size))
+    })
+}
+
+/// Reports characters and lines that end or spoil a YAML document, and takes them out of the way.
+///
+/// The text that comes back has as many code points as the one that went in, so places stay
+/// right while the parser looks for further problems.
+pub(super) fn mask<'a>(places: &Places<'a>) -> (Cow<'a, str>, Vec<Finding>) {
+    let mut findings = Vec::new();
+    let mut text = Cow::Borrowed(places.text);
+    if let Some(finding) = forbidden_characters(places) {
+        findings.push(finding);
+        text = text.chars().map(|ch| if is_forbidden(ch) { '\u{fffd}' } else { ch }).collect();
+    }
+    let mut markers: Vec<usize> = Vec::new();
+    let mut seen = Vec::new();
+    for (index, start) in line_starts(places.text) {
+        let Some(marker) = document_marker(&places.text[start..]) else { continue };
+        markers.push(index);
+        if !seen.contains(&marker) {
+            seen.push(marker);
+            let span = places.span(start, start + marker.len());
+            findings.push(document_finding(places, marker, span));
+        }
+    }
+    if !markers.is_empty() {
+        // A comment in place of the marker lets the parser go on to the end.
+        let mut next = markers.iter().copied().peekable();
+        text = text
+            .chars()
+            .enumerate()
+            .map(|(index, ch)| if next.next_if_eq(&index).is_some() { '#' } else { ch })
+            .collect();
+    }
+    (text, findings)
+}
+
+/// Finds characters outside of what YAML 1.2 calls printable, and stray byte order marks.
+fn forbidden_characters(places: &Places<'_>) -> Option<Finding> {
+    let mut bad = places.text.char_indices().filter(|&(_, ch)| is_forbidden(ch));
+    let (at, ch) = bad.next()?;
+    let more = bad.count();
+    let code = u32::from(ch);
+    let message = match more {
+        0 => format!("The frontmatter holds the character U+{code:04X}, which YAML forbids."),
+        _ => format!(
+            "The frontmatter holds {} characters that YAML forbids; the first is U+{code:04X}.",
+            more + 1
+        ),
+    };
+    let span = places.span(at, at + ch.len_utf8());
+    let help = "Delete it, or write it as an escape such as `\\x07` in a double-quoted value.";
+    Some(places.finding(Code::YamlSyntax, span, message).help(help))
+}
+
+fn is_forbidden(ch: char) -> bool {
+    !matches!(ch, '\t' | '\n' | '\r' | ' '..='~' | '\u{85}' | '\u{a0}'..='\u{fefe}'
+        | '\u{ff00}'..='\u{fffd}' | '\u{10000}'..)
+}
+
+/// The code point number and byte of the start of each line, as YAML sees lines.
+fn line_starts(text: &str) -> impl Iterator<Item = (usize, usize)> + '_ {
+    let mut previous = '\n';
+    text.char_indices().enumerate().filter_map(move |(index, (at, ch))| {
+        let starts = matches!(previous, '\n' | '\r') && !(previous == '\r' && ch == '\n');
+        previous = ch;
+        starts.then_some((index, at))
+    })
+}
+
+fn document_marker(line: &str) -> Option<&'static str> {
+    if line.starts_with('%') {
+        return Some("%");
+    }
+    ["---", "..."].into_iter().find(|marker| {
+        line.strip_prefix(marker)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n']))
+    })
+}
+
+fn document_finding(places: &Places<'_>, marker: &str, span: Span) -> Finding {
+    let (message, help) = match marker {
+        "%" => (
+            "A line that begins with `%` is a YAML directive; frontmatter may not have any.",
+            "Remove the line, or indent or quote the text if it belongs to a value.",
+        ),
+        "..." => (
+            "A line `...` ends the YAML document before the frontmatter ends.",
+            "Remove the line; only `---` closes the frontmatter.",
+        ),
+        _ => (
+            "A line that begins with `---` starts a second YAML document.",
+            "Write `---` alone on its line to close the frontmatter, or indent the text.",
+        ),
+    };
+    places.finding(Code::YamlDocuments, span, message).help(help)
+}

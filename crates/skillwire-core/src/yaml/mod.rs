@@ -1,0 +1,129 @@
+//! YAML 1.2 frontmatter as JSON: the core schema, nothing lossy, nothing unbounded.
+//!
+//! `saphyr-parser` reads the syntax; this module decides what it means. What JSON cannot carry
+//! unchanged, what parsers disagree about and what could be used against a reader is refused:
+//! duplicate keys, keys that are not strings, anchors, aliases, merge keys, tags, directives,
+//! further documents, infinities and integers that a JSON reader may round.
+
+mod compose;
+mod fence;
+mod guard;
+mod place;
+mod repair;
+mod scalar;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+pub use self::fence::{Fenced, split};
+use self::place::Places;
+pub use self::repair::quote;
+use crate::finding::{Finding, Level};
+use crate::span::Span;
+
+/// The file all findings of this module are about.
+const FILE: &str = "SKILL.md";
+
+/// How many values with an unquoted colon are reported before the parser gives up.
+const MOST_REPAIRS: usize = 32;
+
+/// How much frontmatter is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Most bytes between the fences.
+    pub bytes: usize,
+    /// Most mappings and lists inside each other, the outermost mapping included.
+    pub depth: usize,
+    /// Most keys, values, mappings and lists together.
+    pub nodes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { bytes: 65_536, depth: 32, nodes: 10_000 }
+    }
+}
+
+/// Where a value stands in the file and how it was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Node {
+    /// The key, quotes included; absent for list items and for the whole frontmatter.
+    pub key: Option<Span>,
+    /// The value, with its quotes or block indicator.
+    pub value: Span,
+    /// Whether it is a scalar without quotes and not a block.
+    pub plain: bool,
+}
+
+/// Frontmatter that JSON carries exactly.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Document {
+    /// The fields in the order the author wrote them.
+    pub map: Map<String, Value>,
+    nodes: Vec<Branch>,
+}
+
+/// A node and the indices of its children.
+#[derive(Debug, Clone, PartialEq)]
+struct Branch {
+    node: Node,
+    children: BTreeMap<String, usize>,
+}
+
+impl Document {
+    /// Finds a value by its JSON pointer; the empty pointer is the whole frontmatter.
+    pub fn node(&self, pointer: &str) -> Option<&Node> {
+        let mut branch = self.nodes.first()?;
+        if pointer.is_empty() {
+            return Some(&branch.node);
+        }
+        for token in pointer.strip_prefix('/')?.split('/') {
+            let name = token.replace("~1", "/").replace("~0", "~");
+            branch = self.nodes.get(*branch.children.get(&name)?)?;
+        }
+        Some(&branch.node)
+    }
+}
+
+/// Parses frontmatter and reports everything that is wrong with it, in the order of the file.
+///
+/// There is a document only if no finding is an error: a value that cannot be trusted is not
+/// handed out.
+pub fn parse(
+    file: &[u8],
+    fenced: &Fenced<'_>,
+    limits: &Limits,
+) -> (Option<Document>, Vec<Finding>) {
+    if let Some(finding) = guard::too_large(file, fenced, limits) {
+        return (None, vec![finding]);
+    }
+    let places = Places::new(file, fenced);
+    let (mut text, mut findings) = guard::mask(&places);
+    for attempt in 0.. {
+        let composed = compose::compose(&text, &places, limits);
+        let Some(error) = composed.error else {
+            findings.extend(composed.findings);
+            return finish(composed.document, findings);
+        };
+        match repair::unquoted_colon(&text, &places, &error) {
+            Some(colon) if attempt < MOST_REPAIRS => {
+                findings.push(colon.finding);
+                text = Cow::Owned(colon.masked);
+            }
+            _ => {
+                findings.extend(composed.findings);
+                findings.push(repair::syntax(&places, &error));
+                break;
+            }
+        }
+    }
+    finish(None, findings)
+}
+
+fn finish(document: Option<Document>, mut findings: Vec<Finding>) -> (Option<Document>, Vec<Finding>) {
+    findings.sort_by_key(|finding| finding.span.map_or(0, |span| span.start));
+    let refused = findings.iter().any(|finding| finding.level == Level::Error);
+    (document.filter(|_| !refused), findings)
+}

@@ -1,0 +1,248 @@
+//! Explains why YAML does not parse, and how to write the line instead.
+
+use std::ops::Range;
+
+use saphyr_parser::{Parser, ScanError};
+
+use crate::finding::{Code, Finding};
+
+use super::place::{Places, excerpt, is_unseen};
+
+/// A plain value that holds `: `, and the text with that value out of the way.
+pub(super) struct Colon {
+    pub(super) finding: Finding,
+    /// The text with every character of the value replaced by a harmless one.
+    pub(super) masked: String,
+}
+
+/// Recognises the commonest mistake, `key: some text: more text`, if quotes repair it.
+pub(super) fn unquoted_colon(
+    text: &str,
+    places: &Places<'_>,
+    error: &ScanError,
+) -> Option<Colon> {
+    let at = byte_of(text, error.marker().index());
+    if !text[at..].starts_with(':') {
+        return None;
+    }
+    let entry = owner(text, at)?;
+    let value = repairable(text, &entry)?;
+    let original = places.text;
+    // A masked text has the same code points but not the same bytes.
+    let place = |byte: usize| places.byte(text[..byte].chars().count());
+    let (start, end) = (place(value.start), place(value.end));
+    let line_start = place(line_start(text, entry.key.start));
+    let line_end = line_end(original, end);
+    let quoted = quote(&original[start..end]);
+    let line = [&original[line_start..start], &quoted, &original[end..line_end]].concat();
+    let key = excerpt(&original[place(entry.key.start)..place(entry.key.end)]);
+    let finding = places
+        .finding(
+            Code::YamlUnquotedColon,
+            places.span(start, end),
+            format!("The value of `{key}` holds a `:` that YAML takes for the end of another key."),
+        )
+        .help(format!("Put the value in quotes: `{}`.", line.trim()));
+    let hide = |ch: char| if ch.is_whitespace() { ch } else { 'x' };
+    let hidden: String = text[value.clone()].chars().map(hide).collect();
+    let masked = [&text[..value.start], &hidden, &text[value.end..]].concat();
+    Some(Colon { finding, masked })
+}
+
+/// Reports what else keeps the text from being YAML.
+pub(super) fn syntax(places: &Places<'_>, error: &ScanError) -> Finding {
+    let at = places.byte(error.marker().index());
+    let rest = &places.text[at..];
+    let length = rest.chars().next().map_or(0, char::len_utf8);
+    let span = places.span(at, at + length);
+    let info = error.info();
+    let about = |words: &[&str]| words.iter().any(|word| info.contains(word));
+    if about(&["recursion limit"]) {
+        let message = "The frontmatter has too many levels of nesting.";
+        return places
+            .finding(Code::YamlLimit, span, message)
+            .help("Move data into a supporting file.");
+    }
+    if rest.starts_with(['&', '*']) && about(&["anchor", "alias"]) {
+        let message = "An alias (`*`) or anchor (`&`) is not allowed in frontmatter.";
+        return places
+            .finding(Code::YamlReference, span, message)
+            .help("Put the value in quotes if the character is text.");
+    }
+    if rest.starts_with('!') && about(&["tag", "handle"]) {
+        let message = "A tag (`!`) is not allowed in frontmatter.";
+        return places
+            .finding(Code::YamlTag, span, message)
+            .help("Put the value in quotes if the `!` is text.");
+    }
+    let help = if about(&["tab"]) {
+        "Indent with spaces; YAML does not allow tabs there."
+    } else if about(&["unexpected character"]) {
+        "Put the value in quotes: it begins with a character that YAML reserves."
+    } else if about(&["end of stream", "document indicator"]) {
+        "Close the quote or bracket that was opened here."
+    } else if about(&["trailing content"]) {
+        "Put the whole value in one pair of quotes, and write inner quotes twice or escaped."
+    } else if about(&["indent"]) {
+        "Indent the line with spaces so that it lines up with its neighbours."
+    } else if about(&["escape"]) {
+        "Use single quotes if the backslash is text, or write it twice."
+    } else {
+        "Put the value in quotes if it is text, or correct the indentation."
+    };
+    places
+        .finding(Code::YamlSyntax, span, format!("The frontmatter is not valid YAML: {info}."))
+        .help(help)
+}
+
+/// Writes text as a quoted YAML value; line breaks and the blanks around them become one space.
+///
+/// A blank line in between stays a line break, as in an unquoted YAML value.
+pub fn quote(text: &str) -> String {
+    let mut folded = String::new();
+    let mut blank = 0;
+    for line in text.split('\n').map(|line| line.trim_matches([' ', '\t', '\r'])) {
+        if line.is_empty() {
+            blank += 1;
+            continue;
+        }
+        match (folded.is_empty(), blank) {
+            (true, _) => {}
+            (false, 0) => folded.push(' '),
+            (false, lines) => folded.extend(std::iter::repeat_n('\n', lines)),
+        }
+        blank = 0;
+        folded.push_str(line);
+    }
+    let simple = !folded.contains(is_unseen);
+    if simple && folded.contains(['"', '\\']) && !folded.contains('\'') {
+        return format!("'{folded}'");
+    }
+    let mut out = String::from("\"");
+    for ch in folded.chars() {
+        match ch {
+            '"' | '\\' => out.extend(['\\', ch]),
+            '\n' => out.push_str("\\n"),
+            ch if is_unseen(ch) && u32::from(ch) > 0xffff => {
+                out.push_str(&format!("\\U{:08x}", u32::from(ch)));
+            }
+            ch if is_unseen(ch) => out.push_str(&format!("\\u{:04x}", u32::from(ch))),
+            ch => out.push(ch),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// A line of the form `key: value`.
+struct Entry {
+    key: Range<usize>,
+    /// Column of the key, in bytes.
+    column: usize,
+    /// Where the value begins.
+    value: usize,
+}
+
+/// Finds the entry whose plain value reaches over the colon at `at`.
+fn owner(text: &str, at: usize) -> Option<Entry> {
+    let mut start = line_start(text, at);
+    loop {
+        let line = &text[start..line_end(text, start)];
+        if let Some(entry) = entry(line, start)
+            && entry.value < at
+        {
+            return Some(entry);
+        }
+        let indented = line.starts_with(' ') || line.trim().is_empty();
+        if !indented || start == 0 {
+            return None;
+        }
+        start = line_start(text, start - 1);
+    }
+}
+
+fn entry(line: &str, start: usize) -> Option<Entry> {
+    let mut rest = line.trim_start_matches(' ');
+    while let Some(item) = rest.strip_prefix("- ") {
+        rest = item.trim_start_matches(' ');
+    }
+    let column = line.len() - rest.len();
+    if rest.starts_with(['#', '[', '{', '&', '*', '!', '|', '>', '%', '@', '`', ',', '"', '\'']) {
+        return None;
+    }
+    let is_end = |at: usize| rest[at + 1..].is_empty() || rest[at + 1..].starts_with([' ', '\t']);
+    let colon = rest.match_indices(':').map(|(at, _)| at).find(|&at| is_end(at))?;
+    let value = rest[colon + 1..].trim_start_matches([' ', '\t']);
+    if value.is_empty() || value.starts_with(['"', '\'', '[', '{', '&', '*', '!', '|', '>', '#']) {
+        return None;
+    }
+    let key = start + column..start + column + rest[..colon].trim_end().len();
+    Some(Entry { key, column, value: start + line.len() - value.len() })
+}
+
+/// Finds how much of the text must be quoted so that the parser gets past it.
+fn repairable(text: &str, entry: &Entry) -> Option<Range<usize>> {
+    let one_line = plain_end(text, entry.value);
+    let mut end = one_line;
+    let mut at = next_line(text, entry.value);
+    let mut more_entries = false;
+    while at < text.len() {
+        let line = &text[at..line_end(text, at)];
+        let indent = line.len() - line.trim_start_matches(' ').len();
+        if !line.trim().is_empty() {
+            if indent <= entry.column || line.trim_start().starts_with('#') {
+                break;
+            }
+            more_entries |= self::entry(line, at).is_some();
+            end = plain_end(text, at + indent);
+        }
+        at = next_line(text, at);
+    }
+    let block = at;
+    let passes = |end: usize| {
+        let quoted = quote(&text[entry.value..end]);
+        let patched = [&text[..entry.value], &quoted, &text[end..]].concat();
+        let limit = block + quoted.len() - (end - entry.value);
+        first_error(&patched).is_none_or(|error| error >= limit)
+    };
+    if passes(one_line) {
+        return Some(entry.value..one_line);
+    }
+    (!more_entries && end > one_line && passes(end)).then_some(entry.value..end)
+}
+
+/// The byte at which the parser gives up.
+fn first_error(text: &str) -> Option<usize> {
+    let mut parser = Parser::new_from_str(text);
+    loop {
+        match parser.next_event()? {
+            Ok(_) => {}
+            Err(error) => return Some(byte_of(text, error.marker().index())),
+        }
+    }
+}
+
+/// Where plain text on the line of `at` ends: before a comment and the blanks around it.
+fn plain_end(text: &str, at: usize) -> usize {
+    let line = &text[at..line_end(text, at)];
+    let comment = line.find(" #").into_iter().chain(line.find("\t#")).min();
+    at + line[..comment.unwrap_or(line.len())].trim_end().len()
+}
+
+fn line_start(text: &str, at: usize) -> usize {
+    text[..at].rfind(['\n', '\r']).map_or(0, |found| found + 1)
+}
+
+fn line_end(text: &str, at: usize) -> usize {
+    text[at..].find(['\n', '\r']).map_or(text.len(), |found| at + found)
+}
+
+fn next_line(text: &str, at: usize) -> usize {
+    let end = line_end(text, at);
+    let rest = &text[end..];
+    end + if rest.starts_with("\r\n") { 2 } else { rest.len().min(1) }
+}
+
+fn byte_of(text: &str, index: usize) -> usize {
+    text.char_indices().nth(index).map_or(text.len(), |(at, _)| at)
+}

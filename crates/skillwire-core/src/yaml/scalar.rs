@@ -1,0 +1,175 @@
+//! What a plain scalar means: the YAML 1.2 core schema, and where YAML 1.1 reads it differently.
+
+use serde_json::{Number, Value};
+
+/// The largest integer that every JSON reader keeps exact.
+const MAX_SAFE_INTEGER: i64 = (1 << 53) - 1;
+
+/// Why a plain scalar has no JSON value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NotJson {
+    /// An integer that a JSON reader may round.
+    Integer,
+    /// An infinity, written out or by overflow.
+    Infinite,
+    /// Not a number.
+    Nan,
+}
+
+/// Resolves a plain scalar by the core schema of YAML 1.2.
+pub(super) fn resolve(text: &str) -> Result<Value, NotJson> {
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => return Ok(Value::Null),
+        "true" | "True" | "TRUE" => return Ok(Value::Bool(true)),
+        "false" | "False" | "FALSE" => return Ok(Value::Bool(false)),
+        ".nan" | ".NaN" | ".NAN" => return Err(NotJson::Nan),
+        _ => {}
+    }
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    if matches!(unsigned, ".inf" | ".Inf" | ".INF") {
+        return Err(NotJson::Infinite);
+    }
+    if all(unsigned, |byte| byte.is_ascii_digit()) {
+        return integer(text.strip_prefix('+').unwrap_or(text), 10);
+    }
+    if let Some(digits) = text.strip_prefix("0o").filter(|s| all(s, |b| matches!(b, b'0'..=b'7'))) {
+        return integer(digits, 8);
+    }
+    if let Some(digits) = text.strip_prefix("0x").filter(|s| all(s, |b| b.is_ascii_hexdigit())) {
+        return integer(digits, 16);
+    }
+    if is_float(unsigned) {
+        let number: f64 = text.parse().map_err(|_| NotJson::Nan)?;
+        return Number::from_f64(number).map(Value::Number).ok_or(NotJson::Infinite);
+    }
+    Ok(Value::String(text.to_owned()))
+}
+
+fn integer(digits: &str, radix: u32) -> Result<Value, NotJson> {
+    match i64::from_str_radix(digits, radix) {
+        Ok(value) if value.abs() <= MAX_SAFE_INTEGER => Ok(Value::from(value)),
+        _ => Err(NotJson::Integer),
+    }
+}
+
+/// Matches `(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`.
+fn is_float(text: &str) -> bool {
+    let (mantissa, exponent) = split_exponent(text);
+    if let Some(exponent) = exponent {
+        let digits = exponent.strip_prefix(['-', '+']).unwrap_or(exponent);
+        if !all(digits, |byte| byte.is_ascii_digit()) {
+            return false;
+        }
+    }
+    match mantissa.split_once('.') {
+        Some(("", fraction)) => all(fraction, |byte| byte.is_ascii_digit()),
+        Some((whole, fraction)) => {
+            all(whole, |byte| byte.is_ascii_digit()) && fraction.bytes().all(|b| b.is_ascii_digit())
+        }
+        None => all(mantissa, |byte| byte.is_ascii_digit()),
+    }
+}
+
+fn split_exponent(text: &str) -> (&str, Option<&str>) {
+    text.split_once(['e', 'E']).map_or((text, None), |(mantissa, rest)| (mantissa, Some(rest)))
+}
+
+/// Tells what else a plain scalar is taken for: by YAML 1.1, or by parsers that mix the versions.
+///
+/// The answer completes the sentence "other YAML parsers read it as ...".
+pub(super) fn other_reading(text: &str) -> Option<&'static str> {
+    if text.contains(['\u{85}', '\u{2028}', '\u{2029}']) {
+        return Some("several lines");
+    }
+    match text {
+        "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" => return Some("`true`"),
+        "n" | "N" | "no" | "No" | "NO" | "off" | "Off" | "OFF" => return Some("`false`"),
+        "=" => return Some("a default value"),
+        _ => {}
+    }
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    if !unsigned.starts_with(|first: char| first.is_ascii_digit() || first == '.') {
+        return None;
+    }
+    if is_date(text) {
+        return Some("a date");
+    }
+    if let Some(digits) = unsigned.strip_prefix("0b") {
+        return all(digits, |byte| matches!(byte, b'0' | b'1' | b'_')).then_some("a binary number");
+    }
+    if let Some(digits) = unsigned.strip_prefix("0x") {
+        let hex = all(digits, |byte| byte.is_ascii_hexdigit() || byte == b'_');
+        return (hex && (unsigned != text || digits.contains('_'))).then_some("a number");
+    }
+    if let Some(digits) = unsigned.strip_prefix("0o") {
+        return all(digits, |byte| byte.is_ascii_digit()).then_some("a string or an octal number");
+    }
+    if unsigned.len() > 1 && unsigned.starts_with('0') && is_digits(&unsigned[1..]) {
+        return Some("an octal number or a string");
+    }
+    if unsigned.contains('_') {
+        let plain = unsigned.replace('_', "");
+        let starts = !unsigned.starts_with('_') && !unsigned.starts_with("._");
+        return (starts && is_float(&plain)).then_some("a number without the `_`");
+    }
+    if is_sexagesimal(unsigned) {
+        return Some("a number in base 60");
+    }
+    if is_float(unsigned) {
+        let (mantissa, exponent) = split_exponent(unsigned);
+        let signed = exponent.is_none_or(|exponent| exponent.starts_with(['-', '+']));
+        return (exponent.is_some() && (!signed || !mantissa.contains('.'))).then_some("a string");
+    }
+    None
+}
+
+/// Matches the base 60 numbers of YAML 1.1, such as `12:30:45` and `190:20:30.15`.
+fn is_sexagesimal(text: &str) -> bool {
+    let (text, fraction) = text.split_once('.').map_or((text, None), |(a, b)| (a, Some(b)));
+    let mut parts = text.split(':');
+    let first = parts.next().unwrap_or_default();
+    let mut rest = parts.peekable();
+    is_digits(first)
+        && (fraction.is_some() || !first.starts_with('0'))
+        && fraction.unwrap_or_default().bytes().all(|byte| byte.is_ascii_digit() || byte == b'_')
+        && rest.peek().is_some()
+        && rest.all(|part| match part.as_bytes() {
+            [one] => one.is_ascii_digit(),
+            [ten, one] => matches!(ten, b'0'..=b'5') && one.is_ascii_digit(),
+            _ => false,
+        })
+}
+
+/// Matches `2026-01-31` and the timestamps of YAML 1.1, leniently in what follows the day.
+fn is_date(text: &str) -> bool {
+    let mut parts = text.splitn(3, '-');
+    let (Some(year), Some(month), Some(rest)) = (parts.next(), parts.next(), parts.next()) else {
+        return false;
+    };
+    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    let (day, time) = rest.split_at(end);
+    let hour = time.trim_start_matches(['t', 'T', ' ', '\t']);
+    let short = |digits: &str| matches!(digits.len(), 1 | 2) && is_digits(digits);
+    year.len() == 4
+        && is_digits(year)
+        && short(month)
+        && short(day)
+        && match time.as_bytes().first() {
+            None => month.len() == 2 && day.len() == 2,
+            Some(b't' | b'T' | b' ' | b'\t') => {
+                hour.contains(':')
+                    && hour.starts_with(|c: char| c.is_ascii_digit())
+                    && hour.bytes().all(|b| b.is_ascii_digit() || b" \t:.+-Z".contains(&b))
+            }
+            Some(_) => false,
+        }
+}
+
+/// Tells whether `text` has at least one byte and every byte passes.
+fn all(text: &str, test: impl Fn(u8) -> bool) -> bool {
+    !text.is_empty() && text.bytes().all(test)
+}
+
+fn is_digits(text: &str) -> bool {
+    all(text, |byte| byte.is_ascii_digit() || byte == b'_')
+}

@@ -1,0 +1,35 @@
+//! The id of a request.
+
+use std::fmt;
+
+use serde_json::value::RawValue;
+
+/// A request id: a string or an integer, kept as the JSON text that is echoed.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct RequestId(Box<str>);
+
+impl RequestId {
+    /// Reads an id; `null`, fractions and structures are none.
+    pub fn from_raw(raw: &RawValue) -> Option<Self> {
+        let text = raw.get();
+        if text.starts_with('"') {
+            // Written anew, so that two spellings of one string are the same id.
+            let id: String = serde_json::from_str(text).ok()?;
+            return Some(Self(serde_json::to_string(&id).ok()?.into()));
+        }
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        let integer = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+        integer.then(|| Self(text.into()))
+    }
+
+    /// The id as JSON text.
+    pub fn as_json(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}

@@ -1,0 +1,9 @@
+//! MCP as it is on the wire: messages, method names, versions, error codes. No transport, no SDK.
+
+pub mod capabilities;
+pub mod error;
+pub mod id;
+pub mod message;
+pub mod meta;
+pub mod method;
+pub mod version;

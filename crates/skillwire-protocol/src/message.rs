@@ -1,0 +1,282 @@
+//! Reading one JSON-RPC message and writing its answer.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Deserializer};
+use serde_json::{error::Category, value::RawValue};
+
+use crate::{
+    error::{ErrorCode, RpcError},
+    id::RequestId,
+};
+
+/// One message from a client.
+#[derive(Debug)]
+pub enum Message<'a> {
+    /// Wants an answer.
+    Request(Request<'a>),
+    /// Wants none.
+    Notification(Notification<'a>),
+    /// Answers something we never asked.
+    Response,
+}
+
+/// A request.
+#[derive(Debug)]
+pub struct Request<'a> {
+    /// What the answer repeats.
+    pub id: RequestId,
+    /// What is asked for.
+    pub method: Cow<'a, str>,
+    /// Every parameter this project knows.
+    pub params: Params<'a>,
+}
+
+/// A notification.
+#[derive(Debug)]
+pub struct Notification<'a> {
+    /// What happened.
+    pub method: Cow<'a, str>,
+    /// Every parameter this project knows.
+    pub params: Params<'a>,
+}
+
+/// The parameters of all methods, unread; unknown ones are ignored.
+#[derive(Debug, Default, Deserialize)]
+pub struct Params<'a> {
+    /// Request metadata.
+    #[serde(rename = "_meta", borrow, default, deserialize_with = "present")]
+    pub meta: Option<&'a RawValue>,
+    /// A resource, skill or directory.
+    #[serde(borrow, default, deserialize_with = "present")]
+    pub uri: Option<&'a RawValue>,
+    /// Where a listing goes on.
+    #[serde(borrow, default, deserialize_with = "present")]
+    pub cursor: Option<&'a RawValue>,
+    /// The subscription filter.
+    #[serde(borrow, default, deserialize_with = "present")]
+    pub notifications: Option<&'a RawValue>,
+    /// What a completion is for.
+    #[serde(rename = "ref", borrow, default, deserialize_with = "present")]
+    pub reference: Option<&'a RawValue>,
+    /// The argument a completion completes.
+    #[serde(borrow, default, deserialize_with = "present")]
+    pub argument: Option<&'a RawValue>,
+    /// What is already known when completing.
+    #[serde(borrow, default, deserialize_with = "present")]
+    pub context: Option<&'a RawValue>,
+    /// The revision an `initialize` asks for.
+    #[serde(rename = "protocolVersion", borrow, default, deserialize_with = "present")]
+    pub protocol_version: Option<&'a RawValue>,
+    /// The request a cancellation is about.
+    #[serde(rename = "requestId", borrow, default, deserialize_with = "present")]
+    pub request_id: Option<&'a RawValue>,
+    /// A tool or prompt.
+    #[serde(borrow, default, deserialize_with = "present")]
+    pub name: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow, default)]
+    jsonrpc: Option<Cow<'a, str>>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    method: Option<Cow<'a, str>>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    params: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    result: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    error: Option<&'a RawValue>,
+}
+
+/// Keeps `null` apart from absence, which `Option` alone would not.
+fn present<'de: 'a, 'a, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<&'a RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
+}
+
+/// A message that cannot be answered in the ordinary way.
+#[derive(Debug)]
+pub struct Malformed {
+    /// The id, when it could be read.
+    pub id: Option<RequestId>,
+    /// What to answer.
+    pub error: RpcError,
+}
+
+/// The deepest nesting a message may have; no method needs a tenth of it.
+const MAX_DEPTH: usize = 64;
+
+/// Counts brackets outside strings, before anything recursive sees the text.
+fn nests_deeper_than(text: &str, limit: usize) -> bool {
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    text.bytes().any(|byte| {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'[' | b'{' if !in_string => depth += 1,
+            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth > limit
+    })
+}
+
+/// Reads one message.
+pub fn read(bytes: &[u8]) -> Result<Message<'_>, Malformed> {
+    let malformed = |id, code, message: &str| Malformed { id, error: RpcError::new(code, message) };
+    let text = std::str::from_utf8(bytes)
+        .map_err(|_| malformed(None, ErrorCode::Parse, "The message is not UTF-8."))?;
+    if text.trim_start().starts_with('[') {
+        let message = "Batches are not supported; send one message at a time.";
+        return Err(malformed(None, ErrorCode::InvalidRequest, message));
+    }
+    if nests_deeper_than(text, MAX_DEPTH) {
+        let message = "The message nests too deeply.";
+        return Err(malformed(None, ErrorCode::InvalidRequest, message));
+    }
+    let envelope: Envelope<'_> =
+        serde_json::from_str(text).map_err(|error| match error.classify() {
+            Category::Data => malformed(
+                None,
+                ErrorCode::InvalidRequest,
+                "The message is not a JSON-RPC object, or repeats a member.",
+            ),
+            _ => malformed(None, ErrorCode::Parse, "The message is not JSON."),
+        })?;
+    let id = envelope.id.map(RequestId::from_raw);
+    let invalid =
+        |message: &str| malformed(id.clone().flatten(), ErrorCode::InvalidRequest, message);
+    if envelope.jsonrpc.as_deref() != Some("2.0") {
+        return Err(invalid("`jsonrpc` must be \"2.0\"."));
+    }
+    let Some(method) = envelope.method else {
+        return if envelope.result.is_some() || envelope.error.is_some() {
+            Ok(Message::Response)
+        } else {
+            Err(invalid("The message has no `method`."))
+        };
+    };
+    if matches!(id, Some(None)) {
+        return Err(invalid("`id` must be a string or an integer."));
+    }
+    let params = read_params(envelope.params)
+        .map_err(|error| Malformed { id: id.clone().flatten(), error })?;
+    Ok(match id.flatten() {
+        Some(id) => Message::Request(Request { id, method, params }),
+        None => Message::Notification(Notification { method, params }),
+    })
+}
+
+fn read_params(raw: Option<&RawValue>) -> Result<Params<'_>, RpcError> {
+    let Some(raw) = raw else { return Ok(Params::default()) };
+    if !raw.get().starts_with('{') {
+        return Err(RpcError::invalid_params("`params` must be an object."));
+    }
+    serde_json::from_str(raw.get())
+        .map_err(|_| RpcError::invalid_params("`params` repeats a member."))
+}
+
+/// Reads a parameter that must be a string.
+pub fn string(raw: &RawValue, name: &str) -> Result<String, RpcError> {
+    serde_json::from_str(raw.get())
+        .map_err(|_| RpcError::invalid_params(format!("`{name}` must be a string.")))
+}
+
+/// Writes a response around a result that is already JSON.
+pub fn response(id: &RequestId, result: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
+}
+
+/// Writes an error response; an unknown id is left out, never null.
+pub fn error_response(id: Option<&RequestId>, error: &RpcError) -> String {
+    let error = serde_json::to_string(error).unwrap_or_else(|_| {
+        r#"{"code":-32603,"message":"The server could not answer."}"#.to_owned()
+    });
+    match id {
+        Some(id) => format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#),
+        None => format!(r#"{{"jsonrpc":"2.0","error":{error}}}"#),
+    }
+}
+
+/// Writes a notification.
+pub fn notification(method: &str, params: &serde_json::Value) -> String {
+    serde_json::json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(text: &str) -> ErrorCode {
+        read(text.as_bytes()).unwrap_err().error.code
+    }
+
+    #[test]
+    fn v_09_batches_are_one_invalid_message() {
+        assert_eq!(
+            code(r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#),
+            ErrorCode::InvalidRequest
+        );
+    }
+
+    #[test]
+    fn v_10_malformed_messages_have_the_right_code() {
+        for text in ["", "{", "nonsense", "{\"jsonrpc\":\"2.0\",}"] {
+            assert_eq!(code(text), ErrorCode::Parse, "{text}");
+        }
+        for text in [
+            "1",
+            "null",
+            r#"{"id":1,"method":"ping"}"#,
+            r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#,
+            r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
+            r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#,
+            r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#,
+            r#"{"jsonrpc":"2.0","id":1}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":7}"#,
+            r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#,
+        ] {
+            assert_eq!(code(text), ErrorCode::InvalidRequest, "{text}");
+        }
+        assert!(read(b"{\"jsonrpc\":\"2.0\",\"method\":\"\xff\"}").is_err());
+        let nested = |open: &str, close: &str| {
+            let (open, close) = (open.repeat(100_000), close.repeat(100_000));
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":{open}{close}}}}}"#)
+        };
+        assert_eq!(code(&nested("[", "]")), ErrorCode::InvalidRequest);
+        assert_eq!(code(&nested("{\"a\":", "}")), ErrorCode::InvalidRequest);
+        let brackets_in_a_string =
+            nested("[", "]").replace("\"x\":", "\"x\":\"").replace("]}}", "]\"}}");
+        assert!(matches!(read(brackets_in_a_string.as_bytes()), Ok(Message::Request(_))));
+    }
+
+    #[test]
+    fn v_10_duplicate_parameters_are_refused() {
+        let text =
+            r#"{"jsonrpc":"2.0","id":1,"method":"skills/get","params":{"uri":"a","uri":"b"}}"#;
+        assert_eq!(code(text), ErrorCode::InvalidParams);
+    }
+
+    #[test]
+    fn srv_108_ids_are_echoed_and_never_null() {
+        let Ok(Message::Request(request)) =
+            read(br#"{"jsonrpc":"2.0","id":"a\u0062","method":"ping"}"#)
+        else {
+            panic!("not a request");
+        };
+        assert_eq!(response(&request.id, "{}"), r#"{"jsonrpc":"2.0","id":"ab","result":{}}"#);
+        let error = error_response(None, &RpcError::internal());
+        assert!(!error.contains("\"id\""));
+    }
+
+    #[test]
+    fn v_16_responses_are_recognised() {
+        assert!(matches!(read(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#), Ok(Message::Response)));
+    }
+}

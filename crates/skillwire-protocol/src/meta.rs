@@ -1,0 +1,61 @@
+//! The metadata every modern request carries.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::error::RpcError;
+
+/// Key of the request's protocol version.
+pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+/// Key of the client's capabilities.
+pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+/// Key of the client's name and version.
+pub const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+/// Key of the server's name and version.
+pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+/// Key of the subscription a notification belongs to.
+pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+
+#[derive(Deserialize)]
+struct RawMeta<'a> {
+    #[serde(rename = "io.modelcontextprotocol/protocolVersion", borrow, default)]
+    protocol_version: Option<&'a RawValue>,
+    #[serde(rename = "io.modelcontextprotocol/clientCapabilities", borrow, default)]
+    client_capabilities: Option<&'a RawValue>,
+}
+
+/// What a modern request says about itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestMeta {
+    /// The revision the request is made under, not yet checked.
+    pub protocol_version: String,
+}
+
+/// Tells whether metadata carries a protocol version, which makes the request modern.
+pub fn is_modern(meta: Option<&RawValue>) -> bool {
+    meta.and_then(|raw| serde_json::from_str::<RawMeta<'_>>(raw.get()).ok())
+        .is_some_and(|meta| meta.protocol_version.is_some())
+}
+
+/// Reads the metadata of a modern request; a missing required member is an error.
+pub fn read(meta: Option<&RawValue>) -> Result<RequestMeta, RpcError> {
+    let missing = |key: &str| {
+        RpcError::invalid_params(format!("`params._meta` must hold `{key}` on every request."))
+    };
+    let raw = meta.ok_or_else(|| missing(PROTOCOL_VERSION))?;
+    let meta: RawMeta<'_> = serde_json::from_str(raw.get())
+        .map_err(|_| RpcError::invalid_params("`params._meta` must be an object."))?;
+    let version = meta.protocol_version.ok_or_else(|| missing(PROTOCOL_VERSION))?;
+    let protocol_version = serde_json::from_str(version.get()).map_err(|_| {
+        RpcError::invalid_params(format!(
+            "`params._meta[\"{PROTOCOL_VERSION}\"]` must be a string."
+        ))
+    })?;
+    let capabilities = meta.client_capabilities.ok_or_else(|| missing(CLIENT_CAPABILITIES))?;
+    if !capabilities.get().starts_with('{') {
+        return Err(RpcError::invalid_params(format!(
+            "`params._meta[\"{CLIENT_CAPABILITIES}\"]` must be an object."
+        )));
+    }
+    Ok(RequestMeta { protocol_version })
+}

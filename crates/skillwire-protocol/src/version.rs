@@ -1,0 +1,49 @@
+//! Protocol revisions and the two eras they fall into.
+
+/// The first revision without a handshake, and the one the Skills extension is written against.
+pub const MODERN: &str = "2026-07-28";
+
+/// Revisions that open with `initialize`, newest first.
+pub const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+
+/// Every revision served, newest first.
+pub const SUPPORTED: [&str; 5] = [MODERN, LEGACY[0], LEGACY[1], LEGACY[2], LEGACY[3]];
+
+/// How a request is answered, decided by the revision it came in under.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Era {
+    /// Per-request metadata, no session.
+    Modern,
+    /// After an `initialize` handshake.
+    Legacy,
+}
+
+impl Era {
+    /// The era of a revision that is served.
+    pub fn of(version: &str) -> Option<Self> {
+        match version {
+            MODERN => Some(Self::Modern),
+            other if LEGACY.contains(&other) => Some(Self::Legacy),
+            _ => None,
+        }
+    }
+}
+
+/// Chooses the revision that answers an `initialize` request.
+///
+/// A revision we do not know, or one that has no handshake, gets the newest one that has.
+pub fn negotiate_legacy(requested: &str) -> &'static str {
+    LEGACY.into_iter().find(|known| *known == requested).unwrap_or(LEGACY[0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn srv_105_initialize_negotiates_a_version_with_a_handshake() {
+        assert_eq!(negotiate_legacy("2025-06-18"), "2025-06-18");
+        assert_eq!(negotiate_legacy("2026-07-28"), "2025-11-25");
+        assert_eq!(negotiate_legacy("1999-01-01"), "2025-11-25");
+    }
+}

@@ -1,0 +1,1 @@
+//! Skills held in memory.

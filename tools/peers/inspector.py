@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""Checks a built skillwire with the MCP Inspector, which reads every file and recomputes digests.
+
+    python3 tools/peers/inspector.py target/release/skillwire examples/skills
+
+Over HTTP and stdio, in both protocol eras, the Inspector must verify exactly the skills and files
+that `skillwire manifest` names, with the digests it names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+
+from peers import Broken, Server, Tally, run_process, scratch, tool
+
+ERAS = ["modern", "legacy"]
+VERIFY = ["--method", "skills/list", "--verify", "--require-digests", "--format", "json"]
+
+
+def manifest(binary: Path, skills: Path) -> dict[str, dict[str, str]]:
+    """What the server promises to serve: for each skill the digest of each of its files."""
+    ended = run_process([str(binary), "manifest", str(skills), "--json"])
+    try:
+        entries = json.loads(ended.stdout)["skills"]
+        promised = {e["uri"]: {r["uri"]: r["digest"] for r in e["resources"]} for e in entries}
+    except (ValueError, KeyError, TypeError) as reason:
+        said = f"{ended.stdout}{ended.stderr}".strip()
+        raise Broken(f"`skillwire manifest` gave no manifest ({reason!r}):\n{said}") from reason
+    if not promised:
+        raise Broken(f"`skillwire manifest` names no skill in {skills}")
+    return promised
+
+
+def inspect(inspector: list[str], target: list[str], transport: str, era: str) -> list[dict]:
+    """Runs the Inspector once and returns its report on each skill."""
+    options = ["--transport", transport, "--protocol-era", era, *VERIFY]
+    with scratch() as home:
+        ended = run_process([*inspector, "--cli", *options, "--", *target], home=home)
+    try:
+        reports = [json.loads(line) for line in ended.stdout.splitlines()]
+    except ValueError as reason:
+        raise Broken(f"not one report per line ({reason}):\n{ended.stdout}") from reason
+    if ended.returncode not in {0, 7, 8, 9} or not reports:
+        said = f"{ended.stdout}{ended.stderr}".strip()
+        raise Broken(f"the Inspector ended with code {ended.returncode}:\n{said}")
+    if ended.returncode != 0 and all(report["outcome"] == "verified" for report in reports):
+        raise Broken(f"the Inspector ended with code {ended.returncode}: {ended.stderr.strip()}")
+    return reports
+
+
+def faults(report: dict, promised: dict[str, str]) -> list[str]:
+    """What is wrong with one skill, in the Inspector's words where it has some."""
+    found = [f"{i['severity']} {i['code']}: {i['message']}" for i in report["conformance"]]
+    found += [f"{i['severity']} {i['code']}: {i['message']}" for i in report["frontmatter"]]
+    for file in report["files"]:
+        if file["status"] != "verified":
+            found.append(f"{file['uri']} {file['status']}: {file.get('reason', 'digest differs')}")
+        elif file["actualDigest"] != promised.get(file["uri"]):
+            found.append(f"{file['uri']} is {file['actualDigest']}, not as in the manifest")
+    read = Counter(file["uri"] for file in report["files"])
+    found += [f"{uri} was read {read[uri]} times" for uri in promised if read[uri] != 1]
+    if report.get("incomplete"):
+        found.append(report["incomplete"])
+    if not found and report["outcome"] != "verified":
+        found.append(f"the outcome is {report['outcome']}")
+    return [f"{report['uri']}: {fault}" for fault in found]
+
+
+def judge(reports: list[dict], promised: dict[str, dict[str, str]]) -> tuple[int, list[str], str]:
+    """The number of skills verified without a fault, what is wrong, and a note for the line."""
+    by_skill = [faults(report, promised.get(report["uri"], {})) for report in reports]
+    problems = [fault for found in by_skill for fault in found]
+
+    listed = Counter(report["uri"] for report in reports)
+    problems += [
+        f"{uri}: listed {listed[uri]} times, in the manifest {int(uri in promised)}"
+        for uri in sorted(listed.keys() | promised.keys())
+        if listed[uri] != int(uri in promised)
+    ]
+    note = f"{sum(len(report['files']) for report in reports)} files"
+    return sum(not found for found in by_skill), problems, note
+
+
+def check(binary: Path, skills: Path, tally: Tally) -> None:
+    inspector = tool("@modelcontextprotocol", "inspector", "clients", "launcher", "build", "index.js")
+    promised = manifest(binary, skills)
+
+    def verify(target: list[str], transport: str) -> None:
+        for era in ERAS:
+            try:
+                result = judge(inspect(inspector, target, transport, era), promised)
+            except Broken as reason:
+                result = 0, [str(reason)], ""
+            tally.add(f"{transport}, {era}", *result)
+
+    with Server(binary, skills) as url:
+        verify([url], "http")
+    verify([str(binary), "serve", str(skills)], "stdio")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("skillwire", type=Path, help="the built program")
+    parser.add_argument("skills", type=Path, help="the folder of skills to serve")
+    arguments = parser.parse_args()
+
+    tally = Tally("inspector")
+    try:
+        check(arguments.skillwire.resolve(), arguments.skills.resolve(), tally)
+    except (Broken, OSError) as reason:
+        tally.add("inspector", 0, [str(reason)])
+    return tally.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,172 @@
+"""What the two checks share: finding the tools, running them, and a server that is always stopped.
+
+The tools come from `npm ci --ignore-scripts` in this folder. They need Node.js 22, which that
+command also brings for Linux; elsewhere a `node` on the PATH is used when it is new enough.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import re
+import shutil
+import subprocess
+import tempfile
+import threading
+from collections import deque
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+PACKAGES = HERE / "node_modules"
+NODE_MAJOR = 22
+
+READY_SECONDS = 60
+STOP_SECONDS = 15
+TOOL_SECONDS = 120
+
+LISTENING = re.compile(r"listening on (http://\S+/mcp)")
+
+
+class Broken(Exception):
+    """The check itself could not be carried out; the message says why."""
+
+
+def node() -> str:
+    """A Node.js the tools can run on."""
+    installed = sorted(PACKAGES.glob("node-*/bin/node"))
+    candidates = [str(path) for path in installed] + [shutil.which("node") or ""]
+    for candidate in filter(None, candidates):
+        try:
+            version = run_process([candidate, "--version"]).stdout.strip()
+        except OSError:
+            continue
+        if (major := re.match(r"v(\d+)\.", version)) and int(major[1]) >= NODE_MAJOR:
+            return candidate
+    raise Broken(f"no Node.js {NODE_MAJOR} found; run `npm ci --ignore-scripts` in {HERE}")
+
+
+def tool(*parts: str) -> list[str]:
+    """The command line that starts a script of an installed package."""
+    script = PACKAGES.joinpath(*parts)
+    if not script.is_file():
+        raise Broken(f"{script} is missing; run `npm ci --ignore-scripts` in {HERE}")
+    return [node(), str(script)]
+
+
+def run_process(command: list[str], home: str | None = None) -> subprocess.CompletedProcess[str]:
+    """Runs a command to its end, or ends it after `TOOL_SECONDS`.
+
+    With `home` the command sees that folder as the user's own, so that it leaves nothing behind.
+    """
+    environment = os.environ | {"NO_COLOR": "1"} | ({"HOME": home} if home else {})
+    try:
+        return subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=TOOL_SECONDS,
+            env=environment,
+            cwd=home,
+        )
+    except subprocess.TimeoutExpired as late:
+        raise Broken(f"no end after {TOOL_SECONDS} s: {' '.join(command)}") from late
+
+
+def scratch() -> tempfile.TemporaryDirectory[str]:
+    """A temporary folder, removed at the end of its `with`."""
+    return tempfile.TemporaryDirectory(prefix="skillwire-peers-")
+
+
+class Server:
+    """`skillwire serve --http` on a free port, for the length of a `with` block.
+
+    The block yields the address. Leaving it stops the server, and fails when the server had
+    already ended by itself or does not stop when asked to.
+    """
+
+    def __init__(self, binary: Path, skills: Path, *options: str) -> None:
+        self.command = [str(binary), "serve", str(skills), "--http", "127.0.0.1:0", *options]
+        self.log: deque[str] = deque(maxlen=20)
+        self.address: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+
+    def __enter__(self) -> str:
+        self.process = subprocess.Popen(
+            self.command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+        )
+        self.reader = threading.Thread(target=self._read_log, daemon=True)
+        self.reader.start()
+        try:
+            address = self.address.get(timeout=READY_SECONDS)
+        except queue.Empty:
+            self._stop()
+            raise self._broken(f"did not say where it listens within {READY_SECONDS} s") from None
+        except BaseException:
+            self._stop()
+            raise
+        if address is None:
+            self._stop()
+            raise self._broken("ended before it listened")
+        return address
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        ended = self.process.poll()
+        stopped = self._stop()
+        if ended is not None:
+            raise self._broken(f"ended by itself with code {ended}")
+        if kind is None and not stopped:
+            raise self._broken(f"did not stop within {STOP_SECONDS} s")
+
+    def _read_log(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self.log.append(line.rstrip("\n"))
+            if found := LISTENING.fullmatch(self.log[-1]):
+                self.address.put(found[1])
+        self.address.put(None)
+
+    def _stop(self) -> bool:
+        """Ends the process; false when it had to be killed."""
+        self.process.terminate()
+        try:
+            self.process.wait(STOP_SECONDS)
+            return True
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            return False
+        finally:
+            self.reader.join(STOP_SECONDS)
+
+    def _broken(self, what: str) -> Broken:
+        return Broken("\n  ".join([f"the server {what}: {' '.join(self.command)}", *self.log]))
+
+
+class Tally:
+    """Prints one line per run as it ends, its problems below, and a closing line."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.passed = 0
+        self.failed = 0
+
+    def add(self, title: str, passed: int, problems: list[str], note: str = "") -> None:
+        self.passed += passed
+        self.failed += len(problems)
+        counts = f"{passed} passed, {len(problems)} failed"
+        print(f"{title}: {counts}{f', {note}' if note else ''}", flush=True)
+        for problem in problems:
+            print("  " + problem.replace("\n", "\n    "), flush=True)
+
+    def close(self) -> int:
+        """The closing line and the exit code."""
+        print(f"{self.name}: {self.passed} passed, {self.failed} failed", flush=True)
+        return 0 if self.passed and not self.failed else 1
