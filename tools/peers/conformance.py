@@ -126,7 +126,7 @@ def judge(run: Run, checks: list[dict], page_size: int) -> tuple[int, list[str],
 
 
 def check(binary: Path, skills: Path, tally: Tally) -> None:
-    suite = tool("@modelcontextprotocol", "conformance", "dist", "index.js")
+    suite = tool("@modelcontextprotocol/conformance/dist/index.js")
     for page_size in PAGE_SIZES:
         try:
             with Server(binary, skills, "--page-size", str(page_size)) as url:

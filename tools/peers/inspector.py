@@ -86,7 +86,7 @@ def judge(reports: list[dict], promised: dict[str, dict[str, str]]) -> tuple[int
 
 
 def check(binary: Path, skills: Path, tally: Tally) -> None:
-    inspector = tool("@modelcontextprotocol", "inspector", "clients", "launcher", "build", "index.js")
+    inspector = tool("@modelcontextprotocol/inspector/clients/launcher/build/index.js")
     promised = manifest(binary, skills)
 
     def verify(target: list[str], transport: str) -> None:

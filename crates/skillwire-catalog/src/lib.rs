@@ -10,4 +10,5 @@ pub mod cursor;
 pub mod instructions;
 pub mod listing;
 pub mod patterns;
+pub mod refresh;
 pub mod snapshot;

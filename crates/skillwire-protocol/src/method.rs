@@ -28,6 +28,10 @@ pub const RESOURCES_UNSUBSCRIBE: &str = "resources/unsubscribe";
 pub const TOOLS_LIST: &str = "tools/list";
 /// Lists prompts.
 pub const PROMPTS_LIST: &str = "prompts/list";
+/// Calls a tool.
+pub const TOOLS_CALL: &str = "tools/call";
+/// Returns one prompt.
+pub const PROMPTS_GET: &str = "prompts/get";
 /// Completes a template argument.
 pub const COMPLETE: &str = "completion/complete";
 /// Opens a stream of notifications.

@@ -1,14 +1,11 @@
-pub fn add(left: u64, right: u64) -> u64 {
-    left + right
-}
+//! A catalogue of skills served over MCP, on stdio and streamable HTTP, to both protocol eras.
+//!
+//! [`engine`] turns a request into an answer and knows no transport; [`stdio`] and [`http`] carry
+//! messages and know no method. The server never learns where a skill came from.
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn it_works() {
-        let result = add(2, 2);
-        assert_eq!(result, 4);
-    }
-}
+pub mod caller;
+pub mod config;
+pub mod engine;
+pub mod http;
+pub mod stdio;
+pub mod subscription;

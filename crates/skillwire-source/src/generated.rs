@@ -72,7 +72,10 @@ pub fn inspect(path: SkillPath, scheme: &Scheme, generator: Arc<dyn Generator>) 
             findings.push(Finding::new(
                 Code::NameInvalid,
                 SKILL_FILE,
-                format!("The name `{}` does not end the path `{path}`.", checked.frontmatter.name()),
+                format!(
+                    "The name `{}` does not end the path `{path}`.",
+                    checked.frontmatter.name()
+                ),
             ));
             return None;
         }

@@ -1,1 +1,154 @@
 //! Skills held in memory.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use skillwire_core::{
+    file_rules::is_ignored,
+    finding::{Code, Finding, Strictness},
+    path::{RelPath, SKILL_FILE, SkillPath},
+    uri::Scheme,
+};
+
+use crate::{
+    assemble::{Assembly, Blob, Head},
+    place::{Place, below},
+    rules::{Rules, SecretAllowList},
+    source::{Inspected, Scan, Source, Unavailable},
+    survey::survey,
+    tree::{FileNode, Node, Tree},
+};
+
+/// Skills whose files a program holds, judged by the same rules as those in directories.
+#[derive(Debug, Clone, Default)]
+pub struct MemorySource {
+    label: String,
+    rules: Rules,
+    skills: Vec<MemorySkill>,
+}
+
+#[derive(Debug, Clone)]
+struct MemorySkill {
+    place: Place,
+    tree: Tree,
+    blobs: BTreeMap<String, Blob>,
+}
+
+/// Files that cannot be in one directory together.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FilesClash {
+    /// The same path occurs twice.
+    #[error("The file `{0}` occurs twice. Add each file once.")]
+    Twice(RelPath),
+    /// A path is a file and has files below it.
+    #[error("`{0}` is both a file and a directory. Rename one of them.")]
+    FileAndDirectory(RelPath),
+}
+
+impl MemorySource {
+    /// Makes a source without skills; the label stands before every path in findings.
+    pub fn new(label: impl Into<String>) -> Self {
+        Self { label: label.into(), ..Self::default() }
+    }
+
+    /// Sets the scheme of the skills' URIs.
+    #[must_use]
+    pub fn scheme(mut self, scheme: Scheme) -> Self {
+        self.rules.scheme = scheme;
+        self
+    }
+
+    /// Sets how forgiving the source is about skills that break the format.
+    #[must_use]
+    pub fn strictness(mut self, strictness: Strictness) -> Self {
+        self.rules.strictness = strictness;
+        self
+    }
+
+    /// Allows files whose name says that they hold a secret.
+    #[must_use]
+    pub fn allow_secret(mut self, allow: SecretAllowList) -> Self {
+        self.rules.allow_secret = allow;
+        self
+    }
+
+    /// Adds a skill with all its files, `SKILL.md` included.
+    ///
+    /// A `SKILL.md` further down makes a nested skill, as in a directory.
+    pub fn add(
+        &mut self,
+        path: &SkillPath,
+        files: impl IntoIterator<Item = (RelPath, Bytes)>,
+    ) -> Result<(), FilesClash> {
+        let mut segments: Vec<String> = path.segments().map(str::to_owned).collect();
+        let directory = segments.pop();
+        let origin = below(&self.label, &path.to_string());
+        let place = Place { origin, above: segments, directory };
+        let mut skill = MemorySkill { place, tree: Tree::default(), blobs: BTreeMap::new() };
+        for (path, bytes) in files {
+            if !path.segments().any(is_ignored) {
+                skill.add(&path, bytes)?;
+            }
+        }
+        self.skills.push(skill);
+        Ok(())
+    }
+}
+
+impl MemorySkill {
+    fn add(&mut self, path: &RelPath, bytes: Bytes) -> Result<(), FilesClash> {
+        let file = Node::File(FileNode { size: bytes.len() as u64, hard_links: 1, stamp: None });
+        match self.tree.nodes.insert(path.to_string(), file) {
+            None => {}
+            Some(Node::Directory) => return Err(FilesClash::FileAndDirectory(path.clone())),
+            Some(_) => return Err(FilesClash::Twice(path.clone())),
+        }
+        let mut above = path.parent();
+        while let Some(directory) = above {
+            let before = self.tree.nodes.insert(directory.to_string(), Node::Directory);
+            if matches!(before, Some(Node::File(_))) {
+                return Err(FilesClash::FileAndDirectory(directory));
+            }
+            above = directory.parent();
+        }
+        self.blobs.insert(path.to_string(), Blob::new(bytes));
+        Ok(())
+    }
+
+    fn inspect(&self, rules: &Rules) -> Vec<Inspected> {
+        let surveys = survey(&self.tree, rules);
+        let head = |dir: &str| self.blobs.get(&below(dir, SKILL_FILE));
+        let heads: BTreeMap<&str, Head> =
+            surveys.keys().filter_map(|dir| Some((*dir, Head::check(&head(dir)?.bytes)))).collect();
+        let assembly = Assembly {
+            place: &self.place,
+            rules,
+            surveys: &surveys,
+            heads: &heads,
+            failures: &[],
+            blob: &|path| self.blobs.get(path),
+        };
+        let mut inspected = assembly.run();
+        if !surveys.contains_key("") {
+            inspected.push(self.without_skill_file());
+        }
+        inspected
+    }
+
+    fn without_skill_file(&self) -> Inspected {
+        let origin = self.place.origin.clone();
+        let message = format!("The skill has no `{SKILL_FILE}`.");
+        let finding = Finding::new(Code::NoSkillFound, &*origin, message)
+            .help(format!("Add a file `{SKILL_FILE}`."));
+        Inspected { origin, findings: vec![finding], skill: None }
+    }
+}
+
+impl Source for MemorySource {
+    fn scan(&self) -> Result<Scan, Unavailable> {
+        let mut inspected: Vec<_> =
+            self.skills.iter().flat_map(|skill| skill.inspect(&self.rules)).collect();
+        inspected.sort_by(|a, b| a.origin.cmp(&b.origin));
+        Ok(Scan { inspected, findings: Vec::new() })
+    }
+}

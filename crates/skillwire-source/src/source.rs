@@ -1,6 +1,6 @@
 //! The contract every source of skills keeps.
 
-use skillwire_core::finding::{Finding, Strictness};
+use skillwire_core::finding::{Finding, Level, Strictness};
 
 use crate::skill::Skill;
 
@@ -37,8 +37,17 @@ pub struct Inspected {
 impl Inspected {
     /// The findings because of which the skill is not served.
     pub fn reasons(&self, strictness: Strictness) -> impl Iterator<Item = &Finding> {
-        self.findings.iter().filter(move |finding| finding.skips(strictness))
+        self.findings.iter().filter(move |finding| refuses(finding, strictness))
     }
+}
+
+/// Tells whether a finding keeps its skill from being served.
+///
+/// That is so when its code says it, and when an option of the operator made an error of what
+/// would otherwise only be worth a warning.
+pub(crate) fn refuses(finding: &Finding, strictness: Strictness) -> bool {
+    let raised = finding.level == Level::Error && finding.code.level() < Level::Error;
+    raised || finding.skips(strictness)
 }
 
 /// A source that cannot be read at all.

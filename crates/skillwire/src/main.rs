@@ -1,3 +1,16 @@
-fn main() {
-    println!("Hello, world!");
+//! The `skillwire` binary: arguments become settings, settings become work.
+
+mod args;
+mod commands;
+mod exit;
+mod failure;
+mod logging;
+mod output;
+mod report;
+mod settings;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    commands::run().into()
 }

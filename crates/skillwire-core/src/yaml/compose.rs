@@ -8,6 +8,8 @@ use serde_json::{Map, Value};
 use crate::finding::{Code, Finding};
 use crate::span::Span;
 
+use super::extent;
+use super::layout;
 use super::place::{Places, excerpt};
 use super::scalar::{self, NotJson};
 use super::{Branch, Document, Limits, Node};
@@ -59,19 +61,21 @@ pub(super) fn compose(text: &str, places: &Places<'_>, limits: &Limits) -> Compo
 type Flow = std::ops::ControlFlow<()>;
 
 /// A mapping or list whose end has not been seen.
-struct Frame {
+pub(super) struct Frame {
     /// Index of its node.
     index: usize,
-    content: Content,
+    /// Its column, if it is a block; none if it is in brackets.
+    pub(super) column: Option<usize>,
+    pub(super) content: Content,
 }
 
-enum Content {
+pub(super) enum Content {
     List(Vec<Value>),
     Mapping { map: Map<String, Value>, key: Key },
 }
 
 /// What is known about the key of the value that comes next.
-enum Key {
+pub(super) enum Key {
     /// The next node is a key.
     Expected,
     /// The key was refused; its value is read for problems and dropped.
@@ -79,17 +83,17 @@ enum Key {
     Named(String, Span),
 }
 
-struct Composer<'a> {
-    places: &'a Places<'a>,
+pub(super) struct Composer<'a> {
+    pub(super) places: &'a Places<'a>,
     limits: &'a Limits,
     findings: Vec<Finding>,
     nodes: Vec<Branch>,
     /// Nodes seen, keys included.
     count: usize,
-    open: Vec<Frame>,
+    pub(super) open: Vec<Frame>,
     root: Option<Value>,
     /// Where the last thing that has text ended, in bytes of the frontmatter.
-    last_end: usize,
+    pub(super) last_end: usize,
 }
 
 impl Composer<'_> {
@@ -98,7 +102,8 @@ impl Composer<'_> {
             Event::Scalar(text, style, anchor, tag) => {
                 self.enter(start)?;
                 let trusted = self.properties(anchor, tag.is_some(), start);
-                let (start, end) = self.scalar_extent(style, &text, start, end);
+                let (start, end) =
+                    if trusted { self.extent(style, &text, start, end) } else { (start, end) };
                 self.scalar(&text, style, trusted, self.places.span(start, end));
             }
             Event::Alias(_) => {
@@ -110,12 +115,18 @@ impl Composer<'_> {
                 self.value(Value::Null, Node { key: None, value: span, plain: false });
             }
             Event::SequenceStart(anchor, tag) => {
-                self.collection(Content::List(Vec::new()), start)?;
+                let column = self.list_column(start);
+                self.collection(Content::List(Vec::new()), column, start)?;
                 self.properties(anchor, tag.is_some(), start);
             }
             Event::MappingStart(anchor, tag) => {
                 let content = Content::Mapping { map: Map::new(), key: Key::Expected };
-                self.collection(content, start)?;
+                let flow = self.in_flow() || self.places.text[start..].starts_with('{');
+                let column = (!flow).then(|| start - layout::line_start(self.places.text, start));
+                if !flow {
+                    self.layout(layout::block_start(self.places.text, start));
+                }
+                self.collection(content, column, start)?;
                 self.properties(anchor, tag.is_some(), start);
             }
             Event::SequenceEnd | Event::MappingEnd => self.end(start),
@@ -143,7 +154,7 @@ impl Composer<'_> {
         Flow::Break(())
     }
 
-    fn collection(&mut self, content: Content, start: usize) -> Flow {
+    fn collection(&mut self, content: Content, column: Option<usize>, start: usize) -> Flow {
         self.enter(start)?;
         if self.open.len() >= self.limits.depth {
             let most = self.limits.depth;
@@ -154,13 +165,17 @@ impl Composer<'_> {
         }
         let node = Node { key: None, value: self.places.span(start, start), plain: false };
         self.nodes.push(Branch { node, children: BTreeMap::new() });
-        self.open.push(Frame { index: self.nodes.len() - 1, content });
+        self.open.push(Frame { index: self.nodes.len() - 1, column, content });
+        self.layout(layout::comments(self.places.text, self.last_end.min(start), start));
         self.last_end = self.last_end.max(start);
         Flow::Continue(())
     }
 
     /// Refuses anchors and tags; tells whether there were none.
     fn properties(&mut self, anchor: usize, tag: bool, start: usize) -> bool {
+        if anchor == 0 && !tag {
+            return true;
+        }
         let rest = &self.places.text[start..];
         let end = start + rest.find(char::is_whitespace).unwrap_or(rest.len());
         let span = self.places.span(start, end);
@@ -172,7 +187,7 @@ impl Composer<'_> {
             self.report(Code::YamlTag, span, "A tag (`!`) changes the type of a value.")
                 .help("Remove the tag, or quote the value if the `!` is text.");
         }
-        anchor == 0 && !tag
+        false
     }
 
     fn scalar(&mut self, text: &str, style: ScalarStyle, trusted: bool, span: Span) {
@@ -184,8 +199,11 @@ impl Composer<'_> {
             self.report(Code::YamlAmbiguousScalar, span, message)
                 .help(format!("Write it in quotes if it is text: `\"{shown}\"`."));
         }
-        let resolved =
-            if plain && trusted { scalar::resolve(text) } else { Ok(Value::String(text.to_owned())) };
+        let resolved = if plain && trusted {
+            scalar::resolve(text)
+        } else {
+            Ok(Value::String(text.to_owned()))
+        };
         if self.expects_key() {
             self.key(resolved.ok(), text, plain, span);
             return;
@@ -197,7 +215,7 @@ impl Composer<'_> {
         self.value(value, Node { key: None, value: span, plain });
     }
 
-    fn expects_key(&self) -> bool {
+    pub(super) fn expects_key(&self) -> bool {
         matches!(
             self.open.last(),
             Some(Frame { content: Content::Mapping { key: Key::Expected, .. }, .. })
@@ -273,13 +291,19 @@ impl Composer<'_> {
     }
 
     fn end(&mut self, at: usize) {
-        let Some(Frame { index, content }) = self.open.pop() else { return };
+        let Some(Frame { index, column, content }) = self.open.pop() else { return };
         let start = self.nodes[index].node.value.start - self.places.span(0, 0).start;
-        let brackets = (self.places.text[start..].chars().next(), self.places.text[at..].chars().next());
-        if matches!(brackets, (Some('['), Some(']')) | (Some('{'), Some('}'))) {
-            self.last_end = self.last_end.max(at + 1);
+        if self.places.text[start..].starts_with(['[', '{'])
+            && let Some(bracket) = extent::closing_bracket(self.places.text, at)
+        {
+            self.layout(layout::comments(self.places.text, self.last_end.min(bracket), bracket));
+            self.last_end = self.last_end.max(bracket + 1);
         }
         self.nodes[index].node.value = self.places.span(start, self.last_end);
+        if column.is_none() && !self.in_flow() {
+            let indent = self.indentation();
+            self.layout(layout::flow(self.places.text, start, self.last_end, indent));
+        }
         if self.expects_key() {
             let span = self.nodes[index].node.value;
             let message = "A mapping or a list cannot be a key.";
@@ -318,35 +342,12 @@ impl Composer<'_> {
         self.nodes[frame.index].children.insert(name, index);
     }
 
-    /// Finds where a scalar begins and ends in the text; the parser's own marks leave out block
-    /// indicators and include blanks and comments after quotes.
-    fn scalar_extent(
+    pub(super) fn report(
         &mut self,
-        style: ScalarStyle,
-        value: &str,
-        start: usize,
-        end: usize,
-    ) -> (usize, usize) {
-        let text = self.places.text;
-        let (start, end) = match style {
-            ScalarStyle::Plain if value.is_empty() => {
-                let start = if text[start..].starts_with(':') { start + 1 } else { start };
-                (start, start)
-            }
-            ScalarStyle::Plain => (start, end),
-            ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => {
-                (start, start + quoted_length(&text[start..end]))
-            }
-            ScalarStyle::Literal | ScalarStyle::Folded => {
-                let header = block_header(text, self.last_end.min(start), end).unwrap_or(start);
-                (header, header + text[header..end].trim_end().len())
-            }
-        };
-        self.last_end = self.last_end.max(end);
-        (start, end)
-    }
-
-    fn report(&mut self, code: Code, span: Span, message: impl Into<String>) -> Report<'_> {
+        code: Code,
+        span: Span,
+        message: impl Into<String>,
+    ) -> Report<'_> {
         self.findings.push(self.places.finding(code, span, message));
         Report(&mut self.findings)
     }
@@ -355,7 +356,9 @@ impl Composer<'_> {
         let unfinished = error.is_some() || !self.open.is_empty();
         let limited = self.findings.iter().any(|finding| finding.code == Code::YamlLimit);
         let document = match self.root.take() {
-            Some(Value::Object(map)) => Some(Document { map, nodes: std::mem::take(&mut self.nodes) }),
+            Some(Value::Object(map)) => {
+                Some(Document { map, nodes: std::mem::take(&mut self.nodes) })
+            }
             _ if unfinished || limited => None,
             other => {
                 let what = match other {
@@ -377,45 +380,12 @@ impl Composer<'_> {
 }
 
 /// The finding that was reported last, so that help can be added.
-struct Report<'a>(&'a mut Vec<Finding>);
+pub(super) struct Report<'a>(&'a mut Vec<Finding>);
 
 impl Report<'_> {
-    fn help(self, help: impl Into<String>) {
+    pub(super) fn help(self, help: impl Into<String>) {
         if let Some(finding) = self.0.last_mut() {
             finding.help = Some(help.into());
         }
     }
-}
-
-/// The length of the quoted scalar that `text` begins with, quotes included.
-fn quoted_length(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    let Some(&quote) = bytes.first() else { return 0 };
-    let mut at = 1;
-    while at < bytes.len() {
-        if bytes[at] == b'\\' && quote == b'"' {
-            at += 2;
-        } else if bytes[at] != quote {
-            at += 1;
-        } else if quote == b'\'' && bytes.get(at + 1) == Some(&quote) {
-            at += 2;
-        } else {
-            return at + 1;
-        }
-    }
-    bytes.len()
-}
-
-/// Finds the `|` or `>` of a block scalar after the token that ended at `from`.
-fn block_header(text: &str, from: usize, to: usize) -> Option<usize> {
-    let mut comment = false;
-    for (at, byte) in text.as_bytes()[from..to].iter().enumerate() {
-        match byte {
-            b'\n' | b'\r' => comment = false,
-            b'|' | b'>' if !comment => return Some(from + at),
-            b'#' => comment = true,
-            _ => {}
-        }
-    }
-    None
 }

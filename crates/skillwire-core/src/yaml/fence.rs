@@ -1,7 +1,7 @@
 //! Finds the frontmatter of a `SKILL.md` and the text that follows it.
 
 use crate::finding::{Code, Finding};
-use crate::span::Span;
+use crate::span::{Position, Span};
 
 use super::FILE;
 
@@ -28,6 +28,7 @@ pub struct Fenced<'a> {
 ///
 /// The frontmatter opens with a first line that is exactly `---` and closes at the next line that
 /// is exactly `---`; blanks at the end of either line do not matter. Lines end in LF or CRLF.
+#[expect(clippy::result_large_err, reason = "a refusal happens once for each file")]
 pub fn split(bytes: &[u8]) -> Result<Fenced<'_>, Finding> {
     let file = decode(bytes)?;
     let text = file.strip_prefix(BOM).unwrap_or(file);
@@ -59,18 +60,20 @@ pub fn split(bytes: &[u8]) -> Result<Fenced<'_>, Finding> {
 /// Tells whether a line, given with its line end, is `---` and nothing else.
 fn is_fence(line: &str) -> bool {
     let line = line.strip_suffix('\n').map_or(line, |line| line.strip_suffix('\r').unwrap_or(line));
-    line.strip_prefix("---").is_some_and(|rest| rest.bytes().all(|byte| matches!(byte, b' ' | b'\t')))
+    line.strip_prefix("---")
+        .is_some_and(|rest| rest.bytes().all(|byte| matches!(byte, b' ' | b'\t')))
 }
 
+#[expect(clippy::result_large_err, reason = "a refusal happens once for each file")]
 fn decode(bytes: &[u8]) -> Result<&str, Finding> {
-    let error = match std::str::from_utf8(bytes) {
-        Ok(text) if !bytes.starts_with(b"-\0") => return Ok(text),
-        Ok(_) => return Err(utf_16(bytes)),
-        Err(error) => error,
-    };
+    // Without a byte order mark, ASCII in UTF-16 passes for UTF-8 with NUL characters.
     if matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, b'-', ..] | [b'-', 0, ..]) {
         return Err(utf_16(bytes));
     }
+    let error = match std::str::from_utf8(bytes) {
+        Ok(text) => return Ok(text),
+        Err(error) => error,
+    };
     let at = error.valid_up_to();
     let bad = bytes.get(at).copied().unwrap_or_default();
     Err(Finding::new(
@@ -116,7 +119,7 @@ fn unclosed(bytes: &[u8], rest: &str, offset: usize, opening: Span) -> Finding {
     let near = rest.lines().position(|line| is_nearly_fence(line) || line.trim_end() == "...");
     let help = match near {
         Some(index) => {
-            let line = bytes[..offset].iter().filter(|&&byte| byte == b'\n').count() + index + 1;
+            let line = Position::of(bytes, offset).line + index;
             format!("Line {line} comes close. Write exactly `---` there, with nothing before it.")
         }
         None => "Add a line `---` after the last field.".to_owned(),

@@ -34,6 +34,16 @@ pub(super) fn mask<'a>(places: &Places<'a>) -> (Cow<'a, str>, Vec<Finding>) {
         findings.push(finding);
         text = text.chars().map(|ch| if is_forbidden(ch) { '\u{fffd}' } else { ch }).collect();
     }
+    if let Some(at) = lone_carriage_return(places.text) {
+        let span = places.span(at, at + 1);
+        let message =
+            "A carriage return without a line feed is a line end to some YAML parsers only.";
+        findings.push(
+            places
+                .finding(Code::YamlSyntax, span, message)
+                .help("Save the file with LF or CRLF line ends."),
+        );
+    }
     let mut markers: Vec<usize> = Vec::new();
     let mut seen = Vec::new();
     for (index, start) in line_starts(places.text) {
@@ -55,6 +65,10 @@ pub(super) fn mask<'a>(places: &Places<'a>) -> (Cow<'a, str>, Vec<Finding>) {
             .collect();
     }
     (text, findings)
+}
+
+fn lone_carriage_return(text: &str) -> Option<usize> {
+    text.match_indices('\r').map(|(at, _)| at).find(|&at| !text[at + 1..].starts_with('\n'))
 }
 
 /// Finds characters outside of what YAML 1.2 calls printable, and stray byte order marks.

@@ -6,8 +6,11 @@
 //! further documents, infinities and integers that a JSON reader may round.
 
 mod compose;
+mod extent;
 mod fence;
 mod guard;
+mod layout;
+mod outline;
 mod place;
 mod repair;
 mod scalar;
@@ -107,23 +110,31 @@ pub fn parse(
             findings.extend(composed.findings);
             return finish(composed.document, findings);
         };
-        match repair::unquoted_colon(&text, &places, &error) {
-            Some(colon) if attempt < MOST_REPAIRS => {
-                findings.push(colon.finding);
-                text = Cow::Owned(colon.masked);
-            }
-            _ => {
-                findings.extend(composed.findings);
-                findings.push(repair::syntax(&places, &error));
-                break;
-            }
+        if attempt == MOST_REPAIRS {
+            findings.extend(composed.findings);
+            findings.push(repair::syntax(&places, &error));
+            break;
+        }
+        if let Some(respelt) = repair::respell(&text, &error) {
+            text = Cow::Owned(respelt);
+        } else if let Some(colon) = repair::unquoted_colon(&text, &places, &error) {
+            findings.push(colon.finding);
+            text = Cow::Owned(colon.masked);
+        } else {
+            findings.extend(composed.findings);
+            findings.push(repair::syntax(&places, &error));
+            break;
         }
     }
     finish(None, findings)
 }
 
-fn finish(document: Option<Document>, mut findings: Vec<Finding>) -> (Option<Document>, Vec<Finding>) {
+fn finish(
+    document: Option<Document>,
+    mut findings: Vec<Finding>,
+) -> (Option<Document>, Vec<Finding>) {
     findings.sort_by_key(|finding| finding.span.map_or(0, |span| span.start));
+    findings.dedup();
     let refused = findings.iter().any(|finding| finding.level == Level::Error);
     (document.filter(|_| !refused), findings)
 }

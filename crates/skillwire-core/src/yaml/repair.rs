@@ -16,13 +16,9 @@ pub(super) struct Colon {
 }
 
 /// Recognises the commonest mistake, `key: some text: more text`, if quotes repair it.
-pub(super) fn unquoted_colon(
-    text: &str,
-    places: &Places<'_>,
-    error: &ScanError,
-) -> Option<Colon> {
+pub(super) fn unquoted_colon(text: &str, places: &Places<'_>, error: &ScanError) -> Option<Colon> {
     let at = byte_of(text, error.marker().index());
-    if !text[at..].starts_with(':') {
+    if error.info() != "mapping values are not allowed in this context" {
         return None;
     }
     let entry = owner(text, at)?;
@@ -47,6 +43,47 @@ pub(super) fn unquoted_colon(
     let hidden: String = text[value.clone()].chars().map(hide).collect();
     let masked = [&text[..value.start], &hidden, &text[value.end..]].concat();
     Some(Colon { finding, masked })
+}
+
+/// Rewrites valid text that only this parser refuses, code point by code point.
+pub(super) fn respell(text: &str, error: &ScanError) -> Option<String> {
+    let at = byte_of(text, error.marker().index());
+    match error.info() {
+        "':' must be followed by a valid YAML whitespace" => tab_after_colon(text, at),
+        // The parser says so only inside of brackets.
+        "invalid indentation" => bracket_below_key(text, at),
+        _ => None,
+    }
+}
+
+/// Replaces the tab between a key's `:` and its value by a space.
+///
+/// The parser refuses the tab before letters, digits and dashes. A `:` at the beginning of a line
+/// is left alone, since what follows it could be a block.
+fn tab_after_colon(text: &str, at: usize) -> Option<String> {
+    let before = text[..at].trim_end_matches('\t');
+    let line = &before[line_start(text, before.len())..];
+    let key = line.strip_suffix(':')?.trim_start_matches([' ', '-', '?']);
+    let blanks = " ".repeat(at - before.len());
+    (!blanks.is_empty() && !key.is_empty()).then(|| [before, &blanks, &text[at..]].concat())
+}
+
+/// Moves a bracket that stands at the beginning of a line up to the line before.
+///
+/// The parser refuses the bracket depending on what stands before it. A line with a `#` is left
+/// alone, since a comment would swallow the bracket.
+fn bracket_below_key(text: &str, at: usize) -> Option<String> {
+    let start = line_start(text, at);
+    if !text[at..].starts_with([']', '}']) || !text[start..at].trim().is_empty() {
+        return None;
+    }
+    let before = text[..start].trim_end();
+    let above = line_start(text, before.len());
+    if before[above..].contains('#') {
+        return None;
+    }
+    let blanks = " ".repeat(at - before.len());
+    Some([before, &blanks, &text[at..]].concat())
 }
 
 /// Reports what else keeps the text from being YAML.
@@ -123,10 +160,12 @@ pub fn quote(text: &str) -> String {
         match ch {
             '"' | '\\' => out.extend(['\\', ch]),
             '\n' => out.push_str("\\n"),
-            ch if is_unseen(ch) && u32::from(ch) > 0xffff => {
-                out.push_str(&format!("\\U{:08x}", u32::from(ch)));
+            ch if is_unseen(ch) => {
+                let code = u32::from(ch);
+                let escape =
+                    if code > 0xffff { format!("\\U{code:08x}") } else { format!("\\u{code:04x}") };
+                out.push_str(&escape);
             }
-            ch if is_unseen(ch) => out.push_str(&format!("\\u{:04x}", u32::from(ch))),
             ch => out.push(ch),
         }
     }

@@ -166,8 +166,8 @@ fn is_date(text: &str) -> bool {
 }
 
 /// Tells whether `text` has at least one byte and every byte passes.
-fn all(text: &str, test: impl Fn(u8) -> bool) -> bool {
-    !text.is_empty() && text.bytes().all(test)
+fn all(text: &str, passes: impl Fn(u8) -> bool) -> bool {
+    !text.is_empty() && text.bytes().all(passes)
 }
 
 fn is_digits(text: &str) -> bool {

@@ -44,14 +44,16 @@ need_file() {
     [ -s "$file" ] || fail "there is no timeline in '$file' yet; start it with 'add'" 1
 }
 
+day_pattern='[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])'
+time_pattern='([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]'
+
 full_time() { # completes and checks a time
     case $1 in
         [0-2][0-9]:[0-5][0-9]) time=$(date -u +%Y-%m-%d)T$1:00Z ;;
         *T[0-2][0-9]:[0-5][0-9]Z) time=${1%Z}:00Z ;;
         *) time=$1 ;;
     esac
-    printf '%s\n' "$time" | grep -Eq \
-        '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z$' ||
+    printf '%s\n' "$time" | grep -Eq "^${day_pattern}T${time_pattern}Z\$" ||
         fail "'$1' is not a time; use 14:02 or 2026-05-04T14:02Z (always UTC)"
     printf '%s\n' "$time"
 }
@@ -66,12 +68,13 @@ add() {
     [ $# -ge 2 ] || fail "add needs a kind and a text; see --help"
     case $1 in
         started | detected | change | decision | comms | note | mitigated | resolved) kind=$1 ;;
-        *) fail "'$1' is not a kind; use started, detected, change, decision, comms, note, mitigated or resolved" ;;
+        *) fail "'$1' is not a kind; see --help for the eight kinds" ;;
     esac
     shift
     text=$(printf '%s' "$*" | tr '\t\r\n' '   ')
     author=$(printf '%s' "${INCIDENT_AUTHOR:-$(id -un)}" | tr '\t\r\n' '   ')
-    printf '%s\t%s\t%s\t%s\n' "${at:-$(date -u +%Y-%m-%dT%H:%M:%SZ)}" "$kind" "$author" "$text" >>"$file"
+    at=${at:-$(date -u +%Y-%m-%dT%H:%M:%SZ)}
+    printf '%s\t%s\t%s\t%s\n' "$at" "$kind" "$author" "$text" >>"$file"
     tail -n 1 "$file"
 }
 
@@ -121,7 +124,7 @@ summary() {
             if (said && ("resolved" in at) && at["resolved"] - said > quiet)
                 quiet = at["resolved"] - said
             printf "%-24s %d\n", "Updates sent", updates
-            printf "%-24s %s\n", "Longest silence", said ? span(quiet) : "unknown, nothing detected or sent"
+            printf "%-24s %s\n", "Longest silence", quiet ? span(quiet) : "unknown"
         }'
 }
 

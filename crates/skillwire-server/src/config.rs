@@ -1,0 +1,51 @@
+//! How a server answers.
+
+/// Who may reuse a cached answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CacheScope {
+    /// Anybody.
+    #[default]
+    Public,
+    /// Only the caller it was made for.
+    Private,
+}
+
+impl CacheScope {
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Public => "public",
+            Self::Private => "private",
+        }
+    }
+}
+
+/// What an operator can set about answers.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Items on one page of a listing.
+    pub page_size: usize,
+    /// How long a client may take an answer for fresh, in milliseconds.
+    pub ttl_ms: u64,
+    /// Who may reuse answers; restricted callers always get `private`.
+    pub cache_scope: CacheScope,
+    /// Whether `resources/directory/read` is offered.
+    pub directory_read: bool,
+    /// The server's name, for display only.
+    pub name: String,
+    /// The server's version, for display only.
+    pub version: String,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            page_size: 100,
+            ttl_ms: 60_000,
+            cache_scope: CacheScope::Public,
+            directory_read: true,
+            name: "skillwire".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+}

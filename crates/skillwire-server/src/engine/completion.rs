@@ -1,0 +1,139 @@
+//! `completion/complete`: skill paths and file paths for the templates.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+use serde_json::{json, value::RawValue};
+use skillwire_protocol::error::{RpcError, truncated};
+use skillwire_source::skill::Content;
+
+use super::{
+    Call, Outcome,
+    templates::{FILE_PATH, SKILL_PATH, Template},
+};
+
+/// The most values one completion may hold.
+const MAX_VALUES: usize = 100;
+
+#[derive(Deserialize)]
+struct Reference {
+    #[serde(rename = "type")]
+    kind: String,
+    uri: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Argument {
+    name: String,
+    value: String,
+}
+
+#[derive(Deserialize, Default)]
+struct Context {
+    #[serde(default)]
+    arguments: std::collections::BTreeMap<String, String>,
+}
+
+/// Values found, and how many there are in all.
+struct Completion {
+    values: Vec<String>,
+    total: usize,
+}
+
+impl Call<'_> {
+    pub(super) fn complete(&self) -> Outcome {
+        let reference: Reference = required(self.params.reference, "ref")?;
+        let argument: Argument = required(self.params.argument, "argument")?;
+        let context: Context = match self.params.context {
+            Some(raw) => required(Some(raw), "context")?,
+            None => Context::default(),
+        };
+        let uri = match (reference.kind.as_str(), reference.uri) {
+            ("ref/resource", Some(uri)) => uri,
+            _ => {
+                return Err(RpcError::invalid_params(
+                    "`params.ref` must be a resource template of this server.",
+                ));
+            }
+        };
+        let (template, scheme) =
+            Template::recognise(&uri, self.snapshot.schemes()).ok_or_else(|| {
+                RpcError::invalid_params(format!(
+                    "`{}` is not a template of this server.",
+                    truncated(&uri)
+                ))
+            })?;
+        let completion = match (template, argument.name.as_str()) {
+            (_, SKILL_PATH) => self.skill_paths(scheme, &argument.value),
+            (Template::File, FILE_PATH) => {
+                let skill = context.arguments.get(SKILL_PATH).map_or("", String::as_str);
+                self.file_paths(scheme, skill, &argument.value)
+            }
+            (_, other) => {
+                return Err(RpcError::invalid_params(format!(
+                    "The template has no argument `{}`.",
+                    truncated(other)
+                )));
+            }
+        };
+        let mut result = self.result();
+        let completion = json!({
+            "hasMore": completion.total > completion.values.len(),
+            "total": completion.total,
+            "values": completion.values,
+        });
+        result.json("completion", &completion.to_string());
+        result.server_info();
+        Ok(result.finish())
+    }
+
+    /// Skills whose path, or whose name, begins with the typed text.
+    fn skill_paths(&self, scheme: &str, typed: &str) -> Completion {
+        let prefix = format!("{scheme}://{typed}");
+        let by_path = self.snapshot.listed_skills().with_prefix(&prefix);
+        let mut values: BTreeSet<String> = by_path
+            .iter()
+            .take(MAX_VALUES)
+            .filter_map(|item| item.key.strip_prefix(scheme)?.strip_prefix("://"))
+            .filter_map(|path| path.strip_suffix("/SKILL.md"))
+            .map(str::to_owned)
+            .collect();
+        let by_name = self.snapshot.listed_names().with_prefix(typed);
+        let mut total = by_path.len();
+        for item in by_name.iter().take(MAX_VALUES) {
+            let Some((_, path)) = item.key.split_once('\0') else { continue };
+            let served_here = self.snapshot.skill(&format!("{scheme}://{path}/SKILL.md")).is_some();
+            if served_here && !path.starts_with(typed) {
+                total += 1;
+                values.insert(path.to_owned());
+            }
+        }
+        Completion { values: values.into_iter().take(MAX_VALUES).collect(), total }
+    }
+
+    /// Files of one skill whose path begins with the typed text.
+    fn file_paths(&self, scheme: &str, skill_path: &str, typed: &str) -> Completion {
+        let root = format!("{scheme}://{skill_path}");
+        let Some(published) = self.snapshot.skill(&format!("{root}/SKILL.md")) else {
+            return Completion { values: Vec::new(), total: 0 };
+        };
+        let Content::Files(tree) = &published.skill.content else {
+            return Completion { values: Vec::new(), total: 0 };
+        };
+        let skill_root = published.skill.uri.root();
+        let found: Vec<String> = tree
+            .files
+            .iter()
+            .map(|file| skill_root.child(&file.path).as_str()[root.len() + 1..].to_owned())
+            .filter(|path| path.starts_with(typed))
+            .collect();
+        let total = found.len();
+        Completion { values: found.into_iter().take(MAX_VALUES).collect(), total }
+    }
+}
+
+fn required<'a, T: Deserialize<'a>>(raw: Option<&'a RawValue>, name: &str) -> Result<T, RpcError> {
+    let malformed =
+        || RpcError::invalid_params(format!("`params.{name}` is missing or malformed."));
+    serde_json::from_str(raw.ok_or_else(malformed)?.get()).map_err(|_| malformed())
+}

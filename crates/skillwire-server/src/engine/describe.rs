@@ -1,0 +1,37 @@
+//! `server/discover` and `initialize`.
+
+use serde_json::json;
+use skillwire_protocol::{capabilities, error::RpcError, message::string, version};
+
+use super::{Call, Outcome};
+
+impl Call<'_> {
+    pub(super) fn discover(&self) -> Outcome {
+        let mut result = self.result();
+        result.json("supportedVersions", &json!(version::SUPPORTED).to_string());
+        result.json("capabilities", &self.capabilities());
+        result.string("instructions", self.snapshot.instructions());
+        result.cacheable();
+        result.server_info();
+        Ok(result.finish())
+    }
+
+    pub(super) fn initialize(&self) -> Outcome {
+        let requested = match self.params.protocol_version {
+            Some(raw) => string(raw, "params.protocolVersion")?,
+            None => return Err(RpcError::invalid_params("`params.protocolVersion` is required.")),
+        };
+        let config = &self.engine.config;
+        let info = json!({ "name": config.name, "version": config.version });
+        let mut result = self.result();
+        result.string("protocolVersion", version::negotiate_legacy(&requested));
+        result.json("capabilities", &self.capabilities());
+        result.json("serverInfo", &info.to_string());
+        result.string("instructions", self.snapshot.instructions());
+        Ok(result.finish())
+    }
+
+    fn capabilities(&self) -> String {
+        capabilities::of_skills_server(self.engine.config.directory_read).to_string()
+    }
+}

@@ -1,0 +1,72 @@
+//! `resources/templates/list`: the shapes of URIs a person can fill in.
+
+use serde_json::json;
+use skillwire_catalog::listing::{Item, Listing};
+use skillwire_protocol::method;
+
+use super::{Call, Outcome};
+
+/// The variable that stands for a skill's path.
+pub(super) const SKILL_PATH: &str = "skillPath";
+/// The variable that stands for a file of a skill.
+pub(super) const FILE_PATH: &str = "filePath";
+
+/// What a template of ours leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Template {
+    /// A skill's `SKILL.md`.
+    Skill,
+    /// Any file of a skill.
+    File,
+}
+
+impl Template {
+    fn uri(self, scheme: &str) -> String {
+        match self {
+            Self::Skill => format!("{scheme}://{{+{SKILL_PATH}}}/SKILL.md"),
+            Self::File => format!("{scheme}://{{+{SKILL_PATH}}}/{{+{FILE_PATH}}}"),
+        }
+    }
+
+    /// Recognises one of our templates, and the scheme it is for.
+    pub(super) fn recognise<'a>(
+        uri: &str,
+        schemes: impl Iterator<Item = &'a str>,
+    ) -> Option<(Self, &'a str)> {
+        schemes
+            .flat_map(|scheme| [(Self::Skill, scheme), (Self::File, scheme)])
+            .find(|(template, scheme)| template.uri(scheme) == uri)
+    }
+}
+
+impl Call<'_> {
+    pub(super) fn list_templates(&self) -> Outcome {
+        let items = self.snapshot.schemes().flat_map(|scheme| {
+            [
+                item(
+                    &Template::Skill.uri(scheme),
+                    "skill",
+                    "The instructions of one skill.",
+                    Some("text/markdown"),
+                ),
+                item(&Template::File.uri(scheme), "skill-file", "One file of a skill.", None),
+            ]
+        });
+        let listing = Listing::new(items.collect());
+        let page = self.page(&listing, method::RESOURCES_TEMPLATES_LIST, "")?;
+        let mut result = self.result();
+        let method = method::RESOURCES_TEMPLATES_LIST;
+        self.write_page(&mut result, "resourceTemplates", &page, method, "");
+        result.cacheable();
+        result.server_info();
+        Ok(result.finish())
+    }
+}
+
+fn item(uri: &str, name: &str, description: &str, mime_type: Option<&str>) -> Item {
+    let mut template = json!({ "uriTemplate": uri, "name": name, "description": description });
+    if let Some(mime_type) = mime_type {
+        template["mimeType"] = mime_type.into();
+    }
+    Item { key: uri.into(), json: template.to_string().into() }
+}

@@ -1,0 +1,209 @@
+//! Sessions of the legacy era.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use skillwire_protocol::{
+    message::{self, Request},
+    method,
+    version::Era,
+};
+use tokio::sync::watch;
+
+use super::{
+    body::ResponseBody,
+    reply,
+    sse::{self, EventSender},
+};
+use crate::{
+    caller::Caller,
+    engine::{Answer, Engine, Outcome},
+    subscription::{Feed, LegacySubscriptions},
+};
+
+/// The header that names a session.
+pub(super) const SESSION: &str = "mcp-session-id";
+
+/// Sessions at once; the one unused for longest makes room.
+const MAX_SESSIONS: usize = 10_000;
+
+/// How long a session may be unused.
+const IDLE: Duration = Duration::from_secs(3_600);
+
+/// What is kept for one legacy client.
+struct Session {
+    owner: String,
+    used: Mutex<Instant>,
+    subscriptions: LegacySubscriptions,
+    streaming: Mutex<bool>,
+}
+
+/// All sessions, by id.
+#[derive(Default)]
+pub(super) struct Sessions(Mutex<HashMap<String, Arc<Session>>>);
+
+impl Sessions {
+    /// Answers one request; `initialize` opens a session.
+    pub(super) async fn answer(
+        &self,
+        engine: &Engine,
+        caller: &Caller,
+        headers: &HeaderMap,
+        request: &Request<'_>,
+    ) -> Response<ResponseBody> {
+        let opening = &*request.method == method::INITIALIZE;
+        let session = match self.find(caller, headers) {
+            _ if opening => None,
+            Found::Session(_, session) => Some(session),
+            // A client may do without a session as long as it wants nothing remembered.
+            Found::Unnamed => None,
+            Found::Unknown => return unknown_session(),
+        };
+        let outcome = match engine.answer(caller, Era::Legacy, request) {
+            Answer::Now(outcome) => outcome,
+            Answer::Later(work) => work.await,
+            Answer::Stream(_) => {
+                return reply::refuse(StatusCode::BAD_REQUEST, "There is no such stream.");
+            }
+        };
+        let mut response = respond(request, &outcome);
+        if outcome.is_ok() {
+            if opening {
+                match self.open(caller).and_then(|id| HeaderValue::from_str(&id).ok()) {
+                    Some(id) => {
+                        response.headers_mut().insert(SESSION, id);
+                    }
+                    None => {
+                        tracing::warn!("no session could be opened; notifications will be missing")
+                    }
+                }
+            } else if let Some(session) = session {
+                session.subscriptions.note(request);
+            }
+        }
+        response
+    }
+
+    /// Opens the stream on which a session hears of changes.
+    pub(super) fn stream(
+        &self,
+        engine: &Engine,
+        caller: &Caller,
+        headers: &HeaderMap,
+        stopping: watch::Receiver<bool>,
+    ) -> Response<ResponseBody> {
+        let session = match self.find(caller, headers) {
+            Found::Session(_, session) => session,
+            Found::Unnamed => return reply::not_allowed("POST"),
+            Found::Unknown => return unknown_session(),
+        };
+        if std::mem::replace(&mut *lock(&session.streaming), true) {
+            return reply::refuse(StatusCode::CONFLICT, "This session has a stream already.");
+        }
+        let (response, events) = sse::open();
+        let feed = Feed::new(caller.view, engine.catalog().changes());
+        tokio::spawn(async move {
+            follow(&session, feed, &events, stopping).await;
+            *lock(&session.streaming) = false;
+        });
+        response
+    }
+
+    /// Ends a session.
+    pub(super) fn delete(&self, caller: &Caller, headers: &HeaderMap) -> Response<ResponseBody> {
+        match self.find(caller, headers) {
+            Found::Session(id, _) => {
+                lock(&self.0).remove(&id);
+                reply::empty(StatusCode::NO_CONTENT)
+            }
+            Found::Unnamed => reply::not_allowed("POST"),
+            Found::Unknown => unknown_session(),
+        }
+    }
+
+    fn find(&self, caller: &Caller, headers: &HeaderMap) -> Found {
+        let Some(value) = headers.get(SESSION) else { return Found::Unnamed };
+        let Ok(id) = value.to_str() else { return Found::Unknown };
+        let session = lock(&self.0).get(id).map(Arc::clone);
+        match session.filter(|session| session.owner == caller.name) {
+            Some(session) => {
+                *lock(&session.used) = Instant::now();
+                Found::Session(id.to_owned(), session)
+            }
+            None => Found::Unknown,
+        }
+    }
+
+    fn open(&self, caller: &Caller) -> Option<String> {
+        let mut random = [0_u8; 16];
+        getrandom::fill(&mut random).ok()?;
+        let id: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut sessions = lock(&self.0);
+        if sessions.len() >= MAX_SESSIONS {
+            sessions.retain(|_, session| lock(&session.used).elapsed() < IDLE);
+        }
+        if sessions.len() >= MAX_SESSIONS {
+            let oldest = sessions.iter().min_by_key(|(_, session)| *lock(&session.used));
+            if let Some(id) = oldest.map(|(id, _)| id.clone()) {
+                sessions.remove(&id);
+            }
+        }
+        let session = Session {
+            owner: caller.name.clone(),
+            used: Mutex::new(Instant::now()),
+            subscriptions: LegacySubscriptions::default(),
+            streaming: Mutex::default(),
+        };
+        sessions.insert(id.clone(), Arc::new(session));
+        Some(id)
+    }
+}
+
+enum Found {
+    Session(String, Arc<Session>),
+    Unnamed,
+    Unknown,
+}
+
+async fn follow(
+    session: &Session,
+    mut feed: Feed,
+    events: &EventSender,
+    mut stopping: watch::Receiver<bool>,
+) {
+    loop {
+        let next = async {
+            tokio::select! {
+                found = feed.next(|| session.subscriptions.filter()) => found,
+                _ = stopping.wait_for(|stopping| *stopping) => None,
+            }
+        };
+        let Ok(Some(found)) = events.wait(next).await else { return };
+        for (method, params) in found {
+            if events.send(&message::notification(method, &params)).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// Errors come with status 200 on this era; clients take others for a broken transport.
+fn respond(request: &Request<'_>, outcome: &Outcome) -> Response<ResponseBody> {
+    let text = match outcome {
+        Ok(result) => message::response(&request.id, result),
+        Err(error) => message::error_response(Some(&request.id), error),
+    };
+    reply::json(StatusCode::OK, text)
+}
+
+fn unknown_session() -> Response<ResponseBody> {
+    reply::refuse(StatusCode::NOT_FOUND, "There is no such session; open one with `initialize`.")
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

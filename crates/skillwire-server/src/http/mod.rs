@@ -1,0 +1,24 @@
+//! Streamable HTTP for both eras: a modern request stands alone, a legacy one has a session.
+
+mod access;
+mod auth;
+mod body;
+mod headers;
+mod legacy;
+mod modern;
+mod reply;
+mod serve;
+mod service;
+mod sse;
+mod stall;
+
+pub use self::{
+    access::AccessRules,
+    auth::{InvalidTokenFile, Tokens},
+    body::ResponseBody,
+    serve::{ConnectionLimits, run},
+    service::{HttpOptions, HttpService},
+};
+
+/// The path of the MCP endpoint.
+pub const ENDPOINT: &str = "/mcp";

@@ -1,0 +1,89 @@
+//! Requests of the modern era: each stands alone.
+
+use http::{HeaderMap, Response, StatusCode};
+use skillwire_protocol::{
+    error::{ErrorCode, RpcError},
+    id::RequestId,
+    message::{self, Request},
+    version::Era,
+};
+use tokio::sync::watch;
+
+use super::{
+    body::ResponseBody,
+    headers, reply,
+    sse::{self, EventSender, Gone},
+};
+use crate::{
+    caller::Caller,
+    engine::{Answer, Engine, Outcome},
+    subscription::Subscription,
+};
+
+/// Answers one request whose headers and body must agree.
+pub(super) async fn answer(
+    engine: &Engine,
+    caller: &Caller,
+    headers: &HeaderMap,
+    request: &Request<'_>,
+    stopping: watch::Receiver<bool>,
+) -> Response<ResponseBody> {
+    if let Err(error) = headers::check(headers, request) {
+        return reply::error(StatusCode::BAD_REQUEST, Some(&request.id), &error);
+    }
+    match engine.answer(caller, Era::Modern, request) {
+        Answer::Now(outcome) => respond(&request.id, outcome),
+        Answer::Later(work) => respond(&request.id, work.await),
+        Answer::Stream(subscription) => {
+            let (response, events) = sse::open();
+            tokio::spawn(follow(*subscription, events, stopping));
+            response
+        }
+    }
+}
+
+fn respond(id: &RequestId, outcome: Outcome) -> Response<ResponseBody> {
+    match outcome {
+        Ok(result) => reply::json(StatusCode::OK, message::response(id, &result)),
+        Err(error) => reply::error(status(&error), Some(id), &error),
+    }
+}
+
+/// An unknown method is the one failure of a handler that HTTP can tell apart.
+fn status(error: &RpcError) -> StatusCode {
+    match error.code {
+        ErrorCode::MethodNotFound => StatusCode::NOT_FOUND,
+        _ => StatusCode::OK,
+    }
+}
+
+/// Sends what a subscription brings until either side ends it.
+async fn follow(
+    mut subscription: Subscription,
+    events: EventSender,
+    mut stopping: watch::Receiver<bool>,
+) {
+    let Ok(()) = events.send(&subscription.acknowledgment()).await else { return };
+    loop {
+        let next = async {
+            tokio::select! {
+                messages = subscription.next() => messages,
+                _ = stopping.wait_for(|stopping| *stopping) => None,
+            }
+        };
+        match events.wait(next).await {
+            Ok(Some(messages)) => {
+                for message in messages {
+                    if let Err(Gone) = events.send(&message).await {
+                        return;
+                    }
+                }
+            }
+            Ok(None) => {
+                let _ = events.send(&subscription.completion()).await;
+                return;
+            }
+            Err(Gone) => return,
+        }
+    }
+}

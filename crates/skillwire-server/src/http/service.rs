@@ -1,0 +1,241 @@
+//! One HTTP request, from its guards to its answer.
+
+use std::{sync::Arc, time::Duration};
+
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
+use http_body::Body;
+use skillwire_protocol::{message::Message, meta, method, version::LEGACY};
+use tokio::sync::watch;
+
+use super::{
+    ENDPOINT,
+    access::{AccessRules, Forbidden},
+    auth::Tokens,
+    body::{self, ResponseBody},
+    headers,
+    legacy::Sessions,
+    reply,
+};
+use crate::{caller::Caller, engine::Engine};
+
+/// How long a request body may take to arrive.
+const BODY_TIME: Duration = Duration::from_secs(30);
+
+/// What an operator can set about the endpoint.
+#[derive(Debug, Clone, Default)]
+pub struct HttpOptions {
+    /// Which hosts and origins are let in.
+    pub access: AccessRules,
+    /// Who is let in; nobody is asked when there is no token file.
+    pub tokens: Option<Tokens>,
+}
+
+/// Answers HTTP requests; clones share everything.
+#[derive(Clone)]
+pub struct HttpService(Arc<Inner>);
+
+struct Inner {
+    engine: Arc<Engine>,
+    options: HttpOptions,
+    sessions: Sessions,
+    stopping: watch::Sender<bool>,
+}
+
+impl HttpService {
+    /// Serves an engine.
+    pub fn new(engine: Arc<Engine>, options: HttpOptions) -> Self {
+        Self(Arc::new(Inner {
+            engine,
+            options,
+            sessions: Sessions::default(),
+            stopping: watch::Sender::new(false),
+        }))
+    }
+
+    /// Ends all streams in order.
+    pub fn stop(&self) {
+        self.0.stopping.send_replace(true);
+    }
+
+    /// Answers one request.
+    pub async fn handle<B>(&self, request: Request<B>) -> Response<ResponseBody>
+    where
+        B: Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
+    {
+        match request.uri().path() {
+            ENDPOINT => self.endpoint(request).await,
+            "/healthz" => self.health(),
+            _ => reply::refuse(StatusCode::NOT_FOUND, "The endpoint is `/mcp`."),
+        }
+    }
+
+    fn health(&self) -> Response<ResponseBody> {
+        let ready = self.0.engine.catalog().now(Caller::default().view).is_some();
+        let (status, text) = if ready {
+            (StatusCode::OK, "ok\n")
+        } else {
+            (StatusCode::SERVICE_UNAVAILABLE, "starting\n")
+        };
+        let mut response = Response::new(ResponseBody::whole(text));
+        *response.status_mut() = status;
+        let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+        response.headers_mut().insert(header::CONTENT_TYPE, plain);
+        response
+    }
+
+    async fn endpoint<B>(&self, request: Request<B>) -> Response<ResponseBody>
+    where
+        B: Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
+    {
+        let (parts, body) = request.into_parts();
+        let authority = parts.uri.authority().map(http::uri::Authority::as_str);
+        let admitted = match self.0.options.access.admit(&parts.headers, authority) {
+            Ok(admitted) => admitted,
+            Err(Forbidden(reason)) => return reply::refuse(StatusCode::FORBIDDEN, reason),
+        };
+        let origin = admitted.foreign_origin.map(str::to_owned);
+        let response = if parts.method == Method::OPTIONS && origin.is_some() {
+            reply::empty(StatusCode::NO_CONTENT)
+        } else {
+            self.admitted(&parts.method, &parts.headers, body).await
+        };
+        match origin {
+            Some(origin) => allow_browser(response, &origin),
+            None => response,
+        }
+    }
+
+    async fn admitted<B>(
+        &self,
+        method: &Method,
+        headers: &HeaderMap,
+        body: B,
+    ) -> Response<ResponseBody>
+    where
+        B: Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
+    {
+        let caller = match &self.0.options.tokens {
+            None => Caller::default(),
+            Some(tokens) => match tokens.caller(headers) {
+                Some(caller) => caller,
+                None => return unauthorized(),
+            },
+        };
+        match *method {
+            Method::POST => self.post(caller, headers, body).await,
+            Method::GET => {
+                self.0.engine.catalog().ready().await;
+                self.0.sessions.stream(&self.0.engine, &caller, headers, self.stopping())
+            }
+            Method::DELETE => self.0.sessions.delete(&caller, headers),
+            _ => reply::not_allowed("POST"),
+        }
+    }
+
+    async fn post<B>(&self, caller: Caller, headers: &HeaderMap, body: B) -> Response<ResponseBody>
+    where
+        B: Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
+    {
+        if let Err(response) = check_content(headers) {
+            return response;
+        }
+        let bytes = match body::read(body, BODY_TIME).await {
+            Ok(bytes) => bytes,
+            Err((status, reason)) => return reply::refuse(status, reason),
+        };
+        let message = match skillwire_protocol::message::read(&bytes) {
+            Ok(message) => message,
+            Err(malformed) => {
+                let id = malformed.id.as_ref();
+                return reply::error(StatusCode::BAD_REQUEST, id, &malformed.error);
+            }
+        };
+        self.0.engine.catalog().ready().await;
+        match message {
+            Message::Request(request) if is_legacy(headers, &request) => {
+                self.0.sessions.answer(&self.0.engine, &caller, headers, &request).await
+            }
+            Message::Request(request) => {
+                super::modern::answer(&self.0.engine, &caller, headers, &request, self.stopping())
+                    .await
+            }
+            Message::Notification(_) => reply::empty(StatusCode::ACCEPTED),
+            Message::Response => reply::refuse(
+                StatusCode::BAD_REQUEST,
+                "This server asks nothing, so there is nothing to answer.",
+            ),
+        }
+    }
+
+    fn stopping(&self) -> watch::Receiver<bool> {
+        self.0.stopping.subscribe()
+    }
+}
+
+/// Decides the era of a request: by its own metadata, else by what its headers claim.
+fn is_legacy(headers: &HeaderMap, request: &skillwire_protocol::message::Request<'_>) -> bool {
+    if meta::is_modern(request.params.meta) {
+        return false;
+    }
+    let version = headers.get(headers::VERSION).and_then(|value| value.to_str().ok());
+    &*request.method == method::INITIALIZE
+        || version.is_some_and(|version| LEGACY.contains(&version.trim()))
+        || (version.is_none() && headers.contains_key(super::legacy::SESSION))
+}
+
+/// Takes JSON only, uncompressed, from clients that take JSON back.
+fn check_content(headers: &HeaderMap) -> Result<(), Response<ResponseBody>> {
+    let text = |name| headers.get(name).map(|value: &HeaderValue| value.to_str().unwrap_or(""));
+    let media_type = text(header::CONTENT_TYPE).unwrap_or("");
+    let essence = media_type.split(';').next().unwrap_or("").trim();
+    if !essence.eq_ignore_ascii_case("application/json") {
+        let reason = "The content type must be `application/json`.";
+        return Err(reply::refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, reason));
+    }
+    if text(header::CONTENT_ENCODING).is_some_and(|coding| !coding.eq_ignore_ascii_case("identity"))
+    {
+        let reason = "Compressed bodies are not taken.";
+        return Err(reply::refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, reason));
+    }
+    if text(header::ACCEPT).is_some_and(|accept| !accepts_json(accept)) {
+        let reason = "Accept `application/json` and `text/event-stream`.";
+        return Err(reply::refuse(StatusCode::NOT_ACCEPTABLE, reason));
+    }
+    Ok(())
+}
+
+fn accepts_json(accept: &str) -> bool {
+    accept.split(',').any(|range| {
+        let essence = range.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
+        matches!(essence.as_str(), "application/json" | "application/*" | "*/*")
+    })
+}
+
+fn unauthorized() -> Response<ResponseBody> {
+    let mut response = reply::refuse(StatusCode::UNAUTHORIZED, "A valid bearer token is required.");
+    let challenge = HeaderValue::from_static("Bearer");
+    response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+    response
+}
+
+/// Tells a browser that a page of an allowed origin may see the answer.
+fn allow_browser(mut response: Response<ResponseBody>, origin: &str) -> Response<ResponseBody> {
+    let headers = response.headers_mut();
+    if let Ok(origin) = HeaderValue::from_str(origin) {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    }
+    let fixed = [
+        (header::VARY, "Origin"),
+        (header::ACCESS_CONTROL_ALLOW_METHODS, "POST, GET, DELETE"),
+        (
+            header::ACCESS_CONTROL_ALLOW_HEADERS,
+            "Content-Type, Accept, Authorization, MCP-Protocol-Version, Mcp-Method, Mcp-Name, \
+             Mcp-Session-Id",
+        ),
+        (header::ACCESS_CONTROL_EXPOSE_HEADERS, "Mcp-Session-Id"),
+    ];
+    for (name, value) in fixed {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}

@@ -1,0 +1,63 @@
+//! Newline-delimited messages over a pair of byte streams.
+//!
+//! Only messages are ever written. The end of input ends the server; so does an output nobody
+//! reads any more. Both eras may use one connection: a request with modern metadata is answered
+//! on its own terms, everything else belongs to the session that `initialize` opened.
+
+mod lines;
+mod session;
+
+use std::sync::Arc;
+
+use tokio::{
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader},
+    sync::mpsc,
+};
+
+use self::{lines::Line, session::StdioSession};
+use crate::engine::Engine;
+
+/// Messages that may wait for a slow reader before requests are no longer taken.
+const OUTGOING: usize = 256;
+
+/// Serves one client until its input ends.
+pub async fn run(
+    engine: Arc<Engine>,
+    input: impl AsyncRead + Unpin + Send,
+    mut output: impl AsyncWrite + Unpin + Send + 'static,
+) -> std::io::Result<()> {
+    engine.catalog().ready().await;
+    let (sender, mut receiver) = mpsc::channel::<String>(OUTGOING);
+    let writer = tokio::spawn(async move {
+        while let Some(mut message) = receiver.recv().await {
+            message.push('\n');
+            output.write_all(message.as_bytes()).await?;
+            if receiver.is_empty() {
+                output.flush().await?;
+            }
+        }
+        output.flush().await
+    });
+    let mut session = StdioSession::new(engine, sender.clone());
+    let mut reader = BufReader::new(input);
+    let mut buffer = Vec::new();
+    loop {
+        let line = tokio::select! {
+            line = lines::read(&mut reader, &mut buffer) => line?,
+            () = sender.closed() => break,
+        };
+        match line {
+            Line::End => break,
+            Line::TooLong => session.refuse_long_line().await,
+            Line::Message => session.receive(&buffer).await,
+        }
+    }
+    drop(sender);
+    session.close().await;
+    match writer.await {
+        // A client that went away is an ordinary end.
+        Ok(Err(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        Ok(result) => result,
+        Err(_) => Ok(()),
+    }
+}

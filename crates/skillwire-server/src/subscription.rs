@@ -1,0 +1,208 @@
+//! Who wants to hear of which change, on either era.
+
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use skillwire_catalog::{
+    catalog::{Changes, ViewId},
+    change::Change,
+    snapshot::Snapshot,
+};
+use skillwire_protocol::{
+    error::RpcError,
+    id::RequestId,
+    message::{Request, notification, response, string},
+    meta, method,
+};
+use tokio::sync::broadcast::{self, error::RecvError};
+
+use crate::caller::Caller;
+
+/// The most URIs one subscription follows; what is beyond is left out of the acknowledgment.
+pub const MAX_SUBSCRIBED_URIS: usize = 4_096;
+
+#[derive(Deserialize)]
+struct RequestedFilter {
+    #[serde(rename = "resourcesListChanged", default)]
+    resources_list_changed: bool,
+    #[serde(rename = "resourceSubscriptions", default)]
+    resource_subscriptions: Vec<String>,
+}
+
+/// What a listener wants to hear.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// Changes of the listings.
+    pub list: bool,
+    /// Changes of these files.
+    pub uris: HashSet<Arc<str>>,
+}
+
+impl Filter {
+    /// The notifications one change gives rise to, as method and parameters.
+    fn notifications(&self, change: &Change) -> Vec<(&'static str, Value)> {
+        let mut found = Vec::new();
+        if self.list && change.list {
+            found.push((method::RESOURCES_LIST_CHANGED, json!({})));
+        }
+        let (few, many) = if self.uris.len() < change.updated.len() {
+            (&self.uris, &change.updated)
+        } else {
+            (&change.updated, &self.uris)
+        };
+        let mut uris: Vec<_> = few.iter().filter(|uri| many.contains(*uri)).collect();
+        uris.sort_unstable();
+        found.extend(
+            uris.into_iter().map(|uri| (method::RESOURCES_UPDATED, json!({ "uri": **uri }))),
+        );
+        found
+    }
+
+    /// The notifications for a listener that missed some changes: everything it follows.
+    fn everything(&self) -> Vec<(&'static str, Value)> {
+        self.notifications(&Change { list: true, updated: self.uris.clone() })
+    }
+}
+
+/// What a legacy session follows: every change of the lists, and the files it subscribed to.
+#[derive(Debug, Default)]
+pub(crate) struct LegacySubscriptions(Mutex<HashSet<Arc<str>>>);
+
+impl LegacySubscriptions {
+    /// Keeps what a successful request changes.
+    pub(crate) fn note(&self, request: &Request<'_>) {
+        let uri = request.params.uri.and_then(|raw| string(raw, "params.uri").ok());
+        let Some(uri) = uri.map(Arc::<str>::from) else { return };
+        let mut uris = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*request.method {
+            method::RESOURCES_SUBSCRIBE if uris.len() < MAX_SUBSCRIBED_URIS => {
+                uris.insert(uri);
+            }
+            method::RESOURCES_UNSUBSCRIBE => {
+                uris.remove(&uri);
+            }
+            _ => {}
+        }
+    }
+
+    /// What to tell the session of the next change.
+    pub(crate) fn filter(&self) -> Filter {
+        let uris = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Filter { list: true, uris }
+    }
+}
+
+/// Changes of the catalogue as one caller sees them.
+#[derive(Debug)]
+pub struct Feed {
+    view: ViewId,
+    changes: broadcast::Receiver<Arc<Changes>>,
+}
+
+impl Feed {
+    /// Follows the changes of a view.
+    pub fn new(view: ViewId, changes: broadcast::Receiver<Arc<Changes>>) -> Self {
+        Self { view, changes }
+    }
+
+    /// Waits for changes that `filter` wants; nothing more comes once the catalogue is gone.
+    pub async fn next(
+        &mut self,
+        filter: impl Fn() -> Filter,
+    ) -> Option<Vec<(&'static str, Value)>> {
+        loop {
+            let found = match self.changes.recv().await {
+                Ok(changes) => match changes.of(self.view) {
+                    Some(change) => filter().notifications(change),
+                    None => Vec::new(),
+                },
+                Err(RecvError::Lagged(_)) => filter().everything(),
+                Err(RecvError::Closed) => return None,
+            };
+            if !found.is_empty() {
+                return Some(found);
+            }
+        }
+    }
+}
+
+/// An open `subscriptions/listen` request.
+#[derive(Debug)]
+pub struct Subscription {
+    id: RequestId,
+    filter: Filter,
+    feed: Feed,
+}
+
+impl Subscription {
+    /// Opens a subscription to what the caller may see of what it asks for.
+    pub fn open(
+        request: &Request<'_>,
+        caller: &Caller,
+        snapshot: &Snapshot,
+        changes: broadcast::Receiver<Arc<Changes>>,
+    ) -> Result<Self, RpcError> {
+        let raw = request.params.notifications.ok_or_else(|| {
+            RpcError::invalid_params(
+                "`params.notifications` is required; it says what to listen for.",
+            )
+        })?;
+        let wanted: RequestedFilter = serde_json::from_str(raw.get())
+            .map_err(|_| RpcError::invalid_params("`params.notifications` is malformed."))?;
+        let uris = wanted
+            .resource_subscriptions
+            .into_iter()
+            .filter(|uri| snapshot.file(uri).is_some())
+            .take(MAX_SUBSCRIBED_URIS)
+            .map(Arc::from)
+            .collect();
+        Ok(Self {
+            id: request.id.clone(),
+            filter: Filter { list: wanted.resources_list_changed, uris },
+            feed: Feed::new(caller.view, changes),
+        })
+    }
+
+    /// The request that opened the subscription.
+    pub fn id(&self) -> &RequestId {
+        &self.id
+    }
+
+    /// The first message: what is honoured of what was asked for.
+    pub fn acknowledgment(&self) -> String {
+        let mut honoured = serde_json::Map::new();
+        if self.filter.list {
+            honoured.insert("resourcesListChanged".to_owned(), true.into());
+        }
+        if !self.filter.uris.is_empty() {
+            let mut uris: Vec<_> = self.filter.uris.iter().map(|uri| Value::from(&**uri)).collect();
+            uris.sort_unstable_by(|a, b| a.as_str().cmp(&b.as_str()));
+            honoured.insert("resourceSubscriptions".to_owned(), uris.into());
+        }
+        self.message(method::ACKNOWLEDGED, json!({ "notifications": honoured }))
+    }
+
+    /// Waits for the next messages; nothing more comes once the catalogue is gone.
+    pub async fn next(&mut self) -> Option<Vec<String>> {
+        let filter = &self.filter;
+        let found = self.feed.next(|| filter.clone()).await?;
+        Some(found.into_iter().map(|(method, params)| self.message(method, params)).collect())
+    }
+
+    /// The last message when the server ends the subscription in order.
+    pub fn completion(&self) -> String {
+        let id = self.id.as_json();
+        let key = meta::SUBSCRIPTION_ID;
+        response(&self.id, &format!(r#"{{"resultType":"complete","_meta":{{"{key}":{id}}}}}"#))
+    }
+
+    fn message(&self, method: &str, mut params: Value) -> String {
+        let id = serde_json::from_str(self.id.as_json()).unwrap_or(Value::Null);
+        params["_meta"] = json!({ meta::SUBSCRIPTION_ID: id });
+        notification(method, &params)
+    }
+}

@@ -1,0 +1,203 @@
+//! Where symbolic links lead, decided from a listing alone.
+//!
+//! No link is ever followed by the operating system. A link is resolved step by step through
+//! directories whose every entry is known; the first step to anywhere else ends outside.
+
+use std::{
+    ffi::OsStr,
+    path::{Component, Path, PathBuf},
+};
+
+use crate::tree::{Leads, Node, Tree};
+
+/// The most links one link may lead through, as many as Linux allows.
+const MAX_HOPS: usize = 40;
+
+/// Resolves every link of a tree whose directory is at `absolute`, a path without links.
+pub(super) fn resolve_all(tree: &mut Tree, absolute: &Path) {
+    let resolved: Vec<(String, Leads)> = tree
+        .nodes
+        .iter()
+        .filter(|(_, node)| matches!(node, Node::Link(_)))
+        .map(|(path, _)| (path.clone(), Resolver { tree, absolute, hops: 0 }.resolve(path)))
+        .collect();
+    for (path, leads) in resolved {
+        if let Some(Node::Link(link)) = tree.nodes.get_mut(&path) {
+            link.leads = leads;
+        }
+    }
+}
+
+struct Resolver<'a> {
+    tree: &'a Tree,
+    absolute: &'a Path,
+    hops: usize,
+}
+
+/// What a path turned out to be.
+enum Reached {
+    /// A directory, by its absolute path without links.
+    Directory(PathBuf),
+    /// A file of the tree.
+    File(String),
+}
+
+impl Resolver<'_> {
+    fn resolve(mut self, link: &str) -> Leads {
+        match self.link(link) {
+            Ok(Reached::File(path)) => Leads::File(path),
+            Ok(Reached::Directory(path)) => match self.inside(&path) {
+                Some(path) => Leads::Directory(path),
+                None => Leads::Outside,
+            },
+            Err(leads) => leads,
+        }
+    }
+
+    /// Follows the link at a path of the tree.
+    fn link(&mut self, link: &str) -> Result<Reached, Leads> {
+        self.hops += 1;
+        if self.hops > MAX_HOPS {
+            return Err(Leads::Circle);
+        }
+        let Some(Node::Link(target)) = self.tree.nodes.get(link) else {
+            return Err(Leads::Nowhere);
+        };
+        let mut at = self.absolute.join(link);
+        at.pop();
+        let mut reached = Reached::Directory(at);
+        let target = PathBuf::from(&target.text);
+        if target.as_os_str().is_empty() {
+            return Err(Leads::Nowhere);
+        }
+        for component in target.components() {
+            // Nothing can lie below a file.
+            let Reached::Directory(at) = reached else { return Err(Leads::Nowhere) };
+            reached = self.step(at, component)?;
+        }
+        Ok(reached)
+    }
+
+    /// Takes one step from a directory; every directory it gives is one without links above it.
+    fn step(&mut self, mut at: PathBuf, component: Component<'_>) -> Result<Reached, Leads> {
+        match component {
+            Component::CurDir => Ok(Reached::Directory(at)),
+            Component::ParentDir => {
+                at.pop();
+                Ok(Reached::Directory(at))
+            }
+            Component::RootDir | Component::Prefix(_) => {
+                Ok(Reached::Directory(PathBuf::from(component.as_os_str())))
+            }
+            Component::Normal(name) => self.enter(at, name),
+        }
+    }
+
+    fn enter(&mut self, mut at: PathBuf, name: &OsStr) -> Result<Reached, Leads> {
+        at.push(name);
+        // The directories above the skill are known to be directories; nothing beside them is.
+        if self.absolute.starts_with(&at) {
+            return Ok(Reached::Directory(at));
+        }
+        let path = self.inside(&at).ok_or(Leads::Outside)?;
+        match self.tree.nodes.get(&path) {
+            Some(Node::Directory) => Ok(Reached::Directory(at)),
+            Some(Node::File(_)) => Ok(Reached::File(path)),
+            Some(Node::Link(_)) => self.link(&path),
+            Some(Node::Special) => Err(Leads::Outside),
+            None if path.split('/').any(skillwire_core::file_rules::is_ignored) => {
+                Err(Leads::Outside)
+            }
+            None => Err(Leads::Nowhere),
+        }
+    }
+
+    /// The path relative to the tree, when it lies inside.
+    fn inside(&self, path: &Path) -> Option<String> {
+        let parts = path.strip_prefix(self.absolute).ok()?.components();
+        let parts: Option<Vec<&str>> = parts.map(|part| part.as_os_str().to_str()).collect();
+        Some(parts?.join("/"))
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::tree::{FileNode, Link};
+
+    fn tree(links: &[(&str, &str)]) -> Tree {
+        let file = || Node::File(FileNode { size: 0, hard_links: 1, stamp: None });
+        let mut nodes = std::collections::BTreeMap::from([
+            ("a.md".to_owned(), file()),
+            ("sub".to_owned(), Node::Directory),
+            ("sub/b.md".to_owned(), file()),
+            ("pipe".to_owned(), Node::Special),
+        ]);
+        for (path, text) in links {
+            let link = Link { text: (*text).to_owned(), leads: Leads::Outside };
+            nodes.insert((*path).to_owned(), Node::Link(link));
+        }
+        let mut tree = Tree { nodes, problems: Vec::new() };
+        resolve_all(&mut tree, Path::new("/srv/skills/pdf"));
+        tree
+    }
+
+    fn leads(path: &str, text: &str) -> Leads {
+        let tree = tree(&[(path, text)]);
+        let Some(Node::Link(link)) = tree.nodes.get(path) else { panic!("{path}") };
+        link.leads.clone()
+    }
+
+    #[test]
+    fn v_32_links_inside_lead_to_their_file() {
+        let file = |path: &str| Leads::File(path.to_owned());
+        assert_eq!(leads("l", "a.md"), file("a.md"));
+        assert_eq!(leads("sub/l", "../a.md"), file("a.md"));
+        assert_eq!(leads("sub/l", "./../sub/b.md"), file("sub/b.md"));
+        assert_eq!(leads("l", "../pdf/a.md"), file("a.md"));
+        assert_eq!(leads("l", "/srv/skills/pdf/sub/b.md"), file("sub/b.md"));
+        assert_eq!(leads("l", "../../../../srv/skills/pdf/a.md"), file("a.md"));
+    }
+
+    #[test]
+    fn v_31_links_that_leave_end_outside() {
+        for text in ["/etc/passwd", "../other/a.md", "..", "../..", "/", "../pdf-extra/a.md"] {
+            assert_eq!(leads("l", text), Leads::Outside, "{text}");
+        }
+        // A directory beside the way could be a link, so the way back is not believed.
+        assert_eq!(leads("l", "../other/../pdf/a.md"), Leads::Outside);
+    }
+
+    #[test]
+    fn v_32_links_to_litter_and_special_files_end_outside() {
+        assert_eq!(leads("l", ".git/config"), Leads::Outside);
+        assert_eq!(leads("l", "a.md~"), Leads::Outside);
+        assert_eq!(leads("l", "pipe"), Leads::Outside);
+    }
+
+    #[test]
+    fn v_33_broken_links_are_told_apart() {
+        assert_eq!(leads("l", "nothing"), Leads::Nowhere);
+        assert_eq!(leads("l", "a.md/x"), Leads::Nowhere);
+        assert_eq!(leads("l", "l"), Leads::Circle);
+        assert_eq!(leads("l", "sub"), Leads::Directory("sub".to_owned()));
+        assert_eq!(leads("sub/l", ".."), Leads::Directory(String::new()));
+    }
+
+    #[test]
+    fn v_33_long_chains_and_mutual_links_end() {
+        let names: Vec<_> = (0..60).map(|n| (format!("l{n}"), format!("l{}", n + 1))).collect();
+        let mut links: Vec<(&str, &str)> =
+            names.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+        links.extend([("l60", "a.md"), ("x", "y"), ("y", "x")]);
+        let tree = tree(&links);
+        let of = |path: &str| match &tree.nodes[path] {
+            Node::Link(link) => link.leads.clone(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(of("l60"), Leads::File("a.md".to_owned()));
+        assert_eq!(of("l21"), Leads::File("a.md".to_owned()));
+        assert_eq!(of("l20"), Leads::Circle);
+        assert_eq!(of("x"), Leads::Circle);
+    }
+}

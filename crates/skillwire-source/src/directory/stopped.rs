@@ -1,0 +1,53 @@
+//! Errors that say something about the machine or the root and nothing about a skill.
+
+use std::io;
+
+/// Why a scan could not be completed.
+///
+/// A scan stops at these instead of refusing skills: a server keeps what it has, and the next scan
+/// finds the skills as they are.
+#[derive(Debug)]
+pub(super) enum Stopped {
+    /// The process or the machine ran out of open files or memory.
+    Exhausted(io::Error),
+    /// The root itself cannot be listed.
+    Root(io::Error),
+}
+
+impl Stopped {
+    /// Gives back an error that is about a file.
+    pub(super) fn unless(error: io::Error) -> Result<io::Error, Self> {
+        if is_exhaustion(&error) { Err(Self::Exhausted(error)) } else { Ok(error) }
+    }
+
+    /// What to tell the operator.
+    pub(super) fn reason(&self) -> String {
+        match self {
+            Self::Exhausted(error) => {
+                format!("{error}. Raise the limit of open files (`ulimit -n`) if this stays so.")
+            }
+            Self::Root(error) => format!("{error}. Let the server's user read the folder."),
+        }
+    }
+}
+
+fn is_exhaustion(error: &io::Error) -> bool {
+    // ENFILE and EMFILE have these numbers on Linux, macOS and the BSDs.
+    let files = cfg!(unix) && matches!(error.raw_os_error(), Some(23 | 24));
+    // ERROR_TOO_MANY_OPEN_FILES.
+    let handles = cfg!(windows) && error.raw_os_error() == Some(4);
+    files || handles || error.kind() == io::ErrorKind::OutOfMemory
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn v_64_running_out_of_files_stops_a_scan_and_a_bad_disk_does_not() {
+        assert!(Stopped::unless(io::Error::from_raw_os_error(24)).is_err());
+        assert!(Stopped::unless(io::Error::from_raw_os_error(23)).is_err());
+        let eio = io::Error::from_raw_os_error(5);
+        assert!(Stopped::unless(eio).is_ok());
+    }
+}

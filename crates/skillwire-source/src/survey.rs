@@ -1,0 +1,182 @@
+//! What names, kinds and sizes say about a skill, before any content is read.
+
+use std::collections::BTreeMap;
+
+use skillwire_core::{
+    file_set,
+    finding::{Code, Finding, Level, Strictness},
+    limits::{MAX_BYTES, MAX_FILES},
+    path::{RelPath, SKILL_FILE},
+};
+
+use crate::{
+    place::below,
+    rules::Rules,
+    source::refuses,
+    tree::{FileNode, Leads, Link, Node, Tree, is_within, relative},
+};
+
+/// What is known of one skill without its content.
+#[derive(Debug)]
+pub(crate) struct Survey<'a> {
+    /// Its directory, relative to the tree.
+    pub(crate) dir: &'a str,
+    /// Each file that is served, with the file that holds its bytes; both relative to the tree.
+    pub(crate) files: Vec<(&'a str, &'a str)>,
+    /// Its directories, relative to the tree.
+    pub(crate) directories: Vec<&'a str>,
+    /// Everything noteworthy; files are relative to the tree.
+    pub(crate) findings: Vec<Finding>,
+    bytes: u64,
+}
+
+/// Surveys every directory of a tree that has a `SKILL.md`.
+pub(crate) fn survey<'a>(tree: &'a Tree, rules: &Rules) -> BTreeMap<&'a str, Survey<'a>> {
+    tree.skill_directories().into_iter().map(|dir| (dir, Survey::of(tree, dir, rules))).collect()
+}
+
+impl<'a> Survey<'a> {
+    fn of(tree: &'a Tree, dir: &'a str, rules: &Rules) -> Self {
+        let mut survey = Self {
+            dir,
+            files: Vec::new(),
+            directories: Vec::new(),
+            findings: Vec::new(),
+            bytes: 0,
+        };
+        survey.check_skill_file(tree);
+        for (path, node) in tree.inside(dir) {
+            match node {
+                Node::File(file) => survey.file(path, path, file, rules),
+                Node::Link(link) => survey.link(path, link, tree, rules),
+                Node::Directory => survey.directories.push(path),
+                Node::Special => survey.special(path),
+            }
+        }
+        let problems = tree.problems.iter().filter(|problem| is_within(&problem.path, dir));
+        survey.findings.extend(problems.map(|problem| problem.finding.clone()));
+        survey.check_limits();
+        survey
+    }
+
+    /// Tells whether the skill cannot be served, whatever its content is.
+    pub(crate) fn is_refused(&self, strictness: Strictness) -> bool {
+        self.findings.iter().any(|finding| refuses(finding, strictness))
+    }
+
+    fn check_skill_file(&mut self, tree: &Tree) {
+        let what = match tree.skill_file(self.dir) {
+            None | Some(Node::File(_)) => return,
+            Some(Node::Directory) => "a directory",
+            Some(Node::Link(_)) => "a symbolic link",
+            Some(Node::Special) => "a fifo, socket or device",
+        };
+        self.findings.push(
+            Finding::new(
+                Code::SkillFileNotAFile,
+                below(self.dir, SKILL_FILE),
+                format!("`{SKILL_FILE}` is {what}."),
+            )
+            .help(format!("Make `{SKILL_FILE}` a regular file.")),
+        );
+    }
+
+    fn file(&mut self, path: &'a str, holder: &'a str, file: &FileNode, rules: &Rules) {
+        self.files.push((path, holder));
+        self.bytes = self.bytes.saturating_add(file.size);
+        self.check_secret(path, rules);
+        if rules.single_link && file.hard_links > 1 {
+            let message = format!("The file has {} hard links.", file.hard_links);
+            let mut finding = Finding::new(Code::HardLink, path, message)
+                .help("Replace it with a copy, or allow files that have more than one name.");
+            finding.level = Level::Error;
+            self.findings.push(finding);
+        }
+    }
+
+    /// Reports a file that looks like a secret unless the operator allowed it, by its name, its
+    /// path in this skill or its path in the outermost one.
+    fn check_secret(&mut self, path: &str, rules: &Rules) {
+        let [Ok(whole), Ok(inner)] = [path, relative(path, self.dir)].map(RelPath::parse) else {
+            return;
+        };
+        if !rules.allow_secret.allows(&whole)
+            && !rules.allow_secret.allows(&inner)
+            && let Some(mut finding) = file_set::check_secret(&inner)
+        {
+            path.clone_into(&mut finding.file);
+            self.findings.push(finding);
+        }
+    }
+
+    fn link(&mut self, path: &'a str, link: &'a Link, tree: &'a Tree, rules: &Rules) {
+        let text = link.text.escape_debug();
+        let (code, message) = match &link.leads {
+            Leads::File(target) if is_within(target, self.dir) => {
+                if let Some(Node::File(file)) = tree.nodes.get(target) {
+                    self.file(path, target, file, rules);
+                }
+                self.findings.push(Finding::new(
+                    Code::SymlinkInside,
+                    path,
+                    format!("The symbolic link to `{text}` is served as the file it leads to."),
+                ));
+                return;
+            }
+            Leads::Directory(target) if is_within(target, self.dir) => {
+                (Code::SymlinkBroken, format!("The symbolic link leads to the directory `{text}`."))
+            }
+            Leads::Nowhere => (
+                Code::SymlinkBroken,
+                format!("The symbolic link leads to `{text}`, which does not exist."),
+            ),
+            Leads::Circle => {
+                (Code::SymlinkBroken, format!("The symbolic link to `{text}` leads in a circle."))
+            }
+            Leads::File(_) | Leads::Directory(_) | Leads::Outside => (
+                Code::SymlinkOutside,
+                format!("The symbolic link leads to `{text}`, which is no part of the skill."),
+            ),
+        };
+        self.findings.push(
+            Finding::new(code, path, message)
+                .help("Replace the link with a copy of what it should lead to, or remove it."),
+        );
+    }
+
+    fn special(&mut self, path: &str) {
+        // The `SKILL.md` itself has a finding of its own.
+        if path != below(self.dir, SKILL_FILE) {
+            self.findings.push(
+                Finding::new(Code::SpecialFile, path, "It is a fifo, socket or device.")
+                    .help("Remove it from the skill: only regular files can be served."),
+            );
+        }
+    }
+
+    fn check_limits(&mut self) {
+        let (files, bytes) = (self.files.len(), self.bytes);
+        if files > MAX_FILES {
+            self.findings.push(
+                Finding::new(
+                    Code::TooManyFiles,
+                    self.dir,
+                    format!("The skill has {files} files; at most {MAX_FILES} are allowed."),
+                )
+                .help("Remove files that the skill does not need, or split it."),
+            );
+        }
+        if bytes > MAX_BYTES {
+            self.findings.push(
+                Finding::new(
+                    Code::TooManyBytes,
+                    self.dir,
+                    format!(
+                        "The files have {bytes} bytes together; at most {MAX_BYTES} are allowed."
+                    ),
+                )
+                .help("Remove or shrink large files, or split the skill."),
+            );
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! The command line as it was typed.
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde::Deserialize;
+
+use crate::exit::EXIT_CODES;
+
+/// Checks, serves and inspects Agent Skills over MCP.
+#[derive(Debug, Parser)]
+#[command(name = "skillwire", version, after_help = EXIT_CODES, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Write a small valid skill.
+    New(NewArgs),
+    /// Say everything that is wrong with skills, and how to mend it.
+    Check(CheckArgs),
+    /// Show the entries that would be served, and what is skipped and why.
+    Manifest(ManifestArgs),
+    /// Serve folders of skills over MCP.
+    Serve(Box<ServeArgs>),
+    /// Print a completion script for a shell.
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write one for every command.
+    Man(ManArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct NewArgs {
+    /// The skill's name: 1 to 64 of `a-z`, `0-9` and `-`.
+    pub(crate) name: String,
+    /// The folder to put it in.
+    #[arg(default_value = ".")]
+    pub(crate) dir: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// Skills, folders of skills, or `SKILL.md` files.
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<String>,
+    /// Treat warnings as errors.
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Print findings as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Do not take files with this name or path for secrets; may be repeated.
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) allow_secret_file: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManifestArgs {
+    /// Skills or folders of skills, each as `[PREFIX=]DIR`.
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<String>,
+    /// Print entries and skipped skills as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) reading: ReadingArgs,
+}
+
+/// How folders are read.
+#[derive(Debug, Args, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub(crate) struct ReadingArgs {
+    /// Leave out skills whose name differs from their directory's, or that some hosts refuse.
+    #[arg(long, conflicts_with = "lenient")]
+    pub(crate) strict: bool,
+    /// Also serve skills with an over-long description or compatibility note.
+    #[arg(long)]
+    pub(crate) lenient: bool,
+    /// The scheme of the URIs [default: skill].
+    #[arg(long, value_name = "SCHEME")]
+    pub(crate) scheme: Option<String>,
+    /// Serve files with this name or path although they look like secrets; may be repeated.
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) allow_secret_file: Vec<String>,
+    /// Leave out skills with a file that has another hard link.
+    #[arg(long)]
+    pub(crate) require_single_link: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum LogFormat {
+    #[default]
+    Text,
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum CacheScopeArg {
+    Public,
+    Private,
+}
+
+/// The same names serve as options and as keys of the configuration file.
+#[derive(Debug, Args, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub(crate) struct ServeArgs {
+    /// Folders of skills, or single skills, each as `[PREFIX=]DIR`.
+    #[arg(value_name = "[PREFIX=]DIR")]
+    pub(crate) dirs: Vec<String>,
+    /// Speak over standard input and output; this is the default.
+    #[arg(long, conflicts_with = "http")]
+    pub(crate) stdio: bool,
+    /// Speak streamable HTTP at this address, under `/mcp`; port 0 takes a free one.
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) http: Option<SocketAddr>,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) reading: ReadingArgs,
+    /// Items on one page of a listing [default: 100].
+    #[arg(long, value_name = "N")]
+    pub(crate) page_size: Option<usize>,
+    /// How long clients may take an answer for fresh, in milliseconds [default: 60000].
+    #[arg(long, value_name = "N")]
+    pub(crate) ttl_ms: Option<u64>,
+    /// Who may reuse cached answers [default: public].
+    #[arg(long, value_enum, value_name = "SCOPE")]
+    pub(crate) cache_scope: Option<CacheScopeArg>,
+    /// Serve skills whose path matches, but do not list them; may be repeated.
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) unlisted: Vec<String>,
+    /// List supporting files in `resources/list`, not only each `SKILL.md`.
+    #[arg(long)]
+    pub(crate) list_files: bool,
+    /// Do not offer `resources/directory/read`.
+    #[arg(long)]
+    pub(crate) no_directory_read: bool,
+    /// Let web pages of this origin in, for example `https://app.example.com`; may be repeated.
+    #[arg(long, value_name = "ORIGIN")]
+    pub(crate) allow_origin: Vec<String>,
+    /// Answer to this host name as well; may be repeated.
+    #[arg(long, value_name = "HOST")]
+    pub(crate) allow_host: Vec<String>,
+    /// A file of `NAME TOKEN [PATTERN...]` lines; required unless the address is loopback.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// How the log on standard error looks [default: text].
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) log_format: Option<LogFormat>,
+    /// A TOML file with the same names as these options.
+    #[arg(long, value_name = "FILE")]
+    #[serde(skip)]
+    pub(crate) config: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell to complete for.
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// Write the pages of all commands into this folder instead.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+}

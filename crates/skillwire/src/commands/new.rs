@@ -1,0 +1,55 @@
+//! `skillwire new`: a skill to start from.
+
+use std::{fs, io::Write};
+
+use skillwire_core::{name::SkillName, path::SKILL_FILE};
+
+use super::Outcome;
+use crate::{args::NewArgs, exit::Exit, failure::Failure};
+
+pub(super) fn run(args: &NewArgs) -> Outcome {
+    let name = SkillName::parse(&args.name).map_err(|error| {
+        let failure = Failure::usage(format!("The name `{}` {error}.", args.name.escape_debug()));
+        match SkillName::suggest(&args.name) {
+            Some(name) => failure.hint(format!("Use `{name}`.")),
+            None => failure.hint("Use a name such as `pdf-forms`."),
+        }
+    })?;
+    let directory = args.dir.join(name.as_str());
+    let file = directory.join(SKILL_FILE);
+    let cannot = |error: std::io::Error| {
+        Failure::usage(format!("`{}` cannot be written: {error}.", file.display()))
+    };
+    fs::create_dir_all(&directory).map_err(cannot)?;
+    let mut options = fs::OpenOptions::new();
+    // Never over something that is there already.
+    let mut handle =
+        options.write(true).create_new(true).open(&file).map_err(|error| match error.kind() {
+            std::io::ErrorKind::AlreadyExists => {
+                Failure::usage(format!("`{}` exists already.", file.display()))
+                    .hint("Choose another name or folder.")
+            }
+            _ => cannot(error),
+        })?;
+    handle.write_all(template(&name).as_bytes()).map_err(cannot)?;
+    writeln!(anstream::stdout(), "Wrote `{}`.", file.display())?;
+    writeln!(anstream::stderr(), "Edit it, then run `skillwire check {}`.", directory.display())?;
+    Ok(Exit::Ok)
+}
+
+fn template(name: &SkillName) -> String {
+    let words = name.as_str().replace('-', " ");
+    let title = words[..1].to_uppercase() + &words[1..];
+    format!(
+        "---\n\
+         name: {name}\n\
+         description: Says in one sentence what this skill does. Use when a user asks for {words}.\n\
+         ---\n\
+         \n\
+         # {title}\n\
+         \n\
+         1. Say what to find out first.\n\
+         2. Say what to do, step by step, with the commands to run.\n\
+         3. Say how to tell that it worked.\n"
+    )
+}

@@ -1,0 +1,162 @@
+//! `skillwire serve`: a server until it is told to stop.
+
+mod live;
+mod signals;
+mod summary;
+
+use std::{io::Write, sync::Arc};
+
+use skillwire_catalog::{catalog::Catalog, cursor::CursorSeal, refresh::Refresher};
+use skillwire_core::finding::{Code, Strictness};
+use skillwire_server::{
+    engine::Engine,
+    http::{self, AccessRules, ConnectionLimits, HttpOptions, HttpService, Tokens},
+    stdio,
+};
+use skillwire_source::source::Source;
+use tokio::net::TcpListener;
+
+use self::live::Live;
+use super::Outcome;
+use crate::{
+    args::ServeArgs,
+    exit::Exit,
+    failure::Failure,
+    logging, report,
+    settings::{ServeSettings, Transport},
+};
+
+pub(super) fn run(args: ServeArgs) -> Outcome {
+    let settings = ServeSettings::resolve(args)?;
+    logging::start(settings.log_format);
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
+            Failure::new(Exit::Internal, format!("Threads could not be started: {error}."))
+        })?;
+    let outcome = runtime.block_on(serve(settings));
+    // A read of standard input cannot be interrupted; do not wait for it.
+    runtime.shutdown_background();
+    outcome
+}
+
+async fn serve(settings: ServeSettings) -> Outcome {
+    let ServeSettings { sources, snapshot, config, strictness, transport, absolute_dirs, .. } =
+        settings;
+    let mut catalog = Catalog::new(snapshot);
+    let endpoint = match transport {
+        Transport::Stdio => Endpoint::Stdio,
+        Transport::Http { address, access, tokens } => {
+            let tokens = match tokens {
+                Some(text) => Some(Tokens::parse(&text, &mut catalog).map_err(|error| {
+                    Failure::usage(format!("The token file cannot be used: {error}."))
+                })?),
+                None => None,
+            };
+            let listener = TcpListener::bind(address).await.map_err(|error| {
+                Failure::usage(format!("{address} cannot be listened on: {error}."))
+                    .hint("Choose another port, or port 0 for a free one.")
+            })?;
+            Endpoint::Http { listener, access, tokens }
+        }
+    };
+    let catalog = Arc::new(catalog);
+    let engine = Arc::new(Engine::new(Arc::clone(&catalog), config, seal()?));
+    let sources = sources.into_iter().map(|source| Box::new(source) as Box<dyn Source>).collect();
+    let live = Live::new(Refresher::new(catalog, sources), strictness);
+    match endpoint {
+        Endpoint::Stdio => serve_stdio(engine, live, &absolute_dirs).await,
+        Endpoint::Http { listener, access, tokens } => {
+            let options = HttpOptions { access, tokens };
+            serve_http(engine, live, listener, options).await
+        }
+    }
+}
+
+enum Endpoint {
+    Stdio,
+    Http { listener: TcpListener, access: AccessRules, tokens: Option<Tokens> },
+}
+
+async fn serve_stdio(engine: Arc<Engine>, mut live: Live, dirs: &[String]) -> Outcome {
+    let first = live.refresh().await?;
+    refuse_collisions(&live, &first)?;
+    summary::show(&first, live.strictness(), &summary::Client::Stdio { dirs })?;
+    let input_and_output = stdio::run(engine, tokio::io::stdin(), tokio::io::stdout());
+    tokio::select! {
+        ended = input_and_output => {
+            ended.map_err(|error| Failure::new(Exit::Internal, format!("Standard input failed: {error}.")))?;
+        }
+        () = live.follow() => {}
+        () = signals::stop() => {}
+    }
+    Ok(Exit::Ok)
+}
+
+async fn serve_http(
+    engine: Arc<Engine>,
+    mut live: Live,
+    listener: TcpListener,
+    options: HttpOptions,
+) -> Outcome {
+    let address = listener.local_addr().map_err(|error| {
+        Failure::new(Exit::Internal, format!("The address is unknown: {error}."))
+    })?;
+    let needs_token = options.tokens.is_some();
+    let service = HttpService::new(engine, options);
+    // Connections are taken at once; their requests wait for the first snapshot.
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let server = tokio::spawn(http::run(listener, service, ConnectionLimits::default(), async {
+        // Either told to stop, or the other side is gone.
+        let _ = stopped.await;
+    }));
+    let first = tokio::select! {
+        first = live.refresh() => first?,
+        () = signals::stop() => return Ok(Exit::Ok),
+    };
+    refuse_collisions(&live, &first)?;
+    let url = format!("http://{address}{}", http::ENDPOINT);
+    summary::show(&first, live.strictness(), &summary::Client::Http { url: &url, needs_token })?;
+    writeln!(std::io::stderr(), "listening on {url}")?;
+    tokio::select! {
+        () = live.follow() => {}
+        () = signals::stop() => tracing::info!("stopping"),
+    }
+    let _ = stop.send(());
+    server
+        .await
+        .map_err(|error| Failure::new(Exit::Internal, format!("The server broke: {error}.")))?;
+    Ok(Exit::Ok)
+}
+
+/// With `--strict`, two skills on one path are a reason not to start.
+fn refuse_collisions(
+    live: &Live,
+    refreshed: &skillwire_catalog::refresh::Refreshed,
+) -> Result<(), Failure> {
+    if live.strictness() != Strictness::Strict {
+        return Ok(());
+    }
+    let collisions: Vec<_> = refreshed
+        .scan
+        .inspected
+        .iter()
+        .flat_map(|inspected| &inspected.findings)
+        .filter(|finding| finding.code == Code::PathCollision)
+        .collect();
+    if collisions.is_empty() {
+        return Ok(());
+    }
+    let mut err = anstream::stderr().lock();
+    for collision in collisions {
+        report::finding(&mut err, collision)?;
+    }
+    Err(Failure::new(Exit::Findings, "Skills collide, and `--strict` forbids that."))
+}
+
+fn seal() -> Result<CursorSeal, Failure> {
+    let mut secret = [0; 32];
+    getrandom::fill(&mut secret).map_err(|error| {
+        Failure::new(Exit::Internal, format!("The system gives no random numbers: {error}."))
+    })?;
+    Ok(CursorSeal::new(secret))
+}

@@ -1,0 +1,101 @@
+//! Keeping a running server up to date.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use skillwire_catalog::refresh::{Refreshed, Refresher};
+use skillwire_core::finding::Strictness;
+
+use super::signals;
+use crate::{exit::Exit, failure::Failure, report::printable};
+
+/// The shortest pause between two looks at the folders.
+const MIN_PAUSE: Duration = Duration::from_millis(1_000);
+
+/// A look may take at most one part in so many of the time.
+const SHARE: u32 = 20;
+
+/// Looks at the folders again and again.
+pub(super) struct Live {
+    refresher: Arc<Mutex<Refresher>>,
+    strictness: Strictness,
+    took: Duration,
+    /// What was said before, so that it is said once.
+    told: BTreeSet<String>,
+}
+
+impl Live {
+    pub(super) fn new(refresher: Refresher, strictness: Strictness) -> Self {
+        Self {
+            refresher: Arc::new(Mutex::new(refresher)),
+            strictness,
+            took: Duration::ZERO,
+            told: BTreeSet::new(),
+        }
+    }
+
+    pub(super) fn strictness(&self) -> Strictness {
+        self.strictness
+    }
+
+    /// Reads all folders once, off the event loop.
+    pub(super) async fn refresh(&mut self) -> Result<Refreshed, Failure> {
+        let refresher = Arc::clone(&self.refresher);
+        let started = Instant::now();
+        let refreshed = tokio::task::spawn_blocking(move || {
+            refresher.lock().unwrap_or_else(PoisonError::into_inner).refresh()
+        })
+        .await
+        .map_err(|error| Failure::new(Exit::Internal, format!("Reading skills broke: {error}.")))?;
+        self.took = started.elapsed();
+        self.tell(&refreshed);
+        Ok(refreshed)
+    }
+
+    /// Refreshes for ever: on SIGHUP, and as often as a small share of time allows.
+    pub(super) async fn follow(&mut self) {
+        loop {
+            let pause = MIN_PAUSE.max(self.took * SHARE);
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                () = signals::reload() => tracing::info!("reading all folders again"),
+            }
+            if let Err(failure) = self.refresh().await {
+                tracing::error!("{failure}");
+            }
+        }
+    }
+
+    /// Logs what is new: skipped skills, warnings, folders that cannot be read, and recoveries.
+    fn tell(&mut self, refreshed: &Refreshed) {
+        let mut now = BTreeSet::new();
+        for unavailable in &refreshed.unavailable {
+            now.insert(format!("{unavailable}; what it held before is still served",));
+        }
+        for inspected in refreshed.scan.inspected.iter().filter(|i| i.skill.is_none()) {
+            for reason in inspected.reasons(self.strictness) {
+                let place = match reason.position {
+                    Some(position) => format!("{}:{}", reason.file, position.line),
+                    None => reason.file.clone(),
+                };
+                now.insert(format!(
+                    "skipped {}: {} ({place}) [{}]",
+                    inspected.origin, reason.message, reason.code
+                ));
+            }
+        }
+        for finding in &refreshed.scan.findings {
+            now.insert(format!("{} ({}) [{}]", finding.message, finding.file, finding.code));
+        }
+        for news in now.difference(&self.told) {
+            tracing::warn!("{}", printable(news));
+        }
+        for gone in self.told.difference(&now) {
+            tracing::info!("no longer: {}", printable(gone));
+        }
+        self.told = now;
+    }
+}

@@ -1,0 +1,50 @@
+//! What the program's exit code means; the whole table is written down here once.
+
+use std::process::ExitCode;
+
+/// How the program ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(dead_code, reason = "the table is whole from the start, so that scripts can rely on it")]
+pub(crate) enum Exit {
+    /// It did what was asked.
+    Ok = 0,
+    /// The answer is no: there are findings.
+    Findings = 1,
+    /// The command line or configuration cannot be understood.
+    Usage = 2,
+    /// Verification failed, a path leaves the skill or is not in its manifest, or an archive was
+    /// refused.
+    Verification = 3,
+    /// Approval is needed or was revoked.
+    Approval = 4,
+    /// There is no such skill or server.
+    NotFound = 5,
+    /// A name fits more than one skill.
+    Ambiguous = 6,
+    /// A server cannot be reached or breaks the protocol.
+    Unreachable = 7,
+    /// A limit or a policy declines.
+    Declined = 8,
+    /// Something broke inside the program.
+    Internal = 70,
+}
+
+/// The table for `--help`.
+pub(crate) const EXIT_CODES: &str = "\
+Exit codes:
+   0  ok
+   1  the answer is no (findings)
+   2  usage
+   3  verification failed (also: a path that leaves the skill or is not in its manifest, a refused archive)
+   4  approval needed or revoked
+   5  not found (skill or server)
+   6  ambiguous name
+   7  server unreachable or protocol error
+   8  declined by limit or policy
+  70  internal error";
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}

@@ -1,0 +1,63 @@
+//! Why a command stopped, for people: what happened, and what to do next.
+
+use std::fmt;
+
+use crate::exit::Exit;
+
+/// An error that ends the program.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    exit: Exit,
+    message: String,
+    hint: Option<String>,
+}
+
+impl Failure {
+    /// Something in the command line or configuration is wrong.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, message)
+    }
+
+    /// Something went wrong that has its own exit code.
+    pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
+        Self { exit, message: message.into(), hint: None }
+    }
+
+    /// Adds what to do next.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    pub(crate) fn exit(&self) -> Exit {
+        self.exit
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (error, help) = (crate::output::ERROR, crate::output::HELP);
+        write!(f, "{error}error:{error:#} {}", self.message)?;
+        if let Some(hint) = &self.hint {
+            write!(f, "\n{help}help:{help:#} {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Writing to a closed pipe is no failure of ours; everything else is.
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::BrokenPipe => Self::new(Exit::Ok, String::new()),
+            _ => Self::new(Exit::Internal, format!("Output could not be written: {error}.")),
+        }
+    }
+}
+
+impl Failure {
+    /// Tells whether there is nothing to say.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.exit == Exit::Ok
+    }
+}

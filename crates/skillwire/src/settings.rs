@@ -1,0 +1,251 @@
+//! From what was typed to what is meant: arguments, configuration file and environment resolved.
+
+use std::path::Path;
+
+use skillwire_catalog::{patterns::PathPatterns, snapshot::SnapshotOptions};
+use skillwire_core::{finding::Strictness, path::RelPath, uri::Scheme};
+use skillwire_server::{
+    config::{CacheScope, Config},
+    http::AccessRules,
+};
+use skillwire_source::{
+    directory::{DirectoryOptions, DirectorySource},
+    rules::SecretAllowList,
+};
+
+use crate::{
+    args::{CacheScopeArg, LogFormat, ReadingArgs, ServeArgs},
+    exit::Exit,
+    failure::Failure,
+};
+
+/// Everything `serve` needs to know.
+pub(crate) struct ServeSettings {
+    pub(crate) sources: Vec<DirectorySource>,
+    pub(crate) snapshot: SnapshotOptions,
+    pub(crate) config: Config,
+    pub(crate) strictness: Strictness,
+    pub(crate) transport: Transport,
+    pub(crate) log_format: LogFormat,
+    /// The folders as absolute paths, for a client's configuration.
+    pub(crate) absolute_dirs: Vec<String>,
+}
+
+/// How clients reach the server.
+pub(crate) enum Transport {
+    Stdio,
+    Http { address: std::net::SocketAddr, access: AccessRules, tokens: Option<String> },
+}
+
+impl ServeSettings {
+    /// Resolves the command line over the configuration file.
+    pub(crate) fn resolve(typed: ServeArgs) -> Result<Self, Failure> {
+        let file = match &typed.config {
+            Some(path) => read_config(path)?,
+            None => ServeArgs::default(),
+        };
+        let args = overlay(typed, file);
+        if args.dirs.is_empty() {
+            return Err(Failure::usage("No folder was named.")
+                .hint("Name a folder of skills: `skillwire serve ./skills`."));
+        }
+        let reading = Reading::resolve(&args.reading)?;
+        let sources = args.dirs.iter().map(|dir| reading.source(dir)).collect::<Result<_, _>>()?;
+        let config = Config {
+            page_size: page_size(args.page_size)?,
+            ttl_ms: args.ttl_ms.unwrap_or(60_000),
+            cache_scope: match args.cache_scope {
+                Some(CacheScopeArg::Private) => CacheScope::Private,
+                Some(CacheScopeArg::Public) | None => CacheScope::Public,
+            },
+            directory_read: !args.no_directory_read,
+            ..Config::default()
+        };
+        let unlisted = PathPatterns::parse(&args.unlisted)
+            .map_err(|error| Failure::usage(format!("`--unlisted`: {error}.")))?;
+        Ok(Self {
+            absolute_dirs: args.dirs.iter().map(|dir| absolute(dir)).collect(),
+            sources,
+            snapshot: SnapshotOptions { unlisted, list_files: args.list_files },
+            config,
+            strictness: reading.strictness,
+            log_format: args.log_format.unwrap_or_default(),
+            transport: transport(&args)?,
+        })
+    }
+}
+
+/// How folders are read, resolved.
+pub(crate) struct Reading {
+    pub(crate) strictness: Strictness,
+    scheme: Scheme,
+    allow_secret: SecretAllowList,
+    single_link: bool,
+}
+
+impl Reading {
+    pub(crate) fn resolve(args: &ReadingArgs) -> Result<Self, Failure> {
+        let strictness = match (args.strict, args.lenient) {
+            (true, true) => {
+                return Err(Failure::usage("`strict` and `lenient` exclude each other."));
+            }
+            (true, false) => Strictness::Strict,
+            (false, true) => Strictness::Lenient,
+            (false, false) => Strictness::Normal,
+        };
+        let scheme = match &args.scheme {
+            None => Scheme::default(),
+            Some(text) => Scheme::parse(text).map_err(|error| {
+                Failure::usage(format!("`--scheme {text}`: the URI {error}."))
+                    .hint("Use a scheme such as `skill` or `acme-skills`.")
+            })?,
+        };
+        let allow_secret =
+            SecretAllowList::parse(args.allow_secret_file.iter().map(String::as_str))
+                .map_err(|error| Failure::usage(format!("`--allow-secret-file`: {error}.")))?;
+        Ok(Self { strictness, scheme, allow_secret, single_link: args.require_single_link })
+    }
+
+    /// Opens a `[PREFIX=]DIR` argument.
+    pub(crate) fn source(&self, argument: &str) -> Result<DirectorySource, Failure> {
+        let (prefix, dir) = split_prefix(argument);
+        let options = DirectoryOptions {
+            label: dir.trim_end_matches('/').to_owned(),
+            prefix: prefix.iter().flat_map(|prefix| prefix.split('/')).map(str::to_owned).collect(),
+            scheme: self.scheme.clone(),
+            strictness: self.strictness,
+            allow_secret: self.allow_secret.clone(),
+            single_link: self.single_link,
+        };
+        DirectorySource::new(dir, options).map_err(|error| {
+            Failure::usage(format!("`{}` cannot be read: {}", error.origin, error.reason))
+        })
+    }
+}
+
+/// Takes a prefix off only where no folder of the whole name exists.
+fn split_prefix(argument: &str) -> (Option<&str>, &str) {
+    match argument.split_once('=') {
+        Some((prefix, dir)) if RelPath::parse(prefix).is_ok() && !Path::new(argument).exists() => {
+            (Some(prefix), dir)
+        }
+        _ => (None, argument),
+    }
+}
+
+fn absolute(argument: &str) -> String {
+    let (prefix, dir) = split_prefix(argument);
+    let path =
+        std::path::absolute(dir).map_or_else(|_| dir.to_owned(), |p| p.display().to_string());
+    match prefix {
+        Some(prefix) => format!("{prefix}={path}"),
+        None => path,
+    }
+}
+
+fn page_size(size: Option<usize>) -> Result<usize, Failure> {
+    match size {
+        None => Ok(100),
+        Some(size @ 1..=10_000) => Ok(size),
+        Some(_) => Err(Failure::usage("`--page-size` must lie between 1 and 10000.")),
+    }
+}
+
+fn transport(args: &ServeArgs) -> Result<Transport, Failure> {
+    let Some(address) = args.http else {
+        return Ok(Transport::Stdio);
+    };
+    let loopback = address.ip().is_loopback();
+    let tokens = match &args.token_file {
+        Some(path) => Some(read_file(path, "--token-file")?),
+        None if loopback => None,
+        None => {
+            return Err(Failure::new(
+                Exit::Declined,
+                format!(
+                    "{address} can be reached from other machines, and no tokens are required."
+                ),
+            )
+            .hint("Pass `--token-file FILE`, or listen on 127.0.0.1."));
+        }
+    };
+    let access = AccessRules {
+        hosts: args.allow_host.iter().map(|host| host.to_ascii_lowercase()).collect(),
+        origins: args.allow_origin.clone(),
+        any_host: !loopback && args.allow_host.is_empty(),
+    };
+    Ok(Transport::Http { address, access, tokens })
+}
+
+fn read_config(path: &Path) -> Result<ServeArgs, Failure> {
+    let text = read_file(path, "--config")?;
+    let table: toml::Table = toml::from_str(&text).map_err(|error| config_error(path, &error))?;
+    let known = config_keys();
+    if let Some(unknown) = table.keys().find(|key| !known.contains(key)) {
+        return Err(Failure::usage(format!("{} has the unknown key `{unknown}`.", path.display()))
+            .hint(format!("The keys are {}.", known.join(", "))));
+    }
+    toml::from_str(&text).map_err(|error| config_error(path, &error))
+}
+
+fn config_error(path: &Path, error: &toml::de::Error) -> Failure {
+    Failure::usage(format!("{} cannot be understood:\n{error}", path.display()))
+}
+
+/// The options of `serve`, which are the keys of its configuration file.
+fn config_keys() -> Vec<String> {
+    let command = <ServeArgs as clap::Args>::augment_args(clap::Command::new("serve"));
+    let options = command.get_arguments().filter_map(clap::Arg::get_long);
+    let keys = options.filter(|name| *name != "config").map(str::to_owned);
+    std::iter::once("dirs".to_owned()).chain(keys).collect()
+}
+
+fn read_file(path: &Path, option: &str) -> Result<String, Failure> {
+    std::fs::read_to_string(path).map_err(|error| {
+        Failure::usage(format!("`{option} {}` cannot be read: {error}.", path.display()))
+    })
+}
+
+/// What was typed wins; lists are replaced, not joined.
+fn overlay(typed: ServeArgs, file: ServeArgs) -> ServeArgs {
+    let list = |typed: Vec<String>, file: Vec<String>| if typed.is_empty() { file } else { typed };
+    let chose_strictness = typed.reading.strict || typed.reading.lenient;
+    ServeArgs {
+        dirs: list(typed.dirs, file.dirs),
+        http: if typed.stdio { None } else { typed.http.or(file.http) },
+        stdio: typed.stdio || file.stdio,
+        reading: ReadingArgs {
+            strict: typed.reading.strict || (file.reading.strict && !chose_strictness),
+            lenient: typed.reading.lenient || (file.reading.lenient && !chose_strictness),
+            scheme: typed.reading.scheme.or(file.reading.scheme),
+            allow_secret_file: list(
+                typed.reading.allow_secret_file,
+                file.reading.allow_secret_file,
+            ),
+            require_single_link: typed.reading.require_single_link
+                || file.reading.require_single_link,
+        },
+        page_size: typed.page_size.or(file.page_size),
+        ttl_ms: typed.ttl_ms.or(file.ttl_ms),
+        cache_scope: typed.cache_scope.or(file.cache_scope),
+        unlisted: list(typed.unlisted, file.unlisted),
+        list_files: typed.list_files || file.list_files,
+        no_directory_read: typed.no_directory_read || file.no_directory_read,
+        allow_origin: list(typed.allow_origin, file.allow_origin),
+        allow_host: list(typed.allow_host, file.allow_host),
+        token_file: typed.token_file.or(file.token_file),
+        log_format: typed.log_format.or(file.log_format),
+        config: typed.config,
+    }
+}
+
+/// What `SKILLWIRE_LOG` asks the log to show.
+#[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
+pub(crate) fn log_filter() -> Option<String> {
+    std::env::var("SKILLWIRE_LOG").ok()
+}
+
+/// Whether standard error wants colours.
+pub(crate) fn colour_on_stderr() -> bool {
+    anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never
+}
