@@ -29,6 +29,23 @@ const ALLOWED = [
   },
 ];
 
+// Documents Skillwire refuses as syntax and `yaml` accepts, by Skillwire's message.
+const EXPLAINED = [
+  [/invalid Unicode character escape/, "an escape for half a surrogate pair is no character"],
+  [/that YAML forbids/, "control characters, U+FFFE and inner byte order marks are not printable"],
+  [/carriage return without a line feed/, "YAML says line end, `yaml` says text: in doubt"],
+  [/An empty line follows a line break that is escaped/, "YAML keeps it, `yaml` folds it: in doubt"],
+  [/Blanks at the end of a block/, "YAML keeps them, `yaml` drops some: in doubt"],
+  [/may not precede any of/, "`{a:[b]}` lacks a blank after the `:`"],
+  [/plain scalar cannot start with '-'/, "saphyr-parser refuses `[a -]`"],
+  [/':' must be followed by|'-' must be followed by/, "saphyr-parser refuses a tab after an indicator"],
+  [/tabs? disallowed|tab cannot|found a tab|cannot start with a tab|A tab stands/, "tabs near indentation"],
+  [/did not find expected key|simple key expect|mapping (values|keys) are not allowed|holds a `:`/,
+    "a `:` or `?` on a line of its own: a null key to `yaml`"],
+  [/indent|comment or line break|trailing content|intercepting|indicator|reserves|whitespace|node content|expected ','|character|end of stream/,
+    "broken by mutation; `yaml` recovers or is lenient"],
+];
+
 const showPerCategory = Number(process.argv[2] ?? 2);
 
 /** Parses as YAML 1.2 core; `Map` and `BigInt` keep what plain objects and numbers would hide. */
@@ -81,7 +98,7 @@ function same(value, json) {
   return value === json;
 }
 
-const counts = { documents: 0, agree: 0, accepted: 0, differ: 0, extra: 0, allowed: 0 };
+const counts = { documents: 0, agree: 0, accepted: 0, differ: 0, extra: 0, allowed: 0, unexplained: 0 };
 const categories = new Map();
 
 function note(kind, reason, record, detail) {
@@ -121,7 +138,10 @@ for await (const line of createInterface({ input: process.stdin, crlfDelay: Infi
   } else if (other.rejected) {
     counts.agree += 1;
   } else if (record.code === "yaml-syntax" || record.code === "yaml-unquoted-colon") {
-    note("refused, accepted by yaml", `${record.code}: ${record.why}`, record, show(other.value));
+    const [, reason] = EXPLAINED.find(([pattern]) => pattern.test(record.why)) ?? [];
+    if (reason === undefined) counts.unexplained += 1;
+    const name = reason ?? `NOT EXPLAINED: ${record.why}`;
+    note("refused, accepted by yaml", name, record, { why: record.why, theirs: show(other.value) });
   } else {
     // Refused on purpose: tags, references, duplicate keys, limits and the like.
     note("refused by rule", record.code, record, "");
@@ -151,6 +171,7 @@ console.log(
   `yaml-differential: ${counts.documents} documents, ${counts.agree} agree ` +
     `(${counts.accepted} accepted), ${counts.differ} different values, ` +
     `${counts.extra} accepted but rejected by yaml, ${counts.allowed} allowed by list, ` +
-    `${syntax} refused as syntax but accepted by yaml, ${rule} refused by rule`,
+    `${syntax} refused as syntax but accepted by yaml (${counts.unexplained} not explained), ` +
+    `${rule} refused by rule`,
 );
 process.exit(bad === 0 ? 0 : 1);

@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for _ in 0..documents {
         let mut yaml = document(&mut random);
         if random.chance(55) {
-            yaml = mutate(&mut random, yaml);
+            yaml = mutate(&mut random, &yaml);
         }
         if random.chance(8) {
             yaml = yaml.replace('\n', "\r\n");
@@ -465,21 +465,23 @@ fn block_scalar(random: &mut Random, out: &mut String, indent: usize) {
     out.push('\n');
     let column = " ".repeat(indent + extra);
     for _ in 0..random.below(7) {
-        match random.below(12) {
-            0 | 1 => {}
-            2 => out.push_str(&" ".repeat(random.below(indent + extra + 1))),
-            3 => out.push_str(&format!("{column}  ")),
-            4 => out.push_str(&format!("{column}\t")),
-            5 => out.push_str(&format!("{column}  {}", random_plain(random))),
-            6 => out.push_str(&format!("{column}\t{}", random_plain(random))),
-            7 => out.push_str(&format!("{column}# not a comment")),
-            8 => out.push_str(&format!("{column}---")),
-            _ => out.push_str(&format!("{column}{}", random_plain(random))),
-        }
+        let start = match random.below(12) {
+            0 | 1 => String::new(),
+            2 => " ".repeat(random.below(indent + extra + 1)),
+            3 => format!("{column}  "),
+            4 => format!("{column}\t"),
+            5 => format!("{column}  {}", random_plain(random)),
+            6 => format!("{column}\t{}", random_plain(random)),
+            7 => format!("{column}# not a comment"),
+            8 => format!("{column}---"),
+            _ => format!("{column}{}", random_plain(random)),
+        };
+        out.push_str(&start);
         out.push_str(random.pick(&["\n", "\n", "\n", "\n", " \n", "\t\n"]));
     }
     if random.chance(8) {
-        out.push_str(&format!("{}# comment after\n", " ".repeat(random.below(indent + 1))));
+        out.push_str(&" ".repeat(random.below(indent + 1)));
+        out.push_str("# comment after\n");
     }
 }
 
@@ -504,12 +506,13 @@ fn flow(random: &mut Random, indent: usize, key: bool) -> String {
             if random.chance(3) {
                 out.push_str("? ");
             }
-            out.push_str(&match random.below(8) {
+            let name = match random.below(8) {
                 0 => double_quoted(random, 0),
                 1 => single_quoted(random, 0),
                 2 => random.pick(WORDS).to_owned(),
                 _ => format!("f{number}"),
-            });
+            };
+            out.push_str(&name);
             out.push_str(random.pick(&[": ", ": ", ": ", ": ", ":", " : ", ":\t", "", ":\n "]));
         }
         out.push_str(&match random.below(12) {
@@ -532,7 +535,7 @@ fn flow(random: &mut Random, indent: usize, key: bool) -> String {
 }
 
 /// Makes one to four small changes anywhere.
-fn mutate(random: &mut Random, text: String) -> String {
+fn mutate(random: &mut Random, text: &str) -> String {
     const PIECES: &[&str] = &[
         " ", "  ", "\t", "\n", "\n ", "\r", "\r\n", ":", ": ", "- ", "-", "? ", "?", "#", " #",
         ",", "[", "]", "{", "}", "'", "\"", "\\", "|", ">", "|-", ">+", "|2", "&a ", "*a", "!",

@@ -1,14 +1,10 @@
-pub fn add(left: u64, right: u64) -> u64 {
-    left + right
-}
+//! What tests of this project are made of: skill folders, raw MCP clients, running servers.
+//!
+//! The clients here are deliberately plain: they send exactly the bytes a test wants and show
+//! exactly the bytes that come back, so that nothing between test and server can mend either.
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn it_works() {
-        let result = add(2, 2);
-        assert_eq!(result, 4);
-    }
-}
+pub mod fixture;
+pub mod http;
+pub mod server;
+pub mod stdio;
+pub mod wire;

@@ -112,7 +112,9 @@ pub(super) fn syntax(places: &Places<'_>, error: &ScanError) -> Finding {
             .finding(Code::YamlTag, span, message)
             .help("Put the value in quotes if the `!` is text.");
     }
-    let help = if about(&["tab"]) {
+    let help = if about(&["valid YAML whitespace"]) {
+        "Write a space after the `:` or `-`, not a tab."
+    } else if about(&["tab"]) {
         "Indent with spaces; YAML does not allow tabs there."
     } else if about(&["unexpected character"]) {
         "Put the value in quotes: it begins with a character that YAML reserves."

@@ -90,6 +90,10 @@ fn parser_work(yaml: &str) -> usize {
     work.get()
 }
 
+fn lines(count: usize, line: impl Fn(usize) -> String) -> String {
+    (0..count).map(|number| line(number) + "\n").collect()
+}
+
 /// Texts of about `size` bytes that have made YAML parsers slow.
 fn hostile(size: usize) -> Vec<(&'static str, String)> {
     let fill = |piece: &str| piece.repeat(size / piece.len());
@@ -102,7 +106,7 @@ fn hostile(size: usize) -> Vec<(&'static str, String)> {
         ("colons", format!("a: {}", fill(": "))),
         ("flat list", format!("a: [{}]", fill("b,"))),
         ("pairs in a list", format!("a: [{}]", fill("b: c, "))),
-        ("staircase", (0..size.isqrt()).map(|n| format!("{}k:\n", " ".repeat(n))).collect()),
+        ("staircase", lines(size.isqrt(), |n| format!("{}k:", " ".repeat(n)))),
         ("anchors", fill("&a [")),
         ("aliases", format!("a: &a 1\nb: [{}]", fill("*a,"))),
         ("long line", format!("a: {}\n", fill("x"))),
@@ -114,12 +118,12 @@ fn hostile(size: usize) -> Vec<(&'static str, String)> {
         ("wide indent", format!("a: |\n{}x\n", fill(" "))),
         ("comments", fill("# x\n")),
         ("tabs", format!("a: {}", fill("\t"))),
-        ("keys", (0..size / 8).map(|n| format!("k{n}: 1\n")).collect()),
+        ("keys", lines(size / 8, |n| format!("k{n}: 1"))),
         ("long key", format!("{}: 1\n", fill("k"))),
         ("long flow key", format!("a: {{{}: 1}}\n", fill("k"))),
         ("quotes", fill("'")),
         ("unquoted colons", fill("a: b: c\n")),
-        ("tabs after colons", (0..size / 8).map(|n| format!("k{n}:\tv\n")).collect()),
+        ("tabs after colons", lines(size / 8, |n| format!("k{n}:\tv"))),
         ("markers", fill("...\n")),
         ("percents", fill("%\n")),
         ("forbidden", fill("\0")),
@@ -157,11 +161,10 @@ fn v_47_hostile_texts_end_within_the_limits() {
 
 #[test]
 fn v_47_alias_bomb_costs_bounded_work() {
-    let mut bomb = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x]\n");
-    for level in 1..60 {
-        let items = vec![format!("*a{}", level - 1); 9].join(", ");
-        bomb.push_str(&format!("a{level}: &a{level} [{items}]\n"));
-    }
+    let bomb = lines(60, |level| {
+        let item = if level == 0 { "x".to_owned() } else { format!("*a{}", level - 1) };
+        format!("a{level}: &a{level} [{}]", vec![item; 9].join(", "))
+    });
     let (document, findings) = read(&bomb, &Limits::default());
     assert!(document.is_none());
     // One finding for each reference as written: nothing is ever expanded.
@@ -207,7 +210,7 @@ fn v_47_depth_ten_thousand_does_not_reach_the_stack() {
 
 #[test]
 fn v_47_many_keys_and_long_keys_are_refused() {
-    assert!(refused_by_limit(&(0..8_000).map(|n| format!("k{n}:\n")).collect::<String>()));
+    assert!(refused_by_limit(&lines(8_000, |n| format!("k{n}:"))));
     assert!(refused_by_limit(&format!("? {}\n: 1\n", "k".repeat(1_025))));
     assert!(refused_by_limit(&format!("a: {{{}: 1}}\n", "k".repeat(1_025))));
     let (document, _) = read(&format!("{}: 1\n", "k".repeat(1_000)), &Limits::default());

@@ -1,0 +1,3 @@
+//! The server on the wire, row by row.
+
+mod declaration;

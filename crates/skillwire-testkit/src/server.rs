@@ -1,0 +1,218 @@
+//! A server in the test's own process, on a port of its own.
+
+use std::{net::SocketAddr, path::Path, sync::Arc};
+
+use serde_json::{Value, json};
+use skillwire_catalog::{
+    catalog::Catalog,
+    cursor::CursorSeal,
+    refresh::{Refreshed, Refresher},
+    snapshot::SnapshotOptions,
+};
+use skillwire_server::{
+    config::Config,
+    engine::Engine,
+    http::{self, ConnectionLimits, HttpOptions, HttpService, Tokens},
+};
+use skillwire_source::{
+    directory::{DirectoryOptions, DirectorySource},
+    source::Source,
+};
+use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
+
+use crate::{
+    http::{Connection, HttpReply},
+    wire::{Reply, initialize_params, legacy_request, modern_request},
+};
+
+/// How a test server differs from the usual one.
+#[derive(Debug, Default)]
+pub struct TestOptions {
+    /// What is listed.
+    pub snapshot: SnapshotOptions,
+    /// How it answers.
+    pub config: Config,
+    /// How folders are read.
+    pub directory: DirectoryOptions,
+    /// Who is let in.
+    pub http: HttpOptions,
+    /// The text of a token file.
+    pub tokens: Option<String>,
+    /// What connections may cost.
+    pub limits: ConnectionLimits,
+}
+
+/// A running server; it stops when the value goes away.
+#[derive(Debug)]
+pub struct TestServer {
+    /// Where it listens.
+    pub address: SocketAddr,
+    engine: Arc<Engine>,
+    refresher: Refresher,
+    stop: Option<oneshot::Sender<()>>,
+    task: Option<JoinHandle<()>>,
+}
+
+impl TestServer {
+    /// Serves one folder with the usual settings.
+    pub async fn start(folder: &Path) -> Self {
+        Self::with(folder, TestOptions::default()).await
+    }
+
+    /// Serves one folder.
+    pub async fn with(folder: &Path, options: TestOptions) -> Self {
+        let source =
+            DirectorySource::new(folder, options.directory.clone()).expect("the folder is there");
+        Self::with_sources(vec![Box::new(source)], options).await
+    }
+
+    /// Serves any sources.
+    pub async fn with_sources(sources: Vec<Box<dyn Source>>, options: TestOptions) -> Self {
+        let mut server = Self::not_ready(sources, options).await;
+        server.refresh();
+        server
+    }
+
+    /// Listens, but has no snapshot until [`refresh`](Self::refresh).
+    pub async fn not_ready(sources: Vec<Box<dyn Source>>, mut options: TestOptions) -> Self {
+        let mut catalog = Catalog::new(options.snapshot);
+        if let Some(text) = &options.tokens {
+            options.http.tokens =
+                Some(Tokens::parse(text, &mut catalog).expect("tokens are well formed"));
+        }
+        let catalog = Arc::new(catalog);
+        let seal = CursorSeal::new([42; 32]);
+        let engine = Arc::new(Engine::new(Arc::clone(&catalog), options.config, seal));
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has a free port");
+        let address = listener.local_addr().expect("a listener has an address");
+        let service = HttpService::new(Arc::clone(&engine), options.http);
+        let (stop, stopped) = oneshot::channel::<()>();
+        let task = tokio::spawn(http::run(listener, service, options.limits, async {
+            let _ = stopped.await;
+        }));
+        Self {
+            address,
+            engine,
+            refresher: Refresher::new(catalog, sources),
+            stop: Some(stop),
+            task: Some(task),
+        }
+    }
+
+    /// Reads the sources again.
+    pub fn refresh(&mut self) -> Refreshed {
+        self.refresher.refresh()
+    }
+
+    /// The engine, for stdio tests in the same process.
+    pub fn engine(&self) -> Arc<Engine> {
+        Arc::clone(&self.engine)
+    }
+
+    /// Stops in order and waits for the end.
+    pub async fn stop(mut self) {
+        if let Some(stop) = self.stop.take() {
+            let _ = stop.send(());
+        }
+        if let Some(task) = self.task.take() {
+            task.await.expect("the server ends in order");
+        }
+    }
+
+    /// Opens a connection.
+    pub async fn connect(&self) -> Connection {
+        Connection::open(self.address).await
+    }
+
+    /// Posts a body with exactly these headers besides `Host` and `Content-Length`.
+    pub async fn post(&self, headers: &[(&str, &str)], body: &[u8]) -> HttpReply {
+        let mut connection = self.connect().await;
+        connection.send("POST", http::ENDPOINT, headers, body).await;
+        connection.reply().await
+    }
+
+    /// Sends a modern request with all headers as they should be, and extra ones.
+    pub async fn modern_with(
+        &self,
+        extra: &[(&str, &str)],
+        method: &str,
+        params: Value,
+    ) -> HttpReply {
+        let name = params["uri"].as_str().or(params["name"].as_str()).map(str::to_owned);
+        let body = modern_request(1, method, params).to_string();
+        let mut headers = modern_headers(method);
+        if let Some(name) = name.as_deref().filter(|_| method == "resources/read") {
+            headers.push(("Mcp-Name", name));
+        }
+        headers.extend_from_slice(extra);
+        self.post(&headers, body.as_bytes()).await
+    }
+
+    /// Sends a modern request and returns the message that came back.
+    pub async fn modern(&self, method: &str, params: Value) -> Reply {
+        self.modern_with(&[], method, params).await.message()
+    }
+
+    /// Sends a modern request that must succeed.
+    pub async fn call(&self, method: &str, params: Value) -> Value {
+        self.modern(method, params).await.result().clone()
+    }
+
+    /// Opens a legacy session and returns its id.
+    pub async fn initialize(&self, version: &str) -> (String, Value) {
+        let body = legacy_request(0, "initialize", initialize_params(version)).to_string();
+        let reply = self.post(&LEGACY_HEADERS, body.as_bytes()).await;
+        let session = reply.header("mcp-session-id").expect("a session is opened").to_owned();
+        (session, reply.message().result().clone())
+    }
+
+    /// Sends a request within a legacy session.
+    pub async fn legacy(&self, session: &str, method: &str, params: Value) -> HttpReply {
+        let mut headers = LEGACY_HEADERS.to_vec();
+        headers.extend([("Mcp-Session-Id", session), ("MCP-Protocol-Version", "2025-11-25")]);
+        self.post(&headers, legacy_request(1, method, params).to_string().as_bytes()).await
+    }
+
+    /// Walks a paginated modern listing to its end, following at most `limit` pages.
+    pub async fn pages(
+        &self,
+        method: &str,
+        params: Value,
+        member: &str,
+        limit: usize,
+    ) -> Vec<Value> {
+        let (mut items, mut cursor) = (Vec::new(), None::<Value>);
+        for _ in 0..limit {
+            let mut params = params.clone();
+            if let Some(cursor) = cursor.take() {
+                params["cursor"] = cursor;
+            }
+            let result = self.call(method, params).await;
+            items.extend(result[member].as_array().expect("a page has items").iter().cloned());
+            match result.get("nextCursor") {
+                Some(next) => cursor = Some(next.clone()),
+                None => return items,
+            }
+        }
+        panic!("{method} has more than {limit} pages");
+    }
+
+    /// Every entry that is listed.
+    pub async fn skills(&self) -> Vec<Value> {
+        self.pages("skills/list", json!({}), "skills", 1_000).await
+    }
+}
+
+/// The headers of a legacy request outside a session.
+pub const LEGACY_HEADERS: [(&str, &str); 2] =
+    [("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream")];
+
+/// The headers every modern request has.
+pub fn modern_headers(method: &str) -> Vec<(&str, &str)> {
+    let mut headers = LEGACY_HEADERS.to_vec();
+    headers.extend([
+        ("MCP-Protocol-Version", skillwire_protocol::version::MODERN),
+        ("Mcp-Method", method),
+    ]);
+    headers
+}

@@ -1,0 +1,58 @@
+//! Messages as tests write and read them.
+
+use serde_json::{Map, Value, json};
+use skillwire_protocol::{meta, version};
+
+/// The metadata every modern request carries.
+pub fn modern_meta() -> Value {
+    json!({
+        meta::PROTOCOL_VERSION: version::MODERN,
+        meta::CLIENT_INFO: { "name": "testkit", "version": "1" },
+        meta::CLIENT_CAPABILITIES: {},
+    })
+}
+
+/// A modern request; `params` is an object and gets the metadata.
+pub fn modern_request(id: impl Into<Value>, method: &str, params: Value) -> Value {
+    let mut params = match params {
+        Value::Object(params) => params,
+        _ => Map::new(),
+    };
+    params.entry("_meta").or_insert_with(modern_meta);
+    json!({ "jsonrpc": "2.0", "id": id.into(), "method": method, "params": params })
+}
+
+/// A legacy request.
+pub fn legacy_request(id: impl Into<Value>, method: &str, params: Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id.into(), "method": method, "params": params })
+}
+
+/// The parameters of an `initialize` request.
+pub fn initialize_params(version: &str) -> Value {
+    json!({
+        "protocolVersion": version,
+        "capabilities": {},
+        "clientInfo": { "name": "testkit", "version": "1" },
+    })
+}
+
+/// What came back for one request.
+#[derive(Debug, Clone)]
+pub struct Reply(pub Value);
+
+impl Reply {
+    /// The result, or a panic that shows the error.
+    pub fn result(&self) -> &Value {
+        self.0.get("result").unwrap_or_else(|| panic!("no result in {}", self.0))
+    }
+
+    /// The error code, or a panic that shows the result.
+    pub fn code(&self) -> i64 {
+        self.0["error"]["code"].as_i64().unwrap_or_else(|| panic!("no error in {}", self.0))
+    }
+
+    /// The error's message.
+    pub fn message(&self) -> &str {
+        self.0["error"]["message"].as_str().unwrap_or_else(|| panic!("no error in {}", self.0))
+    }
+}
