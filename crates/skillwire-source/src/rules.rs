@@ -20,11 +20,9 @@ pub(crate) struct Rules {
 #[derive(Debug, Clone, Default)]
 pub struct SecretAllowList(GlobSet);
 
-/// A pattern that cannot be understood.
+/// A pattern that cannot be understood; the text reads on after the name of an option.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "The pattern `{pattern}` cannot be understood: {reason}. Write a file name or a pattern such as `*.pem`."
-)]
+#[error("the pattern `{pattern}` cannot be understood: {reason}")]
 pub struct InvalidPattern {
     pattern: String,
     reason: String,

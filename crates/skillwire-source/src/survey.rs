@@ -88,7 +88,7 @@ impl<'a> Survey<'a> {
         if rules.single_link && file.hard_links > 1 {
             let message = format!("The file has {} hard links.", file.hard_links);
             let mut finding = Finding::new(Code::HardLink, path, message)
-                .help("Replace it with a copy, or allow files that have more than one name.");
+                .help("Replace it with a copy, or serve without `--require-single-link`.");
             finding.level = Level::Error;
             self.findings.push(finding);
         }

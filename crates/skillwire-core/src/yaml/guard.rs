@@ -38,11 +38,9 @@ pub(super) fn mask<'a>(places: &Places<'a>) -> (Cow<'a, str>, Vec<Finding>) {
         let span = places.span(at, at + 1);
         let message =
             "A carriage return without a line feed is a line end to some YAML parsers only.";
-        findings.push(
-            places
-                .finding(Code::YamlSyntax, span, message)
-                .help("Save the file with LF or CRLF line ends."),
-        );
+        let help = "Save the file with LF or CRLF line ends.";
+        findings.push(places.finding(Code::YamlSyntax, span, message).help(help));
+        text = Cow::Owned(without_lone_carriage_returns(&text));
     }
     let mut markers: Vec<usize> = Vec::new();
     let mut seen = Vec::new();
@@ -69,6 +67,11 @@ pub(super) fn mask<'a>(places: &Places<'a>) -> (Cow<'a, str>, Vec<Finding>) {
 
 fn lone_carriage_return(text: &str) -> Option<usize> {
     text.match_indices('\r').map(|(at, _)| at).find(|&at| !text[at + 1..].starts_with('\n'))
+}
+
+fn without_lone_carriage_returns(text: &str) -> String {
+    let pieces: Vec<_> = text.split("\r\n").map(|piece| piece.replace('\r', " ")).collect();
+    pieces.join("\r\n")
 }
 
 /// Finds characters outside of what YAML 1.2 calls printable, and stray byte order marks.

@@ -2,7 +2,12 @@
 //!
 //! Nothing here is shared between skills, so that they can be inspected side by side.
 
-use std::{collections::BTreeMap, io, path::Path, time::SystemTime};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+    path::Path,
+    time::SystemTime,
+};
 
 use cap_std::fs::Dir;
 use skillwire_core::{
@@ -123,8 +128,6 @@ impl Visit<'_> {
         let mut changed = differs(before, &after.tree);
         changed.extend(differs(&after.tree, before));
         changed.extend(after.disturbed);
-        changed.sort_unstable();
-        changed.dedup();
         Ok(changed)
     }
 }
@@ -146,7 +149,7 @@ struct Reading<'a> {
     heads: BTreeMap<&'a str, Head>,
     failures: Vec<Problem>,
     gone: Vec<String>,
-    changed: Vec<String>,
+    changed: BTreeSet<String>,
     /// Whether anything was read from the file system.
     fresh: bool,
 }
@@ -161,7 +164,7 @@ impl<'a> Reading<'a> {
             heads: BTreeMap::new(),
             failures: Vec::new(),
             gone: Vec::new(),
-            changed: Vec::new(),
+            changed: BTreeSet::new(),
             fresh: false,
         }
     }
@@ -205,9 +208,11 @@ impl<'a> Reading<'a> {
             }
             Err(ReadError::Gone) => {
                 self.gone.push(path.to_owned());
-                self.changed.push(path.to_owned());
+                self.changed.insert(path.to_owned());
             }
-            Err(ReadError::Changed) => self.changed.push(path.to_owned()),
+            Err(ReadError::Changed) => {
+                self.changed.insert(path.to_owned());
+            }
             Err(ReadError::Failed(error)) => {
                 let error = Stopped::unless(error)?;
                 self.failures.push(Problem::new(unreadable(path, &error)));

@@ -31,6 +31,8 @@ use crate::{
 };
 
 mod discover;
+#[cfg(all(test, unix))]
+mod disturbed;
 mod inspect;
 mod links;
 mod read;

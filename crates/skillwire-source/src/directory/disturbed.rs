@@ -1,0 +1,260 @@
+//! Tests that change files at the worst moment of a scan.
+#![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
+
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use bytes::Bytes;
+use skillwire_core::finding::{Code, Strictness};
+use tempfile::TempDir;
+
+use super::{DirectoryOptions, DirectorySource, steps::Steps};
+use crate::{
+    skill::Content,
+    source::{Inspected, Source},
+};
+
+const SKILL_MD: &str = "---\nname: pdf\ndescription: Use when testing.\n---\n";
+const SECRET: &str = "secret";
+
+/// A moment of a scan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Moment<'a> {
+    Listed,
+    Opened(&'a str),
+    Read(&'a str),
+}
+
+type Disturbance = dyn Fn(&Path, Moment<'_>) + Send + Sync;
+
+/// Disturbs a scan of the skill at a path.
+struct Disturb {
+    skill: PathBuf,
+    with: Box<Disturbance>,
+}
+
+impl std::fmt::Debug for Disturb {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.skill.fmt(f)
+    }
+}
+
+impl Steps for Disturb {
+    fn listed(&self) {
+        (self.with)(&self.skill, Moment::Listed);
+    }
+
+    fn opened(&self, path: &str) {
+        (self.with)(&self.skill, Moment::Opened(path));
+    }
+
+    fn read(&self, path: &str) {
+        (self.with)(&self.skill, Moment::Read(path));
+    }
+}
+
+/// Scans a skill with `a.md`, `b.md` and `sub/c.md` while something else happens to it.
+fn scan(with: impl Fn(&Path, Moment<'_>) + Send + Sync + 'static) -> Inspected {
+    let folder = TempDir::new().unwrap();
+    let skill = folder.path().join("skills/pdf");
+    fs::create_dir_all(skill.join("sub")).unwrap();
+    fs::create_dir(folder.path().join("outside")).unwrap();
+    fs::write(folder.path().join("outside/c.md"), SECRET).unwrap();
+    for (path, content) in
+        [("SKILL.md", SKILL_MD), ("a.md", "a1"), ("b.md", "b1"), ("sub/c.md", "c1")]
+    {
+        fs::write(skill.join(path), content).unwrap();
+    }
+    let root = folder.path().join("skills");
+    let mut source = DirectorySource::new(root, DirectoryOptions::default()).unwrap();
+    source.steps = Arc::new(Disturb { skill, with: Box::new(with) });
+    let mut scan = source.scan().unwrap();
+    assert_eq!(scan.inspected.len(), 1);
+    assert!(!format!("{scan:?}").contains(SECRET), "read from outside: {scan:?}");
+    scan.inspected.remove(0)
+}
+
+/// Does something once, however often the moment comes.
+fn once(times: &AtomicUsize, work: impl FnOnce()) {
+    if times.fetch_add(1, Ordering::SeqCst) == 0 {
+        work();
+    }
+}
+
+fn content(inspected: &Inspected, path: &str) -> Option<Bytes> {
+    let Content::Files(tree) = &inspected.skill.as_ref().unwrap().content else { panic!() };
+    tree.files.iter().find(|file| file.path.as_str() == path).map(|file| file.bytes.clone())
+}
+
+fn reasons(inspected: &Inspected) -> Vec<Code> {
+    assert!(inspected.skill.is_none());
+    inspected.reasons(Strictness::Normal).map(|finding| finding.code).collect()
+}
+
+fn append(path: &Path) {
+    use std::io::Write;
+    fs::File::options().append(true).open(path).unwrap().write_all(b"+").unwrap();
+}
+
+#[test]
+fn v_57_a_file_that_always_grows_while_it_is_read_is_refused() {
+    let inspected = scan(|skill, moment| {
+        if moment == Moment::Opened("a.md") {
+            append(&skill.join("a.md"));
+        }
+    });
+    assert_eq!(reasons(&inspected), [Code::Unstable]);
+    assert!(inspected.findings.iter().any(|finding| finding.file.ends_with("pdf/a.md")));
+}
+
+#[test]
+fn v_57_a_file_that_is_overwritten_in_place_with_the_same_size_is_refused() {
+    let times = AtomicUsize::new(0);
+    let inspected = scan(move |skill, moment| {
+        if moment == Moment::Read("a.md") {
+            // The time moves on visibly, however coarse the file system's clock is.
+            let seconds = times.fetch_add(1, Ordering::SeqCst) as u64 * 10;
+            let file = fs::File::options().write(true).open(skill.join("a.md")).unwrap();
+            let time = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+            fs::write(skill.join("a.md"), "a2").unwrap();
+            file.set_modified(time).unwrap();
+        }
+    });
+    assert_eq!(reasons(&inspected), [Code::Unstable]);
+}
+
+#[test]
+fn v_57_a_file_that_grows_once_is_read_again() {
+    let times = AtomicUsize::new(0);
+    let inspected = scan(move |skill, moment| {
+        if moment == Moment::Opened("a.md") {
+            once(&times, || append(&skill.join("a.md")));
+        }
+    });
+    assert_eq!(content(&inspected, "a.md").unwrap(), "a1+");
+}
+
+#[test]
+fn v_58_files_that_change_together_are_never_served_apart() {
+    let times = AtomicUsize::new(0);
+    let inspected = scan(move |skill, moment| {
+        if moment == Moment::Read("a.md") {
+            once(&times, || {
+                fs::write(skill.join("a.md"), "a2 longer").unwrap();
+                fs::write(skill.join("b.md"), "b2 longer").unwrap();
+            });
+        }
+    });
+    assert_eq!(content(&inspected, "a.md").unwrap(), "a2 longer");
+    assert_eq!(content(&inspected, "b.md").unwrap(), "b2 longer");
+}
+
+#[test]
+fn srv_52_a_change_to_a_file_that_was_already_read_is_noticed() {
+    let times = AtomicUsize::new(0);
+    let inspected = scan(move |skill, moment| {
+        if moment == Moment::Read("sub/c.md") {
+            once(&times, || {
+                fs::write(skill.join("a.md"), "a2 longer").unwrap();
+                fs::write(skill.join("new.md"), "new").unwrap();
+                fs::remove_file(skill.join("b.md")).unwrap();
+            });
+        }
+    });
+    assert_eq!(content(&inspected, "a.md").unwrap(), "a2 longer");
+    assert_eq!(content(&inspected, "new.md").unwrap(), "new");
+    assert_eq!(content(&inspected, "b.md"), None);
+}
+
+#[test]
+fn srv_52_a_skill_that_changes_in_each_attempt_is_refused() {
+    let times = AtomicUsize::new(0);
+    let inspected = scan(move |skill, moment| {
+        if moment == Moment::Read("sub/c.md") {
+            let name = format!("new-{}", times.fetch_add(1, Ordering::SeqCst));
+            fs::write(skill.join(name), "new").unwrap();
+        }
+    });
+    assert_eq!(reasons(&inspected), [Code::Unstable]);
+}
+
+#[test]
+fn v_37_a_file_that_vanishes_during_the_scan_is_no_part_of_the_skill() {
+    let inspected = scan(|skill, moment| {
+        if moment == Moment::Listed {
+            let _already_gone = fs::remove_file(skill.join("a.md"));
+        }
+    });
+    assert_eq!(content(&inspected, "a.md"), None);
+    assert_eq!(content(&inspected, "b.md").unwrap(), "b1");
+}
+
+#[test]
+fn v_37_a_file_that_comes_and_goes_refuses_its_skill() {
+    let inspected = scan(|skill, moment| match moment {
+        Moment::Listed => fs::remove_file(skill.join("a.md")).unwrap(),
+        Moment::Opened("b.md") => fs::write(skill.join("a.md"), "again").unwrap(),
+        _ => {}
+    });
+    assert_eq!(reasons(&inspected), [Code::Unreadable]);
+}
+
+#[test]
+fn v_34_a_file_swapped_for_a_link_is_not_followed() {
+    let inspected = scan(|skill, moment| {
+        if moment == Moment::Listed {
+            let _second_time = fs::remove_file(skill.join("a.md"));
+            symlink(skill.join("../../outside/c.md"), skill.join("a.md")).unwrap();
+        }
+    });
+    assert_eq!(reasons(&inspected), [Code::SymlinkOutside]);
+}
+
+#[test]
+fn v_34_a_file_swapped_for_a_link_to_litter_of_the_skill_is_not_followed() {
+    let inspected = scan(|skill, moment| {
+        if moment == Moment::Listed {
+            fs::create_dir_all(skill.join(".git")).unwrap();
+            // As long as the file it takes the place of.
+            fs::write(skill.join(".git/x"), "xx").unwrap();
+            let _second_time = fs::remove_file(skill.join("a.md"));
+            symlink(".git/x", skill.join("a.md")).unwrap();
+        }
+    });
+    assert_eq!(reasons(&inspected), [Code::SymlinkOutside]);
+}
+
+#[test]
+fn v_34_a_directory_swapped_for_a_link_is_not_followed() {
+    for outside in ["../../outside", ".git"] {
+        let inspected = scan(move |skill, moment| {
+            if moment == Moment::Listed {
+                fs::create_dir_all(skill.join(".git")).unwrap();
+                fs::write(skill.join(".git/c.md"), SECRET).unwrap();
+                let _second_time = fs::remove_file(skill.join("sub"));
+                let _second_time = fs::remove_dir_all(skill.join("sub"));
+                symlink(outside, skill.join("sub")).unwrap();
+            }
+        });
+        assert_eq!(reasons(&inspected), [Code::SymlinkOutside], "{outside}");
+    }
+}
+
+#[test]
+fn v_35_a_file_swapped_for_a_fifo_blocks_nobody() {
+    let inspected = scan(|skill, moment| {
+        if moment == Moment::Listed {
+            let _second_time = fs::remove_file(skill.join("a.md"));
+            assert!(Command::new("mkfifo").arg(skill.join("a.md")).status().unwrap().success());
+        }
+    });
+    assert_eq!(reasons(&inspected), [Code::SpecialFile]);
+}

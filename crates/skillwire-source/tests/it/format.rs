@@ -1,0 +1,146 @@
+//! What a `SKILL.md` may say, seen from a folder.
+
+use skillwire_core::{
+    entry::Resources,
+    finding::{Code, Strictness},
+};
+use skillwire_source::{directory::DirectoryOptions, source::Source};
+
+use crate::support::{
+    Folder, assert_refused, at, bytes, has, options, served, skill, skill_md, tree,
+};
+
+fn folder_of(content: impl AsRef<[u8]>) -> Folder {
+    let folder = Folder::new();
+    folder.write("pdf/SKILL.md", content);
+    folder
+}
+
+#[test]
+fn v_46_bytes_are_served_as_they_are() {
+    for content in [
+        format!("\u{feff}{}", skill_md("pdf")),
+        skill_md("pdf").replace('\n', "\r\n"),
+        "---\nname: pdf\ndescription: Use when\n--- \t\nno final newline\r lone".to_owned(),
+        "---  \nname: pdf\ndescription: Use when\n---\n\t\u{2028}".to_owned(),
+    ] {
+        let scan = folder_of(&content).scan();
+        let skill = skill(&scan, "pdf");
+        assert_eq!(bytes(skill, "SKILL.md"), content.as_bytes());
+        let Resources::Listed(listed) = skill.entry().resources else { panic!() };
+        assert_eq!(listed[0].digest, skillwire_core::digest::Digest::of(content.as_bytes()));
+    }
+}
+
+#[test]
+fn v_46_dots_do_not_close_the_frontmatter() {
+    let scan = folder_of("---\nname: pdf\ndescription: Use when\n...\nbody\n").scan();
+    assert!(at(&scan, "skills/pdf").skill.is_none());
+}
+
+#[test]
+fn v_48_duplicate_keys_are_refused() {
+    for yaml in [
+        "name: pdf\nname: pdf\ndescription: d",
+        "name: pdf\n\"name\": other\ndescription: d",
+        "name: pdf\ndescription: d\nmetadata:\n  a: '1'\n  a: '2'",
+    ] {
+        let scan = folder_of(format!("---\n{yaml}\n---\n")).scan();
+        assert_refused(&scan, "skills/pdf", &[Code::YamlDuplicateKey]);
+    }
+}
+
+#[test]
+fn v_50_name_and_description_are_strings_of_their_lengths() {
+    let long = "\u{1f600}".repeat(1024);
+    assert_eq!(
+        served(&folder_of(format!("---\nname: pdf\ndescription: {long}\n---\n")).scan()),
+        ["pdf"]
+    );
+    for name in ["123", "null", "[a]", "true"] {
+        let scan = folder_of(format!("---\nname: {name}\ndescription: d\n---\n")).scan();
+        assert_refused(&scan, "skills/pdf", &[Code::NameInvalid]);
+    }
+    let scan = folder_of("---\nname: pdf\ndescription: '   '\n---\n").scan();
+    assert_refused(&scan, "skills/pdf", &[Code::DescriptionMissing]);
+}
+
+#[test]
+fn v_50_an_overlong_description_is_served_only_leniently() {
+    let folder = folder_of(format!("---\nname: pdf\ndescription: {}\n---\n", "d".repeat(1025)));
+    assert_refused(&folder.scan(), "skills/pdf", &[Code::DescriptionTooLong]);
+    let lenient = DirectoryOptions { strictness: Strictness::Lenient, ..options() };
+    assert_eq!(served(&folder.source_with(lenient).scan().unwrap()), ["pdf"]);
+}
+
+#[test]
+fn v_54_unseen_characters_in_a_description_are_served_and_reported() {
+    let description = "Use when \u{202e}needed\u{200b}.";
+    let folder = folder_of(format!("---\nname: pdf\ndescription: \"{description}\"\n---\n"));
+    let scan = folder.scan();
+    assert_eq!(skill(&scan, "pdf").frontmatter.description(), description);
+    assert!(has(&at(&scan, "skills/pdf").findings, Code::DescriptionCharacters));
+    let scan = folder_of("---\nname: \"pdf\\u202e\"\ndescription: d\n---\n").scan();
+    assert_refused(&scan, "skills/pdf", &[Code::NameInvalid]);
+}
+
+#[test]
+fn v_55_unknown_and_reserved_keys_are_served_verbatim() {
+    let yaml = "name: pdf\ndescription: Use when\nhooks: {a: [1, null]}\nmetadata:\n  io.modelcontextprotocol/x: {deep: 1.5}\n  n: 7";
+    let scan = folder_of(format!("---\n{yaml}\n---\n")).scan();
+    let fields = skill(&scan, "pdf").frontmatter.fields();
+    assert_eq!(fields["hooks"].to_string(), r#"{"a":[1,null]}"#);
+    let metadata = r#"{"io.modelcontextprotocol/x":{"deep":1.5},"n":7}"#;
+    assert_eq!(fields["metadata"].to_string(), metadata);
+    let findings = &at(&scan, "skills/pdf").findings;
+    for code in [Code::UnknownKey, Code::MetadataReserved, Code::MetadataValue] {
+        assert!(has(findings, code), "{code}");
+    }
+}
+
+#[test]
+fn v_56_other_encodings_are_no_skill_file_but_a_supporting_file() {
+    let latin = [b"---\nname: pdf\ndescription: ", &[0xe9][..], b"\n---\n"].concat();
+    let utf16: Vec<u8> = skill_md("pdf").encode_utf16().flat_map(u16::to_le_bytes).collect();
+    for content in [latin.clone(), utf16.clone()] {
+        let scan = folder_of(&content).scan();
+        assert!(at(&scan, "skills/pdf").skill.is_none());
+    }
+    let folder = folder_of(skill_md("pdf"));
+    folder.write("pdf/latin.md", &latin).write("pdf/wide.md", &utf16);
+    let scan = folder.scan();
+    assert_eq!(bytes(skill(&scan, "pdf"), "latin.md"), latin);
+    let wide = tree(skill(&scan, "pdf")).files.iter().find(|f| f.path.as_str() == "wide.md");
+    assert_eq!(wide.unwrap().media_type, "application/octet-stream");
+}
+
+#[test]
+fn fmt_10_a_licence_file_that_is_named_should_be_there() {
+    let yaml = "---\nname: pdf\ndescription: Use when\nlicense: See LICENSE.txt\n---\n";
+    let folder = folder_of(yaml);
+    assert!(has(&at(&folder.scan(), "skills/pdf").findings, Code::LicenseFileMissing));
+    folder.write("pdf/LICENSE.txt", "MIT");
+    assert!(!has(&at(&folder.scan(), "skills/pdf").findings, Code::LicenseFileMissing));
+}
+
+#[test]
+fn v_40_a_skill_file_that_is_no_text_is_refused() {
+    let folder = Folder::new();
+    folder.skill("good").write("empty/SKILL.md", "").write("binary/SKILL.md", [0, 159, 146, 150]);
+    folder.write("huge/SKILL.md", vec![b'-'; 17 * 1024 * 1024]).directory("folder/SKILL.md");
+    let scan = folder.scan();
+    assert_eq!(served(&scan), ["good"]);
+    assert_refused(&scan, "skills/empty", &[Code::FrontmatterMissing]);
+    assert_refused(&scan, "skills/huge", &[Code::TooManyBytes]);
+    assert_refused(&scan, "skills/folder", &[Code::SkillFileNotAFile]);
+    assert!(at(&scan, "skills/binary").skill.is_none());
+}
+
+#[cfg(unix)]
+#[test]
+fn v_40_a_skill_file_that_is_a_link_is_refused() {
+    let folder = Folder::new();
+    folder.write("pdf/real.md", skill_md("pdf")).link("pdf/SKILL.md", "real.md");
+    let scan = folder.scan();
+    assert_refused(&scan, "skills/pdf", &[Code::SkillFileNotAFile]);
+}

@@ -1,0 +1,15 @@
+//! What a source makes of the folders people really have.
+#![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
+
+mod format;
+#[cfg(unix)]
+mod hostile;
+mod layout;
+mod limits;
+mod links;
+mod memory;
+mod merge;
+mod nested;
+mod rescan;
+mod root;
+mod support;

@@ -1,0 +1,72 @@
+//! Several folders in one namespace.
+
+use skillwire_core::finding::Code;
+use skillwire_source::{
+    directory::{DirectoryOptions, DirectorySource},
+    merge::merge,
+    source::{Scan, Source},
+};
+
+use crate::support::{Folder, assert_refused, at, finding, served, skill_md};
+
+fn scan(folder: &Folder, label: &str, prefix: &[&str]) -> Scan {
+    let prefix = prefix.iter().map(|segment| (*segment).to_owned()).collect();
+    let options = DirectoryOptions { label: label.to_owned(), prefix, ..Default::default() };
+    DirectorySource::new(folder.root(), options).unwrap().scan().unwrap()
+}
+
+#[test]
+fn v_45_two_skills_at_one_path_are_both_refused_and_named() {
+    let (one, two) = (Folder::new(), Folder::new());
+    one.skill("pdf").skill("only-one");
+    two.skill("pdf").skill("only-two");
+    let merged = merge([scan(&one, "one", &[]), scan(&two, "two", &[])]);
+    assert_eq!(served(&merged), ["only-one", "only-two"]);
+    for origin in ["one/pdf", "two/pdf"] {
+        assert_refused(&merged, origin, &[Code::PathCollision]);
+        let message = &finding(at(&merged, origin), Code::PathCollision).message;
+        assert!(message.contains("`one/pdf`") && message.contains("`two/pdf`"), "{message}");
+    }
+}
+
+#[test]
+fn v_45_a_prefix_keeps_them_apart() {
+    let (one, two) = (Folder::new(), Folder::new());
+    one.skill("pdf");
+    two.skill("pdf");
+    let merged = merge([scan(&one, "one", &[]), scan(&two, "two", &["team"])]);
+    assert_eq!(served(&merged), ["pdf", "team/pdf"]);
+}
+
+#[test]
+fn v_45_two_directories_with_one_name_collide_in_one_folder() {
+    let folder = Folder::new();
+    folder.write("a/SKILL.md", skill_md("pdf")).write("b/SKILL.md", skill_md("pdf")).skill("good");
+    let merged = merge([scan(&folder, "f", &[])]);
+    assert_eq!(served(&merged), ["good"]);
+    assert_refused(&merged, "f/a", &[Code::PathCollision]);
+    assert_refused(&merged, "f/b", &[Code::PathCollision]);
+}
+
+#[test]
+fn srv_44_a_skill_inside_anothers_directory_that_is_no_part_of_it_is_refused() {
+    let (one, two) = (Folder::new(), Folder::new());
+    one.skill("pdf").skill("pdf/inner");
+    two.skill("forms");
+    let merged = merge([scan(&one, "one", &[]), scan(&two, "two", &["pdf"])]);
+    assert_eq!(served(&merged), ["pdf", "pdf/inner"]);
+    assert_refused(&merged, "two/forms", &[Code::PathCollision]);
+}
+
+#[test]
+fn srv_39_skills_that_share_a_name_are_served_with_a_warning() {
+    let folder = Folder::new();
+    folder.skill("a/refunds").skill("b/refunds").skill("other");
+    let merged = merge([scan(&folder, "f", &[])]);
+    assert_eq!(served(&merged), ["a/refunds", "b/refunds", "other"]);
+    for origin in ["f/a/refunds", "f/b/refunds"] {
+        let finding = finding(at(&merged, origin), Code::DuplicateName);
+        assert_eq!(finding.file, format!("{origin}/SKILL.md"));
+        assert!(finding.message.contains("`a/refunds` and `b/refunds`"), "{}", finding.message);
+    }
+}

@@ -1,0 +1,128 @@
+//! Skills inside skills.
+
+use skillwire_core::{entry::Resources, finding::Code};
+use skillwire_source::source::Source;
+
+use crate::support::{
+    Folder, assert_refused, at, bytes, files, finding, has, served, skill, skill_md,
+};
+
+#[test]
+fn srv_30_a_nested_skill_is_published_below_the_outer_one() {
+    let folder = Folder::new();
+    folder.skill("team/outer").skill("team/outer/parts/inner");
+    let scan = folder.scan();
+    assert_eq!(served(&scan), ["team/outer", "team/outer/parts/inner"]);
+    let uri = skill(&scan, "team/outer/parts/inner").uri.as_str();
+    assert_eq!(uri, "skill://team/outer/parts/inner/SKILL.md");
+}
+
+#[test]
+fn srv_31_the_outer_manifest_holds_everything_of_the_nested_skill() {
+    let folder = Folder::new();
+    folder.skill("outer").skill("outer/inner").write("outer/inner/a/b.md", "b");
+    let scan = folder.scan();
+    let (outer, inner) = (skill(&scan, "outer"), skill(&scan, "outer/inner"));
+    assert_eq!(files(outer), ["SKILL.md", "inner/SKILL.md", "inner/a/b.md"]);
+    assert_eq!(files(inner), ["SKILL.md", "a/b.md"]);
+    let (Resources::Listed(all), Resources::Listed(some)) =
+        (outer.entry().resources, inner.entry().resources)
+    else {
+        panic!()
+    };
+    assert!(some.iter().all(|resource| all.contains(resource)));
+    // One reading serves both.
+    assert_eq!(bytes(outer, "inner/a/b.md").as_ptr(), bytes(inner, "a/b.md").as_ptr());
+}
+
+#[test]
+fn srv_32_nothing_in_an_entry_tells_that_it_is_nested() {
+    let folder = Folder::new();
+    folder.skill("outer").skill("outer/inner").skill("inner");
+    let scan = folder.scan();
+    let entry = |path| skill(&scan, path).entry().frontmatter;
+    assert_eq!(entry("outer/inner"), entry("inner"));
+}
+
+#[test]
+fn srv_33_a_changed_nested_file_changes_both_entries() {
+    let folder = Folder::new();
+    folder.skill("outer").skill("outer/inner").write("outer/inner/a.md", "one");
+    let source = folder.source();
+    let before = source.scan().unwrap();
+    folder.write("outer/inner/a.md", "two");
+    let after = source.scan().unwrap();
+    for path in ["outer", "outer/inner"] {
+        let [before, after] = [&before, &after].map(|scan| skill(scan, path).entry().resources);
+        assert_ne!(before, after, "{path}");
+    }
+}
+
+#[test]
+fn v_42_nested_skills_may_share_a_name_at_any_depth() {
+    let folder = Folder::new();
+    folder.skill("a").skill("a/a").skill("a/a/a").skill("A-not/x/a");
+    let scan = folder.scan();
+    assert_eq!(served(&scan), ["A-not/x/a", "a", "a/a", "a/a/a"]);
+}
+
+#[test]
+fn v_42_a_nested_skill_that_is_none_stays_a_file_of_the_outer_one() {
+    let folder = Folder::new();
+    folder.skill("outer").write("outer/other/SKILL.md", skill_md("wrong"));
+    folder.write("outer/broken/SKILL.md", "no frontmatter").skill("outer/broken/good");
+    folder.directory("outer/dir/SKILL.md");
+    let scan = folder.scan();
+    assert_eq!(served(&scan), ["outer", "outer/broken/good"]);
+    assert_eq!(scan.inspected.len(), 2);
+    assert!(files(skill(&scan, "outer")).contains(&"other/SKILL.md"));
+    let outer = at(&scan, "skills/outer");
+    let told: Vec<_> = outer
+        .findings
+        .iter()
+        .filter(|finding| finding.code == Code::NestedSkillInvalid)
+        .map(|finding| finding.file.as_str())
+        .collect();
+    let expected = [
+        "skills/outer/broken/SKILL.md",
+        "skills/outer/dir/SKILL.md",
+        "skills/outer/other/SKILL.md",
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn v_42_what_is_wrong_in_a_nested_skill_is_told_with_the_nearest_one() {
+    let folder = Folder::new();
+    folder.skill("a").skill("a/b").write("a/b/c/SKILL.md", "nothing");
+    let scan = folder.scan();
+    assert!(!has(&at(&scan, "skills/a").findings, Code::NestedSkillInvalid));
+    finding(at(&scan, "skills/a/b"), Code::NestedSkillInvalid);
+}
+
+#[test]
+fn v_42_nested_skills_of_a_refused_one_stand_below_its_directory() {
+    let folder = Folder::new();
+    folder.write("team/outer/SKILL.md", "nothing").write("team/outer/x/SKILL.md", skill_md("y"));
+    folder.skill("team/outer/x/z").write("team/outer/bad/SKILL.md", "nothing");
+    let scan = folder.scan();
+    assert_eq!(served(&scan), ["team/outer/y", "team/outer/y/z"]);
+    assert_refused(&scan, "skills/team/outer", &[Code::FrontmatterMissing]);
+    assert_refused(&scan, "skills/team/outer/bad", &[Code::FrontmatterMissing]);
+    finding(at(&scan, "skills/team/outer/x"), Code::NameNotDirectory);
+}
+
+#[test]
+fn v_42_names_that_begin_alike_are_not_nested() {
+    let folder = Folder::new();
+    folder.write("o/SKILL.md", "nothing").skill("o/a").skill("o/a-b").skill("o/a/c");
+    assert_eq!(served(&folder.scan()), ["o/a", "o/a-b", "o/a/c"]);
+    assert_eq!(folder.scan().inspected.len(), 4);
+}
+
+#[test]
+fn v_42_a_renamed_outer_skill_takes_its_nested_ones_along() {
+    let folder = Folder::new();
+    folder.write("folder/SKILL.md", skill_md("outer")).skill("folder/inner");
+    assert_eq!(served(&folder.scan()), ["outer", "outer/inner"]);
+}

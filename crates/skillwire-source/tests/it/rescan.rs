@@ -1,0 +1,150 @@
+//! Scanning again: what changed is seen, and what did not is not read again.
+
+use std::{
+    fs,
+    time::{Duration, Instant, SystemTime},
+};
+
+use bytes::Bytes;
+use skillwire_core::finding::Code;
+use skillwire_source::{directory::DirectorySource, source::Source};
+
+use crate::support::{Folder, at, bytes, files, has, served, skill, skill_md};
+
+fn content(source: &DirectorySource) -> Bytes {
+    bytes(skill(&source.scan().unwrap(), "pdf"), "a.md")
+}
+
+/// Waits until a file is older than the ticks of the file system's clock, by making newer files.
+fn age(folder: &Folder, path: &str) {
+    let written = fs::metadata(folder.path(path)).unwrap().modified().unwrap();
+    let probe = folder.outside("probe");
+    let deadline = Instant::now() + Duration::from_secs(10);
+    loop {
+        fs::write(&probe, "").unwrap();
+        let now = fs::metadata(&probe).unwrap().modified().unwrap().min(SystemTime::now());
+        if now.duration_since(written).is_ok_and(|age| age > Duration::from_millis(50)) {
+            return;
+        }
+        assert!(Instant::now() < deadline, "the file system's clock stands still");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn v_60_a_new_file_is_part_of_the_skill_after_the_next_scan_only() {
+    let folder = Folder::new();
+    folder.skill("pdf");
+    let source = folder.source();
+    let before = source.scan().unwrap();
+    folder.write("pdf/new.md", "new");
+    assert_eq!(files(skill(&before, "pdf")), ["SKILL.md"]);
+    assert_eq!(files(skill(&source.scan().unwrap(), "pdf")), ["SKILL.md", "new.md"]);
+}
+
+#[test]
+fn v_61_a_deleted_skill_is_gone_after_the_next_scan_and_stays_gone() {
+    let folder = Folder::new();
+    folder.skill("pdf").skill("good");
+    let source = folder.source();
+    let before = source.scan().unwrap();
+    fs::remove_dir_all(folder.path("pdf")).unwrap();
+    assert_eq!(bytes(skill(&before, "pdf"), "SKILL.md"), skill_md("pdf"));
+    for _ in 0..2 {
+        let scan = source.scan().unwrap();
+        assert_eq!(served(&scan), ["good"]);
+        assert_eq!(scan.inspected.len(), 1);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn v_62_an_unchanged_file_is_not_read_again() {
+    let folder = Folder::new();
+    folder.skill("pdf").write("pdf/a.md", "same");
+    let source = folder.source();
+    age(&folder, "pdf/a.md");
+    let first = content(&source);
+    assert_eq!(content(&source).as_ptr(), first.as_ptr());
+    // Another file of the skill changes; this one is still not read again.
+    folder.write("pdf/b.md", "new");
+    assert_eq!(content(&source).as_ptr(), first.as_ptr());
+    source.forget();
+    assert_ne!(content(&source).as_ptr(), first.as_ptr());
+}
+
+#[cfg(unix)]
+#[test]
+fn v_62_an_edit_that_restores_size_and_time_is_seen() {
+    let folder = Folder::new();
+    folder.skill("pdf").write("pdf/a.md", "one");
+    let source = folder.source();
+    age(&folder, "pdf/a.md");
+    assert_eq!(content(&source), "one");
+    let time = fs::metadata(folder.path("pdf/a.md")).unwrap().modified().unwrap();
+    folder.write("pdf/a.md", "two");
+    let file = fs::File::options().write(true).open(folder.path("pdf/a.md")).unwrap();
+    file.set_modified(time).unwrap();
+    assert_eq!(fs::metadata(folder.path("pdf/a.md")).unwrap().modified().unwrap(), time);
+    assert_eq!(content(&source), "two");
+}
+
+#[test]
+fn v_62_edits_in_quick_succession_are_all_seen() {
+    let folder = Folder::new();
+    folder.skill("pdf").write("pdf/a.md", "000");
+    let source = folder.source();
+    for n in 0..300 {
+        let text = format!("{n:03}");
+        folder.write("pdf/a.md", &text);
+        assert_eq!(content(&source), text);
+    }
+}
+
+#[test]
+fn v_62_a_file_replaced_by_renaming_is_seen() {
+    let folder = Folder::new();
+    folder.skill("pdf").write("pdf/a.md", "one");
+    fs::write(folder.outside("next"), "two").unwrap();
+    let time = fs::metadata(folder.path("pdf/a.md")).unwrap().modified().unwrap();
+    let source = folder.source();
+    assert_eq!(content(&source), "one");
+    let next = fs::File::options().write(true).open(folder.outside("next")).unwrap();
+    next.set_modified(time).unwrap();
+    fs::rename(folder.outside("next"), folder.path("pdf/a.md")).unwrap();
+    assert_eq!(content(&source), "two");
+}
+
+#[test]
+fn v_62_a_mended_skill_is_served_and_a_broken_one_is_not() {
+    let folder = Folder::new();
+    folder.skill("pdf");
+    let source = folder.source();
+    for _ in 0..3 {
+        folder.write("pdf/SKILL.md", "broken");
+        let scan = source.scan().unwrap();
+        assert!(has(&at(&scan, "skills/pdf").findings, Code::FrontmatterMissing));
+        folder.skill("pdf");
+        assert_eq!(served(&source.scan().unwrap()), ["pdf"]);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn v_64_scans_leave_no_file_open() {
+    let folder = Folder::new();
+    for n in 0..50 {
+        folder.skill(&format!("d/skill-{n}")).write(&format!("d/skill-{n}/a/b/c.md"), "c");
+    }
+    let source = folder.source();
+    let inside = folder.outside("skills");
+    let open = || {
+        let links = fs::read_dir("/proc/self/fd").unwrap().flatten();
+        links.filter(|fd| fs::read_link(fd.path()).is_ok_and(|to| to.starts_with(&inside))).count()
+    };
+    for _ in 0..3 {
+        source.forget();
+        source.scan().unwrap();
+    }
+    assert_eq!(open(), 0);
+}

@@ -1,0 +1,125 @@
+//! The folder itself.
+
+use std::fs;
+
+use skillwire_core::finding::Code;
+use skillwire_source::{
+    directory::{DirectoryOptions, DirectorySource},
+    source::Source,
+};
+
+use crate::support::{Folder, assert_refused, at, files, has, options, served, skill, skill_md};
+
+#[test]
+fn srv_12_a_folder_that_is_a_skill_is_served_alone() {
+    let folder = Folder::new();
+    folder.skill("pdf").skill("pdf/inner").write("pdf/a.md", "a");
+    for root in ["pdf", "pdf/.", "pdf/inner/.."] {
+        let label = ".".to_owned();
+        let prefix = vec!["team".to_owned()];
+        let options = DirectoryOptions { label, prefix, ..DirectoryOptions::default() };
+        let source = DirectorySource::new(folder.root().join(root), options).unwrap();
+        let scan = source.scan().unwrap();
+        assert_eq!(served(&scan), ["team/pdf", "team/pdf/inner"]);
+        assert_eq!(files(skill(&scan, "team/pdf")), ["SKILL.md", "a.md", "inner/SKILL.md"]);
+        assert!(!has(&at(&scan, ".").findings, Code::NameNotDirectory));
+        assert_eq!(at(&scan, "./inner").origin, "./inner");
+    }
+}
+
+#[test]
+fn srv_18_a_folder_that_is_a_skill_is_compared_with_its_real_name() {
+    let folder = Folder::new();
+    folder.write("folder/SKILL.md", skill_md("pdf"));
+    let source = DirectorySource::new(folder.path("folder/."), options()).unwrap();
+    let scan = source.scan().unwrap();
+    assert_eq!(served(&scan), ["pdf"]);
+    assert!(has(&at(&scan, "skills").findings, Code::NameNotDirectory));
+    assert_eq!(at(&scan, "skills").findings[0].file, "skills/SKILL.md");
+}
+
+#[test]
+fn srv_12_nested_skills_of_a_refused_folder_keep_their_path() {
+    let folder = Folder::new();
+    folder.skill("pdf").skill("pdf/inner");
+    let source = DirectorySource::new(folder.path("pdf"), options()).unwrap();
+    assert_eq!(served(&source.scan().unwrap()), ["pdf", "pdf/inner"]);
+    folder.write("pdf/SKILL.md", "nothing");
+    let scan = source.scan().unwrap();
+    assert_eq!(served(&scan), ["pdf/inner"]);
+    assert_refused(&scan, "skills", &[Code::FrontmatterMissing]);
+}
+
+#[test]
+fn srv_11_a_folder_without_skills_says_so() {
+    let folder = Folder::new();
+    folder.write("a/readme.md", "x");
+    let scan = folder.scan();
+    assert_eq!(scan.inspected.len(), 0);
+    assert_eq!(scan.findings.len(), 1);
+    assert_eq!((scan.findings[0].code, &*scan.findings[0].file), (Code::NoSkillFound, "skills"));
+}
+
+#[test]
+fn srv_11_a_folder_that_is_not_there_is_unavailable() {
+    let folder = Folder::new();
+    folder.write("file", "");
+    assert!(DirectorySource::new(folder.path("nothing"), options()).is_err());
+    assert!(DirectorySource::new(folder.path("file"), options()).is_err());
+    let prefix = vec!["a/b".to_owned()];
+    let bad = DirectoryOptions { prefix, ..options() };
+    assert!(DirectorySource::new(folder.root(), bad).is_err());
+}
+
+#[test]
+fn v_34_a_folder_that_goes_and_comes_back_is_followed() {
+    let folder = Folder::new();
+    folder.skill("pdf");
+    let source = folder.source();
+    assert_eq!(served(&source.scan().unwrap()), ["pdf"]);
+    fs::rename(folder.root(), folder.outside("away")).unwrap();
+    let error = source.scan().unwrap_err();
+    assert!(error.to_string().contains("gone"), "{error}");
+    folder.directory("").skill("other");
+    assert_eq!(served(&source.scan().unwrap()), ["other"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn v_34_a_folder_replaced_by_a_link_is_not_followed() {
+    let folder = Folder::new();
+    folder.skill("pdf");
+    let source = folder.source();
+    assert_eq!(served(&source.scan().unwrap()), ["pdf"]);
+    fs::rename(folder.root(), folder.outside("away")).unwrap();
+    std::os::unix::fs::symlink("away", folder.outside("skills")).unwrap();
+    let error = source.scan().unwrap_err();
+    assert!(error.reason.contains("now leads to"), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn v_34_a_directory_above_replaced_by_a_link_is_not_followed() {
+    let folder = Folder::new();
+    folder.skill("a/b/pdf");
+    let source = DirectorySource::new(folder.path("a/b"), options()).unwrap();
+    assert_eq!(served(&source.scan().unwrap()), ["pdf"]);
+    fs::rename(folder.path("a"), folder.path("real")).unwrap();
+    folder.link("a", "real");
+    assert!(source.scan().is_err());
+    fs::remove_file(folder.path("a")).unwrap();
+    fs::rename(folder.path("real"), folder.path("a")).unwrap();
+    assert_eq!(served(&source.scan().unwrap()), ["pdf"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn v_34_a_link_given_as_the_folder_is_held_to_where_it_led() {
+    let folder = Folder::new();
+    folder.skill("one/pdf").skill("two/pdf").link("current", "one");
+    let source = DirectorySource::new(folder.path("current"), options()).unwrap();
+    assert_eq!(served(&source.scan().unwrap()), ["pdf"]);
+    fs::remove_file(folder.path("current")).unwrap();
+    folder.link("current", "two");
+    assert!(source.scan().is_err());
+}
