@@ -10,10 +10,8 @@ pub fn is_ignored(name: &str) -> bool {
 
 /// Vim's `.x.swp` family, Emacs's `.#x` and `#x#`, and `x~` backups.
 fn is_swap_file(name: &str) -> bool {
-    let vim = name
-        .strip_prefix('.')
-        .and_then(|rest| rest.rsplit_once('.'))
-        .is_some_and(|(stem, end)| {
+    let vim =
+        name.strip_prefix('.').and_then(|rest| rest.rsplit_once('.')).is_some_and(|(stem, end)| {
             !stem.is_empty() && matches!(end, "swp" | "swo" | "swn" | "swx")
         });
     vim || name.starts_with(".#")

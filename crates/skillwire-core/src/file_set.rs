@@ -95,7 +95,7 @@ fn check_license(skill: &SkillFile, files: &[CheckedFile<'_>], findings: &mut Ve
         .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()))
         .find(|word| {
             let lower = word.to_ascii_lowercase();
-            lower.starts_with("license") && (lower.ends_with(".txt") || lower.ends_with(".md"))
+            matches!(lower.split_once('.'), Some(("license" | "licence", "txt" | "md")))
         });
     if let Some(name) = named
         && !files.iter().any(|file| file.path.as_str() == name)
@@ -116,9 +116,9 @@ fn check_links(skill: &SkillFile, files: &[CheckedFile<'_>], findings: &mut Vec<
     let exists = |path: &str| {
         path.is_empty()
             || paths.contains(path)
-            || paths.range(path..).any(|other| {
-                other.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'))
-            })
+            || paths
+                .range(path..)
+                .any(|other| other.strip_prefix(path).is_some_and(|rest| rest.starts_with('/')))
     };
     let mut linked = Vec::new();
     for file in files.iter().filter(|file| is_markdown(file.path)) {
@@ -179,7 +179,11 @@ fn check_scripts(files: &[CheckedFile<'_>], findings: &mut Vec<Finding>) {
     for file in files {
         let script = file.path.as_str().starts_with("scripts/");
         let named = file.path.file_name().contains('.');
-        if script && !named && !file.bytes.starts_with(b"#!") && std::str::from_utf8(file.bytes).is_ok() {
+        if script
+            && !named
+            && !file.bytes.starts_with(b"#!")
+            && std::str::from_utf8(file.bytes).is_ok()
+        {
             findings.push(
                 Finding::new(
                     Code::ScriptWithoutInterpreter,

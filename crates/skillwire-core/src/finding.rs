@@ -306,7 +306,9 @@ mod tests {
     fn codes_are_unique_kebab_case() {
         let ids: BTreeSet<_> = Code::ALL.iter().map(|code| code.as_str()).collect();
         assert_eq!(ids.len(), Code::ALL.len());
-        assert!(ids.iter().all(|id| id.bytes().all(|b| b.is_ascii_lowercase() || b == b'-' || b.is_ascii_digit())));
+        assert!(ids.iter().all(|id| {
+            id.bytes().all(|b| b.is_ascii_lowercase() || b == b'-' || b.is_ascii_digit())
+        }));
     }
 
     #[test]

@@ -43,9 +43,11 @@ impl Frontmatter {
         checker.allowed_tools();
         checker.unknown_keys();
         let findings = checker.findings;
-        let frontmatter = name
-            .zip(description)
-            .map(|(name, description)| Self { fields: document.map, name, description });
+        let frontmatter = name.zip(description).map(|(name, description)| Self {
+            fields: document.map,
+            name,
+            description,
+        });
         (frontmatter, findings)
     }
 
@@ -115,10 +117,10 @@ impl Checker<'_> {
         match SkillName::parse(text) {
             Ok(name) => Some(name),
             Err(error) => {
-                let help = SkillName::suggest(text)
-                    .map_or_else(|| "Choose a name such as `pdf-forms`.".to_owned(), |name| {
-                        format!("Use `{name}`, and rename the directory to match.")
-                    });
+                let help = SkillName::suggest(text).map_or_else(
+                    || "Choose a name such as `pdf-forms`.".to_owned(),
+                    |name| format!("Use `{name}`, and rename the directory to match."),
+                );
                 let message = format!("The name `{}` {error}.", text.escape_debug());
                 self.report(Code::NameInvalid, "/name", message, &help);
                 None
@@ -156,7 +158,8 @@ impl Checker<'_> {
             self.report(Code::DescriptionTooLong, "/description", message, help);
         }
         if let Some(bad) = text.chars().find(|c| is_deceptive(*c)) {
-            let message = format!("`description` holds the invisible character U+{:04X}.", u32::from(bad));
+            let message =
+                format!("`description` holds the invisible character U+{:04X}.", u32::from(bad));
             let help = "Remove it: hosts show descriptions to people and models.";
             self.report(Code::DescriptionCharacters, "/description", message, help);
         }
@@ -172,7 +175,12 @@ impl Checker<'_> {
         let Some(value) = self.document.map.get("compatibility") else { return };
         let Value::String(text) = value else {
             let message = format!("`compatibility` is {}, not a string.", kind(value));
-            self.report(Code::CompatibilityInvalid, "/compatibility", message, "Write one sentence.");
+            self.report(
+                Code::CompatibilityInvalid,
+                "/compatibility",
+                message,
+                "Write one sentence.",
+            );
             return;
         };
         let length = text.chars().count();
@@ -262,7 +270,9 @@ impl Checker<'_> {
                 SKILL_FILE,
                 format!("The format does not define the key `{}`.", key.escape_debug()),
             )
-            .help("It is served as written; to please strict validators, move it below `metadata`.");
+            .help(
+                "It is served as written; to please strict validators, move it below `metadata`.",
+            );
             if let Some(span) = self.document.node(&pointer).and_then(|node| node.key) {
                 finding = finding.at(self.file, span);
             }
@@ -301,14 +311,26 @@ fn is_deceptive(c: char) -> bool {
 
 fn says_when(text: &str) -> bool {
     let lower = text.to_lowercase();
-    ["when", "whenever", "use for", "use this", "use to", "used for", "used to", "before", "after", "while", "if "]
-        .iter()
-        .any(|cue| lower.contains(cue))
+    [
+        "when", "whenever", "use for", "use this", "use to", "used for", "used to", "before",
+        "after", "while", "if ",
+    ]
+    .iter()
+    .any(|cue| lower.contains(cue))
 }
 
 fn is_vague_compatibility(text: &str) -> bool {
     let lower = text.trim().trim_end_matches('.').to_lowercase();
-    matches!(lower.as_str(), "any" | "all" | "none" | "n/a" | "everything" | "works everywhere" | "no special requirements")
+    matches!(
+        lower.as_str(),
+        "any"
+            | "all"
+            | "none"
+            | "n/a"
+            | "everything"
+            | "works everywhere"
+            | "no special requirements"
+    )
 }
 
 /// Finds a comma outside parentheses, so that `Bash(git add:*, git commit:*)` stays one tool.

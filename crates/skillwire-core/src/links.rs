@@ -35,7 +35,9 @@ pub fn find(markdown: &str, offset: usize) -> Vec<Link> {
         let run = mark.map_or(0, |mark| bare.bytes().take_while(|b| *b == mark).count());
         match (fence, mark) {
             (None, Some(mark)) if run >= 3 && indent < 4 => fence = Some((mark, run)),
-            (Some((open, length)), Some(mark)) if mark == open && run >= length && run == bare.len() => {
+            (Some((open, length)), Some(mark))
+                if mark == open && run >= length && run == bare.len() =>
+            {
                 fence = None;
             }
             (None, _) if indent < 4 => find_in_line(line, line_start, &mut links),
@@ -66,7 +68,8 @@ fn find_in_line(line: &str, line_start: usize, links: &mut Vec<Link>) {
             b'`' => {
                 let run = bytes[at..].iter().take_while(|b| **b == b'`').count();
                 let after = at + run;
-                at = line[after..].find(&"`".repeat(run)).map_or(after, |close| after + close + run);
+                at =
+                    line[after..].find(&"`".repeat(run)).map_or(after, |close| after + close + run);
             }
             b']' if bytes.get(at + 1) == Some(&b'(') => {
                 let start = at + 2;
@@ -109,10 +112,13 @@ fn trim_target(line: &str, start: usize, end: usize) -> (usize, usize) {
 /// the root itself).
 pub fn resolve(base: &str, target: &str) -> Target {
     let has_scheme = target.split_once(':').is_some_and(|(scheme, _)| {
-        scheme.len() > 1
-            && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
+        scheme.len() > 1 && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
     });
-    if has_scheme || target.starts_with('#') || target.starts_with("//") || target.contains(['{', '<', '$']) {
+    if has_scheme
+        || target.starts_with('#')
+        || target.starts_with("//")
+        || target.contains(['{', '<', '$'])
+    {
         return Target::Elsewhere;
     }
     let path = target.split(['#', '?']).next().unwrap_or(target);
@@ -165,7 +171,9 @@ mod tests {
         assert_eq!(resolve("", "/a.md"), Target::NotPortable);
         assert_eq!(resolve("", "a\\b.md"), Target::NotPortable);
         assert_eq!(resolve("", "C:/a.md"), Target::NotPortable);
-        for elsewhere in ["https://x.org/a", "mailto:a@b.c", "#part", "skill://x/SKILL.md", "{x}.md"] {
+        for elsewhere in
+            ["https://x.org/a", "mailto:a@b.c", "#part", "skill://x/SKILL.md", "{x}.md"]
+        {
             assert_eq!(resolve("", elsewhere), Target::Elsewhere, "{elsewhere}");
         }
     }

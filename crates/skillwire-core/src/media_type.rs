@@ -10,13 +10,17 @@ pub const DIRECTORY: &str = "inode/directory";
 pub fn of(name: &str, bytes: &[u8]) -> &'static str {
     let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
     let by_signature = signature(bytes);
-    let text = || by_signature.is_none() && !bytes.contains(&0) && std::str::from_utf8(bytes).is_ok();
+    let text =
+        || by_signature.is_none() && !bytes.contains(&0) && std::str::from_utf8(bytes).is_ok();
     match ending.as_deref().and_then(by_ending) {
         Some((media_type, Kind::Text)) if text() => media_type,
-        Some((media_type, Kind::Binary)) if by_signature.is_none_or(|s| s == media_type || is_container(s)) => {
+        Some((media_type, Kind::Binary))
+            if by_signature.is_none_or(|s| s == media_type || is_container(s)) =>
+        {
             media_type
         }
-        _ => by_signature.unwrap_or_else(|| if text() { "text/plain" } else { "application/octet-stream" }),
+        _ => by_signature
+            .unwrap_or_else(|| if text() { "text/plain" } else { "application/octet-stream" }),
     }
 }
 
@@ -30,7 +34,7 @@ fn by_ending(ending: &str) -> Option<(&'static str, Kind)> {
     let binary = |media_type| Some((media_type, Kind::Binary));
     match ending {
         "md" | "markdown" => text("text/markdown"),
-        "txt" | "log" => text("text/plain"),
+        "txt" | "log" | "ini" | "cfg" | "conf" => text("text/plain"),
         "json" => text("application/json"),
         "jsonl" | "ndjson" => text("application/x-ndjson"),
         "yaml" | "yml" => text("application/yaml"),
@@ -52,7 +56,6 @@ fn by_ending(ending: &str) -> Option<(&'static str, Kind)> {
         "csv" => text("text/csv"),
         "tsv" => text("text/tab-separated-values"),
         "svg" => text("image/svg+xml"),
-        "ini" | "cfg" | "conf" => text("text/plain"),
         "png" => binary("image/png"),
         "jpg" | "jpeg" => binary("image/jpeg"),
         "gif" => binary("image/gif"),
@@ -72,7 +75,9 @@ fn by_ending(ending: &str) -> Option<(&'static str, Kind)> {
         "mp4" => binary("video/mp4"),
         "docx" => binary("application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
         "xlsx" => binary("application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
-        "pptx" => binary("application/vnd.openxmlformats-officedocument.presentationml.presentation"),
+        "pptx" => {
+            binary("application/vnd.openxmlformats-officedocument.presentationml.presentation")
+        }
         _ => None,
     }
 }

@@ -151,10 +151,7 @@ mod tests {
     fn prefix_is_taken_off_by_segment() {
         let path = RelPath::parse("pdf-extra/x").unwrap();
         assert_eq!(path.strip_prefix(&RelPath::parse("pdf").unwrap()), None);
-        assert_eq!(
-            path.strip_prefix(&RelPath::parse("pdf-extra").unwrap()).unwrap().as_str(),
-            "x"
-        );
+        assert_eq!(path.strip_prefix(&RelPath::parse("pdf-extra").unwrap()).unwrap().as_str(), "x");
     }
 
     #[test]

@@ -31,8 +31,12 @@ pub fn check(bytes: &[u8]) -> (Option<SkillFile>, Vec<Finding>) {
     let mut findings = Vec::new();
     if fenced.bom {
         findings.push(
-            Finding::new(Code::ByteOrderMark, SKILL_FILE, "The file begins with a byte order mark.")
-                .help("It is served unchanged; save as UTF-8 without BOM to please every reader."),
+            Finding::new(
+                Code::ByteOrderMark,
+                SKILL_FILE,
+                "The file begins with a byte order mark.",
+            )
+            .help("It is served unchanged; save as UTF-8 without BOM to please every reader."),
         );
     }
     if fenced.crlf {

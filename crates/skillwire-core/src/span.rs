@@ -35,7 +35,7 @@ impl Position {
     pub fn of(text: &[u8], offset: usize) -> Self {
         let before = &text[..offset.min(text.len())];
         let line_start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-        let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
+        let line = before.split(|byte| *byte == b'\n').count();
         let column = String::from_utf8_lossy(&before[line_start..]).chars().count() + 1;
         Self { line, column }
     }

@@ -70,9 +70,7 @@ impl ResourceUri {
             return Err(InvalidUri("has a query or a fragment"));
         }
         let path = uri.path().as_str();
-        let segments = || {
-            std::iter::once(authority.host()).chain(path.split('/').skip(1))
-        };
+        let segments = || std::iter::once(authority.host()).chain(path.split('/').skip(1));
         for segment in segments() {
             let plain = decode(segment)?;
             if plain.is_empty() || plain == "." || plain == ".." {
@@ -119,6 +117,7 @@ impl ResourceUri {
     }
 
     /// The URI of something below this directory.
+    #[must_use]
     pub fn child(&self, path: &RelPath) -> Self {
         let mut text = String::with_capacity(self.0.len() + path.as_str().len() + 8);
         text.push_str(&self.0);
@@ -299,8 +298,7 @@ mod tests {
         let made: std::collections::BTreeSet<_> =
             names.iter().map(|n| root.root().child(&RelPath::parse(n).unwrap())).collect();
         assert_eq!(made.len(), names.len());
-        for (uri, name) in
-            names.iter().map(|n| (root.root().child(&RelPath::parse(n).unwrap()), n))
+        for (uri, name) in names.iter().map(|n| (root.root().child(&RelPath::parse(n).unwrap()), n))
         {
             assert_eq!(uri.name(), **name);
             assert_eq!(ResourceUri::parse(uri.as_str()).unwrap(), uri);

@@ -35,7 +35,7 @@ Exit codes:
    0  ok
    1  the answer is no (findings)
    2  usage
-   3  verification failed (also: a path that leaves the skill or is not in its manifest, a refused archive)
+   3  verification failed, a path outside the skill or its manifest, a refused archive
    4  approval needed or revoked
    5  not found (skill or server)
    6  ambiguous name

@@ -26,8 +26,9 @@ pub(super) fn too_large(file: &[u8], fenced: &Fenced<'_>, limits: &Limits) -> Op
 /// Reports characters and lines that end or spoil a YAML document, and takes them out of the way.
 ///
 /// The text that comes back has as many code points as the one that went in, so places stay
-/// right while the parser looks for further problems.
-pub(super) fn mask<'a>(places: &Places<'a>) -> (Cow<'a, str>, Vec<Finding>) {
+/// right while the parser looks for further problems. There is none if it is in doubt where lines
+/// end.
+pub(super) fn mask<'a>(places: &Places<'a>) -> (Option<Cow<'a, str>>, Vec<Finding>) {
     let mut findings = Vec::new();
     let mut text = Cow::Borrowed(places.text);
     if let Some(finding) = forbidden_characters(places) {
@@ -40,7 +41,7 @@ pub(super) fn mask<'a>(places: &Places<'a>) -> (Cow<'a, str>, Vec<Finding>) {
             "A carriage return without a line feed is a line end to some YAML parsers only.";
         let help = "Save the file with LF or CRLF line ends.";
         findings.push(places.finding(Code::YamlSyntax, span, message).help(help));
-        text = Cow::Owned(without_lone_carriage_returns(&text));
+        return (None, findings);
     }
     let mut markers: Vec<usize> = Vec::new();
     let mut seen = Vec::new();
@@ -62,16 +63,11 @@ pub(super) fn mask<'a>(places: &Places<'a>) -> (Cow<'a, str>, Vec<Finding>) {
             .map(|(index, ch)| if next.next_if_eq(&index).is_some() { '#' } else { ch })
             .collect();
     }
-    (text, findings)
+    (Some(text), findings)
 }
 
 fn lone_carriage_return(text: &str) -> Option<usize> {
     text.match_indices('\r').map(|(at, _)| at).find(|&at| !text[at + 1..].starts_with('\n'))
-}
-
-fn without_lone_carriage_returns(text: &str) -> String {
-    let pieces: Vec<_> = text.split("\r\n").map(|piece| piece.replace('\r', " ")).collect();
-    pieces.join("\r\n")
 }
 
 /// Finds characters outside of what YAML 1.2 calls printable, and stray byte order marks.

@@ -103,7 +103,8 @@ pub fn parse(
         return (None, vec![finding]);
     }
     let places = Places::new(file, fenced);
-    let (mut text, mut findings) = guard::mask(&places);
+    let (text, mut findings) = guard::mask(&places);
+    let Some(mut text) = text else { return finish(None, findings) };
     for attempt in 0.. {
         let composed = compose::compose(&text, &places, limits);
         let Some(error) = composed.error else {

@@ -48,13 +48,9 @@ impl Call<'_> {
             Some(raw) => required(Some(raw), "context")?,
             None => Context::default(),
         };
-        let uri = match (reference.kind.as_str(), reference.uri) {
-            ("ref/resource", Some(uri)) => uri,
-            _ => {
-                return Err(RpcError::invalid_params(
-                    "`params.ref` must be a resource template of this server.",
-                ));
-            }
+        let ("ref/resource", Some(uri)) = (reference.kind.as_str(), reference.uri) else {
+            let message = "`params.ref` must be a resource template of this server.";
+            return Err(RpcError::invalid_params(message));
         };
         let (template, scheme) =
             Template::recognise(&uri, self.snapshot.schemes()).ok_or_else(|| {

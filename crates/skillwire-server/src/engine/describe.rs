@@ -6,14 +6,14 @@ use skillwire_protocol::{capabilities, error::RpcError, message::string, version
 use super::{Call, Outcome};
 
 impl Call<'_> {
-    pub(super) fn discover(&self) -> Outcome {
+    pub(super) fn discover(&self) -> String {
         let mut result = self.result();
         result.json("supportedVersions", &json!(version::SUPPORTED).to_string());
         result.json("capabilities", &self.capabilities());
         result.string("instructions", self.snapshot.instructions());
         result.cacheable();
         result.server_info();
-        Ok(result.finish())
+        result.finish()
     }
 
     pub(super) fn initialize(&self) -> Outcome {

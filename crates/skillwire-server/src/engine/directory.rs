@@ -24,7 +24,7 @@ impl Call<'_> {
         match self.snapshot.directory(&uri) {
             Some(FoundDirectory::Stored(children)) => Answer::Now(self.children(&uri, children)),
             Some(FoundDirectory::Generated(published, path)) => {
-                self.generated_children(uri, Arc::clone(published), path)
+                self.generated_children(&uri, Arc::clone(published), path)
             }
             None => Answer::Now(Err(self.not_a_directory(&uri))),
         }
@@ -53,7 +53,7 @@ impl Call<'_> {
     /// Lists a directory of a generated skill on one page: it is discovery, not a manifest.
     fn generated_children(
         &self,
-        uri: String,
+        uri: &str,
         published: Arc<Published>,
         below: Option<RelPath>,
     ) -> Answer {
@@ -66,7 +66,7 @@ impl Call<'_> {
         };
         let generator = Arc::clone(generator);
         let not_a_directory =
-            RpcError::invalid_params(format!("`{}` is not a directory resource.", truncated(&uri)));
+            RpcError::invalid_params(format!("`{}` is not a directory resource.", truncated(uri)));
         let mut result = self.result();
         Answer::Later(Box::pin(async move {
             let paths = reading::run(generator, |generator| generator.paths()).await?;

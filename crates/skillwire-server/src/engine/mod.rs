@@ -103,12 +103,12 @@ impl Engine {
             method::DIRECTORY_READ if self.config.directory_read => return call.read_directory(),
             method::RESOURCES_LIST => call.list_resources(),
             method::RESOURCES_TEMPLATES_LIST => call.list_templates(),
-            method::TOOLS_LIST => call.list_nothing("tools"),
-            method::PROMPTS_LIST => call.list_nothing("prompts"),
+            method::TOOLS_LIST => Ok(call.list_nothing("tools")),
+            method::PROMPTS_LIST => Ok(call.list_nothing("prompts")),
             method::TOOLS_CALL => call.refuse_named("tool"),
             method::PROMPTS_GET => call.refuse_named("prompt"),
             method::COMPLETE => call.complete(),
-            method::DISCOVER if modern => call.discover(),
+            method::DISCOVER if modern => Ok(call.discover()),
             method::LISTEN if modern => return call.listen(request),
             method::INITIALIZE if !modern => call.initialize(),
             method::PING if !modern => Ok("{}".to_owned()),
@@ -191,12 +191,12 @@ impl Call<'_> {
     }
 
     /// Answers a list method for which a server of skills has nothing.
-    fn list_nothing(&self, member: &str) -> Outcome {
+    fn list_nothing(&self, member: &str) -> String {
         let mut result = self.result();
         result.array(member, &[]);
         result.cacheable();
         result.server_info();
-        Ok(result.finish())
+        result.finish()
     }
 
     /// Answers a call by name for which there can be no match.

@@ -32,7 +32,7 @@ pub(super) const SESSION: &str = "mcp-session-id";
 const MAX_SESSIONS: usize = 10_000;
 
 /// How long a session may be unused.
-const IDLE: Duration = Duration::from_secs(3_600);
+const IDLE: Duration = Duration::from_hours(1);
 
 /// What is kept for one legacy client.
 struct Session {
@@ -78,7 +78,7 @@ impl Sessions {
                         response.headers_mut().insert(SESSION, id);
                     }
                     None => {
-                        tracing::warn!("no session could be opened; notifications will be missing")
+                        tracing::warn!("no session could be opened; notifications will be missing");
                     }
                 }
             } else if let Some(session) = session {
@@ -141,7 +141,7 @@ impl Sessions {
     fn open(&self, caller: &Caller) -> Option<String> {
         let mut random = [0_u8; 16];
         getrandom::fill(&mut random).ok()?;
-        let id: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let id = format!("{:032x}", u128::from_le_bytes(random));
         let mut sessions = lock(&self.0);
         if sessions.len() >= MAX_SESSIONS {
             sessions.retain(|_, session| lock(&session.used).elapsed() < IDLE);

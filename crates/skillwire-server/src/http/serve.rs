@@ -96,7 +96,8 @@ fn connection(
         ResBody = super::ResponseBody,
         Error = std::convert::Infallible,
         Future: Send,
-    > + Send + use<>,
+    > + Send
+    + use<>,
 > {
     // Small answers must not wait for more to send with them.
     if let Err(error) = stream.set_nodelay(true) {

@@ -136,8 +136,8 @@ impl HttpService {
     where
         B: Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
     {
-        if let Err(response) = check_content(headers) {
-            return response;
+        if let Err((status, reason)) = check_content(headers) {
+            return reply::refuse(status, reason);
         }
         let bytes = match body::read(body, BODY_TIME).await {
             Ok(bytes) => bytes,
@@ -184,22 +184,22 @@ fn is_legacy(headers: &HeaderMap, request: &skillwire_protocol::message::Request
 }
 
 /// Takes JSON only, uncompressed, from clients that take JSON back.
-fn check_content(headers: &HeaderMap) -> Result<(), Response<ResponseBody>> {
+fn check_content(headers: &HeaderMap) -> Result<(), (StatusCode, &'static str)> {
     let text = |name| headers.get(name).map(|value: &HeaderValue| value.to_str().unwrap_or(""));
     let media_type = text(header::CONTENT_TYPE).unwrap_or("");
     let essence = media_type.split(';').next().unwrap_or("").trim();
     if !essence.eq_ignore_ascii_case("application/json") {
         let reason = "The content type must be `application/json`.";
-        return Err(reply::refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, reason));
+        return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, reason));
     }
     if text(header::CONTENT_ENCODING).is_some_and(|coding| !coding.eq_ignore_ascii_case("identity"))
     {
         let reason = "Compressed bodies are not taken.";
-        return Err(reply::refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, reason));
+        return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, reason));
     }
     if text(header::ACCEPT).is_some_and(|accept| !accepts_json(accept)) {
         let reason = "Accept `application/json` and `text/event-stream`.";
-        return Err(reply::refuse(StatusCode::NOT_ACCEPTABLE, reason));
+        return Err((StatusCode::NOT_ACCEPTABLE, reason));
     }
     Ok(())
 }

@@ -13,28 +13,20 @@ use cap_std::fs::Metadata;
 pub(crate) struct Stamp {
     size: u64,
     modified: Option<SystemTime>,
-    #[cfg(unix)]
+    /// When anything about the file changed, where the system keeps that.
     changed: Option<SystemTime>,
-    #[cfg(unix)]
-    device: u64,
-    #[cfg(unix)]
-    inode: u64,
+    /// Device and inode; zeros where the system tells them only of open files.
+    identity: (u64, u64),
 }
 
 impl Stamp {
     /// Takes the stamp of a file.
     pub(crate) fn of(metadata: &Metadata) -> Self {
-        #[cfg(unix)]
-        use cap_std::fs::MetadataExt;
         Self {
             size: metadata.len(),
             modified: metadata.modified().ok().map(cap_std::time::SystemTime::into_std),
-            #[cfg(unix)]
-            changed: time(metadata.ctime(), metadata.ctime_nsec()),
-            #[cfg(unix)]
-            device: metadata.dev(),
-            #[cfg(unix)]
-            inode: metadata.ino(),
+            changed: changed(metadata),
+            identity: identity(metadata),
         }
     }
 
@@ -49,27 +41,19 @@ impl Stamp {
     /// File systems count time in ticks. A file that was written and read in one tick can be
     /// written again in the same tick with the same size, and its stamp stays the same. Git calls
     /// such an index entry racy; like Git, we trust a stamp only when it was older than a tick as
-    /// the reading began. Kernel clocks tick every 10 ms or faster. A time without a fraction comes
-    /// from a file system that counts in seconds, or in pairs of them. A time in the future, from a
-    /// clock that was set back or from another machine, is never trusted.
-    #[cfg(unix)]
+    /// the reading began. A time in the future, from a clock that was set back or from another
+    /// machine, is never trusted. Where there is no change time an edit can hide, so nothing is.
     pub(crate) fn is_settled(&self, scan: SystemTime) -> bool {
         [self.modified, self.changed].into_iter().all(|time| {
-            let Some(time) = time else { return false };
-            let age = scan.duration_since(time);
-            age.is_ok_and(|age| age > tick(time))
+            time.is_some_and(|time| scan.duration_since(time).is_ok_and(|age| age > tick(time)))
         })
-    }
-
-    /// Without a change time an edit can hide, so everything is read each time.
-    #[cfg(not(unix))]
-    pub(crate) fn is_settled(&self, _scan: SystemTime) -> bool {
-        false
     }
 }
 
 /// The longest time in which two changes to a file may share a stamp.
-#[cfg(unix)]
+///
+/// Kernel clocks tick every 10 ms or faster. A time without a fraction comes from a file system
+/// that counts in seconds, or in pairs of them.
 fn tick(time: SystemTime) -> Duration {
     let fraction =
         time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.subsec_nanos());
@@ -77,21 +61,38 @@ fn tick(time: SystemTime) -> Duration {
 }
 
 #[cfg(unix)]
-fn time(seconds: i64, nanoseconds: i64) -> Option<SystemTime> {
+fn changed(metadata: &Metadata) -> Option<SystemTime> {
+    use cap_std::fs::MetadataExt;
+    let (seconds, nanoseconds) = (metadata.ctime(), metadata.ctime_nsec());
     let nanoseconds = Duration::from_nanos(u64::try_from(nanoseconds).ok()?);
-    let whole = Duration::from_secs(seconds.unsigned_abs());
-    let epoch = SystemTime::UNIX_EPOCH;
-    let second = if seconds < 0 { epoch.checked_sub(whole) } else { epoch.checked_add(whole) };
-    second?.checked_add(nanoseconds)
+    let whole = Duration::from_secs(u64::try_from(seconds).ok()?);
+    SystemTime::UNIX_EPOCH.checked_add(whole)?.checked_add(nanoseconds)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+fn identity(metadata: &Metadata) -> (u64, u64) {
+    use cap_std::fs::MetadataExt;
+    (metadata.dev(), metadata.ino())
+}
+
+#[cfg(not(unix))]
+fn changed(_metadata: &Metadata) -> Option<SystemTime> {
+    None
+}
+
+#[cfg(not(unix))]
+fn identity(_metadata: &Metadata) -> (u64, u64) {
+    (0, 0)
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
-    fn stamp(nanoseconds: i64) -> Stamp {
-        let at = time(1_000, nanoseconds);
-        Stamp { size: 1, modified: at, changed: at, device: 1, inode: 1 }
+    fn stamp(nanoseconds: u64) -> Stamp {
+        let time = Duration::from_secs(1_000) + Duration::from_nanos(nanoseconds);
+        let at = SystemTime::UNIX_EPOCH.checked_add(time);
+        Stamp { size: 1, modified: at, changed: at, identity: (1, 1) }
     }
 
     fn later(milliseconds: u64) -> SystemTime {
@@ -110,6 +111,11 @@ mod tests {
     fn v_62_a_stamp_in_whole_seconds_must_be_older() {
         assert!(!stamp(0).is_settled(later(1_999)));
         assert!(stamp(0).is_settled(later(2_001)));
+    }
+
+    #[test]
+    fn v_62_a_stamp_without_a_change_time_is_not_trusted() {
+        assert!(!Stamp { changed: None, ..stamp(1_000_000) }.is_settled(later(100_000)));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Which directories are skills, and where they are served.
 
-use skillwire_core::{finding::Code, path::RelPath, uri::ResourceUri};
+use skillwire_core::{finding::Code, path::RelPath};
 use skillwire_source::{directory::DirectoryOptions, source::Source};
 
 use crate::support::{
@@ -269,7 +269,7 @@ fn v_38_strange_names_are_encoded_and_come_back() {
     let mut uris = std::collections::BTreeSet::new();
     for name in names {
         let uri = skill.uri.root().child(&RelPath::parse(name).unwrap());
-        assert_eq!(ResourceUri::parse(uri.as_str()).unwrap().name(), name);
+        assert_eq!(skillwire_core::uri::ResourceUri::parse(uri.as_str()).unwrap().name(), name);
         assert_eq!(bytes(skill, name), name.as_bytes());
         uris.insert(uri);
     }

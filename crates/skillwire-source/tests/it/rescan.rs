@@ -1,9 +1,6 @@
 //! Scanning again: what changed is seen, and what did not is not read again.
 
-use std::{
-    fs,
-    time::{Duration, Instant, SystemTime},
-};
+use std::fs;
 
 use bytes::Bytes;
 use skillwire_core::finding::Code;
@@ -16,7 +13,9 @@ fn content(source: &DirectorySource) -> Bytes {
 }
 
 /// Waits until a file is older than the ticks of the file system's clock, by making newer files.
+#[cfg(unix)]
 fn age(folder: &Folder, path: &str) {
+    use std::time::{Duration, Instant, SystemTime};
     let written = fs::metadata(folder.path(path)).unwrap().modified().unwrap();
     let probe = folder.outside("probe");
     let deadline = Instant::now() + Duration::from_secs(10);

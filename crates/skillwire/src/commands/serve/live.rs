@@ -13,7 +13,7 @@ use super::signals;
 use crate::{exit::Exit, failure::Failure, report::printable};
 
 /// The shortest pause between two looks at the folders.
-const MIN_PAUSE: Duration = Duration::from_millis(1_000);
+const MIN_PAUSE: Duration = Duration::from_secs(1);
 
 /// A look may take at most one part in so many of the time.
 const SHARE: u32 = 20;
@@ -43,10 +43,10 @@ impl Live {
 
     /// Reads all folders once, off the event loop.
     pub(super) async fn refresh(&mut self) -> Result<Refreshed, Failure> {
-        let refresher = Arc::clone(&self.refresher);
+        let shared = Arc::clone(&self.refresher);
         let started = Instant::now();
         let refreshed = tokio::task::spawn_blocking(move || {
-            refresher.lock().unwrap_or_else(PoisonError::into_inner).refresh()
+            shared.lock().unwrap_or_else(PoisonError::into_inner).refresh()
         })
         .await
         .map_err(|error| Failure::new(Exit::Internal, format!("Reading skills broke: {error}.")))?;
@@ -73,7 +73,7 @@ impl Live {
     fn tell(&mut self, refreshed: &Refreshed) {
         let mut now = BTreeSet::new();
         for unavailable in &refreshed.unavailable {
-            now.insert(format!("{unavailable}; what it held before is still served",));
+            now.insert(format!("{unavailable}; what it held before is still served"));
         }
         for inspected in refreshed.scan.inspected.iter().filter(|i| i.skill.is_none()) {
             for reason in inspected.reasons(self.strictness) {

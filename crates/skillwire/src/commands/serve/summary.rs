@@ -14,6 +14,9 @@ use crate::{
 /// Served skills that are named one by one.
 const SHOWN: usize = 20;
 
+/// The width lines are cut to.
+const WIDTH: usize = 88;
+
 /// How a client reaches this server.
 pub(super) enum Client<'a> {
     Stdio { dirs: &'a [String] },
@@ -57,15 +60,15 @@ fn write(
 ) -> std::io::Result<()> {
     let inspected = &refreshed.scan.inspected;
     let served: Vec<_> = inspected.iter().filter_map(|i| i.skill.as_ref()).collect();
-    writeln!(out, "{STRONG}Serving {} skills{STRONG:#}", served.len())?;
-    for skill in served.iter().take(SHOWN) {
-        let description: String = skill.frontmatter.description().chars().take(70).collect();
-        writeln!(
-            out,
-            "  {}  {FAINT}{}{FAINT:#}",
-            skill.path,
-            printable(&description.replace('\n', " "))
-        )?;
+    let noun = if served.len() == 1 { "skill" } else { "skills" };
+    writeln!(out, "{STRONG}Serving {} {noun}{STRONG:#}", served.len())?;
+    let shown: Vec<_> = served.iter().take(SHOWN).collect();
+    let widest = shown.iter().map(|skill| skill.path.to_string().chars().count()).max();
+    let column = widest.unwrap_or(0).min(WIDTH / 2);
+    for skill in shown {
+        let description = one_line(skill.frontmatter.description(), WIDTH - column - 4);
+        let path = skill.path.to_string();
+        writeln!(out, "  {path:column$}  {FAINT}{description}{FAINT:#}")?;
     }
     if served.len() > SHOWN {
         writeln!(out, "  {FAINT}and {} more{FAINT:#}", served.len() - SHOWN)?;
@@ -86,4 +89,14 @@ fn write(
         writeln!(out, "{FAINT}Waiting for a client on standard input; Ctrl-C ends.{FAINT:#}")?;
     }
     Ok(())
+}
+
+/// Cuts a stranger's text to one printable line.
+fn one_line(text: &str, width: usize) -> String {
+    let flat = printable(&text.split_whitespace().collect::<Vec<_>>().join(" "));
+    if flat.chars().count() <= width {
+        return flat;
+    }
+    let cut: String = flat.chars().take(width.saturating_sub(1)).collect();
+    cut + "…"
 }
