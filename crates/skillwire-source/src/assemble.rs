@@ -1,6 +1,6 @@
 //! Makes skills of a tree and its content: the same judgement for every source.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use bytes::Bytes;
 use skillwire_core::{
@@ -71,67 +71,66 @@ pub(crate) struct Assembly<'a> {
     pub(crate) blob: &'a dyn Fn(&str) -> Option<&'a Blob>,
 }
 
-impl Assembly<'_> {
+/// A directory that was judged as a skill.
+struct Judged<'a> {
+    /// Where the judgement is in the list.
+    index: usize,
+    /// The served skill that takes everything inside along.
+    around: Option<Arc<Served<'a>>>,
+}
+
+/// A served skill that is nested in no other one.
+struct Served<'a> {
+    dir: &'a str,
+    path: SkillPath,
+}
+
+impl<'a> Assembly<'a> {
     /// Judges every skill of the tree, outer ones first.
+    ///
+    /// A skill inside a served one is published below it, or stays a part of it and nothing else.
+    /// Inside a skill that is not served, every skill stands for itself.
     pub(crate) fn run(&self) -> Vec<Inspected> {
-        let mut inspected = Vec::new();
-        let mut served: Vec<&str> = Vec::new();
+        let mut inspected: Vec<Inspected> = Vec::new();
+        let mut judged: BTreeMap<&str, Judged<'a>> = BTreeMap::new();
         for (&dir, survey) in self.surveys {
-            // A served skill has taken care of everything inside it.
-            if served.iter().any(|outer| is_within(dir, outer)) {
-                continue;
-            }
-            let outer = self.inspect(survey, &self.place.standing(dir));
-            let path = outer.skill.as_ref().map(|skill| skill.path.clone());
-            inspected.push(outer);
-            if let Some(path) = path {
-                self.inspect_nested(dir, &path, &mut inspected);
-                served.push(dir);
-            }
+            let enclosing = above(dir).find_map(|above| judged.get(above));
+            let outer = enclosing.and_then(|enclosing| {
+                enclosing.around.as_ref().map(|outer| (enclosing.index, Arc::clone(outer)))
+            });
+            let (skill, around) = match outer {
+                None => {
+                    let skill = self.inspect(survey, &self.place.standing(dir));
+                    let path = skill.skill.as_ref().map(|skill| skill.path.clone());
+                    (skill, path.map(|path| Arc::new(Served { dir, path })))
+                }
+                Some((nearest, outer)) => {
+                    let standing = outer.standing(dir);
+                    if let Some(reason) = self.why_no_skill(dir, standing.directory.as_deref()) {
+                        inspected[nearest].findings.push(self.not_nested(dir, &reason));
+                        continue;
+                    }
+                    (self.inspect(survey, &standing), Some(outer))
+                }
+            };
+            judged.insert(dir, Judged { index: inspected.len(), around });
+            inspected.push(skill);
         }
         inspected
     }
 
-    /// Publishes the skills inside a served one, whose index is the last of `inspected`.
-    fn inspect_nested(&self, outer: &str, path: &SkillPath, inspected: &mut Vec<Inspected>) {
-        let mut places = BTreeMap::from([(outer, inspected.len() - 1)]);
-        for (&dir, survey) in self.surveys {
-            if dir == outer || !is_within(dir, outer) {
-                continue;
-            }
-            let (between, name) = split(relative(dir, outer));
-            match self.why_no_skill(dir, name) {
-                None => {
-                    let above =
-                        path.segments().chain(between.into_iter().flat_map(|b| b.split('/')));
-                    let standing = Standing {
-                        above: above.map(str::to_owned).collect(),
-                        directory: Some(name.to_owned()),
-                    };
-                    places.insert(dir, inspected.len());
-                    inspected.push(self.inspect(survey, &standing));
-                }
-                Some(reason) => {
-                    let enclosing = places.iter().rev().find(|(place, _)| is_within(dir, place));
-                    if let Some((_, index)) = enclosing {
-                        inspected[*index].findings.push(self.not_nested(dir, &reason));
-                    }
-                }
-            }
-        }
-    }
-
     /// Says why a nested `SKILL.md` does not make a skill, when it does not.
-    fn why_no_skill(&self, dir: &str, directory: &str) -> Option<String> {
+    fn why_no_skill(&self, dir: &str, directory: Option<&str>) -> Option<String> {
         let Some(head) = self.heads.get(dir) else {
             return Some(format!("`{SKILL_FILE}` is not a regular file."));
         };
         if let Some(reason) = head.findings.iter().find(|f| refuses(f, self.rules.strictness)) {
             return Some(reason.message.clone());
         }
-        let name = head.file.as_ref()?.frontmatter.name();
-        (name.as_str() != directory)
-            .then(|| format!("The name `{name}` differs from the directory's name `{directory}`."))
+        let Some(file) = &head.file else {
+            return Some(format!("`{SKILL_FILE}` cannot be understood."));
+        };
+        self.check_directory_name(dir, file, directory).map(|finding| finding.message)
     }
 
     fn not_nested(&self, dir: &str, reason: &str) -> Finding {
@@ -186,14 +185,15 @@ impl Assembly<'_> {
             tree.files.iter().map(|f| CheckedFile { path: &f.path, bytes: &f.bytes }).collect();
         findings.extend(self.placed(survey.dir, &file_set::check(file, &checked)));
         let name = file.frontmatter.name().clone();
-        let path = SkillPath::new(above.iter().map(String::as_str), name).map_err(|error| {
-            findings.push(Finding::new(
-                Code::NameInvalid,
-                self.place.name_of(survey.dir),
-                format!("The path of the skill {error}."),
-            ));
-        });
-        let path = path.ok()?;
+        let path = match SkillPath::new(above.iter().map(String::as_str), name) {
+            Ok(path) => path,
+            Err(error) => {
+                let message = format!("The path of the skill {error}.");
+                let file = self.place.name_of(survey.dir);
+                findings.push(Finding::new(Code::NameInvalid, file, message));
+                return None;
+            }
+        };
         Some(Skill {
             uri: SkillUri::new(&self.rules.scheme, &path),
             path,
@@ -255,7 +255,20 @@ impl Assembly<'_> {
     }
 }
 
-/// Splits a path into what is above the last segment and that segment.
-fn split(path: &str) -> (Option<&str>, &str) {
-    path.rsplit_once('/').map_or((None, path), |(above, name)| (Some(above), name))
+impl Served<'_> {
+    /// Where a skill inside this one goes: below it, by the names of the directories.
+    fn standing(&self, dir: &str) -> Standing {
+        let mut segments: Vec<String> = self.path.segments().map(str::to_owned).collect();
+        segments.extend(relative(dir, self.dir).split('/').map(str::to_owned));
+        Standing { directory: segments.pop(), above: segments }
+    }
+}
+
+/// The directories around a directory, nearest first; the last one is the tree itself.
+fn above(dir: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(parent(dir), |dir| parent(dir))
+}
+
+fn parent(dir: &str) -> Option<&str> {
+    if dir.is_empty() { None } else { Some(dir.rsplit_once('/').map_or("", |(parent, _)| parent)) }
 }

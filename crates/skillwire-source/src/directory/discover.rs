@@ -19,6 +19,9 @@ use crate::{place::below, source::Inspected};
 /// The most entries listed outside skills.
 const MAX_ENTRIES: usize = 1_000_000;
 
+/// The most entries listed of one directory, so that a single one does not use up all.
+const MAX_ENTRIES_EACH: usize = 100_000;
+
 /// What is below a folder.
 #[derive(Debug, Default)]
 pub(super) struct Discovery {
@@ -63,7 +66,12 @@ impl Explorer<'_> {
         listed: Option<Vec<(OsString, FileType)>>,
     ) -> Result<(), Stopped> {
         let Some(mut listed) = listed else {
-            self.too_many(segments);
+            if dir.symlink_metadata(SKILL_FILE).is_ok() {
+                // It is far too large; inspecting it says so in the terms of a skill.
+                self.found.skills.push(segments.clone());
+            } else {
+                self.too_many(segments);
+            }
             return Ok(());
         };
         if listed.iter().any(|(name, _)| name == SKILL_FILE) {
@@ -122,7 +130,7 @@ impl Explorer<'_> {
     fn list(&mut self, dir: &Dir) -> io::Result<Option<Vec<(OsString, FileType)>>> {
         let mut listed = Vec::new();
         for entry in dir.entries()? {
-            if self.left == 0 {
+            if self.left == 0 || listed.len() == MAX_ENTRIES_EACH {
                 return Ok(None);
             }
             self.left -= 1;
@@ -167,8 +175,8 @@ impl Explorer<'_> {
 
     fn too_many(&mut self, segments: &[String]) {
         let message = format!(
-            "There are more than {MAX_ENTRIES} files and directories outside skills; \
-             this folder was not looked through."
+            "There are more than {MAX_ENTRIES_EACH} files and directories in this folder, or more \
+             than {MAX_ENTRIES} outside skills; it was not looked through."
         );
         let finding = Finding::new(Code::TooManyFiles, self.name_of(segments), message)
             .help("Name the folders that hold the skills instead.");

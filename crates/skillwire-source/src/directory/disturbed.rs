@@ -10,6 +10,7 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
+    time::{Duration, SystemTime},
 };
 
 use bytes::Bytes;
@@ -68,10 +69,13 @@ fn scan(with: impl Fn(&Path, Moment<'_>) + Send + Sync + 'static) -> Inspected {
     fs::create_dir_all(skill.join("sub")).unwrap();
     fs::create_dir(folder.path().join("outside")).unwrap();
     fs::write(folder.path().join("outside/c.md"), SECRET).unwrap();
-    for (path, content) in
-        [("SKILL.md", SKILL_MD), ("a.md", "a1"), ("b.md", "b1"), ("sub/c.md", "c1")]
-    {
+    // A time in the future is never trusted, so every attempt reads every file.
+    let future = SystemTime::now() + Duration::from_hours(1);
+    let files = [("SKILL.md", SKILL_MD), ("a.md", "a1"), ("b.md", "b1"), ("sub/c.md", "c1")];
+    for (path, content) in files {
         fs::write(skill.join(path), content).unwrap();
+        let file = fs::File::options().write(true).open(skill.join(path)).unwrap();
+        file.set_modified(future).unwrap();
     }
     let root = folder.path().join("skills");
     let mut source = DirectorySource::new(root, DirectoryOptions::default()).unwrap();
@@ -123,7 +127,7 @@ fn v_57_a_file_that_is_overwritten_in_place_with_the_same_size_is_refused() {
             // The time moves on visibly, however coarse the file system's clock is.
             let seconds = times.fetch_add(1, Ordering::SeqCst) as u64 * 10;
             let file = fs::File::options().write(true).open(skill.join("a.md")).unwrap();
-            let time = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+            let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
             fs::write(skill.join("a.md"), "a2").unwrap();
             file.set_modified(time).unwrap();
         }

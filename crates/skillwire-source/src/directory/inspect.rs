@@ -243,7 +243,20 @@ impl<'a> Reading<'a> {
             failures: &self.failures,
             blob: &|path| self.files.get(path).map(|kept| &kept.blob),
         };
-        (assembly.run(), self.files, settled)
+        let mut inspected = assembly.run();
+        inspected.extend(self.unlisted());
+        (inspected, self.files, settled)
+    }
+
+    /// The skill itself, when its directory could not be listed and nothing else tells of it.
+    fn unlisted(&self) -> Option<Inspected> {
+        let origin = &self.visit.place.origin;
+        let whole = self.tree.problems.iter().filter(|problem| problem.path.is_empty());
+        let findings: Vec<_> = whole
+            .map(|problem| Finding { file: origin.clone(), ..problem.finding.clone() })
+            .collect();
+        let told = findings.is_empty() || self.tree.skill_file("").is_some();
+        (!told).then(|| Inspected { origin: origin.clone(), findings, skill: None })
     }
 }
 

@@ -57,7 +57,8 @@ pub struct DirectoryOptions {
     /// Whether a file with more than one hard link keeps its skill from being served.
     ///
     /// A hard link to a file outside the skill cannot be told from an ordinary file. Where someone
-    /// who may write skills must not read all files on the same disk, this refuses both.
+    /// who may write skills must not read all files on the same disk, this refuses both. Only
+    /// Unix tells the number of links before a file is opened.
     pub single_link: bool,
 }
 
@@ -88,8 +89,14 @@ impl DirectorySource {
         let unavailable = |reason: String| Unavailable { origin: label.clone(), reason };
         for segment in &prefix {
             if segment.contains('/') || RelPath::parse(segment).is_err() {
-                return Err(unavailable(format!("`{segment}` is no segment of a path.")));
+                return Err(unavailable(format!(
+                    "`{segment}` cannot stand before a path. Choose another prefix."
+                )));
             }
+        }
+        if single_link && !cfg!(unix) {
+            let reason = "Hard links cannot be counted on this system. Serve without that check.";
+            return Err(unavailable(reason.to_owned()));
         }
         let located = std::path::absolute(&root)
             .and_then(|given| std::fs::canonicalize(&given).map(|canonical| (given, canonical)));
@@ -208,6 +215,8 @@ impl Source for DirectorySource {
                 now.insert(segments, remembered);
             }
         }
+        // What was found in a folder that went away in between would not be all there is.
+        self.check_root()?;
         let mut scan = Scan { inspected: found.inspected, findings: found.findings };
         scan.inspected.extend(now.values().flat_map(|skill| skill.inspected.iter().cloned()));
         scan.inspected.sort_by(|a: &Inspected, b: &Inspected| a.origin.cmp(&b.origin));

@@ -61,3 +61,136 @@ fn why_not_opened(dir: &Dir, path: &str, error: io::Error) -> ReadError {
         _ => ReadError::Changed,
     }
 }
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::{fs, path::PathBuf, process::Command};
+
+    use cap_std::ambient_authority;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::directory::steps::Undisturbed;
+
+    struct Fixture {
+        folder: TempDir,
+        dir: Dir,
+        stamp: Stamp,
+    }
+
+    impl Fixture {
+        fn new() -> Self {
+            let folder = TempDir::new().unwrap();
+            fs::write(folder.path().join("a"), "one").unwrap();
+            let dir = Dir::open_ambient_dir(folder.path(), ambient_authority()).unwrap();
+            let stamp = Stamp::of(&dir.symlink_metadata("a").unwrap());
+            Self { folder, dir, stamp }
+        }
+
+        fn file(&self) -> PathBuf {
+            self.folder.path().join("a")
+        }
+
+        fn read(&self, steps: &dyn Steps) -> Result<Bytes, ReadError> {
+            read(&self.dir, "a", &self.stamp, steps)
+        }
+    }
+
+    /// Fails when anything is about to be read.
+    #[derive(Debug)]
+    struct Untouched;
+
+    impl Steps for Untouched {
+        fn opened(&self, path: &str) {
+            panic!("{path} is about to be read");
+        }
+    }
+
+    /// Appends to a file at the moments it is told to.
+    #[derive(Debug)]
+    struct Append {
+        file: PathBuf,
+        opened: bool,
+    }
+
+    impl Append {
+        fn append(&self) {
+            let grown = fs::read_to_string(&self.file).unwrap() + "+";
+            fs::write(&self.file, grown).unwrap();
+        }
+    }
+
+    impl Steps for Append {
+        fn opened(&self, _path: &str) {
+            if self.opened {
+                self.append();
+            }
+        }
+
+        fn read(&self, _path: &str) {
+            if !self.opened {
+                self.append();
+            }
+        }
+    }
+
+    #[test]
+    fn srv_47_an_undisturbed_file_is_read_whole() {
+        assert_eq!(Fixture::new().read(&Undisturbed).unwrap(), "one");
+    }
+
+    #[test]
+    fn v_57_a_file_that_grows_before_or_after_its_bytes_are_read_has_changed() {
+        for opened in [true, false] {
+            let fixture = Fixture::new();
+            let steps = Append { file: fixture.file(), opened };
+            assert!(matches!(fixture.read(&steps), Err(ReadError::Changed)), "{opened}");
+        }
+    }
+
+    #[test]
+    fn v_34_another_file_of_the_same_size_has_changed() {
+        let fixture = Fixture::new();
+        let other = fixture.folder.path().join("b");
+        fs::write(&other, "two").unwrap();
+        fs::rename(other, fixture.file()).unwrap();
+        assert!(matches!(fixture.read(&Untouched), Err(ReadError::Changed)));
+    }
+
+    #[test]
+    fn v_34_a_link_is_not_opened_even_to_the_same_file() {
+        let fixture = Fixture::new();
+        fs::rename(fixture.file(), fixture.folder.path().join("b")).unwrap();
+        std::os::unix::fs::symlink("b", fixture.file()).unwrap();
+        let stamp = Stamp::of(&fixture.dir.symlink_metadata("b").unwrap());
+        let read = read(&fixture.dir, "a", &stamp, &Untouched);
+        assert!(matches!(read, Err(ReadError::Changed)));
+    }
+
+    #[test]
+    fn v_35_a_fifo_is_neither_waited_for_nor_read() {
+        let fixture = Fixture::new();
+        fs::remove_file(fixture.file()).unwrap();
+        assert!(Command::new("mkfifo").arg(fixture.file()).status().unwrap().success());
+        let stamp = Stamp::of(&fixture.dir.symlink_metadata("a").unwrap());
+        let read = read(&fixture.dir, "a", &stamp, &Untouched);
+        assert!(matches!(read, Err(ReadError::Changed)));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn v_35_a_file_that_gives_more_than_it_announces_has_changed() {
+        let dir = Dir::open_ambient_dir("/proc/self", ambient_authority()).unwrap();
+        let stamp = Stamp::of(&dir.symlink_metadata("maps").unwrap());
+        let read = read(&dir, "maps", &stamp, &Undisturbed);
+        assert!(matches!(read, Err(ReadError::Changed)));
+    }
+
+    #[test]
+    fn v_37_a_file_that_is_not_there_is_gone() {
+        let fixture = Fixture::new();
+        fs::remove_file(fixture.file()).unwrap();
+        assert!(matches!(fixture.read(&Undisturbed), Err(ReadError::Gone)));
+    }
+}

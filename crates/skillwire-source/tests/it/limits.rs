@@ -94,6 +94,18 @@ fn v_41_a_scan_of_far_too_many_files_ends_and_spares_the_others() {
 }
 
 #[test]
+fn v_41_far_too_many_files_beside_the_skill_file_are_told_too() {
+    let folder = Folder::new();
+    folder.skill("full").skill("good");
+    for n in 0..20_001 {
+        fs::File::create(folder.path(&format!("full/{n}"))).unwrap();
+    }
+    let scan = folder.scan();
+    assert_eq!(served(&scan), ["good"]);
+    assert_refused(&scan, "skills/full", &[Code::TooManyFiles]);
+}
+
+#[test]
 fn v_41_far_too_deep_directories_are_refused_and_spare_the_others() {
     let folder = Folder::new();
     let deep = vec!["d"; 80].join("/");

@@ -92,6 +92,19 @@ fn v_42_a_nested_skill_that_is_none_stays_a_file_of_the_outer_one() {
 }
 
 #[test]
+fn v_42_a_nested_skill_that_may_not_be_served_stays_a_file_of_the_outer_one() {
+    let folder = Folder::new();
+    let long = "d".repeat(1025);
+    let content = format!("---\nname: inner\ndescription: {long}\n---\n");
+    folder.skill("outer").write("outer/inner/SKILL.md", content);
+    let scan = folder.scan();
+    assert_eq!(served(&scan), ["outer"]);
+    assert_eq!(scan.inspected.len(), 1);
+    let told = finding(at(&scan, "skills/outer"), Code::NestedSkillInvalid);
+    assert!(told.message.contains("1025 characters"), "{}", told.message);
+}
+
+#[test]
 fn v_42_what_is_wrong_in_a_nested_skill_is_told_with_the_nearest_one() {
     let folder = Folder::new();
     folder.skill("a").skill("a/b").write("a/b/c/SKILL.md", "nothing");

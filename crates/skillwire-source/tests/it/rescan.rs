@@ -72,6 +72,18 @@ fn v_62_an_unchanged_file_is_not_read_again() {
     assert_ne!(content(&source).as_ptr(), first.as_ptr());
 }
 
+#[test]
+fn v_62_a_file_whose_time_cannot_be_trusted_is_read_again() {
+    let folder = Folder::new();
+    folder.skill("pdf").write("pdf/a.md", "same");
+    let file = fs::File::options().write(true).open(folder.path("pdf/a.md")).unwrap();
+    let future = std::time::SystemTime::now() + std::time::Duration::from_hours(1);
+    file.set_modified(future).unwrap();
+    let source = folder.source();
+    let first = content(&source);
+    assert_ne!(content(&source).as_ptr(), first.as_ptr());
+}
+
 #[cfg(unix)]
 #[test]
 fn v_62_an_edit_that_restores_size_and_time_is_seen() {
