@@ -1,4 +1,5 @@
 //! Tests of the public interface, one module per concern.
 
+mod format;
 mod yaml;
 mod yaml_limits;
