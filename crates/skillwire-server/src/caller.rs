@@ -12,8 +12,11 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// Tells whether answers to this caller may differ from answers to others.
-    pub fn is_restricted(&self) -> bool {
-        self.view != ViewId::EVERYTHING
+    /// Tells whether answers are for this caller alone: others have other rights, or none.
+    ///
+    /// That is so for everybody with a token, also for one who may see everything: a shared cache
+    /// must not show it to those who may not.
+    pub fn is_distinguished(&self) -> bool {
+        !self.name.is_empty() || self.view != ViewId::EVERYTHING
     }
 }

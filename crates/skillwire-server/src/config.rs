@@ -27,7 +27,7 @@ pub struct Config {
     pub page_size: usize,
     /// How long a client may take an answer for fresh, in milliseconds.
     pub ttl_ms: u64,
-    /// Who may reuse answers; restricted callers always get `private`.
+    /// Who may reuse answers; callers with a token always get `private`.
     pub cache_scope: CacheScope,
     /// Whether `resources/directory/read` is offered.
     pub directory_read: bool,

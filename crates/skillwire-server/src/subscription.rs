@@ -13,9 +13,9 @@ use skillwire_catalog::{
     snapshot::Snapshot,
 };
 use skillwire_protocol::{
-    error::RpcError,
+    error::{ErrorCode, RpcError},
     id::RequestId,
-    message::{Request, notification, response, string},
+    message::{Request, response, string},
     meta, method,
 };
 use tokio::sync::broadcast::{self, error::RecvError};
@@ -24,6 +24,9 @@ use crate::caller::Caller;
 
 /// The most URIs one subscription follows; what is beyond is left out of the acknowledgment.
 pub const MAX_SUBSCRIBED_URIS: usize = 4_096;
+
+/// The longest id of a subscription, as JSON: every notification repeats it.
+const MAX_ID_BYTES: usize = 1_024;
 
 #[derive(Deserialize)]
 struct RequestedFilter {
@@ -151,8 +154,16 @@ impl Subscription {
                 "`params.notifications` is required; it says what to listen for.",
             )
         })?;
-        let wanted: RequestedFilter = serde_json::from_str(raw.get())
-            .map_err(|_| RpcError::invalid_params("`params.notifications` is malformed."))?;
+        if request.id.as_json().len() > MAX_ID_BYTES {
+            let text = format!("A subscription's id may have {MAX_ID_BYTES} bytes at most.");
+            return Err(RpcError::new(ErrorCode::InvalidRequest, text));
+        }
+        let malformed = || RpcError::invalid_params("`params.notifications` is malformed.");
+        // An array would be taken for the members in order.
+        if !raw.get().starts_with('{') {
+            return Err(malformed());
+        }
+        let wanted: RequestedFilter = serde_json::from_str(raw.get()).map_err(|_| malformed())?;
         let uris = wanted
             .resource_subscriptions
             .into_iter()
@@ -183,14 +194,14 @@ impl Subscription {
             uris.sort_unstable_by(|a, b| a.as_str().cmp(&b.as_str()));
             honoured.insert("resourceSubscriptions".to_owned(), uris.into());
         }
-        self.message(method::ACKNOWLEDGED, json!({ "notifications": honoured }))
+        self.message(method::ACKNOWLEDGED, &json!({ "notifications": honoured }))
     }
 
     /// Waits for the next messages; nothing more comes once the catalogue is gone.
     pub async fn next(&mut self) -> Option<Vec<String>> {
         let filter = &self.filter;
         let found = self.feed.next(|| filter.clone()).await?;
-        Some(found.into_iter().map(|(method, params)| self.message(method, params)).collect())
+        Some(found.into_iter().map(|(method, params)| self.message(method, &params)).collect())
     }
 
     /// The last message when the server ends the subscription in order.
@@ -200,9 +211,14 @@ impl Subscription {
         response(&self.id, &format!(r#"{{"resultType":"complete","_meta":{{"{key}":{id}}}}}"#))
     }
 
-    fn message(&self, method: &str, mut params: Value) -> String {
-        let id = serde_json::from_str(self.id.as_json()).unwrap_or(Value::Null);
-        params["_meta"] = json!({ meta::SUBSCRIPTION_ID: id });
-        notification(method, &params)
+    /// Writes a notification; the id goes in as text, since an integer may be larger than a JSON
+    /// value can hold.
+    fn message(&self, method: &str, params: &Value) -> String {
+        let (id, key, params) = (&self.id, meta::SUBSCRIPTION_ID, params.to_string());
+        let comma = if params == "{}" { "" } else { "," };
+        let rest = &params[1..];
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"{method}","params":{{"_meta":{{"{key}":{id}}}{comma}{rest}}}"#
+        )
     }
 }

@@ -1,6 +1,6 @@
 //! A raw HTTP client.
 
-use std::net::SocketAddr;
+use std::{fmt::Write as _, net::SocketAddr};
 
 use serde_json::Value;
 use tokio::{
@@ -54,6 +54,8 @@ impl Connection {
     /// Connects.
     pub async fn open(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).await.expect("the server accepts connections");
+        // Head and body are written apart; the second must not wait for an acknowledgment.
+        let _ = stream.set_nodelay(true);
         Self { stream, buffer: Vec::new() }
     }
 
@@ -69,9 +71,9 @@ impl Connection {
             head.push_str("Host: 127.0.0.1\r\n");
         }
         for (name, value) in headers {
-            head.push_str(&format!("{name}: {value}\r\n"));
+            let _ = write!(head, "{name}: {value}\r\n");
         }
-        head.push_str(&format!("Content-Length: {}\r\n\r\n", body.len()));
+        let _ = write!(head, "Content-Length: {}\r\n\r\n", body.len());
         self.write(head).await;
         self.write(body).await;
     }

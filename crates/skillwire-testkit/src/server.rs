@@ -2,6 +2,7 @@
 
 use std::{net::SocketAddr, path::Path, sync::Arc};
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 use skillwire_catalog::{
     catalog::Catalog,
@@ -138,7 +139,7 @@ impl TestServer {
         method: &str,
         params: Value,
     ) -> HttpReply {
-        let name = params["uri"].as_str().or(params["name"].as_str()).map(str::to_owned);
+        let name = params["uri"].as_str().or(params["name"].as_str()).map(header_text);
         let body = modern_request(1, method, params).to_string();
         let mut headers = modern_headers(method);
         if let Some(name) = name.as_deref().filter(|_| method == "resources/read") {
@@ -200,6 +201,15 @@ impl TestServer {
     /// Every entry that is listed.
     pub async fn skills(&self) -> Vec<Value> {
         self.pages("skills/list", json!({}), "skills", 1_000).await
+    }
+}
+
+/// A name as a header carries it: as it is, or encoded when that is impossible.
+fn header_text(name: &str) -> String {
+    if name.bytes().all(|byte| byte.is_ascii_graphic()) && !name.starts_with("=?") {
+        name.to_owned()
+    } else {
+        format!("=?base64?{}?=", STANDARD.encode(name))
     }
 }
 

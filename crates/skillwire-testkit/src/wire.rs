@@ -23,6 +23,7 @@ pub fn modern_request(id: impl Into<Value>, method: &str, params: Value) -> Valu
 }
 
 /// A legacy request.
+#[expect(clippy::needless_pass_by_value, reason = "tests write both kinds of request alike")]
 pub fn legacy_request(id: impl Into<Value>, method: &str, params: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id.into(), "method": method, "params": params })
 }

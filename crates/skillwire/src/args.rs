@@ -1,6 +1,6 @@
 //! The command line as it was typed.
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::{net::SocketAddr, path::PathBuf, str::FromStr};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Deserialize;
@@ -104,19 +104,43 @@ pub(crate) enum CacheScopeArg {
     Private,
 }
 
+/// Where to listen.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct HttpAddress(pub(crate) SocketAddr);
+
+impl FromStr for HttpAddress {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let address = text.parse().map_err(
+            |_| "it must be an IP address with a port, such as `127.0.0.1:8640` or `[::1]:8640`",
+        )?;
+        Ok(Self(address))
+    }
+}
+
+impl TryFrom<String> for HttpAddress {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
 /// The same names serve as options and as keys of the configuration file.
 #[derive(Debug, Args, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub(crate) struct ServeArgs {
     /// Folders of skills, or single skills, each as `[PREFIX=]DIR`.
-    #[arg(value_name = "[PREFIX=]DIR")]
+    #[arg(value_name = "DIR")]
     pub(crate) dirs: Vec<String>,
     /// Speak over standard input and output; this is the default.
     #[arg(long, conflicts_with = "http")]
     pub(crate) stdio: bool,
     /// Speak streamable HTTP at this address, under `/mcp`; port 0 takes a free one.
     #[arg(long, value_name = "ADDR")]
-    pub(crate) http: Option<SocketAddr>,
+    pub(crate) http: Option<HttpAddress>,
     #[command(flatten)]
     #[serde(flatten)]
     pub(crate) reading: ReadingArgs,

@@ -29,6 +29,11 @@ impl Failure {
         self
     }
 
+    /// What happened, as a sentence.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     pub(crate) fn exit(&self) -> Exit {
         self.exit
     }

@@ -4,15 +4,29 @@ use tracing_subscriber::{EnvFilter, fmt};
 
 use crate::{args::LogFormat, settings};
 
+/// What the log shows unless it is told otherwise.
+const USUAL: &str = "info";
+
 /// Starts the log.
 pub(crate) fn start(format: LogFormat) {
-    let filter = settings::log_filter()
-        .and_then(|text| EnvFilter::try_new(text).ok())
-        .unwrap_or_else(|| EnvFilter::new("info"));
-    let builder = fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    let asked = settings::log_filter().map(EnvFilter::try_new);
+    let (filter, misunderstood) = match asked {
+        Some(Ok(filter)) => (filter, None),
+        Some(Err(error)) => (EnvFilter::new(USUAL), Some(error)),
+        None => (EnvFilter::new(USUAL), None),
+    };
+    let builder = fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_target(false)
+        // A log that nobody reads any more is let go; complaining about it would be a panic.
+        .log_internal_errors(false);
     // Starting twice can only happen in tests, where the first log is as good.
     let _ = match format {
         LogFormat::Json => builder.json().try_init(),
         LogFormat::Text => builder.with_ansi(settings::colour_on_stderr()).try_init(),
     };
+    if let Some(error) = misunderstood {
+        tracing::warn!("`SKILLWIRE_LOG` cannot be understood: {error}. `{USUAL}` is used.");
+    }
 }

@@ -28,25 +28,47 @@ pub(crate) fn finding(out: &mut impl Write, finding: &Finding) -> std::io::Resul
 }
 
 /// Writes a value as indented JSON and ends the line.
+///
+/// Nothing is taken out, so that programs read what is there; what would act on a terminal is
+/// written as an escape, which means the same to them.
 pub(crate) fn json(out: &mut impl Write, value: &impl Serialize) -> std::io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, value).map_err(std::io::Error::from)?;
-    writeln!(out)
+    let text = serde_json::to_string_pretty(value)?;
+    let mut escaped = Vec::with_capacity(text.len() + 1);
+    for c in text.chars() {
+        // Line breaks are the layout; within strings they are escaped already.
+        if c == '\n' || !is_unseen(c) {
+            write!(escaped, "{c}")?;
+        } else {
+            for unit in c.encode_utf16(&mut [0; 2]).iter() {
+                write!(escaped, "\\u{unit:04x}")?;
+            }
+        }
+    }
+    writeln!(escaped)?;
+    out.write_all(&escaped)?;
+    out.flush()
 }
 
-/// Escapes what would act on a terminal: names and texts here come from strangers.
+/// Escapes what would act on a terminal or begin a line of its own: names and texts here come from
+/// strangers.
 pub(crate) fn printable(text: &str) -> String {
-    text.chars()
-        .flat_map(|c| {
-            let keep = c == '\n' || !(c.is_control() || is_invisible(c));
-            let (plain, escaped) =
-                if keep { (Some(c), None) } else { (None, Some(c.escape_unicode())) };
-            plain.into_iter().chain(escaped.into_iter().flatten())
-        })
-        .collect()
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_unseen(c) {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+    }
+    out
 }
 
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+/// Tells whether a character moves the cursor, reorders text or cannot be seen.
+fn is_unseen(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{fffe}' | '\u{ffff}' | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]
@@ -55,6 +77,16 @@ mod tests {
 
     #[test]
     fn v_54_strangers_cannot_act_on_a_terminal() {
-        assert_eq!(printable("a\u{1b}[31mb\u{202e}c\nd"), "a\\u{1b}[31mb\\u{202e}c\nd");
+        assert_eq!(printable("a\u{1b}[31mb\u{202e}c\nd"), "a\\u{1b}[31mb\\u{202e}c\\nd");
+    }
+
+    #[test]
+    fn v_54_json_means_the_same_and_does_not_act_on_a_terminal() {
+        let text = "a\u{1b}[31m\u{9b}\u{7f}\u{202e}\u{e0041}\n\u{e9}";
+        let mut out = Vec::new();
+        json(&mut out, &[text]).unwrap();
+        let out = String::from_utf8(out).unwrap();
+        assert!(!out.trim_end().contains(|c| c != '\n' && is_unseen(c)), "{out}");
+        assert_eq!(serde_json::from_str::<[String; 1]>(&out).unwrap(), [text]);
     }
 }

@@ -1,6 +1,6 @@
 //! From what was typed to what is meant: arguments, configuration file and environment resolved.
 
-use std::path::Path;
+use std::{net::SocketAddr, path::Path};
 
 use skillwire_catalog::{patterns::PathPatterns, snapshot::SnapshotOptions};
 use skillwire_core::{finding::Strictness, path::RelPath, uri::Scheme};
@@ -11,10 +11,11 @@ use skillwire_server::{
 use skillwire_source::{
     directory::{DirectoryOptions, DirectorySource},
     rules::SecretAllowList,
+    source::Unavailable,
 };
 
 use crate::{
-    args::{CacheScopeArg, LogFormat, ReadingArgs, ServeArgs},
+    args::{CacheScopeArg, HttpAddress, LogFormat, ReadingArgs, ServeArgs},
     exit::Exit,
     failure::Failure,
 };
@@ -34,7 +35,7 @@ pub(crate) struct ServeSettings {
 /// How clients reach the server.
 pub(crate) enum Transport {
     Stdio,
-    Http { address: std::net::SocketAddr, access: AccessRules, tokens: Option<String> },
+    Http { address: SocketAddr, access: AccessRules, tokens: Option<String> },
 }
 
 impl ServeSettings {
@@ -44,6 +45,11 @@ impl ServeSettings {
             Some(path) => read_config(path)?,
             None => ServeArgs::default(),
         };
+        if file.stdio && file.http.is_some() {
+            return Err(
+                Failure::usage("`stdio` and `http` exclude each other.").hint("Keep one of them.")
+            );
+        }
         let args = overlay(typed, file);
         if args.dirs.is_empty() {
             return Err(Failure::usage("No folder was named.")
@@ -62,7 +68,7 @@ impl ServeSettings {
             ..Config::default()
         };
         let unlisted = PathPatterns::parse(&args.unlisted)
-            .map_err(|error| Failure::usage(format!("`--unlisted`: {error}.")))?;
+            .map_err(|error| bad_pattern("--unlisted", &error))?;
         Ok(Self {
             absolute_dirs: args.dirs.iter().map(|dir| absolute(dir)).collect(),
             sources,
@@ -87,7 +93,8 @@ impl Reading {
     pub(crate) fn resolve(args: &ReadingArgs) -> Result<Self, Failure> {
         let strictness = match (args.strict, args.lenient) {
             (true, true) => {
-                return Err(Failure::usage("`strict` and `lenient` exclude each other."));
+                return Err(Failure::usage("`strict` and `lenient` exclude each other.")
+                    .hint("Keep one of them."));
             }
             (true, false) => Strictness::Strict,
             (false, true) => Strictness::Lenient,
@@ -96,13 +103,13 @@ impl Reading {
         let scheme = match &args.scheme {
             None => Scheme::default(),
             Some(text) => Scheme::parse(text).map_err(|error| {
-                Failure::usage(format!("`--scheme {text}`: the URI {error}."))
+                Failure::usage(format!("`--scheme {text}` cannot be used: the URI {error}."))
                     .hint("Use a scheme such as `skill` or `acme-skills`.")
             })?,
         };
         let allow_secret =
             SecretAllowList::parse(args.allow_secret_file.iter().map(String::as_str))
-                .map_err(|error| Failure::usage(format!("`--allow-secret-file`: {error}.")))?;
+                .map_err(|error| bad_pattern("--allow-secret-file", &error))?;
         Ok(Self { strictness, scheme, allow_secret, single_link: args.require_single_link })
     }
 
@@ -117,10 +124,18 @@ impl Reading {
             allow_secret: self.allow_secret.clone(),
             single_link: self.single_link,
         };
-        DirectorySource::new(dir, options).map_err(|error| {
-            Failure::usage(format!("`{}` cannot be read: {}", error.origin, error.reason))
-        })
+        DirectorySource::new(dir, options).map_err(unavailable)
     }
+}
+
+/// Says that a folder cannot be read.
+pub(crate) fn unavailable(error: Unavailable) -> Failure {
+    Failure::usage(format!("`{}` cannot be read.", error.origin)).hint(error.reason)
+}
+
+fn bad_pattern(option: &str, error: &dyn std::error::Error) -> Failure {
+    Failure::usage(format!("`{option}`: {error}."))
+        .hint("`*` stays within a path segment, `**` does not, and `[[]` stands for `[`.")
 }
 
 /// Takes a prefix off only where no folder of the whole name exists.
@@ -152,7 +167,7 @@ fn page_size(size: Option<usize>) -> Result<usize, Failure> {
 }
 
 fn transport(args: &ServeArgs) -> Result<Transport, Failure> {
-    let Some(address) = args.http else {
+    let Some(HttpAddress(address)) = args.http else {
         return Ok(Transport::Stdio);
     };
     let loopback = address.ip().is_loopback();
@@ -169,12 +184,50 @@ fn transport(args: &ServeArgs) -> Result<Transport, Failure> {
             .hint("Pass `--token-file FILE`, or listen on 127.0.0.1."));
         }
     };
+    let mut hosts =
+        args.allow_host.iter().map(|host| allowed_host(host)).collect::<Result<Vec<_>, _>>()?;
+    if loopback {
+        // The whole of 127.0.0.0/8 is this machine, and the address is printed for clients.
+        hosts.push(host_of(address));
+    }
     let access = AccessRules {
-        hosts: args.allow_host.iter().map(|host| host.to_ascii_lowercase()).collect(),
-        origins: args.allow_origin.clone(),
+        hosts,
+        origins: args
+            .allow_origin
+            .iter()
+            .map(|origin| allowed_origin(origin))
+            .collect::<Result<_, _>>()?,
         any_host: !loopback && args.allow_host.is_empty(),
     };
     Ok(Transport::Http { address, access, tokens })
+}
+
+fn host_of(address: SocketAddr) -> String {
+    match address {
+        SocketAddr::V4(address) => address.ip().to_string(),
+        SocketAddr::V6(address) => format!("[{}]", address.ip()),
+    }
+}
+
+/// A host as requests name it, without port.
+fn allowed_host(host: &str) -> Result<String, Failure> {
+    let port = host.rsplit_once(':').is_some_and(|(_, port)| !port.ends_with(']'));
+    if host.is_empty() || host.contains(['/', '@', ' ']) || port {
+        return Err(Failure::usage(format!("`--allow-host {host}` is not a host name."))
+            .hint("Name the host alone, such as `skills.example.com`, without scheme and port."));
+    }
+    Ok(host.to_ascii_lowercase())
+}
+
+/// An origin as browsers send it; anything else would never match.
+fn allowed_origin(origin: &str) -> Result<String, Failure> {
+    let lower = origin.to_ascii_lowercase();
+    let host = lower.split_once("://").filter(|(scheme, _)| !scheme.is_empty());
+    if host.is_none_or(|(_, host)| host.is_empty() || host.contains(['/', '@', ' ', '*'])) {
+        return Err(Failure::usage(format!("`--allow-origin {origin}` is not an origin."))
+            .hint("Write scheme and host, such as `https://app.example.com`, without a path."));
+    }
+    Ok(lower)
 }
 
 fn read_config(path: &Path) -> Result<ServeArgs, Failure> {
@@ -182,14 +235,18 @@ fn read_config(path: &Path) -> Result<ServeArgs, Failure> {
     let table: toml::Table = toml::from_str(&text).map_err(|error| config_error(path, &error))?;
     let known = config_keys();
     if let Some(unknown) = table.keys().find(|key| !known.contains(key)) {
-        return Err(Failure::usage(format!("{} has the unknown key `{unknown}`.", path.display()))
-            .hint(format!("The keys are {}.", known.join(", "))));
+        return Err(Failure::usage(format!(
+            "`{}` has the unknown key `{unknown}`.",
+            path.display()
+        ))
+        .hint(format!("The keys are {}.", known.join(", "))));
     }
     toml::from_str(&text).map_err(|error| config_error(path, &error))
 }
 
 fn config_error(path: &Path, error: &toml::de::Error) -> Failure {
-    Failure::usage(format!("{} cannot be understood:\n{error}", path.display()))
+    let text = error.to_string();
+    Failure::usage(format!("`{}` cannot be understood.\n{}", path.display(), text.trim_end()))
 }
 
 /// The options of `serve`, which are the keys of its configuration file.

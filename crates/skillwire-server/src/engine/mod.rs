@@ -19,7 +19,7 @@ use skillwire_catalog::{
     catalog::Catalog,
     cursor::CursorSeal,
     listing::{Listing, Page},
-    snapshot::Snapshot,
+    snapshot::{FoundDirectory, Snapshot},
 };
 use skillwire_protocol::{
     error::{ErrorCode, RpcError, truncated},
@@ -112,9 +112,9 @@ impl Engine {
             method::LISTEN if modern => return call.listen(request),
             method::INITIALIZE if !modern => call.initialize(),
             method::PING if !modern => Ok("{}".to_owned()),
-            method::RESOURCES_SUBSCRIBE | method::RESOURCES_UNSUBSCRIBE if !modern => {
-                call.check_subscription()
-            }
+            method::RESOURCES_SUBSCRIBE if !modern => call.check_subscription(),
+            // Always possible: what was subscribed to may be gone by now.
+            method::RESOURCES_UNSUBSCRIBE if !modern => call.uri().map(|_| "{}".to_owned()),
             other => Err(RpcError::method_not_found(other)),
         })
     }
@@ -123,11 +123,11 @@ impl Engine {
 impl Call<'_> {
     fn style(&self) -> ResultStyle {
         let config = &self.engine.config;
-        let restricted = self.caller.is_restricted();
+        let own = self.caller.is_distinguished();
         ResultStyle {
             era: self.era,
             ttl_ms: config.ttl_ms,
-            scope: if restricted { CacheScope::Private } else { config.cache_scope },
+            scope: if own { CacheScope::Private } else { config.cache_scope },
             server_info: Arc::clone(&self.engine.server_info),
         }
     }
@@ -230,8 +230,12 @@ impl Call<'_> {
             Era::Modern => ErrorCode::InvalidParams,
             Era::Legacy => ErrorCode::LegacyResourceNotFound,
         };
-        let message = if self.snapshot.directory(uri).is_some() && self.engine.config.directory_read
-        {
+        // Whether a path inside a generated skill is a directory only its generator knows.
+        let is_directory = matches!(
+            self.snapshot.directory(uri),
+            Some(FoundDirectory::Stored(_) | FoundDirectory::Generated(_, None))
+        );
+        let message = if is_directory && self.engine.config.directory_read {
             format!("`{}` is a directory; list it with `resources/directory/read`.", truncated(uri))
         } else {
             format!("No resource is served at `{}`.", truncated(uri))

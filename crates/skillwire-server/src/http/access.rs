@@ -37,7 +37,12 @@ impl AccessRules {
         headers: &'a HeaderMap,
         authority: Option<&str>,
     ) -> Result<Admitted<'a>, Forbidden> {
-        let host = single(headers, header::HOST)?.or(authority);
+        let host = match (single(headers, header::HOST)?, authority) {
+            (Some(host), Some(authority)) if !host.eq_ignore_ascii_case(authority) => {
+                return Err(Forbidden("The request names two hosts."));
+            }
+            (host, authority) => host.or(authority),
+        };
         let host = host.ok_or(Forbidden("The request names no host."))?.to_ascii_lowercase();
         let name = without_port(&host);
         let known = LOOPBACK.contains(&name) || self.hosts.iter().any(|allowed| allowed == name);

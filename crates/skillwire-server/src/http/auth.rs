@@ -88,10 +88,12 @@ impl Tokens {
 
 #[cfg(test)]
 mod tests {
+    use skillwire_catalog::snapshot::SnapshotOptions;
+
     use super::*;
 
     fn parse(text: &str) -> Result<Tokens, InvalidTokenFile> {
-        Tokens::parse(text, &mut Catalog::new(Default::default()))
+        Tokens::parse(text, &mut Catalog::new(SnapshotOptions::default()))
     }
 
     fn caller(tokens: &Tokens, value: &str) -> Option<String> {

@@ -23,11 +23,14 @@ pub(super) async fn read<B>(
 where
     B: Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
 {
+    let too_large = (StatusCode::PAYLOAD_TOO_LARGE, "The body is larger than 4 MiB.");
+    // What is announced too large need not be sent; a client that asks first is spared it.
+    if body.size_hint().lower() > MAX_BODY_BYTES as u64 {
+        return Err(too_large);
+    }
     match tokio::time::timeout(patience, Limited::new(body, MAX_BODY_BYTES).collect()).await {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => {
-            Err((StatusCode::PAYLOAD_TOO_LARGE, "The body is larger than 4 MiB."))
-        }
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large),
         Ok(Err(_)) => Err((StatusCode::BAD_REQUEST, "The body could not be read.")),
         Err(_) => Err((StatusCode::REQUEST_TIMEOUT, "The body took too long to arrive.")),
     }

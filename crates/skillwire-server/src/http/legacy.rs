@@ -40,6 +40,7 @@ struct Session {
     used: Mutex<Instant>,
     subscriptions: LegacySubscriptions,
     streaming: Mutex<bool>,
+    ended: watch::Sender<bool>,
 }
 
 /// All sessions, by id.
@@ -88,6 +89,14 @@ impl Sessions {
         response
     }
 
+    /// Takes a notification, which changes nothing, unless its session has ended.
+    pub(super) fn notified(&self, caller: &Caller, headers: &HeaderMap) -> Response<ResponseBody> {
+        match self.find(caller, headers) {
+            Found::Unknown => unknown_session(),
+            Found::Session(..) | Found::Unnamed => reply::empty(StatusCode::ACCEPTED),
+        }
+    }
+
     /// Opens the stream on which a session hears of changes.
     pub(super) fn stream(
         &self,
@@ -116,8 +125,9 @@ impl Sessions {
     /// Ends a session.
     pub(super) fn delete(&self, caller: &Caller, headers: &HeaderMap) -> Response<ResponseBody> {
         match self.find(caller, headers) {
-            Found::Session(id, _) => {
+            Found::Session(id, session) => {
                 lock(&self.0).remove(&id);
+                session.ended.send_replace(true);
                 reply::empty(StatusCode::NO_CONTENT)
             }
             Found::Unnamed => reply::not_allowed("POST"),
@@ -144,12 +154,18 @@ impl Sessions {
         let id = format!("{:032x}", u128::from_le_bytes(random));
         let mut sessions = lock(&self.0);
         if sessions.len() >= MAX_SESSIONS {
-            sessions.retain(|_, session| lock(&session.used).elapsed() < IDLE);
+            sessions.retain(|_, session| {
+                let used = lock(&session.used).elapsed() < IDLE;
+                session.ended.send_replace(!used);
+                used
+            });
         }
         if sessions.len() >= MAX_SESSIONS {
             let oldest = sessions.iter().min_by_key(|(_, session)| *lock(&session.used));
-            if let Some(id) = oldest.map(|(id, _)| id.clone()) {
-                sessions.remove(&id);
+            if let Some(session) =
+                oldest.map(|(id, _)| id.clone()).and_then(|id| sessions.remove(&id))
+            {
+                session.ended.send_replace(true);
             }
         }
         let session = Session {
@@ -157,6 +173,7 @@ impl Sessions {
             used: Mutex::new(Instant::now()),
             subscriptions: LegacySubscriptions::default(),
             streaming: Mutex::default(),
+            ended: watch::Sender::new(false),
         };
         sessions.insert(id.clone(), Arc::new(session));
         Some(id)
@@ -175,11 +192,15 @@ async fn follow(
     events: &EventSender,
     mut stopping: watch::Receiver<bool>,
 ) {
+    let mut ended = session.ended.subscribe();
     loop {
         let next = async {
             tokio::select! {
-                found = feed.next(|| session.subscriptions.filter()) => found,
+                // A session that ended hears nothing more, whatever else is ready.
+                biased;
+                _ = ended.wait_for(|ended| *ended) => None,
                 _ = stopping.wait_for(|stopping| *stopping) => None,
+                found = feed.next(|| session.subscriptions.filter()) => found,
             }
         };
         let Ok(Some(found)) = events.wait(next).await else { return };

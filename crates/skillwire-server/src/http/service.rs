@@ -159,6 +159,9 @@ impl HttpService {
                 super::modern::answer(&self.0.engine, &caller, headers, &request, self.stopping())
                     .await
             }
+            Message::Notification(_) if claims_legacy(headers) => {
+                self.0.sessions.notified(&caller, headers)
+            }
             Message::Notification(_) => reply::empty(StatusCode::ACCEPTED),
             Message::Response => reply::refuse(
                 StatusCode::BAD_REQUEST,
@@ -174,13 +177,17 @@ impl HttpService {
 
 /// Decides the era of a request: by its own metadata, else by what its headers claim.
 fn is_legacy(headers: &HeaderMap, request: &skillwire_protocol::message::Request<'_>) -> bool {
-    if meta::is_modern(request.params.meta) {
-        return false;
-    }
+    !meta::is_modern(request.params.meta)
+        && (&*request.method == method::INITIALIZE || claims_legacy(headers))
+}
+
+/// Tells whether headers are those of a legacy client: by their version, else by a session.
+fn claims_legacy(headers: &HeaderMap) -> bool {
     let version = headers.get(headers::VERSION).and_then(|value| value.to_str().ok());
-    &*request.method == method::INITIALIZE
-        || version.is_some_and(|version| LEGACY.contains(&version.trim()))
-        || (version.is_none() && headers.contains_key(super::legacy::SESSION))
+    match version {
+        Some(version) => LEGACY.contains(&version.trim()),
+        None => headers.contains_key(super::legacy::SESSION),
+    }
 }
 
 /// Takes JSON only, uncompressed, from clients that take JSON back.

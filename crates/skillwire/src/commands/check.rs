@@ -13,9 +13,8 @@ use super::Outcome;
 use crate::{
     args::{CheckArgs, ReadingArgs},
     exit::Exit,
-    failure::Failure,
     report,
-    settings::Reading,
+    settings::{Reading, unavailable},
 };
 
 #[derive(Serialize)]
@@ -38,15 +37,15 @@ pub(super) fn run(args: &CheckArgs) -> Outcome {
         allow_secret_file: args.allow_secret_file.clone(),
         ..ReadingArgs::default()
     })?;
-    let mut scans = Vec::new();
+    let (mut findings, mut skills) = (Vec::<Finding>::new(), 0);
     for path in &args.paths {
-        let source = reading.source(folder(path))?;
-        scans.push(source.scan().map_err(|error| Failure::usage(error.to_string()))?);
+        let scan = reading.source(folder(path))?.scan().map_err(unavailable)?;
+        // Each path is judged by itself: nobody said that they would be served together.
+        let scan = merge([scan]);
+        skills += scan.inspected.len();
+        findings.extend(scan.findings);
+        findings.extend(scan.inspected.into_iter().flat_map(|inspected| inspected.findings));
     }
-    let scan = merge(scans);
-    let mut findings: Vec<Finding> = scan.findings;
-    let skills = scan.inspected.len();
-    findings.extend(scan.inspected.into_iter().flat_map(|inspected| inspected.findings));
     if args.strict {
         for finding in findings.iter_mut().filter(|finding| finding.level == Level::Warning) {
             finding.level = Level::Error;
@@ -62,22 +61,31 @@ pub(super) fn run(args: &CheckArgs) -> Outcome {
         advice: count(Level::Advice),
     };
     let exit = if summary.errors > 0 { Exit::Findings } else { Exit::Ok };
-    let mut out = anstream::stdout().lock();
-    if args.json {
-        report::json(&mut out, &Report { findings: &findings, summary })?;
+    let written = if args.json {
+        report::json(&mut std::io::stdout().lock(), &Report { findings: &findings, summary })
     } else {
-        for finding in &findings {
-            report::finding(&mut out, finding)?;
-        }
-        writeln!(out, "{}", sentence(&summary))?;
+        print(&mut anstream::stdout().lock(), &findings, &summary)
+    };
+    match written {
+        // The answer stays the same when nobody wants to read the reasons.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(exit),
+        written => Ok(written.map(|()| exit)?),
     }
-    Ok(exit)
 }
 
-/// A path to a `SKILL.md` means the skill around it.
+fn print(out: &mut impl Write, findings: &[Finding], summary: &Summary) -> std::io::Result<()> {
+    for finding in findings {
+        report::finding(out, finding)?;
+    }
+    writeln!(out, "{}", sentence(summary))?;
+    out.flush()
+}
+
+/// A path to a `SKILL.md`, however it is spelled, means the skill around it.
 fn folder(path: &str) -> &str {
     let path_ref = Path::new(path);
-    let names_skill_file = path_ref.file_name().is_some_and(|name| name == SKILL_FILE);
+    let names_skill_file =
+        path_ref.file_name().is_some_and(|name| name.eq_ignore_ascii_case(SKILL_FILE));
     match path_ref.parent().and_then(Path::to_str) {
         Some("") if names_skill_file => ".",
         Some(parent) if names_skill_file => parent,

@@ -1,5 +1,7 @@
 //! `skillwire completions`: a script for a shell.
 
+use std::io::Write;
+
 use clap::CommandFactory;
 
 use super::Outcome;
@@ -11,6 +13,8 @@ use crate::{
 pub(super) fn run(args: &CompletionsArgs) -> Outcome {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "skillwire", &mut script);
-    std::io::Write::write_all(&mut std::io::stdout(), &script)?;
+    let mut out = std::io::stdout().lock();
+    out.write_all(&script)?;
+    out.flush()?;
     Ok(Exit::Ok)
 }

@@ -16,7 +16,9 @@ pub(super) fn run(args: &ManArgs) -> Outcome {
         None => {
             let mut page = Vec::new();
             clap_mangen::Man::new(Cli::command()).render(&mut page)?;
-            std::io::stdout().write_all(&page)?;
+            let mut out = std::io::stdout().lock();
+            out.write_all(&page)?;
+            out.flush()?;
         }
         Some(dir) => std::fs::create_dir_all(dir)
             .and_then(|()| clap_mangen::generate_to(Cli::command(), dir))

@@ -16,10 +16,9 @@ use super::Outcome;
 use crate::{
     args::ManifestArgs,
     exit::Exit,
-    failure::Failure,
     output::{FAINT, STRONG, WARNING},
     report,
-    settings::Reading,
+    settings::{Reading, unavailable},
 };
 
 #[derive(Serialize)]
@@ -39,8 +38,7 @@ pub(super) fn run(args: &ManifestArgs) -> Outcome {
     let reading = Reading::resolve(&args.reading)?;
     let mut scans = Vec::new();
     for path in &args.paths {
-        let source = reading.source(path)?;
-        scans.push(source.scan().map_err(|error| Failure::usage(error.to_string()))?);
+        scans.push(reading.source(path)?.scan().map_err(unavailable)?);
     }
     let scan = merge(scans);
     let manifest = Manifest {
@@ -59,11 +57,10 @@ pub(super) fn run(args: &ManifestArgs) -> Outcome {
             .collect(),
         findings: scan.findings,
     };
-    let mut out = anstream::stdout().lock();
     if args.json {
-        report::json(&mut out, &manifest)?;
+        report::json(&mut std::io::stdout().lock(), &manifest)?;
     } else {
-        print(&mut out, &manifest)?;
+        print(&mut anstream::stdout().lock(), &manifest)?;
     }
     Ok(Exit::Ok)
 }
@@ -90,7 +87,7 @@ fn print(out: &mut impl Write, manifest: &Manifest) -> std::io::Result<()> {
         }
     }
     for skipped in &manifest.skipped {
-        writeln!(out, "{WARNING}skipped{WARNING:#} {}", skipped.origin)?;
+        writeln!(out, "{WARNING}skipped{WARNING:#} {}", report::printable(&skipped.origin))?;
         for reason in &skipped.reasons {
             report::finding(out, reason)?;
         }
@@ -98,5 +95,6 @@ fn print(out: &mut impl Write, manifest: &Manifest) -> std::io::Result<()> {
     for finding in &manifest.findings {
         report::finding(out, finding)?;
     }
-    writeln!(out, "{} served, {} skipped.", manifest.skills.len(), manifest.skipped.len())
+    writeln!(out, "{} served, {} skipped.", manifest.skills.len(), manifest.skipped.len())?;
+    out.flush()
 }

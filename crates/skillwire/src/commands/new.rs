@@ -40,9 +40,10 @@ pub(super) fn run(args: &NewArgs) -> Outcome {
 fn template(name: &SkillName) -> String {
     let words = name.as_str().replace('-', " ");
     let title = words[..1].to_uppercase() + &words[1..];
+    let quoted = if reads_as_text(name) { name.to_string() } else { format!("\"{name}\"") };
     format!(
         "---\n\
-         name: {name}\n\
+         name: {quoted}\n\
          description: Says in one sentence what this skill does. Use when a user asks for {words}.\n\
          ---\n\
          \n\
@@ -52,4 +53,11 @@ fn template(name: &SkillName) -> String {
          2. Say what to do, step by step, with the commands to run.\n\
          3. Say how to tell that it worked.\n"
     )
+}
+
+/// Tells whether every YAML parser takes the bare name for text, not for a number, date or truth.
+fn reads_as_text(name: &SkillName) -> bool {
+    const WORDS: [&str; 9] = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
+    let name = name.as_str();
+    !name.starts_with(|c: char| c.is_ascii_digit()) && !WORDS.contains(&name)
 }

@@ -16,7 +16,10 @@ use skillwire_server::{
 use skillwire_source::source::Source;
 use tokio::net::TcpListener;
 
-use self::live::Live;
+use self::{
+    live::Live,
+    signals::{Reload, Stop},
+};
 use super::Outcome;
 use crate::{
     args::ServeArgs,
@@ -42,13 +45,17 @@ pub(super) fn run(args: ServeArgs) -> Outcome {
 async fn serve(settings: ServeSettings) -> Outcome {
     let ServeSettings { sources, snapshot, config, strictness, transport, absolute_dirs, .. } =
         settings;
+    let signals = signals::listen()?;
     let mut catalog = Catalog::new(snapshot);
     let endpoint = match transport {
         Transport::Stdio => Endpoint::Stdio,
         Transport::Http { address, access, tokens } => {
             let tokens = match tokens {
                 Some(text) => Some(Tokens::parse(&text, &mut catalog).map_err(|error| {
-                    Failure::usage(format!("The token file cannot be used: {error}."))
+                    Failure::usage(format!("The token file cannot be used: {error}.")).hint(
+                        "Write a line `NAME TOKEN [PATTERN...]` for each caller, with a token of \
+                         at least 16 characters.",
+                    )
                 })?),
                 None => None,
             };
@@ -64,10 +71,10 @@ async fn serve(settings: ServeSettings) -> Outcome {
     let sources = sources.into_iter().map(|source| Box::new(source) as Box<dyn Source>).collect();
     let live = Live::new(Refresher::new(catalog, sources), strictness);
     match endpoint {
-        Endpoint::Stdio => serve_stdio(engine, live, &absolute_dirs).await,
+        Endpoint::Stdio => serve_stdio(engine, live, signals, &absolute_dirs).await,
         Endpoint::Http { listener, access, tokens } => {
             let options = HttpOptions { access, tokens };
-            serve_http(engine, live, listener, options).await
+            serve_http(engine, live, signals, listener, options).await
         }
     }
 }
@@ -77,17 +84,25 @@ enum Endpoint {
     Http { listener: TcpListener, access: AccessRules, tokens: Option<Tokens> },
 }
 
-async fn serve_stdio(engine: Arc<Engine>, mut live: Live, dirs: &[String]) -> Outcome {
-    let first = live.refresh().await?;
+async fn serve_stdio(
+    engine: Arc<Engine>,
+    mut live: Live,
+    (mut stop, mut reload): (Stop, Reload),
+    dirs: &[String],
+) -> Outcome {
+    let first = tokio::select! {
+        first = live.refresh() => first?,
+        () = stop.requested() => return Ok(Exit::Ok),
+    };
     refuse_collisions(&live, &first)?;
-    summary::show(&first, live.strictness(), &summary::Client::Stdio { dirs })?;
+    summary::show(&first, live.strictness(), &summary::Client::Stdio { dirs });
     let input_and_output = stdio::run(engine, tokio::io::stdin(), tokio::io::stdout());
     tokio::select! {
         ended = input_and_output => {
             ended.map_err(|error| Failure::new(Exit::Internal, format!("Standard input failed: {error}.")))?;
         }
-        () = live.follow() => {}
-        () = signals::stop() => {}
+        () = live.follow(&mut reload) => {}
+        () = stop.requested() => tracing::info!("stopping"),
     }
     Ok(Exit::Ok)
 }
@@ -95,6 +110,7 @@ async fn serve_stdio(engine: Arc<Engine>, mut live: Live, dirs: &[String]) -> Ou
 async fn serve_http(
     engine: Arc<Engine>,
     mut live: Live,
+    (mut stop, mut reload): (Stop, Reload),
     listener: TcpListener,
     options: HttpOptions,
 ) -> Outcome {
@@ -104,27 +120,33 @@ async fn serve_http(
     let needs_token = options.tokens.is_some();
     let service = HttpService::new(engine, options);
     // Connections are taken at once; their requests wait for the first snapshot.
-    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let server = tokio::spawn(http::run(listener, service, ConnectionLimits::default(), async {
-        // Either told to stop, or the other side is gone.
-        let _ = stopped.await;
-    }));
+    let (end, ended) = tokio::sync::oneshot::channel::<()>();
+    let mut server =
+        tokio::spawn(http::run(listener, service, ConnectionLimits::default(), async {
+            // Either told to stop, or the other side is gone.
+            let _ = ended.await;
+        }));
     let first = tokio::select! {
         first = live.refresh() => first?,
-        () = signals::stop() => return Ok(Exit::Ok),
+        () = stop.requested() => return Ok(Exit::Ok),
     };
     refuse_collisions(&live, &first)?;
     let url = format!("http://{address}{}", http::ENDPOINT);
-    summary::show(&first, live.strictness(), &summary::Client::Http { url: &url, needs_token })?;
-    writeln!(std::io::stderr(), "listening on {url}")?;
+    summary::show(&first, live.strictness(), &summary::Client::Http { url: &url, needs_token });
+    // Nobody may be reading; that is no reason not to serve.
+    let _ = writeln!(std::io::stderr(), "listening on {url}");
     tokio::select! {
-        () = live.follow() => {}
-        () = signals::stop() => tracing::info!("stopping"),
+        () = live.follow(&mut reload) => {}
+        () = stop.requested() => tracing::info!("stopping"),
     }
-    let _ = stop.send(());
-    server
-        .await
-        .map_err(|error| Failure::new(Exit::Internal, format!("The server broke: {error}.")))?;
+    let _ = end.send(());
+    tokio::select! {
+        ended = &mut server => ended.map_err(|error| {
+            Failure::new(Exit::Internal, format!("The server broke: {error}."))
+        })?,
+        // Who asks twice does not want to wait for requests under way.
+        () = stop.requested() => {}
+    }
     Ok(Exit::Ok)
 }
 
@@ -150,7 +172,8 @@ fn refuse_collisions(
     for collision in collisions {
         report::finding(&mut err, collision)?;
     }
-    Err(Failure::new(Exit::Findings, "Skills collide, and `--strict` forbids that."))
+    Err(Failure::new(Exit::Findings, "Skills collide, and `--strict` forbids that.")
+        .hint("Rename or move one of them, or serve without `--strict`."))
 }
 
 fn seal() -> Result<CursorSeal, Failure> {

@@ -7,9 +7,9 @@ use std::{
 };
 
 use skillwire_catalog::refresh::{Refreshed, Refresher};
-use skillwire_core::finding::Strictness;
+use skillwire_core::finding::{Code, Finding, Level, Strictness};
 
-use super::signals;
+use super::signals::Reload;
 use crate::{exit::Exit, failure::Failure, report::printable};
 
 /// The shortest pause between two looks at the folders.
@@ -56,15 +56,15 @@ impl Live {
     }
 
     /// Refreshes for ever: on SIGHUP, and as often as a small share of time allows.
-    pub(super) async fn follow(&mut self) {
+    pub(super) async fn follow(&mut self, reload: &mut Reload) {
         loop {
             let pause = MIN_PAUSE.max(self.took * SHARE);
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
-                () = signals::reload() => tracing::info!("reading all folders again"),
+                () = reload.requested() => tracing::info!("reading all folders again"),
             }
             if let Err(failure) = self.refresh().await {
-                tracing::error!("{failure}");
+                tracing::error!("{}", failure.message());
             }
         }
     }
@@ -73,23 +73,17 @@ impl Live {
     fn tell(&mut self, refreshed: &Refreshed) {
         let mut now = BTreeSet::new();
         for unavailable in &refreshed.unavailable {
-            now.insert(format!("{unavailable}; what it held before is still served"));
+            now.insert(format!("{unavailable} What it held before is still served."));
         }
-        for inspected in refreshed.scan.inspected.iter().filter(|i| i.skill.is_none()) {
-            for reason in inspected.reasons(self.strictness) {
-                let place = match reason.position {
-                    Some(position) => format!("{}:{}", reason.file, position.line),
-                    None => reason.file.clone(),
-                };
-                now.insert(format!(
-                    "skipped {}: {} ({place}) [{}]",
-                    inspected.origin, reason.message, reason.code
-                ));
+        for inspected in &refreshed.scan.inspected {
+            if inspected.skill.is_some() {
+                now.extend(inspected.findings.iter().filter(|f| concerns_operator(f)).map(line));
+            } else {
+                let reasons = inspected.reasons(self.strictness);
+                now.extend(reasons.map(|f| format!("skipped {}: {}", inspected.origin, line(f))));
             }
         }
-        for finding in &refreshed.scan.findings {
-            now.insert(format!("{} ({}) [{}]", finding.message, finding.file, finding.code));
-        }
+        now.extend(refreshed.scan.findings.iter().map(line));
         for news in now.difference(&self.told) {
             tracing::warn!("{}", printable(news));
         }
@@ -98,4 +92,20 @@ impl Live {
         }
         self.told = now;
     }
+}
+
+/// Tells whether whoever runs the server must know, although the skill is served: it breaks the
+/// format, shares its name, or holds something that looks like a skill and is none. The rest is for
+/// authors, who run `skillwire check`.
+fn concerns_operator(finding: &Finding) -> bool {
+    finding.level == Level::Error
+        || matches!(finding.code, Code::DuplicateName | Code::NestedSkillInvalid)
+}
+
+fn line(finding: &Finding) -> String {
+    let place = match finding.position {
+        Some(position) => format!("{}:{}", finding.file, position.line),
+        None => finding.file.clone(),
+    };
+    format!("{} ({place}) [{}]", finding.message, finding.code)
 }

@@ -1,47 +1,95 @@
 //! Signals, where the system has them.
+//!
+//! They are listened to from the first moment on: one that comes while folders are read is neither
+//! lost nor the end of the process.
 
-/// Waits until the program is asked to stop.
+use crate::{exit::Exit, failure::Failure};
+
+/// Requests to stop.
+pub(super) struct Stop(imp::Stop);
+
+/// Requests to read everything again.
+pub(super) struct Reload(imp::Reload);
+
+/// Begins to listen.
+pub(super) fn listen() -> Result<(Stop, Reload), Failure> {
+    let (stop, reload) = imp::listen().map_err(|error| {
+        Failure::new(Exit::Internal, format!("Signals cannot be listened to: {error}."))
+    })?;
+    Ok((Stop(stop), Reload(reload)))
+}
+
+impl Stop {
+    /// Waits until the program is asked to stop.
+    pub(super) async fn requested(&mut self) {
+        self.0.requested().await;
+    }
+}
+
+impl Reload {
+    /// Waits until the program is asked to read everything again.
+    pub(super) async fn requested(&mut self) {
+        self.0.requested().await;
+    }
+}
+
 #[cfg(unix)]
-pub(super) async fn stop() {
-    use tokio::signal::unix::{SignalKind, signal};
-    match signal(SignalKind::terminate()) {
-        Ok(mut terminate) => {
+mod imp {
+    use tokio::signal::unix::{Signal, SignalKind, signal};
+
+    pub(super) struct Stop {
+        terminate: Signal,
+        interrupt: Signal,
+    }
+
+    pub(super) struct Reload(Signal);
+
+    pub(super) fn listen() -> std::io::Result<(Stop, Reload)> {
+        let terminate = signal(SignalKind::terminate())?;
+        let interrupt = signal(SignalKind::interrupt())?;
+        Ok((Stop { terminate, interrupt }, Reload(signal(SignalKind::hangup())?)))
+    }
+
+    impl Stop {
+        pub(super) async fn requested(&mut self) {
             tokio::select! {
-                _ = terminate.recv() => {}
-                _ = tokio::signal::ctrl_c() => {}
+                _ = self.terminate.recv() => {}
+                _ = self.interrupt.recv() => {}
             }
         }
-        Err(_) => interrupt().await,
     }
-}
 
-/// Waits until the program is asked to stop.
-#[cfg(not(unix))]
-pub(super) async fn stop() {
-    interrupt().await;
-}
-
-async fn interrupt() {
-    if tokio::signal::ctrl_c().await.is_err() {
-        // Without signals only the end of the process stops us.
-        std::future::pending::<()>().await;
-    }
-}
-
-/// Waits until the program is asked to read everything again.
-#[cfg(unix)]
-pub(super) async fn reload() {
-    use tokio::signal::unix::{SignalKind, signal};
-    match signal(SignalKind::hangup()) {
-        Ok(mut hangup) => {
-            hangup.recv().await;
+    impl Reload {
+        pub(super) async fn requested(&mut self) {
+            self.0.recv().await;
         }
-        Err(_) => std::future::pending().await,
     }
 }
 
-/// Waits until the program is asked to read everything again, which this system cannot do.
 #[cfg(not(unix))]
-pub(super) async fn reload() {
-    std::future::pending().await
+mod imp {
+    pub(super) struct Stop;
+
+    pub(super) struct Reload;
+
+    #[expect(clippy::unnecessary_wraps, reason = "on Unix this can fail")]
+    pub(super) fn listen() -> std::io::Result<(Stop, Reload)> {
+        Ok((Stop, Reload))
+    }
+
+    impl Stop {
+        pub(super) async fn requested(&mut self) {
+            if tokio::signal::ctrl_c().await.is_err() {
+                // Without signals only the end of the process stops us.
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    impl Reload {
+        pub(super) async fn requested(&mut self) {
+            // There is no such signal here.
+            std::future::pending::<()>().await;
+        }
+    }
 }

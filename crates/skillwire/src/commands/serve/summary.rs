@@ -41,15 +41,11 @@ impl Client<'_> {
 }
 
 /// Shows what is served and how to use it, on standard error and only to a terminal.
-pub(super) fn show(
-    refreshed: &Refreshed,
-    strictness: Strictness,
-    client: &Client<'_>,
-) -> std::io::Result<()> {
-    if !std::io::stderr().is_terminal() {
-        return Ok(());
+pub(super) fn show(refreshed: &Refreshed, strictness: Strictness, client: &Client<'_>) {
+    if std::io::stderr().is_terminal() {
+        // A terminal that is gone is no reason not to serve.
+        let _ = write(&mut anstream::stderr().lock(), refreshed, strictness, client);
     }
-    write(&mut anstream::stderr().lock(), refreshed, strictness, client)
 }
 
 fn write(
@@ -60,8 +56,7 @@ fn write(
 ) -> std::io::Result<()> {
     let inspected = &refreshed.scan.inspected;
     let served: Vec<_> = inspected.iter().filter_map(|i| i.skill.as_ref()).collect();
-    let noun = if served.len() == 1 { "skill" } else { "skills" };
-    writeln!(out, "{STRONG}Serving {} {noun}{STRONG:#}", served.len())?;
+    writeln!(out, "{STRONG}Serving {}{STRONG:#}", skills(served.len()))?;
     let shown: Vec<_> = served.iter().take(SHOWN).collect();
     let widest = shown.iter().map(|skill| skill.path.to_string().chars().count()).max();
     let column = widest.unwrap_or(0).min(WIDTH / 2);
@@ -75,7 +70,7 @@ fn write(
     }
     let skipped: Vec<_> = inspected.iter().filter(|i| i.skill.is_none()).collect();
     if !skipped.is_empty() {
-        writeln!(out, "{WARNING}Skipped {}{WARNING:#}", skipped.len())?;
+        writeln!(out, "{WARNING}Skipped {}{WARNING:#}", skills(skipped.len()))?;
         for skip in skipped {
             let reason = skip.reasons(strictness).next();
             let text = reason.map_or(String::new(), |r| format!("{} [{}]", r.message, r.code));
@@ -91,6 +86,10 @@ fn write(
     Ok(())
 }
 
+fn skills(count: usize) -> String {
+    if count == 1 { "1 skill".to_owned() } else { format!("{count} skills") }
+}
+
 /// Cuts a stranger's text to one printable line.
 fn one_line(text: &str, width: usize) -> String {
     let flat = printable(&text.split_whitespace().collect::<Vec<_>>().join(" "));
@@ -99,4 +98,58 @@ fn one_line(text: &str, width: usize) -> String {
     }
     let cut: String = flat.chars().take(width.saturating_sub(1)).collect();
     cut + "…"
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use skillwire_catalog::{catalog::Catalog, refresh::Refresher, snapshot::SnapshotOptions};
+    use skillwire_source::directory::{DirectoryOptions, DirectorySource};
+    use skillwire_testkit::fixture::SkillFolder;
+
+    use super::*;
+
+    /// What a person would see, without colours.
+    fn shown(folder: &SkillFolder, client: &Client<'_>) -> String {
+        let options = DirectoryOptions { label: "skills".into(), ..DirectoryOptions::default() };
+        let source = DirectorySource::new(folder.path(), options).unwrap();
+        let catalog = Arc::new(Catalog::new(SnapshotOptions::default()));
+        let refreshed = Refresher::new(catalog, vec![Box::new(source)]).refresh();
+        let mut out = Vec::new();
+        write(&mut out, &refreshed, Strictness::Normal, client).unwrap();
+        anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string()
+    }
+
+    #[test]
+    fn what_is_served_what_is_skipped_and_how_to_connect() {
+        let folder = SkillFolder::with_skills(&["acme/billing/refunds", "a"]);
+        let long = json!("Reads \u{1b}[2J\nand writes. ".repeat(9));
+        folder
+            .file("long/SKILL.md", format!("---\nname: long\ndescription: {long}\n---\n"))
+            .file("bad/SKILL.md", "# No frontmatter\n")
+            .file("worse/SKILL.md", "---\nname: Worse\ndescription: Use when.\n---\n");
+        let url = "http://127.0.0.1:8640/mcp";
+        let mut all = shown(&folder, &Client::Http { url, needs_token: false });
+        for client in [
+            Client::Http { url, needs_token: true },
+            Client::Stdio { dirs: &["/srv/skills".to_owned(), "team=/srv/team".to_owned()] },
+        ] {
+            all.push_str("\n...\n");
+            let text = shown(&SkillFolder::with_skills(&["a"]), &client);
+            all.push_str(&text);
+        }
+        insta::assert_snapshot!(all);
+    }
+
+    #[test]
+    fn a_long_listing_is_cut() {
+        let folder = SkillFolder::new();
+        for index in 0..25 {
+            folder.skill(&format!("s{index}"));
+        }
+        let text = shown(&folder, &Client::Stdio { dirs: &[] });
+        assert!(text.starts_with("Serving 25 skills\n"), "{text}");
+        assert!(text.contains("\n  and 5 more\n"), "{text}");
+    }
 }

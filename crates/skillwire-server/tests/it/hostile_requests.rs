@@ -1,0 +1,546 @@
+//! Requests that no honest client sends: V-01 to V-10, V-14 to V-17 and V-19.
+
+use serde_json::{Value, json};
+use skillwire_server::config::Config;
+use skillwire_testkit::{
+    fixture::SkillFolder,
+    http::HttpReply,
+    server::{TestOptions, TestServer, modern_headers},
+    stdio::StdioClient,
+    wire::modern_request,
+};
+use tokio::{io::AsyncWriteExt, net::TcpStream};
+
+use crate::peers::{LiveSkill, Mood, pipe, request_bytes, tasks, tasks_at_most};
+
+async fn server() -> (SkillFolder, TestServer) {
+    with(Config::default()).await
+}
+
+async fn with(config: Config) -> (SkillFolder, TestServer) {
+    let folder = SkillFolder::with_skills(&["s", "acme/t"]);
+    folder.file("s/a/b.md", "text").file("s/x", "text").file("outside.md", "outside");
+    let server =
+        TestServer::with(folder.path(), TestOptions { config, ..Default::default() }).await;
+    (folder, server)
+}
+
+/// Asks on stdio, where any string fits, and asserts that nothing is found at these URIs.
+async fn assert_unknown(server: &TestServer, folder: &SkillFolder, uris: &[&str]) {
+    let mut client = StdioClient::in_process(server.engine());
+    let root = folder.path().display().to_string();
+    for uri in uris {
+        for method in ["resources/read", "skills/get", "resources/directory/read"] {
+            let reply = client.modern(1, method, json!({ "uri": uri })).await;
+            assert_eq!(reply.code(), -32602, "{method} {uri:?}");
+            let text = reply.0.to_string();
+            assert!(!text.contains(&root) && !text.contains("root:"), "{text}");
+            assert!(text.len() < 4_096, "{} bytes for {} of {method}", text.len(), uri.len());
+        }
+    }
+}
+
+/// Posts a body with the headers of a modern `skills/list`.
+async fn post(server: &TestServer, body: impl AsRef<[u8]>) -> HttpReply {
+    server.post(&modern_headers("skills/list"), body.as_ref()).await
+}
+
+#[tokio::test]
+async fn v_01_steps_in_paths_lead_nowhere() {
+    let (folder, server) = server().await;
+    let uris = [
+        "skill://s/../../etc/passwd",
+        "skill://s/./x",
+        "skill://s//x",
+        "skill://s/a/../SKILL.md",
+        "skill://s/a/./b.md",
+        "skill://s/../outside.md",
+        "skill://s/../s/SKILL.md",
+        "skill:///s/SKILL.md",
+        "skill://./s/SKILL.md",
+        "skill://../../../../etc/passwd",
+        "skill://s/",
+        "skill://",
+        "skill:",
+        "",
+    ];
+    assert_unknown(&server, &folder, &uris).await;
+}
+
+#[tokio::test]
+async fn v_02_encoded_steps_lead_nowhere() {
+    let (folder, server) = server().await;
+    let uris = [
+        "skill://s/%2e%2e%2f%2e%2e%2fetc%2fpasswd",
+        "skill://s/%2E%2E/outside.md",
+        "skill://s/%252e%252e/outside.md",
+        "skill://s/..%5coutside.md",
+        "skill://s/..%2foutside.md",
+        "skill://s/x%00",
+        "skill://s/x%00.md",
+        "skill://s/%c0%ae%c0%ae/outside.md",
+        "skill://s/%e0%80%ae/x",
+        "skill://s/%78",
+        "skill://s/%58",
+        "skill://s/a%2fb.md",
+        "skill://%73/SKILL.md",
+        "skill://s/x%",
+        "skill://s/x%zz",
+        "skill://s/\0x",
+        "skill://s/x\0",
+    ];
+    assert_unknown(&server, &folder, &uris).await;
+}
+
+#[tokio::test]
+async fn v_03_a_file_has_one_uri_and_no_other() {
+    let (folder, server) = server().await;
+    let uris = [
+        "SKILL://s/SKILL.md",
+        "skill://S/SKILL.md",
+        "skill://s/skill.md",
+        "skill://s/SKILL.md/",
+        "skill://s/SKILL.md?q",
+        "skill://s/SKILL.md#f",
+        "skill://s/SKILL.md?",
+        "skill://s/SKILL.md#",
+        "skill://user@s/SKILL.md",
+        "skill://s:80/SKILL.md",
+        "skill://s:/SKILL.md",
+        " skill://s/SKILL.md",
+        "skill://s/SKILL.md ",
+        "skill://s/SKILL.md\n",
+        "skill://s/SKILL\u{200b}.md",
+        "skill://\u{ff53}/SKILL.md",
+        "skill://s/SKILL.m\u{0501}",
+        "skill:/s/SKILL.md",
+        "skill:s/SKILL.md",
+    ];
+    assert_unknown(&server, &folder, &uris).await;
+}
+
+#[tokio::test]
+async fn v_04_other_schemes_are_never_followed() {
+    let (folder, server) = server().await;
+    let own = format!("file://{}", folder.join("s/SKILL.md").display());
+    let bare = folder.join("s/SKILL.md").display().to_string();
+    let uris = [
+        "file:///etc/passwd",
+        "file:/etc/passwd",
+        "/etc/passwd",
+        "etc/passwd",
+        "http://169.254.169.254/latest/meta-data/",
+        "https://127.0.0.1/",
+        "data:text/plain,x",
+        "javascript:1",
+        "s/SKILL.md",
+        "SKILL.md",
+    ];
+    assert_unknown(&server, &folder, &uris).await;
+    let mut client = StdioClient::in_process(server.engine());
+    for uri in [&own, &bare] {
+        let reply = client.modern(1, "resources/read", json!({ "uri": uri })).await;
+        assert_eq!(reply.code(), -32602, "{uri}");
+    }
+}
+
+#[tokio::test]
+async fn v_05_names_of_other_systems_are_never_mapped() {
+    let (folder, server) = server().await;
+    let uris = [
+        r"skill://s/a\b.md",
+        r"skill:\\s\SKILL.md",
+        r"skill://s\SKILL.md",
+        r"C:\Windows\win.ini",
+        "skill://s/C:/Windows/win.ini",
+        r"\\server\share\x",
+        "skill://s/CON",
+        "skill://s/NUL.md",
+        "skill://s/x::$DATA",
+        "skill://s/x:stream",
+        "skill://s/x.",
+        "skill://s/x ",
+        "skill://s/SKILL~1.md",
+    ];
+    assert_unknown(&server, &folder, &uris).await;
+}
+
+#[tokio::test]
+async fn v_06_skills_get_takes_the_uri_of_a_skill_and_nothing_else() {
+    let (_folder, server) = server().await;
+    let long = format!("skill://{}", "x".repeat(3 << 20));
+    let mut client = StdioClient::in_process(server.engine());
+    for uri in [
+        json!("skill://s/x"),
+        json!("skill://s/a/b.md"),
+        json!("skill://s"),
+        json!("skill://s/a"),
+        json!("skill://acme"),
+        json!("skill://unknown/SKILL.md"),
+        json!(""),
+        json!(long),
+        json!(1),
+        json!(null),
+        json!([]),
+        json!(["skill://s/SKILL.md"]),
+        json!({ "uri": "skill://s/SKILL.md" }),
+        json!(true),
+    ] {
+        let reply = client.modern(1, "skills/get", json!({ "uri": uri })).await;
+        assert_eq!(reply.code(), -32602);
+        let message = reply.message();
+        assert!(message.len() < 600, "{} bytes", message.len());
+        if let Some(uri) = uri.as_str() {
+            let start: String = uri.chars().take(100).collect();
+            assert!(message.contains(&start), "{message}");
+        }
+        let text = modern_request(1, "skills/get", json!({ "uri": uri })).to_string();
+        let over_http = server.post(&modern_headers("skills/get"), text.as_bytes()).await;
+        assert_eq!(over_http.message().0, reply.0);
+    }
+    for params in [json!({}), json!({ "URI": "skill://s/SKILL.md" }), json!({ "name": "s" })] {
+        assert_eq!(client.modern(1, "skills/get", params).await.code(), -32602);
+    }
+    for params in [json!([]), json!("x"), json!(null), json!(1)] {
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "skills/get", "params": params });
+        assert_eq!(client.request(&body).await.code(), -32602);
+    }
+    // Ten megabytes are more than any request may have.
+    let huge = modern_request(1, "skills/get", json!({ "uri": "x".repeat(10 << 20) }));
+    assert_eq!(client.request(&huge).await.code(), -32600);
+}
+
+#[tokio::test]
+async fn v_07_cursors_that_were_not_made_for_the_listing_are_refused() {
+    let (folder, mut server) = with(Config { page_size: 1, ..Config::default() }).await;
+    let first = |method: &'static str, params: Value| {
+        let server = &server;
+        async move { server.call(method, params).await["nextCursor"].as_str().unwrap().to_owned() }
+    };
+    let skills = first("skills/list", json!({})).await;
+    let resources = first("resources/list", json!({})).await;
+    let children = first("resources/directory/read", json!({ "uri": "skill://s" })).await;
+    let mut forged = vec![
+        String::new(),
+        "0".into(),
+        "-1".into(),
+        "18446744073709551616".into(),
+        "null".into(),
+        "../..".into(),
+        "====".into(),
+        "\u{1f600}".into(),
+        "A".repeat(22),
+        "A".repeat(1 << 20),
+        format!("{skills}="),
+        format!("{skills}\n"),
+        format!(" {skills}"),
+        skills[1..].to_owned(),
+        skills[..skills.len() - 1].to_owned(),
+        skills.to_ascii_lowercase(),
+    ];
+    for position in 0..skills.len() {
+        let mut bytes = skills.clone().into_bytes();
+        bytes[position] = if bytes[position] == b'A' { b'B' } else { b'A' };
+        forged.push(String::from_utf8(bytes).unwrap());
+    }
+    let methods = [
+        ("skills/list", json!({}), [&resources, &children]),
+        ("resources/list", json!({}), [&skills, &children]),
+        ("resources/directory/read", json!({ "uri": "skill://s" }), [&skills, &resources]),
+        ("resources/directory/read", json!({ "uri": "skill://s/a" }), [&skills, &children]),
+    ];
+    let mut client = StdioClient::in_process(server.engine());
+    for (method, params, others) in &methods {
+        for cursor in forged.iter().chain(others.iter().copied()) {
+            let mut params = params.clone();
+            params["cursor"] = cursor.as_str().into();
+            let reply = client.modern(1, method, params).await;
+            assert_eq!(reply.code(), -32602, "{method} {}", &cursor[..cursor.len().min(99)]);
+            assert!(reply.0.to_string().len() < 1_024);
+        }
+        for cursor in [json!(0), json!(null), json!({}), json!([])] {
+            let mut params = params.clone();
+            params["cursor"] = cursor;
+            assert_eq!(client.modern(1, method, params).await.code(), -32602, "{method}");
+        }
+    }
+    // A cursor from before a change goes on where it was.
+    folder.skill("z");
+    server.refresh();
+    let rest = server.call("skills/list", json!({ "cursor": skills })).await;
+    assert_eq!(rest["skills"][0]["uri"], "skill://s/SKILL.md");
+}
+
+#[tokio::test]
+async fn v_08_walks_through_pages_leave_nothing_behind() {
+    let (_folder, server) = with(Config { page_size: 1, ..Config::default() }).await;
+    let before = tasks();
+    let mut clients: Vec<_> = (0..20).map(|_| StdioClient::in_process(server.engine())).collect();
+    for client in &mut clients {
+        client.modern(0, "skills/list", json!({})).await.result();
+    }
+    let running = tasks();
+    // Half of the walks end, the others stop in the middle.
+    for walk in 0..1_000 {
+        let client = &mut clients[walk % 20];
+        let first = client.modern(1, "skills/list", json!({})).await;
+        let cursor = first.result()["nextCursor"].clone();
+        if walk % 2 == 0 {
+            let last = client.modern(2, "skills/list", json!({ "cursor": cursor })).await;
+            assert!(last.result().get("nextCursor").is_none());
+        }
+    }
+    assert_eq!(tasks(), running);
+    drop(clients);
+    tasks_at_most(before).await;
+}
+
+#[tokio::test]
+async fn v_08_parallel_walks_see_the_same_pages() {
+    let (_folder, server) = with(Config { page_size: 1, ..Config::default() }).await;
+    let walks = (0..50).map(|_| server.skills());
+    let found = futures_util::future::join_all(walks).await;
+    assert_eq!(found[0].len(), 2);
+    assert!(found.iter().all(|walk| *walk == found[0]));
+}
+
+#[tokio::test]
+async fn v_09_a_batch_is_refused_as_one_message() {
+    let (_folder, server) = server().await;
+    let one = modern_request(1, "skills/list", json!({})).to_string();
+    let large = format!("[{}]", vec![one.as_str(); 10_000].join(","));
+    for batch in ["[]".to_owned(), format!("[{one}]"), format!(" \t\r\n[{one},{one}]"), large] {
+        let reply = post(&server, &batch).await;
+        let message = reply.message();
+        assert_eq!((reply.status, message.code()), (400, -32600));
+        assert!(message.0.is_object() && message.0.get("id").is_none());
+        let written = pipe(server.engine(), batch.replace(['\r', '\n'], " ") + "\n").await;
+        assert_eq!(String::from_utf8(written).unwrap().trim_end(), reply.text());
+    }
+}
+
+#[tokio::test]
+async fn v_10_what_is_no_message_has_a_code_and_the_connection_survives() {
+    let (_folder, server) = server().await;
+    let deep = |open: &str, close: &str| {
+        let nested = format!("{}{}", open.repeat(100_000), close.repeat(100_000));
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"skills/list","params":{{"x":{nested}}}}}"#)
+    };
+    let cases: Vec<(Vec<u8>, i64)> = vec![
+        (b"".to_vec(), -32700),
+        (b"{".to_vec(), -32700),
+        (b"{}}".to_vec(), -32700),
+        (b"nul".to_vec(), -32700),
+        (b"{\"jsonrpc\":\"2.0\",}".to_vec(), -32700),
+        (b"\xef\xbb\xbf{}".to_vec(), -32700),
+        (b"{\"method\":\"\xff\"}".to_vec(), -32700),
+        (b"{\"method\":\"a\x01\"}".to_vec(), -32700),
+        (b"{}{}".to_vec(), -32700),
+        (b"{}".to_vec(), -32600),
+        (b"null".to_vec(), -32600),
+        (b"true".to_vec(), -32600),
+        (b"1".to_vec(), -32600),
+        (b"\"skills/list\"".to_vec(), -32600),
+        (br#"{"id":1,"method":"skills/list"}"#.to_vec(), -32600),
+        (br#"{"jsonrpc":"1.0","id":1,"method":"skills/list"}"#.to_vec(), -32600),
+        (br#"{"jsonrpc":2.0,"id":1,"method":"skills/list"}"#.to_vec(), -32600),
+        (br#"{"jsonrpc":"2.0","id":1}"#.to_vec(), -32600),
+        (br#"{"jsonrpc":"2.0","id":1,"method":null}"#.to_vec(), -32600),
+        (br#"{"jsonrpc":"2.0","id":1,"method":7}"#.to_vec(), -32600),
+        (br#"{"jsonrpc":"2.0","id":1,"id":2,"method":"skills/list"}"#.to_vec(), -32600),
+        (br#"{"jsonrpc":"2.0","id":1,"method":"a","method":"b"}"#.to_vec(), -32600),
+        (deep("[", "]").into_bytes(), -32600),
+        (deep(r#"{"a":"#, "}").into_bytes(), -32600),
+        ("[".repeat(100_000).into_bytes(), -32600),
+        (r#"{"a":"#.repeat(100_000).into_bytes(), -32600),
+    ];
+    let mut connection = server.connect().await;
+    for (body, code) in cases {
+        let shown = String::from_utf8_lossy(&body[..body.len().min(60)]).into_owned();
+        connection.send("POST", "/mcp", &modern_headers("skills/list"), &body).await;
+        let reply = connection.reply().await;
+        let message = reply.message();
+        assert_eq!((reply.status, message.code()), (400, code), "{shown}");
+        assert!(!reply.text().contains(r#""id":null"#), "{shown}");
+    }
+    // The very connection goes on.
+    let good = modern_request(1, "skills/list", json!({})).to_string();
+    connection.send("POST", "/mcp", &modern_headers("skills/list"), good.as_bytes()).await;
+    connection.reply().await.message().result();
+}
+
+#[tokio::test]
+async fn v_10_members_that_occur_twice_in_parameters_are_refused() {
+    let (_folder, server) = server().await;
+    let meta = skillwire_testkit::wire::modern_meta();
+    let body = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"skills/get","params":{{"uri":"skill://s/SKILL.md","uri":"skill://acme/t/SKILL.md","_meta":{meta}}}}}"#
+    );
+    let reply = server.post(&modern_headers("skills/get"), body.as_bytes()).await;
+    assert_eq!((reply.status, reply.message().code()), (400, -32602));
+    assert_eq!(reply.message().0["id"], 1);
+}
+
+#[tokio::test]
+async fn v_10_odd_characters_are_only_characters() {
+    let (_folder, server) = server().await;
+    let mut client = StdioClient::in_process(server.engine());
+    for text in [
+        "\u{0}",
+        "\u{202e}dm.LLIKS",
+        "\u{feff}skill://s/x",
+        "\u{1f468}\u{200d}\u{1f469}",
+        "\u{10ffff}",
+        "\u{fffe}",
+        "e\u{301}\u{301}\u{301}",
+        "\u{1b}[31mred\u{7}",
+        "a\r\nSet-Cookie: x",
+        "${jndi:ldap://x}",
+        "%s%n%x{}{0}",
+    ] {
+        let reply = client.modern(1, "skills/get", json!({ "uri": text })).await;
+        assert_eq!(reply.code(), -32602, "{text:?}");
+        let control = reply.message().chars().find(|c| c.is_control());
+        assert_eq!(control, None, "{text:?} is repeated as it is");
+        assert_eq!(client.modern(1, text, json!({})).await.code(), -32601, "{text:?}");
+    }
+}
+
+#[tokio::test]
+async fn v_14_directories_are_read_where_they_are_declared_and_are_directories() {
+    let (_folder, server) = server().await;
+    for uri in ["skill://s/SKILL.md", "skill://s/x", "skill://s/", "skill://s/a/", "skill://none"] {
+        let reply =
+            server.modern_with(&[], "resources/directory/read", json!({ "uri": uri })).await;
+        assert_eq!((reply.status, reply.message().code()), (200, -32602), "{uri}");
+    }
+    // A prefix of skills is a directory like any other.
+    let prefix = json!({ "uri": "skill://acme" });
+    let children = server.call("resources/directory/read", prefix).await;
+    assert_eq!(children["resources"][0]["uri"], "skill://acme/t");
+
+    let config = Config { directory_read: false, ..Config::default() };
+    let (_folder, server) = with(config).await;
+    for uri in [json!("skill://s"), json!("skill://none"), json!(1)] {
+        let reply =
+            server.modern_with(&[], "resources/directory/read", json!({ "uri": uri })).await;
+        assert_eq!((reply.status, reply.message().code()), (404, -32601), "{uri}");
+    }
+}
+
+#[tokio::test]
+async fn v_15_methods_that_do_not_exist_are_not_found() {
+    let (_folder, server) = server().await;
+    let long = "x".repeat(100_000);
+    let methods = [
+        "skills/delete",
+        "skills/../list",
+        "Skills/List",
+        "skills/list/",
+        " skills/list",
+        "skills/list\0",
+        "skills//list",
+        "skills/read",
+        "skills/create",
+        "rpc.discover",
+        "resources/write",
+        "__proto__",
+        "",
+        long.as_str(),
+    ];
+    let mut client = StdioClient::in_process(server.engine());
+    for method in methods {
+        let reply = client.modern(1, method, json!({})).await;
+        assert_eq!(reply.code(), -32601, "{method}");
+        assert!(reply.message().len() < 600);
+    }
+    for method in &methods[..3] {
+        assert_eq!(server.modern_with(&[], method, json!({})).await.status, 404, "{method}");
+    }
+}
+
+#[tokio::test]
+async fn v_16_answers_and_server_side_requests_have_no_effect() {
+    let (_folder, server) = server().await;
+    let before = server.call("skills/list", json!({})).await;
+    let answers = [
+        json!({ "jsonrpc": "2.0", "id": 1, "result": {} }),
+        json!({ "jsonrpc": "2.0", "id": 1, "error": { "code": 1, "message": "x" } }),
+        json!({ "jsonrpc": "2.0", "result": null }),
+    ];
+    for answer in &answers {
+        let reply = post(&server, answer.to_string()).await;
+        assert_eq!(reply.status, 400);
+        assert!(reply.message().0.get("id").is_none());
+    }
+    let mut client = StdioClient::in_process(server.engine());
+    for answer in &answers {
+        client.send(answer).await;
+    }
+    for method in ["sampling/createMessage", "elicitation/create", "roots/list", "tasks/get"] {
+        let reply = server.modern_with(&[], method, json!({ "messages": [] })).await;
+        assert_eq!((reply.status, reply.message().code()), (404, -32601), "{method}");
+        // The next message on the pipe answers this request, so the answers above had none.
+        assert_eq!(client.modern(5, method, json!({})).await.0["id"], 5);
+    }
+    assert_eq!(server.call("skills/list", json!({})).await, before);
+}
+
+#[tokio::test]
+async fn v_17_srv_102_requests_dropped_at_any_moment_leave_nothing_behind() {
+    let live = LiveSkill::default();
+    let server =
+        TestServer::with_sources(vec![Box::new(live.clone())], TestOptions::default()).await;
+    let list =
+        request_bytes("", &modern_request(1, "skills/list", json!({})).to_string(), "skills/list");
+    let uri = "skill://live/now.txt";
+    let read = modern_request(1, "resources/read", json!({ "uri": uri })).to_string();
+    let read = request_bytes(&format!("Mcp-Name: {uri}\r\n"), &read, "resources/read");
+    let listen = json!({ "notifications": { "resourcesListChanged": true } });
+    let listen = modern_request(1, "subscriptions/listen", listen).to_string();
+    let listen = request_bytes("", &listen, "subscriptions/listen");
+    let before = tasks();
+    live.set(Mood::Stuck);
+    for round in 0..600_usize {
+        let (request, length) = match round % 4 {
+            // Somewhere within the request, after it, or after the server began to answer.
+            0 => (&list, round * 7 % list.len()),
+            1 => (&list, list.len()),
+            2 => (&listen, listen.len()),
+            // Few of these: each holds a thread until the skill lets go.
+            _ if round % 40 == 3 => (&read, read.len()),
+            _ => (&read, round * 5 % read.len()),
+        };
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        stream.write_all(&request.as_bytes()[..length]).await.unwrap();
+        for _ in 0..round % 11 {
+            tokio::task::yield_now().await;
+        }
+    }
+    live.set(Mood::Willing);
+    tasks_at_most(before).await;
+    assert_eq!(
+        server.call("skills/list", json!({})).await["skills"][0]["uri"],
+        "skill://live/SKILL.md"
+    );
+}
+
+#[tokio::test]
+async fn v_19_answers_to_questions_nobody_asked_are_ignored() {
+    let (_folder, server) = server().await;
+    let plain = json!({ "uri": "skill://s/x" });
+    let expected = server.call("resources/read", plain.clone()).await;
+    for (key, value) in [
+        ("requestState", json!("eyJhZG1pbiI6dHJ1ZX0")),
+        ("requestState", json!({ "admin": true })),
+        ("inputResponses", json!({ "x": { "action": "accept", "content": {} } })),
+        ("inputResponses", json!("junk")),
+        ("inputResponses", json!(null)),
+    ] {
+        let mut params = plain.clone();
+        params[key] = value;
+        assert_eq!(server.call("resources/read", params.clone()).await, expected, "{key}");
+        params["uri"] = "skill://s/none".into();
+        assert_eq!(server.modern("resources/read", params).await.code(), -32602, "{key}");
+    }
+}

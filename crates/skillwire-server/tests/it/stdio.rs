@@ -1,0 +1,235 @@
+//! Messages over pipes: SRV-103, V-29, and cancellation (SRV-102) there.
+
+use serde_json::{Value, json};
+use skillwire_server::stdio;
+use skillwire_testkit::{
+    fixture::SkillFolder,
+    server::{TestOptions, TestServer},
+    stdio::StdioClient,
+    wire::{initialize_params, legacy_request, modern_request},
+};
+use tokio::{
+    io::AsyncWriteExt,
+    time::{Duration, timeout},
+};
+
+use crate::peers::{LiveSkill, Mood, pipe, tasks, tasks_at_most};
+
+async fn server() -> (SkillFolder, TestServer) {
+    let folder = SkillFolder::with_skills(&["a"]);
+    let server = TestServer::start(folder.path()).await;
+    (folder, server)
+}
+
+fn line(message: &Value) -> String {
+    format!("{message}\n")
+}
+
+/// The messages in what a server wrote; every line must be one.
+fn messages(written: &[u8]) -> Vec<Value> {
+    let text = std::str::from_utf8(written).expect("output is UTF-8");
+    assert!(text.is_empty() || text.ends_with('\n'), "half a message: {text}");
+    text.lines().map(|line| serde_json::from_str(line).expect("a line is a message")).collect()
+}
+
+fn cancelled(id: impl Into<Value>) -> Value {
+    let params = json!({ "requestId": id.into(), "reason": "test" });
+    json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params })
+}
+
+#[tokio::test]
+async fn srv_103_output_is_one_message_a_line_and_nothing_else() {
+    let (folder, mut server) = server().await;
+    let text = "one\ntwo\r\nthree\u{2028}\u{85}four\u{b}\n\n";
+    folder.file("a/lines.txt", text);
+    server.refresh();
+    let params = json!({ "uri": "skill://a/lines.txt" });
+    let input = [
+        line(&modern_request(1, "resources/read", params)),
+        line(&modern_request("2\n", "no\nmethod", json!({}))),
+        "\n   \r\n".to_owned(),
+        "not JSON\n".to_owned(),
+        line(&json!({ "jsonrpc": "2.0", "method": "notifications/whatever" })),
+        line(&json!({ "jsonrpc": "2.0", "id": 9, "result": {} })),
+        line(&modern_request(3, "skills/list", json!({}))),
+    ]
+    .concat();
+    let found = messages(&pipe(server.engine(), input).await);
+    assert_eq!(found.len(), 4, "{found:?}");
+    assert_eq!(found[0]["result"]["contents"][0]["text"], text);
+    assert_eq!((&found[1]["id"], &found[1]["error"]["code"]), (&json!("2\n"), &json!(-32601)));
+    assert_eq!(found[2]["error"]["code"], -32700);
+    assert_eq!(found[3]["id"], 3);
+}
+
+#[tokio::test]
+async fn srv_103_v_29_the_end_of_input_ends_the_server() {
+    let (_folder, server) = server().await;
+    let before = tasks();
+    assert_eq!(pipe(server.engine(), "").await, b"");
+    assert_eq!(StdioClient::in_process(server.engine()).close().await.code, Some(0));
+    // Also with a subscription and a legacy session open.
+    let mut client = StdioClient::in_process(server.engine());
+    client.request(&legacy_request(0, "initialize", initialize_params("2025-11-25"))).await;
+    client.modern(1, "subscriptions/listen", json!({ "notifications": {} })).await;
+    assert_eq!(client.close().await.code, Some(0));
+    tasks_at_most(before).await;
+}
+
+#[tokio::test]
+async fn srv_103_everything_asked_before_the_end_of_input_is_answered() {
+    let (_folder, server) = server().await;
+    let input: String =
+        (0..300).map(|id| line(&modern_request(id, "skills/list", json!({})))).collect();
+    let ids: Vec<_> =
+        messages(&pipe(server.engine(), input).await).iter().map(|m| m["id"].clone()).collect();
+    assert_eq!(ids, (0..300).map(Value::from).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn srv_103_the_first_message_may_be_a_notification() {
+    let (_folder, server) = server().await;
+    for first in ["notifications/initialized", "notifications/cancelled", "notifications/x"] {
+        let input = [
+            line(&json!({ "jsonrpc": "2.0", "method": first })),
+            line(&json!({ "jsonrpc": "2.0", "method": first, "params": { "requestId": {} } })),
+            line(&modern_request(1, "skills/list", json!({}))),
+        ];
+        let found = messages(&pipe(server.engine(), input.concat()).await);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0]["id"], 1);
+    }
+}
+
+#[tokio::test]
+async fn srv_103_both_eras_may_use_one_pipe() {
+    let (_folder, server) = server().await;
+    let mut client = StdioClient::in_process(server.engine());
+    let bare = legacy_request(1, "skills/list", json!({}));
+    client.modern(1, "skills/list", json!({})).await.result();
+    assert_eq!(client.request(&bare).await.code(), -32602, "no handshake, no metadata");
+    client.request(&legacy_request(2, "ping", json!({}))).await.result();
+    client.request(&legacy_request(2, "initialize", initialize_params("2024-11-05"))).await;
+    let legacy = client.request(&bare).await.result().clone();
+    let modern = client.modern(3, "skills/list", json!({})).await.result().clone();
+    assert_eq!(legacy["skills"], modern["skills"]);
+    assert!(legacy.get("resultType").is_none());
+    assert_eq!(modern["resultType"], "complete");
+    assert_eq!(client.modern(4, "ping", json!({})).await.code(), -32601);
+    assert_eq!(client.close().await.code, Some(0));
+}
+
+#[tokio::test]
+async fn v_29_half_a_message_is_no_message() {
+    let (_folder, server) = server().await;
+    let whole = line(&modern_request(1, "skills/list", json!({})));
+    for length in 0..whole.len() {
+        let written = pipe(server.engine(), &whole.as_bytes()[..length]).await;
+        assert!(written.is_empty(), "{length} bytes were answered");
+    }
+}
+
+#[tokio::test]
+async fn v_29_a_line_without_end_is_passed_over_without_being_kept() {
+    let (_folder, server) = server().await;
+    let mut input = vec![b' '; 9 << 20];
+    input[0] = b'{';
+    input.push(b'\n');
+    input.extend(line(&modern_request(1, "skills/list", json!({}))).bytes());
+    let found = messages(&pipe(server.engine(), input).await);
+    assert_eq!(found[0]["error"]["code"], -32600);
+    assert!(found[0].get("id").is_none());
+    assert_eq!((found.len(), &found[1]["id"]), (2, &json!(1)));
+    assert_eq!(pipe(server.engine(), vec![b'x'; 9 << 20]).await, b"");
+}
+
+#[tokio::test]
+async fn v_29_bytes_that_are_no_text_are_refused_and_the_pipe_lives() {
+    let (_folder, server) = server().await;
+    let good = line(&modern_request(1, "skills/list", json!({})));
+    for junk in [&b"\0"[..], b"\0\0{}\0", b"\xff\xfe", b"{\"a\":\"\xc0\xaf\"}", b"\x1b[2J", b"}{"] {
+        let input = [junk, b"\n", good.as_bytes()].concat();
+        let found = messages(&pipe(server.engine(), input).await);
+        assert_eq!(found.len(), 2, "{junk:?}");
+        assert_eq!(found[0]["error"]["code"], -32700, "{junk:?}");
+        assert!(found[0].get("id").is_none());
+        assert_eq!(found[1]["id"], 1);
+    }
+}
+
+#[tokio::test]
+async fn v_29_an_output_that_nobody_reads_any_more_ends_the_server() {
+    let (_folder, server) = server().await;
+    let (mut input, server_input) = tokio::io::duplex(64 * 1024);
+    let (server_output, output) = tokio::io::duplex(64);
+    let running = tokio::spawn(stdio::run(server.engine(), server_input, server_output));
+    drop(output);
+    // The input stays open; the answer has nowhere to go.
+    let request = line(&modern_request(1, "skills/list", json!({})));
+    input.write_all(request.as_bytes()).await.unwrap();
+    let ended = timeout(Duration::from_secs(20), running).await.expect("the server ends");
+    ended.expect("no panic").expect("a reader that left is an ordinary end");
+}
+
+#[tokio::test]
+async fn srv_102_a_cancelled_request_is_never_answered() {
+    let live = LiveSkill::default();
+    let server =
+        TestServer::with_sources(vec![Box::new(live.clone())], TestOptions::default()).await;
+    let mut client = StdioClient::in_process(server.engine());
+    let read = |id| modern_request(id, "resources/read", json!({ "uri": "skill://live/now.txt" }));
+    live.set(Mood::Stuck);
+    client.send(&read(1)).await;
+    client.send(&cancelled(1)).await;
+    // Answered in order, so the cancellation has been acted upon before the work goes on.
+    client.modern(2, "skills/list", json!({})).await.result();
+    live.set(Mood::Willing);
+    let next = client.request(&read(3)).await;
+    assert_eq!(next.0["id"], 3, "{}", next.0);
+    assert_eq!(next.result()["contents"][0]["text"], "now");
+    // The id is free again.
+    assert_eq!(client.request(&read(1)).await.0["id"], 1);
+}
+
+#[tokio::test]
+async fn srv_102_a_slow_request_does_not_hold_up_others() {
+    let live = LiveSkill::default();
+    let server =
+        TestServer::with_sources(vec![Box::new(live.clone())], TestOptions::default()).await;
+    let mut client = StdioClient::in_process(server.engine());
+    let read = modern_request("slow", "resources/read", json!({ "uri": "skill://live/now.txt" }));
+    live.set(Mood::Stuck);
+    client.send(&read).await;
+    client.modern(2, "skills/list", json!({})).await.result();
+    // The same id may not be used while its request is under way.
+    assert_eq!(client.request(&read).await.code(), -32600);
+    live.set(Mood::Willing);
+    assert_eq!(client.next().await.unwrap()["id"], "slow");
+}
+
+#[tokio::test]
+async fn srv_102_cancelling_what_is_not_under_way_changes_nothing() {
+    let (_folder, server) = server().await;
+    let mut client = StdioClient::in_process(server.engine());
+    for id in [json!(1), json!("1"), json!(null), json!({}), json!(1.5), json!("\u{0}")] {
+        client.send(&cancelled(id)).await;
+    }
+    client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled" })).await;
+    assert_eq!(client.modern(1, "skills/list", json!({})).await.0["id"], 1);
+}
+
+#[tokio::test]
+async fn srv_102_srv_106_a_cancelled_subscription_is_silent() {
+    let (folder, mut server) = server().await;
+    let mut client = StdioClient::in_process(server.engine());
+    let filter = json!({ "notifications": { "resourcesListChanged": true } });
+    client.modern(1, "subscriptions/listen", filter.clone()).await;
+    client.modern(2, "subscriptions/listen", filter).await;
+    client.send(&cancelled(1)).await;
+    client.modern(3, "skills/list", json!({})).await.result();
+    folder.skill("b");
+    server.refresh();
+    let key = skillwire_protocol::meta::SUBSCRIPTION_ID;
+    assert_eq!(client.next().await.unwrap()["params"]["_meta"][key], 2);
+    assert_eq!(client.modern(4, "skills/list", json!({})).await.0["id"], 4);
+}

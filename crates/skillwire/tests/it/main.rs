@@ -1,0 +1,11 @@
+//! The program as people and clients meet it: real processes, their output and their exit codes.
+#![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
+
+mod check;
+mod generated;
+mod help;
+mod manifest;
+mod new;
+mod pipes;
+mod serve;
+mod support;

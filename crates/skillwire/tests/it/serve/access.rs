@@ -1,0 +1,103 @@
+//! Who is let in over HTTP.
+
+use serde_json::{Value, json};
+use skillwire_testkit::fixture::SkillFolder;
+
+use crate::support::{Listening, command, uris};
+
+const TOKENS: &str =
+    "# callers\nci       0123456789abcdef0123\nbilling  fedcba9876543210fedc  acme/**\n";
+const CI: (&str, &str) = ("Authorization", "Bearer 0123456789abcdef0123");
+const BILLING: (&str, &str) = ("Authorization", "Bearer fedcba9876543210fedc");
+
+fn folder() -> SkillFolder {
+    let folder = SkillFolder::with_skills(&["acme/refunds", "open"]);
+    folder.file("tokens", TOKENS);
+    folder
+}
+
+#[tokio::test]
+async fn srv_109_a_token_file_lets_in_only_who_has_a_token() {
+    let folder = folder();
+    let server = Listening::serve(&folder, &[".", "--token-file", "tokens"]).await;
+    for wrong in ["", "Bearer wrong-wrong-wrong-wrong", "Basic 0123456789abcdef0123"] {
+        let headers = [("Authorization", wrong)];
+        let headers = if wrong.is_empty() { &[][..] } else { &headers };
+        let reply = server.request(headers, "skills/list", Value::Null).await;
+        assert_eq!(reply.status, 401, "{wrong:?}");
+        assert!(!reply.text().contains("acme"), "{}", reply.text());
+    }
+    let reply = server.request(&[CI], "skills/list", Value::Null).await;
+    assert_eq!(reply.status, 200);
+    assert_eq!(uris(&reply.message()), ["skill://acme/refunds/SKILL.md", "skill://open/SKILL.md"]);
+}
+
+#[tokio::test]
+async fn srv_107_a_caller_with_patterns_sees_only_those_skills() {
+    let folder = folder();
+    let server = Listening::serve(&folder, &[".", "--token-file", "tokens"]).await;
+    let reply = server.request(&[BILLING], "skills/list", Value::Null).await;
+    assert_eq!(uris(&reply.message()), ["skill://acme/refunds/SKILL.md"]);
+    assert_eq!(reply.message().result()["cacheScope"], "private");
+    let params = json!({ "uri": "skill://open/SKILL.md" });
+    let denied = server.request(&[BILLING], "skills/get", params.clone()).await;
+    assert_eq!(denied.message().code(), -32602);
+    let allowed = server.request(&[CI], "skills/get", params).await;
+    assert_eq!(allowed.message().result()["skill"]["uri"], "skill://open/SKILL.md");
+}
+
+#[tokio::test]
+async fn v_28_with_tokens_every_address_may_be_listened_on() {
+    let folder = folder();
+    let arguments = ["serve", ".", "--http", "0.0.0.0:0", "--token-file", "tokens"];
+    let mut server = Listening::start(command(&folder, &arguments)).await;
+    server.address.set_ip([127, 0, 0, 1].into());
+    assert_eq!(server.request(&[], "skills/list", Value::Null).await.status, 401);
+    assert_eq!(server.request(&[CI], "skills/list", Value::Null).await.status, 200);
+}
+
+#[tokio::test]
+async fn srv_109_tokens_never_show_up_in_the_log() {
+    let folder = folder();
+    let arguments = ["serve", ".", "--http", "127.0.0.1:0", "--token-file", "tokens"];
+    let mut command = command(&folder, &arguments);
+    command.env("SKILLWIRE_LOG", "trace");
+    let server = Listening::start(command).await;
+    for caller in [CI, BILLING, ("Authorization", "Bearer mistyped-secret-token")] {
+        server.request(&[caller], "skills/list", Value::Null).await;
+    }
+    #[cfg(unix)]
+    {
+        server.process.signal("TERM");
+        let said = server.process.ended().await.exits(0).stderr;
+        for secret in ["0123456789abcdef0123", "fedcba9876543210fedc", "mistyped-secret"] {
+            assert!(!said.contains(secret), "{said}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn srv_97_origins_are_refused_unless_they_are_allowed() {
+    let folder = folder();
+    let app = ("Origin", "https://app.example.com");
+    let closed = Listening::serve(&folder, &["."]).await;
+    assert_eq!(closed.request(&[app], "skills/list", Value::Null).await.status, 403);
+    let open = Listening::serve(&folder, &[".", "--allow-origin", "https://App.example.com"]).await;
+    assert_eq!(open.request(&[app], "skills/list", Value::Null).await.status, 200);
+    for origin in ["https://evil.example", "null", "http://app.example.com"] {
+        let reply = open.request(&[("Origin", origin)], "skills/list", Value::Null).await;
+        assert_eq!(reply.status, 403, "{origin}");
+    }
+}
+
+#[tokio::test]
+async fn v_21_host_names_are_refused_unless_they_are_allowed() {
+    let folder = folder();
+    let host = ("Host", "skills.example.com:8640");
+    let closed = Listening::serve(&folder, &["."]).await;
+    assert_eq!(closed.request(&[host], "skills/list", Value::Null).await.status, 403);
+    let open = Listening::serve(&folder, &[".", "--allow-host", "Skills.Example.com"]).await;
+    assert_eq!(open.request(&[host], "skills/list", Value::Null).await.status, 200);
+    let foreign = [("Host", "evil.example")];
+    assert_eq!(open.request(&foreign, "skills/list", Value::Null).await.status, 403);
+}

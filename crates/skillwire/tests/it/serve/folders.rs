@@ -1,0 +1,120 @@
+//! Which folders are served, and where.
+
+use skillwire_testkit::fixture::{SkillFolder, skill_md};
+
+use crate::support::{Piped, run};
+
+/// What is listed for these arguments, and what was said.
+async fn listed(folder: &SkillFolder, arguments: &[&str]) -> (Vec<String>, String) {
+    let mut server = Piped::serve(folder, arguments);
+    let uris = server.uris().await;
+    (uris, server.close().await.exits(0).stderr)
+}
+
+#[tokio::test]
+async fn srv_17_directories_and_prefixes_become_the_path() {
+    let folder = SkillFolder::with_skills(&["skills/acme/billing/refunds"]);
+    for (argument, uri) in [
+        ("skills", "skill://acme/billing/refunds/SKILL.md"),
+        ("skills/", "skill://acme/billing/refunds/SKILL.md"),
+        ("team=skills", "skill://team/acme/billing/refunds/SKILL.md"),
+        ("a/b=skills", "skill://a/b/acme/billing/refunds/SKILL.md"),
+        ("team=skills/acme", "skill://team/billing/refunds/SKILL.md"),
+    ] {
+        assert_eq!(listed(&folder, &[argument]).await.0, [uri], "{argument}");
+    }
+}
+
+#[tokio::test]
+async fn a_prefix_is_taken_off_only_where_no_folder_has_the_whole_name() {
+    let folder = SkillFolder::with_skills(&["team=skills/whole", "skills/half", "a=b=c/deep"]);
+    assert_eq!(listed(&folder, &["team=skills"]).await.0, ["skill://whole/SKILL.md"]);
+    assert_eq!(listed(&folder, &["x=skills"]).await.0, ["skill://x/half/SKILL.md"]);
+    assert_eq!(listed(&folder, &["./team=skills"]).await.0, ["skill://whole/SKILL.md"]);
+    assert_eq!(listed(&folder, &["x=team=skills"]).await.0, ["skill://x/whole/SKILL.md"]);
+    assert_eq!(listed(&folder, &["x=a=b=c"]).await.0, ["skill://x/deep/SKILL.md"]);
+    // What is no path cannot be a prefix.
+    for argument in ["../x=skills", "/x=skills", "x//y=skills", "=skills"] {
+        run(&folder, &["serve", argument])
+            .await
+            .refuses(2, &format!("`{argument}` cannot be read."));
+    }
+}
+
+#[tokio::test]
+async fn a_folder_that_is_itself_a_skill_is_served_alone() {
+    let folder = SkillFolder::with_skills(&["skills/one", "skills/two"]);
+    assert_eq!(listed(&folder, &["skills/one"]).await.0, ["skill://one/SKILL.md"]);
+    assert_eq!(listed(&folder, &["team=skills/one"]).await.0, ["skill://team/one/SKILL.md"]);
+    assert_eq!(
+        listed(&folder, &["skills/one", "skills/two"]).await.0,
+        ["skill://one/SKILL.md", "skill://two/SKILL.md"]
+    );
+}
+
+#[tokio::test]
+async fn srv_18_a_name_decides_the_path_and_the_operator_is_warned() {
+    let folder = SkillFolder::with_skills(&["good"]);
+    folder.file("folder/SKILL.md", skill_md("name"));
+    let (uris, said) = listed(&folder, &["."]).await;
+    assert_eq!(uris, ["skill://good/SKILL.md", "skill://name/SKILL.md"]);
+    assert!(said.contains("WARN") && said.contains("[name-not-directory]"), "{said}");
+}
+
+#[tokio::test]
+async fn v_51_strict_leaves_out_a_skill_whose_name_is_not_its_directory() {
+    let folder = SkillFolder::with_skills(&["good"]);
+    folder.file("folder/SKILL.md", skill_md("name"));
+    let (uris, said) = listed(&folder, &[".", "--strict"]).await;
+    assert_eq!(uris, ["skill://good/SKILL.md"]);
+    assert!(said.contains("skipped ./folder: "), "{said}");
+}
+
+#[tokio::test]
+async fn srv_39_shared_names_are_both_served_and_the_operator_is_warned() {
+    let folder = SkillFolder::with_skills(&["one/same", "two/same"]);
+    let (uris, said) = listed(&folder, &["."]).await;
+    assert_eq!(uris, ["skill://one/same/SKILL.md", "skill://two/same/SKILL.md"]);
+    assert!(said.contains("WARN") && said.contains("[duplicate-name]"), "{said}");
+}
+
+#[tokio::test]
+async fn v_45_neither_of_two_colliding_skills_is_served_and_both_are_named() {
+    let folder = SkillFolder::with_skills(&["one/same", "two/same", "two/other"]);
+    let (uris, said) = listed(&folder, &["one", "two"]).await;
+    assert_eq!(uris, ["skill://other/SKILL.md"]);
+    for origin in ["one/same", "two/same"] {
+        assert!(said.contains(&format!("skipped {origin}: ")), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn v_45_strict_refuses_to_start_on_a_collision() {
+    let folder = SkillFolder::with_skills(&["one/same", "two/same"]);
+    for transport in [&["--stdio"][..], &["--http", "127.0.0.1:0"]] {
+        let arguments = [&["serve", "--strict", "one", "two"], transport].concat();
+        let ran = run(&folder, &arguments).await;
+        assert!(!ran.stderr.contains("listening"), "{ran:?}");
+        assert!(ran.stderr.contains("one/same") && ran.stderr.contains("two/same"), "{ran:?}");
+        ran.refuses(1, "Skills collide, and `--strict` forbids that.");
+    }
+    let arguments = ["serve", "--strict", "team=one", "two"];
+    run(&folder, &arguments).await.exits(0);
+}
+
+#[tokio::test]
+async fn an_empty_folder_is_served_and_the_operator_is_told() {
+    let folder = SkillFolder::new();
+    let (uris, said) = listed(&folder, &["."]).await;
+    assert_eq!(uris, [""; 0]);
+    assert!(said.contains("[no-skill-found]"), "{said}");
+}
+
+#[tokio::test]
+async fn a_nested_skill_that_is_none_is_pointed_out() {
+    let folder = SkillFolder::with_skills(&["outer"]);
+    folder.file("outer/inner/SKILL.md", "# No frontmatter\n");
+    let (uris, said) = listed(&folder, &["."]).await;
+    assert_eq!(uris, ["skill://outer/SKILL.md"]);
+    assert!(said.contains("[nested-skill-invalid]"), "{said}");
+}

@@ -1,0 +1,78 @@
+//! Changes while a server runs.
+
+use std::fs;
+
+use serde_json::json;
+use skillwire_testkit::fixture::{SkillFolder, skill_md};
+
+use crate::support::Piped;
+
+#[tokio::test]
+async fn srv_68_a_change_appears_by_itself() {
+    let folder = SkillFolder::with_skills(&["a"]);
+    let mut server = Piped::serve(&folder, &["."]);
+    assert_eq!(server.uris().await, ["skill://a/SKILL.md"]);
+    folder.skill("b");
+    server.until_listed(&["skill://a/SKILL.md", "skill://b/SKILL.md"]).await;
+    folder.remove("a");
+    server.until_listed(&["skill://b/SKILL.md"]).await;
+    let gone = server.modern("skills/get", json!({ "uri": "skill://a/SKILL.md" })).await;
+    assert_eq!(gone.code(), -32602);
+    server.close().await.exits(0);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn srv_68_sighup_reads_at_once() {
+    let folder = SkillFolder::with_skills(&["a"]);
+    let mut server = Piped::serve(&folder, &["."]);
+    assert_eq!(server.uris().await, ["skill://a/SKILL.md"]);
+    for name in ["b", "c", "d"] {
+        folder.skill(name);
+        server.process.signal("HUP");
+        server.process.says("reading all folders again").await;
+    }
+    let expected = ["a", "b", "c", "d"].map(|name| format!("skill://{name}/SKILL.md"));
+    server.until_listed(&expected.each_ref().map(String::as_str)).await;
+    server.close().await.exits(0);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_vanished_folder_is_served_as_it_was_and_the_operator_is_told() {
+    let folder = SkillFolder::with_skills(&["skills/a", "other/b"]);
+    let mut server = Piped::serve(&folder, &["skills", "other"]);
+    let both = ["skill://a/SKILL.md", "skill://b/SKILL.md"];
+    assert_eq!(server.uris().await, both);
+    fs::rename(folder.join("skills"), folder.join("away")).unwrap();
+    server.process.signal("HUP");
+    let told = server.process.says("skills cannot be read").await;
+    assert!(told.ends_with(" What it held before is still served."), "{told}");
+    assert_eq!(server.uris().await, both);
+    let read = server.modern("resources/read", json!({ "uri": both[0] })).await;
+    assert_eq!(read.result()["contents"][0]["text"], skill_md("a"));
+
+    folder.remove("other/b").skill("other/c");
+    server.until_listed(&["skill://a/SKILL.md", "skill://c/SKILL.md"]).await;
+
+    fs::rename(folder.join("away"), folder.join("skills")).unwrap();
+    server.process.signal("HUP");
+    server.process.says("no longer: skills cannot be read").await;
+    server.close().await.exits(0);
+}
+
+#[tokio::test]
+async fn v_63_a_skill_that_goes_bad_is_withdrawn_with_a_reason_and_comes_back() {
+    let folder = SkillFolder::with_skills(&["a", "b"]);
+    let mut server = Piped::serve(&folder, &["."]);
+    let both = ["skill://a/SKILL.md", "skill://b/SKILL.md"];
+    assert_eq!(server.uris().await, both);
+    folder.file("a/.env", "TOKEN=1\n");
+    server.until_listed(&both[1..]).await;
+    let told = server.process.says("skipped ./a: ").await;
+    assert!(told.contains("WARN") && told.ends_with("[secret-file]"), "{told}");
+    folder.remove("a/.env");
+    server.until_listed(&both).await;
+    server.process.says("no longer: skipped ./a: ").await;
+    server.close().await.exits(0);
+}

@@ -1,0 +1,85 @@
+//! The log, and what standard output is kept free of.
+
+use serde_json::{Value, json};
+use skillwire_testkit::fixture::SkillFolder;
+
+use crate::support::{Listening, Piped, command, finish, run};
+
+/// A folder that gives a server something to say.
+fn noisy() -> SkillFolder {
+    let folder = SkillFolder::with_skills(&["a"]);
+    folder.file("bad/SKILL.md", "# No frontmatter\n");
+    folder
+}
+
+#[tokio::test]
+async fn srv_103_stdout_carries_only_messages() {
+    let folder = noisy();
+    for format in ["text", "json"] {
+        let mut command = command(&folder, &["serve", ".", "--log-format", format]);
+        command.env("SKILLWIRE_LOG", "trace");
+        let mut server = Piped::start(command);
+        // Each line that is read must be a message.
+        assert_eq!(server.uris().await, ["skill://a/SKILL.md"]);
+        let unknown = server.modern("no/such/method", Value::Null).await;
+        assert_eq!(unknown.code(), -32601);
+        let missing = json!({ "uri": "skill://nowhere/SKILL.md" });
+        assert_eq!(server.modern("resources/read", missing).await.code(), -32602);
+        server.input = None;
+        assert_eq!(server.next().await, None);
+        let ended = server.close().await.exits(0);
+        assert!(ended.stderr.contains("frontmatter-missing"), "{}", ended.stderr);
+    }
+}
+
+#[tokio::test]
+async fn v_30_stdout_of_a_server_on_a_port_stays_empty() {
+    let folder = noisy();
+    let mut command = command(&folder, &["serve", ".", "--http", "127.0.0.1:0"]);
+    command.env("SKILLWIRE_LOG", "trace");
+    let server = Listening::start(command).await;
+    assert_eq!(server.uris().await, ["skill://a/SKILL.md"]);
+    assert_eq!(server.process.killed().await, "");
+}
+
+#[tokio::test]
+async fn json_logs_are_one_object_a_line() {
+    let folder = noisy();
+    let mut command = command(&folder, &["serve", ".", "--log-format", "json"]);
+    command.env("SKILLWIRE_LOG", "trace").env("CLICOLOR_FORCE", "1");
+    let ran = finish(command).await.exits(0);
+    assert!(!ran.stderr.is_empty());
+    for line in ran.stderr.lines() {
+        let event: Value =
+            serde_json::from_str(line).unwrap_or_else(|_| panic!("not JSON: {line}"));
+        assert!(event["level"].is_string() && event["timestamp"].is_string(), "{line}");
+    }
+    assert!(ran.stderr.contains("skipped ./bad: "), "{}", ran.stderr);
+}
+
+#[tokio::test]
+async fn the_log_is_quiet_unless_it_is_asked() {
+    let folder = noisy();
+    let said = |filter: &'static str| {
+        let mut command = command(&folder, &["serve", "."]);
+        command.env("SKILLWIRE_LOG", filter);
+        async { finish(command).await.exits(0).stderr }
+    };
+    assert_eq!(said("info").await.lines().count(), 1);
+    assert_eq!(said("error").await, "");
+    assert_eq!(said("off").await, "");
+    let misunderstood = said("=!=").await;
+    assert!(misunderstood.contains("`SKILLWIRE_LOG` cannot be understood"), "{misunderstood}");
+    assert!(misunderstood.contains("skipped ./bad: "), "{misunderstood}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn v_54_strangers_cannot_write_lines_into_the_log() {
+    let folder = SkillFolder::with_skills(&["a"]);
+    folder.file("b\u{1b}[2J\nlistening on http://evil/SKILL.md", "# No frontmatter\n");
+    folder.file("a/x\nfake: line", "").file("a/.env", "");
+    let ran = run(&folder, &["serve", "."]).await.exits(0);
+    assert!(!ran.stderr.contains("\u{1b}[2J"), "{ran:?}");
+    assert!(ran.stderr.lines().all(|line| line.contains(" WARN ")), "{ran:?}");
+}

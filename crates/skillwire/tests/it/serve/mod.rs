@@ -1,0 +1,10 @@
+//! `skillwire serve` as a real process.
+
+mod access;
+mod config;
+mod folders;
+mod lifecycle;
+mod live;
+mod logs;
+mod options;
+mod starting;

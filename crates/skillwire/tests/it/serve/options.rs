@@ -1,0 +1,144 @@
+//! The options of `serve`, each shown on the wire.
+
+use serde_json::{Value, json};
+use skillwire_testkit::fixture::SkillFolder;
+
+use crate::support::{Listening, Piped, uris};
+
+const EXTENSION: &str = "io.modelcontextprotocol/skills";
+
+/// The URIs of `resources/list`.
+async fn resources(server: &mut Piped) -> Vec<String> {
+    let reply = server.modern("resources/list", Value::Null).await;
+    let resources = reply.result()["resources"].as_array().unwrap();
+    resources.iter().map(|resource| resource["uri"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn srv_67_unlisted_skills_are_served_and_not_listed() {
+    let folder = SkillFolder::with_skills(&["acme/open", "acme/internal/deep/plan", "side"]);
+    let mut server =
+        Piped::serve(&folder, &[".", "--unlisted", "acme/internal/**", "--unlisted", "sid*"]);
+    assert_eq!(server.uris().await, ["skill://acme/open/SKILL.md"]);
+    assert_eq!(resources(&mut server).await, ["skill://acme/open/SKILL.md"]);
+    for uri in ["skill://acme/internal/deep/plan/SKILL.md", "skill://side/SKILL.md"] {
+        let got = server.modern("skills/get", json!({ "uri": uri })).await;
+        assert_eq!(got.result()["skill"]["uri"], uri);
+        let read = server.modern("resources/read", json!({ "uri": uri })).await;
+        assert_eq!(read.result()["contents"][0]["uri"], uri);
+    }
+    server.close().await.exits(0);
+}
+
+#[tokio::test]
+async fn list_files_lists_supporting_files_too() {
+    let folder = SkillFolder::with_skills(&["a"]);
+    folder.file("a/references/facts.md", "# Facts\n");
+    let mut usual = Piped::serve(&folder, &["."]);
+    assert_eq!(resources(&mut usual).await, ["skill://a/SKILL.md"]);
+    let mut all = Piped::serve(&folder, &[".", "--list-files"]);
+    let listed = resources(&mut all).await;
+    assert_eq!(listed, ["skill://a/SKILL.md", "skill://a/references/facts.md"]);
+    for server in [usual, all] {
+        server.close().await.exits(0);
+    }
+}
+
+#[tokio::test]
+async fn srv_10_directories_can_be_switched_off() {
+    let folder = SkillFolder::with_skills(&["a"]);
+    let mut on = Piped::serve(&folder, &["."]);
+    let mut off = Piped::serve(&folder, &[".", "--no-directory-read"]);
+    let params = json!({ "uri": "skill://a" });
+    let read = on.modern("resources/directory/read", params.clone()).await;
+    assert_eq!(read.result()["resources"][0]["uri"], "skill://a/SKILL.md");
+    assert_eq!(off.modern("resources/directory/read", params.clone()).await.code(), -32601);
+    for (server, expected) in [(&mut on, json!(true)), (&mut off, Value::Null)] {
+        let declared = server.modern("server/discover", Value::Null).await;
+        let settings = &declared.result()["capabilities"]["extensions"][EXTENSION];
+        assert_eq!(settings["directoryRead"], expected);
+    }
+    let http = Listening::serve(&folder, &[".", "--no-directory-read"]).await;
+    let reply = http.request(&[], "resources/directory/read", params).await;
+    assert_eq!((reply.status, reply.message().code()), (404, -32601));
+}
+
+#[tokio::test]
+async fn srv_21_another_scheme_works_throughout() {
+    let folder = SkillFolder::with_skills(&["a"]);
+    let mut server = Piped::serve(&folder, &[".", "--scheme", "acme-skills"]);
+    let uri = "acme-skills://a/SKILL.md";
+    assert_eq!(server.uris().await, [uri]);
+    let got = server.modern("skills/get", json!({ "uri": uri })).await;
+    assert_eq!(got.result()["skill"]["resources"][0]["uri"], uri);
+    let read = server.modern("resources/read", json!({ "uri": uri })).await;
+    assert_eq!(read.result()["contents"][0]["uri"], uri);
+    let foreign = server.modern("skills/get", json!({ "uri": "skill://a/SKILL.md" })).await;
+    assert_eq!(foreign.code(), -32602);
+    server.close().await.exits(0);
+}
+
+#[tokio::test]
+async fn page_size_ttl_and_cache_scope_are_seen_by_clients() {
+    let folder = SkillFolder::with_skills(&["a", "b", "c"]);
+    let mut usual = Piped::serve(&folder, &["."]);
+    let result = usual.modern("skills/list", Value::Null).await.result().clone();
+    assert_eq!((&result["ttlMs"], &result["cacheScope"]), (&json!(60_000), &json!("public")));
+    assert!(result.get("nextCursor").is_none());
+    let arguments = [".", "--page-size", "2", "--ttl-ms", "5", "--cache-scope", "private"];
+    let mut tuned = Piped::serve(&folder, &arguments);
+    let reply = tuned.modern("skills/list", Value::Null).await;
+    let result = reply.result();
+    assert_eq!((&result["ttlMs"], &result["cacheScope"]), (&json!(5), &json!("private")));
+    assert_eq!(uris(&reply).len(), 2);
+    let next = tuned.modern("skills/list", json!({ "cursor": result["nextCursor"] })).await;
+    assert_eq!(uris(&next), ["skill://c/SKILL.md"]);
+    for server in [usual, tuned] {
+        server.close().await.exits(0);
+    }
+}
+
+#[tokio::test]
+async fn lenient_serves_what_is_only_too_long() {
+    let folder = SkillFolder::with_skills(&["good"]);
+    let long = format!("---\nname: long\ndescription: {}\n---\n", "x".repeat(1_025));
+    folder.file("long/SKILL.md", long);
+    for (flags, expected) in [
+        (&["."][..], &["skill://good/SKILL.md"][..]),
+        (&[".", "--strict"], &["skill://good/SKILL.md"]),
+        (&[".", "--lenient"], &["skill://good/SKILL.md", "skill://long/SKILL.md"]),
+    ] {
+        let mut server = Piped::serve(&folder, flags);
+        assert_eq!(server.uris().await, expected, "{flags:?}");
+        let ended = server.close().await.exits(0);
+        assert!(ended.stderr.contains("[description-too-long]"), "{flags:?}: {}", ended.stderr);
+    }
+}
+
+#[tokio::test]
+async fn v_43_a_secret_is_served_only_by_name() {
+    let folder = SkillFolder::with_skills(&["a"]);
+    folder.file("a/.env", "EXAMPLE=1\n");
+    let mut server = Piped::serve(&folder, &["."]);
+    assert_eq!(server.uris().await, [""; 0]);
+    server.close().await.exits(0);
+    let mut server = Piped::serve(&folder, &[".", "--allow-secret-file", ".env"]);
+    let read = server.modern("resources/read", json!({ "uri": "skill://a/.env" })).await;
+    assert_eq!(read.result()["contents"][0]["text"], "EXAMPLE=1\n");
+    server.close().await.exits(0);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn v_36_hard_links_can_be_refused() {
+    let folder = SkillFolder::with_skills(&["a", "b"]);
+    folder.file("outside.txt", "somebody else's");
+    std::fs::hard_link(folder.join("outside.txt"), folder.join("a/linked.txt")).unwrap();
+    let mut server = Piped::serve(&folder, &["."]);
+    assert_eq!(server.uris().await.len(), 2);
+    server.close().await.exits(0);
+    let mut server = Piped::serve(&folder, &[".", "--require-single-link"]);
+    assert_eq!(server.uris().await, ["skill://b/SKILL.md"]);
+    let ended = server.close().await.exits(0);
+    assert!(ended.stderr.contains("[hard-link]"), "{}", ended.stderr);
+}
