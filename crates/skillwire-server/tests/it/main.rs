@@ -6,6 +6,7 @@ mod base_protocol;
 mod change;
 mod declaration;
 mod directories;
+mod disclosure;
 mod entries;
 mod errors;
 mod getting;

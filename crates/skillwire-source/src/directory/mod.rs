@@ -244,5 +244,5 @@ fn is_gone(error: &io::Error) -> bool {
 fn no_skill(label: &str) -> Finding {
     let message = format!("No `{SKILL_FILE}` was found here or in any folder below.");
     Finding::new(Code::NoSkillFound, label, message)
-        .help("Name a folder that is a skill or holds skills, or make one with `skillwire init`.")
+        .help("Name a folder that is a skill or holds skills, or make one with `skillwire new`.")
 }
