@@ -131,5 +131,7 @@ impl Call<'_> {
 fn required<'a, T: Deserialize<'a>>(raw: Option<&'a RawValue>, name: &str) -> Result<T, RpcError> {
     let malformed =
         || RpcError::invalid_params(format!("`params.{name}` is missing or malformed."));
-    serde_json::from_str(raw.ok_or_else(malformed)?.get()).map_err(|_| malformed())
+    // An array would be taken for the members in order.
+    let raw = raw.filter(|raw| raw.get().starts_with('{')).ok_or_else(malformed)?;
+    serde_json::from_str(raw.get()).map_err(|_| malformed())
 }

@@ -28,8 +28,11 @@ use crate::{
 /// The header that names a session.
 pub(super) const SESSION: &str = "mcp-session-id";
 
-/// Sessions at once; the one unused for longest makes room.
+/// Sessions at once; those unused for longest make room.
 const MAX_SESSIONS: usize = 10_000;
+
+/// Sessions that make room together, so that looking for them is worth its time.
+const EVICTED: usize = MAX_SESSIONS / 100;
 
 /// How long a session may be unused.
 const IDLE: Duration = Duration::from_hours(1);
@@ -154,19 +157,7 @@ impl Sessions {
         let id = format!("{:032x}", u128::from_le_bytes(random));
         let mut sessions = lock(&self.0);
         if sessions.len() >= MAX_SESSIONS {
-            sessions.retain(|_, session| {
-                let used = lock(&session.used).elapsed() < IDLE;
-                session.ended.send_replace(!used);
-                used
-            });
-        }
-        if sessions.len() >= MAX_SESSIONS {
-            let oldest = sessions.iter().min_by_key(|(_, session)| *lock(&session.used));
-            if let Some(session) =
-                oldest.map(|(id, _)| id.clone()).and_then(|id| sessions.remove(&id))
-            {
-                session.ended.send_replace(true);
-            }
+            make_room(&mut sessions);
         }
         let session = Session {
             owner: caller.name.clone(),
@@ -178,6 +169,21 @@ impl Sessions {
         sessions.insert(id.clone(), Arc::new(session));
         Some(id)
     }
+}
+
+/// Ends the sessions that were unused for longest, and all that were unused for too long.
+fn make_room(sessions: &mut HashMap<String, Arc<Session>>) {
+    let mut used: Vec<_> = sessions.values().map(|session| *lock(&session.used)).collect();
+    let (_, last, _) = used.select_nth_unstable(EVICTED - 1);
+    let last = *last;
+    sessions.retain(|_, session| {
+        let used = *lock(&session.used);
+        let kept = used > last && used.elapsed() < IDLE;
+        if !kept {
+            session.ended.send_replace(true);
+        }
+        kept
+    });
 }
 
 enum Found {
@@ -227,4 +233,27 @@ fn unknown_session() -> Response<ResponseBody> {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn v_08_srv_105_sessions_that_are_never_ended_make_room_for_new_ones() {
+        let sessions = Sessions::default();
+        let caller = Caller::default();
+        let mut opened: Vec<_> =
+            (0..MAX_SESSIONS).map(|_| sessions.open(&caller).expect("an id")).collect();
+        let first = Arc::clone(&lock(&sessions.0)[&opened[0]]);
+        // The second was used last, though it is old.
+        *lock(&lock(&sessions.0)[&opened[1]].used) = Instant::now();
+        opened.push(sessions.open(&caller).expect("an id"));
+        let left = lock(&sessions.0);
+        assert!(left.len() <= MAX_SESSIONS && left.len() > MAX_SESSIONS / 2, "{}", left.len());
+        assert!(!left.contains_key(&opened[0]));
+        assert!(left.contains_key(&opened[1]));
+        assert!(left.contains_key(&opened[MAX_SESSIONS]));
+        assert!(*first.ended.borrow(), "its stream ends with it");
+    }
 }

@@ -192,19 +192,22 @@ fn claims_legacy(headers: &HeaderMap) -> bool {
 
 /// Takes JSON only, uncompressed, from clients that take JSON back.
 fn check_content(headers: &HeaderMap) -> Result<(), (StatusCode, &'static str)> {
-    let text = |name| headers.get(name).map(|value: &HeaderValue| value.to_str().unwrap_or(""));
-    let media_type = text(header::CONTENT_TYPE).unwrap_or("");
-    let essence = media_type.split(';').next().unwrap_or("").trim();
-    if !essence.eq_ignore_ascii_case("application/json") {
+    // A header may come in several lines, and each of them counts.
+    let texts =
+        |name| headers.get_all(name).iter().map(|value: &HeaderValue| value.to_str().unwrap_or(""));
+    let is_json = |media_type: &str| {
+        let essence = media_type.split(';').next().unwrap_or("").trim();
+        essence.eq_ignore_ascii_case("application/json")
+    };
+    if !headers.contains_key(header::CONTENT_TYPE) || !texts(header::CONTENT_TYPE).all(is_json) {
         let reason = "The content type must be `application/json`.";
         return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, reason));
     }
-    if text(header::CONTENT_ENCODING).is_some_and(|coding| !coding.eq_ignore_ascii_case("identity"))
-    {
+    if !texts(header::CONTENT_ENCODING).all(|coding| coding.eq_ignore_ascii_case("identity")) {
         let reason = "Compressed bodies are not taken.";
         return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, reason));
     }
-    if text(header::ACCEPT).is_some_and(|accept| !accepts_json(accept)) {
+    if headers.contains_key(header::ACCEPT) && !texts(header::ACCEPT).any(accepts_json) {
         let reason = "Accept `application/json` and `text/event-stream`.";
         return Err((StatusCode::NOT_ACCEPTABLE, reason));
     }

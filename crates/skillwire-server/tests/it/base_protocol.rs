@@ -31,7 +31,7 @@ async fn with_meta(server: &TestServer, header: &str, meta: &Value) -> (u16, Rep
 /// Metadata without one member.
 fn meta_without(key: &str) -> Value {
     let mut meta = modern_meta();
-    meta.as_object_mut().unwrap().remove(key);
+    meta.as_object_mut().expect("metadata is an object").remove(key);
     meta
 }
 

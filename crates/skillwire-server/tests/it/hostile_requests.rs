@@ -309,7 +309,11 @@ async fn v_09_a_batch_is_refused_as_one_message() {
     let (_folder, server) = server().await;
     let one = modern_request(1, "skills/list", json!({})).to_string();
     let large = format!("[{}]", vec![one.as_str(); 10_000].join(","));
-    for batch in ["[]".to_owned(), format!("[{one}]"), format!(" \t\r\n[{one},{one}]"), large] {
+    // The members of one message, without their names.
+    let meta = skillwire_testkit::wire::modern_meta();
+    let bare = format!(r#"["2.0",1,"skills/list",{{"_meta":{meta}}}]"#);
+    for batch in ["[]".to_owned(), format!("[{one}]"), format!(" \t\r\n[{one},{one}]"), bare, large]
+    {
         let reply = post(&server, &batch).await;
         let message = reply.message();
         assert_eq!((reply.status, message.code()), (400, -32600));
@@ -379,6 +383,24 @@ async fn v_10_members_that_occur_twice_in_parameters_are_refused() {
     let reply = server.post(&modern_headers("skills/get"), body.as_bytes()).await;
     assert_eq!((reply.status, reply.message().code()), (400, -32602));
     assert_eq!(reply.message().0["id"], 1);
+}
+
+#[tokio::test]
+async fn v_10_an_array_is_not_taken_for_an_object() {
+    let (_folder, server) = server().await;
+    let mut client = StdioClient::in_process(server.engine());
+    let template = "skill://{+skillPath}/SKILL.md";
+    let reference = json!({ "type": "ref/resource", "uri": template });
+    let argument = json!({ "name": "skillPath", "value": "" });
+    for (reference, argument, context) in [
+        (json!(["ref/resource", template]), argument.clone(), json!({})),
+        (reference.clone(), json!(["skillPath", ""]), json!({})),
+        (reference, argument, json!([{}])),
+    ] {
+        let params = json!({ "ref": reference, "argument": argument, "context": context });
+        let reply = client.modern(1, "completion/complete", params.clone()).await;
+        assert_eq!(reply.code(), -32602, "{params}");
+    }
 }
 
 #[tokio::test]

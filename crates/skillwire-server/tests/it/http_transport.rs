@@ -24,6 +24,7 @@ use skillwire_testkit::{
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpSocket, TcpStream},
+    time::timeout,
 };
 
 use crate::peers::{
@@ -357,7 +358,8 @@ async fn v_24_a_body_that_does_not_come_is_given_up() {
     let request = request_bytes("", &list_body(), "skills/list");
     // Nothing else happens, so the clock runs to the server's own limit.
     stream.write_all(&request.as_bytes()[..request.len() - 1]).await.unwrap();
-    let text = read_until(&mut stream, "}}").await;
+    let answer = timeout(Duration::from_mins(1), read_until(&mut stream, "}}")).await;
+    let text = answer.expect("the server gives up within a minute");
     assert_eq!(statuses(&text), [408]);
 }
 
@@ -412,9 +414,10 @@ impl Source for Versions {
         for skill in 0..Self::SKILLS {
             let name = format!("s{skill}");
             let files = (0..Self::FILES)
-                .map(|n| (RelPath::parse(&Self::file(n)).unwrap(), version.clone()))
+                .map(|n| (RelPath::parse(&Self::file(n)).expect("a path"), version.clone()))
                 .chain([(RelPath::skill_file(), Bytes::from(skill_md(&name)))]);
-            source.add(&SkillPath::parse(&name).unwrap(), files).unwrap();
+            let path = SkillPath::parse(&name).expect("a path");
+            source.add(&path, files).expect("names differ");
         }
         source.scan()
     }
@@ -469,7 +472,7 @@ async fn v_24_connections_beyond_the_cap_wait_for_their_turn() {
 async fn v_25_headers_have_limits() {
     let (_folder, server) = server().await;
     let body = list_body();
-    let many = (0..5_000).map(|n| format!("X-{n}: 1\r\n")).collect::<String>();
+    let many = "X-Many: 1\r\n".repeat(5_000);
     let large = format!("X-Large: {}\r\n", "x".repeat(1 << 20));
     let name = format!("{}: 1\r\n", "X".repeat(1 << 17));
     for extra in [many, large, name] {
@@ -553,6 +556,23 @@ async fn v_27_every_accept_header_has_a_defined_answer() {
 }
 
 #[tokio::test]
+async fn v_22_v_25_v_27_every_line_of_a_repeated_header_counts() {
+    let (_folder, server) = server().await;
+    for extra in [
+        &[("Content-Type", "text/plain")][..],
+        &[("Content-Encoding", "identity"), ("Content-Encoding", "gzip")],
+    ] {
+        let reply = server.modern_with(extra, "skills/list", json!({})).await;
+        assert_eq!(reply.status, 415, "{extra:?}");
+    }
+    // A client may list in a second line what it did not list in the first.
+    let mut headers = modern_headers("skills/list");
+    headers.retain(|(name, _)| *name != "Accept");
+    headers.extend([("Accept", "text/event-stream"), ("Accept", "application/json")]);
+    assert_eq!(server.post(&headers, list_body().as_bytes()).await.status, 200);
+}
+
+#[tokio::test]
 async fn srv_102_closing_a_stream_ends_everything_behind_it() {
     let (folder, mut server) = server().await;
     let before = tasks();
@@ -601,7 +621,8 @@ async fn srv_110_a_quiet_stream_shows_that_it_lives() {
     read_until(&mut stream, "\n\n").await;
     // Nothing else happens, so the clock runs to the next sign of life.
     for _ in 0..5 {
-        read_until(&mut stream, ":\n\n").await;
+        let sign = timeout(Duration::from_secs(30), read_until(&mut stream, ":\n\n")).await;
+        sign.expect("a sign of life twice a minute");
     }
 }
 

@@ -32,6 +32,11 @@ use tokio::{
 /// Nothing here takes this long; a test that waits longer has failed.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// Waits for something that a broken server may keep from happening.
+pub(crate) async fn soon<T>(waiting: impl Future<Output = T>) -> T {
+    timeout(PATIENCE, waiting).await.expect("it happens in time")
+}
+
 /// Sends a modern request on a connection of its own and returns the connection.
 pub(crate) async fn send(
     server: &TestServer,
@@ -59,7 +64,7 @@ pub(crate) async fn listen_with(
     let mut stream = send(server, extra, id, "subscriptions/listen", params).await;
     let (status, _) = stream.head().await.expect("the subscription is answered");
     assert_eq!(status, 200);
-    let first = stream.event().await.expect("a subscription is acknowledged");
+    let first = soon(stream.event()).await.expect("a subscription is acknowledged");
     (stream, first)
 }
 
@@ -172,15 +177,16 @@ pub(crate) struct LiveSkill(Arc<(Mutex<Mood>, Condvar)>);
 
 impl LiveSkill {
     pub(crate) fn set(&self, mood: Mood) {
-        *self.0.0.lock().unwrap() = mood;
+        *self.0.0.lock().expect("nothing panics with the lock") = mood;
         self.0.1.notify_all();
     }
 
     fn act(&self) -> Result<(), GenerateError> {
         let (mood, changed) = &*self.0;
         let mood = {
-            let mood = mood.lock().unwrap();
-            *changed.wait_timeout_while(mood, PATIENCE, |mood| *mood == Mood::Stuck).unwrap().0
+            let mood = mood.lock().expect("nothing panics with the lock");
+            let waited = changed.wait_timeout_while(mood, PATIENCE, |mood| *mood == Mood::Stuck);
+            *waited.expect("nothing panics with the lock").0
         };
         match mood {
             Mood::Willing | Mood::Stuck => Ok(()),
@@ -201,13 +207,13 @@ impl Generator for LiveSkill {
 
     fn paths(&self) -> Result<Vec<RelPath>, GenerateError> {
         self.act()?;
-        Ok(["SKILL.md", "now.txt"].map(|path| RelPath::parse(path).unwrap()).into())
+        Ok(["SKILL.md", "now.txt"].map(|path| RelPath::parse(path).expect("a path")).into())
     }
 }
 
 impl Source for LiveSkill {
     fn scan(&self) -> Result<Scan, Unavailable> {
-        let path = SkillPath::parse("live").unwrap();
+        let path = SkillPath::parse("live").expect("a path");
         let skill = generated::inspect(path, &Scheme::default(), Arc::new(self.clone()));
         Ok(Scan { inspected: vec![skill], findings: Vec::new() })
     }

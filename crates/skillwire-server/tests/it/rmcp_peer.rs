@@ -22,11 +22,9 @@ use skillwire_testkit::{
     fixture::{SkillFolder, skill_md},
     server::{TestOptions, TestServer},
 };
-use tokio::{
-    io::DuplexStream,
-    sync::mpsc,
-    time::{Duration, timeout},
-};
+use tokio::{io::DuplexStream, sync::mpsc};
+
+use crate::{peers::soon, support::TOKENS};
 
 const A: &str = "skill://a/SKILL.md";
 
@@ -80,10 +78,10 @@ async fn clients(
     era: Era,
 ) -> Vec<(&'static str, Running, mpsc::UnboundedReceiver<String>)> {
     let http = StreamableHttpClientTransport::from_uri(url(server));
-    let (http_hears, http_heard) = mpsc::unbounded_channel();
-    let (pipe_hears, pipe_heard) = mpsc::unbounded_channel();
+    let (http_teller, http_heard) = mpsc::unbounded_channel();
+    let (pipe_teller, pipe_heard) = mpsc::unbounded_channel();
     let pipes = pipes(server.engine());
-    let (http_client, pipe_client) = (Client(http_hears), Client(pipe_hears));
+    let (http_client, pipe_client) = (Client(http_teller), Client(pipe_teller));
     let (over_http, over_stdio) = match era {
         Era::Modern => (
             http_client.serve_with_lifecycle(http, modern()).await,
@@ -111,11 +109,6 @@ async fn server() -> (SkillFolder, TestServer) {
     folder.file("a/notes.md", "text");
     let server = TestServer::start(folder.path()).await;
     (folder, server)
-}
-
-/// The next thing a client is told, before patience ends.
-async fn soon<T>(waiting: impl Future<Output = T>) -> T {
-    timeout(Duration::from_secs(20), waiting).await.expect("the client is told in time")
 }
 
 #[tokio::test]
@@ -184,7 +177,7 @@ async fn srv_106_the_official_client_listens_and_is_told_of_the_end() {
             .tools_list_changed()
             .resource_subscriptions([A, "skill://a/none"])
             .build();
-        let subscription = client.listen(filter).await.unwrap();
+        let subscription = soon(client.listen(filter)).await.unwrap();
         let accepted = subscription.acknowledged();
         assert_eq!(accepted.resources_list_changed, Some(true), "{transport}");
         assert_eq!(accepted.tools_list_changed, None, "{transport}");
@@ -241,15 +234,15 @@ async fn srv_106_the_official_client_is_told_of_changes_on_the_old_era() {
 #[tokio::test]
 async fn srv_109_the_official_client_sends_its_token() {
     let folder = SkillFolder::with_skills(&["acme/a", "secret"]);
-    let tokens = Some(crate::support::TOKENS.to_owned());
+    let tokens = Some(TOKENS.to_owned());
     let server =
         TestServer::with(folder.path(), TestOptions { tokens, ..Default::default() }).await;
     let config = |token: &str| {
         let config = StreamableHttpClientTransportConfig::with_uri(url(&server));
         StreamableHttpClientTransport::from_config(config.auth_header(token))
     };
-    let (hears, _heard) = mpsc::unbounded_channel();
-    let client = Client(hears);
+    let (teller, _heard) = mpsc::unbounded_channel();
+    let client = Client(teller);
     let bob = client.clone().serve_with_lifecycle(config("fedcba9876543210"), modern()).await;
     let list = custom(&bob.expect("bob is let in"), "skills/list", json!({})).await;
     assert_eq!(list["skills"].as_array().unwrap().len(), 1);
