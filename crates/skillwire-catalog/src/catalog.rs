@@ -1,19 +1,30 @@
 //! The current snapshot, and how it is replaced.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use arc_swap::ArcSwapOption;
-use skillwire_source::skill::Skill;
-use tokio::sync::{broadcast, watch};
+use skillwire_source::{
+    patterns::PathPatterns,
+    skill::{Content, Skill},
+};
+use tokio::sync::{Mutex, broadcast, mpsc, watch};
 
 use crate::{
     change::Change,
-    patterns::PathPatterns,
-    snapshot::{Published, Snapshot, SnapshotOptions},
+    snapshot::{Delta, Snapshot, SnapshotOptions},
 };
 
 /// Swaps a slow listener may fall behind before it is told only that something changed.
 const CHANGE_BACKLOG: usize = 64;
+
+/// Reports of stale skills that may wait to be acted on.
+const STALE_BACKLOG: usize = 256;
 
 /// Who sees what: callers with the same rights share a view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -37,6 +48,11 @@ impl Changes {
     pub fn of(&self, view: ViewId) -> Option<&Change> {
         self.0.get(view.0)
     }
+
+    /// Tells whether nothing changed for anybody.
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(Change::is_empty)
+    }
 }
 
 /// The catalogue a server serves.
@@ -45,68 +61,100 @@ impl Changes {
 #[derive(Debug)]
 pub struct Catalog {
     options: SnapshotOptions,
-    restrictions: Vec<PathPatterns>,
+    /// What each view shows; the first shows everything.
+    views: Vec<Option<PathPatterns>>,
     current: ArcSwapOption<Views>,
     ready: watch::Sender<bool>,
     changes: broadcast::Sender<Arc<Changes>>,
+    stale: mpsc::Sender<PathBuf>,
+    stale_reports: Mutex<mpsc::Receiver<PathBuf>>,
+    generation: AtomicU64,
+}
+
+/// Tells the catalogue's keeper that a skill must be read again.
+#[derive(Debug, Clone)]
+pub struct StaleReporter {
+    place: Option<PathBuf>,
+    sender: mpsc::Sender<PathBuf>,
+}
+
+impl StaleReporter {
+    /// Reports the skill; a full queue means that enough is being read again already.
+    pub fn report(&self) {
+        if let Some(place) = &self.place {
+            let _ = self.sender.try_send(place.clone());
+        }
+    }
 }
 
 impl Catalog {
     /// Makes a catalogue without a first snapshot; readers wait for it.
     pub fn new(options: SnapshotOptions) -> Self {
+        let (stale, stale_reports) = mpsc::channel(STALE_BACKLOG);
         Self {
             options,
-            restrictions: Vec::new(),
+            views: vec![None],
             current: ArcSwapOption::empty(),
             ready: watch::Sender::new(false),
             changes: broadcast::Sender::new(CHANGE_BACKLOG),
+            stale,
+            stale_reports: Mutex::new(stale_reports),
+            generation: AtomicU64::new(0),
         }
     }
 
     /// Adds a view that shows only the skills whose path matches.
     pub fn restrict(&mut self, visible: PathPatterns) -> ViewId {
-        self.restrictions.push(visible);
-        ViewId(self.restrictions.len())
+        self.views.push(Some(visible));
+        ViewId(self.views.len() - 1)
     }
 
-    /// Replaces everything at once and returns what changed.
-    pub fn publish(&self, skills: Vec<Skill>) -> Arc<Changes> {
-        let old = self.current.load_full();
-        let known: HashMap<&str, &Arc<Published>> = old
-            .as_ref()
-            .map(|views| views.0[0].skills().iter().map(|(k, v)| (&**k, v)).collect())
-            .unwrap_or_default();
-        let published: Vec<Arc<Published>> = skills
-            .into_iter()
-            .map(|skill| {
-                let new = Published::new(skill);
-                match known.get(new.skill.uri.as_str()) {
-                    // An unchanged skill keeps its place in memory.
-                    Some(same) if same.same_as(&new) => Arc::clone(same),
-                    _ => Arc::new(new),
-                }
-            })
-            .collect();
-        let mut views = vec![Arc::new(Snapshot::build(&published, &self.options))];
-        for visible in &self.restrictions {
-            let some: Vec<_> = published
-                .iter()
-                .filter(|published| visible.matches(&published.skill.path.to_string()))
-                .cloned()
-                .collect();
-            views.push(Arc::new(Snapshot::build(&some, &self.options)));
-        }
-        let changes = Arc::new(Changes(match &old {
-            Some(old) => old.0.iter().zip(&views).map(|(a, b)| Change::between(a, b)).collect(),
-            None => Vec::new(),
-        }));
-        self.current.store(Some(Arc::new(Views(views))));
+    /// Replaces what a delta names, for every view at once, and returns what changed.
+    ///
+    /// One writer at a time: each snapshot is made from the one before.
+    pub fn publish(&self, delta: &Delta) -> Arc<Changes> {
+        let mut changes = Vec::new();
+        let generation = self.generation.fetch_add(1, Ordering::Relaxed);
+        let views: Vec<Snapshot> = match self.current.load_full() {
+            None => self.views.iter().map(|visible| self.first(visible.as_ref(), delta)).collect(),
+            Some(old) => {
+                let pairs = old.0.iter().zip(&self.views);
+                pairs
+                    .map(|(old, visible)| {
+                        let (next, change) = self.next(old, visible.as_ref(), delta);
+                        changes.push(change);
+                        next
+                    })
+                    .collect()
+            }
+        };
+        let views = views.into_iter().map(|view| Arc::new(view.of_generation(generation)));
+        self.current.store(Some(Arc::new(Views(views.collect()))));
         self.ready.send_replace(true);
-        if changes.0.iter().any(|change| !change.is_empty()) {
+        let changes = Arc::new(Changes(changes));
+        if !changes.is_empty() {
             // Nobody listening is fine.
             let _ = self.changes.send(Arc::clone(&changes));
         }
         changes
+    }
+
+    fn first(&self, visible: Option<&PathPatterns>, delta: &Delta) -> Snapshot {
+        let skills = delta.placed.iter().filter(|skill| is_visible(skill, visible)).cloned();
+        Snapshot::new(skills.collect(), &self.options)
+    }
+
+    fn next(
+        &self,
+        old: &Snapshot,
+        visible: Option<&PathPatterns>,
+        delta: &Delta,
+    ) -> (Snapshot, Change) {
+        let own = Delta {
+            removed: delta.removed.clone(),
+            placed: delta.placed.iter().filter(|s| is_visible(s, visible)).cloned().collect(),
+        };
+        old.next(&own, &self.options)
     }
 
     /// The current snapshot, when the first one is there.
@@ -117,13 +165,40 @@ impl Catalog {
 
     /// Waits for the first snapshot.
     pub async fn ready(&self) {
+        if self.current.load().is_some() {
+            return;
+        }
         let mut ready = self.ready.subscribe();
         // The sender lives as long as `self`, so waiting cannot fail.
         let _ = ready.wait_for(|ready| *ready).await;
+    }
+
+    /// Makes something that can report a skill whose files are not what was published.
+    pub fn stale_reporter(&self, skill: &Skill) -> StaleReporter {
+        let place = match &skill.content {
+            Content::Files(tree) => tree.store.place(),
+            Content::Generated(_) => None,
+        };
+        StaleReporter { place, sender: self.stale.clone() }
+    }
+
+    /// Waits for a report of a stale skill and returns where its files are.
+    ///
+    /// One listener at a time.
+    pub async fn stale(&self) -> PathBuf {
+        let mut reports = self.stale_reports.lock().await;
+        match reports.recv().await {
+            Some(place) => place,
+            None => std::future::pending().await,
+        }
     }
 
     /// Listens to swaps from now on.
     pub fn changes(&self) -> broadcast::Receiver<Arc<Changes>> {
         self.changes.subscribe()
     }
+}
+
+fn is_visible(skill: &Skill, visible: Option<&PathPatterns>) -> bool {
+    visible.is_none_or(|visible| visible.matches(&skill.path()))
 }

@@ -1,8 +1,12 @@
 //! What changed from one snapshot to the next.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
-use crate::{listing::Listing, snapshot::Snapshot};
+use skillwire_core::digest::Digest;
+use skillwire_source::skill::{Content, Skill};
 
 /// What a listener needs to know about a swap.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -14,24 +18,26 @@ pub struct Change {
 }
 
 impl Change {
-    /// Compares two snapshots.
-    pub fn between(old: &Snapshot, new: &Snapshot) -> Self {
-        let list = differ(old.listed_skills(), new.listed_skills())
-            || differ(old.listed_resources(), new.listed_resources());
-        let mut updated: HashSet<Arc<str>> = HashSet::new();
-        let digests: std::collections::HashMap<_, _> =
-            new.stored_files().map(|(uri, file)| (uri, file.digest)).collect();
-        for (uri, file) in old.stored_files() {
-            if digests.get(uri) != Some(&file.digest) {
-                updated.insert(Arc::clone(uri));
+    /// Adds what becomes of one skill.
+    pub(crate) fn note(
+        &mut self,
+        old: Option<&Arc<Skill>>,
+        new: Option<&Arc<Skill>>,
+        listed: bool,
+    ) {
+        let same_entry = old.zip(new).is_some_and(|(old, new)| old.entry == new.entry);
+        if same_entry && matches!(new.map(|new| &new.content), Some(Content::Files(_))) {
+            return;
+        }
+        self.list |= listed;
+        let Some(old) = old else { return };
+        self.updated.insert(old.uri.file().shared());
+        let now = new.map(|new| digests(new)).unwrap_or_default();
+        for (uri, digest) in digests(old) {
+            if now.get(&uri) != Some(&digest) {
+                self.updated.insert(uri);
             }
         }
-        for (uri, published) in old.skills() {
-            if new.skills().get(uri).is_none_or(|now| now.entry != published.entry) {
-                updated.insert(Arc::clone(uri));
-            }
-        }
-        Self { list, updated }
     }
 
     /// Tells whether there is nothing to say.
@@ -40,7 +46,13 @@ impl Change {
     }
 }
 
-fn differ(old: &Listing, new: &Listing) -> bool {
-    old.items().len() != new.items().len()
-        || old.items().iter().zip(new.items()).any(|(a, b)| a.key != b.key || a.json != b.json)
+fn digests(skill: &Skill) -> HashMap<Arc<str>, Digest> {
+    match &skill.content {
+        Content::Generated(_) => HashMap::new(),
+        Content::Files(tree) => tree
+            .files
+            .iter()
+            .map(|file| (skill.uri.root().child(&file.path).shared(), file.digest))
+            .collect(),
+    }
 }

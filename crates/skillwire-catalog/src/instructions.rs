@@ -7,17 +7,17 @@ const NAMED: usize = 12;
 
 /// Describes a snapshot's listed skills; every URI it names is answered by `skills/get`.
 pub(crate) fn describe(snapshot: &Snapshot) -> String {
-    let items = snapshot.listed_skills().items();
-    let count = items.len();
-    if count == 0 {
+    let count = snapshot.listed.len();
+    let Some(first) = snapshot.listed.iter().next() else {
         return "This server offers Agent Skills over the MCP Skills extension; its listing is \
                 empty, but a skill known by its URI can be read."
             .to_owned();
-    }
-    let named: Vec<&str> = items
+    };
+    let named: Vec<&str> = snapshot
+        .listed
         .iter()
         .take(NAMED)
-        .map(|item| after_scheme(item.key.trim_end_matches("/SKILL.md")))
+        .map(|skill| after_scheme(skill.uri.root().as_str()))
         .collect();
     let more = if count > NAMED { format!(" and {} more", count - NAMED) } else { String::new() };
     let noun = if count == 1 { "Agent Skill" } else { "Agent Skills" };
@@ -26,6 +26,6 @@ pub(crate) fn describe(snapshot: &Snapshot) -> String {
          for one kind of task. `skills/list` gives the description of each, and `resources/read` \
          reads it, for example `{}`; load a skill before doing the task it describes.",
         named.join(", "),
-        items[0].key,
+        first.uri,
     )
 }

@@ -7,8 +7,9 @@
 pub mod catalog;
 pub mod change;
 pub mod cursor;
-pub mod instructions;
+pub mod directories;
+mod instructions;
 pub mod listing;
-pub mod patterns;
 pub mod refresh;
 pub mod snapshot;
+mod sorted;

@@ -1,102 +1,146 @@
-//! Ordered items with their JSON ready, cut into pages by key.
+//! Pages of the listings.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
-/// One item of a listing.
-#[derive(Debug, Clone)]
-pub struct Item {
-    /// What the listing is ordered by; unique within it.
-    pub key: Arc<str>,
-    /// The item as JSON, serialised once.
-    pub json: Arc<str>,
-}
+use skillwire_core::uri::ResourceUri;
+use skillwire_source::skill::{Content, FileRecord, Resource, Skill};
 
-/// Items in key order.
-#[derive(Debug, Clone, Default)]
-pub struct Listing(Vec<Item>);
+use crate::snapshot::Snapshot;
 
-/// A run of items, and the key to go on from when there are more.
-#[derive(Debug, Clone, Copy)]
+/// A run of items as JSON, and the key to go on from when there are more.
+#[derive(Debug, Default)]
 pub struct Page<'a> {
     /// The items, in order.
-    pub items: &'a [Item],
+    pub items: Vec<Cow<'a, str>>,
     /// The last key of this page, when another page follows.
-    pub next: Option<&'a str>,
+    pub next: Option<String>,
 }
 
-impl Listing {
-    /// Orders items.
-    pub fn new(mut items: Vec<Item>) -> Self {
-        items.sort_unstable_by(|a, b| a.key.cmp(&b.key));
-        Self(items)
-    }
-
-    /// Cuts the page that follows `after`, which need not be a key any more.
-    pub fn page(&self, after: Option<&str>, size: usize) -> Page<'_> {
-        let start = after.map_or(0, |after| self.0.partition_point(|item| &*item.key <= after));
-        let rest = &self.0[start..];
-        let items = &rest[..size.min(rest.len())];
-        let next =
-            (items.len() < rest.len()).then(|| items.last().map(|item| &*item.key)).flatten();
-        Page { items, next }
-    }
-
-    /// All items, in order.
-    pub fn items(&self) -> &[Item] {
-        &self.0
-    }
-
-    /// The items whose key begins with `prefix`, found by two binary searches.
-    pub fn with_prefix(&self, prefix: &str) -> &[Item] {
-        let start = self.0.partition_point(|item| &*item.key < prefix);
-        let length = self.0[start..].partition_point(|item| item.key.starts_with(prefix));
-        &self.0[start..start + length]
+impl<'a> Page<'a> {
+    /// Takes at most `size` items off an ordered stream of keys and JSON.
+    pub(crate) fn cut(
+        size: usize,
+        mut items: impl Iterator<Item = (String, Cow<'a, str>)>,
+    ) -> Self {
+        let mut page = Self::default();
+        let mut last = String::new();
+        for (key, json) in items.by_ref().take(size) {
+            page.items.push(json);
+            last = key;
+        }
+        page.next = items.next().map(|_| last);
+        page
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn listing(keys: &[&str]) -> Listing {
-        Listing::new(
-            keys.iter().map(|key| Item { key: (*key).into(), json: "{}".into() }).collect(),
+impl Snapshot {
+    /// The page of `skills/list` that follows a URI.
+    pub fn skills_page(&self, after: Option<&str>, size: usize) -> Page<'_> {
+        Page::cut(
+            size,
+            self.listed_from(after)
+                .map(|skill| (skill.uri.to_string(), Cow::Borrowed(&*skill.entry))),
         )
     }
 
-    fn walk(listing: &Listing, size: usize) -> Vec<String> {
-        let (mut seen, mut after) = (Vec::new(), None::<String>);
-        loop {
-            let page = listing.page(after.as_deref(), size);
-            seen.extend(page.items.iter().map(|item| item.key.to_string()));
-            match page.next {
-                Some(next) => after = Some(next.to_owned()),
-                None => return seen,
+    /// The page of `resources/list` that follows a key of an earlier page.
+    pub fn resources_page(&self, after: Option<&str>, size: usize) -> Page<'_> {
+        if !self.list_files {
+            let items = self.listed_from(after);
+            return Page::cut(
+                size,
+                items.map(|skill| (skill.uri.to_string(), Cow::Borrowed(&*skill.resource))),
+            );
+        }
+        // A key is the URI of a skill and of one of its files: files come skill by skill.
+        let (skill_uri, file_uri) = after.and_then(|key| key.split_once('\n')).unwrap_or(("", ""));
+        let skills = self.listed.from((skill_uri, ""), false);
+        let outermost = skills.filter(|skill| !self.is_inside_a_listed_skill(skill));
+        let items = outermost.flat_map(move |skill| {
+            let resumes = skill.uri.as_str() == skill_uri;
+            self.resources_of(skill)
+                .into_iter()
+                .filter(move |(uri, _)| !resumes || uri.as_str() > file_uri)
+                .map(move |(uri, json)| (format!("{}\n{uri}", skill.uri), json))
+        });
+        Page::cut(size, items)
+    }
+
+    fn listed_from(&self, after: Option<&str>) -> impl Iterator<Item = &Arc<Skill>> {
+        self.listed.from((after.unwrap_or(""), ""), after.is_some())
+    }
+
+    /// Every file of a skill, by URI.
+    fn resources_of<'a>(&'a self, skill: &'a Skill) -> Vec<(String, Cow<'a, str>)> {
+        let Content::Files(tree) = &skill.content else {
+            return vec![(skill.uri.to_string(), Cow::Borrowed(&*skill.resource))];
+        };
+        let mut found: Vec<_> = tree
+            .files
+            .iter()
+            .map(|file| {
+                let uri = skill.uri.root().child(&file.path);
+                let json = self.describe_file(&uri, file);
+                (uri.to_string(), json)
+            })
+            .collect();
+        found.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        found
+    }
+
+    fn is_inside_a_listed_skill(&self, skill: &Skill) -> bool {
+        let mut above = skill.uri.root().parent();
+        while let Some(directory) = above {
+            let enclosing = format!("{directory}/SKILL.md");
+            if self.listed.get((&enclosing, "")).is_some() {
+                return true;
+            }
+            above = directory.parent();
+        }
+        false
+    }
+
+    /// Describes a file; a `SKILL.md` that has its own entry is described by its frontmatter.
+    pub(crate) fn describe_file(&self, uri: &ResourceUri, file: &FileRecord) -> Cow<'_, str> {
+        if let Some(skill) = self.skill(uri.as_str()) {
+            return Cow::Borrowed(&*skill.resource);
+        }
+        let resource = Resource {
+            uri: uri.as_str(),
+            name: &uri.name(),
+            description: None,
+            mime_type: file.media_type,
+            size: Some(file.size),
+        };
+        Cow::Owned(resource.to_json().to_string())
+    }
+
+    /// Paths of listed skills of a scheme that begin with the typed text, or whose name does, and
+    /// how many there are.
+    pub fn complete_paths(&self, scheme: &str, typed: &str, most: usize) -> (Vec<String>, usize) {
+        let prefix = format!("{scheme}://{typed}");
+        let path = |skill: &Arc<Skill>| {
+            crate::snapshot::after_scheme(skill.uri.root().as_str()).to_owned()
+        };
+        let by_path = self.listed.from((&prefix, ""), false);
+        let mut found: Vec<String> = by_path
+            .take(most)
+            .take_while(|skill| skill.uri.as_str().starts_with(&prefix))
+            .map(path)
+            .collect();
+        let past = |prefix: &str| format!("{prefix}\u{10ffff}");
+        let mut total = self.listed.rank((&past(&prefix), "")) - self.listed.rank((&prefix, ""));
+        let scheme_prefix = format!("{scheme}://");
+        let by_name = self.names.from((typed, ""), false).take(most);
+        for skill in by_name.take_while(|skill| skill.name().starts_with(typed)) {
+            let uri = skill.uri.as_str();
+            if uri.starts_with(&scheme_prefix) && !uri.starts_with(&prefix) {
+                found.push(path(skill));
+                total += 1;
             }
         }
-    }
-
-    #[test]
-    fn srv_56_pages_of_any_size_unite_to_the_whole() {
-        let listing = listing(&["d", "b", "a", "c", "e"]);
-        for size in 1..7 {
-            assert_eq!(walk(&listing, size), ["a", "b", "c", "d", "e"], "{size}");
-        }
-        assert!(walk(&Listing::default(), 3).is_empty());
-    }
-
-    #[test]
-    fn srv_57_a_page_goes_on_after_a_key_that_is_gone() {
-        let page = listing(&["a", "c", "d"]);
-        let page = page.page(Some("b"), 1);
-        assert_eq!(&*page.items[0].key, "c");
-        assert_eq!(page.next, Some("c"));
-    }
-
-    #[test]
-    fn prefixes_are_found_without_a_walk() {
-        let listing = listing(&["a", "ab", "abc", "b"]);
-        let found: Vec<_> = listing.with_prefix("ab").iter().map(|item| &*item.key).collect();
-        assert_eq!(found, ["ab", "abc"]);
+        found.sort_unstable();
+        found.truncate(most);
+        (found, total)
     }
 }

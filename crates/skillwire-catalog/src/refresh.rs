@@ -1,51 +1,135 @@
 //! Bringing a catalogue up to date with its sources.
 
-use std::sync::Arc;
-
-use skillwire_source::{
-    merge::merge,
-    source::{Scan, Source, Unavailable},
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    sync::Arc,
 };
 
-use crate::catalog::{Catalog, Changes};
+use skillwire_core::finding::Finding;
+use skillwire_source::{
+    collect::{occupants, shared_name},
+    namespace::{Namespace, SiteId},
+    skill::Skill,
+    source::{Inspected, Look, Report, Source, Unavailable},
+};
 
-/// Reads sources into a catalogue, keeping the last good reading of each.
+use crate::{
+    catalog::{Catalog, Changes},
+    snapshot::Delta,
+};
+
+/// Reads sources into a catalogue; what a source cannot show any more is kept as it was.
 #[derive(Debug)]
 pub struct Refresher {
     catalog: Arc<Catalog>,
-    sources: Vec<(Box<dyn Source>, Option<Scan>)>,
+    sources: Vec<Box<dyn Source>>,
+    namespace: Namespace<Arc<Skill>>,
+    published_once: bool,
 }
 
 /// What one refresh found.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Refreshed {
-    /// Everything that was looked at, served or not.
-    pub scan: Scan,
+    /// Sites that are new or different, as they are served; every site, the first time.
+    pub sites: Vec<(SiteId, Vec<Inspected>)>,
+    /// Sites that are gone.
+    pub gone: Vec<SiteId>,
+    /// For each URI that was looked at, why those who claim it do not stand there, with the origin
+    /// of each; nothing when nobody disputes it.
+    pub disputes: BTreeMap<Arc<str>, Vec<(String, Finding)>>,
+    /// Findings that belong to no site, of the sources that were read.
+    pub findings: Vec<Finding>,
     /// Sources that could not be read; what they had before is still served.
     pub unavailable: Vec<Unavailable>,
     /// What the swap changed.
     pub changes: Arc<Changes>,
 }
 
+impl Refreshed {
+    /// Each place that is or tried to be a skill and is new or different.
+    pub fn inspected(&self) -> impl Iterator<Item = &Inspected> {
+        self.sites.iter().flat_map(|(_, inspected)| inspected)
+    }
+}
+
 impl Refresher {
     /// Connects sources to a catalogue.
     pub fn new(catalog: Arc<Catalog>, sources: Vec<Box<dyn Source>>) -> Self {
-        let sources = sources.into_iter().map(|source| (source, None)).collect();
-        Self { catalog, sources }
+        Self { catalog, sources, namespace: Namespace::default(), published_once: false }
     }
 
-    /// Reads every source and publishes the result as one snapshot.
-    pub fn refresh(&mut self) -> Refreshed {
-        let mut unavailable = Vec::new();
-        for (source, last) in &mut self.sources {
-            match source.scan() {
-                Ok(scan) => *last = Some(scan),
-                Err(error) => unavailable.push(error),
+    /// The catalogue that is kept up to date.
+    pub fn catalog(&self) -> &Arc<Catalog> {
+        &self.catalog
+    }
+
+    /// The directories whose changes matter.
+    pub fn watched(&self) -> Vec<PathBuf> {
+        self.sources.iter().flat_map(|source| source.watched()).collect()
+    }
+
+    /// Looks at every source and publishes what differs as one snapshot.
+    pub fn refresh(&mut self, look: &Look) -> Refreshed {
+        let mut refreshed = Refreshed::default();
+        let mut touched = BTreeSet::new();
+        for (index, source) in self.sources.iter().enumerate() {
+            let namespace = &mut self.namespace;
+            let read = source.scan(look, &mut |report| match report {
+                Report::Site(key, inspected) => {
+                    let site = (index, key);
+                    touched.extend(namespace.replace(&site, occupants(&inspected)));
+                    refreshed.sites.push((site, inspected));
+                }
+                Report::Gone(key) => {
+                    let site = (index, key);
+                    touched.extend(namespace.replace(&site, []));
+                    refreshed.gone.push(site);
+                }
+            });
+            match read {
+                Ok(findings) => refreshed.findings.extend(findings),
+                Err(unavailable) => refreshed.unavailable.push(unavailable),
             }
         }
-        let scan = merge(self.sources.iter().filter_map(|(_, last)| last.clone()));
-        let skills = scan.inspected.iter().filter_map(|inspected| inspected.skill.clone());
-        let changes = self.catalog.publish(skills.collect());
-        Refreshed { scan, unavailable, changes }
+        let delta = self.resolve(&touched, &mut refreshed);
+        self.judge(&mut refreshed);
+        if !self.published_once || !touched.is_empty() {
+            refreshed.changes = self.catalog.publish(&delta);
+            self.published_once = true;
+        }
+        refreshed
+    }
+
+    /// Decides who stands at each touched URI.
+    fn resolve(&self, touched: &BTreeSet<Arc<str>>, refreshed: &mut Refreshed) -> Delta {
+        let mut delta = Delta::default();
+        for uri in touched {
+            let disputes = self.namespace.disputes(uri).into_iter();
+            let disputes = disputes.map(|(origin, finding)| (origin.to_owned(), finding)).collect();
+            refreshed.disputes.insert(Arc::clone(uri), disputes);
+            match self.namespace.holder(uri) {
+                Some(skill) => delta.placed.push(Arc::clone(skill)),
+                None => delta.removed.push(Arc::clone(uri)),
+            }
+        }
+        delta
+    }
+
+    /// Writes what the namespace decided into the sites that were reported.
+    fn judge(&self, refreshed: &mut Refreshed) {
+        let disputes = &refreshed.disputes;
+        for inspected in refreshed.sites.iter_mut().flat_map(|(_, inspected)| inspected) {
+            let Some(skill) = inspected.skill.clone() else { continue };
+            if self.namespace.holder(skill.uri.as_str()).is_none() {
+                let against = disputes.get(skill.uri.as_str()).into_iter().flatten();
+                let own = against.filter(|(origin, _)| *origin == inspected.origin);
+                inspected.findings.extend(own.map(|(_, finding)| finding.clone()));
+                inspected.skill = None;
+            } else {
+                let shared = shared_name(&inspected.origin, &skill, &self.namespace);
+                inspected.findings.extend(shared);
+            }
+        }
     }
 }

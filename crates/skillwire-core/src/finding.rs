@@ -190,8 +190,8 @@ codes! {
     FileNameEncoded = "file-name-encoded", Info, Serve;
     /// Two file names that differ only by case or Unicode form.
     FileNameTwins = "file-name-twins", Error, SkipWhenStrict;
-    /// A file that has more than one hard link.
-    HardLink = "hard-link", Warning, SkipWhenStrict;
+    /// A file that has more than one hard link, where the operator forbids that.
+    HardLink = "hard-link", Error, Skip;
     /// A file whose name begins with a dot.
     HiddenFile = "hidden-file", Info, Serve;
     /// More than 512 files.

@@ -3,7 +3,7 @@
 //! A URI is made in one way only, so that two files never share one and a file never has two.
 //! Nothing here rewrites a URI: a text that is not already in normal form is refused.
 
-use std::{fmt, sync::Arc};
+use std::{borrow::Cow, fmt, sync::Arc};
 
 use fluent_uri::Uri;
 use serde::{Serialize, Serializer};
@@ -209,10 +209,7 @@ impl Serialize for SkillUri {
 fn encode(segment: &str, authority: bool, out: &mut String) {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     for byte in segment.bytes() {
-        let plain = byte.is_ascii_alphanumeric()
-            || b"-._~!$&'()*+,;=".contains(&byte)
-            || (!authority && b":@".contains(&byte));
-        if plain {
+        if is_plain(byte, authority) {
             out.push(char::from(byte));
         } else {
             out.push('%');
@@ -220,6 +217,32 @@ fn encode(segment: &str, authority: bool, out: &mut String) {
             out.push(char::from(HEX[usize::from(byte & 15)]));
         }
     }
+}
+
+/// Tells whether a byte stands for itself in a segment.
+fn is_plain(byte: u8, authority: bool) -> bool {
+    byte.is_ascii_alphanumeric()
+        || b"-._~!$&'()*+,;=".contains(&byte)
+        || (!authority && b":@".contains(&byte))
+}
+
+/// Reads a path below a directory's URI, if it is written exactly as this crate writes it.
+pub fn decode_path(text: &str) -> Option<Cow<'_, str>> {
+    let plain = |byte: u8| byte == b'/' || is_plain(byte, false);
+    if text.bytes().all(plain) {
+        return Some(Cow::Borrowed(text));
+    }
+    let decoded: Option<Vec<String>> =
+        text.split('/').map(|segment| decode(segment).ok()).collect();
+    let path = RelPath::parse(&decoded?.join("/")).ok()?;
+    let mut encoded = String::with_capacity(text.len());
+    for (index, segment) in path.segments().enumerate() {
+        if index > 0 {
+            encoded.push('/');
+        }
+        encode(segment, false, &mut encoded);
+    }
+    (encoded == text).then(|| Cow::Owned(path.to_string()))
 }
 
 /// Tells whether a path looks different in a URI.

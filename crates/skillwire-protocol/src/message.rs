@@ -78,12 +78,12 @@ pub struct Params<'a> {
 
 #[derive(Deserialize)]
 struct Envelope<'a> {
-    #[serde(borrow, default)]
-    jsonrpc: Option<Cow<'a, str>>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    jsonrpc: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
     id: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    method: Option<Cow<'a, str>>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    method: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
     params: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
@@ -91,6 +91,10 @@ struct Envelope<'a> {
     #[serde(borrow, default, deserialize_with = "present")]
     error: Option<&'a RawValue>,
 }
+
+/// A method's name, borrowed unless it has escapes.
+#[derive(Deserialize)]
+struct Method<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// Keeps `null` apart from absence, which `Option` alone would not.
 fn present<'de: 'a, 'a, D: Deserializer<'de>>(
@@ -152,7 +156,7 @@ pub fn read(bytes: &[u8]) -> Result<Message<'_>, Malformed> {
     let id = envelope.id.map(RequestId::from_raw);
     let invalid =
         |message: &str| malformed(id.clone().flatten(), ErrorCode::InvalidRequest, message);
-    if envelope.jsonrpc.as_deref() != Some("2.0") {
+    if envelope.jsonrpc.map(RawValue::get) != Some(r#""2.0""#) {
         return Err(invalid("`jsonrpc` must be \"2.0\"."));
     }
     let Some(method) = envelope.method else {
@@ -162,6 +166,9 @@ pub fn read(bytes: &[u8]) -> Result<Message<'_>, Malformed> {
             Err(invalid("The message has no `method`."))
         };
     };
+    let method: Method<'_> =
+        serde_json::from_str(method.get()).map_err(|_| invalid("`method` must be a string."))?;
+    let Method(method) = method;
     if matches!(id, Some(None)) {
         return Err(invalid("`id` must be a string or an integer."));
     }
@@ -273,6 +280,17 @@ mod tests {
         assert_eq!(response(&request.id, "{}"), r#"{"jsonrpc":"2.0","id":"ab","result":{}}"#);
         let error = error_response(None, &RpcError::internal());
         assert!(!error.contains("\"id\""));
+    }
+
+    #[test]
+    fn srv_108_a_readable_id_is_echoed_however_wrong_the_rest_is() {
+        for text in
+            [r#"{"jsonrpc":"2.0","id":7,"method":5}"#, r#"{"jsonrpc":2,"id":7,"method":"a"}"#]
+        {
+            let malformed = read(text.as_bytes()).unwrap_err();
+            assert_eq!(malformed.error.code, ErrorCode::InvalidRequest);
+            assert_eq!(malformed.id.unwrap().as_json(), "7", "{text}");
+        }
     }
 
     #[test]

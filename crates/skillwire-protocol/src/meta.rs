@@ -33,7 +33,8 @@ pub struct RequestMeta {
 
 /// Tells whether metadata carries a protocol version, which makes the request modern.
 pub fn is_modern(meta: Option<&RawValue>) -> bool {
-    meta.and_then(|raw| serde_json::from_str::<RawMeta<'_>>(raw.get()).ok())
+    meta.filter(|raw| raw.get().starts_with('{'))
+        .and_then(|raw| serde_json::from_str::<RawMeta<'_>>(raw.get()).ok())
         .is_some_and(|meta| meta.protocol_version.is_some())
 }
 
@@ -43,8 +44,12 @@ pub fn read(meta: Option<&RawValue>) -> Result<RequestMeta, RpcError> {
         RpcError::invalid_params(format!("`params._meta` must hold `{key}` on every request."))
     };
     let raw = meta.ok_or_else(|| missing(PROTOCOL_VERSION))?;
-    let meta: RawMeta<'_> = serde_json::from_str(raw.get())
-        .map_err(|_| RpcError::invalid_params("`params._meta` must be an object."))?;
+    let malformed = || RpcError::invalid_params("`params._meta` must be an object.");
+    // An array would be taken for the members in their order.
+    if !raw.get().starts_with('{') {
+        return Err(malformed());
+    }
+    let meta: RawMeta<'_> = serde_json::from_str(raw.get()).map_err(|_| malformed())?;
     let version = meta.protocol_version.ok_or_else(|| missing(PROTOCOL_VERSION))?;
     let protocol_version = serde_json::from_str(version.get()).map_err(|_| {
         RpcError::invalid_params(format!(
@@ -58,4 +63,26 @@ pub fn read(meta: Option<&RawValue>) -> Result<RequestMeta, RpcError> {
         )));
     }
     Ok(RequestMeta { protocol_version })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn srv_94_metadata_must_be_an_object_with_both_members() {
+        let raw = |text: &str| RawValue::from_string(text.to_owned()).unwrap();
+        let good = format!(r#"{{"{PROTOCOL_VERSION}":"x","{CLIENT_CAPABILITIES}":{{}}}}"#);
+        assert_eq!(read(Some(&raw(&good))).unwrap().protocol_version, "x");
+        for bad in [
+            "[\"x\",{}]".to_owned(),
+            "null".to_owned(),
+            "{}".to_owned(),
+            good.replace("{}", "[]"),
+            good.replace("\"x\"", "5"),
+        ] {
+            assert!(read(Some(&raw(&bad))).is_err(), "{bad}");
+        }
+        assert!(!is_modern(Some(&raw("[\"x\",{}]"))));
+    }
 }

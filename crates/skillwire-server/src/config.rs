@@ -31,6 +31,8 @@ pub struct Config {
     pub cache_scope: CacheScope,
     /// Whether `resources/directory/read` is offered.
     pub directory_read: bool,
+    /// Bytes of files and pages that are kept to be sent again.
+    pub cache_bytes: u64,
     /// The server's name, for display only.
     pub name: String,
     /// The server's version, for display only.
@@ -44,6 +46,7 @@ impl Default for Config {
             ttl_ms: 60_000,
             cache_scope: CacheScope::Public,
             directory_read: true,
+            cache_bytes: 32 * 1024 * 1024,
             name: "skillwire".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }

@@ -7,5 +7,7 @@ pub mod caller;
 pub mod config;
 pub mod engine;
 pub mod http;
+pub mod metrics;
+pub mod payload;
 pub mod stdio;
 pub mod subscription;

@@ -15,10 +15,13 @@ use tokio::{
 };
 
 use self::{lines::Line, session::StdioSession};
-use crate::engine::Engine;
+use crate::{engine::Engine, payload::Message};
 
 /// Messages that may wait for a slow reader before requests are no longer taken.
 const OUTGOING: usize = 256;
+
+/// How long the last messages may take to be read once the input has ended.
+const LAST_WRITE: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// Serves one client until its input ends.
 pub async fn run(
@@ -27,11 +30,10 @@ pub async fn run(
     mut output: impl AsyncWrite + Unpin + Send + 'static,
 ) -> std::io::Result<()> {
     engine.catalog().ready().await;
-    let (sender, mut receiver) = mpsc::channel::<String>(OUTGOING);
+    let (sender, mut receiver) = mpsc::channel::<Message>(OUTGOING);
     let writer = tokio::spawn(async move {
-        while let Some(mut message) = receiver.recv().await {
-            message.push('\n');
-            output.write_all(message.as_bytes()).await?;
+        while let Some(message) = receiver.recv().await {
+            output.write_all(&message.into_line()).await?;
             if receiver.is_empty() {
                 output.flush().await?;
             }
@@ -54,7 +56,9 @@ pub async fn run(
     }
     drop(sender);
     session.close().await;
-    match writer.await {
+    // A client that closed its end may have stopped reading as well.
+    let Ok(written) = tokio::time::timeout(LAST_WRITE, writer).await else { return Ok(()) };
+    match written {
         // A client that went away is an ordinary end.
         Ok(Err(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         Ok(result) => result,

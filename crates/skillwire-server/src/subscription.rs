@@ -76,13 +76,18 @@ impl Filter {
 pub(crate) struct LegacySubscriptions(Mutex<HashSet<Arc<str>>>);
 
 impl LegacySubscriptions {
-    /// Keeps what a successful request changes.
-    pub(crate) fn note(&self, request: &Request<'_>) {
+    /// Keeps what a successful request changes, unless that would be too much.
+    pub(crate) fn note(&self, request: &Request<'_>) -> Result<(), RpcError> {
         let uri = request.params.uri.and_then(|raw| string(raw, "params.uri").ok());
-        let Some(uri) = uri.map(Arc::<str>::from) else { return };
+        let Some(uri) = uri.map(Arc::<str>::from) else { return Ok(()) };
         let mut uris = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &*request.method {
-            method::RESOURCES_SUBSCRIBE if uris.len() < MAX_SUBSCRIBED_URIS => {
+            method::RESOURCES_SUBSCRIBE => {
+                if uris.len() >= MAX_SUBSCRIBED_URIS && !uris.contains(&uri) {
+                    return Err(RpcError::invalid_params(format!(
+                        "A session may subscribe to at most {MAX_SUBSCRIBED_URIS} resources."
+                    )));
+                }
                 uris.insert(uri);
             }
             method::RESOURCES_UNSUBSCRIBE => {
@@ -90,6 +95,7 @@ impl LegacySubscriptions {
             }
             _ => {}
         }
+        Ok(())
     }
 
     /// What to tell the session of the next change.

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use skillwire_core::{
     digest::Digest,
     file_set::{self, CheckedFile},
-    finding::{Code, Finding},
+    finding::{Code, Finding, Strictness},
     media_type,
     name::SkillName,
     path::{RelPath, SKILL_FILE, SkillPath},
@@ -18,7 +18,8 @@ use crate::{
     place::{Place, Standing, below},
     rules::Rules,
     skill::{Content, FileRecord, FileTree, Skill},
-    source::{Inspected, refuses},
+    source::Inspected,
+    store::Store,
     survey::Survey,
     tree::{Problem, is_within, relative},
 };
@@ -69,6 +70,9 @@ pub(crate) struct Assembly<'a> {
     pub(crate) failures: &'a [Problem],
     /// The content of the files that were read, by path in the tree.
     pub(crate) blob: &'a dyn Fn(&str) -> Option<&'a Blob>,
+    /// Where the files of a skill are read again, given its directory and its files that are links
+    /// with the files they lead to.
+    pub(crate) store: &'a dyn Fn(&Survey<'a>) -> Arc<dyn Store>,
 }
 
 /// A directory that was judged as a skill.
@@ -100,8 +104,7 @@ impl<'a> Assembly<'a> {
             });
             let (skill, around) = match outer {
                 None => {
-                    let skill = self.inspect(survey, &self.place.standing(dir));
-                    let path = skill.skill.as_ref().map(|skill| skill.path.clone());
+                    let (skill, path) = self.inspect(survey, &self.place.standing(dir));
                     (skill, path.map(|path| Arc::new(Served { dir, path })))
                 }
                 Some((nearest, outer)) => {
@@ -110,7 +113,7 @@ impl<'a> Assembly<'a> {
                         inspected[nearest].findings.push(self.not_nested(dir, &reason));
                         continue;
                     }
-                    (self.inspect(survey, &standing), Some(outer))
+                    (self.inspect(survey, &standing).0, Some(outer))
                 }
             };
             judged.insert(dir, Judged { index: inspected.len(), around });
@@ -124,7 +127,7 @@ impl<'a> Assembly<'a> {
         let Some(head) = self.heads.get(dir) else {
             return Some(format!("`{SKILL_FILE}` is not a regular file."));
         };
-        if let Some(reason) = head.findings.iter().find(|f| refuses(f, self.rules.strictness)) {
+        if let Some(reason) = head.findings.iter().find(|f| f.skips(self.rules.strictness)) {
             return Some(reason.message.clone());
         }
         let Some(file) = &head.file else {
@@ -140,15 +143,15 @@ impl<'a> Assembly<'a> {
             .help("Mend it to publish it too; until then it is a file of the skill around it.")
     }
 
-    /// Judges one skill.
-    fn inspect(&self, survey: &Survey<'_>, standing: &Standing) -> Inspected {
+    /// Judges one skill; the path is there when it is served.
+    fn inspect(&self, survey: &Survey<'a>, standing: &Standing) -> (Inspected, Option<SkillPath>) {
         let head = self.heads.get(survey.dir);
         let file = head.and_then(|head| head.file.as_ref());
         let mut findings =
             head.map_or_else(Vec::new, |head| self.placed(survey.dir, &head.findings));
         findings.extend(survey.findings.iter().map(|finding| self.named(finding, &finding.file)));
         findings.extend(self.failures_in(survey.dir));
-        let mut skill = None;
+        let mut served = None;
         if let Some(file) = file {
             findings.extend(self.check_directory_name(
                 survey.dir,
@@ -156,22 +159,23 @@ impl<'a> Assembly<'a> {
                 standing.directory.as_deref(),
             ));
             if !self.refuses_any(&findings) {
-                skill = self.complete(survey, file, &standing.above, &mut findings);
+                served = self.complete(survey, file, &standing.above, &mut findings);
             }
         }
         if self.refuses_any(&findings) {
-            skill = None;
+            served = None;
         }
-        Inspected { origin: self.place.name_of(survey.dir), findings, skill }
+        let (skill, path) = served.unzip();
+        (Inspected { origin: self.place.name_of(survey.dir), findings, skill }, path)
     }
 
     fn complete(
         &self,
-        survey: &Survey<'_>,
+        survey: &Survey<'a>,
         file: &SkillFile,
         above: &[String],
         findings: &mut Vec<Finding>,
-    ) -> Option<Skill> {
+    ) -> Option<(Arc<Skill>, SkillPath)> {
         let Some(tree) = self.file_tree(survey) else {
             // Reading reports each file it could not read; this only guards against a gap.
             findings.push(Finding::new(
@@ -181,9 +185,9 @@ impl<'a> Assembly<'a> {
             ));
             return None;
         };
-        let checked: Vec<_> =
-            tree.files.iter().map(|f| CheckedFile { path: &f.path, bytes: &f.bytes }).collect();
-        findings.extend(self.placed(survey.dir, &file_set::check(file, &checked)));
+        if !self.rules.brief || self.rules.strictness == Strictness::Strict {
+            findings.extend(self.placed(survey.dir, &self.check_files(survey, file, &tree)));
+        }
         let name = file.frontmatter.name().clone();
         let path = match SkillPath::new(above.iter().map(String::as_str), name) {
             Ok(path) => path,
@@ -194,26 +198,38 @@ impl<'a> Assembly<'a> {
                 return None;
             }
         };
-        Some(Skill {
-            uri: SkillUri::new(&self.rules.scheme, &path),
-            path,
-            frontmatter: file.frontmatter.clone(),
-            content: Content::Files(tree),
-            origin: self.place.name_of(survey.dir),
-        })
+        let uri = SkillUri::new(&self.rules.scheme, &path);
+        let skill = Skill::new(uri, file.frontmatter.clone(), Content::Files(tree));
+        Some((Arc::new(skill), path))
+    }
+
+    /// Checks names, links and scripts.
+    fn check_files(&self, survey: &Survey<'a>, file: &SkillFile, tree: &FileTree) -> Vec<Finding> {
+        let holders = survey.files.iter().map(|(_, holder)| (self.blob)(holder));
+        let checked: Vec<_> = tree
+            .files
+            .iter()
+            .zip(holders)
+            .filter_map(|(file, blob)| Some(CheckedFile { path: &file.path, bytes: &blob?.bytes }))
+            .collect();
+        file_set::check(file, &checked)
     }
 
     /// The complete content, or nothing when a file is missing.
-    fn file_tree(&self, survey: &Survey<'_>) -> Option<FileTree> {
+    fn file_tree(&self, survey: &Survey<'a>) -> Option<FileTree> {
         let inner = |path: &str| RelPath::parse(relative(path, survey.dir)).ok();
         let record = |&(path, holder): &(&str, &str)| {
             let (path, blob) = (inner(path)?, (self.blob)(holder)?);
             let media_type = media_type::of(path.file_name(), &blob.bytes);
-            Some(FileRecord { path, digest: blob.digest, media_type, bytes: blob.bytes.clone() })
+            let size = blob.bytes.len() as u64;
+            Some(FileRecord { path, digest: blob.digest, size, media_type })
         };
+        let is_empty = |dir: &&&str| !survey.files.iter().any(|(path, _)| is_within(path, dir));
+        let empty = survey.directories.iter().filter(is_empty);
         Some(FileTree {
             files: survey.files.iter().map(record).collect::<Option<_>>()?,
-            directories: survey.directories.iter().map(|dir| inner(dir)).collect::<Option<_>>()?,
+            empty_directories: empty.map(|dir| inner(dir)).collect::<Option<_>>()?,
+            store: (self.store)(survey),
         })
     }
 
@@ -242,7 +258,7 @@ impl<'a> Assembly<'a> {
     }
 
     fn refuses_any(&self, findings: &[Finding]) -> bool {
-        findings.iter().any(|finding| refuses(finding, self.rules.strictness))
+        findings.iter().any(|finding| finding.skips(self.rules.strictness))
     }
 
     /// Gives findings about files of one skill the names the operator knows.

@@ -1,6 +1,9 @@
 //! Skills whose content is made on request.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use bytes::Bytes;
 use skillwire_core::{
@@ -12,7 +15,7 @@ use skillwire_core::{
 
 use crate::{
     skill::{Content, Skill},
-    source::Inspected,
+    source::{Inspected, Look, Report, SiteKey, Source, Unavailable},
 };
 
 /// Makes the files of a skill that has no stable digests.
@@ -31,9 +34,42 @@ pub trait Generator: Send + Sync + std::fmt::Debug {
 #[error("{0}")]
 pub struct GenerateError(pub String);
 
+/// A source of one skill that a generator makes.
+#[derive(Debug)]
+pub struct GeneratedSource {
+    path: SkillPath,
+    scheme: Scheme,
+    generator: Arc<dyn Generator>,
+    told: AtomicBool,
+}
+
+impl GeneratedSource {
+    /// Makes a source for the skill at a path.
+    pub fn new(path: SkillPath, scheme: Scheme, generator: Arc<dyn Generator>) -> Self {
+        Self { path, scheme, generator, told: AtomicBool::new(false) }
+    }
+}
+
+impl Source for GeneratedSource {
+    fn scan(
+        &self,
+        look: &Look,
+        report: &mut (dyn FnMut(Report) + Send),
+    ) -> Result<Vec<Finding>, Unavailable> {
+        // Clients ask the generator itself; only its frontmatter is looked at here.
+        if !self.told.swap(true, Ordering::SeqCst) || look.closely {
+            let key = SiteKey(self.path.to_string().into());
+            let skill = inspect(self.path.clone(), &self.scheme, Arc::clone(&self.generator));
+            report(Report::Site(key, vec![skill]));
+        }
+        Ok(Vec::new())
+    }
+}
+
 /// Asks a generator for its `SKILL.md` and makes the skill that will be served as `"dynamic"`.
 ///
 /// The frontmatter is taken from what the generator makes, so entry and file agree.
+#[expect(clippy::needless_pass_by_value, reason = "the skill is made of what is given")]
 pub fn inspect(path: SkillPath, scheme: &Scheme, generator: Arc<dyn Generator>) -> Inspected {
     let origin = format!("generated skill {path}");
     let refused = |finding: Finding| Inspected {
@@ -79,13 +115,9 @@ pub fn inspect(path: SkillPath, scheme: &Scheme, generator: Arc<dyn Generator>) 
             ));
             return None;
         }
-        Some(Skill {
-            uri: SkillUri::new(scheme, &path),
-            path,
-            frontmatter: checked.frontmatter,
-            content: Content::Generated(generator),
-            origin: origin.clone(),
-        })
+        let uri = SkillUri::new(scheme, &path);
+        let content = Content::Generated(generator);
+        Some(Arc::new(Skill::new(uri, checked.frontmatter, content)))
     });
     Inspected { origin, findings, skill }
 }

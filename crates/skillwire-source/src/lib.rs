@@ -1,19 +1,23 @@
 //! Where skills come from.
 //!
-//! A [`Source`](source::Source) reads everything it has into a [`Scan`](source::Scan): skills that
-//! can be served, and for everything else the findings that say why not. Nothing is dropped in
-//! silence. What a request asks for never becomes a file name here.
+//! A [`Source`](source::Source) reports its sites: skills that can be served, and for everything
+//! else the findings that say why not. Nothing is dropped in silence. What a request asks for never
+//! becomes a file name here.
 //!
 //! Every source with files works in the same steps: a `tree` says what is there, a `survey` decides
 //! from names and sizes what may be read, and `assemble` makes skills of the content.
 
+pub mod collect;
 pub mod directory;
 pub mod generated;
 pub mod memory;
-pub mod merge;
+pub mod namespace;
+pub mod patterns;
 pub mod rules;
 pub mod skill;
 pub mod source;
+pub mod store;
+pub mod watch;
 
 mod assemble;
 mod place;

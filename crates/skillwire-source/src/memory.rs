@@ -1,6 +1,12 @@
 //! Skills held in memory.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use bytes::Bytes;
 use skillwire_core::{
@@ -14,17 +20,19 @@ use crate::{
     assemble::{Assembly, Blob, Head},
     place::{Place, below},
     rules::{Rules, SecretAllowList},
-    source::{Inspected, Scan, Source, Unavailable},
-    survey::survey,
-    tree::{FileNode, Node, Tree},
+    source::{Inspected, Look, Report, SiteKey, Source, Unavailable},
+    store::{HeldFiles, Store},
+    survey::{Survey, survey},
+    tree::{FileNode, Node, Tree, relative},
 };
 
 /// Skills whose files a program holds, judged by the same rules as those in directories.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub struct MemorySource {
     label: String,
     rules: Rules,
     skills: Vec<MemorySkill>,
+    told: AtomicBool,
 }
 
 #[derive(Debug, Clone)]
@@ -127,12 +135,22 @@ impl MemorySkill {
             heads: &heads,
             failures: &[],
             blob: &|path| self.blobs.get(path),
+            store: &|survey| self.held(survey),
         };
         let mut inspected = assembly.run();
         if !surveys.contains_key("") {
             inspected.push(self.without_skill_file());
         }
         inspected
+    }
+
+    /// The files of one skill of the tree.
+    fn held(&self, survey: &Survey<'_>) -> Arc<dyn Store> {
+        let file = |&(path, holder): &(&str, &str)| {
+            let path = RelPath::parse(relative(path, survey.dir)).ok()?;
+            Some((path, self.blobs.get(holder)?.bytes.clone()))
+        };
+        Arc::new(HeldFiles::new(survey.files.iter().filter_map(file)))
     }
 
     fn without_skill_file(&self) -> Inspected {
@@ -145,10 +163,19 @@ impl MemorySkill {
 }
 
 impl Source for MemorySource {
-    fn scan(&self) -> Result<Scan, Unavailable> {
-        let mut inspected: Vec<_> =
-            self.skills.iter().flat_map(|skill| skill.inspect(&self.rules)).collect();
-        inspected.sort_by(|a, b| a.origin.cmp(&b.origin));
-        Ok(Scan { inspected, findings: Vec::new() })
+    fn scan(
+        &self,
+        look: &Look,
+        report: &mut (dyn FnMut(Report) + Send),
+    ) -> Result<Vec<Finding>, Unavailable> {
+        // What is held in memory never changes: after the first time there is no news.
+        let told = self.told.swap(true, Ordering::SeqCst);
+        if !told || look.closely {
+            for skill in &self.skills {
+                let key = SiteKey(skill.place.origin.as_str().into());
+                report(Report::Site(key, skill.inspect(&self.rules)));
+            }
+        }
+        Ok(Vec::new())
     }
 }

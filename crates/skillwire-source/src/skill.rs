@@ -1,31 +1,33 @@
 //! A skill that has been read, checked and hashed.
+//!
+//! A server may hold a hundred thousand of these, so a skill keeps what it sends, as text that was
+//! serialised once, and not what that text was made from.
 
 use std::sync::Arc;
 
-use bytes::Bytes;
+use serde::Serialize;
 use skillwire_core::{
     digest::Digest,
     entry::{Resources, SkillEntry, SkillResource},
     frontmatter::Frontmatter,
-    path::{RelPath, SkillPath},
-    uri::SkillUri,
+    media_type,
+    path::RelPath,
+    uri::{ResourceUri, SkillUri},
 };
 
-use crate::generated::Generator;
+use crate::{generated::Generator, namespace::Occupant, store::Store};
 
 /// A skill ready to be served: every byte of it comes from one reading.
 #[derive(Debug, Clone)]
 pub struct Skill {
-    /// Where the skill stands in the server's namespace.
-    pub path: SkillPath,
     /// The URI of its `SKILL.md`.
     pub uri: SkillUri,
-    /// What its author declared.
-    pub frontmatter: Frontmatter,
+    /// Its entry in `skills/list` and `skills/get`, as JSON.
+    pub entry: Arc<str>,
+    /// Its `SKILL.md` as a resource, as JSON.
+    pub resource: Arc<str>,
     /// What is in it.
     pub content: Content,
-    /// Where it was found, in words the operator knows; never sent to a client.
-    pub origin: String,
 }
 
 /// What is in a skill.
@@ -38,70 +40,159 @@ pub enum Content {
 }
 
 /// The complete content of a skill's directory.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct FileTree {
     /// Every file, in path order.
-    pub files: Vec<FileRecord>,
-    /// Every subdirectory, in path order, empty ones included.
-    pub directories: Vec<RelPath>,
+    pub files: Box<[FileRecord]>,
+    /// The directories that have no file anywhere below them, in path order.
+    pub empty_directories: Box<[RelPath]>,
+    /// Where the bytes are.
+    pub store: Arc<dyn Store>,
 }
 
-/// One file: the bytes that were read once, and what was computed from exactly those bytes.
-#[derive(Debug, Clone)]
+/// One file: what was computed from the bytes that were read.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileRecord {
     /// Where the file is, relative to the skill's root.
     pub path: RelPath,
-    /// SHA-256 of `bytes`.
+    /// SHA-256 of the bytes.
     pub digest: Digest,
-    /// The media type that fits `bytes`.
+    /// The number of bytes.
+    pub size: u64,
+    /// The media type that fits the bytes.
     pub media_type: &'static str,
-    /// The content.
-    pub bytes: Bytes,
 }
 
 impl FileRecord {
     /// Hashes bytes and names their type.
-    pub fn new(path: RelPath, bytes: Bytes) -> Self {
-        let media_type = skillwire_core::media_type::of(path.file_name(), &bytes);
-        Self { digest: Digest::of(&bytes), media_type, path, bytes }
+    pub fn new(path: RelPath, bytes: &[u8]) -> Self {
+        let media_type = media_type::of(path.file_name(), bytes);
+        Self { digest: Digest::of(bytes), size: bytes.len() as u64, media_type, path }
     }
+}
 
-    /// The number of bytes.
-    pub fn size(&self) -> u64 {
-        self.bytes.len() as u64
+impl FileTree {
+    /// The file at exactly this path.
+    pub fn file(&self, path: &RelPath) -> Option<&FileRecord> {
+        let index = self.files.binary_search_by(|file| file.path.cmp(path)).ok()?;
+        self.files.get(index)
     }
 }
 
 impl Skill {
-    /// The entry that `skills/list` and `skills/get` carry.
-    pub fn entry(&self) -> SkillEntry {
-        let resources = match &self.content {
-            Content::Generated(_) => Resources::Dynamic,
-            Content::Files(tree) => {
-                let mut listed: Vec<_> = tree
-                    .files
-                    .iter()
-                    .map(|file| SkillResource {
-                        uri: self.uri.root().child(&file.path),
-                        digest: file.digest,
-                        size: file.size(),
-                    })
-                    .collect();
-                listed.sort_unstable_by(|a, b| a.uri.cmp(&b.uri));
-                Resources::Listed(listed)
-            }
+    /// Writes down what is sent about a skill, from its frontmatter and content.
+    pub fn new(uri: SkillUri, frontmatter: Frontmatter, content: Content) -> Self {
+        let size = match &content {
+            Content::Generated(_) => None,
+            Content::Files(tree) => tree.file(&RelPath::skill_file()).map(|file| file.size),
         };
-        SkillEntry { uri: self.uri.clone(), frontmatter: self.frontmatter.clone(), resources }
+        let resource = Resource {
+            uri: uri.as_str(),
+            name: frontmatter.name().as_str(),
+            description: Some(frontmatter.description()),
+            mime_type: "text/markdown",
+            size,
+        }
+        .to_json();
+        let resources = match &content {
+            Content::Generated(_) => Resources::Dynamic,
+            Content::Files(tree) => Resources::Listed(listed(&uri, &tree.files)),
+        };
+        let entry = to_json(&SkillEntry { uri: uri.clone(), frontmatter, resources });
+        Self { uri, entry, resource, content }
     }
 
-    /// Tells whether the manifest lists the `SKILL.md` of a skill below this one.
-    pub(crate) fn lists(&self, nested: &Self) -> bool {
+    /// The skill's path in the namespace, as people write it.
+    pub fn path(&self) -> String {
+        let mut segments = vec![self.uri.root().name()];
+        let mut above = self.uri.root().parent();
+        while let Some(directory) = above {
+            segments.push(directory.name());
+            above = directory.parent();
+        }
+        segments.reverse();
+        segments.join("/")
+    }
+
+    /// The skill's name, which needs no encoding in a URI.
+    pub fn name(&self) -> &str {
+        let root = self.uri.root().as_str();
+        root.rsplit('/').next().unwrap_or(root)
+    }
+
+    /// The skill's description.
+    pub fn description(&self) -> String {
+        #[derive(serde::Deserialize)]
+        struct Described {
+            description: String,
+        }
+        serde_json::from_str::<Described>(&self.resource)
+            .map_or_else(|_| String::new(), |d| d.description)
+    }
+}
+
+fn listed(uri: &SkillUri, files: &[FileRecord]) -> Vec<SkillResource> {
+    let mut listed: Vec<_> = files
+        .iter()
+        .map(|file| SkillResource {
+            uri: uri.root().child(&file.path),
+            digest: file.digest,
+            size: file.size,
+        })
+        .collect();
+    listed.sort_unstable_by(|a, b| a.uri.cmp(&b.uri));
+    listed
+}
+
+impl Occupant for Arc<Skill> {
+    fn uri(&self) -> &SkillUri {
+        &self.uri
+    }
+
+    fn lists(&self, uri: &ResourceUri) -> bool {
         match &self.content {
             Content::Generated(_) => false,
-            Content::Files(tree) => tree
-                .files
-                .iter()
-                .any(|file| self.uri.root().child(&file.path) == *nested.uri.file()),
+            Content::Files(tree) => {
+                tree.files.iter().any(|file| self.uri.root().child(&file.path) == *uri)
+            }
         }
     }
+}
+
+/// Resource metadata as it appears in lists and directory reads.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Resource<'a> {
+    /// Where it is read.
+    pub uri: &'a str,
+    /// Its name.
+    pub name: &'a str,
+    /// What it is, for a `SKILL.md`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<&'a str>,
+    /// Its media type.
+    #[serde(rename = "mimeType")]
+    pub mime_type: &'a str,
+    /// The number of its bytes, for a file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+}
+
+impl Resource<'_> {
+    /// Serialises the metadata.
+    pub fn to_json(&self) -> Arc<str> {
+        to_json(self)
+    }
+}
+
+impl<'a> Resource<'a> {
+    /// Describes a directory.
+    pub fn directory(uri: &'a str, name: &'a str) -> Self {
+        Self { uri, name, description: None, mime_type: media_type::DIRECTORY, size: None }
+    }
+}
+
+fn to_json(value: &impl Serialize) -> Arc<str> {
+    // Everything serialised here is made of strings, numbers and maps with string keys, for which
+    // serialisation cannot fail; an empty object would be noticed by every test.
+    serde_json::to_string(value).unwrap_or_else(|_| "{}".to_owned()).into()
 }

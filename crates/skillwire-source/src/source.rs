@@ -1,26 +1,70 @@
 //! The contract every source of skills keeps.
 
-use skillwire_core::finding::{Finding, Level, Strictness};
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
+
+use skillwire_core::finding::{Finding, Strictness};
 
 use crate::skill::Skill;
 
 /// A place skills come from.
 ///
-/// A scan reads everything anew, as far as the source knows that it changed, and is complete: a
-/// skill that is not in it is gone. A source that cannot be read at all says so instead of
-/// returning less, so that a server can keep what it has.
+/// A source remembers what it reported and reports only what differs: the first scan reports every
+/// site, a later one those that changed and those that are gone. A source that cannot be read at
+/// all says so and reports nothing, so that a server can keep what it has.
 pub trait Source: Send + Sync + std::fmt::Debug {
-    /// Reads everything there is now.
-    fn scan(&self) -> Result<Scan, Unavailable>;
+    /// Looks at what may have changed and reports each site that did.
+    ///
+    /// Returns the findings that belong to no site, such as a folder without any skill.
+    fn scan(
+        &self,
+        look: &Look,
+        report: &mut (dyn FnMut(Report) + Send),
+    ) -> Result<Vec<Finding>, Unavailable>;
+
+    /// The directories whose changes matter, for a file system that tells of changes.
+    fn watched(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
 }
 
-/// Everything a source found.
-#[derive(Debug, Clone, Default)]
-pub struct Scan {
-    /// Each place that is or tried to be a skill, in path order.
-    pub inspected: Vec<Inspected>,
-    /// Findings that belong to no skill, such as a folder without any.
-    pub findings: Vec<Finding>,
+/// What a scan looks at, and how.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Look {
+    /// Only what these paths are, contain or are part of; everything when absent.
+    pub at: Option<BTreeSet<PathBuf>>,
+    /// Whether every file is read anew, whatever the file system says about changes.
+    pub closely: bool,
+}
+
+impl Look {
+    /// Looks at everything, trusting what the file system says about unchanged files.
+    pub fn everywhere() -> Self {
+        Self::default()
+    }
+
+    /// Looks only at some paths.
+    pub fn at(paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        Self { at: Some(paths.into_iter().collect()), closely: false }
+    }
+
+    /// Reads every file anew.
+    #[must_use]
+    pub fn closely(self) -> Self {
+        Self { closely: true, ..self }
+    }
+}
+
+/// The name of a site within its source; the same site has the same name in every scan.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SiteKey(pub Arc<str>);
+
+/// News of one site: a skill with all the skills inside it, or a place that tried to be one.
+#[derive(Debug)]
+pub enum Report {
+    /// The site is new or different.
+    Site(SiteKey, Vec<Inspected>),
+    /// The site is no longer there.
+    Gone(SiteKey),
 }
 
 /// One place that is or tried to be a skill.
@@ -31,23 +75,14 @@ pub struct Inspected {
     /// Everything noteworthy; file names are as the operator knows them.
     pub findings: Vec<Finding>,
     /// The skill, when it is to be served.
-    pub skill: Option<Skill>,
+    pub skill: Option<Arc<Skill>>,
 }
 
 impl Inspected {
     /// The findings because of which the skill is not served.
     pub fn reasons(&self, strictness: Strictness) -> impl Iterator<Item = &Finding> {
-        self.findings.iter().filter(move |finding| refuses(finding, strictness))
+        self.findings.iter().filter(move |finding| finding.skips(strictness))
     }
-}
-
-/// Tells whether a finding keeps its skill from being served.
-///
-/// That is so when its code says it, and when an option of the operator made an error of what
-/// would otherwise only be worth a warning.
-pub(crate) fn refuses(finding: &Finding, strictness: Strictness) -> bool {
-    let raised = finding.level == Level::Error && finding.code.level() < Level::Error;
-    raised || finding.skips(strictness)
 }
 
 /// A source that cannot be read at all.

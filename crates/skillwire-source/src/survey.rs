@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use skillwire_core::{
     file_set,
-    finding::{Code, Finding, Level, Strictness},
+    finding::{Code, Finding, Strictness},
     limits::{MAX_BYTES, MAX_FILES},
     path::{RelPath, SKILL_FILE},
 };
@@ -12,7 +12,6 @@ use skillwire_core::{
 use crate::{
     place::below,
     rules::Rules,
-    source::refuses,
     tree::{FileNode, Leads, Link, Node, Tree, is_within, relative},
 };
 
@@ -61,7 +60,7 @@ impl<'a> Survey<'a> {
 
     /// Tells whether the skill cannot be served, whatever its content is.
     pub(crate) fn is_refused(&self, strictness: Strictness) -> bool {
-        self.findings.iter().any(|finding| refuses(finding, strictness))
+        self.findings.iter().any(|finding| finding.skips(strictness))
     }
 
     fn check_skill_file(&mut self, tree: &Tree) {
@@ -87,9 +86,8 @@ impl<'a> Survey<'a> {
         self.check_secret(path, rules);
         if rules.single_link && file.hard_links > 1 {
             let message = format!("The file has {} hard links.", file.hard_links);
-            let mut finding = Finding::new(Code::HardLink, path, message)
+            let finding = Finding::new(Code::HardLink, path, message)
                 .help("Replace it with a copy, or serve without `--require-single-link`.");
-            finding.level = Level::Error;
             self.findings.push(finding);
         }
     }

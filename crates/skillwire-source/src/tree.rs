@@ -5,7 +5,7 @@ use std::{
     ops::Bound,
 };
 
-use skillwire_core::{finding::Finding, path::SKILL_FILE};
+use skillwire_core::{digest::Digest, finding::Finding, path::SKILL_FILE};
 
 use crate::{directory::stamp::Stamp, place::below};
 
@@ -18,6 +18,44 @@ pub(crate) struct Tree {
     pub(crate) nodes: BTreeMap<String, Node>,
     /// What keeps the skills around it from being complete, with paths as findings carry them.
     pub(crate) problems: Vec<Problem>,
+}
+
+impl Tree {
+    /// A digest that is equal for equal trees, so that the tree itself need not be kept.
+    pub(crate) fn fingerprint(&self) -> Digest {
+        let mut out = Vec::with_capacity(128 * self.nodes.len());
+        let text = |text: &str, out: &mut Vec<u8>| {
+            out.extend_from_slice(&text.len().to_le_bytes());
+            out.extend_from_slice(text.as_bytes());
+        };
+        for (path, node) in &self.nodes {
+            text(path, &mut out);
+            match node {
+                Node::File(file) => {
+                    out.push(b'f');
+                    out.extend_from_slice(&file.size.to_le_bytes());
+                    out.extend_from_slice(&file.hard_links.to_le_bytes());
+                    if let Some(stamp) = &file.stamp {
+                        stamp.write(&mut out);
+                    }
+                }
+                Node::Directory => out.push(b'd'),
+                Node::Link(link) => {
+                    out.push(b'l');
+                    text(&link.text, &mut out);
+                    // Where it leads follows from the text and the other nodes.
+                }
+                Node::Special => out.push(b's'),
+            }
+        }
+        for problem in &self.problems {
+            out.push(b'!');
+            text(&problem.path, &mut out);
+            text(problem.finding.code.as_str(), &mut out);
+            text(&problem.finding.message, &mut out);
+        }
+        Digest::of(&out)
+    }
 }
 
 /// Something that makes every skill around it incomplete.

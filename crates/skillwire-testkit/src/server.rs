@@ -1,6 +1,6 @@
 //! A server in the test's own process, on a port of its own.
 
-use std::{net::SocketAddr, path::Path, sync::Arc};
+use std::{collections::BTreeMap, net::SocketAddr, path::Path, sync::Arc};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
@@ -17,7 +17,8 @@ use skillwire_server::{
 };
 use skillwire_source::{
     directory::{DirectoryOptions, DirectorySource},
-    source::Source,
+    namespace::SiteId,
+    source::{Inspected, Look, Source},
 };
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
 
@@ -50,6 +51,7 @@ pub struct TestServer {
     pub address: SocketAddr,
     engine: Arc<Engine>,
     refresher: Refresher,
+    known: BTreeMap<SiteId, Vec<Inspected>>,
     stop: Option<oneshot::Sender<()>>,
     task: Option<JoinHandle<()>>,
 }
@@ -95,14 +97,21 @@ impl TestServer {
             address,
             engine,
             refresher: Refresher::new(catalog, sources),
+            known: BTreeMap::new(),
             stop: Some(stop),
             task: Some(task),
         }
     }
 
-    /// Reads the sources again.
+    /// Reads the sources again, every file of them, and tells of every site.
     pub fn refresh(&mut self) -> Refreshed {
-        self.refresher.refresh()
+        let mut refreshed = self.refresher.refresh(&Look::everywhere().closely());
+        for site in &refreshed.gone {
+            self.known.remove(site);
+        }
+        self.known.extend(std::mem::take(&mut refreshed.sites));
+        refreshed.sites = self.known.clone().into_iter().collect();
+        refreshed
     }
 
     /// The engine, for stdio tests in the same process.

@@ -129,6 +129,7 @@ impl TryFrom<String> for HttpAddress {
 }
 
 /// The same names serve as options and as keys of the configuration file.
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[derive(Debug, Args, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub(crate) struct ServeArgs {
@@ -171,6 +172,12 @@ pub(crate) struct ServeArgs {
     /// A file of `NAME TOKEN [PATTERN...]` lines; required unless the address is loopback.
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
+    /// Do not remember between starts what was read; every start reads every file.
+    #[arg(long)]
+    pub(crate) no_index: bool,
+    /// Answer `/metrics` with numbers for Prometheus.
+    #[arg(long)]
+    pub(crate) metrics: bool,
     /// How the log on standard error looks [default: text].
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) log_format: Option<LogFormat>,

@@ -1,15 +1,19 @@
 //! From what was typed to what is meant: arguments, configuration file and environment resolved.
 
-use std::{net::SocketAddr, path::Path};
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
 
-use skillwire_catalog::{patterns::PathPatterns, snapshot::SnapshotOptions};
-use skillwire_core::{finding::Strictness, path::RelPath, uri::Scheme};
+use skillwire_catalog::snapshot::SnapshotOptions;
+use skillwire_core::{digest::Digest, finding::Strictness, path::RelPath, uri::Scheme};
 use skillwire_server::{
     config::{CacheScope, Config},
     http::AccessRules,
 };
 use skillwire_source::{
     directory::{DirectoryOptions, DirectorySource},
+    patterns::PathPatterns,
     rules::SecretAllowList,
     source::Unavailable,
 };
@@ -35,7 +39,7 @@ pub(crate) struct ServeSettings {
 /// How clients reach the server.
 pub(crate) enum Transport {
     Stdio,
-    Http { address: SocketAddr, access: AccessRules, tokens: Option<String> },
+    Http { address: SocketAddr, access: AccessRules, tokens: Option<String>, metrics: bool },
 }
 
 impl ServeSettings {
@@ -55,7 +59,8 @@ impl ServeSettings {
             return Err(Failure::usage("No folder was named.")
                 .hint("Name a folder of skills: `skillwire serve ./skills`."));
         }
-        let reading = Reading::resolve(&args.reading)?;
+        let index = if args.no_index { None } else { cache_folder() };
+        let reading = Reading { brief: true, index, ..Reading::resolve(&args.reading)? };
         let sources = args.dirs.iter().map(|dir| reading.source(dir)).collect::<Result<_, _>>()?;
         let config = Config {
             page_size: page_size(args.page_size)?,
@@ -87,6 +92,10 @@ pub(crate) struct Reading {
     scheme: Scheme,
     allow_secret: SecretAllowList,
     single_link: bool,
+    /// Whether only findings that matter to a server are looked for.
+    brief: bool,
+    /// The folder for what is remembered between starts, if anything is.
+    index: Option<PathBuf>,
 }
 
 impl Reading {
@@ -110,7 +119,8 @@ impl Reading {
         let allow_secret =
             SecretAllowList::parse(args.allow_secret_file.iter().map(String::as_str))
                 .map_err(|error| bad_pattern("--allow-secret-file", &error))?;
-        Ok(Self { strictness, scheme, allow_secret, single_link: args.require_single_link })
+        let single_link = args.require_single_link;
+        Ok(Self { strictness, scheme, allow_secret, single_link, brief: false, index: None })
     }
 
     /// Opens a `[PREFIX=]DIR` argument.
@@ -123,6 +133,8 @@ impl Reading {
             strictness: self.strictness,
             allow_secret: self.allow_secret.clone(),
             single_link: self.single_link,
+            brief: self.brief,
+            index: self.index.as_ref().map(|cache| cache.join(index_name(argument))),
         };
         DirectorySource::new(dir, options).map_err(unavailable)
     }
@@ -199,7 +211,7 @@ fn transport(args: &ServeArgs) -> Result<Transport, Failure> {
             .collect::<Result<_, _>>()?,
         any_host: !loopback && args.allow_host.is_empty(),
     };
-    Ok(Transport::Http { address, access, tokens })
+    Ok(Transport::Http { address, access, tokens, metrics: args.metrics })
 }
 
 fn host_of(address: SocketAddr) -> String {
@@ -291,9 +303,37 @@ fn overlay(typed: ServeArgs, file: ServeArgs) -> ServeArgs {
         allow_origin: list(typed.allow_origin, file.allow_origin),
         allow_host: list(typed.allow_host, file.allow_host),
         token_file: typed.token_file.or(file.token_file),
+        no_index: typed.no_index || file.no_index,
+        metrics: typed.metrics || file.metrics,
         log_format: typed.log_format.or(file.log_format),
         config: typed.config,
     }
+}
+
+/// The name of the index of a `[PREFIX=]DIR` argument: one for each folder and each prefix.
+fn index_name(argument: &str) -> String {
+    let digest = Digest::of(absolute(argument).as_bytes());
+    let hex: String = digest.to_string().chars().skip("sha256:".len()).take(32).collect();
+    format!("index-{hex}")
+}
+
+/// Where things are kept that can be made again: `$SKILLWIRE_HOME/cache`, or the place the
+/// platform has for them.
+#[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
+fn cache_folder() -> Option<PathBuf> {
+    if let Some(home) = std::env::var_os("SKILLWIRE_HOME").filter(|home| !home.is_empty()) {
+        return Some(PathBuf::from(home).join("cache"));
+    }
+    let user = std::env::home_dir;
+    let platform = if cfg!(target_os = "macos") {
+        user().map(|home| home.join("Library/Caches"))
+    } else if cfg!(windows) {
+        std::env::var_os("LOCALAPPDATA").map(PathBuf::from)
+    } else {
+        let xdg = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+        xdg.filter(|path| path.is_absolute()).or_else(|| user().map(|home| home.join(".cache")))
+    };
+    platform.map(|folder| folder.join("skillwire"))
 }
 
 /// What `SKILLWIRE_LOG` asks the log to show.

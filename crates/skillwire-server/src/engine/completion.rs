@@ -1,7 +1,5 @@
 //! `completion/complete`: skill paths and file paths for the templates.
 
-use std::collections::BTreeSet;
-
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};
 use skillwire_protocol::error::{RpcError, truncated};
@@ -80,43 +78,25 @@ impl Call<'_> {
         });
         result.json("completion", &completion.to_string());
         result.server_info();
-        Ok(result.finish())
+        Ok(result.finish().into())
     }
 
     /// Skills whose path, or whose name, begins with the typed text.
     fn skill_paths(&self, scheme: &str, typed: &str) -> Completion {
-        let prefix = format!("{scheme}://{typed}");
-        let by_path = self.snapshot.listed_skills().with_prefix(&prefix);
-        let mut values: BTreeSet<String> = by_path
-            .iter()
-            .take(MAX_VALUES)
-            .filter_map(|item| item.key.strip_prefix(scheme)?.strip_prefix("://"))
-            .filter_map(|path| path.strip_suffix("/SKILL.md"))
-            .map(str::to_owned)
-            .collect();
-        let by_name = self.snapshot.listed_names().with_prefix(typed);
-        let mut total = by_path.len();
-        for item in by_name.iter().take(MAX_VALUES) {
-            let Some((_, path)) = item.key.split_once('\0') else { continue };
-            let served_here = self.snapshot.skill(&format!("{scheme}://{path}/SKILL.md")).is_some();
-            if served_here && !path.starts_with(typed) {
-                total += 1;
-                values.insert(path.to_owned());
-            }
-        }
-        Completion { values: values.into_iter().take(MAX_VALUES).collect(), total }
+        let (values, total) = self.snapshot.complete_paths(scheme, typed, MAX_VALUES);
+        Completion { values, total }
     }
 
     /// Files of one skill whose path begins with the typed text.
     fn file_paths(&self, scheme: &str, skill_path: &str, typed: &str) -> Completion {
         let root = format!("{scheme}://{skill_path}");
-        let Some(published) = self.snapshot.skill(&format!("{root}/SKILL.md")) else {
+        let Some(skill) = self.snapshot.skill(&format!("{root}/SKILL.md")) else {
             return Completion { values: Vec::new(), total: 0 };
         };
-        let Content::Files(tree) = &published.skill.content else {
+        let Content::Files(tree) = &skill.content else {
             return Completion { values: Vec::new(), total: 0 };
         };
-        let skill_root = published.skill.uri.root();
+        let skill_root = skill.uri.root();
         let found: Vec<String> = tree
             .files
             .iter()

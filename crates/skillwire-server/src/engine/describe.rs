@@ -4,16 +4,17 @@ use serde_json::json;
 use skillwire_protocol::{capabilities, error::RpcError, message::string, version};
 
 use super::{Call, Outcome};
+use crate::payload::Payload;
 
 impl Call<'_> {
-    pub(super) fn discover(&self) -> String {
+    pub(super) fn discover(&self) -> Payload {
         let mut result = self.result();
         result.json("supportedVersions", &json!(version::SUPPORTED).to_string());
         result.json("capabilities", &self.capabilities());
         result.string("instructions", self.snapshot.instructions());
         result.cacheable();
         result.server_info();
-        result.finish()
+        result.finish().into()
     }
 
     pub(super) fn initialize(&self) -> Outcome {
@@ -28,7 +29,7 @@ impl Call<'_> {
         result.json("capabilities", &self.capabilities());
         result.json("serverInfo", &info.to_string());
         result.string("instructions", self.snapshot.instructions());
-        Ok(result.finish())
+        Ok(result.finish().into())
     }
 
     fn capabilities(&self) -> String {

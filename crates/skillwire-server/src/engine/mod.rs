@@ -1,8 +1,10 @@
 //! From a request to its answer, for both eras and every transport.
 
 mod completion;
+mod contents;
 mod describe;
 mod directory;
+mod paging;
 mod reading;
 mod result;
 mod skills;
@@ -11,15 +13,12 @@ mod templates;
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
+    time::Instant,
 };
 
 use futures_util::future::BoxFuture;
-use serde_json::value::RawValue;
 use skillwire_catalog::{
-    catalog::Catalog,
-    cursor::CursorSeal,
-    listing::{Listing, Page},
-    snapshot::{FoundDirectory, Snapshot},
+    catalog::Catalog, cursor::CursorSeal, directories::FoundDirectory, snapshot::Snapshot,
 };
 use skillwire_protocol::{
     error::{ErrorCode, RpcError, truncated},
@@ -28,15 +27,21 @@ use skillwire_protocol::{
     version::Era,
 };
 
-use self::result::{ResultStyle, ResultText, server_info};
+use self::{
+    contents::Contents,
+    paging::Pages,
+    result::{ResultStyle, ResultText, server_info},
+};
 use crate::{
     caller::Caller,
     config::{CacheScope, Config},
+    metrics::Metrics,
+    payload::Payload,
     subscription::Subscription,
 };
 
-/// What a method answers: a result as JSON text, or an error.
-pub type Outcome = Result<String, RpcError>;
+/// What a method answers: a result, or an error.
+pub type Outcome = Result<Payload, RpcError>;
 
 /// The answer to a request.
 pub enum Answer {
@@ -55,6 +60,9 @@ pub struct Engine {
     config: Config,
     seal: CursorSeal,
     server_info: Arc<str>,
+    contents: Arc<Contents>,
+    pages: Pages,
+    metrics: Arc<Metrics>,
 }
 
 /// One request with everything needed to answer it.
@@ -70,7 +78,9 @@ impl Engine {
     /// Serves a catalogue; `seal` makes this server's cursors unforgeable.
     pub fn new(catalog: Arc<Catalog>, config: Config, seal: CursorSeal) -> Self {
         let server_info = server_info(&config);
-        Self { catalog, config, seal, server_info }
+        let contents = Arc::new(Contents::new(config.cache_bytes));
+        let pages = Pages::new(config.cache_bytes / 4);
+        Self { catalog, config, seal, server_info, contents, pages, metrics: Arc::default() }
     }
 
     /// The catalogue that is served.
@@ -82,12 +92,42 @@ impl Engine {
     ///
     /// The first snapshot must be there. A panic is answered, never passed on.
     pub fn answer(&self, caller: &Caller, era: Era, request: &Request<'_>) -> Answer {
-        catch_unwind(AssertUnwindSafe(|| self.dispatch(caller, era, request))).unwrap_or_else(
-            |_| {
-                tracing::error!(method = truncated(&request.method), "a handler panicked");
-                Answer::Now(Err(RpcError::internal()))
-            },
-        )
+        let span = tracing::debug_span!("request", method = %request.method, caller = caller.name);
+        let _entered = span.enter();
+        let started = Instant::now();
+        let dispatched = catch_unwind(AssertUnwindSafe(|| self.dispatch(caller, era, request)));
+        let answer = dispatched.unwrap_or_else(|_| {
+            tracing::error!(method = truncated(&request.method), "a handler panicked");
+            Answer::Now(Err(RpcError::internal()))
+        });
+        self.count(&request.method, started, answer)
+    }
+
+    /// Counts an answer when it is ready.
+    fn count(&self, method: &str, started: Instant, answer: Answer) -> Answer {
+        match answer {
+            Answer::Now(outcome) => {
+                self.metrics.answered(method, code(&outcome), started.elapsed());
+                Answer::Now(outcome)
+            }
+            Answer::Later(work) => {
+                let (metrics, method) = (Arc::clone(&self.metrics), method.to_owned());
+                Answer::Later(Box::pin(async move {
+                    let outcome = work.await;
+                    metrics.answered(&method, code(&outcome), started.elapsed());
+                    outcome
+                }))
+            }
+            Answer::Stream(stream) => {
+                self.metrics.answered(method, 0, started.elapsed());
+                Answer::Stream(stream)
+            }
+        }
+    }
+
+    /// The numbers about this server.
+    pub fn metrics(&self) -> &Arc<Metrics> {
+        &self.metrics
     }
 
     fn dispatch(&self, caller: &Caller, era: Era, request: &Request<'_>) -> Answer {
@@ -111,13 +151,18 @@ impl Engine {
             method::DISCOVER if modern => Ok(call.discover()),
             method::LISTEN if modern => return call.listen(request),
             method::INITIALIZE if !modern => call.initialize(),
-            method::PING if !modern => Ok("{}".to_owned()),
+            method::PING if !modern => Ok("{}".to_owned().into()),
             method::RESOURCES_SUBSCRIBE if !modern => call.check_subscription(),
             // Always possible: what was subscribed to may be gone by now.
-            method::RESOURCES_UNSUBSCRIBE if !modern => call.uri().map(|_| "{}".to_owned()),
+            method::RESOURCES_UNSUBSCRIBE if !modern => call.uri().map(|_| "{}".to_owned().into()),
             other => Err(RpcError::method_not_found(other)),
         })
     }
+}
+
+/// What is counted of an outcome.
+fn code(outcome: &Outcome) -> i32 {
+    outcome.as_ref().map_or_else(|error| error.code.number(), |_| 0)
 }
 
 impl Call<'_> {
@@ -142,63 +187,6 @@ impl Call<'_> {
         string(raw, "params.uri")
     }
 
-    /// Cuts the page a request asks for; `scope` names the listing within its method.
-    fn page<'l>(
-        &self,
-        listing: &'l Listing,
-        method: &str,
-        scope: &str,
-    ) -> Result<Page<'l>, RpcError> {
-        let after = match self.params.cursor {
-            Some(raw) => Some(self.open_cursor(raw, method, scope)?),
-            None => None,
-        };
-        Ok(listing.page(after.as_deref(), self.engine.config.page_size))
-    }
-
-    fn open_cursor(&self, raw: &RawValue, method: &str, scope: &str) -> Result<String, RpcError> {
-        let cursor = string(raw, "params.cursor")?;
-        self.engine.seal.open(&[method, &self.caller.name, scope], &cursor).map_err(|_| {
-            RpcError::invalid_params(
-                "`params.cursor` is not a cursor of this listing; start again without one.",
-            )
-        })
-    }
-
-    /// Writes the items of a page and the cursor of the next one.
-    fn write_page(
-        &self,
-        result: &mut ResultText,
-        member: &str,
-        page: &Page<'_>,
-        method: &str,
-        scope: &str,
-    ) {
-        result.array(member, page.items);
-        if let Some(next) = page.next {
-            let cursor = self.engine.seal.seal(&[method, &self.caller.name, scope], next);
-            result.string("nextCursor", &cursor);
-        }
-    }
-
-    fn list_resources(&self) -> Outcome {
-        let page = self.page(self.snapshot.listed_resources(), method::RESOURCES_LIST, "")?;
-        let mut result = self.result();
-        self.write_page(&mut result, "resources", &page, method::RESOURCES_LIST, "");
-        result.cacheable();
-        result.server_info();
-        Ok(result.finish())
-    }
-
-    /// Answers a list method for which a server of skills has nothing.
-    fn list_nothing(&self, member: &str) -> String {
-        let mut result = self.result();
-        result.array(member, &[]);
-        result.cacheable();
-        result.server_info();
-        result.finish()
-    }
-
     /// Answers a call by name for which there can be no match.
     fn refuse_named(&self, kind: &str) -> Outcome {
         let name = match self.params.name {
@@ -209,8 +197,11 @@ impl Call<'_> {
     }
 
     fn listen(&self, request: &Request<'_>) -> Answer {
+        // Listening begins before the snapshot is looked at, so that no change falls between.
         let changes = self.engine.catalog.changes();
-        match Subscription::open(request, self.caller, &self.snapshot, changes) {
+        let snapshot = self.engine.catalog.now(self.caller.view);
+        let snapshot = snapshot.as_ref().unwrap_or(&self.snapshot);
+        match Subscription::open(request, self.caller, snapshot, changes) {
             Ok(subscription) => Answer::Stream(Box::new(subscription)),
             Err(error) => Answer::Now(Err(error)),
         }
@@ -220,26 +211,41 @@ impl Call<'_> {
     fn check_subscription(&self) -> Outcome {
         let uri = self.uri()?;
         match self.snapshot.file(&uri) {
-            Some(_) => Ok("{}".to_owned()),
+            Some(_) => Ok("{}".to_owned().into()),
             None => Err(self.resource_not_found(&uri)),
         }
     }
 
-    fn resource_not_found(&self, uri: &str) -> RpcError {
+    /// The error for a file that is no longer what was published: a host that hears that it is not
+    /// served refreshes the skill, which is what is needed.
+    fn resource_changed(&self, uri: &str) -> RpcError {
+        let message = format!(
+            "`{}` has changed since its skill was published; ask for the skill again.",
+            truncated(uri)
+        );
+        self.about_resource(uri, message)
+    }
+
+    fn about_resource(&self, uri: &str, message: String) -> RpcError {
         let code = match self.era {
             Era::Modern => ErrorCode::InvalidParams,
             Era::Legacy => ErrorCode::LegacyResourceNotFound,
         };
+        RpcError::new(code, message).with_data(serde_json::json!({ "uri": truncated(uri) }))
+    }
+
+    fn resource_not_found(&self, uri: &str) -> RpcError {
         // Whether a path inside a generated skill is a directory only its generator knows.
-        let is_directory = matches!(
-            self.snapshot.directory(uri),
-            Some(FoundDirectory::Stored(_) | FoundDirectory::Generated(_, None))
-        );
+        let is_directory = match self.snapshot.directory(uri) {
+            None => false,
+            Some(FoundDirectory::Generated(_, path)) => path.is_empty(),
+            Some(FoundDirectory::Stored(..) | FoundDirectory::Above(_)) => true,
+        };
         let message = if is_directory && self.engine.config.directory_read {
             format!("`{}` is a directory; list it with `resources/directory/read`.", truncated(uri))
         } else {
             format!("No resource is served at `{}`.", truncated(uri))
         };
-        RpcError::new(code, message).with_data(serde_json::json!({ "uri": truncated(uri) }))
+        self.about_resource(uri, message)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
+use bytes::Bytes;
 use skillwire_catalog::snapshot::FoundFile;
 use skillwire_core::media_type;
 use skillwire_protocol::error::RpcError;
@@ -13,8 +13,10 @@ use skillwire_source::{
 
 use super::{
     Answer, Call,
+    contents::{ContentError, render},
     result::{ResultStyle, quoted},
 };
+use crate::payload::Payload;
 
 impl Call<'_> {
     pub(super) fn read_resource(&self) -> Answer {
@@ -23,46 +25,69 @@ impl Call<'_> {
             Err(error) => return Answer::Now(Err(error)),
         };
         match self.snapshot.file(&uri) {
-            Some(FoundFile::Stored(file)) => {
-                let own_entry = self.snapshot.skill(&uri).is_some();
-                let media_type = if own_entry { "text/markdown" } else { file.media_type };
-                Answer::Now(Ok(contents(&self.style(), &uri, media_type, &file.bytes)))
-            }
-            Some(FoundFile::Generated(published, path)) => {
-                let Content::Generated(generator) = &published.skill.content else {
+            None => Answer::Now(Err(self.resource_not_found(&uri))),
+            Some(FoundFile::Generated(skill, path)) => {
+                let Content::Generated(generator) = &skill.content else {
                     return Answer::Now(Err(RpcError::internal()));
                 };
                 let generator = Arc::clone(generator);
-                let not_found = self.resource_not_found(&uri);
-                let style = self.style();
+                let (style, not_found) = (self.style(), self.resource_not_found(&uri));
                 Answer::Later(Box::pin(async move {
                     let read = run(generator, move |generator| generator.read(&path)).await?;
                     let bytes = read.ok_or(not_found)?;
                     let name = uri.rsplit('/').next().unwrap_or_default();
-                    Ok(contents(&style, &uri, media_type::of(name, &bytes), &bytes))
+                    Ok(contents(&style, &uri, media_type::of(name, &bytes), render(&bytes)))
                 }))
             }
-            None => Answer::Now(Err(self.resource_not_found(&uri))),
+            Some(FoundFile::Stored { skill, tree, record }) => {
+                let own_entry = self.snapshot.skill(&uri).is_some();
+                let media_type = if own_entry { "text/markdown" } else { record.media_type };
+                let engine = self.engine;
+                if let Some(rendered) = engine.contents.kept(&record.digest) {
+                    engine.metrics.contents_kept.inc();
+                    return Answer::Now(Ok(contents(&self.style(), &uri, media_type, rendered)));
+                }
+                engine.metrics.contents_read.inc();
+                let (store, record) = (Arc::clone(&tree.store), record.clone());
+                let shared = Arc::clone(&engine.contents);
+                let reporter = engine.catalog.stale_reporter(skill);
+                let (style, changed) = (self.style(), self.resource_changed(&uri));
+                let finish = move |read: Result<Bytes, ContentError>| match read {
+                    Ok(rendered) => Ok(contents(&style, &uri, media_type, rendered)),
+                    Err(ContentError::Changed) => {
+                        tracing::info!(uri, "a file is not what was published");
+                        reporter.report();
+                        Err(changed)
+                    }
+                    Err(ContentError::Failed(reason)) => {
+                        tracing::error!(uri, reason, "a file could not be read");
+                        Err(RpcError::internal())
+                    }
+                };
+                if tree.store.is_memory() {
+                    return Answer::Now(finish(shared.read(&store, &record)));
+                }
+                Answer::Later(Box::pin(async move {
+                    let read = tokio::task::spawn_blocking(move || shared.read(&store, &record));
+                    finish(
+                        read.await
+                            .unwrap_or_else(|error| Err(ContentError::Failed(error.to_string()))),
+                    )
+                }))
+            }
         }
     }
 }
 
-/// Writes the result for one file.
-fn contents(style: &ResultStyle, uri: &str, media_type: &str, bytes: &[u8]) -> String {
-    let mut result = style.begin();
-    result.json("contents", &format!("[{}]", contents_item(uri, media_type, bytes)));
-    result.cacheable();
-    result.server_info();
-    result.finish()
-}
-
-/// Writes one element of `contents`: UTF-8 as `text`, everything else as `blob`.
-fn contents_item(uri: &str, media_type: &str, bytes: &[u8]) -> String {
-    let head = format!(r#"{{"uri":{},"mimeType":{}"#, quoted(uri), quoted(media_type));
-    match std::str::from_utf8(bytes) {
-        Ok(text) => format!(r#"{head},"text":{}}}"#, quoted(text)),
-        Err(_) => format!(r#"{head},"blob":"{}"}}"#, STANDARD.encode(bytes)),
-    }
+/// Writes the result for one file around its rendered bytes.
+fn contents(style: &ResultStyle, uri: &str, media_type: &str, rendered: Bytes) -> Payload {
+    let mut head = style.begin();
+    let item = format!(r#"[{{"uri":{},"mimeType":{}"#, quoted(uri), quoted(media_type));
+    head.json("contents", &item);
+    let mut tail = head.split_after("]");
+    tail.cacheable();
+    tail.server_info();
+    Payload::new([Bytes::from(head.into_text()), rendered, Bytes::from(tail.finish())])
 }
 
 /// Runs a generator off the event loop and hides why it failed from the client.
@@ -80,20 +105,5 @@ pub(super) async fn run<T: Send + 'static>(
             tracing::error!(%error, "a generated skill panicked");
             Err(RpcError::internal())
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn srv_75_text_is_utf8_and_everything_else_is_base64() {
-        assert_eq!(
-            contents_item("skill://a/x", "text/plain", "a\u{2028}\0\r".as_bytes()),
-            "{\"uri\":\"skill://a/x\",\"mimeType\":\"text/plain\",\"text\":\"a\u{2028}\\u0000\\r\"}"
-        );
-        let blob = contents_item("skill://a/x", "application/octet-stream", b"\xff\xfe");
-        assert!(blob.ends_with(r#""blob":"//4="}"#), "{blob}");
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use skillwire_catalog::listing::Item;
+use skillwire_catalog::listing::Page;
 use skillwire_protocol::{meta, version::Era};
 
 use crate::config::{CacheScope, Config};
@@ -50,17 +50,17 @@ impl ResultText {
         self.json(name, &quoted(value));
     }
 
-    /// Adds an array of items that are JSON already.
-    pub(crate) fn array(&mut self, name: &str, items: &[Item]) {
-        let length: usize = items.iter().map(|item| item.json.len() + 1).sum();
+    /// Adds the items of a page, which are JSON already.
+    pub(crate) fn page(&mut self, name: &str, page: &Page<'_>) {
+        let length: usize = page.items.iter().map(|item| item.len() + 1).sum();
         self.text.reserve(length + name.len() + 256);
         self.name(name);
         self.text.push('[');
-        for (index, item) in items.iter().enumerate() {
+        for (index, item) in page.items.iter().enumerate() {
             if index > 0 {
                 self.text.push(',');
             }
-            self.text.push_str(&item.json);
+            self.text.push_str(item);
         }
         self.text.push(']');
     }
@@ -84,6 +84,16 @@ impl ResultText {
         }
     }
 
+    /// Ends this piece of the object; the other one goes on with `text`.
+    pub(crate) fn split_after(&self, text: &str) -> Self {
+        Self { text: text.to_owned(), style: self.style.clone() }
+    }
+
+    /// The text so far, for a piece that does not end the object.
+    pub(crate) fn into_text(self) -> String {
+        self.text
+    }
+
     /// Closes the object.
     pub(crate) fn finish(mut self) -> String {
         self.text.push('}');
@@ -91,7 +101,7 @@ impl ResultText {
     }
 
     fn name(&mut self, name: &str) {
-        if self.text.len() > 1 {
+        if !self.text.ends_with('{') {
             self.text.push(',');
         }
         self.text.push('"');

@@ -1,21 +1,12 @@
-//! `skills/list` and `skills/get`.
+//! `skills/get`.
 
-use skillwire_protocol::{
-    error::{RpcError, truncated},
-    method,
-};
+use bytes::Bytes;
+use skillwire_protocol::error::{RpcError, truncated};
 
 use super::{Call, Outcome};
+use crate::payload::Payload;
 
 impl Call<'_> {
-    pub(super) fn list_skills(&self) -> Outcome {
-        let page = self.page(self.snapshot.listed_skills(), method::SKILLS_LIST, "")?;
-        let mut result = self.result();
-        self.write_page(&mut result, "skills", &page, method::SKILLS_LIST, "");
-        result.cacheable();
-        Ok(result.finish())
-    }
-
     pub(super) fn get_skill(&self) -> Outcome {
         let uri = self.uri()?;
         let Some(skill) = self.snapshot.skill(&uri) else {
@@ -27,6 +18,6 @@ impl Call<'_> {
         let mut result = self.result();
         result.json("skill", &skill.entry);
         result.cacheable();
-        Ok(result.finish())
+        Ok(Payload::new([Bytes::from(result.finish())]))
     }
 }

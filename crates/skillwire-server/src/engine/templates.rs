@@ -1,8 +1,10 @@
 //! `resources/templates/list`: the shapes of URIs a person can fill in.
 
+use std::borrow::Cow;
+
 use serde_json::json;
-use skillwire_catalog::listing::{Item, Listing};
-use skillwire_protocol::method;
+use skillwire_catalog::listing::Page;
+use skillwire_protocol::error::RpcError;
 
 use super::{Call, Outcome};
 
@@ -52,21 +54,23 @@ impl Call<'_> {
                 item(&Template::File.uri(scheme), "skill-file", "One file of a skill.", None),
             ]
         });
-        let listing = Listing::new(items.collect());
-        let page = self.page(&listing, method::RESOURCES_TEMPLATES_LIST, "")?;
+        let page = Page { items: items.map(Cow::Owned).collect(), next: None };
+        if self.params.cursor.is_some() {
+            let message = "`params.cursor` is not a cursor of this listing.";
+            return Err(RpcError::invalid_params(message));
+        }
         let mut result = self.result();
-        let method = method::RESOURCES_TEMPLATES_LIST;
-        self.write_page(&mut result, "resourceTemplates", &page, method, "");
+        result.page("resourceTemplates", &page);
         result.cacheable();
         result.server_info();
-        Ok(result.finish())
+        Ok(result.finish().into())
     }
 }
 
-fn item(uri: &str, name: &str, description: &str, mime_type: Option<&str>) -> Item {
+fn item(uri: &str, name: &str, description: &str, mime_type: Option<&str>) -> String {
     let mut template = json!({ "uriTemplate": uri, "name": name, "description": description });
     if let Some(mime_type) = mime_type {
         template["mimeType"] = mime_type.into();
     }
-    Item { key: uri.into(), json: template.to_string().into() }
+    template.to_string()
 }

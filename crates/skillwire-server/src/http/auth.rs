@@ -3,11 +3,9 @@
 use std::collections::HashMap;
 
 use http::{HeaderMap, header};
-use skillwire_catalog::{
-    catalog::Catalog,
-    patterns::{InvalidPattern, PathPatterns},
-};
+use skillwire_catalog::catalog::Catalog;
 use skillwire_core::digest::Digest;
+use skillwire_source::patterns::{InvalidPattern, PathPatterns};
 
 use crate::caller::Caller;
 

@@ -15,6 +15,14 @@ use tokio::sync::mpsc;
 /// The largest request body that is taken, in bytes.
 pub(super) const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 
+/// The largest body that any number of connections may send at once, in bytes.
+const SMALL_BODY_BYTES: u64 = 64 * 1024;
+
+/// Tells whether a body is announced to be small.
+pub(super) fn is_small(body: &impl Body) -> bool {
+    body.size_hint().upper().is_some_and(|most| most <= SMALL_BODY_BYTES)
+}
+
 /// Reads a whole body, or says with which status to refuse it.
 pub(super) async fn read<B>(
     body: B,
@@ -39,21 +47,32 @@ where
 /// What an answer carries.
 #[derive(Debug)]
 pub enum ResponseBody {
-    /// Everything at once; nothing when it was taken or there is none.
-    Whole(Option<Bytes>),
+    /// Pieces that are ready.
+    Ready(std::vec::IntoIter<Bytes>),
     /// Events as they happen.
     Events(mpsc::Receiver<Bytes>),
 }
 
 impl ResponseBody {
-    /// Makes a body of ready bytes.
-    pub fn whole(bytes: impl Into<Bytes>) -> Self {
-        Self::Whole(Some(bytes.into()))
+    /// Makes a body of ready pieces.
+    pub fn ready(pieces: Vec<Bytes>) -> Self {
+        Self::Ready(pieces.into_iter())
+    }
+
+    /// Takes the pieces out of a body that is ready and at least so large.
+    pub(super) fn take_large(&mut self, least: u64) -> Option<Vec<Bytes>> {
+        match self {
+            Self::Ready(pieces) => {
+                let length: u64 = pieces.as_slice().iter().map(|piece| piece.len() as u64).sum();
+                (length >= least).then(|| std::mem::take(pieces).collect())
+            }
+            Self::Events(_) => None,
+        }
     }
 
     /// Makes an empty body.
     pub fn empty() -> Self {
-        Self::Whole(None)
+        Self::ready(Vec::new())
     }
 }
 
@@ -66,7 +85,7 @@ impl Body for ResponseBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         match self.get_mut() {
-            Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Self::Ready(pieces) => Poll::Ready(pieces.next().map(|piece| Ok(Frame::data(piece)))),
             Self::Events(events) => {
                 events.poll_recv(context).map(|event| event.map(|bytes| Ok(Frame::data(bytes))))
             }
@@ -74,13 +93,13 @@ impl Body for ResponseBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self, Self::Whole(None))
+        matches!(self, Self::Ready(pieces) if pieces.len() == 0)
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            Self::Whole(bytes) => {
-                SizeHint::with_exact(bytes.as_ref().map_or(0, |b| b.len() as u64))
+            Self::Ready(pieces) => {
+                SizeHint::with_exact(pieces.as_slice().iter().map(|piece| piece.len() as u64).sum())
             }
             Self::Events(_) => SizeHint::default(),
         }

@@ -22,6 +22,7 @@ use super::{
 use crate::{
     caller::Caller,
     engine::{Answer, Engine, Outcome},
+    metrics::{Metrics, Open},
     subscription::{Feed, LegacySubscriptions},
 };
 
@@ -44,6 +45,7 @@ struct Session {
     subscriptions: LegacySubscriptions,
     streaming: Mutex<bool>,
     ended: watch::Sender<bool>,
+    _open: Open,
 }
 
 /// All sessions, by id.
@@ -74,19 +76,20 @@ impl Sessions {
                 return reply::refuse(StatusCode::BAD_REQUEST, "There is no such stream.");
             }
         };
-        let mut response = respond(request, &outcome);
-        if outcome.is_ok() {
-            if opening {
-                match self.open(caller).and_then(|id| HeaderValue::from_str(&id).ok()) {
-                    Some(id) => {
-                        response.headers_mut().insert(SESSION, id);
-                    }
-                    None => {
-                        tracing::warn!("no session could be opened; notifications will be missing");
-                    }
-                }
-            } else if let Some(session) = session {
-                session.subscriptions.note(request);
+        let outcome = match &session {
+            Some(session) => {
+                outcome.and_then(|result| session.subscriptions.note(request).map(|()| result))
+            }
+            None => outcome,
+        };
+        let opened = opening && outcome.is_ok();
+        let mut response = respond(request, outcome);
+        if opened {
+            let id = self.open(caller, engine.metrics());
+            if let Some(id) = id.and_then(|id| HeaderValue::from_str(&id).ok()) {
+                response.headers_mut().insert(SESSION, id);
+            } else {
+                tracing::warn!("no session could be opened; notifications will be missing");
             }
         }
         response
@@ -117,9 +120,11 @@ impl Sessions {
             return reply::refuse(StatusCode::CONFLICT, "This session has a stream already.");
         }
         let (response, events) = sse::open();
+        let open = Open::new(&engine.metrics().streams);
         let feed = Feed::new(caller.view, engine.catalog().changes());
         tokio::spawn(async move {
             follow(&session, feed, &events, stopping).await;
+            drop(open);
             *lock(&session.streaming) = false;
         });
         response
@@ -151,7 +156,7 @@ impl Sessions {
         }
     }
 
-    fn open(&self, caller: &Caller) -> Option<String> {
+    fn open(&self, caller: &Caller, metrics: &Metrics) -> Option<String> {
         let mut random = [0_u8; 16];
         getrandom::fill(&mut random).ok()?;
         let id = format!("{:032x}", u128::from_le_bytes(random));
@@ -165,6 +170,7 @@ impl Sessions {
             subscriptions: LegacySubscriptions::default(),
             streaming: Mutex::default(),
             ended: watch::Sender::new(false),
+            _open: Open::new(&metrics.sessions),
         };
         sessions.insert(id.clone(), Arc::new(session));
         Some(id)
@@ -219,12 +225,11 @@ async fn follow(
 }
 
 /// Errors come with status 200 on this era; clients take others for a broken transport.
-fn respond(request: &Request<'_>, outcome: &Outcome) -> Response<ResponseBody> {
-    let text = match outcome {
-        Ok(result) => message::response(&request.id, result),
-        Err(error) => message::error_response(Some(&request.id), error),
-    };
-    reply::json(StatusCode::OK, text)
+fn respond(request: &Request<'_>, outcome: Outcome) -> Response<ResponseBody> {
+    match outcome {
+        Ok(result) => reply::json(StatusCode::OK, result.into_response(&request.id)),
+        Err(error) => reply::error(StatusCode::OK, Some(&request.id), &error),
+    }
 }
 
 fn unknown_session() -> Response<ResponseBody> {
@@ -243,12 +248,13 @@ mod tests {
     fn v_08_srv_105_sessions_that_are_never_ended_make_room_for_new_ones() {
         let sessions = Sessions::default();
         let caller = Caller::default();
-        let mut opened: Vec<_> =
-            (0..MAX_SESSIONS).map(|_| sessions.open(&caller).expect("an id")).collect();
+        let mut opened: Vec<_> = (0..MAX_SESSIONS)
+            .map(|_| sessions.open(&caller, &Metrics::default()).expect("an id"))
+            .collect();
         let first = Arc::clone(&lock(&sessions.0)[&opened[0]]);
         // The second was used last, though it is old.
         *lock(&lock(&sessions.0)[&opened[1]].used) = Instant::now();
-        opened.push(sessions.open(&caller).expect("an id"));
+        opened.push(sessions.open(&caller, &Metrics::default()).expect("an id"));
         let left = lock(&sessions.0);
         assert!(left.len() <= MAX_SESSIONS && left.len() > MAX_SESSIONS / 2, "{}", left.len());
         assert!(!left.contains_key(&opened[0]));

@@ -3,6 +3,7 @@
 mod access;
 mod auth;
 mod body;
+mod compress;
 mod headers;
 mod legacy;
 mod modern;

@@ -4,7 +4,7 @@ use http::{HeaderMap, Response, StatusCode};
 use skillwire_protocol::{
     error::{ErrorCode, RpcError},
     id::RequestId,
-    message::{self, Request},
+    message::Request,
     version::Era,
 };
 use tokio::sync::watch;
@@ -17,6 +17,7 @@ use super::{
 use crate::{
     caller::Caller,
     engine::{Answer, Engine, Outcome},
+    metrics::Open,
     subscription::Subscription,
 };
 
@@ -36,7 +37,11 @@ pub(super) async fn answer(
         Answer::Later(work) => respond(&request.id, work.await),
         Answer::Stream(subscription) => {
             let (response, events) = sse::open();
-            tokio::spawn(follow(*subscription, events, stopping));
+            let open = Open::new(&engine.metrics().streams);
+            tokio::spawn(async move {
+                follow(*subscription, events, stopping).await;
+                drop(open);
+            });
             response
         }
     }
@@ -44,7 +49,7 @@ pub(super) async fn answer(
 
 fn respond(id: &RequestId, outcome: Outcome) -> Response<ResponseBody> {
     match outcome {
-        Ok(result) => reply::json(StatusCode::OK, message::response(id, &result)),
+        Ok(result) => reply::json(StatusCode::OK, result.into_response(id)),
         Err(error) => reply::error(status(&error), Some(id), &error),
     }
 }

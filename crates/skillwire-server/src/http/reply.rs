@@ -1,5 +1,6 @@
 //! HTTP responses.
 
+use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
 use skillwire_protocol::{
     error::{ErrorCode, RpcError},
@@ -8,10 +9,11 @@ use skillwire_protocol::{
 };
 
 use super::body::ResponseBody;
+use crate::payload::Message;
 
-/// Makes a response of one JSON text.
-pub(super) fn json(status: StatusCode, text: String) -> Response<ResponseBody> {
-    let mut response = Response::new(ResponseBody::whole(text));
+/// Makes a response of one message.
+pub(super) fn json(status: StatusCode, message: impl Into<Message>) -> Response<ResponseBody> {
+    let mut response = Response::new(ResponseBody::ready(message.into().into_pieces()));
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -44,5 +46,17 @@ pub(super) fn empty(status: StatusCode) -> Response<ResponseBody> {
 pub(super) fn not_allowed(allowed: &'static str) -> Response<ResponseBody> {
     let mut response = refuse(StatusCode::METHOD_NOT_ALLOWED, "Send messages with POST.");
     response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allowed));
+    response
+}
+
+/// Makes a response of plain text.
+pub(super) fn text(
+    status: StatusCode,
+    media_type: &'static str,
+    text: impl Into<Bytes>,
+) -> Response<ResponseBody> {
+    let mut response = Response::new(ResponseBody::ready(vec![text.into()]));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
     response
 }

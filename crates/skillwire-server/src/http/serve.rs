@@ -13,6 +13,7 @@ use tokio::{
 };
 
 use super::{service::HttpService, stall::StallGuard};
+use crate::metrics::Open;
 
 /// What connections may cost.
 #[derive(Debug, Clone)]
@@ -70,12 +71,13 @@ pub async fn run(
                 continue;
             }
         };
+        let open = Open::new(&service.metrics().connections);
         let connection = graceful.watch(connection(stream, service.clone(), &limits));
         tokio::spawn(async move {
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "a connection ended early");
             }
-            drop(permit);
+            drop((permit, open));
         });
     }
     drop(listener);

@@ -5,21 +5,25 @@ use std::{sync::Arc, time::Duration};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body::Body;
 use skillwire_protocol::{message::Message, meta, method, version::LEGACY};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use super::{
     ENDPOINT,
     access::{AccessRules, Forbidden},
     auth::Tokens,
     body::{self, ResponseBody},
+    compress::{accepts_gzip, compress},
     headers,
     legacy::Sessions,
     reply,
 };
-use crate::{caller::Caller, engine::Engine};
+use crate::{caller::Caller, engine::Engine, metrics::Metrics};
 
 /// How long a request body may take to arrive.
 const BODY_TIME: Duration = Duration::from_secs(30);
+
+/// Large bodies that are held at once: 16 of 4 MiB each.
+const LARGE_BODIES: usize = 16;
 
 /// What an operator can set about the endpoint.
 #[derive(Debug, Clone, Default)]
@@ -28,6 +32,8 @@ pub struct HttpOptions {
     pub access: AccessRules,
     /// Who is let in; nobody is asked when there is no token file.
     pub tokens: Option<Tokens>,
+    /// Whether `/metrics` is answered.
+    pub metrics: bool,
 }
 
 /// Answers HTTP requests; clones share everything.
@@ -39,6 +45,7 @@ struct Inner {
     options: HttpOptions,
     sessions: Sessions,
     stopping: watch::Sender<bool>,
+    large_bodies: Semaphore,
 }
 
 impl HttpService {
@@ -49,7 +56,13 @@ impl HttpService {
             options,
             sessions: Sessions::default(),
             stopping: watch::Sender::new(false),
+            large_bodies: Semaphore::new(LARGE_BODIES),
         }))
+    }
+
+    /// The numbers about this server.
+    pub(super) fn metrics(&self) -> &Metrics {
+        self.0.engine.metrics()
     }
 
     /// Ends all streams in order.
@@ -65,6 +78,7 @@ impl HttpService {
         match request.uri().path() {
             ENDPOINT => self.endpoint(request).await,
             "/healthz" => self.health(),
+            "/metrics" if self.0.options.metrics => self.numbers(&request),
             _ => reply::refuse(StatusCode::NOT_FOUND, "The endpoint is `/mcp`."),
         }
     }
@@ -76,11 +90,26 @@ impl HttpService {
         } else {
             (StatusCode::SERVICE_UNAVAILABLE, "starting\n")
         };
-        let mut response = Response::new(ResponseBody::whole(text));
-        *response.status_mut() = status;
-        let plain = HeaderValue::from_static("text/plain; charset=utf-8");
-        response.headers_mut().insert(header::CONTENT_TYPE, plain);
-        response
+        reply::text(status, "text/plain; charset=utf-8", text)
+    }
+
+    /// Answers a monitor, which must be let in like any client.
+    fn numbers<B>(&self, request: &Request<B>) -> Response<ResponseBody> {
+        let options = &self.0.options;
+        let authority = request.uri().authority().map(http::uri::Authority::as_str);
+        if let Err(Forbidden(reason)) = options.access.admit(request.headers(), authority) {
+            return reply::refuse(StatusCode::FORBIDDEN, reason);
+        }
+        let known = |tokens: &Tokens| tokens.caller(request.headers()).is_some();
+        if !options.tokens.as_ref().is_none_or(known) {
+            return unauthorized();
+        }
+        let text = self.0.engine.metrics().text();
+        reply::text(
+            StatusCode::OK,
+            "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            text,
+        )
     }
 
     async fn endpoint<B>(&self, request: Request<B>) -> Response<ResponseBody>
@@ -99,6 +128,7 @@ impl HttpService {
         } else {
             self.admitted(&parts.method, &parts.headers, body).await
         };
+        let response = if accepts_gzip(&parts.headers) { compress(response) } else { response };
         match origin {
             Some(origin) => allow_browser(response, &origin),
             None => response,
@@ -139,6 +169,9 @@ impl HttpService {
         if let Err((status, reason)) = check_content(headers) {
             return reply::refuse(status, reason);
         }
+        // Only so many large bodies are held at once; small ones never wait for them.
+        let is_small = body::is_small(&body);
+        let _room = if is_small { None } else { self.0.large_bodies.acquire().await.ok() };
         let bytes = match body::read(body, BODY_TIME).await {
             Ok(bytes) => bytes,
             Err((status, reason)) => return reply::refuse(status, reason),
@@ -235,7 +268,7 @@ fn allow_browser(mut response: Response<ResponseBody>, origin: &str) -> Response
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     }
     let fixed = [
-        (header::VARY, "Origin"),
+        (header::VARY, "Origin, Accept-Encoding"),
         (header::ACCESS_CONTROL_ALLOW_METHODS, "POST, GET, DELETE"),
         (
             header::ACCESS_CONTROL_ALLOW_HEADERS,

@@ -9,32 +9,47 @@ use skillwire_protocol::{
     meta, method,
     version::{Era, MODERN},
 };
-use tokio::{sync::mpsc, task::JoinHandle};
+use tokio::{
+    sync::mpsc,
+    task::JoinHandle,
+    time::{Duration, Instant, timeout_at},
+};
 
 use super::lines::MAX_LINE_BYTES;
 use crate::{
     caller::Caller,
     engine::{Answer, Engine, Outcome},
+    payload,
     subscription::{Feed, LegacySubscriptions, Subscription},
 };
 
 /// Requests that may be under way at once; further ones are refused.
 const MAX_PENDING: usize = 256;
 
+/// How long requests under way may take once the input has ended.
+const LAST_WORK: Duration = Duration::from_secs(5);
+
+/// A request under way.
+struct Pending {
+    task: JoinHandle<()>,
+    /// Whether it ends only when somebody ends it.
+    endless: bool,
+}
+
 /// What the server knows about its one client.
 pub(super) struct StdioSession {
     engine: Arc<Engine>,
     caller: Caller,
-    sender: mpsc::Sender<String>,
+    sender: mpsc::Sender<payload::Message>,
     /// Requests that take time, so that they can be cancelled.
-    pending: HashMap<RequestId, JoinHandle<()>>,
+    pending: HashMap<RequestId, Pending>,
     /// Subscriptions of the legacy session, once `initialize` has opened it.
     legacy: Option<Arc<LegacySubscriptions>>,
     legacy_feed: Option<JoinHandle<()>>,
 }
 
 impl StdioSession {
-    pub(super) fn new(engine: Arc<Engine>, sender: mpsc::Sender<String>) -> Self {
+    pub(super) fn new(engine: Arc<Engine>, sender: mpsc::Sender<payload::Message>) -> Self {
         Self {
             engine,
             caller: Caller::default(),
@@ -63,12 +78,18 @@ impl StdioSession {
         self.send(message::error_response(None, &error)).await;
     }
 
-    /// Ends everything that is still under way.
+    /// Lets work under way finish, within bounds, and ends everything else.
     pub(super) async fn close(self) {
-        for task in self.pending.into_values().chain(self.legacy_feed) {
-            task.abort();
+        let deadline = Instant::now() + LAST_WORK;
+        for Pending { task, endless } in self.pending.into_values() {
+            let abort = task.abort_handle();
             // Aborted or done, either is fine; the task must only be gone.
-            let _ = task.await;
+            if endless || timeout_at(deadline, task).await.is_err() {
+                abort.abort();
+            }
+        }
+        if let Some(feed) = self.legacy_feed {
+            feed.abort();
         }
     }
 
@@ -83,22 +104,23 @@ impl StdioSession {
         let answer = self.engine.answer(&self.caller, era, request);
         match answer {
             Answer::Now(outcome) => {
-                if outcome.is_ok() {
-                    self.note_session(request);
-                }
-                self.send(render(&request.id, &outcome)).await;
+                let outcome = match outcome {
+                    Ok(result) => self.note_session(request).map(|()| result),
+                    refused => refused,
+                };
+                self.send(render(&request.id, outcome)).await;
             }
             Answer::Later(work) => {
                 let (id, sender) = (request.id.clone(), self.sender.clone());
-                self.spawn(&request.id, async move {
+                self.spawn(&request.id, false, async move {
                     let outcome = work.await;
-                    let _ = sender.send(render(&id, &outcome)).await;
+                    let _ = sender.send(render(&id, outcome)).await;
                 })
                 .await;
             }
             Answer::Stream(subscription) => {
                 let sender = self.sender.clone();
-                self.spawn(&request.id, follow(*subscription, sender)).await;
+                self.spawn(&request.id, true, follow(*subscription, sender)).await;
             }
         }
     }
@@ -121,12 +143,13 @@ impl StdioSession {
     }
 
     /// Keeps what a successful legacy request changes about the session.
-    fn note_session(&mut self, request: &Request<'_>) {
+    fn note_session(&mut self, request: &Request<'_>) -> Result<(), RpcError> {
         match (&*request.method, &self.legacy) {
             (method::INITIALIZE, _) => self.open_legacy(),
-            (_, Some(subscriptions)) => subscriptions.note(request),
+            (_, Some(subscriptions)) => subscriptions.note(request)?,
             _ => {}
         }
+        Ok(())
     }
 
     fn open_legacy(&mut self) {
@@ -136,7 +159,7 @@ impl StdioSession {
         let task = tokio::spawn(async move {
             while let Some(found) = feed.next(|| followed.filter()).await {
                 for (method, params) in found {
-                    if sender.send(message::notification(method, &params)).await.is_err() {
+                    if sender.send(message::notification(method, &params).into()).await.is_err() {
                         return;
                     }
                 }
@@ -151,34 +174,40 @@ impl StdioSession {
     fn notification(&mut self, notification: &Notification<'_>) {
         if &*notification.method == method::CANCELLED
             && let Some(id) = notification.params.request_id.and_then(RequestId::from_raw)
-            && let Some(task) = self.pending.remove(&id)
+            && let Some(pending) = self.pending.remove(&id)
         {
-            task.abort();
+            pending.task.abort();
         }
     }
 
-    async fn spawn(&mut self, id: &RequestId, work: impl Future<Output = ()> + Send + 'static) {
-        self.pending.retain(|_, task| !task.is_finished());
+    async fn spawn(
+        &mut self,
+        id: &RequestId,
+        endless: bool,
+        work: impl Future<Output = ()> + Send + 'static,
+    ) {
+        self.pending.retain(|_, pending| !pending.task.is_finished());
         if self.pending.len() >= MAX_PENDING || self.pending.contains_key(id) {
             let text = "Too many requests are under way, or one of them has the same id.";
             let error = RpcError::new(ErrorCode::InvalidRequest, text);
             self.send(message::error_response(Some(id), &error)).await;
             return;
         }
-        self.pending.insert(id.clone(), tokio::spawn(work));
+        let task = tokio::spawn(work);
+        self.pending.insert(id.clone(), Pending { task, endless });
     }
 
-    async fn send(&self, message: String) {
+    async fn send(&self, message: impl Into<payload::Message>) {
         // A closed channel means that nobody reads; the main loop sees that and ends.
-        let _ = self.sender.send(message).await;
+        let _ = self.sender.send(message.into()).await;
     }
 }
 
-async fn follow(mut subscription: Subscription, sender: mpsc::Sender<String>) {
+async fn follow(mut subscription: Subscription, sender: mpsc::Sender<payload::Message>) {
     let mut messages = vec![subscription.acknowledgment()];
     loop {
         for message in messages {
-            if sender.send(message).await.is_err() {
+            if sender.send(message.into()).await.is_err() {
                 return;
             }
         }
@@ -189,9 +218,9 @@ async fn follow(mut subscription: Subscription, sender: mpsc::Sender<String>) {
     }
 }
 
-fn render(id: &RequestId, outcome: &Outcome) -> String {
+fn render(id: &RequestId, outcome: Outcome) -> payload::Message {
     match outcome {
-        Ok(result) => message::response(id, result),
-        Err(error) => message::error_response(Some(id), error),
+        Ok(result) => result.into_response(id),
+        Err(error) => message::error_response(Some(id), &error).into(),
     }
 }

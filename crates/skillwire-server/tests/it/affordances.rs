@@ -47,7 +47,7 @@ async fn srv_112_a_skill_above_a_limit_is_reported_with_its_numbers() {
     }
     let mut server = TestServer::start(folder.path()).await;
     let told = server.refresh();
-    let finding = told.scan.inspected.iter().flat_map(|inspected| &inspected.findings);
+    let finding = told.inspected().flat_map(|inspected| &inspected.findings);
     let finding = finding.into_iter().find(|finding| finding.code == Code::TooManyFiles);
     let finding = finding.expect("the limit is reported");
     assert!(finding.message.contains("601") && finding.message.contains("512"));

@@ -10,10 +10,11 @@ use std::{
 };
 
 use serde_json::{Value, json};
+use skillwire_core::finding::Finding;
 use skillwire_server::config::Config;
 use skillwire_source::{
     directory::{DirectoryOptions, DirectorySource},
-    source::{Scan, Source, Unavailable},
+    source::{Look, Report, Source, Unavailable},
 };
 use skillwire_testkit::{
     fixture::{SkillFolder, skill_md},
@@ -48,13 +49,18 @@ fn digests(entry: &Value) -> BTreeMap<String, String> {
 async fn assert_consistent(server: &TestServer) {
     for entry in server.skills().await {
         for (uri, promised) in digests(&entry) {
-            assert_eq!(digest(&bytes(server, &uri).await), promised, "{uri}");
+            let reply = server.modern("resources/read", json!({ "uri": uri })).await;
+            if reply.0.get("error").is_some() {
+                assert_eq!(reply.code(), -32602, "{uri} changed and is refused cleanly");
+            } else {
+                assert_eq!(digest(&content(reply.result())), promised, "{uri}");
+            }
         }
     }
 }
 
 #[tokio::test]
-async fn v_57_a_file_that_grows_is_served_as_it_was_when_it_was_read() {
+async fn v_57_a_file_that_grows_is_served_as_it_was_read_or_refused() {
     let folder = SkillFolder::with_skills(&["a"]);
     folder.file("a/notes.md", "line\n");
     let mut server = TestServer::start(folder.path()).await;
@@ -133,13 +139,13 @@ async fn v_58_a_new_version_appears_as_a_whole() {
 }
 
 #[tokio::test]
-async fn v_59_a_file_that_changed_after_listing_is_served_as_it_was_listed() {
+async fn v_59_a_file_that_changed_after_listing_is_refused_until_it_is_listed_anew() {
     let folder = SkillFolder::with_skills(&["a"]);
     folder.file("a/notes.md", "old");
     let mut server = TestServer::start(folder.path()).await;
     let listed = digests(&server.skills().await[0]);
     folder.file("a/notes.md", "new");
-    assert_eq!(digest(&bytes(&server, NOTES).await), listed[NOTES]);
+    assert_eq!(code(&server, "resources/read", NOTES).await, -32602);
     server.refresh();
     assert_eq!(bytes(&server, NOTES).await, b"new");
     let relisted = digests(&server.skills().await[0]);
@@ -174,8 +180,9 @@ async fn v_61_a_deleted_skill_is_gone_and_stays_gone() {
     let folder = SkillFolder::with_skills(&["a", "b"]);
     folder.file("a/notes.md", "text");
     let mut server = TestServer::start(folder.path()).await;
+    assert_eq!(bytes(&server, NOTES).await, b"text");
     folder.remove("a");
-    assert_eq!(bytes(&server, NOTES).await, b"text", "served from memory until the next look");
+    assert_eq!(bytes(&server, NOTES).await, b"text", "kept in memory until the next look");
     for _ in 0..3 {
         server.refresh();
         for (method, uri) in [
@@ -245,7 +252,7 @@ async fn v_63_a_skill_that_outgrows_the_limits_is_not_served_and_comes_back() {
             }
         }
         let refreshed = server.refresh();
-        let refused = refreshed.scan.inspected.iter().find(|found| found.skill.is_none());
+        let refused = refreshed.inspected().find(|found| found.skill.is_none());
         assert!(!refused.expect("the skill is refused").findings.is_empty(), "{what}: no reason");
         assert_eq!(code(&server, "resources/read", A).await, -32602, "{what}");
         assert_eq!(code(&server, "skills/get", A).await, -32602, "{what}");
@@ -261,12 +268,16 @@ async fn v_63_a_skill_that_outgrows_the_limits_is_not_served_and_comes_back() {
 struct Unsteady(DirectorySource, Arc<AtomicBool>);
 
 impl Source for Unsteady {
-    fn scan(&self) -> Result<Scan, Unavailable> {
+    fn scan(
+        &self,
+        look: &Look,
+        report: &mut (dyn FnMut(Report) + Send),
+    ) -> Result<Vec<Finding>, Unavailable> {
         if self.1.load(Ordering::Relaxed) {
             let (origin, reason) = ("folder".to_owned(), "Too many open files.".to_owned());
             return Err(Unavailable { origin, reason });
         }
-        self.0.scan()
+        self.0.scan(look, report)
     }
 }
 
@@ -290,8 +301,7 @@ async fn v_64_a_source_that_cannot_be_read_is_served_as_it_was_and_recovers() {
 #[tokio::test]
 async fn v_64_content_that_cannot_be_made_is_an_internal_error_and_recovers() {
     let live = LiveSkill::default();
-    let server =
-        TestServer::with_sources(vec![Box::new(live.clone())], TestOptions::default()).await;
+    let server = TestServer::with_sources(vec![live.source()], TestOptions::default()).await;
     let uri = "skill://live/now.txt";
     for mood in [Mood::Failing, Mood::Panicking] {
         live.set(mood);

@@ -15,7 +15,7 @@ use skillwire_testkit::{
 };
 
 use crate::support::{
-    Generated, assert_absent, content, digest, entry, findings, in_memory, keys, listed, manifest,
+    assert_absent, content, digest, entry, findings, generated, in_memory, keys, listed, manifest,
     on_disk, percent_decode, read, read_result, root, text,
 };
 
@@ -228,7 +228,7 @@ async fn srv_39_shared_names_are_served_and_the_operator_is_warned() {
 
 #[tokio::test]
 async fn srv_40_resources_are_an_array_or_the_word_dynamic() {
-    let sources = vec![Generated::source("live", Counter::default()), in_memory(["stored"])];
+    let sources = vec![generated("live", Counter::default()), in_memory(["stored"])];
     let server = TestServer::with_sources(sources, TestOptions::default()).await;
     let skills = server.skills().await;
     assert_eq!(skills.len(), 2);
@@ -371,7 +371,7 @@ impl Generator for Counter {
 
 #[tokio::test]
 async fn srv_48_generated_content_is_dynamic_in_list_and_get() {
-    let sources = vec![Generated::source("reports/live", Counter::default())];
+    let sources = vec![generated("reports/live", Counter::default())];
     let server = TestServer::with_sources(sources, TestOptions::default()).await;
     let uri = "skill://reports/live/SKILL.md";
     let listed = server.skills().await;
@@ -386,11 +386,11 @@ async fn srv_48_generated_content_is_dynamic_in_list_and_get() {
 
 #[tokio::test]
 async fn srv_49_authors_of_generated_skills_are_warned() {
-    let sources = vec![Generated::source("live", Counter::default()), in_memory(["stored"])];
+    let sources = vec![generated("live", Counter::default()), in_memory(["stored"])];
     let mut server = TestServer::with_sources(sources, TestOptions::default()).await;
-    let told = server.refresh().scan;
+    let told = server.refresh();
     let warned = |origin: &str| {
-        let found = told.inspected.iter().find(|inspected| inspected.origin.ends_with(origin));
+        let found = told.inspected().find(|inspected| inspected.origin.ends_with(origin));
         let findings = &found.expect("it was looked at").findings;
         findings.iter().any(|finding| finding.code == Code::DynamicSkill)
     };

@@ -11,7 +11,7 @@ use skillwire_testkit::{
     wire::{Reply, modern_meta},
 };
 
-use crate::support::{Generated, METHOD_NOT_FOUND, read, refused, text};
+use crate::support::{METHOD_NOT_FOUND, generated, read, refused, text};
 
 const INTERNAL: i64 = -32603;
 
@@ -50,7 +50,7 @@ impl Generator for Faulty {
 #[tokio::test]
 async fn srv_89_failures_inside_are_internal_errors_that_keep_their_reason() {
     for panics in [false, true] {
-        let sources = vec![Generated::source("faulty", Faulty { panics })];
+        let sources = vec![generated("faulty", Faulty { panics })];
         let server = TestServer::with_sources(sources, TestOptions::default()).await;
         let mut client = StdioClient::in_process(server.engine());
         let (session, _) = server.initialize("2025-11-25").await;
@@ -111,7 +111,7 @@ async fn srv_90_a_missing_file_of_a_generated_skill_is_not_called_a_directory() 
         }
     }
 
-    let sources = vec![Generated::source("alone", Alone)];
+    let sources = vec![generated("alone", Alone)];
     let server = TestServer::with_sources(sources, TestOptions::default()).await;
     let uri = "skill://alone/unknown.md";
     let message = refused(&server, "resources/read", uri).await.message().to_owned();

@@ -511,8 +511,7 @@ async fn v_16_answers_and_server_side_requests_have_no_effect() {
 #[tokio::test]
 async fn v_17_srv_102_requests_dropped_at_any_moment_leave_nothing_behind() {
     let live = LiveSkill::default();
-    let server =
-        TestServer::with_sources(vec![Box::new(live.clone())], TestOptions::default()).await;
+    let server = TestServer::with_sources(vec![live.source()], TestOptions::default()).await;
     let list =
         request_bytes("", &modern_request(1, "skills/list", json!({})).to_string(), "skills/list");
     let uri = "skill://live/now.txt";

@@ -8,14 +8,11 @@ use std::{
 
 use bytes::Bytes;
 use serde_json::{Value, json};
-use skillwire_core::{
-    path::{RelPath, SkillPath},
-    uri::Scheme,
-};
+use skillwire_core::path::RelPath;
 use skillwire_server::{engine::Engine, stdio};
 use skillwire_source::{
-    generated::{self, GenerateError, Generator},
-    source::{Scan, Source, Unavailable},
+    generated::{GenerateError, Generator},
+    source::Source,
 };
 use skillwire_testkit::{
     fixture::skill_md,
@@ -176,6 +173,11 @@ pub(crate) enum Mood {
 pub(crate) struct LiveSkill(Arc<(Mutex<Mood>, Condvar)>);
 
 impl LiveSkill {
+    /// Makes a source of the skill.
+    pub(crate) fn source(&self) -> Box<dyn Source> {
+        crate::support::generated("live", self.clone())
+    }
+
     pub(crate) fn set(&self, mood: Mood) {
         *self.0.0.lock().expect("nothing panics with the lock") = mood;
         self.0.1.notify_all();
@@ -208,13 +210,5 @@ impl Generator for LiveSkill {
     fn paths(&self) -> Result<Vec<RelPath>, GenerateError> {
         self.act()?;
         Ok(["SKILL.md", "now.txt"].map(|path| RelPath::parse(path).expect("a path")).into())
-    }
-}
-
-impl Source for LiveSkill {
-    fn scan(&self) -> Result<Scan, Unavailable> {
-        let path = SkillPath::parse("live").expect("a path");
-        let skill = generated::inspect(path, &Scheme::default(), Arc::new(self.clone()));
-        Ok(Scan { inspected: vec![skill], findings: Vec::new() })
     }
 }

@@ -1,7 +1,8 @@
 //! Reading: SRV-72 to SRV-79.
 
 use serde_json::json;
-use skillwire_catalog::{patterns::PathPatterns, snapshot::SnapshotOptions};
+use skillwire_catalog::snapshot::SnapshotOptions;
+use skillwire_source::patterns::PathPatterns;
 use skillwire_testkit::{
     fixture::{SkillFolder, skill_md},
     server::{TestOptions, TestServer},

@@ -4,7 +4,10 @@ use std::{collections::BTreeMap, fs, path::Path, sync::Arc, thread};
 
 use serde_json::{Value, json};
 use skillwire_catalog::refresh::Refresher;
-use skillwire_source::directory::{DirectoryOptions, DirectorySource};
+use skillwire_source::{
+    directory::{DirectoryOptions, DirectorySource},
+    source::Look,
+};
 use skillwire_testkit::{
     fixture::SkillFolder,
     server::{TestOptions, TestServer},
@@ -118,16 +121,16 @@ async fn srv_52_an_entry_never_mixes_two_versions_of_a_changing_tree() {
     let source = DirectorySource::new(folder.join("served"), DirectoryOptions::default());
     let source = Box::new(source.expect("the folder is there"));
     let mut refresher = Refresher::new(Arc::clone(server.engine().catalog()), vec![source]);
-    refresher.refresh();
+    refresher.refresh(&Look::everywhere());
 
     let root = folder.path().to_owned();
     let writer = thread::spawn(move || rewrite(&root));
     let reader = thread::spawn(move || {
         while !writer.is_finished() {
-            refresher.refresh();
+            refresher.refresh(&Look::everywhere());
         }
         writer.join().expect("the writer ends");
-        refresher.refresh();
+        refresher.refresh(&Look::everywhere());
     });
     while !reader.is_finished() {
         check_once(&server, URI).await;

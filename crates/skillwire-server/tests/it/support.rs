@@ -14,9 +14,9 @@ use skillwire_core::{
 };
 use skillwire_server::config::Config;
 use skillwire_source::{
-    generated::{self, Generator},
+    generated::{GeneratedSource, Generator},
     memory::MemorySource,
-    source::{Scan, Source, Unavailable},
+    source::Source,
 };
 use skillwire_testkit::{
     fixture::skill_md,
@@ -166,9 +166,8 @@ pub(crate) fn percent_decode(encoded: &str) -> String {
 
 /// The codes of all findings about files whose name ends in `file`.
 pub(crate) fn findings(refreshed: &Refreshed, file: &str) -> Vec<Code> {
-    let scan = &refreshed.scan;
-    let of_skills = scan.inspected.iter().flat_map(|inspected| &inspected.findings);
-    let all = of_skills.chain(&scan.findings);
+    let of_skills = refreshed.inspected().flat_map(|inspected| &inspected.findings);
+    let all = of_skills.chain(&refreshed.findings);
     all.filter(|finding| finding.file.ends_with(file)).map(|finding| finding.code).collect()
 }
 
@@ -189,27 +188,10 @@ pub(crate) fn in_memory<S: AsRef<str>>(paths: impl IntoIterator<Item = S>) -> Bo
     Box::new(source)
 }
 
-/// A source of one skill that a generator makes.
-#[derive(Debug)]
-pub(crate) struct Generated {
-    path: SkillPath,
-    generator: Arc<dyn Generator>,
-}
-
-impl Generated {
-    /// Makes a source for the skill at a path.
-    pub(crate) fn source(path: &str, generator: impl Generator + 'static) -> Box<dyn Source> {
-        let path = SkillPath::parse(path).expect("the path of a skill");
-        Box::new(Self { path, generator: Arc::new(generator) })
-    }
-}
-
-impl Source for Generated {
-    fn scan(&self) -> Result<Scan, Unavailable> {
-        let generator = Arc::clone(&self.generator);
-        let inspected = generated::inspect(self.path.clone(), &Scheme::default(), generator);
-        Ok(Scan { inspected: vec![inspected], findings: Vec::new() })
-    }
+/// Makes a source of one skill that a generator makes.
+pub(crate) fn generated(path: &str, generator: impl Generator + 'static) -> Box<dyn Source> {
+    let path = SkillPath::parse(path).expect("the path of a skill");
+    Box::new(GeneratedSource::new(path, Scheme::default(), Arc::new(generator)))
 }
 
 /// Calls every method that can be called for everything that is served and returns the results.

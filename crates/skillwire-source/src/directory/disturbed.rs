@@ -14,13 +14,16 @@ use std::{
 };
 
 use bytes::Bytes;
-use skillwire_core::finding::{Code, Strictness};
+use skillwire_core::{
+    digest::Digest,
+    finding::{Code, Strictness},
+};
 use tempfile::TempDir;
 
-use super::{DirectoryOptions, DirectorySource, steps::Steps};
+use super::{DirectoryOptions, DirectorySource, reread::age, steps::Steps};
 use crate::{
     skill::Content,
-    source::{Inspected, Source},
+    source::{Inspected, Look, Report, Source},
 };
 
 const SKILL_MD: &str = "---\nname: pdf\ndescription: Use when testing.\n---\n";
@@ -62,8 +65,15 @@ impl Steps for Disturb {
     }
 }
 
+/// What a disturbed scan made of a skill.
+struct Disturbed {
+    inspected: Inspected,
+    /// Keeps the files, so that they can be read again.
+    _folder: TempDir,
+}
+
 /// Scans a skill with `a.md`, `b.md` and `sub/c.md` while something else happens to it.
-fn scan(with: impl Fn(&Path, Moment<'_>) + Send + Sync + 'static) -> Inspected {
+fn scan(with: impl Fn(&Path, Moment<'_>) + Send + Sync + 'static) -> Disturbed {
     let folder = TempDir::new().unwrap();
     let skill = folder.path().join("skills/pdf");
     fs::create_dir_all(skill.join("sub")).unwrap();
@@ -80,10 +90,48 @@ fn scan(with: impl Fn(&Path, Moment<'_>) + Send + Sync + 'static) -> Inspected {
     let root = folder.path().join("skills");
     let mut source = DirectorySource::new(root, DirectoryOptions::default()).unwrap();
     source.steps = Arc::new(Disturb { skill, with: Box::new(with) });
-    let mut scan = source.scan().unwrap();
-    assert_eq!(scan.inspected.len(), 1);
-    assert!(!format!("{scan:?}").contains(SECRET), "read from outside: {scan:?}");
-    scan.inspected.remove(0)
+    let mut reported = Vec::new();
+    source.scan(&Look::everywhere(), &mut |report| reported.push(report)).unwrap();
+    let Some(Report::Site(_, mut inspected)) = reported.pop() else { panic!() };
+    assert_eq!((reported.len(), inspected.len()), (0, 1));
+    let inspected = inspected.remove(0);
+    let secret = Digest::of(SECRET.as_bytes()).to_string();
+    assert!(!format!("{inspected:?}").contains(&secret), "read from outside: {inspected:?}");
+    Disturbed { inspected, _folder: folder }
+}
+
+/// Scans again and again a folder that was quiet for a while, as something happens in the first
+/// scan, and tells what each scan made of `a.md` and `b.md`.
+fn scan_quiet(
+    with: impl Fn(&Path, Moment<'_>) + Send + Sync + 'static,
+) -> Vec<[Option<Digest>; 2]> {
+    let folder = TempDir::new().unwrap();
+    let skill = folder.path().join("pdf");
+    fs::create_dir_all(skill.join("sub")).unwrap();
+    let files = [("SKILL.md", SKILL_MD), ("a.md", "a1"), ("b.md", "b1"), ("sub/c.md", "c1")];
+    for (path, content) in files {
+        fs::write(skill.join(path), content).unwrap();
+    }
+    age();
+    let mut source = DirectorySource::new(folder.path(), DirectoryOptions::default()).unwrap();
+    source.steps = Arc::new(Disturb { skill, with: Box::new(with) });
+    let mut told = Vec::new();
+    for _ in 0..2 {
+        source
+            .scan(&Look::everywhere(), &mut |report| {
+                let Report::Site(_, inspected) = report else { panic!() };
+                let Content::Files(tree) = &inspected[0].skill.as_ref().unwrap().content else {
+                    panic!()
+                };
+                let digest = |name: &str| {
+                    let file = tree.files.iter().find(|file| file.path.as_str() == name);
+                    file.map(|file| file.digest)
+                };
+                told.push([digest("a.md"), digest("b.md")]);
+            })
+            .unwrap();
+    }
+    told
 }
 
 /// Does something once, however often the moment comes.
@@ -93,14 +141,18 @@ fn once(times: &AtomicUsize, work: impl FnOnce()) {
     }
 }
 
-fn content(inspected: &Inspected, path: &str) -> Option<Bytes> {
-    let Content::Files(tree) = &inspected.skill.as_ref().unwrap().content else { panic!() };
-    tree.files.iter().find(|file| file.path.as_str() == path).map(|file| file.bytes.clone())
+/// The bytes a skill was published with, which are still those of the file.
+fn content(scan: &Disturbed, path: &str) -> Option<Bytes> {
+    let Content::Files(tree) = &scan.inspected.skill.as_ref().unwrap().content else { panic!() };
+    let file = tree.files.iter().find(|file| file.path.as_str() == path)?;
+    let bytes = tree.store.read(&file.path, file.size).unwrap();
+    assert_eq!(Digest::of(&bytes), file.digest, "{path}");
+    Some(bytes)
 }
 
-fn reasons(inspected: &Inspected) -> Vec<Code> {
-    assert!(inspected.skill.is_none());
-    inspected.reasons(Strictness::Normal).map(|finding| finding.code).collect()
+fn reasons(scan: &Disturbed) -> Vec<Code> {
+    assert!(scan.inspected.skill.is_none());
+    scan.inspected.reasons(Strictness::Normal).map(|finding| finding.code).collect()
 }
 
 fn append(path: &Path) {
@@ -110,19 +162,19 @@ fn append(path: &Path) {
 
 #[test]
 fn v_57_a_file_that_always_grows_while_it_is_read_is_refused() {
-    let inspected = scan(|skill, moment| {
+    let scanned = scan(|skill, moment| {
         if moment == Moment::Opened("a.md") {
             append(&skill.join("a.md"));
         }
     });
-    assert_eq!(reasons(&inspected), [Code::Unstable]);
-    assert!(inspected.findings.iter().any(|finding| finding.file.ends_with("pdf/a.md")));
+    assert_eq!(reasons(&scanned), [Code::Unstable]);
+    assert!(scanned.inspected.findings.iter().any(|finding| finding.file.ends_with("pdf/a.md")));
 }
 
 #[test]
 fn v_57_a_file_that_is_overwritten_in_place_with_the_same_size_is_refused() {
     let times = AtomicUsize::new(0);
-    let inspected = scan(move |skill, moment| {
+    let scanned = scan(move |skill, moment| {
         if moment == Moment::Read("a.md") {
             // The time moves on visibly, however coarse the file system's clock is.
             let seconds = times.fetch_add(1, Ordering::SeqCst) as u64 * 10;
@@ -132,24 +184,24 @@ fn v_57_a_file_that_is_overwritten_in_place_with_the_same_size_is_refused() {
             file.set_modified(time).unwrap();
         }
     });
-    assert_eq!(reasons(&inspected), [Code::Unstable]);
+    assert_eq!(reasons(&scanned), [Code::Unstable]);
 }
 
 #[test]
 fn v_57_a_file_that_grows_once_is_read_again() {
     let times = AtomicUsize::new(0);
-    let inspected = scan(move |skill, moment| {
+    let scanned = scan(move |skill, moment| {
         if moment == Moment::Opened("a.md") {
             once(&times, || append(&skill.join("a.md")));
         }
     });
-    assert_eq!(content(&inspected, "a.md").unwrap(), "a1+");
+    assert_eq!(content(&scanned, "a.md").unwrap(), "a1+");
 }
 
 #[test]
 fn v_58_files_that_change_together_are_never_served_apart() {
     let times = AtomicUsize::new(0);
-    let inspected = scan(move |skill, moment| {
+    let scanned = scan(move |skill, moment| {
         if moment == Moment::Read("a.md") {
             once(&times, || {
                 fs::write(skill.join("a.md"), "a2 longer").unwrap();
@@ -157,14 +209,14 @@ fn v_58_files_that_change_together_are_never_served_apart() {
             });
         }
     });
-    assert_eq!(content(&inspected, "a.md").unwrap(), "a2 longer");
-    assert_eq!(content(&inspected, "b.md").unwrap(), "b2 longer");
+    assert_eq!(content(&scanned, "a.md").unwrap(), "a2 longer");
+    assert_eq!(content(&scanned, "b.md").unwrap(), "b2 longer");
 }
 
 #[test]
 fn srv_52_a_change_to_a_file_that_was_already_read_is_noticed() {
     let times = AtomicUsize::new(0);
-    let inspected = scan(move |skill, moment| {
+    let scanned = scan(move |skill, moment| {
         if moment == Moment::Read("sub/c.md") {
             once(&times, || {
                 fs::write(skill.join("a.md"), "a2 longer").unwrap();
@@ -173,58 +225,88 @@ fn srv_52_a_change_to_a_file_that_was_already_read_is_noticed() {
             });
         }
     });
-    assert_eq!(content(&inspected, "a.md").unwrap(), "a2 longer");
-    assert_eq!(content(&inspected, "new.md").unwrap(), "new");
-    assert_eq!(content(&inspected, "b.md"), None);
+    assert_eq!(content(&scanned, "a.md").unwrap(), "a2 longer");
+    assert_eq!(content(&scanned, "new.md").unwrap(), "new");
+    assert_eq!(content(&scanned, "b.md"), None);
 }
 
 #[test]
 fn srv_52_a_skill_that_changes_in_each_attempt_is_refused() {
     let times = AtomicUsize::new(0);
-    let inspected = scan(move |skill, moment| {
+    let scanned = scan(move |skill, moment| {
         if moment == Moment::Read("sub/c.md") {
             let name = format!("new-{}", times.fetch_add(1, Ordering::SeqCst));
             fs::write(skill.join(name), "new").unwrap();
         }
     });
-    assert_eq!(reasons(&inspected), [Code::Unstable]);
+    assert_eq!(reasons(&scanned), [Code::Unstable]);
+}
+
+#[test]
+fn srv_52_a_quiet_folder_is_published_as_it_was_when_it_was_listed_and_then_as_it_is() {
+    let times = AtomicUsize::new(0);
+    let told = scan_quiet(move |skill, moment| {
+        if moment == Moment::Read("sub/c.md") {
+            once(&times, || {
+                fs::write(skill.join("a.md"), "a2 longer").unwrap();
+                fs::remove_file(skill.join("b.md")).unwrap();
+            });
+        }
+    });
+    let digest = |content: &str| Some(Digest::of(content.as_bytes()));
+    assert_eq!(told, [[digest("a1"), digest("b1")], [digest("a2 longer"), None]]);
+}
+
+#[test]
+fn v_58_files_of_a_quiet_folder_that_change_before_they_are_read_are_never_served_apart() {
+    let times = AtomicUsize::new(0);
+    let told = scan_quiet(move |skill, moment| {
+        if moment == Moment::Read("a.md") {
+            once(&times, || {
+                fs::write(skill.join("a.md"), "a2 longer").unwrap();
+                fs::write(skill.join("b.md"), "b2 longer").unwrap();
+            });
+        }
+    });
+    let digest = |content: &str| Some(Digest::of(content.as_bytes()));
+    assert_eq!(told, [[digest("a2 longer"), digest("b2 longer")]]);
 }
 
 #[test]
 fn v_37_a_file_that_vanishes_during_the_scan_is_no_part_of_the_skill() {
-    let inspected = scan(|skill, moment| {
+    let scanned = scan(|skill, moment| {
         if moment == Moment::Listed {
             let _already_gone = fs::remove_file(skill.join("a.md"));
         }
     });
-    assert_eq!(content(&inspected, "a.md"), None);
-    assert_eq!(content(&inspected, "b.md").unwrap(), "b1");
+    assert_eq!(content(&scanned, "a.md"), None);
+    assert_eq!(content(&scanned, "b.md").unwrap(), "b1");
 }
 
 #[test]
 fn v_37_a_file_that_comes_and_goes_refuses_its_skill() {
-    let inspected = scan(|skill, moment| match moment {
+    let scanned = scan(|skill, moment| match moment {
         Moment::Listed => fs::remove_file(skill.join("a.md")).unwrap(),
         Moment::Opened("b.md") => fs::write(skill.join("a.md"), "again").unwrap(),
         _ => {}
     });
-    assert_eq!(reasons(&inspected), [Code::Unreadable]);
+    assert_eq!(reasons(&scanned), [Code::Unreadable]);
 }
 
 #[test]
 fn v_34_a_file_swapped_for_a_link_is_not_followed() {
-    let inspected = scan(|skill, moment| {
+    let scanned = scan(|skill, moment| {
         if moment == Moment::Listed {
             let _second_time = fs::remove_file(skill.join("a.md"));
             symlink(skill.join("../../outside/c.md"), skill.join("a.md")).unwrap();
         }
     });
-    assert_eq!(reasons(&inspected), [Code::SymlinkOutside]);
+    assert_eq!(reasons(&scanned), [Code::SymlinkOutside]);
 }
 
 #[test]
 fn v_34_a_file_swapped_for_a_link_to_litter_of_the_skill_is_not_followed() {
-    let inspected = scan(|skill, moment| {
+    let scanned = scan(|skill, moment| {
         if moment == Moment::Listed {
             fs::create_dir_all(skill.join(".git")).unwrap();
             // As long as the file it takes the place of.
@@ -233,13 +315,13 @@ fn v_34_a_file_swapped_for_a_link_to_litter_of_the_skill_is_not_followed() {
             symlink(".git/x", skill.join("a.md")).unwrap();
         }
     });
-    assert_eq!(reasons(&inspected), [Code::SymlinkOutside]);
+    assert_eq!(reasons(&scanned), [Code::SymlinkOutside]);
 }
 
 #[test]
 fn v_34_a_directory_swapped_for_a_link_is_not_followed() {
     for outside in ["../../outside", ".git"] {
-        let inspected = scan(move |skill, moment| {
+        let scanned = scan(move |skill, moment| {
             if moment == Moment::Listed {
                 fs::create_dir_all(skill.join(".git")).unwrap();
                 fs::write(skill.join(".git/c.md"), SECRET).unwrap();
@@ -248,17 +330,17 @@ fn v_34_a_directory_swapped_for_a_link_is_not_followed() {
                 symlink(outside, skill.join("sub")).unwrap();
             }
         });
-        assert_eq!(reasons(&inspected), [Code::SymlinkOutside], "{outside}");
+        assert_eq!(reasons(&scanned), [Code::SymlinkOutside], "{outside}");
     }
 }
 
 #[test]
 fn v_35_a_file_swapped_for_a_fifo_blocks_nobody() {
-    let inspected = scan(|skill, moment| {
+    let scanned = scan(|skill, moment| {
         if moment == Moment::Listed {
             let _second_time = fs::remove_file(skill.join("a.md"));
             assert!(Command::new("mkfifo").arg(skill.join("a.md")).status().unwrap().success());
         }
     });
-    assert_eq!(reasons(&inspected), [Code::SpecialFile]);
+    assert_eq!(reasons(&scanned), [Code::SpecialFile]);
 }

@@ -4,41 +4,55 @@
 //! nothing but regular files is opened, and sizes are known before anything is read.
 
 use std::{
-    collections::BTreeMap,
     io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::SystemTime,
 };
 
-use cap_fs_ext::DirExt;
-use cap_std::{ambient_authority, fs::Dir};
 use skillwire_core::{
+    digest::Digest,
     finding::{Code, Finding, Strictness},
     path::{RelPath, SKILL_FILE},
     uri::Scheme,
 };
 
 use self::{
-    inspect::{Outcome, Remembered, Visit},
+    handle::Handle,
+    inspect::Visit,
+    keep::Old,
+    memory::Memory,
+    scan::Scan,
     steps::{Steps, Undisturbed},
-    stopped::Stopped,
+    store::Root,
 };
 use crate::{
     place::{Place, below},
     rules::{Rules, SecretAllowList},
-    source::{Inspected, Scan, Source, Unavailable},
+    source::{Look, Report, Source, Unavailable},
 };
 
-mod discover;
+mod bytes;
+mod crew;
 #[cfg(all(test, unix))]
 mod disturbed;
+mod explore;
+mod handle;
+mod index;
 mod inspect;
+mod keep;
 mod links;
+mod memory;
 mod read;
+mod reading;
+mod record;
+#[cfg(all(test, unix))]
+mod reread;
+mod scan;
 pub(crate) mod stamp;
 mod steps;
 mod stopped;
+mod store;
 mod walk;
 
 /// How a folder of skills is served.
@@ -60,6 +74,12 @@ pub struct DirectoryOptions {
     /// who may write skills must not read all files on the same disk, this refuses both. Only
     /// Unix tells the number of links before a file is opened.
     pub single_link: bool,
+    /// Whether findings that never keep a skill from being served are left out, which saves a
+    /// server the work of looking for them.
+    pub brief: bool,
+    /// A file in which the source keeps what it found, so that the next start opens no unchanged
+    /// file. It is made when it is missing and ignored when it is damaged or about something else.
+    pub index: Option<PathBuf>,
 }
 
 /// A folder that is a skill or holds skills.
@@ -67,24 +87,35 @@ pub struct DirectoryOptions {
 pub struct DirectorySource {
     /// The root as it was given, made absolute.
     given: PathBuf,
-    /// Where the root was when the source was made, without symbolic links.
-    canonical: PathBuf,
+    /// Where the root was when the source was made.
+    root: Arc<Root>,
     label: String,
     prefix: Vec<String>,
     rules: Rules,
+    index: Option<index::Place>,
+    index_error: Mutex<Option<String>>,
     steps: Arc<dyn Steps>,
-    /// What the last scan read, by the segments of each outermost skill.
-    remembered: Mutex<Memory>,
+    /// How many threads look at skills.
+    workers: usize,
+    memory: Mutex<Memory>,
+    /// Held by the one scan that is under way.
+    turn: Mutex<()>,
 }
-
-type Memory = BTreeMap<Vec<String>, Arc<Remembered>>;
 
 impl DirectorySource {
     /// Makes a source of a folder, which stays the same folder from now on.
     pub fn new(root: impl Into<PathBuf>, options: DirectoryOptions) -> Result<Self, Unavailable> {
         let root = root.into();
-        let DirectoryOptions { label, prefix, scheme, strictness, allow_secret, single_link } =
-            options;
+        let DirectoryOptions {
+            label,
+            prefix,
+            scheme,
+            strictness,
+            allow_secret,
+            single_link,
+            brief,
+            index,
+        } = options;
         let label = if label.is_empty() { root.display().to_string() } else { label };
         let unavailable = |reason: String| Unavailable { origin: label.clone(), reason };
         for segment in &prefix {
@@ -105,25 +136,34 @@ impl DirectorySource {
         if !canonical.is_dir() {
             return Err(unavailable("It is not a folder. Name the folder around it.".to_owned()));
         }
+        let rules = Rules { scheme, strictness, allow_secret, single_link, brief };
+        let index = index.map(|file| {
+            let about = about(&canonical, &label, &prefix, &rules);
+            index::Place { file, about }
+        });
         Ok(Self {
             given,
-            canonical,
+            root: Arc::new(Root::new(canonical)),
             label,
             prefix,
-            rules: Rules { scheme, strictness, allow_secret, single_link },
+            rules,
+            index,
+            index_error: Mutex::default(),
             steps: Arc::new(Undisturbed),
-            remembered: Mutex::default(),
+            workers: crew::all_cores(),
+            memory: Mutex::default(),
+            turn: Mutex::default(),
         })
     }
 
     /// Where the folder is, without symbolic links.
     pub fn canonical_root(&self) -> &Path {
-        &self.canonical
+        &self.root.path
     }
 
-    /// Lets the next scan read every file, whatever the file system says about changes.
-    pub fn forget(&self) {
-        self.remembered.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    /// What kept the last scan from reading or writing the index, if anything did.
+    pub fn last_index_error(&self) -> Option<String> {
+        self.index_error.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn unavailable(&self, reason: impl Into<String>) -> Unavailable {
@@ -134,21 +174,21 @@ impl DirectorySource {
     ///
     /// The path is looked at before and after opening, so that a directory above the root that is
     /// replaced by a symbolic link does not lead the scan elsewhere.
-    fn open_root(&self) -> Result<Dir, Unavailable> {
+    fn open_root(&self) -> Result<Handle, Unavailable> {
         self.check_root()?;
-        let root = Dir::open_ambient_dir(&self.canonical, ambient_authority())
-            .map_err(|error| self.unavailable(format!("{error}.")))?;
+        let root =
+            Handle::open(&self.root.path).map_err(|error| self.unavailable(format!("{error}.")))?;
         self.check_root()?;
         Ok(root)
     }
 
     fn check_root(&self) -> Result<(), Unavailable> {
         match std::fs::canonicalize(&self.given) {
-            Ok(now) if now == self.canonical => Ok(()),
+            Ok(now) if now == self.root.path => Ok(()),
             Ok(now) => Err(self.unavailable(format!(
                 "It was at `{}` when the server started and now leads to `{}`. \
                  Restart the server to serve the other folder.",
-                self.canonical.display(),
+                self.root.path.display(),
                 now.display()
             ))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(self.unavailable(
@@ -158,87 +198,83 @@ impl DirectorySource {
         }
     }
 
-    /// Inspects one outermost skill; nothing when its directory is gone by now.
-    fn inspect(
-        &self,
-        root: &Dir,
-        segments: &[String],
-        previous: Option<&Arc<Remembered>>,
+    /// Prepares the inspection of the outermost skill at a path below the root.
+    fn visit<'a>(
+        &'a self,
+        path: &'a str,
+        dir: &'a Handle,
+        place: &'a Place,
         started: SystemTime,
-    ) -> Result<Option<Arc<Remembered>>, Stopped> {
-        let place = self.place(segments);
-        let dir = match open_below(root, segments) {
-            Ok(dir) => dir,
-            Err(error) if is_gone(&error) => return Ok(None),
-            Err(error) => {
-                let error = Stopped::unless(error)?;
-                return Ok(Some(Arc::new(Remembered::unreadable(&place, &error))));
-            }
-        };
-        let visit = Visit {
-            dir: &dir,
-            absolute: &segments.iter().fold(self.canonical.clone(), |path, part| path.join(part)),
-            depth: segments.len(),
-            place: &place,
-            rules: &self.rules,
-            started,
-            steps: &*self.steps,
-        };
-        Ok(match visit.inspect(previous.map(|previous| &**previous))? {
-            Outcome::New(remembered) => Some(Arc::new(remembered)),
-            Outcome::Unchanged => previous.cloned(),
-        })
+    ) -> Visit<'a> {
+        let (root, rules, steps) = (&self.root, &self.rules, &*self.steps);
+        Visit { root, path, dir, place, rules, started, steps }
     }
 
-    fn place(&self, segments: &[String]) -> Place {
-        let own_name = || self.canonical.file_name().and_then(|name| name.to_str());
-        let (last, parents) = segments.split_last().map_or((None, segments), |(l, p)| (Some(l), p));
+    fn place(&self, path: &str) -> Place {
+        let own_name = || self.root.path.file_name().and_then(|name| name.to_str());
+        let mut segments: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+        let last = segments.pop();
+        let above = self.prefix.iter().map(String::as_str).chain(segments);
         Place {
-            origin: below(&self.label, &segments.join("/")),
-            above: self.prefix.iter().chain(parents).cloned().collect(),
-            directory: last.map(String::as_str).or_else(own_name).map(str::to_owned),
+            origin: below(&self.label, path),
+            above: above.map(str::to_owned).collect(),
+            directory: last.or_else(own_name).map(str::to_owned),
         }
     }
 }
 
 impl Source for DirectorySource {
-    fn scan(&self) -> Result<Scan, Unavailable> {
-        let started = SystemTime::now();
-        let root = self.open_root()?;
-        let stopped = |stopped: Stopped| self.unavailable(stopped.reason());
-        let found = discover::discover(&root, &self.label).map_err(stopped)?;
-        let before = self.remembered.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let mut now = Memory::new();
-        for segments in found.skills {
-            let seen = self.inspect(&root, &segments, before.get(&segments), started);
-            if let Some(remembered) = seen.map_err(stopped)? {
-                now.insert(segments, remembered);
-            }
+    fn scan(
+        &self,
+        look: &Look,
+        report: &mut (dyn FnMut(Report) + Send),
+    ) -> Result<Vec<Finding>, Unavailable> {
+        let scanned = self.try_scan(look, report);
+        if scanned.is_err() {
+            // Places were left unseen, so the next scan looks at all of them.
+            self.memory.lock().unwrap_or_else(PoisonError::into_inner).complete = false;
         }
+        scanned
+    }
+
+    fn watched(&self) -> Vec<PathBuf> {
+        vec![self.root.path.clone()]
+    }
+}
+
+impl DirectorySource {
+    fn try_scan(
+        &self,
+        look: &Look,
+        report: &mut (dyn FnMut(Report) + Send),
+    ) -> Result<Vec<Finding>, Unavailable> {
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let started = SystemTime::now();
+        let root = Arc::new(self.open_root()?);
+        self.root.keep(&root);
+        let (closely, workers) = (look.closely, self.workers);
+        let old = Old::default();
+        let scan = Scan { source: self, root, started, closely, workers, old, writes: false };
+        let error = scan.run(look, report).map_err(|stopped| self.unavailable(stopped.reason()))?;
+        *self.index_error.lock().unwrap_or_else(PoisonError::into_inner) =
+            error.map(|error| error.to_string());
         // What was found in a folder that went away in between would not be all there is.
         self.check_root()?;
-        let mut scan = Scan { inspected: found.inspected, findings: found.findings };
-        scan.inspected.extend(now.values().flat_map(|skill| skill.inspected.iter().cloned()));
-        scan.inspected.sort_by(|a: &Inspected, b: &Inspected| a.origin.cmp(&b.origin));
-        *self.remembered.lock().unwrap_or_else(PoisonError::into_inner) = now;
-        if scan.inspected.is_empty() {
-            scan.findings.push(no_skill(&self.label));
+        let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut findings = memory.findings();
+        if memory.skills.is_empty() && memory.odd.is_empty() {
+            findings.push(no_skill(&self.label));
         }
-        Ok(scan)
+        Ok(findings)
     }
 }
 
-fn open_below(root: &Dir, segments: &[String]) -> io::Result<Dir> {
-    let mut dir = root.try_clone()?;
-    for segment in segments {
-        dir = dir.open_dir_nofollow(segment)?;
-    }
-    Ok(dir)
-}
-
-/// Tells whether a directory that was listed is no longer one.
-fn is_gone(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+/// A digest of everything besides the files that what is reported depends on.
+fn about(canonical: &Path, label: &str, prefix: &[String], rules: &Rules) -> Digest {
+    let version = env!("CARGO_PKG_VERSION");
+    let mut about = format!("{version}\n{label:?}\n{prefix:?}\n{rules:?}\n").into_bytes();
+    about.extend_from_slice(canonical.as_os_str().as_encoded_bytes());
+    Digest::of(&about)
 }
 
 fn no_skill(label: &str) -> Finding {

@@ -1,12 +1,18 @@
 //! Reading one file: never blocking, never through a link, never more than was announced.
 
-use std::io::{self, Read};
+use std::{
+    ffi::OsStr,
+    fs::File,
+    io::{self, Read},
+};
 
 use bytes::Bytes;
-use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
-use cap_std::fs::{Dir, OpenOptions};
 
-use super::{stamp::Stamp, steps::Steps};
+use super::{
+    handle::{Handle, Kind, facts_of},
+    stamp::Stamp,
+    steps::Steps,
+};
 
 /// Why a file could not be read as it was listed.
 #[derive(Debug)]
@@ -19,45 +25,60 @@ pub(super) enum ReadError {
     Failed(io::Error),
 }
 
-/// Reads the file that was listed with `stamp`, and only that one.
+/// Reads the file that was listed in a directory with `stamp`, and only that one.
 ///
 /// Opening does not block on a fifo that took the file's place. The stamp is compared on the open
 /// descriptor, so a file or a directory above it that was swapped in between is noticed before
 /// anything is read; it is compared again afterwards, so that the bytes are those of one version.
+/// `path` is what the file is called in messages.
 pub(super) fn read(
-    dir: &Dir,
+    dir: &Handle,
     path: &str,
     stamp: &Stamp,
     steps: &dyn Steps,
 ) -> Result<Bytes, ReadError> {
-    let mut options = OpenOptions::new();
-    options.read(true).follow(FollowSymlinks::No).nonblock(true);
-    let file = dir.open_with(path, &options).map_err(|error| why_not_opened(dir, path, error))?;
-    let same = |file: &cap_std::fs::File| {
-        file.metadata().is_ok_and(|now| now.is_file() && Stamp::of(&now) == *stamp)
-    };
+    let name = OsStr::new(path.rsplit('/').next().unwrap_or(path));
+    let mut file = dir.file(name).map_err(|error| why_not_opened(dir, name, error))?;
+    let same =
+        |file: &File| facts_of(file).is_ok_and(|now| now.kind == Kind::File && now.stamp == *stamp);
     if !same(&file) {
         return Err(ReadError::Changed);
     }
     steps.opened(path);
-    let size = stamp.size();
-    let mut bytes = Vec::with_capacity(usize::try_from(size).map_err(|_| ReadError::Changed)?);
-    // One byte more than announced is enough to see that there is more.
-    (&file).take(size + 1).read_to_end(&mut bytes).map_err(ReadError::Failed)?;
+    let size = usize::try_from(stamp.size()).map_err(|_| ReadError::Changed)?;
+    let bytes = read_exactly(&mut file, size).map_err(ReadError::Failed)?;
     steps.read(path);
-    if bytes.len() as u64 != size || !same(&file) {
-        return Err(ReadError::Changed);
+    bytes.filter(|_| same(&file)).map(Bytes::from).ok_or(ReadError::Changed)
+}
+
+/// Reads a file of a known size, or nothing when it has fewer bytes or more.
+pub(super) fn read_exactly(file: &mut impl Read, size: usize) -> io::Result<Option<Vec<u8>>> {
+    // One byte more than announced is enough to see that there is more.
+    let mut bytes = vec![0; size + 1];
+    let mut filled = 0;
+    loop {
+        match file.read(&mut bytes[filled..]) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        // There was room for more, so a file that gives no more than this has no more.
+        if filled >= size {
+            break;
+        }
     }
-    Ok(bytes.into())
+    bytes.truncate(filled);
+    Ok((filled == size).then_some(bytes))
 }
 
 /// Tells a file that cannot be opened from one that something else took the place of.
-fn why_not_opened(dir: &Dir, path: &str, error: io::Error) -> ReadError {
+fn why_not_opened(dir: &Handle, name: &OsStr, error: io::Error) -> ReadError {
     if error.kind() == io::ErrorKind::NotFound {
         return ReadError::Gone;
     }
-    match dir.symlink_metadata(path) {
-        Ok(metadata) if metadata.is_file() => ReadError::Failed(error),
+    match dir.facts(name) {
+        Ok(facts) if facts.kind == Kind::File => ReadError::Failed(error),
         _ => ReadError::Changed,
     }
 }
@@ -65,9 +86,12 @@ fn why_not_opened(dir: &Dir, path: &str, error: io::Error) -> ReadError {
 #[cfg(test)]
 #[cfg(unix)]
 mod tests {
-    use std::{fs, path::PathBuf, process::Command};
+    use std::{
+        fs,
+        path::{Path, PathBuf},
+        process::Command,
+    };
 
-    use cap_std::ambient_authority;
     use tempfile::TempDir;
 
     use super::*;
@@ -75,7 +99,7 @@ mod tests {
 
     struct Fixture {
         folder: TempDir,
-        dir: Dir,
+        dir: Handle,
         stamp: Stamp,
     }
 
@@ -83,8 +107,8 @@ mod tests {
         fn new() -> Self {
             let folder = TempDir::new().unwrap();
             fs::write(folder.path().join("a"), "one").unwrap();
-            let dir = Dir::open_ambient_dir(folder.path(), ambient_authority()).unwrap();
-            let stamp = Stamp::of(&dir.symlink_metadata("a").unwrap());
+            let dir = Handle::open(folder.path()).unwrap();
+            let stamp = dir.facts(OsStr::new("a")).unwrap().stamp;
             Self { folder, dir, stamp }
         }
 
@@ -163,7 +187,7 @@ mod tests {
         let fixture = Fixture::new();
         fs::rename(fixture.file(), fixture.folder.path().join("b")).unwrap();
         std::os::unix::fs::symlink("b", fixture.file()).unwrap();
-        let stamp = Stamp::of(&fixture.dir.symlink_metadata("b").unwrap());
+        let stamp = fixture.dir.facts(OsStr::new("b")).unwrap().stamp;
         let read = read(&fixture.dir, "a", &stamp, &Untouched);
         assert!(matches!(read, Err(ReadError::Changed)));
     }
@@ -173,7 +197,7 @@ mod tests {
         let fixture = Fixture::new();
         fs::remove_file(fixture.file()).unwrap();
         assert!(Command::new("mkfifo").arg(fixture.file()).status().unwrap().success());
-        let stamp = Stamp::of(&fixture.dir.symlink_metadata("a").unwrap());
+        let stamp = fixture.dir.facts(OsStr::new("a")).unwrap().stamp;
         let read = read(&fixture.dir, "a", &stamp, &Untouched);
         assert!(matches!(read, Err(ReadError::Changed)));
     }
@@ -181,8 +205,8 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn v_35_a_file_that_gives_more_than_it_announces_has_changed() {
-        let dir = Dir::open_ambient_dir("/proc/self", ambient_authority()).unwrap();
-        let stamp = Stamp::of(&dir.symlink_metadata("maps").unwrap());
+        let dir = Handle::open(Path::new("/proc/self")).unwrap();
+        let stamp = dir.facts(OsStr::new("maps")).unwrap().stamp;
         let read = read(&dir, "maps", &stamp, &Undisturbed);
         assert!(matches!(read, Err(ReadError::Changed)));
     }

@@ -2,13 +2,11 @@
 
 use std::time::{Duration, SystemTime};
 
-use cap_std::fs::Metadata;
-
 /// What changes when a file is written, replaced or has its attributes set.
 ///
 /// The change time is what makes it trustworthy: nobody can set it, so an edit that restores size
-/// and modification time still shows. A write through a memory mapping may show late; a scan after
-/// [`forget`](super::DirectorySource::forget) reads everything.
+/// and modification time still shows. A write through a memory mapping may show late; a scan that
+/// looks closely reads everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stamp {
     size: u64,
@@ -20,14 +18,27 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    /// Takes the stamp of a file.
-    pub(crate) fn of(metadata: &Metadata) -> Self {
-        Self {
-            size: metadata.len(),
-            modified: metadata.modified().ok().map(cap_std::time::SystemTime::into_std),
-            changed: changed(metadata),
-            identity: identity(metadata),
-        }
+    /// Makes a stamp of what a file system says.
+    pub(crate) fn new(
+        size: u64,
+        modified: Option<SystemTime>,
+        changed: Option<SystemTime>,
+        identity: (u64, u64),
+    ) -> Self {
+        Self { size, modified, changed, identity }
+    }
+
+    /// Writes the stamp down, for a fingerprint.
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        let time = |time: Option<SystemTime>| {
+            time.and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok())
+                .map_or(u128::MAX, |time| time.as_nanos())
+        };
+        out.extend_from_slice(&self.size.to_le_bytes());
+        out.extend_from_slice(&time(self.modified).to_le_bytes());
+        out.extend_from_slice(&time(self.changed).to_le_bytes());
+        out.extend_from_slice(&self.identity.0.to_le_bytes());
+        out.extend_from_slice(&self.identity.1.to_le_bytes());
     }
 
     /// The size at that time.
@@ -58,31 +69,6 @@ fn tick(time: SystemTime) -> Duration {
     let fraction =
         time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.subsec_nanos());
     if fraction == 0 { Duration::from_secs(2) } else { Duration::from_millis(20) }
-}
-
-#[cfg(unix)]
-fn changed(metadata: &Metadata) -> Option<SystemTime> {
-    use cap_std::fs::MetadataExt;
-    let (seconds, nanoseconds) = (metadata.ctime(), metadata.ctime_nsec());
-    let nanoseconds = Duration::from_nanos(u64::try_from(nanoseconds).ok()?);
-    let whole = Duration::from_secs(u64::try_from(seconds).ok()?);
-    SystemTime::UNIX_EPOCH.checked_add(whole)?.checked_add(nanoseconds)
-}
-
-#[cfg(unix)]
-fn identity(metadata: &Metadata) -> (u64, u64) {
-    use cap_std::fs::MetadataExt;
-    (metadata.dev(), metadata.ino())
-}
-
-#[cfg(not(unix))]
-fn changed(_metadata: &Metadata) -> Option<SystemTime> {
-    None
-}
-
-#[cfg(not(unix))]
-fn identity(_metadata: &Metadata) -> (u64, u64) {
-    (0, 0)
 }
 
 #[cfg(test)]

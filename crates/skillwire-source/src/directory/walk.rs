@@ -3,20 +3,24 @@
 use std::{
     ffi::{OsStr, OsString},
     io,
-    path::{Path, PathBuf},
+    path::PathBuf,
+    time::SystemTime,
 };
 
-use cap_fs_ext::DirExt;
-use cap_std::fs::{Dir, Metadata};
 use skillwire_core::{
     file_rules::is_ignored,
     finding::{Code, Finding},
 };
 
-use super::{links, stamp::Stamp, stopped::Stopped};
+use super::{
+    handle::{Entry, Facts, Handle, Kind},
+    links,
+    stamp::Stamp,
+    stopped::Stopped,
+};
 use crate::{
     place::below,
-    tree::{FileNode, Leads, Link, Node, Problem, Tree},
+    tree::{Leads, Link, Node, Problem, Tree},
 };
 
 /// The most directories below each other that a scan follows.
@@ -25,56 +29,143 @@ pub(super) const MAX_DEPTH: usize = 64;
 /// The most entries listed for one outermost skill, which is far above what can be served.
 const MAX_ENTRIES: usize = 20_000;
 
+/// The most directories of one skill that are held open until it is read.
+const MAX_HELD: usize = 16;
+
+/// Where a skill's directory is.
+#[derive(Clone, Copy)]
+pub(super) struct Site<'a> {
+    pub(super) dir: &'a Handle,
+    /// How many directories it lies below the root.
+    pub(super) depth: usize,
+    /// Its path without symbolic links.
+    pub(super) absolute: &'a dyn Fn() -> PathBuf,
+}
+
 /// A listing, and whether something changed under it.
 pub(super) struct Walk {
     pub(super) tree: Tree,
     /// Something that was there and then was not, or was something else.
     pub(super) disturbed: Option<String>,
+    /// Some of the directories that were listed, by path, the first one excluded.
+    held: Vec<Listed>,
+    /// Whether the first directory is as it was before it was listed.
+    stamp: Option<Stamp>,
+    /// Whether every directory is held.
+    all_held: bool,
 }
 
-/// Lists everything in a skill's directory, which lies `depth` directories below the root.
+struct Listed {
+    path: String,
+    dir: Handle,
+    stamp: Stamp,
+}
+
+/// Lists everything in a skill's directory.
 ///
-/// `absolute` is the directory's own path without symbolic links.
-pub(super) fn walk(dir: &Dir, absolute: &Path, depth: usize) -> Result<Walk, Stopped> {
-    let mut walker = Walker { tree: Tree::default(), disturbed: None, left: MAX_ENTRIES };
-    walker.visit(dir, "", depth)?;
-    links::resolve_all(&mut walker.tree, absolute);
-    Ok(Walk { tree: walker.tree, disturbed: walker.disturbed })
+/// `listed` is what the directory holds and the stamp it had before, when that is known already.
+pub(super) fn walk(site: Site<'_>, listed: Option<(Vec<Entry>, Stamp)>) -> Result<Walk, Stopped> {
+    let walk = Walk {
+        tree: Tree::default(),
+        disturbed: None,
+        held: Vec::new(),
+        stamp: None,
+        all_held: true,
+    };
+    let mut walker = Walker { walk, left: MAX_ENTRIES };
+    if let Some((entries, stamp)) = listed {
+        walker.walk.stamp = Some(stamp);
+        walker.look_through(site.dir, "", site.depth, entries)?;
+    } else {
+        walker.walk.stamp = site.dir.own_facts().ok().map(|facts| facts.stamp);
+        match site.dir.again() {
+            Ok(again) => walker.visit(&again, "", site.depth)?,
+            Err(error) => walker.unreadable("", error)?,
+        }
+    }
+    let mut walk = walker.walk;
+    if walk.tree.nodes.values().any(|node| matches!(node, Node::Link(_))) {
+        links::resolve_all(&mut walk.tree, &(site.absolute)());
+    }
+    Ok(walk)
+}
+
+impl Walk {
+    /// Tells whether the listing was true as a whole at this moment.
+    ///
+    /// A directory changes when a name in it comes, goes or is replaced. One that is now as it was
+    /// before it was listed held the same names all the while, provided that it last changed long
+    /// enough ago for a further change to show.
+    pub(super) fn is_whole(&self, site: Site<'_>, started: SystemTime) -> bool {
+        let same = |dir: &Handle, before: Stamp| {
+            before.is_settled(started) && dir.own_facts().is_ok_and(|now| now.stamp == before)
+        };
+        self.all_held
+            && self.disturbed.is_none()
+            && self.tree.problems.is_empty()
+            && self.stamp.is_some_and(|stamp| same(site.dir, stamp))
+            && self.held.iter().all(|listed| same(&listed.dir, listed.stamp))
+    }
+
+    /// The directory a file was listed in, when it is still open.
+    pub(super) fn held(&self, path: &str) -> Option<&Handle> {
+        self.held.iter().find(|listed| listed.path == path).map(|listed| &listed.dir)
+    }
 }
 
 struct Walker {
-    tree: Tree,
-    disturbed: Option<String>,
+    walk: Walk,
     left: usize,
 }
 
 impl Walker {
-    fn visit(&mut self, dir: &Dir, path: &str, depth: usize) -> Result<(), Stopped> {
-        let listed = match self.list(dir) {
-            Ok(Some(listed)) => listed,
+    fn visit(&mut self, dir: &Handle, path: &str, depth: usize) -> Result<(), Stopped> {
+        match dir.entries(self.left) {
+            Ok(Some(entries)) => self.look_through(dir, path, depth, entries),
             Ok(None) => {
+                self.left = 0;
                 self.too_many(path);
-                return Ok(());
+                Ok(())
             }
-            Err(error) => return self.unreadable(path, error),
+            Err(error) => self.unreadable(path, error),
+        }
+    }
+
+    fn look_through(
+        &mut self,
+        dir: &Handle,
+        path: &str,
+        depth: usize,
+        entries: Vec<Entry>,
+    ) -> Result<(), Stopped> {
+        let Some(left) = self.left.checked_sub(entries.len()) else {
+            self.left = 0;
+            self.too_many(path);
+            return Ok(());
         };
+        self.left = left;
         let mut directories = Vec::new();
-        for name in listed {
-            let Some(name) = self.utf8(path, &name) else { continue };
+        for Entry { name, kind } in entries {
+            let Some(name) = self.utf8(path, name) else { continue };
             if is_ignored(&name) {
                 continue;
             }
             let inner = below(path, &name);
-            match dir.symlink_metadata(&name) {
-                Ok(metadata) => {
-                    let node = self.node(dir, &name, &inner, &metadata);
-                    self.tree.nodes.insert(inner, node);
-                    if metadata.is_dir() {
+            if kind == Some(Kind::Directory) {
+                self.walk.tree.nodes.insert(inner, Node::Directory);
+                directories.push(name);
+                continue;
+            }
+            match dir.facts(OsStr::new(&name)) {
+                Ok(facts) => {
+                    let node = self.node(dir, &name, &inner, facts);
+                    self.walk.tree.nodes.insert(inner, node);
+                    if facts.kind == Kind::Directory {
                         directories.push(name);
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    self.disturbed.get_or_insert(inner);
+                    self.walk.disturbed.get_or_insert(inner);
                 }
                 Err(error) => self.unreadable(&inner, error)?,
             }
@@ -83,68 +174,74 @@ impl Walker {
         directories.iter().try_for_each(|name| self.descend(dir, path, name, depth + 1))
     }
 
-    fn node(&mut self, dir: &Dir, name: &str, path: &str, metadata: &Metadata) -> Node {
-        if metadata.is_dir() {
-            Node::Directory
-        } else if metadata.is_file() {
-            Node::File(FileNode {
-                size: metadata.len(),
-                hard_links: hard_links(metadata),
-                stamp: Some(Stamp::of(metadata)),
-            })
-        } else if metadata.is_symlink() {
-            let text = dir.read_link_contents(name).unwrap_or_else(|_| {
-                self.disturbed.get_or_insert_with(|| path.to_owned());
-                PathBuf::new()
-            });
-            // Where it leads is known once everything is listed.
-            Node::Link(Link { text: text.to_string_lossy().into_owned(), leads: Leads::Outside })
-        } else {
-            Node::Special
+    fn node(&mut self, dir: &Handle, name: &str, path: &str, facts: Facts) -> Node {
+        match facts.kind {
+            Kind::Directory => Node::Directory,
+            Kind::File => Node::File(facts.file()),
+            Kind::Link => {
+                let text = dir.read_link(OsStr::new(name)).unwrap_or_else(|_| {
+                    self.walk.disturbed.get_or_insert_with(|| path.to_owned());
+                    PathBuf::new()
+                });
+                // Where it leads is known once everything is listed.
+                let text = text.to_string_lossy().into_owned();
+                Node::Link(Link { text, leads: Leads::Outside })
+            }
+            Kind::Special => Node::Special,
         }
     }
 
-    fn descend(&mut self, dir: &Dir, path: &str, name: &str, depth: usize) -> Result<(), Stopped> {
+    fn descend(
+        &mut self,
+        dir: &Handle,
+        path: &str,
+        name: &str,
+        depth: usize,
+    ) -> Result<(), Stopped> {
         let inner = below(path, name);
         if depth > MAX_DEPTH {
             let message = format!("The directory is more than {MAX_DEPTH} directories deep.");
             let finding = Finding::new(Code::TooDeep, inner, message)
                 .help("Flatten the skill; deeper directories are not served.");
-            self.tree.problems.push(Problem::new(finding));
+            self.walk.tree.problems.push(Problem::new(finding));
             return Ok(());
         }
-        match dir.open_dir_nofollow(name) {
-            Ok(opened) => self.visit(&opened, &inner, depth),
+        match dir.directory(OsStr::new(name)) {
+            Ok(opened) => {
+                let before = opened.own_facts().map(|facts| facts.stamp);
+                self.visit(&opened, &inner, depth)?;
+                self.hold(inner, opened, before.ok());
+                Ok(())
+            }
             Err(error) => {
-                let still = dir.symlink_metadata(name).is_ok_and(|metadata| metadata.is_dir());
+                let still =
+                    dir.facts(OsStr::new(name)).is_ok_and(|facts| facts.kind == Kind::Directory);
                 if !still {
-                    self.disturbed.get_or_insert(inner.clone());
+                    self.walk.disturbed.get_or_insert(inner.clone());
                 }
                 self.unreadable(&inner, error)
             }
         }
     }
 
-    /// The names in a directory, or nothing when there are more than may be listed.
-    fn list(&mut self, dir: &Dir) -> io::Result<Option<Vec<OsString>>> {
-        let mut names = Vec::new();
-        for entry in dir.entries()? {
-            if self.left == 0 {
-                return Ok(None);
+    fn hold(&mut self, path: String, dir: Handle, stamp: Option<Stamp>) {
+        match stamp {
+            Some(stamp) if self.walk.held.len() < MAX_HELD => {
+                self.walk.held.push(Listed { path, dir, stamp });
             }
-            self.left -= 1;
-            names.push(entry?.file_name());
+            _ => self.walk.all_held = false,
         }
-        Ok(Some(names))
     }
 
-    fn utf8(&mut self, path: &str, name: &OsStr) -> Option<String> {
-        let text = name.to_str().map(str::to_owned);
-        if text.is_none() {
-            let shown = below(path, &name.to_string_lossy());
-            self.tree.problems.push(Problem::new(name_not_utf8(shown)));
+    fn utf8(&mut self, path: &str, name: OsString) -> Option<String> {
+        match name.into_string() {
+            Ok(name) => Some(name),
+            Err(name) => {
+                let shown = below(path, &name.to_string_lossy());
+                self.walk.tree.problems.push(Problem::new(name_not_utf8(shown)));
+                None
+            }
         }
-        text
     }
 
     fn too_many(&mut self, path: &str) {
@@ -153,12 +250,12 @@ impl Walker {
         );
         let finding = Finding::new(Code::TooManyFiles, path, message)
             .help("Remove files that the skill does not need, or split it.");
-        self.tree.problems.push(Problem::new(finding));
+        self.walk.tree.problems.push(Problem::new(finding));
     }
 
     fn unreadable(&mut self, path: &str, error: io::Error) -> Result<(), Stopped> {
         let error = Stopped::unless(error)?;
-        self.tree.problems.push(Problem::new(unreadable(path, &error)));
+        self.walk.tree.problems.push(Problem::new(unreadable(path, &error)));
         Ok(())
     }
 }
@@ -173,15 +270,4 @@ pub(super) fn name_not_utf8(file: String) -> Finding {
 pub(super) fn unreadable(file: &str, error: &io::Error) -> Finding {
     Finding::new(Code::Unreadable, file, format!("It cannot be read: {error}."))
         .help("Let the server's user read it, or move it out of the skill.")
-}
-
-#[cfg(unix)]
-fn hard_links(metadata: &Metadata) -> u64 {
-    cap_std::fs::MetadataExt::nlink(metadata)
-}
-
-/// Elsewhere the number of names is not known without opening the file.
-#[cfg(not(unix))]
-fn hard_links(_metadata: &Metadata) -> u64 {
-    1
 }

@@ -1,13 +1,10 @@
 //! What a `SKILL.md` may say, seen from a folder.
 
-use skillwire_core::{
-    entry::Resources,
-    finding::{Code, Strictness},
-};
-use skillwire_source::{directory::DirectoryOptions, source::Source};
+use skillwire_core::finding::{Code, Strictness};
+use skillwire_source::directory::DirectoryOptions;
 
 use crate::support::{
-    Folder, assert_refused, at, bytes, has, options, served, skill, skill_md, tree,
+    Folder, assert_refused, at, bytes, entry, has, listed, options, served, skill, skill_md, tree,
 };
 
 fn folder_of(content: impl AsRef<[u8]>) -> Folder {
@@ -24,11 +21,12 @@ fn v_46_bytes_are_served_as_they_are() {
         "---\nname: pdf\ndescription: Use when\n--- \t\nno final newline\r lone".to_owned(),
         "---  \nname: pdf\ndescription: Use when\n---\n\t\u{2028}".to_owned(),
     ] {
-        let scan = folder_of(&content).scan();
+        let folder = folder_of(&content);
+        let scan = folder.scan();
         let skill = skill(&scan, "pdf");
         assert_eq!(bytes(skill, "SKILL.md"), content.as_bytes());
-        let Resources::Listed(listed) = skill.entry().resources else { panic!() };
-        assert_eq!(listed[0].digest, skillwire_core::digest::Digest::of(content.as_bytes()));
+        let digest = skillwire_core::digest::Digest::of(content.as_bytes());
+        assert_eq!(listed(skill)[0].1, digest);
     }
 }
 
@@ -78,7 +76,7 @@ fn v_54_unseen_characters_in_a_description_are_served_and_reported() {
     let description = "Use when \u{202e}needed\u{200b}.";
     let folder = folder_of(format!("---\nname: pdf\ndescription: \"{description}\"\n---\n"));
     let scan = folder.scan();
-    assert_eq!(skill(&scan, "pdf").frontmatter.description(), description);
+    assert_eq!(skill(&scan, "pdf").description(), description);
     assert!(has(&at(&scan, "skills/pdf").findings, Code::DescriptionCharacters));
     let scan = folder_of("---\nname: \"pdf\\u202e\"\ndescription: d\n---\n").scan();
     assert_refused(&scan, "skills/pdf", &[Code::NameInvalid]);
@@ -88,7 +86,7 @@ fn v_54_unseen_characters_in_a_description_are_served_and_reported() {
 fn v_55_unknown_and_reserved_keys_are_served_verbatim() {
     let yaml = "name: pdf\ndescription: Use when\nhooks: {a: [1, null]}\nmetadata:\n  io.modelcontextprotocol/x: {deep: 1.5}\n  n: 7";
     let scan = folder_of(format!("---\n{yaml}\n---\n")).scan();
-    let fields = skill(&scan, "pdf").frontmatter.fields();
+    let fields = &entry(skill(&scan, "pdf"))["frontmatter"];
     assert_eq!(fields["hooks"].to_string(), r#"{"a":[1,null]}"#);
     let metadata = r#"{"io.modelcontextprotocol/x":{"deep":1.5},"n":7}"#;
     assert_eq!(fields["metadata"].to_string(), metadata);

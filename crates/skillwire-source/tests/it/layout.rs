@@ -1,11 +1,11 @@
 //! Which directories are skills, and where they are served.
 
 use skillwire_core::{finding::Code, path::RelPath};
-use skillwire_source::{directory::DirectoryOptions, source::Source};
+use skillwire_source::directory::DirectoryOptions;
 
 use crate::support::{
-    Folder, assert_refused, at, bytes, files, finding, has, options, served, skill, skill_md,
-    skills, strict, tree,
+    Folder, assert_refused, at, bytes, files, finding, has, listed, options, served, skill,
+    skill_md, skills, strict, tree,
 };
 
 #[test]
@@ -173,7 +173,7 @@ fn v_43_litter_is_no_part_of_a_skill_and_holds_no_skills() {
     assert_eq!(served(&scan), ["pdf"]);
     assert_eq!(scan.inspected.len(), 1);
     assert_eq!(files(skill(&scan, "pdf")), [".env.example", ".gitignore", "SKILL.md"]);
-    assert_eq!(tree(skill(&scan, "pdf")).directories, []);
+    assert_eq!(*tree(skill(&scan, "pdf")).empty_directories, []);
 }
 
 #[test]
@@ -182,8 +182,8 @@ fn srv_83_empty_directories_are_kept() {
     folder.skill("pdf").directory("pdf/empty/deeper").write("pdf/full/a", "");
     let scan = folder.scan();
     let directories: Vec<_> =
-        tree(skill(&scan, "pdf")).directories.iter().map(RelPath::as_str).collect();
-    assert_eq!(directories, ["empty", "empty/deeper", "full"]);
+        tree(skill(&scan, "pdf")).empty_directories.iter().map(RelPath::as_str).collect();
+    assert_eq!(directories, ["empty", "empty/deeper"]);
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn v_44_a_directory_with_only_litter_is_an_empty_one() {
     folder.skill("pdf").write("pdf/sub/.DS_Store", "x").write("pdf/__pycache__/a.pyc", "x");
     let scan = folder.scan();
     let tree = tree(skill(&scan, "pdf"));
-    let directories: Vec<_> = tree.directories.iter().map(RelPath::as_str).collect();
+    let directories: Vec<_> = tree.empty_directories.iter().map(RelPath::as_str).collect();
     assert_eq!(directories, ["sub"]);
     assert_eq!(tree.files.len(), 1);
 }
@@ -203,9 +203,8 @@ fn srv_41_the_manifest_is_every_file_once_with_its_own_digest() {
     folder.skill("pdf").write("pdf/a b.md", "one").write("pdf/a%20b.md", "two");
     folder.write("pdf/sub/a b.md", "three").skill("pdf-extra");
     let scan = folder.scan();
-    let entry = skill(&scan, "pdf").entry();
-    let skillwire_core::entry::Resources::Listed(listed) = &entry.resources else { panic!() };
-    let uris: Vec<_> = listed.iter().map(|resource| resource.uri.as_str()).collect();
+    let listed = listed(skill(&scan, "pdf"));
+    let uris: Vec<_> = listed.iter().map(|(uri, ..)| uri.as_str()).collect();
     assert_eq!(
         uris,
         [
@@ -216,9 +215,9 @@ fn srv_41_the_manifest_is_every_file_once_with_its_own_digest() {
         ]
     );
     let digest = |content: &str| skillwire_core::digest::Digest::of(content.as_bytes());
-    assert_eq!(listed[1].digest, digest("one"));
-    assert_eq!(listed[2].digest, digest("two"));
-    assert_eq!(listed[3].size, 5);
+    assert_eq!(listed[1].1, digest("one"));
+    assert_eq!(listed[2].1, digest("two"));
+    assert_eq!(listed[3].2, 5);
 }
 
 #[test]
@@ -227,30 +226,24 @@ fn srv_42_srv_43_srv_44_each_file_once_with_the_skill_file_and_nothing_from_outs
     folder.skill("pdf").write("pdf/x/y.md", "").write("pdf-extra/z.md", "").skill("pdf-extra");
     let scan = folder.scan();
     for skill in skills(&scan) {
-        let entry = skill.entry();
-        let skillwire_core::entry::Resources::Listed(listed) = &entry.resources else { panic!() };
-        let unique: std::collections::BTreeSet<_> = listed.iter().map(|r| &r.uri).collect();
+        let listed = listed(skill);
+        let unique: std::collections::BTreeSet<_> = listed.iter().map(|(uri, ..)| uri).collect();
         assert_eq!(unique.len(), listed.len());
-        assert!(unique.contains(entry.uri.file()));
-        let inside = format!("{}/", entry.uri.root());
-        assert!(listed.iter().all(|r| r.uri.as_str().starts_with(&inside)), "{listed:?}");
+        assert!(unique.contains(&skill.uri.to_string()));
+        let inside = format!("{}/", skill.uri.root());
+        assert!(listed.iter().all(|(uri, ..)| uri.starts_with(&inside)), "{listed:?}");
     }
 }
 
 #[test]
-fn srv_88_directories_hold_exactly_the_parents_of_files_and_empty_ones() {
+fn srv_88_directories_without_files_below_are_kept_and_no_others() {
     let folder = Folder::new();
     folder.skill("pdf").write("pdf/a/b/c.md", "").directory("pdf/d").write("pdf/.git/x/y", "");
     let scan = folder.scan();
     let tree = tree(skill(&scan, "pdf"));
-    for file in &tree.files {
-        let mut above = file.path.parent();
-        while let Some(directory) = above {
-            assert!(tree.directories.contains(&directory), "{directory}");
-            above = directory.parent();
-        }
-    }
-    assert_eq!(tree.directories.len(), 3);
+    // The others are the parents of files, which need not be told.
+    let empty: Vec<_> = tree.empty_directories.iter().map(RelPath::as_str).collect();
+    assert_eq!(empty, ["d"]);
 }
 
 #[cfg(unix)]

@@ -6,7 +6,6 @@ use skillwire_core::{
     finding::Code,
     limits::{MAX_BYTES, MAX_FILES},
 };
-use skillwire_source::source::Source;
 
 use crate::support::{Folder, assert_refused, at, finding, has, served, skill_md};
 

@@ -4,12 +4,16 @@
 mod format;
 #[cfg(unix)]
 mod hostile;
+mod index;
 mod layout;
 mod limits;
 mod links;
+mod look;
 mod memory;
 mod merge;
+mod namespace;
 mod nested;
 mod rescan;
 mod root;
+mod store;
 mod support;

@@ -12,10 +12,11 @@ use skillwire_core::{
 use skillwire_source::{
     memory::{FilesClash, MemorySource},
     rules::SecretAllowList,
-    source::{Scan, Source},
 };
 
-use crate::support::{Folder, assert_refused, at, bytes, files, has, served, skill, skill_md};
+use crate::support::{
+    Folder, Kept, Scan, assert_refused, at, bytes, files, has, served, skill, skill_md,
+};
 
 fn pairs<'a>(files: &'a [(&str, &str)]) -> impl Iterator<Item = (RelPath, Bytes)> + 'a {
     files.iter().map(|(path, content)| {
@@ -23,10 +24,10 @@ fn pairs<'a>(files: &'a [(&str, &str)]) -> impl Iterator<Item = (RelPath, Bytes)
     })
 }
 
-fn memory(path: &str, files: &[(&str, &str)]) -> MemorySource {
+fn memory(path: &str, files: &[(&str, &str)]) -> Kept<MemorySource> {
     let mut source = MemorySource::new("memory");
     source.add(&SkillPath::parse(path).unwrap(), pairs(files)).unwrap();
-    source
+    Kept::new(source)
 }
 
 #[test]
@@ -48,7 +49,10 @@ fn srv_11_bad_skills_in_memory_are_refused() {
     let source = memory("pdf", &[("SKILL.md", &skill_md("other"))]);
     assert!(has(&at(&source.scan().unwrap(), "memory/pdf").findings, Code::NameNotDirectory));
     assert_eq!(served(&source.scan().unwrap()), ["other"]);
-    assert_eq!(served(&source.strictness(Strictness::Strict).scan().unwrap()), [""; 0]);
+    assert_eq!(
+        served(&Kept::new(source.source.strictness(Strictness::Strict)).scan().unwrap()),
+        [""; 0]
+    );
 }
 
 #[test]
@@ -62,9 +66,12 @@ fn srv_50_limits_hold_in_memory() {
 
 #[test]
 fn v_43_secrets_in_memory_are_refused_unless_allowed() {
-    let source = memory("pdf", &[("SKILL.md", &skill_md("pdf")), (".env", "x"), (".git/x", "x")]);
+    let skill_md = skill_md("pdf");
+    let content = [("SKILL.md", &*skill_md), (".env", "x"), (".git/x", "x")];
+    let source = memory("pdf", &content);
     assert_refused(&source.scan().unwrap(), "memory/pdf", &[Code::SecretFile]);
-    let source = source.allow_secret(SecretAllowList::parse([".env"]).unwrap());
+    let allow = SecretAllowList::parse([".env"]).unwrap();
+    let source = Kept::new(memory("pdf", &content).source.allow_secret(allow));
     assert_eq!(files(skill(&source.scan().unwrap(), "pdf")), [".env", "SKILL.md"]);
 }
 
@@ -89,7 +96,7 @@ fn outcome(scan: &Scan) -> Vec<Outcome> {
             let mut findings: Vec<_> =
                 inspected.findings.iter().map(|f| (f.code, f.file.clone())).collect();
             findings.sort();
-            let entry = inspected.skill.as_ref().map(|skill| format!("{:?}", skill.entry()));
+            let entry = inspected.skill.as_ref().map(|skill| skill.entry.to_string());
             (inspected.origin.clone(), findings, entry)
         })
         .collect();
@@ -128,6 +135,6 @@ proptest! {
             (RelPath::parse(path).unwrap(), Bytes::from(content.clone()))
         });
         source.add(&SkillPath::parse("top").unwrap(), pairs).unwrap();
-        prop_assert_eq!(outcome(&folder.scan()), outcome(&source.scan().unwrap()));
+        prop_assert_eq!(outcome(&folder.scan()), outcome(&Kept::new(source).scan().unwrap()));
     }
 }

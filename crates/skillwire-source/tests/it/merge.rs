@@ -2,17 +2,24 @@
 
 use skillwire_core::finding::Code;
 use skillwire_source::{
+    collect::{Collected, collect},
     directory::{DirectoryOptions, DirectorySource},
-    merge::merge,
-    source::{Scan, Source},
+    source::Source,
 };
 
-use crate::support::{Folder, assert_refused, at, finding, served, skill_md};
+use crate::support::{Folder, Scan, assert_refused, at, finding, served, skill_md};
 
-fn scan(folder: &Folder, label: &str, prefix: &[&str]) -> Scan {
+fn merge(sources: impl IntoIterator<Item = DirectorySource>) -> Scan {
+    let sources: Vec<_> = sources.into_iter().collect();
+    let sources: Vec<&dyn Source> = sources.iter().map(|source| source as &dyn Source).collect();
+    let Collected { inspected, findings } = collect(&sources).unwrap();
+    Scan { inspected, findings }
+}
+
+fn scan(folder: &Folder, label: &str, prefix: &[&str]) -> DirectorySource {
     let prefix = prefix.iter().map(|segment| (*segment).to_owned()).collect();
     let options = DirectoryOptions { label: label.to_owned(), prefix, ..Default::default() };
-    DirectorySource::new(folder.root(), options).unwrap().scan().unwrap()
+    DirectorySource::new(folder.root(), options).unwrap()
 }
 
 #[test]
@@ -67,6 +74,12 @@ fn srv_39_skills_that_share_a_name_are_served_with_a_warning() {
     for origin in ["f/a/refunds", "f/b/refunds"] {
         let finding = finding(at(&merged, origin), Code::DuplicateName);
         assert_eq!(finding.file, format!("{origin}/SKILL.md"));
-        assert!(finding.message.contains("`a/refunds` and `b/refunds`"), "{}", finding.message);
+        assert!(
+            finding
+                .message
+                .contains("`skill://a/refunds/SKILL.md` and `skill://b/refunds/SKILL.md`"),
+            "{}",
+            finding.message
+        );
     }
 }

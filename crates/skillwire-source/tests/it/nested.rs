@@ -1,10 +1,9 @@
 //! Skills inside skills.
 
-use skillwire_core::{entry::Resources, finding::Code};
-use skillwire_source::source::Source;
+use skillwire_core::finding::Code;
 
 use crate::support::{
-    Folder, assert_refused, at, bytes, files, finding, has, served, skill, skill_md,
+    Folder, assert_refused, at, bytes, entry, files, finding, has, listed, served, skill, skill_md,
 };
 
 #[test]
@@ -25,14 +24,9 @@ fn srv_31_the_outer_manifest_holds_everything_of_the_nested_skill() {
     let (outer, inner) = (skill(&scan, "outer"), skill(&scan, "outer/inner"));
     assert_eq!(files(outer), ["SKILL.md", "inner/SKILL.md", "inner/a/b.md"]);
     assert_eq!(files(inner), ["SKILL.md", "a/b.md"]);
-    let (Resources::Listed(all), Resources::Listed(some)) =
-        (outer.entry().resources, inner.entry().resources)
-    else {
-        panic!()
-    };
+    let (all, some) = (listed(outer), listed(inner));
     assert!(some.iter().all(|resource| all.contains(resource)));
-    // One reading serves both.
-    assert_eq!(bytes(outer, "inner/a/b.md").as_ptr(), bytes(inner, "a/b.md").as_ptr());
+    assert_eq!(bytes(outer, "inner/a/b.md"), bytes(inner, "a/b.md"));
 }
 
 #[test]
@@ -40,7 +34,7 @@ fn srv_32_nothing_in_an_entry_tells_that_it_is_nested() {
     let folder = Folder::new();
     folder.skill("outer").skill("outer/inner").skill("inner");
     let scan = folder.scan();
-    let entry = |path| skill(&scan, path).entry().frontmatter;
+    let entry = |path| entry(skill(&scan, path))["frontmatter"].clone();
     assert_eq!(entry("outer/inner"), entry("inner"));
 }
 
@@ -53,7 +47,7 @@ fn srv_33_a_changed_nested_file_changes_both_entries() {
     folder.write("outer/inner/a.md", "two");
     let after = source.scan().unwrap();
     for path in ["outer", "outer/inner"] {
-        let [before, after] = [&before, &after].map(|scan| skill(scan, path).entry().resources);
+        let [before, after] = [&before, &after].map(|scan| listed(skill(scan, path)));
         assert_ne!(before, after, "{path}");
     }
 }

@@ -3,10 +3,7 @@
 use std::fs;
 
 use skillwire_core::finding::Code;
-use skillwire_source::{
-    directory::{DirectoryOptions, DirectorySource},
-    source::Source,
-};
+use skillwire_source::directory::{DirectoryOptions, DirectorySource};
 
 use crate::support::{Folder, assert_refused, at, files, has, options, served, skill, skill_md};
 
@@ -18,7 +15,7 @@ fn srv_12_a_folder_that_is_a_skill_is_served_alone() {
         let label = ".".to_owned();
         let prefix = vec!["team".to_owned()];
         let options = DirectoryOptions { label, prefix, ..DirectoryOptions::default() };
-        let source = DirectorySource::new(folder.root().join(root), options).unwrap();
+        let source = folder.source_at(root, options);
         let scan = source.scan().unwrap();
         assert_eq!(served(&scan), ["team/pdf", "team/pdf/inner"]);
         assert_eq!(files(skill(&scan, "team/pdf")), ["SKILL.md", "a.md", "inner/SKILL.md"]);
@@ -31,7 +28,7 @@ fn srv_12_a_folder_that_is_a_skill_is_served_alone() {
 fn srv_18_a_folder_that_is_a_skill_is_compared_with_its_real_name() {
     let folder = Folder::new();
     folder.write("folder/SKILL.md", skill_md("pdf"));
-    let source = DirectorySource::new(folder.path("folder/."), options()).unwrap();
+    let source = folder.source_at("folder/.", options());
     let scan = source.scan().unwrap();
     assert_eq!(served(&scan), ["pdf"]);
     assert!(has(&at(&scan, "skills").findings, Code::NameNotDirectory));
@@ -42,7 +39,7 @@ fn srv_18_a_folder_that_is_a_skill_is_compared_with_its_real_name() {
 fn srv_12_nested_skills_of_a_refused_folder_keep_their_path() {
     let folder = Folder::new();
     folder.skill("pdf").skill("pdf/inner");
-    let source = DirectorySource::new(folder.path("pdf"), options()).unwrap();
+    let source = folder.source_at("pdf", options());
     assert_eq!(served(&source.scan().unwrap()), ["pdf", "pdf/inner"]);
     folder.write("pdf/SKILL.md", "nothing");
     let scan = source.scan().unwrap();
@@ -102,7 +99,7 @@ fn v_34_a_folder_replaced_by_a_link_is_not_followed() {
 fn v_34_a_directory_above_replaced_by_a_link_is_not_followed() {
     let folder = Folder::new();
     folder.skill("a/b/pdf");
-    let source = DirectorySource::new(folder.path("a/b"), options()).unwrap();
+    let source = folder.source_at("a/b", options());
     assert_eq!(served(&source.scan().unwrap()), ["pdf"]);
     fs::rename(folder.path("a"), folder.path("real")).unwrap();
     folder.link("a", "real");
@@ -117,7 +114,7 @@ fn v_34_a_directory_above_replaced_by_a_link_is_not_followed() {
 fn v_34_a_link_given_as_the_folder_is_held_to_where_it_led() {
     let folder = Folder::new();
     folder.skill("one/pdf").skill("two/pdf").link("current", "one");
-    let source = DirectorySource::new(folder.path("current"), options()).unwrap();
+    let source = folder.source_at("current", options());
     assert_eq!(served(&source.scan().unwrap()), ["pdf"]);
     fs::remove_file(folder.path("current")).unwrap();
     folder.link("current", "two");

@@ -1,15 +1,100 @@
 //! Folders made for one test, and short ways to ask what became of them.
 
-use std::{fs, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::PathBuf,
+    sync::{Mutex, MutexGuard},
+};
 
 use bytes::Bytes;
-use skillwire_core::finding::{Code, Finding, Strictness};
+use serde_json::Value;
+use skillwire_core::{
+    digest::Digest,
+    finding::{Code, Finding, Strictness},
+};
 use skillwire_source::{
     directory::{DirectoryOptions, DirectorySource},
     skill::{Content, FileTree, Skill},
-    source::{Inspected, Scan, Source},
+    source::{Inspected, Look, Report, SiteKey, Source, Unavailable},
 };
 use tempfile::TempDir;
+
+/// Everything a source has, as its reports add up to it.
+#[derive(Debug, Default)]
+pub(crate) struct Scan {
+    pub(crate) inspected: Vec<Inspected>,
+    pub(crate) findings: Vec<Finding>,
+}
+
+/// A source with everything it reported so far.
+#[derive(Debug)]
+pub(crate) struct Kept<S> {
+    pub(crate) source: S,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    sites: BTreeMap<SiteKey, Vec<Inspected>>,
+    /// What the last look reported.
+    news: Vec<String>,
+    closely: bool,
+}
+
+impl<S: Source> Kept<S> {
+    pub(crate) fn new(source: S) -> Self {
+        Self { source, state: Mutex::default() }
+    }
+
+    /// Looks everywhere and tells what there is.
+    pub(crate) fn scan(&self) -> Result<Scan, Unavailable> {
+        self.look(&Look::everywhere())
+    }
+
+    /// Looks and tells what there is.
+    pub(crate) fn look(&self, look: &Look) -> Result<Scan, Unavailable> {
+        let mut guard = self.state();
+        let state = &mut *guard;
+        let closely = std::mem::take(&mut state.closely);
+        let look = if closely { look.clone().closely() } else { look.clone() };
+        state.news.clear();
+        let findings = self.source.scan(&look, &mut |report| state.hear(report))?;
+        let inspected = state.sites.values().flatten().cloned().collect();
+        Ok(Scan { inspected, findings })
+    }
+
+    /// The keys of the sites the last look reported, in order; `-` stands before those that went.
+    pub(crate) fn news(&self) -> Vec<String> {
+        let mut news = self.state().news.clone();
+        news.sort();
+        news
+    }
+
+    /// Makes the next scan read everything.
+    pub(crate) fn forget(&self) {
+        self.state().closely = true;
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap()
+    }
+}
+
+impl State {
+    fn hear(&mut self, report: Report) {
+        match report {
+            Report::Site(key, inspected) => {
+                self.news.push(key.0.to_string());
+                self.sites.insert(key, inspected);
+            }
+            Report::Gone(key) => {
+                self.news.push(format!("-{}", key.0));
+                assert!(self.sites.remove(&key).is_some(), "{key:?} went before it was there");
+            }
+        }
+    }
+}
 
 /// A folder called `skills` that is removed with the value.
 pub(crate) struct Folder {
@@ -62,12 +147,17 @@ impl Folder {
         self
     }
 
-    pub(crate) fn source(&self) -> DirectorySource {
+    pub(crate) fn source(&self) -> Kept<DirectorySource> {
         self.source_with(options())
     }
 
-    pub(crate) fn source_with(&self, options: DirectoryOptions) -> DirectorySource {
-        DirectorySource::new(self.root(), options).unwrap()
+    pub(crate) fn source_with(&self, options: DirectoryOptions) -> Kept<DirectorySource> {
+        self.source_at("", options)
+    }
+
+    /// A source of a folder inside.
+    pub(crate) fn source_at(&self, path: &str, options: DirectoryOptions) -> Kept<DirectorySource> {
+        Kept::new(DirectorySource::new(self.path(path), options).unwrap())
     }
 
     pub(crate) fn scan(&self) -> Scan {
@@ -92,18 +182,18 @@ pub(crate) fn skill_md(name: &str) -> String {
 
 /// The paths of the skills that are served, in order.
 pub(crate) fn served(scan: &Scan) -> Vec<String> {
-    let mut paths: Vec<_> = skills(scan).map(|skill| skill.path.to_string()).collect();
+    let mut paths: Vec<_> = skills(scan).map(Skill::path).collect();
     paths.sort();
     paths
 }
 
 pub(crate) fn skills(scan: &Scan) -> impl Iterator<Item = &Skill> {
-    scan.inspected.iter().filter_map(|inspected| inspected.skill.as_ref())
+    scan.inspected.iter().filter_map(|inspected| inspected.skill.as_deref())
 }
 
 /// The skill served at a path.
 pub(crate) fn skill<'a>(scan: &'a Scan, path: &str) -> &'a Skill {
-    skills(scan).find(|skill| skill.path.to_string() == path).unwrap_or_else(|| {
+    skills(scan).find(|skill| skill.path() == path).unwrap_or_else(|| {
         panic!("{path} is not served: {:?}", scan.inspected);
     })
 }
@@ -141,7 +231,7 @@ pub(crate) fn has(findings: &[Finding], code: Code) -> bool {
 pub(crate) fn tree(skill: &Skill) -> &FileTree {
     match &skill.content {
         Content::Files(tree) => tree,
-        Content::Generated(_) => panic!("{} is generated", skill.path),
+        Content::Generated(_) => panic!("{} is generated", skill.uri),
     }
 }
 
@@ -150,7 +240,28 @@ pub(crate) fn files(skill: &Skill) -> Vec<&str> {
     tree(skill).files.iter().map(|file| file.path.as_str()).collect()
 }
 
+/// Reads a file where it is now, and makes sure that it is the one that was published.
 pub(crate) fn bytes(skill: &Skill, path: &str) -> Bytes {
-    let file = tree(skill).files.iter().find(|file| file.path.as_str() == path);
-    file.unwrap_or_else(|| panic!("no {path}")).bytes.clone()
+    let tree = tree(skill);
+    let file = tree.files.iter().find(|file| file.path.as_str() == path);
+    let file = file.unwrap_or_else(|| panic!("no {path}"));
+    let bytes = tree.store.read(&file.path, file.size).unwrap();
+    assert_eq!((Digest::of(&bytes), bytes.len() as u64), (file.digest, file.size), "{path}");
+    bytes
+}
+
+/// The entry of a skill.
+pub(crate) fn entry(skill: &Skill) -> Value {
+    serde_json::from_str(&skill.entry).unwrap()
+}
+
+/// The URI, digest and size of each file in the entry of a skill.
+pub(crate) fn listed(skill: &Skill) -> Vec<(String, Digest, u64)> {
+    let entry = entry(skill);
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let file = |file: &Value| {
+        let digest = text(&file["digest"]).parse().unwrap();
+        (text(&file["uri"]), digest, file["size"].as_u64().unwrap())
+    };
+    entry["resources"].as_array().unwrap().iter().map(file).collect()
 }

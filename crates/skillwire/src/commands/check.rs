@@ -7,7 +7,7 @@ use skillwire_core::{
     finding::{Finding, Level},
     path::SKILL_FILE,
 };
-use skillwire_source::{merge::merge, source::Source};
+use skillwire_source::collect::collect;
 
 use super::Outcome;
 use crate::{
@@ -39,9 +39,8 @@ pub(super) fn run(args: &CheckArgs) -> Outcome {
     })?;
     let (mut findings, mut skills) = (Vec::<Finding>::new(), 0);
     for path in &args.paths {
-        let scan = reading.source(folder(path))?.scan().map_err(unavailable)?;
         // Each path is judged by itself: nobody said that they would be served together.
-        let scan = merge([scan]);
+        let scan = collect(&[&reading.source(folder(path))?]).map_err(unavailable)?;
         skills += scan.inspected.len();
         findings.extend(scan.findings);
         findings.extend(scan.inspected.into_iter().flat_map(|inspected| inspected.findings));

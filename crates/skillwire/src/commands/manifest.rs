@@ -1,14 +1,13 @@
 //! `skillwire manifest`: what would be served, exactly.
 
-use std::io::Write;
+use std::{io::Write, sync::Arc};
 
-use serde::Serialize;
-use skillwire_core::{
-    entry::{Resources, SkillEntry},
-    finding::{Finding, Strictness},
-};
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+use skillwire_core::finding::{Finding, Strictness};
 use skillwire_source::{
-    merge::merge,
+    collect::collect,
+    skill::{Content, Skill},
     source::{Inspected, Source},
 };
 
@@ -23,7 +22,8 @@ use crate::{
 
 #[derive(Serialize)]
 struct Manifest {
-    skills: Vec<SkillEntry>,
+    #[serde(serialize_with = "entries")]
+    skills: Vec<Arc<Skill>>,
     skipped: Vec<Skipped>,
     findings: Vec<Finding>,
 }
@@ -36,19 +36,12 @@ struct Skipped {
 
 pub(super) fn run(args: &ManifestArgs) -> Outcome {
     let reading = Reading::resolve(&args.reading)?;
-    let mut scans = Vec::new();
-    for path in &args.paths {
-        scans.push(reading.source(path)?.scan().map_err(unavailable)?);
-    }
-    let scan = merge(scans);
+    let sources: Vec<_> =
+        args.paths.iter().map(|path| reading.source(path)).collect::<Result<_, _>>()?;
+    let sources: Vec<&dyn Source> = sources.iter().map(|source| source as &dyn Source).collect();
+    let scan = collect(&sources).map_err(unavailable)?;
     let manifest = Manifest {
-        skills: scan
-            .inspected
-            .iter()
-            .filter_map(|inspected| {
-                inspected.skill.as_ref().map(skillwire_source::skill::Skill::entry)
-            })
-            .collect(),
+        skills: scan.inspected.iter().filter_map(|inspected| inspected.skill.clone()).collect(),
         skipped: scan
             .inspected
             .iter()
@@ -65,6 +58,15 @@ pub(super) fn run(args: &ManifestArgs) -> Outcome {
     Ok(Exit::Ok)
 }
 
+/// Writes the entries as they are served.
+fn entries<S: Serializer>(skills: &[Arc<Skill>], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(
+        skills
+            .iter()
+            .map(|skill| RawValue::from_string(skill.entry.to_string()).unwrap_or_default()),
+    )
+}
+
 fn skipped(inspected: &Inspected, strictness: Strictness) -> Skipped {
     Skipped {
         origin: inspected.origin.clone(),
@@ -73,14 +75,15 @@ fn skipped(inspected: &Inspected, strictness: Strictness) -> Skipped {
 }
 
 fn print(out: &mut impl Write, manifest: &Manifest) -> std::io::Result<()> {
-    for entry in &manifest.skills {
-        writeln!(out, "{STRONG}{}{STRONG:#}", entry.uri)?;
-        match &entry.resources {
-            Resources::Dynamic => writeln!(out, "  generated on request, no digests")?,
-            Resources::Listed(files) => {
-                let root = entry.uri.root().as_str().len() + 1;
-                for file in files {
-                    let path = &file.uri.as_str()[root..];
+    for skill in &manifest.skills {
+        writeln!(out, "{STRONG}{}{STRONG:#}", skill.uri)?;
+        match &skill.content {
+            Content::Generated(_) => writeln!(out, "  generated on request, no digests")?,
+            Content::Files(tree) => {
+                let root = skill.uri.root();
+                for file in &tree.files {
+                    let uri = root.child(&file.path);
+                    let path = &uri.as_str()[root.as_str().len() + 1..];
                     writeln!(out, "  {FAINT}{}{FAINT:#} {:>9}  {path}", file.digest, file.size)?;
                 }
             }

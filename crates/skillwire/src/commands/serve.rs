@@ -10,10 +10,10 @@ use skillwire_catalog::{catalog::Catalog, cursor::CursorSeal, refresh::Refresher
 use skillwire_core::finding::{Code, Strictness};
 use skillwire_server::{
     engine::Engine,
-    http::{self, AccessRules, ConnectionLimits, HttpOptions, HttpService, Tokens},
+    http::{self, ConnectionLimits, HttpOptions, HttpService, Tokens},
     stdio,
 };
-use skillwire_source::source::Source;
+use skillwire_source::source::{Look, Source};
 use tokio::net::TcpListener;
 
 use self::{
@@ -49,7 +49,7 @@ async fn serve(settings: ServeSettings) -> Outcome {
     let mut catalog = Catalog::new(snapshot);
     let endpoint = match transport {
         Transport::Stdio => Endpoint::Stdio,
-        Transport::Http { address, access, tokens } => {
+        Transport::Http { address, access, tokens, metrics } => {
             let tokens = match tokens {
                 Some(text) => Some(Tokens::parse(&text, &mut catalog).map_err(|error| {
                     Failure::usage(format!("The token file cannot be used: {error}.")).hint(
@@ -63,17 +63,17 @@ async fn serve(settings: ServeSettings) -> Outcome {
                 Failure::usage(format!("{address} cannot be listened on: {error}."))
                     .hint("Choose another port, or port 0 for a free one.")
             })?;
-            Endpoint::Http { listener, access, tokens }
+            Endpoint::Http { listener, options: HttpOptions { access, tokens, metrics } }
         }
     };
     let catalog = Arc::new(catalog);
     let engine = Arc::new(Engine::new(Arc::clone(&catalog), config, seal()?));
     let sources = sources.into_iter().map(|source| Box::new(source) as Box<dyn Source>).collect();
-    let live = Live::new(Refresher::new(catalog, sources), strictness);
+    let live =
+        Live::new(Refresher::new(catalog, sources), strictness, Arc::clone(engine.metrics()));
     match endpoint {
         Endpoint::Stdio => serve_stdio(engine, live, signals, &absolute_dirs).await,
-        Endpoint::Http { listener, access, tokens } => {
-            let options = HttpOptions { access, tokens };
+        Endpoint::Http { listener, options } => {
             serve_http(engine, live, signals, listener, options).await
         }
     }
@@ -81,7 +81,7 @@ async fn serve(settings: ServeSettings) -> Outcome {
 
 enum Endpoint {
     Stdio,
-    Http { listener: TcpListener, access: AccessRules, tokens: Option<Tokens> },
+    Http { listener: TcpListener, options: HttpOptions },
 }
 
 async fn serve_stdio(
@@ -91,7 +91,7 @@ async fn serve_stdio(
     dirs: &[String],
 ) -> Outcome {
     let first = tokio::select! {
-        first = live.refresh() => first?,
+        first = live.refresh(Look::everywhere()) => first?,
         () = stop.requested() => return Ok(Exit::Ok),
     };
     refuse_collisions(&live, &first)?;
@@ -127,7 +127,7 @@ async fn serve_http(
             let _ = ended.await;
         }));
     let first = tokio::select! {
-        first = live.refresh() => first?,
+        first = live.refresh(Look::everywhere()) => first?,
         () = stop.requested() => return Ok(Exit::Ok),
     };
     refuse_collisions(&live, &first)?;
@@ -159,9 +159,7 @@ fn refuse_collisions(
         return Ok(());
     }
     let collisions: Vec<_> = refreshed
-        .scan
-        .inspected
-        .iter()
+        .inspected()
         .flat_map(|inspected| &inspected.findings)
         .filter(|finding| finding.code == Code::PathCollision)
         .collect();

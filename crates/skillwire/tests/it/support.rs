@@ -77,6 +77,8 @@ pub(crate) fn command(folder: &SkillFolder, arguments: &[impl AsRef<OsStr>]) -> 
     for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "SKILLWIRE_LOG"] {
         command.env_remove(name);
     }
+    // What a server remembers between starts must not outlive the test, nor be among the skills.
+    command.env("SKILLWIRE_HOME", folder.path().join(".git/skillwire"));
     command
 }
 

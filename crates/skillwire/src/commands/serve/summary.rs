@@ -54,21 +54,22 @@ fn write(
     strictness: Strictness,
     client: &Client<'_>,
 ) -> std::io::Result<()> {
-    let inspected = &refreshed.scan.inspected;
-    let served: Vec<_> = inspected.iter().filter_map(|i| i.skill.as_ref()).collect();
+    let mut served: Vec<_> = refreshed.inspected().filter_map(|i| i.skill.as_ref()).collect();
+    served.sort_by(|a, b| a.uri.cmp(&b.uri));
     writeln!(out, "{STRONG}Serving {}{STRONG:#}", skills(served.len()))?;
     let shown: Vec<_> = served.iter().take(SHOWN).collect();
-    let widest = shown.iter().map(|skill| skill.path.to_string().chars().count()).max();
+    let widest = shown.iter().map(|skill| skill.path().chars().count()).max();
     let column = widest.unwrap_or(0).min(WIDTH / 2);
     for skill in shown {
-        let description = one_line(skill.frontmatter.description(), WIDTH - column - 4);
-        let path = skill.path.to_string();
+        let description = one_line(&skill.description(), WIDTH - column - 4);
+        let path = skill.path();
         writeln!(out, "  {path:column$}  {FAINT}{description}{FAINT:#}")?;
     }
     if served.len() > SHOWN {
         writeln!(out, "  {FAINT}and {} more{FAINT:#}", served.len() - SHOWN)?;
     }
-    let skipped: Vec<_> = inspected.iter().filter(|i| i.skill.is_none()).collect();
+    let mut skipped: Vec<_> = refreshed.inspected().filter(|i| i.skill.is_none()).collect();
+    skipped.sort_by(|a, b| a.origin.cmp(&b.origin));
     if !skipped.is_empty() {
         writeln!(out, "{WARNING}Skipped {}{WARNING:#}", skills(skipped.len()))?;
         for skip in skipped {
@@ -105,7 +106,10 @@ mod tests {
     use std::sync::Arc;
 
     use skillwire_catalog::{catalog::Catalog, refresh::Refresher, snapshot::SnapshotOptions};
-    use skillwire_source::directory::{DirectoryOptions, DirectorySource};
+    use skillwire_source::{
+        directory::{DirectoryOptions, DirectorySource},
+        source::Look,
+    };
     use skillwire_testkit::fixture::SkillFolder;
 
     use super::*;
@@ -115,7 +119,8 @@ mod tests {
         let options = DirectoryOptions { label: "skills".into(), ..DirectoryOptions::default() };
         let source = DirectorySource::new(folder.path(), options).unwrap();
         let catalog = Arc::new(Catalog::new(SnapshotOptions::default()));
-        let refreshed = Refresher::new(catalog, vec![Box::new(source)]).refresh();
+        let refreshed =
+            Refresher::new(catalog, vec![Box::new(source)]).refresh(&Look::everywhere());
         let mut out = Vec::new();
         write(&mut out, &refreshed, Strictness::Normal, client).unwrap();
         anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string()

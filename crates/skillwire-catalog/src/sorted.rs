@@ -1,0 +1,122 @@
+//! Skills in order, in chunks that successive snapshots share.
+//!
+//! A change copies the chunk it falls into and the list of chunks, nothing else: at a hundred
+//! thousand skills that is a few kilobytes, not the catalogue.
+
+use std::sync::Arc;
+
+use skillwire_source::skill::Skill;
+
+/// The most skills one chunk holds; one that outgrows it is cut in two.
+const CHUNK: usize = 256;
+
+/// What skills are ordered by; unique for each skill.
+pub(crate) type Key<'a> = (&'a str, &'a str);
+
+/// Skills ordered by a key that is part of them.
+#[derive(Debug, Clone)]
+pub(crate) struct Sorted {
+    key: fn(&Skill) -> Key<'_>,
+    chunks: Vec<Arc<Vec<Arc<Skill>>>>,
+    len: usize,
+}
+
+impl Sorted {
+    /// Orders skills by `key`.
+    pub(crate) fn new(key: fn(&Skill) -> Key<'_>, mut skills: Vec<Arc<Skill>>) -> Self {
+        skills.sort_unstable_by(|a, b| key(a).cmp(&key(b)));
+        let len = skills.len();
+        let chunks = skills.chunks(CHUNK / 2).map(|chunk| Arc::new(chunk.to_vec())).collect();
+        Self { key, chunks, len }
+    }
+
+    /// The number of skills.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The skill with exactly this key.
+    pub(crate) fn get(&self, key: Key<'_>) -> Option<&Arc<Skill>> {
+        self.from(key, false).next().filter(|found| (self.key)(found) == key)
+    }
+
+    /// All skills from `key` on, or after it.
+    pub(crate) fn from<'s>(
+        &'s self,
+        key: Key<'_>,
+        after: bool,
+    ) -> impl Iterator<Item = &'s Arc<Skill>> + use<'s> {
+        let is_before = |skill: &Arc<Skill>| {
+            let this = (self.key)(skill);
+            this < key || (after && this == key)
+        };
+        let first = self.chunks.partition_point(|chunk| chunk.last().is_some_and(is_before));
+        let (head, tail) = match self.chunks.get(first) {
+            Some(chunk) => (&chunk[chunk.partition_point(is_before)..], &self.chunks[first + 1..]),
+            None => (&[][..], &[][..]),
+        };
+        head.iter().chain(tail.iter().flat_map(|chunk| chunk.iter()))
+    }
+
+    /// All skills, in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Skill>> {
+        self.chunks.iter().flat_map(|chunk| chunk.iter())
+    }
+
+    /// The number of skills before `key`.
+    pub(crate) fn rank(&self, key: Key<'_>) -> usize {
+        let first = self
+            .chunks
+            .partition_point(|chunk| chunk.last().is_some_and(|last| (self.key)(last) < key));
+        let before: usize = self.chunks[..first].iter().map(|chunk| chunk.len()).sum();
+        let within = self
+            .chunks
+            .get(first)
+            .map_or(0, |chunk| chunk.partition_point(|skill| (self.key)(skill) < key));
+        before + within
+    }
+
+    /// Puts a skill in, in place of one with the same key.
+    pub(crate) fn insert(&mut self, skill: Arc<Skill>) {
+        let key = (self.key)(&skill);
+        let last = self.chunks.len().saturating_sub(1);
+        let at = self
+            .chunks
+            .partition_point(|chunk| chunk.last().is_some_and(|last| (self.key)(last) < key))
+            .min(last);
+        let Some(shared) = self.chunks.get_mut(at) else {
+            self.chunks.push(Arc::new(vec![skill]));
+            self.len += 1;
+            return;
+        };
+        let chunk = Arc::make_mut(shared);
+        match chunk.binary_search_by(|other| (self.key)(other).cmp(&key)) {
+            Ok(place) => chunk[place] = skill,
+            Err(place) => {
+                chunk.insert(place, skill);
+                self.len += 1;
+            }
+        }
+        if chunk.len() > CHUNK {
+            let upper = chunk.split_off(chunk.len() / 2);
+            self.chunks.insert(at + 1, Arc::new(upper));
+        }
+    }
+
+    /// Takes the skill with this key out.
+    pub(crate) fn remove(&mut self, key: Key<'_>) {
+        let at = self
+            .chunks
+            .partition_point(|chunk| chunk.last().is_some_and(|last| (self.key)(last) < key));
+        let Some(shared) = self.chunks.get_mut(at) else { return };
+        let Ok(place) = shared.binary_search_by(|other| (self.key)(other).cmp(&key)) else {
+            return;
+        };
+        if shared.len() == 1 {
+            self.chunks.remove(at);
+        } else {
+            Arc::make_mut(shared).remove(place);
+        }
+        self.len -= 1;
+    }
+}

@@ -1,0 +1,111 @@
+//! The bytes of files, checked against the published digest and kept for a while.
+
+use std::sync::Arc;
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use bytes::Bytes;
+use quick_cache::{Weighter, sync::Cache};
+use skillwire_core::digest::Digest;
+use skillwire_source::{
+    skill::FileRecord,
+    store::{Store, StoreError},
+};
+
+use super::result::quoted;
+
+/// A guess at the size of a file, for the cache's first allocation.
+const TYPICAL_BYTES: usize = 8 * 1024;
+
+/// Files as they are sent: `,"text":"…"}` or `,"blob":"…"}`, by the digest of their bytes.
+///
+/// Equal bytes are kept once, whatever skills they are in, and a changed file has another digest:
+/// nothing in here ever goes stale.
+#[derive(Debug)]
+pub(super) struct Contents(Cache<Digest, Bytes, ByLength>);
+
+#[derive(Debug, Clone)]
+struct ByLength;
+
+impl Weighter<Digest, Bytes> for ByLength {
+    fn weight(&self, _: &Digest, rendered: &Bytes) -> u64 {
+        rendered.len() as u64 + 64
+    }
+}
+
+/// Why a file cannot be sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum ContentError {
+    /// What is on disk is not what was published.
+    Changed,
+    /// The file cannot be read; the text is for the log.
+    Failed(String),
+}
+
+impl Contents {
+    /// Keeps at most so many bytes.
+    pub(super) fn new(most: u64) -> Self {
+        let typical = usize::try_from(most).unwrap_or(usize::MAX) / TYPICAL_BYTES;
+        Self(Cache::with_weighter(typical.max(16), most, ByLength))
+    }
+
+    /// The file, if it is still kept.
+    pub(super) fn kept(&self, digest: &Digest) -> Option<Bytes> {
+        self.0.get(digest)
+    }
+
+    /// Reads a file, refuses it unless it is what was published, and keeps it.
+    pub(super) fn read(
+        &self,
+        store: &Arc<dyn Store>,
+        file: &FileRecord,
+    ) -> Result<Bytes, ContentError> {
+        let bytes = store.read(&file.path, file.size).map_err(|error| match error {
+            StoreError::Changed => ContentError::Changed,
+            StoreError::Failed(reason) => ContentError::Failed(reason),
+        })?;
+        if bytes.len() as u64 != file.size || Digest::of(&bytes) != file.digest {
+            return Err(ContentError::Changed);
+        }
+        let rendered = render(&bytes);
+        self.0.insert(file.digest, rendered.clone());
+        Ok(rendered)
+    }
+}
+
+/// Writes the end of one element of `contents`: UTF-8 as `text`, everything else as `blob`.
+pub(super) fn render(bytes: &[u8]) -> Bytes {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Bytes::from(format!(r#","text":{}}}"#, quoted(text))),
+        Err(_) => Bytes::from(format!(r#","blob":"{}"}}"#, STANDARD.encode(bytes))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use skillwire_core::path::RelPath;
+    use skillwire_source::store::HeldFiles;
+
+    use super::*;
+
+    #[test]
+    fn srv_75_text_is_utf8_and_everything_else_is_base64() {
+        let text = render("a\u{2028}\0\r".as_bytes());
+        assert_eq!(text, ",\"text\":\"a\u{2028}\\u0000\\r\"}".as_bytes());
+        assert_eq!(render(b"\xff\xfe"), r#","blob":"//4="}"#.as_bytes());
+    }
+
+    #[test]
+    fn srv_52_bytes_that_are_not_what_was_published_are_refused() {
+        let path = RelPath::parse("a.md").unwrap();
+        let published = FileRecord::new(path.clone(), b"old");
+        let held = |bytes: &'static [u8]| -> Arc<dyn Store> {
+            Arc::new(HeldFiles::new([(path.clone(), Bytes::from_static(bytes))]))
+        };
+        let contents = Contents::new(1_000);
+        assert_eq!(contents.read(&held(b"new"), &published), Err(ContentError::Changed));
+        assert_eq!(contents.read(&held(b"older"), &published), Err(ContentError::Changed));
+        assert!(contents.kept(&published.digest).is_none());
+        assert!(contents.read(&held(b"old"), &published).is_ok());
+        assert!(contents.kept(&published.digest).is_some());
+    }
+}

@@ -1,0 +1,84 @@
+//! Large answers, compressed for clients that take them so.
+
+use std::io::Write;
+
+use bytes::Bytes;
+use flate2::{Compression, write::GzEncoder};
+use http::{HeaderMap, HeaderValue, Response, header};
+
+use super::body::ResponseBody;
+
+/// Smaller answers are not worth the work.
+const WORTH_BYTES: u64 = 16 * 1024;
+
+/// Tells whether a client takes gzip.
+pub(super) fn accepts_gzip(headers: &HeaderMap) -> bool {
+    headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok()).any(
+        |value| {
+            value.split(',').any(|coding| {
+                let mut parts = coding.split(';').map(str::trim);
+                let name = parts.next().unwrap_or("");
+                let refused =
+                    parts.any(|part| matches!(part, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"));
+                (name.eq_ignore_ascii_case("gzip") || name == "*") && !refused
+            })
+        },
+    )
+}
+
+/// Compresses an answer that is large and ready; anything else is passed on as it is.
+pub(super) fn compress(mut response: Response<ResponseBody>) -> Response<ResponseBody> {
+    let Some(pieces) = response.body_mut().take_large(WORTH_BYTES) else { return response };
+    let length: usize = pieces.iter().map(Bytes::len).sum();
+    let mut encoder = GzEncoder::new(Vec::with_capacity(length / 4), Compression::fast());
+    let written = pieces.iter().try_for_each(|piece| encoder.write_all(piece));
+    match written.and_then(|()| encoder.finish()) {
+        Ok(compressed) => {
+            *response.body_mut() = ResponseBody::ready(vec![Bytes::from(compressed)]);
+            let headers = response.headers_mut();
+            headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+            headers.append(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+        }
+        // Writing to memory does not fail; if it did, the plain answer is as good.
+        Err(_) => *response.body_mut() = ResponseBody::ready(pieces),
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+
+    fn accepts(value: &str) -> bool {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::ACCEPT_ENCODING, value.parse().unwrap());
+        accepts_gzip(&headers)
+    }
+
+    #[test]
+    fn gzip_is_used_only_where_it_is_accepted() {
+        assert!(accepts("gzip, deflate, br"));
+        assert!(accepts("br;q=1.0, GZIP;q=0.5"));
+        assert!(accepts("*"));
+        for refused in ["", "identity", "br", "gzip;q=0", "gzip; q=0.0"] {
+            assert!(!accepts(refused), "{refused}");
+        }
+        assert!(!accepts_gzip(&HeaderMap::new()));
+    }
+
+    #[test]
+    fn large_answers_are_compressed_and_small_ones_are_not() {
+        let body =
+            |text: &str| Response::new(ResponseBody::ready(vec![Bytes::from(text.to_owned())]));
+        let large = "skill ".repeat(10_000);
+        let mut response = compress(body(&large));
+        assert_eq!(response.headers()[header::CONTENT_ENCODING], "gzip");
+        let pieces = response.body_mut().take_large(0).unwrap();
+        let mut text = String::new();
+        flate2::read::GzDecoder::new(&pieces[0][..]).read_to_string(&mut text).unwrap();
+        assert_eq!(text, large);
+        assert!(compress(body("small")).headers().is_empty());
+    }
+}

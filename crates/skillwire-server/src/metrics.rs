@@ -1,0 +1,173 @@
+//! Numbers about a running server, in the form Prometheus reads.
+
+use prometheus_client::{
+    encoding::{EncodeLabelSet, text::encode},
+    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
+    registry::{Registry, Unit},
+};
+use skillwire_protocol::method;
+
+/// What is counted.
+#[derive(Debug)]
+pub struct Metrics {
+    registry: Registry,
+    requests: Family<RequestLabels, Counter>,
+    seconds: Histogram,
+    /// Connections that are open.
+    pub connections: Gauge,
+    /// Streams of notifications that are open.
+    pub streams: Gauge,
+    /// Legacy sessions that are open.
+    pub sessions: Gauge,
+    /// Skills that are served.
+    pub skills: Gauge,
+    /// Snapshots that were published.
+    pub snapshots: Counter,
+    /// Answers to `resources/read` that came from memory.
+    pub contents_kept: Counter,
+    /// Answers to `resources/read` for which a file was read.
+    pub contents_read: Counter,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RequestLabels {
+    method: &'static str,
+    code: i32,
+}
+
+/// The methods that have a label of their own; a client cannot make up more.
+const METHODS: [&str; 14] = [
+    method::SKILLS_LIST,
+    method::SKILLS_GET,
+    method::RESOURCES_READ,
+    method::RESOURCES_LIST,
+    method::RESOURCES_TEMPLATES_LIST,
+    method::DIRECTORY_READ,
+    method::RESOURCES_SUBSCRIBE,
+    method::RESOURCES_UNSUBSCRIBE,
+    method::TOOLS_LIST,
+    method::PROMPTS_LIST,
+    method::COMPLETE,
+    method::LISTEN,
+    method::DISCOVER,
+    method::INITIALIZE,
+];
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let mut metrics = Self {
+            registry: Registry::with_prefix("skillwire"),
+            requests: Family::default(),
+            seconds: Histogram::new([
+                0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0,
+            ]),
+            connections: Gauge::default(),
+            streams: Gauge::default(),
+            sessions: Gauge::default(),
+            skills: Gauge::default(),
+            snapshots: Counter::default(),
+            contents_kept: Counter::default(),
+            contents_read: Counter::default(),
+        };
+        metrics.register();
+        metrics
+    }
+}
+
+impl Metrics {
+    fn register(&mut self) {
+        let registry = &mut self.registry;
+        registry.register(
+            "requests",
+            "Requests by method and error code, 0 for a result",
+            self.requests.clone(),
+        );
+        registry.register_with_unit(
+            "request_duration",
+            "Time to answer a request",
+            Unit::Seconds,
+            self.seconds.clone(),
+        );
+        registry.register("connections", "Connections that are open", self.connections.clone());
+        registry.register(
+            "streams",
+            "Streams of notifications that are open",
+            self.streams.clone(),
+        );
+        registry.register("sessions", "Legacy sessions that are open", self.sessions.clone());
+        registry.register("skills", "Skills that are served", self.skills.clone());
+        registry.register("snapshots", "Snapshots that were published", self.snapshots.clone());
+        registry.register(
+            "contents_kept",
+            "Files answered from memory",
+            self.contents_kept.clone(),
+        );
+        registry.register(
+            "contents_read",
+            "Files answered by reading them",
+            self.contents_read.clone(),
+        );
+    }
+
+    /// Counts one answered request.
+    pub(crate) fn answered(&self, method: &str, code: i32, took: std::time::Duration) {
+        let method = METHODS.into_iter().find(|known| *known == method).unwrap_or("other");
+        self.requests.get_or_create(&RequestLabels { method, code }).inc();
+        self.seconds.observe(took.as_secs_f64());
+    }
+
+    /// Writes everything in the text format.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        let _ = encode(&mut text, &self.registry);
+        text
+    }
+}
+
+/// Counts something as open until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Open(Gauge);
+
+impl Open {
+    pub(crate) fn new(gauge: &Gauge) -> Self {
+        gauge.inc();
+        Self(gauge.clone())
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn made_up_methods_share_one_label() {
+        let metrics = Metrics::default();
+        for n in 0..100 {
+            metrics.answered(&format!("evil/{n}"), -32601, std::time::Duration::ZERO);
+        }
+        metrics.answered("skills/list", 0, std::time::Duration::ZERO);
+        let text = metrics.text();
+        assert!(
+            text.contains(r#"skillwire_requests_total{method="other",code="-32601"} 100"#),
+            "{text}"
+        );
+        assert!(!text.contains("evil"));
+    }
+
+    #[test]
+    fn open_things_are_counted_until_they_are_dropped() {
+        let gauge = Gauge::default();
+        let one = Open::new(&gauge);
+        let two = Open::new(&gauge);
+        assert_eq!(gauge.get(), 2);
+        drop((one, two));
+        assert_eq!(gauge.get(), 0);
+    }
+}

@@ -1,0 +1,101 @@
+//! Handles where there are no system calls relative to a directory: cap-std does the work.
+
+use std::{
+    ffi::OsStr,
+    fs::File,
+    io,
+    path::{Path, PathBuf},
+};
+
+use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
+use cap_std::{
+    ambient_authority,
+    fs::{Dir, FileType, Metadata, OpenOptions},
+};
+
+use super::{Entry, Facts, Kind, single};
+use crate::directory::stamp::Stamp;
+
+/// An open directory.
+#[derive(Debug)]
+pub(in crate::directory) struct Handle(Dir);
+
+impl Handle {
+    /// Opens a directory by its path.
+    pub(in crate::directory) fn open(path: &Path) -> io::Result<Self> {
+        Dir::open_ambient_dir(path, ambient_authority()).map(Self)
+    }
+
+    /// Opens the directory once more, to list it from the beginning.
+    pub(in crate::directory) fn again(&self) -> io::Result<Self> {
+        self.0.try_clone().map(Self)
+    }
+
+    /// Opens a directory in this one.
+    pub(in crate::directory) fn directory(&self, name: &OsStr) -> io::Result<Self> {
+        self.0.open_dir_nofollow(single(name)?).map(Self)
+    }
+
+    /// Opens a file in this directory for reading.
+    pub(in crate::directory) fn file(&self, name: &OsStr) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.read(true).follow(FollowSymlinks::No).nonblock(true);
+        self.0.open_with(single(name)?, &options).map(cap_std::fs::File::into_std)
+    }
+
+    /// What is known of something in this directory.
+    pub(in crate::directory) fn facts(&self, name: &OsStr) -> io::Result<Facts> {
+        self.0.symlink_metadata(single(name)?).map(|metadata| facts(&metadata))
+    }
+
+    /// What is known of the directory itself.
+    pub(in crate::directory) fn own_facts(&self) -> io::Result<Facts> {
+        self.0.dir_metadata().map(|metadata| facts(&metadata))
+    }
+
+    /// The text of a symbolic link in this directory.
+    pub(in crate::directory) fn read_link(&self, name: &OsStr) -> io::Result<PathBuf> {
+        self.0.read_link_contents(single(name)?)
+    }
+
+    /// What is in the directory, or nothing when there is more than the limit.
+    pub(in crate::directory) fn entries(&self, limit: usize) -> io::Result<Option<Vec<Entry>>> {
+        let mut entries = Vec::new();
+        for entry in self.0.entries()? {
+            let entry = entry?;
+            if entries.len() == limit {
+                return Ok(None);
+            }
+            let kind = entry.file_type().ok().map(kind_of);
+            entries.push(Entry { name: entry.file_name(), kind });
+        }
+        Ok(Some(entries))
+    }
+}
+
+/// What is known of an open file.
+pub(in crate::directory) fn facts_of(file: &File) -> io::Result<Facts> {
+    let metadata = file.metadata()?;
+    let kind = if metadata.is_file() { Kind::File } else { Kind::Special };
+    let stamp = Stamp::new(metadata.len(), metadata.modified().ok(), None, (0, 0));
+    Ok(Facts { kind, hard_links: 1, stamp })
+}
+
+/// Neither the time of the last change nor the number of links is known without opening a file.
+fn facts(metadata: &Metadata) -> Facts {
+    let modified = metadata.modified().ok().map(cap_std::time::SystemTime::into_std);
+    let stamp = Stamp::new(metadata.len(), modified, None, (0, 0));
+    Facts { kind: kind_of(metadata.file_type()), hard_links: 1, stamp }
+}
+
+fn kind_of(kind: FileType) -> Kind {
+    if kind.is_dir() {
+        Kind::Directory
+    } else if kind.is_file() {
+        Kind::File
+    } else if kind.is_symlink() {
+        Kind::Link
+    } else {
+        Kind::Special
+    }
+}

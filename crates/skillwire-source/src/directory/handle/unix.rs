@@ -1,0 +1,148 @@
+//! Handles on Unix: one system call for each step, relative to an open directory.
+
+use std::{
+    ffi::{OsStr, OsString},
+    fs::File,
+    io,
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::ffi::{OsStrExt, OsStringExt},
+    },
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat, statat};
+
+use super::{Entry, Facts, Kind, single};
+use crate::directory::stamp::Stamp;
+
+/// An open directory.
+#[derive(Debug)]
+pub(in crate::directory) struct Handle(OwnedFd);
+
+impl Handle {
+    /// Opens a directory by its path.
+    pub(in crate::directory) fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self(openat(CWD, path, directory_flags(), Mode::empty())?))
+    }
+
+    /// Opens the directory once more, to list it from the beginning.
+    pub(in crate::directory) fn again(&self) -> io::Result<Self> {
+        Ok(Self(openat(&self.0, c".", directory_flags(), Mode::empty())?))
+    }
+
+    /// Opens a directory in this one.
+    pub(in crate::directory) fn directory(&self, name: &OsStr) -> io::Result<Self> {
+        let flags = directory_flags() | OFlags::NOFOLLOW;
+        Ok(Self(openat(&self.0, single(name)?, flags, Mode::empty())?))
+    }
+
+    /// Opens a file in this directory for reading; a fifo is not waited for.
+    pub(in crate::directory) fn file(&self, name: &OsStr) -> io::Result<File> {
+        let flags =
+            OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+        Ok(openat(&self.0, single(name)?, flags, Mode::empty())?.into())
+    }
+
+    /// What is known of something in this directory.
+    pub(in crate::directory) fn facts(&self, name: &OsStr) -> io::Result<Facts> {
+        Ok(facts(&statat(&self.0, single(name)?, AtFlags::SYMLINK_NOFOLLOW)?))
+    }
+
+    /// What is known of the directory itself.
+    pub(in crate::directory) fn own_facts(&self) -> io::Result<Facts> {
+        facts_of(&self.0)
+    }
+
+    /// The text of a symbolic link in this directory.
+    pub(in crate::directory) fn read_link(&self, name: &OsStr) -> io::Result<PathBuf> {
+        let text = readlinkat(&self.0, single(name)?, Vec::new())?;
+        Ok(OsString::from_vec(text.into_bytes()).into())
+    }
+
+    /// What is in the directory, or nothing when there is more than the limit.
+    #[cfg(target_os = "linux")]
+    pub(in crate::directory) fn entries(&self, limit: usize) -> io::Result<Option<Vec<Entry>>> {
+        let mut buffer = Vec::with_capacity(16 * 1024);
+        let mut listing = rustix::fs::RawDir::new(&self.0, buffer.spare_capacity_mut());
+        let mut entries = Vec::new();
+        while let Some(entry) = listing.next() {
+            let entry = entry?;
+            if !push(&mut entries, limit, entry.file_name().to_bytes(), entry.file_type()) {
+                return Ok(None);
+            }
+        }
+        Ok(Some(entries))
+    }
+
+    /// What is in the directory, or nothing when there is more than the limit.
+    #[cfg(not(target_os = "linux"))]
+    pub(in crate::directory) fn entries(&self, limit: usize) -> io::Result<Option<Vec<Entry>>> {
+        let mut entries = Vec::new();
+        for entry in rustix::fs::Dir::read_from(&self.0)? {
+            let entry = entry?;
+            if !push(&mut entries, limit, entry.file_name().to_bytes(), entry.file_type()) {
+                return Ok(None);
+            }
+        }
+        Ok(Some(entries))
+    }
+}
+
+/// Adds an entry, unless there are as many as there may be.
+fn push(entries: &mut Vec<Entry>, limit: usize, name: &[u8], kind: FileType) -> bool {
+    if matches!(name, b"." | b"..") {
+        return true;
+    }
+    if entries.len() == limit {
+        return false;
+    }
+    let kind = (kind != FileType::Unknown).then(|| kind_of(kind));
+    entries.push(Entry { name: OsStr::from_bytes(name).to_owned(), kind });
+    true
+}
+
+fn directory_flags() -> OFlags {
+    OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC
+}
+
+/// What is known of an open file.
+pub(in crate::directory) fn facts_of(file: impl AsFd) -> io::Result<Facts> {
+    Ok(facts(&fstat(file)?))
+}
+
+#[allow(
+    clippy::cast_lossless,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    clippy::unnecessary_cast,
+    clippy::useless_conversion,
+    reason = "the fields have other types on other systems"
+)]
+fn facts(stat: &Stat) -> Facts {
+    let size = u64::try_from(stat.st_size).unwrap_or(0);
+    let modified = time(stat.st_mtime as i64, stat.st_mtime_nsec as i64);
+    let changed = time(stat.st_ctime as i64, stat.st_ctime_nsec as i64);
+    let identity = (stat.st_dev as u64, stat.st_ino as u64);
+    Facts {
+        kind: kind_of(FileType::from_raw_mode(stat.st_mode)),
+        hard_links: u64::from(stat.st_nlink),
+        stamp: Stamp::new(size, modified, changed, identity),
+    }
+}
+
+fn kind_of(kind: FileType) -> Kind {
+    match kind {
+        FileType::Directory => Kind::Directory,
+        FileType::RegularFile => Kind::File,
+        FileType::Symlink => Kind::Link,
+        _ => Kind::Special,
+    }
+}
+
+fn time(seconds: i64, nanoseconds: i64) -> Option<SystemTime> {
+    let whole = Duration::from_secs(u64::try_from(seconds).ok()?);
+    let fraction = Duration::from_nanos(u64::try_from(nanoseconds).ok()?);
+    SystemTime::UNIX_EPOCH.checked_add(whole)?.checked_add(fraction)
+}

@@ -1,0 +1,75 @@
+//! Indexes whose sum is right and whose content is not.
+#![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
+
+use std::{fs, sync::Arc};
+
+use sha2::{Digest as _, Sha256};
+use skillwire_core::digest::Digest;
+use tempfile::TempDir;
+
+use super::{DIGEST, Index, Place};
+use crate::{
+    directory::{DirectoryOptions, DirectorySource, store::Root},
+    source::{Look, Source},
+};
+
+/// A real index, without its sum.
+fn content() -> (Place, Vec<u8>) {
+    let folder = TempDir::new().unwrap();
+    let skill = folder.path().join("skills/pdf");
+    fs::create_dir_all(skill.join("empty")).unwrap();
+    fs::write(skill.join("SKILL.md"), "---\nname: pdf\ndescription: d\nx: 1\n---\n").unwrap();
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_hours(1);
+    let file = fs::File::options().write(true).open(skill.join("SKILL.md")).unwrap();
+    file.set_modified(long_ago).unwrap();
+    let index = folder.path().join("index");
+    let source = || {
+        let options = DirectoryOptions { index: Some(index.clone()), ..Default::default() };
+        DirectorySource::new(folder.path().join("skills"), options).unwrap()
+    };
+    let mut bytes = Vec::new();
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    // Until the change time is old enough to be trusted.
+    while bytes.is_empty() && std::time::Instant::now() < deadline {
+        source().scan(&Look::everywhere(), &mut |_| {}).unwrap();
+        bytes = fs::read(&index).unwrap_or_default();
+    }
+    bytes.truncate(bytes.len() - DIGEST);
+    (source().index.unwrap(), bytes)
+}
+
+/// Reads everything there is, the way a scan would.
+fn read_all(place: &Place, content: &[u8]) -> Option<usize> {
+    let bytes = [content, &Sha256::digest(content)].concat();
+    let index: Index = place.understand(bytes)?;
+    let root = Arc::new(Root::new("root".into()));
+    let sites = index.records.keys();
+    Some(sites.filter_map(|site| index.get(site)?.recall(&root, site)).count())
+}
+
+#[test]
+fn v_62_no_content_of_an_index_makes_it_panic_or_grow() {
+    let (place, good) = content();
+    assert_eq!(read_all(&place, &good), Some(1));
+    for end in 0..good.len() {
+        let _nothing_or_less = read_all(&place, &good[..end]);
+    }
+    for at in 0..good.len() {
+        for value in [0, 0x7f, 0xff, good[at] ^ 1] {
+            let mut other = good.clone();
+            other[at] = value;
+            let _whatever_it_says = read_all(&place, &other);
+        }
+    }
+}
+
+#[test]
+fn v_62_an_index_is_believed_only_under_its_own_name_and_sum() {
+    let (place, good) = content();
+    let other = Place { about: Digest::of(b"other"), file: place.file.clone() };
+    assert_eq!(read_all(&other, &good), None);
+    let mut format = good.clone();
+    format[7] += 1;
+    assert_eq!(read_all(&place, &format), None);
+    assert!(place.understand(good).is_none());
+}

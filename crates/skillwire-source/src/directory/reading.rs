@@ -1,0 +1,192 @@
+//! One attempt at reading the files of a skill.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+};
+
+use bytes::Bytes;
+use skillwire_core::{
+    finding::{Code, Finding},
+    limits::MAX_BYTES,
+    path::SKILL_FILE,
+};
+
+use super::{
+    inspect::Visit,
+    read::{ReadError, read},
+    stamp::Stamp,
+    stopped::Stopped,
+    walk::{Walk, unreadable},
+};
+use crate::{
+    assemble::{Assembly, Blob, Head},
+    place::below,
+    source::Inspected,
+    survey::Survey,
+    tree::{Node, Problem, Tree},
+};
+
+/// A file that was read, and the stamp it had.
+#[derive(Debug, Clone)]
+pub(super) struct Kept {
+    blob: Blob,
+    stamp: Stamp,
+    settled: bool,
+}
+
+/// One attempt at reading the files of a tree.
+pub(super) struct Reading<'a> {
+    visit: &'a Visit<'a>,
+    walk: &'a Walk,
+    tree: &'a Tree,
+    older: &'a BTreeMap<String, Kept>,
+    pub(super) files: BTreeMap<String, Kept>,
+    heads: BTreeMap<&'a str, Head>,
+    failures: Vec<Problem>,
+    gone: Vec<String>,
+    pub(super) changed: BTreeSet<String>,
+    /// Whether anything was read from the file system.
+    pub(super) fresh: bool,
+}
+
+impl<'a> Reading<'a> {
+    pub(super) fn new(
+        visit: &'a Visit<'a>,
+        walk: &'a Walk,
+        older: &'a BTreeMap<String, Kept>,
+    ) -> Self {
+        Self {
+            visit,
+            walk,
+            tree: &walk.tree,
+            older,
+            files: BTreeMap::new(),
+            heads: BTreeMap::new(),
+            failures: Vec::new(),
+            gone: Vec::new(),
+            changed: BTreeSet::new(),
+            fresh: false,
+        }
+    }
+
+    /// Reads each `SKILL.md`, and then the other files of the skills that can be served.
+    pub(super) fn read_all(
+        &mut self,
+        surveys: &BTreeMap<&'a str, Survey<'a>>,
+    ) -> Result<(), Stopped> {
+        for dir in surveys.keys() {
+            let path = below(dir, SKILL_FILE);
+            self.take(&path)?;
+            if let Some(kept) = self.files.get(&path) {
+                self.heads.insert(dir, Head::check(&kept.blob.bytes));
+            }
+        }
+        for (dir, survey) in surveys {
+            let usable = self.heads.get(dir).is_some_and(Head::is_usable);
+            if usable && !survey.is_refused(self.visit.rules.strictness) {
+                survey.files.iter().try_for_each(|(_, holder)| self.take(holder))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes sure that a regular file is there, from memory when it did not change.
+    fn take(&mut self, path: &str) -> Result<(), Stopped> {
+        let Some(Node::File(node)) = self.tree.nodes.get(path) else { return Ok(()) };
+        // A single file above the limit of a whole skill is never read.
+        let Some(stamp) = node.stamp.filter(|_| node.size <= MAX_BYTES) else { return Ok(()) };
+        if self.files.contains_key(path) {
+            return Ok(());
+        }
+        if let Some(kept) = self.older.get(path).filter(|k| k.settled && k.stamp == stamp) {
+            self.files.insert(path.to_owned(), kept.clone());
+            return Ok(());
+        }
+        self.fresh = true;
+        match self.read(path, &stamp) {
+            Ok(bytes) => {
+                let settled = stamp.is_settled(self.visit.started);
+                let kept = Kept { blob: Blob::new(bytes), stamp, settled };
+                self.files.insert(path.to_owned(), kept);
+            }
+            Err(ReadError::Gone) => {
+                self.gone.push(path.to_owned());
+                self.changed.insert(path.to_owned());
+            }
+            Err(ReadError::Changed) => {
+                self.changed.insert(path.to_owned());
+            }
+            Err(ReadError::Failed(error)) => {
+                let error = Stopped::unless(error)?;
+                self.failures.push(Problem::new(unreadable(path, &error)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a file through the directory it was listed in.
+    fn read(&self, path: &str, stamp: &Stamp) -> Result<Bytes, ReadError> {
+        let Visit { dir, steps, .. } = *self.visit;
+        let Some((above, _)) = path.rsplit_once('/') else {
+            return read(dir, path, stamp, steps);
+        };
+        if let Some(held) = self.walk.held(above) {
+            return read(held, path, stamp, steps);
+        }
+        match dir.below(above) {
+            Ok(above) => read(&above, path, stamp, steps),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(ReadError::Gone),
+            Err(error) => match Stopped::unless(error) {
+                Ok(_) => Err(ReadError::Changed),
+                Err(Stopped::Exhausted(error) | Stopped::Root(error)) => {
+                    Err(ReadError::Failed(error))
+                }
+            },
+        }
+    }
+
+    /// Judges what was read; what changed to the last is a reason to refuse.
+    pub(super) fn finish(
+        mut self,
+        surveys: &BTreeMap<&'a str, Survey<'a>>,
+    ) -> (Vec<Inspected>, bool) {
+        for path in &self.changed {
+            let finding = if self.gone.contains(path) {
+                unreadable(path, &io::ErrorKind::NotFound.into())
+            } else {
+                unstable(path)
+            };
+            self.failures.push(Problem::new(finding));
+        }
+        let settled = self.failures.is_empty() && self.files.values().all(|kept| kept.settled);
+        let assembly = Assembly {
+            place: self.visit.place,
+            rules: self.visit.rules,
+            surveys,
+            heads: &self.heads,
+            failures: &self.failures,
+            blob: &|path| self.files.get(path).map(|kept| &kept.blob),
+            store: &|survey| self.visit.store(survey),
+        };
+        let mut inspected = assembly.run();
+        inspected.extend(self.unlisted());
+        (inspected, settled)
+    }
+
+    /// The skill itself, when its directory could not be listed and nothing else tells of it.
+    fn unlisted(&self) -> Option<Inspected> {
+        let origin = &self.visit.place.origin;
+        let whole = self.tree.problems.iter().filter(|problem| problem.path.is_empty());
+        let findings: Vec<_> = whole
+            .map(|problem| Finding { file: origin.clone(), ..problem.finding.clone() })
+            .collect();
+        let told = findings.is_empty() || self.tree.skill_file("").is_some();
+        (!told).then(|| Inspected { origin: origin.clone(), findings, skill: None })
+    }
+}
+
+fn unstable(path: &str) -> Finding {
+    Finding::new(Code::Unstable, path, "It kept changing while the skill was read.")
+        .help("Write it elsewhere and rename it into place, or move it out of the skill.")
+}

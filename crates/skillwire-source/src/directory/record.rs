@@ -1,0 +1,177 @@
+//! Everything that is reported of a site, as bytes.
+//!
+//! The same site gives the same bytes, so their digest tells whether there is anything to report;
+//! and the bytes give back the site, so that a later start need not read its files.
+
+use std::{
+    any::Any,
+    collections::BTreeSet,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use skillwire_core::{
+    digest::Digest,
+    finding::{Code, Finding, Level},
+    path::RelPath,
+    span::{Position, Span},
+    uri::SkillUri,
+};
+
+use super::store::{DirectoryStore, Root};
+use crate::{
+    directory::bytes::{Reader, put_bytes, put_number, put_text},
+    skill::{Content, FileRecord, FileTree, Skill},
+    source::Inspected,
+};
+
+/// Writes a site down.
+pub(super) fn encode(inspected: &[Inspected]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(2_048);
+    put_number(&mut out, inspected.len());
+    for Inspected { origin, findings, skill } in inspected {
+        put_text(&mut out, origin);
+        put_number(&mut out, findings.len());
+        for finding in findings {
+            put_finding(&mut out, finding);
+        }
+        match skill {
+            Some(skill) => put_skill(&mut out, skill),
+            None => out.push(0),
+        }
+    }
+    out
+}
+
+/// Reads a site again; nothing when the bytes are not what was written.
+pub(super) fn decode(bytes: &[u8], root: &Arc<Root>, site: &Arc<str>) -> Option<Vec<Inspected>> {
+    let mut reader = Reader::new(bytes);
+    let inspected = reader.list(|reader| {
+        let origin = reader.text()?.to_owned();
+        let findings = reader.list(finding)?;
+        let skill = match reader.byte()? {
+            0 => None,
+            1 => Some(Arc::new(skill(reader, root, site)?)),
+            _ => return None,
+        };
+        Some(Inspected { origin, findings, skill })
+    })?;
+    reader.is_at_end().then_some(inspected)
+}
+
+fn put_finding(out: &mut Vec<u8>, finding: &Finding) {
+    let Finding { code, level, file, position, span, message, help } = finding;
+    put_text(out, code.as_str());
+    put_text(out, level.as_str());
+    put_text(out, file);
+    put_text(out, message);
+    put_pair(out, position.map(|position| (position.line, position.column)));
+    put_pair(out, span.map(|span| (span.start, span.end)));
+    // What may be absent is a list of none or one.
+    put_number(out, usize::from(help.is_some()));
+    if let Some(help) = help {
+        put_text(out, help);
+    }
+}
+
+fn finding(reader: &mut Reader<'_>) -> Option<Finding> {
+    let code = reader.text()?;
+    let code = Code::ALL.iter().copied().find(|known| known.as_str() == code)?;
+    let level = reader.text()?;
+    let levels = [Level::Advice, Level::Info, Level::Warning, Level::Error];
+    let level = levels.into_iter().find(|known| known.as_str() == level)?;
+    let file = reader.text()?.to_owned();
+    let message = reader.text()?.to_owned();
+    let pair = |reader: &mut Reader<'_>| Some((reader.number()?, reader.number()?));
+    let position = reader.list(pair)?.pop().map(|(line, column)| Position { line, column });
+    let span = reader.list(pair)?.pop().map(|(start, end)| Span::new(start, end));
+    let help = reader.list(Reader::text)?.pop().map(str::to_owned);
+    Some(Finding { code, level, file, position, span, message, help })
+}
+
+fn put_pair(out: &mut Vec<u8>, pair: Option<(usize, usize)>) {
+    put_number(out, usize::from(pair.is_some()));
+    if let Some((one, two)) = pair {
+        put_number(out, one);
+        put_number(out, two);
+    }
+}
+
+fn put_skill(out: &mut Vec<u8>, skill: &Skill) {
+    let Skill { uri, entry, resource, content } = skill;
+    // Only files of a directory come here; anything else cannot be read again and is not kept.
+    let Content::Files(tree) = content else { return out.push(2) };
+    let store: &dyn Any = &*tree.store;
+    let Some(store) = store.downcast_ref::<DirectoryStore>() else { return out.push(2) };
+    out.push(1);
+    put_text(out, uri.as_str());
+    put_text(out, entry);
+    put_text(out, resource);
+    put_text(out, &store.inside);
+    put_number(out, store.links.len());
+    for (link, file) in &store.links {
+        put_text(out, link.as_str());
+        put_text(out, file);
+    }
+    put_number(out, tree.files.len());
+    for file in &tree.files {
+        put_text(out, file.path.as_str());
+        put_text(out, file.media_type);
+        out.extend_from_slice(&file.size.to_le_bytes());
+        put_bytes(out, file.digest.as_bytes());
+    }
+    put_number(out, tree.empty_directories.len());
+    for directory in &tree.empty_directories {
+        put_text(out, directory.as_str());
+    }
+}
+
+fn skill(reader: &mut Reader<'_>, root: &Arc<Root>, site: &Arc<str>) -> Option<Skill> {
+    let uri = SkillUri::parse(reader.text()?).ok()?;
+    let entry = reader.text()?.into();
+    let resource = reader.text()?.into();
+    let inside = reader.text()?.into();
+    let path = |reader: &mut Reader<'_>| RelPath::parse(reader.text()?).ok();
+    let links = reader.list(|reader| Some((path(reader)?, path(reader)?.as_str().into())))?;
+    let files = reader.list(|reader| {
+        let path = path(reader)?;
+        let media_type = media_type(reader.text()?)?;
+        let bytes = u64::from_le_bytes(reader.array()?);
+        Some(FileRecord { path, digest: digest(reader)?, size: bytes, media_type })
+    })?;
+    let empty_directories = reader.list(path)?.into();
+    let (root, site) = (Arc::clone(root), Arc::clone(site));
+    let store = Arc::new(DirectoryStore { root, site, inside, links: links.into() });
+    let tree = FileTree { files: files.into(), empty_directories, store };
+    Some(Skill { uri, entry, resource, content: Content::Files(tree) })
+}
+
+/// Reads the bytes of a digest.
+pub(super) fn digest(reader: &mut Reader<'_>) -> Option<Digest> {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    let bytes: [u8; 32] = reader.array()?;
+    // A digest is made in two ways only: by hashing, or by parsing its text.
+    let mut text = [0; 71];
+    text[..7].copy_from_slice(b"sha256:");
+    for (pair, byte) in text[7..].chunks_exact_mut(2).zip(bytes) {
+        pair[0] = HEX[usize::from(byte >> 4)];
+        pair[1] = HEX[usize::from(byte & 15)];
+    }
+    std::str::from_utf8(&text).ok()?.parse().ok()
+}
+
+/// The media type that reads like this, which lives as long as the program.
+///
+/// There are some dozen of them; what would be more than that is refused.
+fn media_type(text: &str) -> Option<&'static str> {
+    static KNOWN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = known.get(text) {
+        return Some(known);
+    }
+    if known.len() >= 256 || text.len() > 128 {
+        return None;
+    }
+    let kept: &'static str = Box::leak(text.to_owned().into_boxed_str());
+    known.insert(kept);
+    Some(kept)
+}

@@ -1,0 +1,273 @@
+//! One look at a folder: what is there now against what was there before.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsStr,
+    io,
+    path::{Component, Path, PathBuf},
+    sync::{Arc, MutexGuard, PoisonError},
+    time::SystemTime,
+};
+
+use skillwire_core::{file_rules::is_ignored, finding::Finding, path::SKILL_FILE};
+
+use super::{
+    DirectorySource, crew,
+    explore::{Between, Explorer, Seen, Task, depth},
+    handle::Handle,
+    inspect::{Before, Found, Outcome},
+    keep::{New, Old},
+    memory::{Memory, inside},
+    stopped::Stopped,
+    walk::MAX_DEPTH,
+};
+use crate::{
+    place::below,
+    source::{Inspected, Look, Report, SiteKey},
+    tree::is_within,
+};
+
+/// What was found at or below the places a scan looked at.
+#[derive(Default)]
+struct Present {
+    skills: BTreeSet<Arc<str>>,
+    odd: BTreeMap<String, Inspected>,
+    between: BTreeMap<String, Vec<Finding>>,
+}
+
+impl Present {
+    fn add(&mut self, path: String, between: Between) {
+        for (path, finding) in between.findings {
+            self.between.entry(path).or_default().push(finding);
+        }
+        self.odd.extend(between.odd.map(|odd| (path, odd)));
+    }
+}
+
+/// What came of one directory.
+enum Came {
+    Skill(String, Outcome),
+    Between(String, Between),
+}
+
+/// One scan under way.
+pub(super) struct Scan<'a> {
+    pub(super) source: &'a DirectorySource,
+    pub(super) root: Arc<Handle>,
+    pub(super) started: SystemTime,
+    pub(super) closely: bool,
+    pub(super) workers: usize,
+    pub(super) old: Old,
+    /// Whether the scan looks at everything and there is an index to write.
+    pub(super) writes: bool,
+}
+
+/// The name of the site at a path.
+///
+/// A directory can be an odd site and have skills below; no path begins with a slash, so the two
+/// never share a name.
+fn key(path: &str, odd: bool) -> SiteKey {
+    SiteKey(if odd { format!("/{path}").into() } else { path.into() })
+}
+
+impl Scan<'_> {
+    /// Looks at everything, or at what the paths are, contain or are part of.
+    ///
+    /// Returns what went wrong with the index.
+    pub(super) fn run(
+        mut self,
+        look: &Look,
+        report: &mut (dyn FnMut(Report) + Send),
+    ) -> Result<Option<io::Error>, Stopped> {
+        let complete = std::mem::take(&mut self.memory().complete);
+        let (starts, place) = match &look.at {
+            Some(paths) if complete => (self.starts(paths), None),
+            _ => (BTreeSet::from([String::new()]), self.source.index.as_ref()),
+        };
+        self.writes = place.is_some();
+        if !complete {
+            self.old = Old::load(place);
+        }
+        let mut new = New::at(place);
+        let present = self.explore(&starts, &mut new, report)?;
+        self.settle(&starts, present, report);
+        // Only now: a scan that was stopped left places unseen, and the next one sees them all.
+        let Self { source, old, .. } = self;
+        let mut memory = source.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        memory.complete = true;
+        Ok(new.finish(old, &mut memory))
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.source.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The places to look at for some paths, none inside another.
+    fn starts(&self, paths: &BTreeSet<PathBuf>) -> BTreeSet<String> {
+        let mut starts: BTreeSet<String> = BTreeSet::new();
+        for start in paths.iter().filter_map(|path| self.start(path)) {
+            if !starts.iter().any(|other| is_within(&start, other)) {
+                starts.retain(|other| !is_within(other, &start));
+                starts.insert(start);
+            }
+        }
+        starts
+    }
+
+    /// The place a changed path makes us look at: the outermost skill it is in, now or before, or
+    /// else the nearest thing that is there.
+    fn start(&self, path: &Path) -> Option<String> {
+        if self.source.root.path.starts_with(path) {
+            return Some(String::new());
+        }
+        let mut at = String::new();
+        let mut dir: Option<Handle> = None;
+        let mut parts = path.strip_prefix(&self.source.root.path).ok()?.components();
+        loop {
+            let skill = dir.as_ref().unwrap_or(&self.root).facts(OsStr::new(SKILL_FILE)).is_ok();
+            if skill || self.memory().is_whole(&at) || depth(&at) > MAX_DEPTH {
+                return Some(at);
+            }
+            let Some(part) = parts.next() else { return Some(at) };
+            let Component::Normal(part) = part else { return None };
+            // What cannot be named is told by the directory it is in.
+            let Some(name) = part.to_str() else { return Some(at) };
+            // Whatever happens to litter changes nothing, and no file has a NUL in its name.
+            if is_ignored(name) || name.contains('\0') {
+                return None;
+            }
+            // A `skill.md` is a matter of its directory.
+            if name.eq_ignore_ascii_case(SKILL_FILE) {
+                return Some(at);
+            }
+            at = below(&at, name);
+            match dir.as_ref().unwrap_or(&self.root).directory(part) {
+                Ok(next) => dir = Some(next),
+                Err(_) => return Some(at),
+            }
+        }
+    }
+
+    /// Looks at some places and all that is below them, and reports the skills that are new or
+    /// different.
+    fn explore(
+        &self,
+        starts: &BTreeSet<String>,
+        new: &mut New<'_>,
+        report: &mut (dyn FnMut(Report) + Send),
+    ) -> Result<Present, Stopped> {
+        let explorer = Explorer::new(&self.root, &self.source.label);
+        let mut present = Present::default();
+        let mut tasks = Vec::new();
+        for start in starts.iter().rev() {
+            if let Seen::Between(mut between) = explorer.begin(start)? {
+                tasks.append(&mut between.tasks);
+                present.add(start.clone(), between);
+            }
+        }
+        crew::work(tasks, self.workers, &|task| self.work(&explorer, task), |came| match came {
+            Came::Between(path, between) => present.add(path, between),
+            Came::Skill(path, outcome) => {
+                present.skills.insert(self.hear(path.into(), outcome, new, report));
+            }
+        })?;
+        Ok(present)
+    }
+
+    /// Looks into one directory; says what came of it and where to look next.
+    fn work(&self, explorer: &Explorer<'_>, task: Task) -> Result<(Came, Vec<Task>), Stopped> {
+        match explorer.look(&task)? {
+            Seen::Between(mut between) => {
+                let tasks = std::mem::take(&mut between.tasks);
+                Ok((Came::Between(task.path, between), tasks))
+            }
+            Seen::Skill(dir, listed) => {
+                let before = if self.closely { Before::default() } else { self.before(&task.path) };
+                let place = self.source.place(&task.path);
+                let visit = self.source.visit(&task.path, &dir, &place, self.started);
+                let outcome = visit.inspect(listed, &before)?;
+                Ok((Came::Skill(task.path, outcome), Vec::new()))
+            }
+        }
+    }
+
+    /// What is known of a skill; one that the index lacks is read again when it can be written.
+    fn before(&self, path: &str) -> Before<'_> {
+        let memory = self.memory();
+        let unwritten = self.writes && memory.unwritten.contains(path);
+        match memory.skills.get(path) {
+            Some(remembered) => {
+                Before { remembered: (!unwritten).then_some(*remembered), known: None }
+            }
+            None => Before { remembered: None, known: self.old.known(path) },
+        }
+    }
+
+    /// Remembers what came of a skill and reports it when it is new or different.
+    fn hear(
+        &self,
+        path: Arc<str>,
+        outcome: Outcome,
+        new: &mut New<'_>,
+        report: &mut (dyn FnMut(Report) + Send),
+    ) -> Arc<str> {
+        let Outcome::New(Found { remembered, inspected, record }) = outcome else { return path };
+        let mut memory = self.memory();
+        let before = memory.skills.insert(Arc::clone(&path), remembered);
+        match record {
+            None => self.old.recall(),
+            // What is not settled would not be believed.
+            Some(record) if remembered.settled && self.source.index.is_some() => {
+                let differs = before.is_none_or(|before| before != remembered);
+                if differs || memory.unwritten.contains(&path) {
+                    memory.unwritten.insert(Arc::clone(&path));
+                    new.put(&path, &remembered, &record);
+                }
+            }
+            Some(_) => {}
+        }
+        drop(memory);
+        if before.is_none_or(|before| !before.is_like(&remembered)) {
+            report(Report::Site(SiteKey(Arc::clone(&path)), inspected));
+        }
+        path
+    }
+
+    /// Reports what is no longer there, and what is noteworthy between skills.
+    fn settle(
+        &self,
+        starts: &BTreeSet<String>,
+        mut present: Present,
+        report: &mut (dyn FnMut(Report) + Send),
+    ) {
+        for start in starts {
+            let mut memory = self.memory();
+            let memory = &mut *memory;
+            for path in inside(&memory.skills, start) {
+                if !present.skills.contains(&path) {
+                    memory.skills.remove(&path);
+                    memory.unwritten.remove(&path);
+                    memory.stale = true;
+                    report(Report::Gone(key(&path, false)));
+                }
+            }
+            for path in inside(&memory.odd, start) {
+                if !present.odd.contains_key(&path) {
+                    memory.odd.remove(&path);
+                    report(Report::Gone(key(&path, true)));
+                }
+            }
+            for path in inside(&memory.between, start) {
+                memory.between.remove(&path);
+            }
+        }
+        let mut memory = self.memory();
+        memory.between.append(&mut present.between);
+        for (path, odd) in present.odd {
+            let before = memory.odd.insert(path.clone(), odd.findings.clone());
+            if before.as_ref() != Some(&odd.findings) {
+                report(Report::Site(key(&path, true), vec![odd]));
+            }
+        }
+    }
+}

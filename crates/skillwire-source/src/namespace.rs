@@ -1,0 +1,183 @@
+//! One namespace for the skills of several sources, kept up to date place by place.
+//!
+//! Two skills at one URI are both refused; so is a skill that would stand inside another one's
+//! directory without being in its manifest. A change is judged by looking at what it touches.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use skillwire_core::{
+    finding::{Code, Finding},
+    path::SKILL_FILE,
+    uri::{ResourceUri, SkillUri},
+};
+
+use crate::source::SiteKey;
+
+/// Something that wants to stand at a skill's URI.
+pub trait Occupant {
+    /// The URI of its `SKILL.md`.
+    fn uri(&self) -> &SkillUri;
+
+    /// Tells whether its manifest lists this URI.
+    fn lists(&self, uri: &ResourceUri) -> bool;
+}
+
+/// A place of a source: which source, and which place within it.
+pub type SiteId = (usize, SiteKey);
+
+#[derive(Debug)]
+struct Claim<T> {
+    site: SiteId,
+    origin: String,
+    occupant: T,
+}
+
+/// Who stands where.
+#[derive(Debug)]
+pub struct Namespace<T> {
+    sites: BTreeMap<SiteId, Vec<Arc<str>>>,
+    claims: BTreeMap<Arc<str>, Vec<Claim<T>>>,
+    names: BTreeMap<String, BTreeSet<Arc<str>>>,
+}
+
+impl<T> Default for Namespace<T> {
+    fn default() -> Self {
+        Self { sites: BTreeMap::new(), claims: BTreeMap::new(), names: BTreeMap::new() }
+    }
+}
+
+impl<T: Occupant> Namespace<T> {
+    /// Replaces everything a place claimed before, and returns the URIs whose holder may differ.
+    pub fn replace(
+        &mut self,
+        site: &SiteId,
+        occupants: impl IntoIterator<Item = (String, T)>,
+    ) -> BTreeSet<Arc<str>> {
+        let mut touched = BTreeSet::new();
+        for uri in self.sites.remove(site).unwrap_or_default() {
+            self.withdraw(site, &uri);
+            touched.insert(uri);
+        }
+        let mut claimed = Vec::new();
+        for (origin, occupant) in occupants {
+            let uri = occupant.uri().file().shared();
+            self.names.entry(name_of(&uri).to_owned()).or_default().insert(Arc::clone(&uri));
+            let claim = Claim { site: site.clone(), origin, occupant };
+            self.claims.entry(Arc::clone(&uri)).or_default().push(claim);
+            touched.insert(Arc::clone(&uri));
+            claimed.push(uri);
+        }
+        if !claimed.is_empty() {
+            self.sites.insert(site.clone(), claimed);
+        }
+        // What stands below a touched skill may have become an intruder, or ceased to be one.
+        let below: Vec<Arc<str>> = touched.iter().flat_map(|uri| self.below(uri)).collect();
+        touched.extend(below);
+        touched
+    }
+
+    /// The places a source has, for telling which are gone.
+    pub fn sites_of(&self, source: usize) -> impl Iterator<Item = &SiteKey> {
+        self.sites.keys().filter(move |(of, _)| *of == source).map(|(_, key)| key)
+    }
+
+    fn withdraw(&mut self, site: &SiteId, uri: &Arc<str>) {
+        if let Some(claims) = self.claims.get_mut(uri) {
+            claims.retain(|claim| claim.site != *site);
+            if claims.is_empty() {
+                self.claims.remove(uri);
+                let name = name_of(uri);
+                if let Some(uris) = self.names.get_mut(name) {
+                    uris.remove(uri);
+                    if uris.is_empty() {
+                        self.names.remove(name);
+                    }
+                }
+            }
+        }
+    }
+
+    fn below(&self, uri: &str) -> Vec<Arc<str>> {
+        let root = &uri[..uri.len() - SKILL_FILE.len()];
+        let range = self
+            .claims
+            .range::<str, _>((std::ops::Bound::Excluded(root), std::ops::Bound::Unbounded));
+        range.map(|(uri, _)| uri).take_while(|uri| uri.starts_with(root)).map(Arc::clone).collect()
+    }
+
+    /// The one that stands at a URI, if nothing disputes it.
+    pub fn holder(&self, uri: &str) -> Option<&T> {
+        let claim = self.undisputed(uri)?;
+        self.owner(claim).is_none().then_some(&claim.occupant)
+    }
+
+    fn undisputed(&self, uri: &str) -> Option<&Claim<T>> {
+        match self.claims.get(uri).map(Vec::as_slice) {
+            Some([claim]) => Some(claim),
+            _ => None,
+        }
+    }
+
+    /// The skill inside whose directory a claim stands without belonging to it.
+    fn owner(&self, claim: &Claim<T>) -> Option<&Claim<T>> {
+        let uri = claim.occupant.uri();
+        let mut above = uri.root().parent();
+        while let Some(directory) = above {
+            if let Some(owner) = self.undisputed(&format!("{directory}/{SKILL_FILE}"))
+                && !owner.occupant.lists(uri.file())
+            {
+                return Some(owner);
+            }
+            above = directory.parent();
+        }
+        None
+    }
+
+    /// Why those who claim a URI do not stand there, with the origin of each.
+    pub fn disputes(&self, uri: &str) -> Vec<(&str, Finding)> {
+        let Some(claims) = self.claims.get(uri) else { return Vec::new() };
+        if let [claim] = claims.as_slice() {
+            return self
+                .owner(claim)
+                .map(|owner| (claim.origin.as_str(), intruder(claim, owner)))
+                .into_iter()
+                .collect();
+        }
+        let origins: Vec<String> =
+            claims.iter().map(|claim| format!("`{}`", claim.origin)).collect();
+        let message = format!("{} would all be served at `{uri}`.", origins.join(" and "));
+        claims
+            .iter()
+            .map(|claim| {
+                let file = format!("{}/{SKILL_FILE}", claim.origin);
+                let finding = Finding::new(Code::PathCollision, file, message.clone())
+                    .help("Rename one of them, or serve one folder under a prefix (`team=DIR`).");
+                (claim.origin.as_str(), finding)
+            })
+            .collect()
+    }
+
+    /// The URIs that share the name of this one, itself included, when there are several.
+    pub fn namesakes(&self, uri: &SkillUri) -> Option<&BTreeSet<Arc<str>>> {
+        self.names.get(name_of(uri.as_str())).filter(|uris| uris.len() > 1)
+    }
+}
+
+/// The name in a skill's URI; names have no character that a URI would encode.
+fn name_of(uri: &str) -> &str {
+    let root = uri.strip_suffix(SKILL_FILE).map_or(uri, |root| root.trim_end_matches('/'));
+    root.rsplit('/').next().unwrap_or(root)
+}
+
+fn intruder<T>(claim: &Claim<T>, owner: &Claim<T>) -> Finding {
+    let file = format!("{}/{SKILL_FILE}", claim.origin);
+    let message = format!(
+        "It would stand inside the skill of `{}`, whose manifest does not list it.",
+        owner.origin
+    );
+    Finding::new(Code::PathCollision, file, message)
+        .help("Serve one of the folders under another prefix (`team=DIR`).")
+}

@@ -1,0 +1,60 @@
+//! Patterns over paths.
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+/// A set of shell patterns such as `acme/*`, `internal-*` or `*.pem`.
+///
+/// `*` matches within a segment, `**` across segments; no pattern matches nothing.
+#[derive(Clone, Default)]
+pub struct PathPatterns {
+    patterns: Vec<String>,
+    set: GlobSet,
+}
+
+/// Shows what was written, so that two equal sets look alike.
+impl std::fmt::Debug for PathPatterns {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.patterns.fmt(f)
+    }
+}
+
+/// A pattern that cannot be understood.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the pattern `{pattern}` cannot be understood: {reason}")]
+pub struct InvalidPattern {
+    pattern: String,
+    reason: String,
+}
+
+impl PathPatterns {
+    /// Compiles patterns.
+    pub fn parse<S: AsRef<str>>(
+        patterns: impl IntoIterator<Item = S>,
+    ) -> Result<Self, InvalidPattern> {
+        let mut set = GlobSetBuilder::new();
+        let mut written = Vec::new();
+        for pattern in patterns {
+            let pattern = pattern.as_ref();
+            let glob = GlobBuilder::new(pattern).literal_separator(true).build();
+            set.add(glob.map_err(|error| invalid(pattern, &error))?);
+            written.push(pattern.to_owned());
+        }
+        let set = set.build();
+        let set = set.map_err(|error| invalid(error.glob().unwrap_or_default(), &error))?;
+        Ok(Self { patterns: written, set })
+    }
+
+    /// Tells whether there is no pattern at all.
+    pub fn is_empty(&self) -> bool {
+        self.patterns.is_empty()
+    }
+
+    /// Tells whether any pattern matches.
+    pub fn matches(&self, path: &str) -> bool {
+        self.set.is_match(path)
+    }
+}
+
+fn invalid(pattern: &str, error: &globset::Error) -> InvalidPattern {
+    InvalidPattern { pattern: pattern.to_owned(), reason: error.kind().to_string() }
+}

@@ -1,0 +1,204 @@
+//! Real folders, watched; every wait ends with news or fails.
+#![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::mpsc,
+    time::{Duration, Instant},
+};
+
+use tempfile::TempDir;
+
+use super::*;
+
+const LONG: Duration = Duration::from_secs(20);
+
+struct Watched {
+    folder: TempDir,
+    watcher: Watcher,
+    state: WatchState,
+    news: mpsc::Receiver<News>,
+}
+
+impl Watched {
+    /// A folder with some skills, watched.
+    fn new() -> Self {
+        let folder = TempDir::new().unwrap();
+        for name in ["a", "b"] {
+            fs::create_dir_all(folder.path().join("skills").join(name).join("sub")).unwrap();
+            fs::write(folder.path().join("skills").join(name).join("SKILL.md"), name).unwrap();
+        }
+        let root = folder.path().canonicalize().unwrap().join("skills");
+        let (sender, news) = mpsc::channel();
+        let (watcher, state) = Watcher::start(vec![root], move |news| {
+            let _test_is_over = sender.send(news);
+        });
+        assert_eq!(news.recv_timeout(LONG), Ok(News::Everything));
+        assert!(state.settled(LONG));
+        Self { folder, watcher, state, news }
+    }
+
+    fn root(&self) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join("skills")
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.root().join(path)
+    }
+
+    /// Waits for news that says enough.
+    fn until(&self, enough: impl Fn(&News) -> bool) -> News {
+        let deadline = Instant::now() + LONG;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let news = self.news.recv_timeout(left).expect("no such news");
+            if enough(&news) {
+                return news;
+            }
+        }
+    }
+
+    /// Waits for news of something at or below one path.
+    fn tells_of(&self, path: &Path) {
+        self.until(|news| match news {
+            News::Everything => true,
+            News::Changed(paths) => paths.iter().any(|told| path.starts_with(told)),
+        });
+    }
+
+    /// Waits until all changes so far have been told.
+    fn everything_told(&self) {
+        let probe = self.path("probe");
+        fs::write(&probe, "").unwrap();
+        self.tells_of(&probe);
+    }
+}
+
+#[test]
+fn v_60_a_file_saved_by_renaming_is_told() {
+    let watched = Watched::new();
+    fs::write(watched.path("a/SKILL.md.new"), "new").unwrap();
+    fs::rename(watched.path("a/SKILL.md.new"), watched.path("a/SKILL.md")).unwrap();
+    watched.tells_of(&watched.path("a/SKILL.md"));
+}
+
+#[test]
+fn v_60_a_file_written_in_place_is_told() {
+    let watched = Watched::new();
+    fs::write(watched.path("b/sub/x.md"), "x").unwrap();
+    watched.tells_of(&watched.path("b/sub/x.md"));
+}
+
+#[test]
+fn v_61_deleted_files_and_directories_are_told() {
+    let watched = Watched::new();
+    fs::remove_file(watched.path("a/SKILL.md")).unwrap();
+    watched.tells_of(&watched.path("a/SKILL.md"));
+    fs::remove_dir_all(watched.path("b")).unwrap();
+    watched.tells_of(&watched.path("b"));
+}
+
+#[test]
+fn v_60_a_new_directory_with_everything_in_it_is_told_and_then_watched() {
+    let watched = Watched::new();
+    fs::create_dir_all(watched.path("new/deep/down")).unwrap();
+    fs::write(watched.path("new/deep/down/SKILL.md"), "x").unwrap();
+    watched.tells_of(&watched.path("new/deep/down/SKILL.md"));
+    watched.everything_told();
+    fs::write(watched.path("new/deep/down/SKILL.md"), "y").unwrap();
+    watched.tells_of(&watched.path("new/deep/down/SKILL.md"));
+}
+
+#[test]
+fn v_60_a_directory_moved_in_is_told_and_then_watched() {
+    let watched = Watched::new();
+    let outside = watched.folder.path().join("outside");
+    fs::create_dir_all(outside.join("sub")).unwrap();
+    fs::rename(&outside, watched.path("moved")).unwrap();
+    watched.tells_of(&watched.path("moved"));
+    watched.everything_told();
+    fs::write(watched.path("moved/sub/x"), "").unwrap();
+    watched.tells_of(&watched.path("moved/sub/x"));
+}
+
+#[test]
+fn v_62_many_changes_at_once_are_told_together() {
+    let watched = Watched::new();
+    for n in 0..MANY * 2 {
+        fs::write(watched.path(&format!("a/{n}")), "x").unwrap();
+    }
+    // One by one, or as everything; and nothing is missing.
+    let mut told = BTreeSet::new();
+    let last = watched.path(&format!("a/{}", MANY * 2 - 1));
+    let news = watched.until(|news| match news {
+        News::Everything => true,
+        News::Changed(paths) => paths.contains(&last),
+    });
+    if let News::Changed(paths) = news {
+        told.extend(paths);
+        assert!(told.len() <= MANY);
+    }
+}
+
+#[test]
+fn v_34_a_folder_that_goes_and_comes_back_is_told_and_watched_again() {
+    let watched = Watched::new();
+    let everything = |news: &News| *news == News::Everything;
+    fs::rename(watched.root(), watched.folder.path().join("away")).unwrap();
+    watched.until(everything);
+    assert!(matches!(watched.state.roots()[0].1, Watch::Unwatched(_)));
+    fs::create_dir_all(watched.path("c")).unwrap();
+    watched.until(everything);
+    assert_eq!(watched.state.roots()[0].1, Watch::Watched);
+    fs::write(watched.path("c/x"), "").unwrap();
+    watched.tells_of(&watched.path("c/x"));
+}
+
+#[test]
+fn v_62_lost_events_and_too_many_are_news_of_everything() {
+    let watched = Watched::new();
+    watched.watcher.events.send(Event::Lost).unwrap();
+    watched.until(|news| *news == News::Everything);
+    for n in 0..=MANY {
+        watched.watcher.events.send(Event::At(watched.path(&format!("a/{n}")))).unwrap();
+    }
+    watched.until(|news| *news == News::Everything);
+}
+
+#[test]
+fn v_62_a_directory_that_cannot_be_watched_is_said() {
+    let watched = Watched::new();
+    let limit = Event::Unwatched(watched.path("a"), "The limit is reached.".to_owned());
+    watched.watcher.events.send(limit).unwrap();
+    watched.everything_told();
+    let expected = Watch::Unwatched("The limit is reached.".to_owned());
+    assert_eq!(watched.state.roots()[0].1, expected);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn v_62_reading_and_litter_are_no_news() {
+    let watched = Watched::new();
+    fs::create_dir_all(watched.path("a/.git/objects")).unwrap();
+    fs::write(watched.path("a/.git/objects/x"), "x").unwrap();
+    fs::read(watched.path("a/SKILL.md")).unwrap();
+    fs::read_dir(watched.path("a")).unwrap().count();
+    let probe = watched.path("b/probe");
+    fs::write(&probe, "").unwrap();
+    let news = watched.news.recv_timeout(LONG).unwrap();
+    assert_eq!(news, News::Changed(BTreeSet::from([probe])));
+}
+
+#[test]
+fn v_60_news_waits_for_a_moment_of_quiet_but_not_for_ever() {
+    let mut batch = Batch::default();
+    assert_eq!(batch.due(), None);
+    batch.add(PathBuf::from("a"));
+    let (first, last) = batch.times.unwrap();
+    assert_eq!(batch.due(), Some(last + QUIET));
+    batch.times = Some((first, first + PATIENCE * 2));
+    assert_eq!(batch.due(), Some(first + PATIENCE));
+    assert_eq!(batch.take(), News::Changed(BTreeSet::from([PathBuf::from("a")])));
+    assert_eq!(batch.due(), None);
+}

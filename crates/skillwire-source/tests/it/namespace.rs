@@ -1,0 +1,160 @@
+//! Who stands where, kept up to date place by place.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use proptest::prelude::*;
+use skillwire_core::{
+    finding::Code,
+    uri::{ResourceUri, SkillUri},
+};
+use skillwire_source::{
+    namespace::{Namespace, Occupant},
+    source::SiteKey,
+};
+
+/// A skill that lists some URIs.
+#[derive(Debug, Clone)]
+struct Claimant {
+    uri: SkillUri,
+    lists: BTreeSet<String>,
+}
+
+impl Occupant for Claimant {
+    fn uri(&self) -> &SkillUri {
+        &self.uri
+    }
+
+    fn lists(&self, uri: &ResourceUri) -> bool {
+        self.lists.contains(uri.as_str())
+    }
+}
+
+fn uri(path: &str) -> String {
+    format!("skill://{path}/SKILL.md")
+}
+
+fn claim(path: &str, lists: &[&str]) -> (String, Claimant) {
+    let lists = lists.iter().map(|path| uri(path)).collect();
+    (format!("at {path}"), Claimant { uri: SkillUri::parse(&uri(path)).unwrap(), lists })
+}
+
+fn site(source: usize, key: &str) -> (usize, SiteKey) {
+    (source, SiteKey(key.into()))
+}
+
+fn touched(uris: &BTreeSet<Arc<str>>) -> Vec<&str> {
+    uris.iter().map(|uri| &**uri).collect()
+}
+
+#[test]
+fn v_45_a_collision_comes_and_goes_with_the_other_claim() {
+    let mut namespace = Namespace::default();
+    namespace.replace(&site(0, "a"), [claim("pdf", &[])]);
+    assert!(namespace.holder(&uri("pdf")).is_some());
+    let news = namespace.replace(&site(1, "a"), [claim("pdf", &[])]);
+    assert_eq!(touched(&news), [uri("pdf")]);
+    assert!(namespace.holder(&uri("pdf")).is_none());
+    let disputes = namespace.disputes(&uri("pdf"));
+    assert_eq!(disputes.len(), 2);
+    assert!(disputes.iter().all(|(_, finding)| finding.code == Code::PathCollision));
+    let news = namespace.replace(&site(1, "a"), []);
+    assert_eq!(touched(&news), [uri("pdf")]);
+    assert!(namespace.holder(&uri("pdf")).is_some());
+    assert!(namespace.disputes(&uri("pdf")).is_empty());
+}
+
+#[test]
+fn srv_44_an_intruder_comes_and_goes_with_the_skill_around_it() {
+    let mut namespace = Namespace::default();
+    namespace.replace(&site(0, "deep"), [claim("pdf/x/deep", &[])]);
+    assert!(namespace.holder(&uri("pdf/x/deep")).is_some());
+    let news = namespace.replace(&site(1, "pdf"), [claim("pdf", &[])]);
+    assert_eq!(touched(&news), [uri("pdf"), uri("pdf/x/deep")]);
+    assert!(namespace.holder(&uri("pdf/x/deep")).is_none());
+    assert_eq!(namespace.disputes(&uri("pdf/x/deep"))[0].0, "at pdf/x/deep");
+    // The skill around it lists it now.
+    let news = namespace.replace(&site(1, "pdf"), [claim("pdf", &["pdf/x/deep"])]);
+    assert_eq!(touched(&news), [uri("pdf"), uri("pdf/x/deep")]);
+    assert!(namespace.holder(&uri("pdf/x/deep")).is_some());
+    namespace.replace(&site(1, "pdf"), [claim("pdf", &[])]);
+    let news = namespace.replace(&site(1, "pdf"), []);
+    assert_eq!(touched(&news), [uri("pdf"), uri("pdf/x/deep")]);
+    assert!(namespace.holder(&uri("pdf/x/deep")).is_some());
+}
+
+#[test]
+fn srv_44_names_that_begin_alike_touch_nobody() {
+    let mut namespace = Namespace::default();
+    namespace.replace(&site(0, "x"), [claim("pdf-extra", &[]), claim("pdfs/a", &[])]);
+    let news = namespace.replace(&site(0, "pdf"), [claim("pdf", &[])]);
+    assert_eq!(touched(&news), [uri("pdf")]);
+}
+
+#[test]
+fn srv_39_namesakes_are_those_that_are_there() {
+    let mut namespace = Namespace::default();
+    let (_, skill) = claim("a/pdf", &[]);
+    namespace.replace(&site(0, "a"), [claim("a/pdf", &[])]);
+    assert!(namespace.namesakes(&skill.uri).is_none());
+    namespace.replace(&site(0, "b"), [claim("b/pdf", &[])]);
+    assert_eq!(touched(namespace.namesakes(&skill.uri).unwrap()), [uri("a/pdf"), uri("b/pdf")]);
+    namespace.replace(&site(0, "b"), [claim("b/other", &[])]);
+    assert!(namespace.namesakes(&skill.uri).is_none());
+    let keys: Vec<_> = namespace.sites_of(0).map(|key| &*key.0).collect();
+    assert_eq!(keys, ["a", "b"]);
+}
+
+const PATHS: [&str; 7] = ["a", "b", "a/b", "a/b/a", "b/a", "a/a", "a/a/b"];
+
+/// Who holds a path and what is said against it.
+type State = (Option<SkillUri>, Vec<(String, String)>, usize);
+
+fn states(namespace: &Namespace<Claimant>) -> Vec<State> {
+    let state = |path: &&str| {
+        let uri = uri(path);
+        let disputes = namespace.disputes(&uri);
+        let disputes = disputes.iter().map(|(o, f)| ((*o).to_owned(), f.message.clone()));
+        let parsed = SkillUri::parse(&uri).unwrap();
+        let namesakes = namespace.namesakes(&parsed).map_or(0, BTreeSet::len);
+        let holder = namespace.holder(&uri).map(|holder| holder.uri.clone());
+        // Who came first is no matter.
+        (holder, disputes.map(|(o, _)| (o, String::new())).collect(), namesakes)
+    };
+    PATHS.iter().map(state).collect()
+}
+
+proptest! {
+    #[test]
+    fn v_45_a_namespace_changed_bit_by_bit_is_like_one_made_at_once(
+        changes in proptest::collection::vec(
+            (0..2_usize, 0..3_u8, proptest::collection::vec((0..7_usize, 0..7_usize), 0..3)),
+            1..20,
+        ),
+    ) {
+        let mut namespace = Namespace::default();
+        let mut sites = BTreeMap::new();
+        for (source, key, claims) in changes {
+            // One site never claims a path twice.
+            let claims: BTreeMap<usize, usize> = claims.into_iter().collect();
+            let claims: Vec<_> =
+                claims.into_iter().map(|(path, list)| claim(PATHS[path], &[PATHS[list]])).collect();
+            let site = site(source, &key.to_string());
+            let before = states(&namespace);
+            let news = namespace.replace(&site, claims.clone());
+            sites.insert(site, claims);
+            let mut fresh = Namespace::default();
+            for (site, claims) in &sites {
+                fresh.replace(site, claims.clone());
+            }
+            let (after, expected) = (states(&namespace), states(&fresh));
+            prop_assert_eq!(&after, &expected);
+            // Whoever is not among the news stands as before.
+            for ((path, before), after) in PATHS.iter().zip(&before).zip(&after) {
+                prop_assert!(news.contains(uri(path).as_str()) || before.0 == after.0, "{}", path);
+            }
+        }
+    }
+}
