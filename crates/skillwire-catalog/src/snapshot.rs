@@ -12,6 +12,7 @@ use skillwire_core::{
 use skillwire_source::{
     patterns::PathPatterns,
     skill::{Content, FileRecord, FileTree, Skill},
+    store::Store,
 };
 
 use crate::{
@@ -187,6 +188,14 @@ impl Snapshot {
     /// The number of this snapshot; another snapshot of the catalogue has another number.
     pub fn generation(&self) -> u64 {
         self.generation
+    }
+
+    /// Every file with a published digest, and where its bytes are; nested files come twice.
+    pub fn stored_files(&self) -> impl Iterator<Item = (&Arc<dyn Store>, &FileRecord)> {
+        self.all.iter().flat_map(|skill| match &skill.content {
+            Content::Files(tree) => tree.files.iter().map(|file| (&tree.store, file)).collect(),
+            Content::Generated(_) => Vec::new(),
+        })
     }
 
     /// The URI schemes in use, in order.

@@ -18,7 +18,10 @@ use std::{
 
 use futures_util::future::BoxFuture;
 use skillwire_catalog::{
-    catalog::Catalog, cursor::CursorSeal, directories::FoundDirectory, snapshot::Snapshot,
+    catalog::{Catalog, ViewId},
+    cursor::CursorSeal,
+    directories::FoundDirectory,
+    snapshot::Snapshot,
 };
 use skillwire_protocol::{
     error::{ErrorCode, RpcError, truncated},
@@ -121,6 +124,28 @@ impl Engine {
             Answer::Stream(stream) => {
                 self.metrics.answered(method, 0, started.elapsed());
                 Answer::Stream(stream)
+            }
+        }
+    }
+
+    /// Reads all files of a catalogue that is small enough to be kept, so that it is served from
+    /// memory, even when its folder goes away. Blocks; a larger catalogue is left alone.
+    pub fn warm(&self) {
+        let Some(snapshot) = self.catalog.now(ViewId::EVERYTHING) else { return };
+        // What is kept is text with escapes or base64, and larger than the file.
+        let most = self.config.cache_bytes / 2;
+        let mut total = 0_u64;
+        let small = snapshot.stored_files().all(|(_, file)| {
+            total = total.saturating_add(file.size);
+            total <= most
+        });
+        if !small {
+            return;
+        }
+        for (store, file) in snapshot.stored_files() {
+            if self.contents.kept(&file.digest).is_none() {
+                // Whoever asks for a file that cannot be read is told so.
+                let _ = self.contents.read(store, file);
             }
         }
     }

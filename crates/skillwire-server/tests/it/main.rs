@@ -13,6 +13,7 @@ mod getting;
 mod hostile_requests;
 mod http_headers;
 mod http_transport;
+mod large_answers;
 mod legacy_era;
 mod listing;
 mod mapping;

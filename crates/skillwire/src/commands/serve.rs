@@ -69,8 +69,7 @@ async fn serve(settings: ServeSettings) -> Outcome {
     let catalog = Arc::new(catalog);
     let engine = Arc::new(Engine::new(Arc::clone(&catalog), config, seal()?));
     let sources = sources.into_iter().map(|source| Box::new(source) as Box<dyn Source>).collect();
-    let live =
-        Live::new(Refresher::new(catalog, sources), strictness, Arc::clone(engine.metrics()));
+    let live = Live::new(Refresher::new(catalog, sources), strictness, Arc::clone(&engine));
     match endpoint {
         Endpoint::Stdio => serve_stdio(engine, live, signals, &absolute_dirs).await,
         Endpoint::Http { listener, options } => {

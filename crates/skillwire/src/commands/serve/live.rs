@@ -12,7 +12,7 @@ use skillwire_catalog::{
     refresh::{Refreshed, Refresher},
 };
 use skillwire_core::finding::{Code, Finding, Level, Strictness};
-use skillwire_server::metrics::Metrics;
+use skillwire_server::engine::Engine;
 use skillwire_source::{
     namespace::SiteId,
     source::{Inspected, Look},
@@ -42,7 +42,7 @@ const READING: Duration = Duration::from_hours(1);
 pub(super) struct Live {
     refresher: Arc<Mutex<Refresher>>,
     strictness: Strictness,
-    metrics: Arc<Metrics>,
+    engine: Arc<Engine>,
     took: Duration,
     /// Whether the system tells of changes in every folder.
     watched: bool,
@@ -60,11 +60,11 @@ struct Told {
 }
 
 impl Live {
-    pub(super) fn new(refresher: Refresher, strictness: Strictness, metrics: Arc<Metrics>) -> Self {
+    pub(super) fn new(refresher: Refresher, strictness: Strictness, engine: Arc<Engine>) -> Self {
         Self {
             refresher: Arc::new(Mutex::new(refresher)),
             strictness,
-            metrics,
+            engine,
             took: Duration::ZERO,
             watched: false,
             told: Told::default(),
@@ -78,10 +78,14 @@ impl Live {
     /// Looks at the folders once, off the event loop.
     pub(super) async fn refresh(&mut self, look: Look) -> Result<Refreshed, Failure> {
         let (whole, closely) = (look.at.is_none(), look.closely);
-        let shared = Arc::clone(&self.refresher);
+        let (shared, engine) = (Arc::clone(&self.refresher), Arc::clone(&self.engine));
         let started = Instant::now();
         let refreshed = tokio::task::spawn_blocking(move || {
-            shared.lock().unwrap_or_else(PoisonError::into_inner).refresh(&look)
+            let refreshed = shared.lock().unwrap_or_else(PoisonError::into_inner).refresh(&look);
+            if !refreshed.sites.is_empty() {
+                tokio::task::spawn_blocking(move || engine.warm());
+            }
+            refreshed
         })
         .await
         .map_err(|error| Failure::new(Exit::Internal, format!("Reading skills broke: {error}.")))?;
@@ -165,9 +169,9 @@ impl Live {
     fn count(&self, refreshed: &Refreshed) {
         let served = self.catalog().now(ViewId::EVERYTHING);
         let served = served.map_or(0, |snapshot| snapshot.skill_count());
-        self.metrics.skills.set(i64::try_from(served).unwrap_or(i64::MAX));
+        self.engine.metrics().skills.set(i64::try_from(served).unwrap_or(i64::MAX));
         if !refreshed.changes.is_empty() {
-            self.metrics.snapshots.inc();
+            self.engine.metrics().snapshots.inc();
         }
     }
 

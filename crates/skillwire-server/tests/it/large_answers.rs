@@ -1,0 +1,102 @@
+//! What matters for large catalogues: compression, numbers, and files left on disk.
+
+use std::{fs, io::Read};
+
+use flate2::read::GzDecoder;
+use serde_json::{Value, json};
+use skillwire_server::{config::Config, http::HttpOptions};
+use skillwire_testkit::{
+    fixture::SkillFolder,
+    server::{TestOptions, TestServer},
+};
+
+use crate::support::{ALICE, TOKENS, in_memory, read};
+
+async fn many() -> TestServer {
+    let paths = (0..300).map(|n| format!("skill-{n}"));
+    TestServer::with_sources(vec![in_memory(paths)], TestOptions::default()).await
+}
+
+#[tokio::test]
+async fn srv_56_a_large_page_is_compressed_for_clients_that_accept_it() {
+    let server = many().await;
+    let plain = server.modern_with(&[], "skills/list", json!({})).await;
+    assert_eq!(plain.header("content-encoding"), None);
+    let accept = [("Accept-Encoding", "gzip, br")];
+    let packed = server.modern_with(&accept, "skills/list", json!({})).await;
+    assert_eq!(packed.header("content-encoding"), Some("gzip"));
+    assert!(packed.body.len() * 2 < plain.body.len());
+    let mut text = String::new();
+    GzDecoder::new(packed.body.as_slice()).read_to_string(&mut text).unwrap();
+    assert_eq!(text, plain.text());
+    let small = server.modern_with(&accept, "server/discover", json!({})).await;
+    assert_eq!(small.header("content-encoding"), None);
+}
+
+async fn get(server: &TestServer, headers: &[(&str, &str)]) -> (u16, String) {
+    let mut connection = server.connect().await;
+    connection.send("GET", "/metrics", headers, b"").await;
+    let reply = connection.reply().await;
+    (reply.status, reply.text())
+}
+
+#[tokio::test]
+async fn srv_109_numbers_are_shown_only_where_they_are_wanted_and_to_whom_they_may_be() {
+    let folder = SkillFolder::with_skills(&["a"]);
+    let server = TestServer::start(folder.path()).await;
+    assert_eq!(get(&server, &[]).await.0, 404);
+    let http = HttpOptions { metrics: true, ..HttpOptions::default() };
+    let options = TestOptions { http, tokens: Some(TOKENS.to_owned()), ..TestOptions::default() };
+    let server = TestServer::with(folder.path(), options).await;
+    assert_eq!(get(&server, &[]).await.0, 401);
+    assert_eq!(get(&server, &[ALICE, ("Host", "evil.example")]).await.0, 403);
+    for (method, times) in [("skills/list", 2), ("evil/method", 3)] {
+        for _ in 0..times {
+            server.modern_with(&[ALICE], method, json!({})).await;
+        }
+    }
+    let (status, text) = get(&server, &[ALICE]).await;
+    assert_eq!(status, 200);
+    for line in [
+        r#"skillwire_requests_total{method="skills/list",code="0"} 2"#,
+        r#"skillwire_requests_total{method="other",code="-32601"} 3"#,
+        "skillwire_connections 1",
+    ] {
+        assert!(text.contains(line), "{line} is missing in {text}");
+    }
+}
+
+#[tokio::test]
+async fn srv_52_a_file_rotated_on_disk_is_never_sent_under_the_old_entry() {
+    let folder = SkillFolder::with_skills(&["a"]);
+    folder.file("a/notes.md", "old bytes");
+    // Nothing is kept, so every read goes to the disk.
+    let config = Config { cache_bytes: 0, ..Config::default() };
+    let options = TestOptions { config, ..TestOptions::default() };
+    let mut server = TestServer::with(folder.path(), options).await;
+    let uri = "skill://a/notes.md";
+    assert_eq!(read(&server, uri).await, b"old bytes");
+    for other in ["new bytes", "longer than before", ""] {
+        folder.file("a/notes.md", other);
+        let reply = server.modern("resources/read", json!({ "uri": uri })).await;
+        assert_eq!(reply.code(), -32602, "{other}");
+        assert!(!reply.0.to_string().contains("bytes\""), "{}", reply.0);
+    }
+    fs::remove_file(folder.join("a/notes.md")).unwrap();
+    assert_eq!(server.modern("resources/read", json!({ "uri": uri })).await.code(), -32602);
+    folder.file("a/notes.md", "new bytes");
+    server.refresh();
+    assert_eq!(read(&server, uri).await, b"new bytes");
+}
+
+#[tokio::test]
+async fn v_61_a_small_catalogue_is_served_from_memory_when_its_folder_goes_away() {
+    let folder = SkillFolder::with_skills(&["a"]);
+    folder.file("a/notes.md", "kept");
+    let server = TestServer::start(folder.path()).await;
+    server.engine().warm();
+    folder.remove("a");
+    assert_eq!(read(&server, "skill://a/notes.md").await, b"kept");
+    let listed: Vec<Value> = server.skills().await;
+    assert_eq!(listed.len(), 1);
+}
