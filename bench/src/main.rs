@@ -1,0 +1,118 @@
+//! One command that makes one table: how fast skillwire is, as ratios to references measured in the
+//! same run.
+
+use std::{
+    io::Write as _,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use clap::Parser as _;
+
+use crate::{
+    args::{Args, Helper},
+    broken::{Broken, Result},
+    measure::{Bench, Part},
+    plan::Plan,
+    program::Program,
+    report::Report,
+};
+
+mod args;
+mod broken;
+mod corpus;
+mod http;
+mod listed;
+mod measure;
+mod peers;
+mod plan;
+mod proc;
+mod program;
+mod reference;
+mod report;
+mod server;
+mod stats;
+mod wire;
+
+fn main() -> ExitCode {
+    match run(Args::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(broken) => {
+            let _ = writeln!(std::io::stderr(), "error: {broken}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Returns whether every target was reached.
+fn run(mut args: Args) -> Result<bool> {
+    if let Some(Helper::Bare { kind, bodies }) = args.helper.take() {
+        // As many threads as a server would have by default.
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        let served = runtime.block_on(http::bare::run(kind, &bodies));
+        runtime.shutdown_background();
+        return served.map(|()| true);
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let report = runtime.block_on(measure_all(&args))?;
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        serde_json::to_writer_pretty(&mut out, &report)?;
+        writeln!(out)?;
+    } else {
+        write!(out, "{report}")?;
+    }
+    if !report.broken.is_empty() {
+        return Err(Broken::new("Not everything could be measured; see the end of the report."));
+    }
+    // A quick run is too short for its numbers to mean anything.
+    Ok(args.quick || report.is_good())
+}
+
+async fn measure_all(args: &Args) -> Result<Report> {
+    let mut plan = if args.quick { Plan::quick() } else { Plan::full() };
+    if let Some(rounds) = args.rounds {
+        plan.rounds = usize::from(rounds);
+        plan.long_rounds = plan.long_rounds.min(plan.rounds);
+    }
+    if args.no_huge {
+        plan.huge = plan.large;
+    }
+    let scratch =
+        args.scratch.clone().unwrap_or_else(|| std::env::temp_dir().join("skillwire-bench"));
+    let (peers, missing) = if args.quick || args.no_peers {
+        Default::default()
+    } else {
+        peers::find(&Path::new(env!("CARGO_MANIFEST_DIR")).join("peers"))
+    };
+    let mut bench = Bench {
+        plan,
+        scratch,
+        skillwire: Program::skillwire(&binary(args)?),
+        peers,
+        report: Report::default(),
+    };
+    bench.report.cores = std::thread::available_parallelism()?.get();
+    bench.report.notes = missing;
+    let parts = if args.only.is_empty() { &Part::ALL[..] } else { &args.only };
+    for part in parts {
+        bench.measure(*part).await;
+    }
+    Ok(bench.report)
+}
+
+/// The binary to measure, which has to be a release build to be worth measuring.
+fn binary(args: &Args) -> Result<PathBuf> {
+    let binary = match &args.skillwire {
+        Some(binary) => binary.clone(),
+        None => std::env::current_exe()?.with_file_name("skillwire"),
+    };
+    if binary.is_file() {
+        return Ok(binary);
+    }
+    Err(Broken::new(format!(
+        "{} is not there. Build it with `cargo build --release -p skillwire`.",
+        binary.display()
+    )))
+}

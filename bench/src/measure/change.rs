@@ -1,0 +1,156 @@
+//! One file changed while the server runs: when its new digest is visible, and at what price.
+
+use std::{
+    fmt::Write as _,
+    fs,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use super::{Bench, progress, summary};
+use crate::{
+    broken::{Broken, Result},
+    corpus::{self, Corpus},
+    http::{client::Connection, load::Target},
+    proc,
+    report::{Check, Quantity, Row},
+    server::{HttpServer, PATIENCE},
+    stats::Summary,
+    wire,
+};
+
+/// Between two looks; the looks' own price is taken off.
+const LOOK: Duration = Duration::from_millis(5);
+/// How long looks are made without a change, to learn their price.
+const IDLE: Duration = Duration::from_secs(3);
+
+pub(super) async fn measure(bench: &mut Bench) -> Result<()> {
+    let (small, big) = (bench.plan.medium, bench.plan.huge);
+    let (seen_small, cpu_small) = size(bench, small).await?;
+    let (seen_big, cpu_big) = size(bench, big).await?;
+    let what = format!("one file changed at {big}: rename-save to new digest in `skills/get`");
+    bench.report.rows.push(
+        Row::new(what, Quantity::Time, seen_big)
+            .against(format!("the same at {small}"), seen_small)
+            .wants(Check::AtMost(0.25, Quantity::Time)),
+    );
+    let what = format!("one file changed at {big}: server's CPU");
+    bench.report.rows.push(
+        Row::new(what, Quantity::Time, cpu_big)
+            .against(format!("the same at {small}"), cpu_small)
+            .wants(Check::AtMostOfReference(3.0)),
+    );
+    Ok(())
+}
+
+/// The time until changes are seen, and the processor time of one.
+async fn size(bench: &mut Bench, count: usize) -> Result<(Summary, Summary)> {
+    let corpus = bench.corpus(count)?;
+    let home = bench.new_home()?;
+    let server = HttpServer::start(bench.skillwire.over_http(&corpus.folder, home.path())).await?;
+    let mut watcher = Watcher::new(server.target).await?;
+    let price = watcher.idle().await?;
+    let start = Instant::now();
+    let (mut seen, before) = (Vec::new(), proc::cpu(server.target.pid)?);
+    let patience = bench.plan.change_time;
+    while seen.len() < bench.plan.changes && start.elapsed() < patience {
+        progress(&format!("change {} at {count}", seen.len() + 1));
+        let waited = change(&corpus, seen.len(), &mut watcher, patience).await?;
+        if waited >= patience {
+            bench.report.notes.push(format!(
+                "At {count} skills a change was not seen within {} s; its row counts just that.",
+                patience.as_secs()
+            ));
+        }
+        seen.push(waited.as_secs_f64());
+    }
+    let used = proc::cpu(server.target.pid)? - before;
+    let idle = price * seen.iter().sum::<f64>();
+    #[expect(clippy::cast_precision_loss, reason = "there are few changes")]
+    let one = (used - idle).max(0.0) / seen.len() as f64;
+    server.stop().await?;
+    Ok((summary(seen)?, summary([one])?))
+}
+
+/// Changes one file, waits until it is seen, and puts the old content back.
+async fn change(
+    corpus: &Corpus,
+    turn: usize,
+    watcher: &mut Watcher,
+    patience: Duration,
+) -> Result<Duration> {
+    let skill = corpus::skill((turn * 7_919 + 13) % corpus.count);
+    let root = corpus.folder.join(&skill.path);
+    let (file, old) = &skill.files[1];
+    let new = format!("{old}\nChanged in turn {turn}.\n");
+    let seen = watcher.waits(&skill.path, &root.join(file), &new, patience).await;
+    // The corpus is for other measurements too; the next change is of another skill.
+    save(&root.join(file), old)?;
+    seen
+}
+
+/// Writes beside a file and renames over it, as editors do.
+fn save(path: &Path, content: &str) -> Result<()> {
+    let name = path.file_name().unwrap_or_default().display();
+    let beside = path.with_file_name(format!(".{name}.swp"));
+    fs::write(&beside, content).map_err(Broken::at(&beside))?;
+    fs::rename(&beside, path).map_err(Broken::at(path))
+}
+
+/// Asks for an entry again and again.
+struct Watcher {
+    connection: Connection,
+    target: Target,
+}
+
+impl Watcher {
+    async fn new(target: Target) -> Result<Self> {
+        Ok(Self { connection: Connection::open(target.address, PATIENCE).await?, target })
+    }
+
+    /// The processor time per second that looking alone costs the server.
+    async fn idle(&mut self) -> Result<f64> {
+        let request = get(&corpus::skill(0).path);
+        let (start, before) = (Instant::now(), proc::cpu(self.target.pid)?);
+        while start.elapsed() < IDLE {
+            self.connection.exchange_within(&request, PATIENCE).await?;
+            tokio::time::sleep(LOOK).await;
+        }
+        Ok((proc::cpu(self.target.pid)? - before) / start.elapsed().as_secs_f64())
+    }
+
+    /// The time from a save until the entry has the new content's digest, or all of `patience`.
+    async fn waits(
+        &mut self,
+        skill: &str,
+        file: &Path,
+        content: &str,
+        patience: Duration,
+    ) -> Result<Duration> {
+        let (request, digest) = (get(skill), hex_digest(content));
+        save(file, content)?;
+        let start = Instant::now();
+        while start.elapsed() < patience {
+            let entry = self.connection.exchange_within(&request, PATIENCE).await?;
+            if memchr::memmem::find(entry, digest.as_bytes()).is_some() {
+                break;
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+        Ok(start.elapsed())
+    }
+}
+
+fn get(skill: &str) -> Vec<u8> {
+    wire::http_request("skills/get", json!({ "uri": format!("skill://{skill}/SKILL.md") }))
+}
+
+fn hex_digest(content: &str) -> String {
+    Sha256::digest(content).iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}

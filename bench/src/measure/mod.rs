@@ -1,0 +1,107 @@
+//! The measurements, one file for each kind.
+
+use std::{io::Write as _, path::PathBuf};
+
+use tempfile::TempDir;
+
+use crate::{
+    broken::{Broken, Result},
+    corpus::Corpus,
+    plan::Plan,
+    program::Program,
+    reference,
+    report::{Peer, Report},
+    stats::Summary,
+};
+
+mod change;
+mod contest;
+mod cost;
+mod first_answer;
+mod listing;
+mod pages;
+mod reads;
+
+/// A part of the benchmark that can be run alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Part {
+    /// Spawn to the first answer.
+    FirstAnswer,
+    /// Spawn to a complete listing, with and without an index, and the memory after it.
+    Listing,
+    /// `resources/read` under load.
+    Reads,
+    /// Pages of `skills/list` under load.
+    Pages,
+    /// One file changed while the server runs.
+    Change,
+}
+
+impl Part {
+    pub(crate) const ALL: [Self; 5] =
+        [Self::FirstAnswer, Self::Listing, Self::Reads, Self::Pages, Self::Change];
+}
+
+/// What every measurement needs.
+#[derive(Debug)]
+pub(crate) struct Bench {
+    pub(crate) plan: Plan,
+    pub(crate) scratch: PathBuf,
+    pub(crate) skillwire: Program,
+    pub(crate) peers: Vec<Program>,
+    pub(crate) report: Report,
+}
+
+impl Bench {
+    /// Runs one part; what goes wrong is noted, and the rest goes on.
+    pub(crate) async fn measure(&mut self, part: Part) {
+        let measured = match part {
+            Part::FirstAnswer => first_answer::measure(self).await,
+            Part::Listing => listing::measure(self).await,
+            Part::Reads => reads::measure(self).await,
+            Part::Pages => pages::measure(self).await,
+            Part::Change => change::measure(self).await,
+        };
+        if let Err(broken) = measured {
+            self.report.broken.push(format!("**{part:?} could not be measured:** {broken}"));
+        }
+    }
+
+    /// The corpus of that size, all of it in the page cache.
+    fn corpus(&self, count: usize) -> Result<Corpus> {
+        progress(&format!("{count} skills"));
+        let corpus = Corpus::at(&self.scratch, count)?;
+        let met = reference::hash_all(&corpus.folder)?;
+        if met.files == count * 4 {
+            return Ok(corpus);
+        }
+        Err(Broken::new(format!("{} has {} files.", corpus.folder.display(), met.files)))
+    }
+
+    /// A state folder that nobody has used.
+    fn new_home(&self) -> Result<TempDir> {
+        std::fs::create_dir_all(&self.scratch).map_err(Broken::at(&self.scratch))?;
+        Ok(tempfile::Builder::new().prefix("home-").tempdir_in(&self.scratch)?)
+    }
+}
+
+/// Says on standard error what is being done.
+fn progress(what: &str) {
+    let _ = writeln!(std::io::stderr(), "  {what}");
+}
+
+/// A number of connections in words.
+fn connected(connections: usize) -> String {
+    format!("{connections} connection{}", if connections == 1 { "" } else { "s" })
+}
+
+/// Measurements that were made, as a summary.
+fn summary(values: impl IntoIterator<Item = f64>) -> Result<Summary> {
+    Summary::of(values).ok_or_else(|| Broken::new("Nothing was measured."))
+}
+
+/// A peer's measurements; whatever went wrong stands in the table.
+fn peer(name: &'static str, values: Result<Vec<f64>>) -> Peer {
+    let value = values.and_then(summary).map_err(|broken| broken.0);
+    Peer { name, value }
+}

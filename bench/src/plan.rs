@@ -1,0 +1,69 @@
+//! How much is measured.
+
+use std::time::Duration;
+
+/// The sizes of corpora and the lengths of measurements.
+#[derive(Debug, Clone)]
+pub(crate) struct Plan {
+    /// Skills for the first answer.
+    pub(crate) small: usize,
+    /// Skills for what must not depend on the size.
+    pub(crate) medium: usize,
+    /// Skills for listings, reads and peers.
+    pub(crate) large: usize,
+    /// Skills for what must still work.
+    pub(crate) huge: usize,
+    /// Repetitions of what takes up to seconds.
+    pub(crate) rounds: usize,
+    /// Repetitions of what takes longer.
+    pub(crate) long_rounds: usize,
+    /// How long one round of load lasts.
+    pub(crate) load: Duration,
+    /// Distinct files that are read, more than a bounded cache may hold.
+    pub(crate) spread: usize,
+    /// Distinct files that are read again and again.
+    pub(crate) hot: usize,
+    /// Files changed one after the other, within the time for it.
+    pub(crate) changes: usize,
+    pub(crate) change_time: Duration,
+    /// A peer that takes longer than this in all is not asked again.
+    pub(crate) peer_time: Duration,
+}
+
+impl Plan {
+    /// The sizes the project's targets are about.
+    pub(crate) fn full() -> Self {
+        Self {
+            small: 100,
+            medium: 1_000,
+            large: 10_000,
+            huge: 100_000,
+            rounds: 7,
+            long_rounds: 3,
+            load: Duration::from_millis(1_500),
+            spread: 8_192,
+            hot: 256,
+            changes: 10,
+            change_time: Duration::from_mins(3),
+            peer_time: Duration::from_secs(45),
+        }
+    }
+
+    /// Shows that everything works, not how fast it is.
+    pub(crate) fn quick() -> Self {
+        Self {
+            small: 20,
+            medium: 200,
+            large: 400,
+            huge: 800,
+            rounds: 3,
+            long_rounds: 2,
+            load: Duration::from_millis(300),
+            spread: 1_024,
+            hot: 64,
+            changes: 3,
+            change_time: Duration::from_secs(20),
+            peer_time: Duration::from_secs(5),
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Running servers: one over pipes, one over HTTP. Both end with the value that holds them.
+
+use std::{net::SocketAddr, time::Duration};
+
+use tokio::{
+    io::{AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader, Lines},
+    process::{Child, ChildStdin, ChildStdout, Command},
+    time::timeout,
+};
+
+use crate::{
+    broken::{Broken, Result},
+    http::load::Target,
+};
+
+/// How long a server may take to start, or to answer.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(5);
+/// How long it may take to end when asked to.
+const FAREWELL: Duration = Duration::from_mins(1);
+
+/// A server on pipes.
+#[derive(Debug)]
+pub(crate) struct PipeServer {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    pub(crate) pid: u32,
+}
+
+impl PipeServer {
+    pub(crate) fn start(mut command: Command) -> Result<Self> {
+        let mut child = spawn(&mut command)?;
+        let pid = child.id().ok_or_else(gone)?;
+        let input = child.stdin.take().ok_or_else(gone)?;
+        let output = child.stdout.take().ok_or_else(gone)?;
+        Ok(Self { child, input, output: BufReader::with_capacity(256 << 10, output), pid })
+    }
+
+    /// Sends one message and returns the next line.
+    pub(crate) async fn ask(&mut self, message: &str) -> Result<Vec<u8>> {
+        let mut line = Vec::new();
+        let exchange = async {
+            self.input.write_all(message.as_bytes()).await?;
+            self.input.write_all(b"\n").await?;
+            self.input.flush().await?;
+            self.output.read_until(b'\n', &mut line).await
+        };
+        let length = timeout(PATIENCE, exchange).await.map_err(|_| late())??;
+        if length == 0 { Err(gone()) } else { Ok(line) }
+    }
+
+    /// Ends the input and waits, so that the server can put away what it wants to keep.
+    pub(crate) async fn stop(self) -> Result<()> {
+        let Self { mut child, input, output, .. } = self;
+        drop((input, output));
+        if timeout(FAREWELL, child.wait()).await.is_err() {
+            child.kill().await?;
+        }
+        Ok(())
+    }
+}
+
+/// A server on HTTP.
+#[derive(Debug)]
+pub(crate) struct HttpServer {
+    child: Child,
+    pub(crate) target: Target,
+}
+
+impl HttpServer {
+    /// Starts a server and waits until it says where it listens.
+    pub(crate) async fn start(mut command: Command) -> Result<Self> {
+        let mut child = spawn(&mut command)?;
+        let pid = child.id().ok_or_else(gone)?;
+        let address = match (child.stdout.take(), child.stderr.take()) {
+            (Some(output), _) => announced(output).await?,
+            (None, Some(output)) => announced(output).await?,
+            (None, None) => return Err(gone()),
+        };
+        Ok(Self { child, target: Target { address, pid } })
+    }
+
+    /// Ends the process that was started here, and no other.
+    pub(crate) async fn stop(mut self) -> Result<()> {
+        Ok(self.child.kill().await?)
+    }
+}
+
+fn spawn(command: &mut Command) -> Result<Child> {
+    command.spawn().map_err(|error| {
+        let program = command.as_std().get_program().display();
+        Broken::new(format!("{program} does not start: {error}."))
+    })
+}
+
+/// Waits for `listening on http://ADDRESS/...`, then keeps reading so that the server can go on.
+async fn announced(output: impl AsyncRead + Unpin + Send + 'static) -> Result<SocketAddr> {
+    let mut lines = BufReader::new(output).lines();
+    let address = timeout(PATIENCE, find_address(&mut lines)).await.map_err(|_| late())??;
+    tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+    Ok(address)
+}
+
+async fn find_address<R: AsyncRead + Unpin>(lines: &mut Lines<BufReader<R>>) -> Result<SocketAddr> {
+    while let Some(line) = lines.next_line().await? {
+        let Some((_, url)) = line.split_once("listening on http://") else { continue };
+        let authority = url.split('/').next().unwrap_or(url);
+        return authority.parse().map_err(|_| Broken::new(format!("No address: {line}")));
+    }
+    Err(gone())
+}
+
+fn gone() -> Broken {
+    Broken::new("The server ended before it answered.")
+}
+
+fn late() -> Broken {
+    Broken::new(format!("The server did not answer within {} s.", PATIENCE.as_secs()))
+}
