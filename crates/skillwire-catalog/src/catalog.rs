@@ -1,6 +1,7 @@
 //! The current snapshot, and how it is replaced.
 
 use std::{
+    collections::BTreeSet,
     path::PathBuf,
     sync::{
         Arc,
@@ -182,15 +183,17 @@ impl Catalog {
         StaleReporter { place, sender: self.stale.clone() }
     }
 
-    /// Waits for a report of a stale skill and returns where its files are.
+    /// Waits for reports of stale skills and returns where their files are.
     ///
     /// One listener at a time.
-    pub async fn stale(&self) -> PathBuf {
+    pub async fn stale(&self) -> BTreeSet<PathBuf> {
         let mut reports = self.stale_reports.lock().await;
-        match reports.recv().await {
-            Some(place) => place,
-            None => std::future::pending().await,
+        let Some(first) = reports.recv().await else { return std::future::pending().await };
+        let mut places = BTreeSet::from([first]);
+        while let Ok(place) = reports.try_recv() {
+            places.insert(place);
         }
+        places
     }
 
     /// Listens to swaps from now on.

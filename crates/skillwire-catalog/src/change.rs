@@ -13,7 +13,7 @@ use skillwire_source::skill::{Content, Skill};
 pub struct Change {
     /// The listings differ: a skill came, went, or has another entry.
     pub list: bool,
-    /// Files whose bytes changed or that are gone, and the `SKILL.md` of every changed skill.
+    /// Files that are new, changed or gone, and the `SKILL.md` of every changed skill.
     pub updated: HashSet<Arc<str>>,
 }
 
@@ -30,14 +30,16 @@ impl Change {
             return;
         }
         self.list |= listed;
-        let Some(old) = old else { return };
-        self.updated.insert(old.uri.file().shared());
-        let now = new.map(|new| digests(new)).unwrap_or_default();
-        for (uri, digest) in digests(old) {
-            if now.get(&uri) != Some(&digest) {
-                self.updated.insert(uri);
+        let (before, now) = (old.map(|s| digests(s)), new.map(|s| digests(s)));
+        let (before, now) = (before.unwrap_or_default(), now.unwrap_or_default());
+        for (uri, digest) in &before {
+            if now.get(uri) != Some(digest) {
+                self.updated.insert(Arc::clone(uri));
             }
         }
+        self.updated.extend(now.into_keys().filter(|uri| !before.contains_key(uri)));
+        // The entry of a skill is known by its `SKILL.md`.
+        self.updated.extend(old.or(new).map(|skill| skill.uri.file().shared()));
     }
 
     /// Tells whether there is nothing to say.

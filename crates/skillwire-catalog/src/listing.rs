@@ -5,7 +5,7 @@ use std::{borrow::Cow, sync::Arc};
 use skillwire_core::uri::ResourceUri;
 use skillwire_source::skill::{Content, FileRecord, Resource, Skill};
 
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Snapshot, after_scheme};
 
 /// A run of items as JSON, and the key to go on from when there are more.
 #[derive(Debug, Default)]
@@ -116,31 +116,25 @@ impl Snapshot {
     }
 
     /// Paths of listed skills of a scheme that begin with the typed text, or whose name does, and
-    /// how many there are.
-    pub fn complete_paths(&self, scheme: &str, typed: &str, most: usize) -> (Vec<String>, usize) {
-        let prefix = format!("{scheme}://{typed}");
-        let path = |skill: &Arc<Skill>| {
-            crate::snapshot::after_scheme(skill.uri.root().as_str()).to_owned()
-        };
-        let by_path = self.listed.from((&prefix, ""), false);
-        let mut found: Vec<String> = by_path
-            .take(most)
-            .take_while(|skill| skill.uri.as_str().starts_with(&prefix))
-            .map(path)
-            .collect();
-        let past = |prefix: &str| format!("{prefix}\u{10ffff}");
-        let mut total = self.listed.rank((&past(&prefix), "")) - self.listed.rank((&prefix, ""));
+    /// whether there are more than `most`.
+    pub fn complete_paths(&self, scheme: &str, typed: &str, most: usize) -> (Vec<String>, bool) {
         let scheme_prefix = format!("{scheme}://");
-        let by_name = self.names.from((typed, ""), false).take(most);
-        for skill in by_name.take_while(|skill| skill.name().starts_with(typed)) {
+        let prefix = format!("{scheme_prefix}{typed}");
+        let by_path = self.listed.from((&prefix, ""), false);
+        let by_path = by_path.take_while(|skill| skill.uri.as_str().starts_with(&prefix));
+        let by_name = self.names.from((typed, ""), false);
+        let by_name = by_name.take_while(|skill| skill.name().starts_with(typed)).filter(|skill| {
             let uri = skill.uri.as_str();
-            if uri.starts_with(&scheme_prefix) && !uri.starts_with(&prefix) {
-                found.push(path(skill));
-                total += 1;
-            }
-        }
-        found.sort_unstable();
+            uri.starts_with(&scheme_prefix) && !uri.starts_with(&prefix)
+        });
+        let mut found: Vec<String> = by_path
+            .take(most + 1)
+            .chain(by_name.take(most + 1))
+            .map(|skill| after_scheme(skill.uri.root().as_str()).to_owned())
+            .collect();
+        let more = found.len() > most;
         found.truncate(most);
-        (found, total)
+        found.sort_unstable();
+        (found, more)
     }
 }

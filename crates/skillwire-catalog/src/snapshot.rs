@@ -21,6 +21,12 @@ use crate::{
     sorted::{Key, Sorted},
 };
 
+/// The longest URI that is looked for; a file's path is at most a third of it.
+const MAX_URI_BYTES: usize = 16 * 1024;
+
+/// The most segments above a file that are tried as a skill's root.
+const MAX_URI_SEGMENTS: usize = 256;
+
 /// What a snapshot shows and what it keeps to itself.
 #[derive(Debug, Clone, Default)]
 pub struct SnapshotOptions {
@@ -147,10 +153,13 @@ impl Snapshot {
     /// The innermost skill whose directory holds this URI, and the path of the URI within it, or
     /// nothing for the directory itself.
     pub(crate) fn around<'u>(&self, uri: &'u str) -> Option<(&Arc<Skill>, Option<&'u str>)> {
+        if uri.len() > MAX_URI_BYTES {
+            return None;
+        }
         let authority = uri.find("://")? + 3;
         let mut candidate = String::with_capacity(uri.len() + SKILL_FILE.len() + 1);
         let mut end = uri.len();
-        loop {
+        for _ in 0..MAX_URI_SEGMENTS {
             let root = &uri[..end];
             candidate.clear();
             candidate.push_str(root);
@@ -161,6 +170,7 @@ impl Snapshot {
             }
             end = authority + uri.get(authority..end)?.rfind('/')?;
         }
+        None
     }
 
     /// The file with exactly this URI.

@@ -63,19 +63,6 @@ impl Sorted {
         self.chunks.iter().flat_map(|chunk| chunk.iter())
     }
 
-    /// The number of skills before `key`.
-    pub(crate) fn rank(&self, key: Key<'_>) -> usize {
-        let first = self
-            .chunks
-            .partition_point(|chunk| chunk.last().is_some_and(|last| (self.key)(last) < key));
-        let before: usize = self.chunks[..first].iter().map(|chunk| chunk.len()).sum();
-        let within = self
-            .chunks
-            .get(first)
-            .map_or(0, |chunk| chunk.partition_point(|skill| (self.key)(skill) < key));
-        before + within
-    }
-
     /// Puts a skill in, in place of one with the same key.
     pub(crate) fn insert(&mut self, skill: Arc<Skill>) {
         let key = (self.key)(&skill);

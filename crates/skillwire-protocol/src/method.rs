@@ -2,8 +2,6 @@
 
 /// Opens a legacy session.
 pub const INITIALIZE: &str = "initialize";
-/// Tells a legacy server that the client is ready.
-pub const INITIALIZED: &str = "notifications/initialized";
 /// Asks whether the peer is alive.
 pub const PING: &str = "ping";
 /// Describes the server.

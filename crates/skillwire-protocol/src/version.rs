@@ -18,17 +18,6 @@ pub enum Era {
     Legacy,
 }
 
-impl Era {
-    /// The era of a revision that is served.
-    pub fn of(version: &str) -> Option<Self> {
-        match version {
-            MODERN => Some(Self::Modern),
-            other if LEGACY.contains(&other) => Some(Self::Legacy),
-            _ => None,
-        }
-    }
-}
-
 /// Chooses the revision that answers an `initialize` request.
 ///
 /// A revision we do not know, or one that has no handshake, gets the newest one that has.

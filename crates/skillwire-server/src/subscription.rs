@@ -184,11 +184,6 @@ impl Subscription {
         })
     }
 
-    /// The request that opened the subscription.
-    pub fn id(&self) -> &RequestId {
-        &self.id
-    }
-
     /// The first message: what is honoured of what was asked for.
     pub fn acknowledgment(&self) -> String {
         let mut honoured = serde_json::Map::new();

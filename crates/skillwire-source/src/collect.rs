@@ -8,7 +8,7 @@ use skillwire_core::{
 };
 
 use crate::{
-    namespace::Namespace,
+    namespace::{Namespace, some_of},
     skill::Skill,
     source::{Inspected, Look, Report, Source, Unavailable},
 };
@@ -80,8 +80,8 @@ pub fn shared_name(
     namespace: &Namespace<Arc<Skill>>,
 ) -> Option<Finding> {
     let uris = namespace.namesakes(&skill.uri)?;
-    let shown: Vec<_> = uris.iter().map(|uri| format!("`{uri}`")).collect();
-    let message = format!("The name `{}` is shared by {}.", skill.name(), shown.join(" and "));
+    let shown = some_of(uris.iter());
+    let message = format!("The name `{}` is shared by {shown}.", skill.name());
     Some(
         Finding::new(Code::DuplicateName, format!("{origin}/{SKILL_FILE}"), message)
             .help("Hosts must tell them apart by path; distinct names are easier."),

@@ -146,9 +146,8 @@ impl<T: Occupant> Namespace<T> {
                 .into_iter()
                 .collect();
         }
-        let origins: Vec<String> =
-            claims.iter().map(|claim| format!("`{}`", claim.origin)).collect();
-        let message = format!("{} would all be served at `{uri}`.", origins.join(" and "));
+        let origins = some_of(claims.iter().map(|claim| &claim.origin));
+        let message = format!("{origins} would be served at the same URI, `{uri}`.");
         claims
             .iter()
             .map(|claim| {
@@ -164,6 +163,15 @@ impl<T: Occupant> Namespace<T> {
     pub fn namesakes(&self, uri: &SkillUri) -> Option<&BTreeSet<Arc<str>>> {
         self.names.get(name_of(uri.as_str())).filter(|uris| uris.len() > 1)
     }
+}
+
+/// Names a few of many things, so that what is said of each of them stays short.
+pub(crate) fn some_of(names: impl ExactSizeIterator<Item = impl std::fmt::Display>) -> String {
+    const SHOWN: usize = 3;
+    let more = names.len().saturating_sub(SHOWN);
+    let shown: Vec<String> = names.take(SHOWN).map(|name| format!("`{name}`")).collect();
+    let shown = shown.join(" and ");
+    if more == 0 { shown } else { format!("{shown} and {more} more") }
 }
 
 /// The name in a skill's URI; names have no character that a URI would encode.

@@ -35,7 +35,8 @@ struct Context {
 /// Values found, and how many there are in all.
 struct Completion {
     values: Vec<String>,
-    total: usize,
+    /// Not known when there are too many to count cheaply.
+    total: Option<usize>,
 }
 
 impl Call<'_> {
@@ -71,19 +72,20 @@ impl Call<'_> {
             }
         };
         let mut result = self.result();
-        let completion = json!({
-            "hasMore": completion.total > completion.values.len(),
-            "total": completion.total,
-            "values": completion.values,
-        });
-        result.json("completion", &completion.to_string());
+        let more = completion.total.is_none_or(|total| total > completion.values.len());
+        let mut json = json!({ "hasMore": more, "values": completion.values });
+        if let Some(total) = completion.total {
+            json["total"] = total.into();
+        }
+        result.json("completion", &json.to_string());
         result.server_info();
         Ok(result.finish().into())
     }
 
     /// Skills whose path, or whose name, begins with the typed text.
     fn skill_paths(&self, scheme: &str, typed: &str) -> Completion {
-        let (values, total) = self.snapshot.complete_paths(scheme, typed, MAX_VALUES);
+        let (values, more) = self.snapshot.complete_paths(scheme, typed, MAX_VALUES);
+        let total = (!more).then_some(values.len());
         Completion { values, total }
     }
 
@@ -91,10 +93,10 @@ impl Call<'_> {
     fn file_paths(&self, scheme: &str, skill_path: &str, typed: &str) -> Completion {
         let root = format!("{scheme}://{skill_path}");
         let Some(skill) = self.snapshot.skill(&format!("{root}/SKILL.md")) else {
-            return Completion { values: Vec::new(), total: 0 };
+            return Completion { values: Vec::new(), total: Some(0) };
         };
         let Content::Files(tree) = &skill.content else {
-            return Completion { values: Vec::new(), total: 0 };
+            return Completion { values: Vec::new(), total: Some(0) };
         };
         let skill_root = skill.uri.root();
         let found: Vec<String> = tree
@@ -103,7 +105,7 @@ impl Call<'_> {
             .map(|file| skill_root.child(&file.path).as_str()[root.len() + 1..].to_owned())
             .filter(|path| path.starts_with(typed))
             .collect();
-        let total = found.len();
+        let total = Some(found.len());
         Completion { values: found.into_iter().take(MAX_VALUES).collect(), total }
     }
 }

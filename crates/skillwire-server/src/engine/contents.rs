@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
-use quick_cache::{Weighter, sync::Cache};
+use quick_cache::{
+    DefaultHashBuilder, OptionsBuilder, Weighter,
+    sync::{Cache, DefaultLifecycle},
+};
 use skillwire_core::digest::Digest;
 use skillwire_source::{
     skill::FileRecord,
@@ -45,7 +48,21 @@ impl Contents {
     /// Keeps at most so many bytes.
     pub(super) fn new(most: u64) -> Self {
         let typical = usize::try_from(most).unwrap_or(usize::MAX) / TYPICAL_BYTES;
-        Self(Cache::with_weighter(typical.max(16), most, ByLength))
+        // One shard, so that a file may be as large as the whole cache.
+        let options = OptionsBuilder::new()
+            .shards(1)
+            .estimated_items_capacity(typical.max(16))
+            .weight_capacity(most)
+            .build();
+        Self(match options {
+            Ok(options) => Cache::with_options(
+                options,
+                ByLength,
+                DefaultHashBuilder::default(),
+                DefaultLifecycle::default(),
+            ),
+            Err(_) => Cache::with_weighter(typical.max(16), most, ByLength),
+        })
     }
 
     /// The file, if it is still kept.
@@ -54,21 +71,23 @@ impl Contents {
     }
 
     /// Reads a file, refuses it unless it is what was published, and keeps it.
+    ///
+    /// Whoever asks for the same bytes meanwhile waits for this reading and shares it.
     pub(super) fn read(
         &self,
         store: &Arc<dyn Store>,
         file: &FileRecord,
     ) -> Result<Bytes, ContentError> {
-        let bytes = store.read(&file.path, file.size).map_err(|error| match error {
-            StoreError::Changed => ContentError::Changed,
-            StoreError::Failed(reason) => ContentError::Failed(reason),
-        })?;
-        if bytes.len() as u64 != file.size || Digest::of(&bytes) != file.digest {
-            return Err(ContentError::Changed);
-        }
-        let rendered = render(&bytes);
-        self.0.insert(file.digest, rendered.clone());
-        Ok(rendered)
+        self.0.get_or_insert_with(&file.digest, || {
+            let bytes = store.read(&file.path, file.size).map_err(|error| match error {
+                StoreError::Changed => ContentError::Changed,
+                StoreError::Failed(reason) => ContentError::Failed(reason),
+            })?;
+            if bytes.len() as u64 != file.size || Digest::of(&bytes) != file.digest {
+                return Err(ContentError::Changed);
+            }
+            Ok(render(&bytes))
+        })
     }
 }
 

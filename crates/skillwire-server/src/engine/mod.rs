@@ -16,7 +16,7 @@ use std::{
     time::Instant,
 };
 
-use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, future::BoxFuture};
 use skillwire_catalog::{
     catalog::{Catalog, ViewId},
     cursor::CursorSeal,
@@ -29,6 +29,9 @@ use skillwire_protocol::{
     method,
     version::Era,
 };
+
+use tokio::sync::Semaphore;
+use tracing::Instrument;
 
 use self::{
     contents::Contents,
@@ -43,6 +46,9 @@ use crate::{
     subscription::Subscription,
 };
 
+/// Files that are read from disk at the same time.
+const READINGS: usize = 32;
+
 /// What a method answers: a result, or an error.
 pub type Outcome = Result<Payload, RpcError>;
 
@@ -50,7 +56,7 @@ pub type Outcome = Result<Payload, RpcError>;
 pub enum Answer {
     /// Ready now.
     Now(Outcome),
-    /// Ready when generated content is.
+    /// Ready when a file has been read or content has been made.
     Later(BoxFuture<'static, Outcome>),
     /// A stream of notifications.
     Stream(Box<Subscription>),
@@ -64,6 +70,8 @@ pub struct Engine {
     seal: CursorSeal,
     server_info: Arc<str>,
     contents: Arc<Contents>,
+    /// Turns to read files from disk.
+    readings: Arc<Semaphore>,
     pages: Pages,
     metrics: Arc<Metrics>,
 }
@@ -83,7 +91,9 @@ impl Engine {
         let server_info = server_info(&config);
         let contents = Arc::new(Contents::new(config.cache_bytes));
         let pages = Pages::new(config.cache_bytes / 4);
-        Self { catalog, config, seal, server_info, contents, pages, metrics: Arc::default() }
+        let readings = Arc::new(Semaphore::new(READINGS));
+        let metrics = Arc::default();
+        Self { catalog, config, seal, server_info, contents, readings, pages, metrics }
     }
 
     /// The catalogue that is served.
@@ -95,7 +105,11 @@ impl Engine {
     ///
     /// The first snapshot must be there. A panic is answered, never passed on.
     pub fn answer(&self, caller: &Caller, era: Era, request: &Request<'_>) -> Answer {
-        let span = tracing::debug_span!("request", method = %request.method, caller = caller.name);
+        let span = tracing::debug_span!(
+            "request",
+            method = truncated(&request.method),
+            caller = caller.name
+        );
         let _entered = span.enter();
         let started = Instant::now();
         let dispatched = catch_unwind(AssertUnwindSafe(|| self.dispatch(caller, era, request)));
@@ -114,9 +128,14 @@ impl Engine {
                 Answer::Now(outcome)
             }
             Answer::Later(work) => {
-                let (metrics, method) = (Arc::clone(&self.metrics), method.to_owned());
+                let (metrics, method) = (Arc::clone(&self.metrics), truncated(method));
+                let work =
+                    AssertUnwindSafe(work.instrument(tracing::Span::current())).catch_unwind();
                 Answer::Later(Box::pin(async move {
-                    let outcome = work.await;
+                    let outcome = work.await.unwrap_or_else(|_| {
+                        tracing::error!(method, "a handler panicked");
+                        Err(RpcError::internal())
+                    });
                     metrics.answered(&method, code(&outcome), started.elapsed());
                     outcome
                 }))

@@ -67,8 +67,15 @@ impl Call<'_> {
                 if tree.store.is_memory() {
                     return Answer::Now(finish(shared.read(&store, &record)));
                 }
+                let turns = Arc::clone(&engine.readings);
                 Answer::Later(Box::pin(async move {
-                    let read = tokio::task::spawn_blocking(move || shared.read(&store, &record));
+                    // The semaphore is never closed, so there is always a turn.
+                    let turn = turns.acquire_owned().await;
+                    let read = tokio::task::spawn_blocking(move || {
+                        let read = shared.read(&store, &record);
+                        drop(turn);
+                        read
+                    });
                     finish(
                         read.await
                             .unwrap_or_else(|error| Err(ContentError::Failed(error.to_string()))),

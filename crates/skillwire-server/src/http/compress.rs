@@ -5,29 +5,49 @@ use std::io::Write;
 use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
 use http::{HeaderMap, HeaderValue, Response, header};
+use http_body::Body;
 
 use super::body::ResponseBody;
 
 /// Smaller answers are not worth the work.
 const WORTH_BYTES: u64 = 16 * 1024;
 
-/// Tells whether a client takes gzip.
+/// Larger answers take long enough to hold up others.
+const LONG_WORK_BYTES: u64 = 256 * 1024;
+
+/// Tells whether a client takes gzip: what is said of it by name counts before `*`.
 pub(super) fn accepts_gzip(headers: &HeaderMap) -> bool {
-    headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok()).any(
-        |value| {
-            value.split(',').any(|coding| {
-                let mut parts = coding.split(';').map(str::trim);
-                let name = parts.next().unwrap_or("");
-                let refused =
-                    parts.any(|part| matches!(part, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"));
-                (name.eq_ignore_ascii_case("gzip") || name == "*") && !refused
-            })
-        },
-    )
+    let values = headers.get_all(header::ACCEPT_ENCODING).iter();
+    let codings = values.filter_map(|value| value.to_str().ok()).flat_map(|text| text.split(','));
+    let (mut named, mut any) = (None, None);
+    for coding in codings {
+        let mut parts = coding.split(';').map(str::trim);
+        let name = parts.next().unwrap_or("");
+        let quality = parts.find_map(|part| part.strip_prefix("q=")?.trim().parse::<f32>().ok());
+        let taken = quality.unwrap_or(1.0) > 0.0;
+        if name.eq_ignore_ascii_case("gzip") {
+            named = Some(taken);
+        } else if name == "*" {
+            any = Some(taken);
+        }
+    }
+    named.or(any).unwrap_or(false)
 }
 
 /// Compresses an answer that is large and ready; anything else is passed on as it is.
-pub(super) fn compress(mut response: Response<ResponseBody>) -> Response<ResponseBody> {
+///
+/// An ordinary page takes about a millisecond; longer work is done off the event loop.
+pub(super) async fn compress(response: Response<ResponseBody>) -> Response<ResponseBody> {
+    if response.body().size_hint().lower() < LONG_WORK_BYTES {
+        return pack(response);
+    }
+    match tokio::task::spawn_blocking(move || pack(response)).await {
+        Ok(response) => response,
+        Err(_) => super::reply::empty(http::StatusCode::INTERNAL_SERVER_ERROR),
+    }
+}
+
+fn pack(mut response: Response<ResponseBody>) -> Response<ResponseBody> {
     let Some(pieces) = response.body_mut().take_large(WORTH_BYTES) else { return response };
     let length: usize = pieces.iter().map(Bytes::len).sum();
     let mut encoder = GzEncoder::new(Vec::with_capacity(length / 4), Compression::fast());
@@ -62,7 +82,7 @@ mod tests {
         assert!(accepts("gzip, deflate, br"));
         assert!(accepts("br;q=1.0, GZIP;q=0.5"));
         assert!(accepts("*"));
-        for refused in ["", "identity", "br", "gzip;q=0", "gzip; q=0.0"] {
+        for refused in ["", "identity", "br", "gzip;q=0", "gzip; q=0.0", "gzip;q=0, *"] {
             assert!(!accepts(refused), "{refused}");
         }
         assert!(!accepts_gzip(&HeaderMap::new()));
@@ -73,12 +93,12 @@ mod tests {
         let body =
             |text: &str| Response::new(ResponseBody::ready(vec![Bytes::from(text.to_owned())]));
         let large = "skill ".repeat(10_000);
-        let mut response = compress(body(&large));
+        let mut response = pack(body(&large));
         assert_eq!(response.headers()[header::CONTENT_ENCODING], "gzip");
         let pieces = response.body_mut().take_large(0).unwrap();
         let mut text = String::new();
         flate2::read::GzDecoder::new(&pieces[0][..]).read_to_string(&mut text).unwrap();
         assert_eq!(text, large);
-        assert!(compress(body("small")).headers().is_empty());
+        assert!(pack(body("small")).headers().is_empty());
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body::Body;
 use skillwire_protocol::{message::Message, meta, method, version::LEGACY};
@@ -128,7 +129,6 @@ impl HttpService {
         } else {
             self.admitted(&parts.method, &parts.headers, body).await
         };
-        let response = if accepts_gzip(&parts.headers) { compress(response) } else { response };
         match origin {
             Some(origin) => allow_browser(response, &origin),
             None => response,
@@ -169,10 +169,7 @@ impl HttpService {
         if let Err((status, reason)) = check_content(headers) {
             return reply::refuse(status, reason);
         }
-        // Only so many large bodies are held at once; small ones never wait for them.
-        let is_small = body::is_small(&body);
-        let _room = if is_small { None } else { self.0.large_bodies.acquire().await.ok() };
-        let bytes = match body::read(body, BODY_TIME).await {
+        let bytes = match self.read_body(body).await {
             Ok(bytes) => bytes,
             Err((status, reason)) => return reply::refuse(status, reason),
         };
@@ -185,12 +182,11 @@ impl HttpService {
         };
         self.0.engine.catalog().ready().await;
         match message {
-            Message::Request(request) if is_legacy(headers, &request) => {
-                self.0.sessions.answer(&self.0.engine, &caller, headers, &request).await
-            }
             Message::Request(request) => {
-                super::modern::answer(&self.0.engine, &caller, headers, &request, self.stopping())
-                    .await
+                let response = self.request(&caller, headers, &request).await;
+                let listing =
+                    matches!(&*request.method, method::SKILLS_LIST | method::RESOURCES_LIST);
+                if listing && accepts_gzip(headers) { compress(response).await } else { response }
             }
             Message::Notification(_) if claims_legacy(headers) => {
                 self.0.sessions.notified(&caller, headers)
@@ -200,6 +196,35 @@ impl HttpService {
                 StatusCode::BAD_REQUEST,
                 "This server asks nothing, so there is nothing to answer.",
             ),
+        }
+    }
+
+    /// Reads a body; only so many large ones are held at once, and small ones never wait for them.
+    async fn read_body<B>(&self, body: B) -> Result<Bytes, (StatusCode, &'static str)>
+    where
+        B: Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
+    {
+        let _room = if body::is_small(&body) {
+            None
+        } else {
+            let turn = tokio::time::timeout(BODY_TIME, self.0.large_bodies.acquire()).await;
+            let busy = (StatusCode::SERVICE_UNAVAILABLE, "Too many large bodies are being sent.");
+            Some(turn.map_err(|_| busy)?)
+        };
+        body::read(body, BODY_TIME).await
+    }
+
+    async fn request(
+        &self,
+        caller: &Caller,
+        headers: &HeaderMap,
+        request: &skillwire_protocol::message::Request<'_>,
+    ) -> Response<ResponseBody> {
+        let engine = &self.0.engine;
+        if is_legacy(headers, request) {
+            self.0.sessions.answer(engine, caller, headers, request).await
+        } else {
+            super::modern::answer(engine, caller, headers, request, self.stopping()).await
         }
     }
 

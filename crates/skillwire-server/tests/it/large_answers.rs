@@ -100,3 +100,64 @@ async fn v_61_a_small_catalogue_is_served_from_memory_when_its_folder_goes_away(
     let listed: Vec<Value> = server.skills().await;
     assert_eq!(listed.len(), 1);
 }
+
+#[tokio::test]
+async fn v_06_a_uri_of_a_million_segments_costs_nothing() {
+    let folder = SkillFolder::with_skills(&["a"]);
+    let server = TestServer::start(folder.path()).await;
+    let uri = format!("skill://{}", "a/".repeat(1_000_000));
+    for method in ["resources/directory/read", "skills/get"] {
+        let reply = server.modern(method, json!({ "uri": uri })).await;
+        assert_eq!(reply.code(), -32602, "{method}");
+        assert!(reply.message().len() < 1_000);
+    }
+    let (session, _) = server.initialize("2025-11-25").await;
+    let reply = server.legacy(&session, "resources/read", json!({ "uri": uri })).await.message();
+    assert_eq!(reply.code(), -32002);
+    let filter = json!({ "notifications": { "resourceSubscriptions": vec![uri; 2] } });
+    assert_eq!(server.modern_with(&[], "tools/list", filter).await.status, 200);
+}
+
+#[tokio::test]
+async fn srv_39_many_skills_of_one_name_are_told_in_few_words() {
+    let paths = (0..2_000).map(|n| format!("team-{n}/onboarding"));
+    let sources = vec![in_memory(paths)];
+    let mut server = TestServer::with_sources(sources, TestOptions::default()).await;
+    let told = server.refresh();
+    let longest = told.inspected().flat_map(|i| &i.findings).map(|f| f.message.len()).max();
+    assert!(longest.is_some_and(|longest| longest < 400), "{longest:?}");
+    assert_eq!(server.skills().await.len(), 2_000);
+}
+
+#[tokio::test]
+async fn v_61_a_large_file_is_kept_too() {
+    let folder = SkillFolder::with_skills(&["a"]);
+    folder.file("a/data.bin", vec![0xff; 5 << 20]);
+    let server = TestServer::start(folder.path()).await;
+    server.engine().warm();
+    folder.remove("a");
+    assert_eq!(read(&server, "skill://a/data.bin").await.len(), 5 << 20);
+}
+
+#[tokio::test]
+async fn srv_106_a_skill_that_comes_back_is_told_too() {
+    let folder = SkillFolder::with_skills(&["a", "b"]);
+    let mut server = TestServer::start(folder.path()).await;
+    let uri = "skill://a/SKILL.md";
+    let body = skillwire_testkit::wire::modern_request(
+        1,
+        "subscriptions/listen",
+        json!({ "notifications": { "resourceSubscriptions": [uri] } }),
+    );
+    let mut connection = server.connect().await;
+    let headers = skillwire_testkit::server::modern_headers("subscriptions/listen");
+    connection.send("POST", "/mcp", &headers, body.to_string().as_bytes()).await;
+    connection.head().await.expect("a stream");
+    connection.event().await.expect("an acknowledgment");
+    folder.remove("a");
+    server.refresh();
+    assert_eq!(connection.event().await.expect("it went")["params"]["uri"], uri);
+    folder.skill("a");
+    server.refresh();
+    assert_eq!(connection.event().await.expect("it came back")["params"]["uri"], uri);
+}

@@ -258,15 +258,22 @@ impl DirectorySource {
         let error = scan.run(look, report).map_err(|stopped| self.unavailable(stopped.reason()))?;
         *self.index_error.lock().unwrap_or_else(PoisonError::into_inner) =
             error.map(|error| error.to_string());
-        // What was found in a folder that went away in between would not be all there is.
-        self.check_root()?;
         let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         let mut findings = memory.findings();
+        if let Some(error) = self.last_index_error() {
+            findings.push(index_not_kept(&self.label, &error));
+        }
         if memory.skills.is_empty() && memory.odd.is_empty() {
             findings.push(no_skill(&self.label));
         }
         Ok(findings)
     }
+}
+
+fn index_not_kept(label: &str, error: &str) -> Finding {
+    let message = format!("What was read cannot be remembered for the next start: {error}.");
+    Finding::new(Code::IndexNotKept, label, message)
+        .help("Make the cache folder writable, or serve with `--no-index`.")
 }
 
 /// A digest of everything besides the files that what is reported depends on.

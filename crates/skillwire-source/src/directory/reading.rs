@@ -138,7 +138,7 @@ impl<'a> Reading<'a> {
             Ok(above) => read(&above, path, stamp, steps),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(ReadError::Gone),
             Err(error) => match Stopped::unless(error) {
-                Ok(_) => Err(ReadError::Changed),
+                Ok(_) | Err(Stopped::Moved(_)) => Err(ReadError::Changed),
                 Err(Stopped::Exhausted(error) | Stopped::Root(error)) => {
                     Err(ReadError::Failed(error))
                 }

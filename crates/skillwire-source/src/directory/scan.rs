@@ -90,6 +90,8 @@ impl Scan<'_> {
         }
         let mut new = New::at(place);
         let present = self.explore(&starts, &mut new, report)?;
+        // In a folder that went away meanwhile everything would seem to be gone.
+        self.source.check_root().map_err(Stopped::Moved)?;
         self.settle(&starts, present, report);
         // Only now: a scan that was stopped left places unseen, and the next one sees them all.
         let Self { source, old, .. } = self;

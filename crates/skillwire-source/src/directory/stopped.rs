@@ -2,6 +2,8 @@
 
 use std::io;
 
+use crate::source::Unavailable;
+
 /// Why a scan could not be completed.
 ///
 /// A scan stops at these instead of refusing skills: a server keeps what it has, and the next scan
@@ -12,6 +14,8 @@ pub(super) enum Stopped {
     Exhausted(io::Error),
     /// The root itself cannot be listed.
     Root(io::Error),
+    /// The root is not where it was.
+    Moved(Unavailable),
 }
 
 impl Stopped {
@@ -27,6 +31,7 @@ impl Stopped {
                 format!("{error}. Raise the limit of open files (`ulimit -n`) if this stays so.")
             }
             Self::Root(error) => format!("{error}. Let the server's user read the folder."),
+            Self::Moved(unavailable) => unavailable.reason.clone(),
         }
     }
 }

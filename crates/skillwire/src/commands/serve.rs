@@ -137,6 +137,10 @@ async fn serve_http(
     tokio::select! {
         () = live.follow(&mut reload) => {}
         () = stop.requested() => tracing::info!("stopping"),
+        ended = &mut server => {
+            let reason = ended.err().map_or_else(String::new, |error| format!(": {error}"));
+            return Err(Failure::new(Exit::Internal, format!("The server broke{reason}.")));
+        }
     }
     let _ = end.send(());
     tokio::select! {

@@ -111,7 +111,7 @@ impl Live {
             let look = tokio::select! {
                 () = sleep_until(next_look.into()) => Look::everywhere(),
                 () = sleep_until(next_reading.into()) => Look::everywhere().closely(),
-                place = catalog.stale() => Look::at([place]).closely(),
+                places = catalog.stale() => Look::at(places).closely(),
                 Some(told) = news.recv() => match told {
                     News::Changed(paths) => Look::at(paths),
                     News::Everything => Look::everywhere(),

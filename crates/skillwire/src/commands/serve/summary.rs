@@ -58,11 +58,11 @@ fn write(
     served.sort_by(|a, b| a.uri.cmp(&b.uri));
     writeln!(out, "{STRONG}Serving {}{STRONG:#}", skills(served.len()))?;
     let shown: Vec<_> = served.iter().take(SHOWN).collect();
-    let widest = shown.iter().map(|skill| skill.path().chars().count()).max();
+    let widest = shown.iter().map(|skill| printable(&skill.path()).chars().count()).max();
     let column = widest.unwrap_or(0).min(WIDTH / 2);
     for skill in shown {
         let description = one_line(&skill.description(), WIDTH - column - 4);
-        let path = skill.path();
+        let path = printable(&skill.path());
         writeln!(out, "  {path:column$}  {FAINT}{description}{FAINT:#}")?;
     }
     if served.len() > SHOWN {
