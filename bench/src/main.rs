@@ -8,6 +8,7 @@ use std::{
 };
 
 use clap::Parser as _;
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
     args::{Args, Helper},
@@ -55,7 +56,13 @@ fn run(mut args: Args) -> Result<bool> {
         return served.map(|()| true);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let report = runtime.block_on(measure_all(&args))?;
+    // Stopping drops what is being measured, and with it every server that was started.
+    let report = runtime.block_on(async {
+        tokio::select! {
+            report = measure_all(&args) => report,
+            () = stopped() => Err(Broken::new("Stopped.")),
+        }
+    })?;
     let mut out = std::io::stdout().lock();
     if args.json {
         serde_json::to_writer_pretty(&mut out, &report)?;
@@ -100,6 +107,17 @@ async fn measure_all(args: &Args) -> Result<Report> {
         bench.measure(*part).await;
     }
     Ok(bench.report)
+}
+
+/// Waits until someone wants the benchmark to end.
+async fn stopped() {
+    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminate.recv() => {}
+    }
 }
 
 /// The binary to measure, which has to be a release build to be worth measuring.
