@@ -51,15 +51,6 @@ impl Frontmatter {
         (frontmatter, findings)
     }
 
-    /// Makes the frontmatter of a skill that has no file, such as a generated one.
-    pub fn generated(name: SkillName, description: &str) -> Self {
-        let fields = Map::from_iter([
-            ("name".to_owned(), Value::from(name.as_str())),
-            ("description".to_owned(), Value::from(description)),
-        ]);
-        Self { fields, name, description: description.to_owned() }
-    }
-
     /// The skill's name.
     pub fn name(&self) -> &SkillName {
         &self.name

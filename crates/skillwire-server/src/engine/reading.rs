@@ -40,7 +40,8 @@ impl Call<'_> {
                 }))
             }
             Some(FoundFile::Stored { skill, tree, record }) => {
-                let own_entry = self.snapshot.skill(&uri).is_some();
+                // The innermost skill was found, so a `SKILL.md` with an entry is that skill's own.
+                let own_entry = skill.uri.as_str() == uri;
                 let media_type = if own_entry { "text/markdown" } else { record.media_type };
                 let engine = self.engine;
                 if let Some(rendered) = engine.contents.kept(&record.digest) {
