@@ -51,6 +51,36 @@ impl Frontmatter {
         (frontmatter, findings)
     }
 
+    /// Takes fields that somebody else read from a file; unlike [`Self::check`], it stops at the
+    /// first one that the format forbids.
+    pub fn from_fields(fields: Map<String, Value>) -> Result<Self, InvalidField> {
+        let text = |key| match fields.get(key) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(other) => Err(InvalidField::new(key, "a string", kind(other))),
+        };
+        let name = text("name")?.ok_or_else(|| InvalidField::new("name", "a name", "nothing"))?;
+        let name = SkillName::parse(&name).map_err(|error| {
+            let shown: String = name.chars().take(80).flat_map(char::escape_debug).collect();
+            InvalidField::new("name", "a valid name", format!("`{shown}`, which {error}"))
+        })?;
+        let description = text("description")?.filter(|text| !text.trim().is_empty());
+        let description = description
+            .ok_or_else(|| InvalidField::new("description", "a description", "nothing"))?;
+        let at_most = |key, text: &str, most| match text.chars().count() {
+            length if length > most => {
+                let expected = format!("at most {most} characters");
+                Err(InvalidField::new(key, expected, format!("{length} characters")))
+            }
+            _ => Ok(()),
+        };
+        at_most("description", &description, MAX_DESCRIPTION_CHARS)?;
+        if let Some(text) = text("compatibility")? {
+            at_most("compatibility", &text, MAX_COMPATIBILITY_CHARS)?;
+        }
+        Ok(Self { fields, name, description })
+    }
+
     /// The skill's name.
     pub fn name(&self) -> &SkillName {
         &self.name
@@ -70,6 +100,36 @@ impl Frontmatter {
 impl Serialize for Frontmatter {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.fields.serialize(serializer)
+    }
+}
+
+/// A field that the format does not allow.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{key}`: expected {expected}, found {actual}")]
+pub struct InvalidField {
+    key: &'static str,
+    expected: String,
+    actual: String,
+}
+
+impl InvalidField {
+    fn new(key: &'static str, expected: impl Into<String>, actual: impl Into<String>) -> Self {
+        Self { key, expected: expected.into(), actual: actual.into() }
+    }
+
+    /// Tells whether the skill's name is the problem.
+    pub fn about_name(&self) -> bool {
+        self.key == "name"
+    }
+
+    /// What the format demands of the field.
+    pub fn expected(&self) -> String {
+        format!("{} as `{}`", self.expected, self.key)
+    }
+
+    /// What was there.
+    pub fn actual(&self) -> &str {
+        &self.actual
     }
 }
 

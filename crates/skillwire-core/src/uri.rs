@@ -189,6 +189,17 @@ impl SkillUri {
     pub fn as_str(&self) -> &str {
         self.file.as_str()
     }
+
+    /// Tells whether something lies below the skill's root, segment by segment.
+    pub fn contains(&self, uri: &ResourceUri) -> bool {
+        self.below(uri).is_some()
+    }
+
+    /// The path of something below the skill's root.
+    pub fn below(&self, uri: &ResourceUri) -> Option<RelPath> {
+        let rest = uri.as_str().strip_prefix(self.root.as_str())?.strip_prefix('/')?;
+        RelPath::parse(&decode_path(rest)?).ok()
+    }
 }
 
 impl fmt::Display for SkillUri {

@@ -1,0 +1,76 @@
+//! What a user allows a skill, each thing on its own.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use skillwire_core::frontmatter::Frontmatter;
+
+/// What a user granted besides loading.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Grants {
+    /// The requests of `allowed-tools` that were granted, word for word.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub tools: BTreeSet<String>,
+    /// Whether code may be run while acting on the skill.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub execute: bool,
+}
+
+impl Grants {
+    /// Grants nothing but loading.
+    pub fn load_only() -> Self {
+        Self::default()
+    }
+}
+
+/// The tools a skill asks for in `allowed-tools`, whatever form the author chose.
+///
+/// They are requests: they have no effect unless the user grants them.
+pub fn requested_tools(frontmatter: &Frontmatter) -> Vec<String> {
+    match frontmatter.fields().get("allowed-tools") {
+        Some(Value::String(text)) => split_outside_parentheses(text),
+        Some(Value::Array(items)) => {
+            items.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Splits at blanks and commas, but not in `Bash(git add:*, git commit:*)`.
+fn split_outside_parentheses(text: &str) -> Vec<String> {
+    let mut depth = 0_usize;
+    let separates = |c: char| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && (c.is_whitespace() || c == ',')
+    };
+    text.split(separates).filter(|tool| !tool.is_empty()).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn fmt_15_all_three_forms_of_allowed_tools_are_read() {
+        let tools = |value: Value| {
+            let fields = json!({"name": "a", "description": "Does a.", "allowed-tools": value});
+            let Value::Object(fields) = fields else { unreachable!("written as an object") };
+            requested_tools(&Frontmatter::from_fields(fields).unwrap())
+        };
+        assert_eq!(
+            tools(json!("Read Bash(git add:*, git commit:*)")),
+            ["Read", "Bash(git add:*, git commit:*)"]
+        );
+        assert_eq!(tools(json!("Read, Write")), ["Read", "Write"]);
+        assert_eq!(tools(json!(["Read", 5, "Write"])), ["Read", "Write"]);
+        assert!(tools(json!(true)).is_empty());
+    }
+}

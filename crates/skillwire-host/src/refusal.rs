@@ -1,0 +1,259 @@
+//! Why something was refused, as data: a stable code, what was expected, what was there.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// What kind of no it is; commands turn it into their exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// Something does not match what was listed or approved, or lies outside the skill.
+    Verification,
+    /// The user has not approved this, or approved something else.
+    Approval,
+    /// There is no such skill or server.
+    NotFound,
+    /// A name fits more than one skill.
+    Ambiguous,
+    /// A server cannot be reached or breaks the protocol.
+    Unreachable,
+    /// A limit or a policy declines.
+    Declined,
+    /// State on this machine cannot be used.
+    State,
+}
+
+macro_rules! reasons {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $code:literal, $class:ident;)+) => {
+        /// The stable code of a refusal.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Reason {
+            $($(#[doc = $doc])+ $variant,)+
+        }
+
+        impl Reason {
+            /// Every reason, in the order of the documentation.
+            pub const ALL: &[Self] = &[$(Self::$variant,)+];
+
+            /// The code as text.
+            pub fn code(self) -> &'static str {
+                match self { $(Self::$variant => $code,)+ }
+            }
+
+            /// What kind of no it is.
+            pub fn class(self) -> Class {
+                match self { $(Self::$variant => Class::$class,)+ }
+            }
+
+            /// What the code means, in a sentence.
+            pub fn meaning(self) -> &'static str {
+                match self { $(Self::$variant => concat!($($doc),+).trim_ascii(),)+ }
+            }
+        }
+    };
+}
+
+reasons! {
+    /// A file's bytes have another digest than the one listed.
+    DigestMismatch = "digest_mismatch", Verification;
+    /// A file has more or fewer bytes than listed.
+    SizeMismatch = "size_mismatch", Verification;
+    /// The frontmatter in `SKILL.md` differs from the one listed.
+    FrontmatterMismatch = "frontmatter_mismatch", Verification;
+    /// The frontmatter in `SKILL.md` cannot be read.
+    FrontmatterUnreadable = "frontmatter_unreadable", Verification;
+    /// The file is not in the manifest of the skill.
+    FileNotListed = "file_not_listed", Verification;
+    /// The path leaves the skill.
+    PathOutsideSkill = "path_outside_skill", Verification;
+    /// A listed file cannot be read from its server.
+    FileMissing = "file_missing", Verification;
+    /// The answer to a read is not exactly one content with the URI that was asked for.
+    ContentInvalid = "content_invalid", Verification;
+    /// The skill keeps changing, so that list and content never agree.
+    SkillUnstable = "skill_unstable", Verification;
+    /// Two files could not be kept apart on a disk.
+    FileNamesCollide = "file_names_collide", Verification;
+    /// The manifest leaves out files that the server's directories show.
+    ManifestIncomplete = "manifest_incomplete", Verification;
+    /// The entry is not an object of the required shape.
+    EntryMalformed = "entry_malformed", Verification;
+    /// The skill's URI is not one of a `SKILL.md` in normal form.
+    UriInvalid = "uri_invalid", Verification;
+    /// The listed frontmatter breaks the skill format.
+    FrontmatterInvalid = "frontmatter_invalid", Verification;
+    /// The name breaks the naming rules.
+    NameInvalid = "name_invalid", Verification;
+    /// The name is not the last segment of the skill's path.
+    NameMismatch = "name_mismatch", Verification;
+    /// `resources` is neither a list nor `"dynamic"`.
+    ResourcesInvalid = "resources_invalid", Verification;
+    /// The manifest does not list the skill's own `SKILL.md`.
+    SkillFileNotListed = "skill_file_not_listed", Verification;
+    /// The manifest lists a file twice.
+    ResourceDuplicate = "resource_duplicate", Verification;
+    /// The manifest lists something outside the skill.
+    ResourceOutside = "resource_outside", Verification;
+    /// A listed digest is not `sha256:` and 64 lower-case hexadecimal digits.
+    DigestInvalid = "digest_invalid", Verification;
+    /// A listed size is not a whole number of bytes.
+    SizeInvalid = "size_invalid", Verification;
+    /// One listing has two different entries for the same skill.
+    EntryInconsistent = "entry_inconsistent", Verification;
+    /// `skills/get` answered with another skill than the one asked for.
+    EntrySubstituted = "entry_substituted", Verification;
+    /// The user has not approved the skill.
+    NotApproved = "not_approved", Approval;
+    /// The skill is not what the user approved; it must be approved again.
+    Changed = "changed", Approval;
+    /// The user declined.
+    UserDeclined = "user_declined", Approval;
+    /// The lock file does not list the skill with this content.
+    NotLocked = "not_locked", Approval;
+    /// The user did not grant this to the skill.
+    NotGranted = "not_granted", Approval;
+    /// The project's folder has not been trusted.
+    ProjectUntrusted = "project_untrusted", Approval;
+    /// The window is no longer open.
+    WindowClosed = "window_closed", Approval;
+    /// There is no such skill.
+    SkillNotFound = "skill_not_found", NotFound;
+    /// No server has this label.
+    ServerUnknown = "server_unknown", NotFound;
+    /// Several skills have this name.
+    NameAmbiguous = "name_ambiguous", Ambiguous;
+    /// The server cannot be reached.
+    ServerUnreachable = "server_unreachable", Unreachable;
+    /// The server did not answer in time.
+    ServerTimeout = "server_timeout", Unreachable;
+    /// The server broke the protocol.
+    ProtocolError = "protocol_error", Unreachable;
+    /// The server answered with an error.
+    ServerError = "server_error", Unreachable;
+    /// The server does not serve skills.
+    SkillsNotOffered = "skills_not_offered", Unreachable;
+    /// The server wants input that cannot be given here.
+    InputRequired = "input_required", Unreachable;
+    /// The skill has more files than allowed.
+    TooManyFiles = "too_many_files", Declined;
+    /// The skill has more bytes than allowed.
+    SkillTooLarge = "skill_too_large", Declined;
+    /// More was sent than allowed.
+    ResponseTooLarge = "response_too_large", Declined;
+    /// A budget of the server or the session is used up.
+    BudgetExhausted = "budget_exhausted", Declined;
+    /// The skill's files have no digests, and the policy declines such skills.
+    DynamicDeclined = "dynamic_declined", Declined;
+    /// The user disabled the skill.
+    Disabled = "disabled", Declined;
+    /// The user was asked about this skill too often; it waits until the user asks for it.
+    AskedTooOften = "asked_too_often", Declined;
+    /// The server is not reachable and the content is not cached.
+    Offline = "offline", Declined;
+    /// The state folder cannot be read or written.
+    StateUnusable = "state_unusable", State;
+}
+
+impl Serialize for Reason {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.code())
+    }
+}
+
+/// A no, with everything needed to act on it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
+pub struct Refusal {
+    /// The stable code.
+    pub reason: Reason,
+    /// The skill, as `label:uri`, or the server's label.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skill: Option<Box<str>>,
+    /// The file, as its URI or its path in the skill.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<Box<str>>,
+    /// What should have been there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected: Option<Box<str>>,
+    /// What was there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actual: Option<Box<str>>,
+    /// What to do next, in a sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<Box<str>>,
+}
+
+impl Refusal {
+    /// Makes a refusal with nothing but its code.
+    pub fn new(reason: Reason) -> Self {
+        Self { reason, skill: None, file: None, expected: None, actual: None, hint: None }
+    }
+
+    /// Names the skill or server.
+    #[must_use]
+    pub fn skill(self, skill: impl fmt::Display) -> Self {
+        Self { skill: Some(skill.to_string().into()), ..self }
+    }
+
+    /// Names the file.
+    #[must_use]
+    pub fn file(self, file: impl fmt::Display) -> Self {
+        Self { file: Some(file.to_string().into()), ..self }
+    }
+
+    /// Says what should have been there.
+    #[must_use]
+    pub fn expected(self, expected: impl fmt::Display) -> Self {
+        Self { expected: Some(expected.to_string().into()), ..self }
+    }
+
+    /// Says what was there.
+    #[must_use]
+    pub fn actual(self, actual: impl fmt::Display) -> Self {
+        Self { actual: Some(actual.to_string().into()), ..self }
+    }
+
+    /// Says what to do next.
+    #[must_use]
+    pub fn hint(self, hint: impl fmt::Display) -> Self {
+        Self { hint: Some(hint.to_string().into()), ..self }
+    }
+
+    /// What kind of no it is.
+    pub fn class(&self) -> Class {
+        self.reason.class()
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.reason.meaning())?;
+        if let Some(skill) = &self.skill {
+            write!(f, " Skill: {skill}.")?;
+        }
+        if let Some(file) = &self.file {
+            write!(f, " File: {file}.")?;
+        }
+        if let Some(expected) = &self.expected {
+            write!(f, " Expected: {expected}.")?;
+        }
+        if let Some(actual) = &self.actual {
+            write!(f, " Actual: {actual}.")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hst_118_codes_are_distinct_and_say_what_they_mean() {
+        let codes: std::collections::BTreeSet<_> = Reason::ALL.iter().map(|r| r.code()).collect();
+        assert_eq!(codes.len(), Reason::ALL.len());
+        for reason in Reason::ALL {
+            assert!(reason.meaning().ends_with('.'), "{reason:?}");
+            assert!(reason.code().bytes().all(|b| b.is_ascii_lowercase() || b == b'_'));
+        }
+    }
+}
