@@ -7,10 +7,18 @@ pub mod audit;
 pub mod cache;
 pub mod clock;
 pub mod grants;
+pub mod handle;
 pub mod label;
+pub mod listed;
 pub mod origin;
+pub mod policy;
 pub mod prompt;
 pub mod record;
 pub mod refusal;
+pub mod registry;
 pub mod secret;
 pub mod verified;
+
+mod contents;
+mod page;
+mod reference;
