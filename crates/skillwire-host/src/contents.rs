@@ -5,11 +5,6 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// How much longer than the file its answer may be: six bytes for each escaped one, and a frame.
-pub(crate) fn answer_limit(size: u64) -> u64 {
-    size.saturating_mul(6).saturating_add(64 * 1024)
-}
-
 #[derive(Deserialize)]
 struct RawAnswer<'a> {
     #[serde(borrow, default)]

@@ -56,7 +56,9 @@ pub struct Budgets {
     /// The longest time one listing may take.
     pub listing_time: Duration,
     /// Most bytes of one page or entry.
-    pub answer_bytes: u64,
+    pub answer_bytes: usize,
+    /// The longest time one answer may take.
+    pub answer_time: Duration,
     /// Most bytes of files read from one server in one session.
     pub session_bytes: u64,
 }
@@ -69,6 +71,7 @@ impl Default for Budgets {
             listing_bytes: 1 << 30,
             listing_time: Duration::from_secs(120),
             answer_bytes: 16 << 20,
+            answer_time: Duration::from_secs(30),
             session_bytes: 512 << 20,
         }
     }

@@ -37,6 +37,8 @@ pub struct Approval {
     pub grants: Grants,
     /// When.
     pub at: SystemTime,
+    /// Whether another content was seen since; the approval does not come back with the old one.
+    pub revoked: bool,
 }
 
 /// Keeps records; one that cannot be read is an error and never an approval.

@@ -102,6 +102,10 @@ reasons! {
     EntryInconsistent = "entry_inconsistent", Verification;
     /// `skills/get` answered with another skill than the one asked for.
     EntrySubstituted = "entry_substituted", Verification;
+    /// The server answers with another error than the protocol defines.
+    WrongErrorCode = "wrong_error_code", Verification;
+    /// The server's instructions name a skill that is not there.
+    InstructionsDangling = "instructions_dangling", Verification;
     /// The user has not approved the skill.
     NotApproved = "not_approved", Approval;
     /// The skill is not what the user approved; it must be approved again.
