@@ -5,6 +5,7 @@
 
 pub mod audit;
 pub mod cache;
+pub mod client;
 pub mod clock;
 pub mod grants;
 pub mod label;
