@@ -30,6 +30,15 @@ impl ContentSet {
         Some(Self { skill: entry.uri.clone(), files, frontmatter: entry.frontmatter.clone() })
     }
 
+    /// The entry that promises this content.
+    pub fn to_entry(&self) -> SkillEntry {
+        SkillEntry {
+            uri: self.skill.clone(),
+            frontmatter: self.frontmatter.clone(),
+            resources: Resources::Listed(self.files.clone()),
+        }
+    }
+
     /// The skill.
     pub fn skill(&self) -> &SkillUri {
         &self.skill

@@ -19,7 +19,7 @@ use crate::{
 const MAX_CURSOR_BYTES: usize = 64 * 1024;
 
 /// However long a server says an answer stays fresh, it is asked again after this time.
-const MAX_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
+const MAX_LIFETIME: Duration = Duration::from_hours(24);
 
 /// One page, with every entry read or refused on its own.
 #[derive(Debug)]
@@ -152,13 +152,13 @@ fn freshness(ttl: Option<&RawValue>, scope: Option<&RawValue>) -> Freshness {
     let mut odd = Vec::new();
     let lifetime = match ttl.map(RawValue::get) {
         None => Duration::ZERO,
-        Some(text) => match text.parse::<u64>() {
-            Ok(millis) => Duration::from_millis(millis).min(MAX_LIFETIME),
-            Err(_) => {
+        Some(text) => text.parse::<u64>().map_or_else(
+            |_| {
                 odd.push("`ttlMs` is not a number of milliseconds");
                 Duration::ZERO
-            }
-        },
+            },
+            |millis| Duration::from_millis(millis).min(MAX_LIFETIME),
+        ),
     };
     if scope.is_some_and(|raw| !matches!(raw.get(), "\"public\"" | "\"private\"")) {
         odd.push("`cacheScope` is neither `public` nor `private`");

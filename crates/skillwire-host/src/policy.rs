@@ -39,7 +39,7 @@ impl Default for Policy {
             budgets: Budgets::default(),
             questions_per_skill: 3,
             questions_per_server: 20,
-            asking_period: Duration::from_secs(60 * 60),
+            asking_period: Duration::from_hours(1),
         }
     }
 }
@@ -69,7 +69,7 @@ impl Default for Budgets {
             pages: 20_000,
             entries: 250_000,
             listing_bytes: 1 << 30,
-            listing_time: Duration::from_secs(120),
+            listing_time: Duration::from_mins(2),
             answer_bytes: 16 << 20,
             answer_time: Duration::from_secs(30),
             session_bytes: 512 << 20,

@@ -89,7 +89,7 @@ impl Remote {
     /// The connection, made on first use and again after it was lost.
     pub(crate) async fn client(&self) -> Result<Client, Refusal> {
         let mut held = self.client.lock().await;
-        if let Some(client) = held.as_ref().filter(|client| !client.is_closed()) {
+        if let Some(client) = held.as_ref() {
             return Ok(client.clone());
         }
         let endpoint = self.open()?;
@@ -97,6 +97,21 @@ impl Remote {
         let client = client.map_err(|error| self.refuse(&error))?;
         *held = Some(client.clone());
         Ok(client)
+    }
+
+    /// Sends a request; a connection that has ended is made anew for the next one.
+    async fn request(
+        &self,
+        client: &Client,
+        method: &str,
+        params: Map<String, Value>,
+        limits: Limits,
+    ) -> Result<RawAnswer, ClientError> {
+        let answer = client.request(method, params, limits).await;
+        if matches!(answer, Err(ClientError::Closed(_))) {
+            self.client.lock().await.take();
+        }
+        answer
     }
 
     /// The endpoint for one connection; pipes that somebody else opened can be used once.
@@ -166,7 +181,11 @@ impl Remote {
             let Some(next) = page.next else { break };
             let total = collecting.entries();
             let stop = if !cursors.insert(next.clone()) {
-                Some(page::protocol_error(&self.origin(), method::SKILLS_LIST, "the same cursor again"))
+                Some(page::protocol_error(
+                    &self.origin(),
+                    method::SKILLS_LIST,
+                    "the same cursor again",
+                ))
             } else if total >= budgets.entries {
                 Some(self.exhausted(format!("at most {} entries", budgets.entries), "more"))
             } else if bytes >= budgets.listing_bytes {
@@ -196,7 +215,7 @@ impl Remote {
         }
         let left = deadline.saturating_duration_since(Instant::now());
         let limits = Limits { timeout: left.min(self.policy.budgets.answer_time), ..self.limits() };
-        let answer = client.request(method::SKILLS_LIST, params, limits).await;
+        let answer = self.request(client, method::SKILLS_LIST, params, limits).await;
         let answer = answer.map_err(|error| self.refuse(&error))?;
         *bytes += u64::try_from(answer.text().len()).unwrap_or(u64::MAX);
         page::read_page(&self.origin(), answer.text(), self.policy.limits)
@@ -225,7 +244,8 @@ impl Remote {
         let id = SkillId { origin: self.origin(), uri: uri.clone() };
         let client = self.skills_client().await?;
         let limits = self.limits();
-        let answer = client.request(method::SKILLS_GET, uri_params(uri.as_str()), limits).await;
+        let answer =
+            self.request(&client, method::SKILLS_GET, uri_params(uri.as_str()), limits).await;
         let answer = answer.map_err(|error| match error {
             error if error.is_not_found() => {
                 Refusal::new(Reason::SkillNotFound).skill(&id).actual(error)
@@ -252,7 +272,7 @@ impl Remote {
         let limits = Limits::for_file(size, self.policy.budgets.answer_time);
         let mut delays = RETRY_DELAYS.into_iter();
         let answer = loop {
-            match client.request(method::RESOURCES_READ, uri_params(uri), limits).await {
+            match self.request(&client, method::RESOURCES_READ, uri_params(uri), limits).await {
                 Ok(answer) => break answer,
                 Err(error) if error.is_not_found() => {
                     return Err(Refusal::new(Reason::FileMissing)
@@ -291,7 +311,7 @@ impl Remote {
         if let Some(cursor) = cursor {
             params.insert("cursor".to_owned(), cursor.into());
         }
-        let answer = client.request(method::DIRECTORY_READ, params, limits).await;
+        let answer = self.request(&client, method::DIRECTORY_READ, params, limits).await;
         answer.map(Some).map_err(|error| self.refuse(&error).file(uri))
     }
 

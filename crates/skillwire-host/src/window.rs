@@ -171,9 +171,9 @@ impl Window {
                 Ok(FileContent::Verified(verified))
             }
             Resources::Dynamic => {
-                let uri = candidates.first().ok_or_else(|| {
-                    self.refuse(Reason::PathOutsideSkill, reference)
-                })?;
+                let uri = candidates
+                    .first()
+                    .ok_or_else(|| self.refuse(Reason::PathOutsideSkill, reference))?;
                 self.read_dynamic(uri).await
             }
         }
@@ -236,12 +236,12 @@ impl Window {
             match self.host.ask(&question).await {
                 Answer::Yes(_) => Ok(()),
                 Answer::No => Err(self.refuse(Reason::UserDeclined, &call.tool)),
-                Answer::Unavailable => Err(self.refuse(Reason::NotGranted, &call.tool).hint(
-                    format!("`skillwire approve {} --exec` grants it.", self.skill()),
-                )),
+                Answer::Unavailable => Err(self
+                    .refuse(Reason::NotGranted, &call.tool)
+                    .hint(format!("`skillwire approve {} --exec` grants it.", self.skill()))),
             }
         };
-        let logged = outcome.as_ref().map(|()| ()).map_err(|refusal: &Refusal| refusal.reason);
+        let logged = outcome.as_ref().copied().map_err(|refusal: &Refusal| refusal.reason);
         self.host.log(&self.approved, Action::Execute, logged, Some(&call.tool));
         outcome
     }

@@ -47,6 +47,18 @@ impl Endpoint {
     }
 }
 
+impl Endpoint {
+    /// The same endpoint for another connection; pipes that somebody else opened have only one.
+    pub(crate) fn reopen(&self) -> Option<Self> {
+        match self {
+            Self::Http { url, headers } => {
+                Some(Self::Http { url: url.clone(), headers: headers.clone() })
+            }
+            Self::Command { .. } | Self::Pipes { .. } => self.again(),
+        }
+    }
+}
+
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

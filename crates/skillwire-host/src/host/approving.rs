@@ -158,9 +158,8 @@ impl Host {
     fn count_question(&self, skill: &SkillId) -> Result<usize, Refusal> {
         let policy = &self.inner.policy;
         let now = self.inner.clock.now();
-        let recent = |at: &SystemTime| {
-            now.duration_since(*at).is_ok_and(|age| age < policy.asking_period)
-        };
+        let recent =
+            |at: &SystemTime| now.duration_since(*at).is_ok_and(|age| age < policy.asking_period);
         let too_often = |count: usize, most: usize| {
             Refusal::new(Reason::AskedTooOften)
                 .skill(skill)

@@ -100,8 +100,7 @@ impl Host {
             Handle::Bare(_) => {
                 let found = self.discover().await;
                 let item = found.registry.find(handle);
-                let item =
-                    item.map_err(|refusal| explain_missing(refusal, &found.incomplete))?;
+                let item = item.map_err(|refusal| explain_missing(refusal, &found.incomplete))?;
                 Ok(self.newest(&item.listed))
             }
             Handle::At(Origin::Server(label), _) => {

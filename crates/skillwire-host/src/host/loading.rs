@@ -47,9 +47,8 @@ impl Host {
         let skill = approved.id();
         let content = match &approved.entry().resources {
             Resources::Listed(files) => {
-                let listed = find(files, skill.uri.file()).ok_or_else(|| {
-                    Refusal::new(Reason::SkillFileNotListed).skill(skill)
-                })?;
+                let listed = find(files, skill.uri.file())
+                    .ok_or_else(|| Refusal::new(Reason::SkillFileNotListed).skill(skill))?;
                 FileContent::Verified(self.fetch(approved.listed(), listed).await?)
             }
             Resources::Dynamic => {

@@ -29,10 +29,9 @@ use crate::{
     origin::{Origin, SkillId},
     policy::Policy,
     prompt::{Answer, Nobody, Prompter, Question},
-    record::{RecordStore, StoreError},
+    record::{MemoryRecords, RecordStore, StoreError},
     refusal::{Reason, Refusal},
     remote::Remote,
-    state::MemoryRecords,
     window::{Window, decision},
 };
 

@@ -186,9 +186,10 @@ impl Host {
         uri: &str,
     ) -> Result<ResourceContent, Refusal> {
         let remote = self.remote(server)?;
-        let acting = self.open_windows().into_iter().find(|window| {
-            window.skill().origin != Origin::Server(server.clone())
-        });
+        let acting = self
+            .open_windows()
+            .into_iter()
+            .find(|window| window.skill().origin != Origin::Server(server.clone()));
         if let Some(window) = acting {
             let question = Question::CrossOriginRead {
                 skill: window.skill().clone(),

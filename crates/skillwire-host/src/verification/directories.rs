@@ -95,13 +95,15 @@ pub(super) async fn check(
     let extra = shown.iter().filter(|uri| find(files, uri).is_none());
     findings.extend(extra.map(|uri| {
         Finding::must(
-            refuse(Reason::ManifestIncomplete, uri).expected("every file of the skill in its manifest"),
+            refuse(Reason::ManifestIncomplete, uri)
+                .expected("every file of the skill in its manifest"),
         )
     }));
     let missing = files.iter().filter(|file| !shown.contains(&file.uri));
     findings.extend(missing.map(|file| {
         Finding::must(
-            refuse(Reason::FileMissing, &file.uri).expected("the file among its directory's children"),
+            refuse(Reason::FileMissing, &file.uri)
+                .expected("the file among its directory's children"),
         )
     }));
     findings

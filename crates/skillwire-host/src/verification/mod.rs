@@ -134,11 +134,7 @@ impl Host {
 }
 
 /// Does the same for every item, some at a time, and returns the results in the items' order.
-async fn each<'a, T, R>(
-    items: &'a [T],
-    at_once: usize,
-    work: impl AsyncFn(&'a T) -> R,
-) -> Vec<R> {
+async fn each<'a, T, R>(items: &'a [T], at_once: usize, work: impl AsyncFn(&'a T) -> R) -> Vec<R> {
     use futures_util::StreamExt as _;
     let work = &work;
     futures_util::stream::iter(items.iter().map(|item| work(item)))

@@ -26,7 +26,8 @@ pub(super) async fn check(server: &Server, listed: &Listed, in_flight: usize) ->
             checked.findings.extend(check_dynamic(server, listed).await);
         }
         Resources::Listed(files) => {
-            let results = each(files, in_flight, async |file| check_file(server, listed, file).await);
+            let results =
+                each(files, in_flight, async |file| check_file(server, listed, file).await);
             for result in results.await {
                 match result {
                     Ok(()) => checked.files += 1,
@@ -53,11 +54,7 @@ async fn check_get(server: &Server, listed: &Listed) -> Option<Finding> {
     }
 }
 
-async fn check_file(
-    server: &Server,
-    listed: &Listed,
-    file: &SkillResource,
-) -> Result<(), Refusal> {
+async fn check_file(server: &Server, listed: &Listed, file: &SkillResource) -> Result<(), Refusal> {
     let content = server.read(&file.uri, file.size).await;
     let content = content.map_err(|refusal| refusal.skill(listed.id()))?;
     let verified = Verified::check(listed.id(), file, content.bytes)?;
@@ -71,9 +68,7 @@ async fn check_file(
 async fn check_dynamic(server: &Server, listed: &Listed) -> Option<Finding> {
     let most = skillwire_core::limits::MAX_BYTES;
     let checked = match server.read(listed.id().uri.file(), most).await {
-        Ok(content) => {
-            check_frontmatter(listed.id(), &listed.entry().frontmatter, &content.bytes)
-        }
+        Ok(content) => check_frontmatter(listed.id(), &listed.entry().frontmatter, &content.bytes),
         Err(refusal) => Err(refusal.skill(listed.id())),
     };
     checked.err().map(Finding::must)
