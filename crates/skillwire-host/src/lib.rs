@@ -6,6 +6,7 @@
 pub mod audit;
 pub mod cache;
 pub mod clock;
+pub mod context;
 pub mod grants;
 pub mod label;
 pub mod origin;
