@@ -8,6 +8,7 @@ pub mod audit;
 pub mod cache;
 pub mod client;
 pub mod clock;
+pub mod context;
 pub mod grants;
 pub mod handle;
 pub mod host;
