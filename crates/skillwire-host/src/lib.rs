@@ -13,4 +13,5 @@ pub mod prompt;
 pub mod record;
 pub mod refusal;
 pub mod secret;
+pub mod state;
 pub mod verified;
