@@ -194,8 +194,7 @@ mod tests {
         let approved = content(&fields(), &FILES);
         let mut turned = FILES;
         turned.reverse();
-        let keys =
-            json!({"metadata": {"two": [true, "2"], "one": 1.0}, "description": "Does a.", "name": "a"});
+        let keys = json!({"metadata": {"two": [true, "2"], "one": 1.0}, "description": "Does a.", "name": "a"});
         let listed = content(&keys, &turned);
         assert_eq!(listed.fingerprint(), approved.fingerprint());
         assert!(approved.changes_to(&listed).is_empty());

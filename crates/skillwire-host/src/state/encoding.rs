@@ -4,6 +4,8 @@
 //! no `..`, no trailing dot and nothing called `SKILL.md`; there is no upper-case letter, so file
 //! systems that fold case keep everything apart; and it is never the name of a device.
 
+use skillwire_core::{path::SKILL_FILE, uri::SkillUri};
+
 /// The longest component, in bytes.
 const MAX_COMPONENT: usize = 200;
 
@@ -45,6 +47,11 @@ pub fn decode<S: AsRef<str>>(components: &[S]) -> Option<String> {
     let text = String::from_utf8(bytes).ok()?;
     let same = encode(&text).iter().map(String::as_str).eq(components.iter().map(AsRef::as_ref));
     same.then_some(text)
+}
+
+/// The skill whose root has this URI; paths leave out the `SKILL.md` that every skill's URI ends in.
+pub(super) fn skill_of_root(root: &str) -> Option<SkillUri> {
+    SkillUri::parse(&format!("{root}/{SKILL_FILE}")).ok()
 }
 
 /// Writes one byte; a slash, which is frequent in URIs, stays readable.
@@ -139,7 +146,8 @@ mod tests {
 
     #[test]
     fn h_67_only_what_was_encoded_is_decoded() {
-        for foreign in ["", "A", "con", "a.b", "=2E", "=61", "=6", "a,", "=ff", "==", "a b", "../x"] {
+        for foreign in ["", "A", "con", "a.b", "=2E", "=61", "=6", "a,", "=ff", "==", "a b", "../x"]
+        {
             assert_eq!(decode(&[foreign]), None, "{foreign:?}");
         }
         assert_eq!(decode::<&str>(&[]), None);

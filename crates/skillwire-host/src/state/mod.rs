@@ -6,6 +6,10 @@
 
 mod encoding;
 mod folder;
+mod records;
+#[cfg(test)]
+mod testing;
 mod time;
 
 pub use encoding::{decode, encode};
+pub use records::FileRecords;

@@ -164,7 +164,8 @@ impl Folder {
                 });
             }
         };
-        let facts = dir.own_facts().map_err(|e| Fault::io(path.clone(), "cannot be checked", &e))?;
+        let facts =
+            dir.own_facts().map_err(|e| Fault::io(path.clone(), "cannot be checked", &e))?;
         match facts.distrust(Kind::Folder, user()) {
             Some(reason) => Err(Fault::new(path, reason)),
             None => Ok(Some(Self { dir, path })),
