@@ -30,15 +30,6 @@ impl ContentSet {
         Some(Self { skill: entry.uri.clone(), files, frontmatter: entry.frontmatter.clone() })
     }
 
-    /// The entry that promises this content.
-    pub fn to_entry(&self) -> SkillEntry {
-        SkillEntry {
-            uri: self.skill.clone(),
-            frontmatter: self.frontmatter.clone(),
-            resources: Resources::Listed(self.files.clone()),
-        }
-    }
-
     /// The skill.
     pub fn skill(&self) -> &SkillUri {
         &self.skill
@@ -60,21 +51,23 @@ impl ContentSet {
         self.files.get(at)
     }
 
+    /// The entry this content is promised by.
+    pub fn entry(&self) -> SkillEntry {
+        SkillEntry {
+            uri: self.skill.clone(),
+            frontmatter: self.frontmatter.clone(),
+            resources: Resources::Listed(self.files.clone()),
+        }
+    }
+
+    /// One digest over the frontmatter, the same whatever order its keys came in.
+    pub fn frontmatter_digest(&self) -> Digest {
+        Digest::of(canonical(&Value::Object(self.frontmatter.fields().clone())).as_bytes())
+    }
+
     /// One digest over all of it, the same whatever order files and keys came in.
     pub fn fingerprint(&self) -> Digest {
-        let mut hasher = Sha256::new();
-        let mut part = |bytes: &[u8]| {
-            hasher.update(u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_be_bytes());
-            hasher.update(bytes);
-        };
-        part(self.skill.as_str().as_bytes());
-        for file in &self.files {
-            part(file.uri.as_str().as_bytes());
-            part(file.digest.as_bytes());
-            part(&file.size.to_be_bytes());
-        }
-        part(canonical(&Value::Object(self.frontmatter.fields().clone())).as_bytes());
-        Digest::from_bytes(hasher.finalize().into())
+        fingerprint(&self.skill, &self.files, &self.frontmatter_digest())
     }
 
     /// What a reader of the old content has to be told about the new one.
@@ -97,6 +90,25 @@ impl ContentSet {
         diff.removed.extend(removed.cloned());
         diff
     }
+}
+
+/// The fingerprint of a skill with these files, given in URI order.
+///
+/// The frontmatter takes part by its digest, so that a list that keeps only digests can be compared.
+pub fn fingerprint(skill: &SkillUri, files: &[SkillResource], frontmatter: &Digest) -> Digest {
+    let mut hasher = Sha256::new();
+    let mut part = |bytes: &[u8]| {
+        hasher.update(u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_be_bytes());
+        hasher.update(bytes);
+    };
+    part(skill.as_str().as_bytes());
+    for file in files {
+        part(file.uri.as_str().as_bytes());
+        part(file.digest.as_bytes());
+        part(&file.size.to_be_bytes());
+    }
+    part(frontmatter.as_bytes());
+    Digest::from_bytes(hasher.finalize().into())
 }
 
 /// The difference between two contents of one skill.
@@ -142,5 +154,113 @@ fn canonical(value: &Value) -> String {
             number.as_f64().map_or_else(|| number.to_string(), |n| (n + 0.0).to_string())
         }
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::received::{self, EntryLimits};
+
+    /// The content of an entry whose manifest has these paths, each with a letter to hash and a size.
+    fn content(frontmatter: &Value, files: &[(&str, &str, u64)]) -> ContentSet {
+        let files: Vec<Value> = files
+            .iter()
+            .map(|(path, text, size)| {
+                json!({
+                    "uri": format!("skill://a/{path}"),
+                    "digest": Digest::of(text.as_bytes()),
+                    "size": size,
+                })
+            })
+            .collect();
+        let entry =
+            json!({"uri": "skill://a/SKILL.md", "frontmatter": frontmatter, "resources": files});
+        let entry = received::read(&entry.to_string(), EntryLimits::default()).unwrap();
+        ContentSet::of(&entry).unwrap()
+    }
+
+    fn fields() -> Value {
+        json!({"name": "a", "description": "Does a.", "metadata": {"one": 1, "two": [true, "2"]}})
+    }
+
+    const FILES: [(&str, &str, u64); 3] =
+        [("SKILL.md", "s", 1), ("b.md", "b", 1), ("c/d.txt", "d", 1)];
+
+    #[test]
+    fn hst_89_h_47_the_order_of_files_and_keys_does_not_count() {
+        let approved = content(&fields(), &FILES);
+        let mut turned = FILES;
+        turned.reverse();
+        let keys = json!({"metadata": {"two": [true, "2"], "one": 1.0}, "description": "Does a.", "name": "a"});
+        let listed = content(&keys, &turned);
+        assert_eq!(listed.fingerprint(), approved.fingerprint());
+        assert!(approved.changes_to(&listed).is_empty());
+    }
+
+    #[test]
+    fn hst_89_h_47_a_file_changed_added_or_removed_is_another_content() {
+        let approved = content(&fields(), &FILES);
+        let changed = content(&fields(), &[FILES[0], ("b.md", "B", 1), FILES[2]]);
+        let added = content(&fields(), &[FILES[0], FILES[1], FILES[2], ("e", "b", 1)]);
+        let removed = content(&fields(), &FILES[..2]);
+        let renamed = content(&fields(), &[FILES[0], ("B.md", "b", 1), FILES[2]]);
+        let counts = |new: &ContentSet| {
+            let diff = approved.changes_to(new);
+            (diff.changed.len(), diff.added.len(), diff.removed.len(), diff.frontmatter.len())
+        };
+        assert_eq!(counts(&changed), (1, 0, 0, 0));
+        assert_eq!(counts(&added), (0, 1, 0, 0));
+        assert_eq!(counts(&removed), (0, 0, 1, 0));
+        assert_eq!(counts(&renamed), (0, 1, 1, 0));
+        let all = [&approved, &changed, &added, &removed, &renamed];
+        let distinct: std::collections::BTreeSet<Digest> =
+            all.iter().map(|content| content.fingerprint()).collect();
+        assert_eq!(distinct.len(), all.len());
+    }
+
+    #[test]
+    fn hst_88_h_48_another_size_alone_or_frontmatter_alone_is_another_content() {
+        let approved = content(&fields(), &FILES);
+        let resized = content(&fields(), &[FILES[0], ("b.md", "b", 2), FILES[2]]);
+        assert_ne!(resized.fingerprint(), approved.fingerprint());
+        assert_eq!(approved.changes_to(&resized).changed.len(), 1);
+        for other in [
+            json!({"name": "a", "description": "Does b.", "metadata": {"one": 1, "two": [true, "2"]}}),
+            json!({"name": "a", "description": "Does a.", "metadata": {"one": 1, "two": [true, 2]}}),
+            json!({"name": "a", "description": "Does a.", "metadata": {"one": 1, "two": ["2", true]}}),
+            json!({"name": "a", "description": "Does a."}),
+        ] {
+            let other = content(&other, &FILES);
+            assert_ne!(other.frontmatter_digest(), approved.frontmatter_digest());
+            assert_ne!(other.fingerprint(), approved.fingerprint());
+            assert!(!approved.changes_to(&other).frontmatter.is_empty());
+        }
+    }
+
+    #[test]
+    fn hst_88_two_files_that_swap_their_bytes_are_another_content() {
+        let one = content(&fields(), &[FILES[0], ("b", "1", 1), ("c", "2", 1)]);
+        let two = content(&fields(), &[FILES[0], ("b", "2", 1), ("c", "1", 1)]);
+        assert_ne!(one.fingerprint(), two.fingerprint());
+    }
+
+    #[test]
+    fn hst_91_h_46_a_dynamic_skill_has_no_content_to_approve() {
+        let entry = json!({
+            "uri": "skill://a/SKILL.md", "frontmatter": fields(), "resources": "dynamic",
+        });
+        let entry = received::read(&entry.to_string(), EntryLimits::default()).unwrap();
+        assert_eq!(ContentSet::of(&entry), None);
+    }
+
+    #[test]
+    fn hst_88_an_entry_made_from_the_content_promises_the_same() {
+        let approved = content(&fields(), &FILES);
+        let text = serde_json::to_string(&approved.entry()).unwrap();
+        let entry = received::read(&text, EntryLimits::default()).unwrap();
+        assert_eq!(ContentSet::of(&entry), Some(approved));
     }
 }

@@ -23,6 +23,7 @@ pub mod registry;
 pub mod remote;
 pub mod secret;
 pub mod standing;
+pub mod state;
 pub mod verification;
 pub mod verified;
 pub mod window;

@@ -149,7 +149,7 @@ impl Host {
         let skills = approvals
             .filter_map(|record| record.approval)
             .map(|approval| {
-                Listed::new(origin.clone(), Arc::new(approval.content.to_entry()), Source::Named)
+                Listed::new(origin.clone(), Arc::new(approval.content.entry()), Source::Named)
             })
             .collect();
         let warnings = errors.iter().map(ToString::to_string).collect();

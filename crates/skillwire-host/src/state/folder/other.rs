@@ -1,0 +1,143 @@
+//! Directories where there are no system calls relative to one: cap-std does the work.
+//!
+//! Owners, modes and numbers of links are not looked at: the folders lie in the user's profile, and
+//! its access list keeps other users out.
+
+use std::{ffi::OsStr, fs::File, io, path::Path, time::SystemTime};
+
+use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
+use cap_std::{ambient_authority, fs::OpenOptions};
+
+use super::{Facts, Kind, Names, single};
+
+/// An open directory.
+#[derive(Debug)]
+pub(super) struct Dir(cap_std::fs::Dir);
+
+impl Dir {
+    /// Opens a directory by its path, whose last part must not be a link.
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+        cap_std::fs::Dir::open_ambient_dir(parent, ambient_authority())?
+            .open_dir_nofollow(name)
+            .map(Self)
+    }
+
+    /// Makes a directory and those around it.
+    pub(super) fn make_at(path: &Path) -> io::Result<()> {
+        std::fs::create_dir_all(path)
+    }
+
+    /// What is known of something by its path.
+    pub(super) fn facts_at(path: &Path) -> io::Result<Facts> {
+        std::fs::symlink_metadata(path).map(|metadata| {
+            facts(metadata.file_type().into(), metadata.len(), metadata.modified().ok())
+        })
+    }
+
+    pub(super) fn folder(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
+        self.0.open_dir_nofollow(single(name.as_ref())?).map(Self)
+    }
+
+    pub(super) fn make_folder(&self, name: &str) -> io::Result<()> {
+        self.0.create_dir(single(name.as_ref())?)
+    }
+
+    /// Opens a file for reading.
+    pub(super) fn file(&self, name: &str) -> io::Result<File> {
+        self.open_file(name, OpenOptions::new().read(true))
+    }
+
+    /// Opens a file to append to and to read, making it if needed.
+    pub(super) fn append(&self, name: &str) -> io::Result<File> {
+        self.open_file(name, OpenOptions::new().read(true).append(true).create(true))
+    }
+
+    /// Makes a file that was not there.
+    pub(super) fn create(&self, name: &str) -> io::Result<File> {
+        self.open_file(name, OpenOptions::new().write(true).create_new(true))
+    }
+
+    fn open_file(&self, name: &str, options: &mut OpenOptions) -> io::Result<File> {
+        options.follow(FollowSymlinks::No);
+        self.0.open_with(single(name.as_ref())?, options).map(cap_std::fs::File::into_std)
+    }
+
+    pub(super) fn rename(&self, name: &str, to: &str) -> io::Result<()> {
+        self.0.rename(single(name.as_ref())?, &self.0, single(to.as_ref())?)
+    }
+
+    pub(super) fn remove_file(&self, name: &OsStr) -> io::Result<()> {
+        self.0.remove_file_or_symlink(single(name)?)
+    }
+
+    pub(super) fn remove_folder(&self, name: &OsStr) -> io::Result<()> {
+        self.0.remove_dir(single(name)?)
+    }
+
+    pub(super) fn names(&self) -> Names {
+        self.0.entries()?.map(|entry| entry.map(|entry| entry.file_name())).collect()
+    }
+
+    pub(super) fn facts(&self, name: &OsStr) -> io::Result<Facts> {
+        self.0.symlink_metadata(single(name)?).map(|metadata| known(&metadata))
+    }
+
+    pub(super) fn own_facts(&self) -> io::Result<Facts> {
+        self.0.dir_metadata().map(|metadata| known(&metadata))
+    }
+
+    /// Names are written with the files here.
+    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "as on Unix")]
+    pub(super) fn sync(&self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The user this process acts as.
+pub(super) fn user() -> u32 {
+    0
+}
+
+/// What is known of an open file.
+pub(super) fn facts_of(file: &File) -> io::Result<Facts> {
+    let metadata = file.metadata()?;
+    Ok(facts(metadata.file_type().into(), metadata.len(), metadata.modified().ok()))
+}
+
+fn known(metadata: &cap_std::fs::Metadata) -> Facts {
+    let modified = metadata.modified().ok().map(cap_std::time::SystemTime::into_std);
+    let kind = metadata.file_type();
+    let kind = if kind.is_dir() {
+        Kind::Folder
+    } else if kind.is_file() {
+        Kind::File
+    } else if kind.is_symlink() {
+        Kind::Link
+    } else {
+        Kind::Special
+    };
+    facts(kind, metadata.len(), modified)
+}
+
+impl From<std::fs::FileType> for Kind {
+    fn from(kind: std::fs::FileType) -> Self {
+        if kind.is_dir() {
+            Self::Folder
+        } else if kind.is_file() {
+            Self::File
+        } else if kind.is_symlink() {
+            Self::Link
+        } else {
+            Self::Special
+        }
+    }
+}
+
+fn facts(kind: Kind, size: u64, modified: Option<SystemTime>) -> Facts {
+    let modified = modified.unwrap_or(SystemTime::UNIX_EPOCH);
+    Facts { kind, size, modified, owner: user(), mode: 0, hard_links: 1 }
+}
