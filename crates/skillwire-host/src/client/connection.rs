@@ -20,7 +20,7 @@ use super::{
 
 /// How messages travel.
 pub(super) enum Transport {
-    Pipe(Pipe),
+    Pipe(Box<Pipe>),
     Http(Arc<Http>),
 }
 
@@ -37,12 +37,18 @@ impl Connection {
         let transport = match endpoint {
             Endpoint::Command { program, args, env } => {
                 let (process, input, output) = Process::start(&program, &args, &env)?;
-                Transport::Pipe(Pipe::new(Box::new(input), Box::new(output), Some(process)))
+                Transport::Pipe(Box::new(Pipe::new(
+                    Box::new(input),
+                    Box::new(output),
+                    Some(process),
+                )))
             }
             Endpoint::Http { url, headers } => {
                 Transport::Http(Arc::new(Http::new(&url, &headers, options.connect_timeout)?))
             }
-            Endpoint::Pipes { input, output } => Transport::Pipe(Pipe::new(input, output, None)),
+            Endpoint::Pipes { input, output } => {
+                Transport::Pipe(Box::new(Pipe::new(input, output, None)))
+            }
         };
         Ok(Self { options, transport, next_id: AtomicU64::new(1) })
     }

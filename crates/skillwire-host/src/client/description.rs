@@ -72,7 +72,7 @@ impl Described {
         let capabilities = strict_json::object(read.capabilities.get(), LIMITS)
             .map_err(|error| malformed(&format!("has `capabilities` with {error}")))?;
         let of_meta = read.meta.and_then(|raw| member(raw, meta::SERVER_INFO));
-        let info = of_meta.or_else(|| read.server_info.and_then(|raw| value(raw)));
+        let info = of_meta.or_else(|| read.server_info.and_then(value));
         let claimed_name = info.and_then(|info| Some(info.get("name")?.as_str()?.to_owned()));
         Ok(Self {
             supported: read.supported_versions,

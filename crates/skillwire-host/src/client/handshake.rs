@@ -66,7 +66,7 @@ pub(super) fn verdict(
             let speaks = |version: &&str| supported.iter().any(|known| known == version);
             if speaks(&MODERN) {
                 Ok(Some(described.settle(Era::Modern, MODERN)))
-            } else if LEGACY.iter().any(|version| speaks(version)) {
+            } else if LEGACY.iter().any(speaks) {
                 Ok(None)
             } else {
                 Err(ClientError::protocol("it speaks no protocol version that is known here"))
