@@ -4,6 +4,7 @@
 //! Nothing here decides anything: a record is an approval only of the content it holds, and bytes
 //! from the cache are compared with the held entry by whoever asks for them.
 
+mod cache;
 mod encoding;
 mod folder;
 mod records;
@@ -11,5 +12,6 @@ mod records;
 mod testing;
 mod time;
 
+pub use cache::FileCache;
 pub use encoding::{decode, encode};
 pub use records::FileRecords;
