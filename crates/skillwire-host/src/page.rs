@@ -151,7 +151,10 @@ pub(crate) fn protocol_error(origin: &Origin, method: &str, what: &str) -> Refus
 fn freshness(ttl: Option<&RawValue>, scope: Option<&RawValue>) -> Freshness {
     let mut odd = Vec::new();
     let lifetime = match ttl.map(RawValue::get) {
-        None => Duration::ZERO,
+        None => {
+            odd.push("`ttlMs` is missing");
+            Duration::ZERO
+        }
         Some(text) => text.parse::<u64>().map_or_else(
             |_| {
                 odd.push("`ttlMs` is not a number of milliseconds");

@@ -134,6 +134,14 @@ impl Remote {
         Ok(client)
     }
 
+    /// Asks the server again what it offers, and forgets the listing made under the old answer.
+    pub(crate) async fn rediscover(&self) -> Result<(), Refusal> {
+        let client = self.client().await?;
+        client.rediscover().await.map_err(|error| self.refuse(&error))?;
+        self.listing.lock().await.take();
+        Ok(())
+    }
+
     /// The listing, made anew when it is no longer fresh; calls at the same time share one.
     pub(crate) async fn list(&self) -> Result<Arc<Listing>, Refusal> {
         let mut held = self.listing.lock().await;

@@ -59,6 +59,11 @@ impl Host {
         Ok(listed)
     }
 
+    /// Asks a server again what it offers; windows that are open keep their entries.
+    pub async fn rediscover(&self, label: &ServerLabel) -> Result<(), Refusal> {
+        self.remote(label)?.rediscover().await
+    }
+
     /// Lists every origin at once; one that fails or is slow leaves the others alone.
     pub async fn discover(&self) -> Discovered {
         let labels = self.servers();
@@ -101,12 +106,12 @@ impl Host {
                 let found = self.discover().await;
                 let item = found.registry.find(handle);
                 let item = item.map_err(|refusal| explain_missing(refusal, &found.incomplete))?;
-                Ok(self.newest(&item.listed))
+                self.certain(&item.listed).await
             }
             Handle::At(Origin::Server(label), _) => {
                 let listing = self.list(label).await?;
                 let registry = Registry::new(listing.skills.iter().cloned());
-                Ok(self.newest(&registry.find(handle)?.listed))
+                self.certain(&registry.find(handle)?.listed).await
             }
             Handle::Uri(Origin::Server(label), uri) => {
                 let remote = self.remote(label)?;
@@ -121,6 +126,15 @@ impl Host {
             Handle::At(origin, _) | Handle::Uri(origin, _) => {
                 Err(Refusal::new(Reason::SkillNotFound).skill(origin))
             }
+        }
+    }
+
+    /// The entry as it was last seen, confirmed by its server if the listing contradicts itself.
+    async fn certain(&self, listed: &Listed) -> Result<Listed, Refusal> {
+        let newest = self.newest(listed);
+        match newest.source() {
+            Source::Inconsistent => self.refresh(&newest).await,
+            Source::Named | Source::Recovered => Ok(newest),
         }
     }
 

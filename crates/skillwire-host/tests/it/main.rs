@@ -1,0 +1,4 @@
+//! The host against servers that keep the rules and servers that do not.
+
+mod discovery;
+mod support;
