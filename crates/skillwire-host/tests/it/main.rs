@@ -1,4 +1,7 @@
 //! The host against servers that keep the rules and servers that do not.
 
+mod approvals;
 mod discovery;
+mod integrity;
 mod support;
+mod windows;
