@@ -1,0 +1,3 @@
+//! The host against servers that are honest, broken and hostile.
+
+mod client;
