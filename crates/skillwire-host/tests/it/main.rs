@@ -1,6 +1,7 @@
-//! The host against servers that keep the rules and servers that do not.
+//! The host against servers that are honest, broken and hostile.
 
 mod approvals;
+mod client;
 mod discovery;
 mod integrity;
 mod support;
