@@ -9,6 +9,7 @@ pub mod clock;
 pub mod context;
 pub mod grants;
 pub mod label;
+pub mod local;
 pub mod origin;
 pub mod prompt;
 pub mod record;
