@@ -14,6 +14,7 @@ pub mod handle;
 pub mod host;
 pub mod label;
 pub mod listed;
+pub mod local;
 pub mod origin;
 pub mod policy;
 pub mod prompt;
