@@ -8,6 +8,7 @@ pub mod cache;
 pub mod clock;
 pub mod grants;
 pub mod label;
+pub mod lock;
 pub mod origin;
 pub mod prompt;
 pub mod record;
