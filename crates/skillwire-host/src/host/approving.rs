@@ -8,6 +8,7 @@ use crate::{
     audit::Action,
     grants::{Grants, requested_tools},
     listed::{Listed, Source},
+    lock::Lock,
     origin::{Origin, SkillId},
     policy::DynamicPolicy,
     prompt::{Answer, Question},
@@ -21,6 +22,20 @@ impl Host {
     pub fn standing(&self, listed: &Listed) -> Result<Standing, Refusal> {
         let record = self.inner.records.get(listed.id()).map_err(unusable)?;
         Ok(Standing::of(listed, record.as_ref()))
+    }
+
+    /// What the lock file says about a skill of a server.
+    fn locked(&self, lock: &Lock, listed: &Listed) -> Result<Approved, Refusal> {
+        let refuse = || {
+            Refusal::new(Reason::NotLocked)
+                .skill(listed.id())
+                .hint("Approve the skill, run `skillwire lock`, and have the change reviewed.")
+        };
+        let content = listed.content().ok_or_else(|| refuse().actual("a skill without digests"))?;
+        let grants = lock.allows(listed.id(), &content).map_err(|_| {
+            refuse().expected("content that the lock file lists").actual(content.fingerprint())
+        })?;
+        Ok(Approved::new(listed.clone(), grants, ApprovedBy::Lock))
     }
 
     /// Records that the user approved a skill as it is listed, with these grants.
@@ -55,7 +70,13 @@ impl Host {
     pub fn approved(&self, listed: &Listed) -> Result<Approved, Refusal> {
         check_certain(listed)?;
         let refuse = |reason| Refusal::new(reason).skill(listed.id());
-        match self.standing(listed)? {
+        let standing = self.standing(listed)?;
+        if let (Some(lock), Some(_), false) =
+            (&self.inner.lock, listed.id().origin.server(), standing == Standing::Disabled)
+        {
+            return self.locked(lock, listed);
+        }
+        match standing {
             Standing::Disabled => Err(refuse(Reason::Disabled)
                 .hint(format!("`skillwire enable {}` switches it on.", listed.id()))),
             _ if listed.is_dynamic() => {
@@ -63,7 +84,11 @@ impl Host {
                 Err(refuse(Reason::NotApproved).actual("a skill without digests, asked each time"))
             }
             Standing::Approved(grants) => {
-                Ok(Approved::new(listed.clone(), grants, ApprovedBy::User))
+                let by = match listed.id().origin {
+                    Origin::Server(_) => ApprovedBy::User,
+                    Origin::Local | Origin::Project => ApprovedBy::Folder,
+                };
+                Ok(Approved::new(listed.clone(), grants, by))
             }
             Standing::Changed(diff) => Err(refuse(Reason::Changed)
                 .expected("the content that was approved")

@@ -5,4 +5,5 @@ mod client;
 mod discovery;
 mod integrity;
 mod support;
+mod tools;
 mod windows;
