@@ -36,6 +36,7 @@ impl Fixture {
             content: content(id, text),
             grants: Grants { tools: ["Read".to_owned()].into(), execute: true },
             at: SystemTime::now(),
+            revoked: false,
         };
         self.records.update(id, &mut |record| record.approval = Some(approval.clone())).unwrap()
     }
