@@ -86,3 +86,44 @@ async fn v_25_compressed_bodies_are_not_taken() {
     let extra = [("Content-Encoding", "identity")];
     assert_eq!(server.modern_with(&extra, "skills/list", json!({})).await.status, 200);
 }
+
+#[tokio::test]
+async fn v_24_small_bodies_never_wait_for_large_ones_however_they_are_sent() {
+    let (_folder, server) = server().await;
+    let head = |length: &str| {
+        format!(
+            "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n\
+             MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: skills/list\r\n{length}\r\n\r\n"
+        )
+    };
+    let chunk = |body: &str| format!("{:x}\r\n{body}\r\n", body.len());
+    // Half of the turns are taken by bodies that say how large they are, half by some that do not.
+    let mut senders = Vec::new();
+    for number in 0..20 {
+        let mut connection = server.connect().await;
+        if number % 2 == 0 {
+            connection.write(head("Content-Length: 1000000")).await;
+        } else {
+            connection
+                .write(head("Transfer-Encoding: chunked") + &chunk(&" ".repeat(70_000)))
+                .await;
+        }
+        senders.push(connection);
+    }
+    let body = list_body();
+    let whole = request_bytes("", &body, "skills/list");
+    let halves = body.split_at(body.len() / 2);
+    let chunked =
+        head("Transfer-Encoding: chunked") + &chunk(halves.0) + &chunk(halves.1) + "0\r\n\r\n";
+    for request in [whole, chunked] {
+        let mut connection = server.connect().await;
+        connection.write(request).await;
+        assert_eq!(connection.reply().await.status, 200);
+    }
+    // A large one is taken as soon as another one is done.
+    let large = format!("{body}{}", " ".repeat(100_000));
+    let mut waiting = server.connect().await;
+    waiting.write(request_bytes("", &large, "skills/list")).await;
+    drop(senders);
+    assert_eq!(waiting.reply().await.status, 200);
+}
