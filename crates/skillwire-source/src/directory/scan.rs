@@ -213,6 +213,7 @@ impl Scan<'_> {
         new: &mut New<'_>,
         report: &mut (dyn FnMut(Report) + Send),
     ) -> Arc<str> {
+        self.source.progress.add();
         let Outcome::New(Found { remembered, inspected, record }) = outcome else { return path };
         let mut memory = self.memory();
         let before = memory.skills.insert(Arc::clone(&path), remembered);
