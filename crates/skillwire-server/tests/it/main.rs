@@ -26,3 +26,4 @@ mod stdio;
 mod subscriptions;
 mod support;
 mod transport;
+mod turns;

@@ -344,3 +344,37 @@ fn v_35_a_file_swapped_for_a_fifo_blocks_nobody() {
     });
     assert_eq!(reasons(&scanned), [Code::SpecialFile]);
 }
+
+/// Scans two skills, then again while the whole folder is removed as the first one is read; tells
+/// what the second scan reported.
+fn scan_removed() -> Vec<Report> {
+    let folder = TempDir::new().unwrap();
+    let root = folder.path().join("skills");
+    for name in ["one", "two"] {
+        fs::create_dir_all(root.join(name)).unwrap();
+        fs::write(root.join(name).join("SKILL.md"), SKILL_MD.replace("pdf", name)).unwrap();
+    }
+    let mut source = DirectorySource::new(&root, DirectoryOptions::default()).unwrap();
+    source.workers = 1;
+    let mut first = 0;
+    source.scan(&Look::everywhere(), &mut |_| first += 1).unwrap();
+    assert_eq!(first, 2);
+    let times = AtomicUsize::new(0);
+    let with = move |root: &Path, moment: Moment<'_>| {
+        if moment == Moment::Listed {
+            once(&times, || fs::remove_dir_all(root).unwrap());
+        }
+    };
+    source.steps = Arc::new(Disturb { skill: root, with: Box::new(with) });
+    let mut reported = Vec::new();
+    let scanned = source.scan(&Look::everywhere().closely(), &mut |report| reported.push(report));
+    let error = scanned.unwrap_err();
+    assert!(error.reason.contains("gone"), "{error}");
+    reported
+}
+
+#[test]
+fn v_61_a_folder_that_goes_away_during_a_scan_takes_no_skill_with_it() {
+    let reported = scan_removed();
+    assert!(reported.is_empty(), "{reported:?}");
+}
