@@ -345,9 +345,8 @@ fn v_35_a_file_swapped_for_a_fifo_blocks_nobody() {
     assert_eq!(reasons(&scanned), [Code::SpecialFile]);
 }
 
-/// Scans two skills, then again while the whole folder is removed as the first one is read; tells
-/// what the second scan reported.
-fn scan_removed() -> Vec<Report> {
+/// A source of two skills that has been scanned once, by one thread, and where it is.
+fn two_skills() -> (TempDir, PathBuf, DirectorySource) {
     let folder = TempDir::new().unwrap();
     let root = folder.path().join("skills");
     for name in ["one", "two"] {
@@ -356,9 +355,15 @@ fn scan_removed() -> Vec<Report> {
     }
     let mut source = DirectorySource::new(&root, DirectoryOptions::default()).unwrap();
     source.workers = 1;
-    let mut first = 0;
-    source.scan(&Look::everywhere(), &mut |_| first += 1).unwrap();
-    assert_eq!(first, 2);
+    let mut reported = 0;
+    source.scan(&Look::everywhere(), &mut |_| reported += 1).unwrap();
+    assert_eq!(reported, 2);
+    (folder, root, source)
+}
+
+#[test]
+fn v_61_a_folder_that_goes_away_while_a_skill_is_read_does_not_break_it() {
+    let (_folder, root, mut source) = two_skills();
     let times = AtomicUsize::new(0);
     let with = move |root: &Path, moment: Moment<'_>| {
         if moment == Moment::Listed {
@@ -370,11 +375,22 @@ fn scan_removed() -> Vec<Report> {
     let scanned = source.scan(&Look::everywhere().closely(), &mut |report| reported.push(report));
     let error = scanned.unwrap_err();
     assert!(error.reason.contains("gone"), "{error}");
-    reported
+    assert!(reported.is_empty(), "{reported:?}");
 }
 
 #[test]
-fn v_61_a_folder_that_goes_away_during_a_scan_takes_no_skill_with_it() {
-    let reported = scan_removed();
-    assert!(reported.is_empty(), "{reported:?}");
+fn v_61_a_folder_that_goes_away_between_two_skills_does_not_take_the_second_with_it() {
+    let (_folder, root, source) = two_skills();
+    append(&root.join("one/SKILL.md"));
+    let mut reported = Vec::new();
+    let scanned = source.scan(&Look::everywhere(), &mut |report| {
+        let _second_time = fs::remove_dir_all(&root);
+        reported.push(report);
+    });
+    let error = scanned.unwrap_err();
+    assert!(error.reason.contains("gone"), "{error}");
+    assert!(
+        matches!(&*reported, [Report::Site(key, found)] if &*key.0 == "one" && found[0].skill.is_some()),
+        "{reported:?}"
+    );
 }

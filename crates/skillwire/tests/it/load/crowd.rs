@@ -8,6 +8,7 @@ use skillwire_testkit::{
     server::modern_headers,
     wire::{legacy_request, modern_request},
 };
+use tokio::io::AsyncWriteExt;
 
 use super::client::{Client, legacy_post};
 use crate::support::Piped;
@@ -76,22 +77,31 @@ pub(super) async fn taken_back(address: SocketAddr, requests: usize, uris: &[Str
 
 /// Asks on a pipe and takes it back at once, again and again; what is answered is what was asked.
 pub(super) async fn taken_back_on_a_pipe(server: &mut Piped, requests: usize, uris: &[String]) {
-    for (id, uri) in uris.iter().cycle().take(requests).enumerate() {
-        let request = modern_request(id, "resources/read", json!({ "uri": uri }));
-        server.send(&request).await;
-        server.send(&serde_json::from_str(&cancel(id)).unwrap()).await;
-    }
-    server.send(&modern_request("last", "skills/list", json!({}))).await;
-    let mut answered = 0;
-    loop {
-        let answer = server.next().await.expect("the server answers");
-        assert!(answer.get("result").is_some(), "{answer}");
-        if answer["id"] == "last" {
-            break;
+    let mut input = server.input.take().expect("standard input is open");
+    // A client that writes without reading would wait for a server that waits for it.
+    let writing = async {
+        for (id, uri) in uris.iter().cycle().take(requests).enumerate() {
+            let request = modern_request(id, "resources/read", json!({ "uri": uri }));
+            let both = format!("{request}\n{}\n", cancel(id));
+            input.write_all(both.as_bytes()).await.expect("the server reads");
         }
-        answered += 1;
-    }
+        let last = modern_request("last", "server/discover", json!({}));
+        input.write_all(format!("{last}\n").as_bytes()).await.expect("the server reads");
+    };
+    let reading = async {
+        let mut answered = 0;
+        loop {
+            let answer = server.next().await.expect("the server answers");
+            assert!(answer.get("result").is_some(), "{answer}");
+            if answer["id"] == "last" {
+                return answered;
+            }
+            answered += 1;
+        }
+    };
+    let ((), answered) = tokio::join!(writing, reading);
     assert!(answered <= requests, "{answered}");
+    server.input = Some(input);
 }
 
 /// Ends a session.

@@ -152,5 +152,5 @@ async fn srv_52_v_58_nobody_sees_half_of_a_change() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes minutes; `bash tools/soak` runs it"]
 async fn long_srv_52_v_58_nobody_sees_half_of_a_change() {
-    mutate(Duration::from_mins(3)).await;
+    mutate(Duration::from_mins(2)).await;
 }

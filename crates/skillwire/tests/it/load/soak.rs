@@ -53,7 +53,7 @@ const SHORT: Plan = Plan {
 };
 
 const LONG: Plan = Plan {
-    rounds: 4,
+    rounds: 3,
     beyond: 500,
     silent: 200,
     given_up: true,
