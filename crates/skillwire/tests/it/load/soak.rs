@@ -9,15 +9,12 @@ use super::say;
 use super::{
     crowd::{crowd, gone, stalled, taken_back, taken_back_on_a_pipe},
     subscribers::{EACH, Sessions, all_hear, on_a_pipe, streams},
-    vitals::{Vitals, of_process},
+    vitals::{Vitals, most_open_files, of_process},
 };
 use crate::support::{Listening, Piped};
 
 /// Connections a server takes at once.
 const CAP: usize = 1_024;
-
-/// Resident memory that may come and go with the allocator, in KiB.
-const SLACK: usize = 24 * 1024;
 
 /// How much is asked for in each round.
 struct Plan {
@@ -38,6 +35,9 @@ struct Plan {
     piped: usize,
     /// Threads that may still wait for work after a round; they end after ten seconds.
     idle: usize,
+    /// Resident memory that may come with the allocator between the first round and the last, in
+    /// KiB; in the long form that is some 400 bytes for each cancelled request.
+    slack: usize,
 }
 
 const SHORT: Plan = Plan {
@@ -50,6 +50,8 @@ const SHORT: Plan = Plan {
     subscribed: 1_000,
     piped: 400,
     idle: 48,
+    // Too few requests for a leak to show; this is about descriptors, threads and streams.
+    slack: 24 * 1024,
 };
 
 const LONG: Plan = Plan {
@@ -62,6 +64,7 @@ const LONG: Plan = Plan {
     subscribed: 300_000,
     piped: 100_000,
     idle: 0,
+    slack: 8 * 1024,
 };
 
 /// A folder with enough files to subscribe to, and a large one.
@@ -99,7 +102,7 @@ async fn soak(plan: &Plan) {
     // The first round fills caches and the allocator's pools; after that nothing grows.
     for memory in [after, pipe] {
         let (first, last) = (memory[0], memory[memory.len() - 1]);
-        assert!(last <= first + SLACK, "{memory:?} KiB");
+        assert!(last <= first + plan.slack, "{memory:?} KiB");
     }
 }
 
@@ -111,8 +114,10 @@ async fn one_round(
     uris: &[String],
 ) {
     let address = server.address;
-    crowd(address, CAP + plan.beyond).await;
-    say(format_args!("  {} connections, {CAP} at once: all answered", CAP + plan.beyond));
+    // A limit on open files holds for the clients as well; `tools/soak` and `.ci/run` raise it.
+    let crowded = (CAP + plan.beyond).min(most_open_files() / 2);
+    crowd(address, crowded).await;
+    say(format_args!("  {crowded} connections, {CAP} at once: all answered"));
     let silent = stalled(address, plan.silent, "skill://large/large.txt").await;
     say(format_args!("  {} silent readers: {}", plan.silent, Vitals::of(server).await));
     if plan.given_up {

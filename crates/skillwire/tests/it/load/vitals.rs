@@ -80,3 +80,10 @@ pub(super) fn of_process(id: u32) -> (usize, usize, usize) {
     };
     (descriptors, number("Threads:"), number("VmRSS:"))
 }
+
+/// How many files this process, and any it starts, may have open.
+pub(super) fn most_open_files() -> usize {
+    let limits = fs::read_to_string("/proc/self/limits").unwrap();
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap();
+    line.split_whitespace().next().unwrap().parse().unwrap_or(usize::MAX)
+}
