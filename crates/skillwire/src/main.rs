@@ -8,6 +8,7 @@ mod logging;
 mod output;
 mod report;
 mod settings;
+mod waiting;
 
 use std::process::ExitCode;
 
