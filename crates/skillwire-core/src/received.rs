@@ -276,3 +276,6 @@ fn short(text: &str) -> String {
     }
     short
 }
+
+#[cfg(test)]
+mod tests;

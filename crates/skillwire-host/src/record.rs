@@ -4,7 +4,10 @@ use std::time::SystemTime;
 
 use skillwire_core::{content_set::ContentSet, digest::Digest};
 
-use crate::{grants::Grants, origin::SkillId};
+use crate::{
+    grants::Grants,
+    origin::{Origin, SkillId},
+};
 
 /// Everything remembered about one skill of one origin.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +40,8 @@ pub struct Approval {
     pub grants: Grants,
     /// When.
     pub at: SystemTime,
+    /// Whether another content was seen since; the approval does not come back with the old one.
+    pub revoked: bool,
 }
 
 /// Keeps records; one that cannot be read is an error and never an approval.
@@ -54,7 +59,7 @@ pub trait RecordStore: Send + Sync {
     ) -> Result<Record, StoreError>;
 
     /// Forgets everything about an origin and says how many records that were.
-    fn remove_origin(&self, origin: &crate::origin::Origin) -> Result<usize, StoreError>;
+    fn remove_origin(&self, origin: &Origin) -> Result<usize, StoreError>;
 
     /// Every record that can be read, and what is wrong with the others.
     fn all(&self) -> (Vec<Record>, Vec<StoreError>);

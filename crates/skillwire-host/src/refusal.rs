@@ -102,6 +102,10 @@ reasons! {
     EntryInconsistent = "entry_inconsistent", Verification;
     /// `skills/get` answered with another skill than the one asked for.
     EntrySubstituted = "entry_substituted", Verification;
+    /// The server answers with another error than the protocol defines.
+    WrongErrorCode = "wrong_error_code", Verification;
+    /// The server's instructions name a skill that is not there.
+    InstructionsDangling = "instructions_dangling", Verification;
     /// The user has not approved the skill.
     NotApproved = "not_approved", Approval;
     /// The skill is not what the user approved; it must be approved again.
@@ -118,6 +122,8 @@ reasons! {
     WindowClosed = "window_closed", Approval;
     /// There is no such skill.
     SkillNotFound = "skill_not_found", NotFound;
+    /// A tool was called with arguments it does not take.
+    ToolInputInvalid = "tool_input_invalid", NotFound;
     /// No server has this label.
     ServerUnknown = "server_unknown", NotFound;
     /// Several skills have this name.

@@ -116,7 +116,7 @@ pub struct Malformed {
 const MAX_DEPTH: usize = 64;
 
 /// Counts brackets outside strings, before anything recursive sees the text.
-fn nests_deeper_than(text: &str, limit: usize) -> bool {
+pub fn nests_deeper_than(text: &str, limit: usize) -> bool {
     let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
     text.bytes().any(|byte| {
         match byte {

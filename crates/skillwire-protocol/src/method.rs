@@ -2,6 +2,8 @@
 
 /// Opens a legacy session.
 pub const INITIALIZE: &str = "initialize";
+/// Tells that a legacy session is open.
+pub const INITIALIZED: &str = "notifications/initialized";
 /// Asks whether the peer is alive.
 pub const PING: &str = "ping";
 /// Describes the server.

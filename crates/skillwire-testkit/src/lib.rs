@@ -1,9 +1,11 @@
-//! What tests of this project are made of: skill folders, raw MCP clients, running servers.
+//! What tests of this project are made of: skill folders, raw MCP clients, running servers, and one
+//! server that misbehaves on demand.
 //!
 //! The clients here are deliberately plain: they send exactly the bytes a test wants and show
 //! exactly the bytes that come back, so that nothing between test and server can mend either.
 
 pub mod fixture;
+pub mod hostile;
 pub mod http;
 pub mod server;
 pub mod stdio;

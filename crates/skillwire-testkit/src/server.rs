@@ -214,7 +214,7 @@ impl TestServer {
 }
 
 /// A name as a header carries it: as it is, or encoded when that is impossible.
-fn header_text(name: &str) -> String {
+pub(crate) fn header_text(name: &str) -> String {
     if name.bytes().all(|byte| byte.is_ascii_graphic()) && !name.starts_with("=?") {
         name.to_owned()
     } else {

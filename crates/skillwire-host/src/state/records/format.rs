@@ -40,6 +40,8 @@ struct File {
 struct FileApproval {
     at: String,
     grants: Grants,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    revoked: bool,
     fingerprint: String,
     /// What the server listed, in the form of the extension's version 1.
     entry: Box<RawValue>,
@@ -51,6 +53,7 @@ pub(super) fn write(record: &Record, id: &SkillId) -> Result<String, String> {
         Ok::<_, serde_json::Error>(FileApproval {
             at: time::to_text(approval.at),
             grants: approval.grants.clone(),
+            revoked: approval.revoked,
             fingerprint: approval.content.fingerprint().to_string(),
             entry: to_raw_value(&approval.content.entry())?,
         })
@@ -70,8 +73,9 @@ pub(super) fn write(record: &Record, id: &SkillId) -> Result<String, String> {
         return Err(format!("cannot hold a record of more than {MAX_RECORD_BYTES} bytes"));
     }
     let again = read(text.as_bytes(), id)?;
-    let same =
-        |one: &Approval, two: &Approval| one.content == two.content && one.grants == two.grants;
+    let same = |one: &Approval, two: &Approval| {
+        one.content == two.content && one.grants == two.grants && one.revoked == two.revoked
+    };
     let kept = match (&again.approval, &record.approval) {
         (Some(one), Some(two)) => same(one, two),
         (None, None) => true,
@@ -99,6 +103,7 @@ pub(super) fn read(bytes: &[u8], id: &SkillId) -> Result<Record, String> {
             content: content(&approval, id)?,
             at: moment(&approval.at)?,
             grants: approval.grants,
+            revoked: approval.revoked,
         }),
     };
     Ok(Record {

@@ -1,0 +1,75 @@
+//! What a server tells without being asked.
+
+use tokio::{
+    sync::broadcast::{self, error::RecvError},
+    task::AbortHandle,
+};
+
+/// Changes that wait to be taken; whoever falls further behind is told to look at everything.
+const CAPACITY: usize = 256;
+
+/// Something changed at the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// The listing is no longer what it was.
+    SkillsChanged,
+    /// The resource with this URI is no longer what it was. The text is the server's.
+    Updated(String),
+}
+
+/// Makes the channel on which changes travel.
+pub(super) fn channel() -> broadcast::Sender<Change> {
+    broadcast::Sender::new(CAPACITY)
+}
+
+/// A stream of changes; letting go of it ends the subscription behind it.
+#[derive(Debug)]
+pub struct Changes {
+    receiver: broadcast::Receiver<Change>,
+    _subscription: Option<Subscription>,
+}
+
+impl Changes {
+    pub(super) fn new(
+        receiver: broadcast::Receiver<Change>,
+        subscription: Option<Subscription>,
+    ) -> Self {
+        Self { receiver, _subscription: subscription }
+    }
+
+    /// Waits for the next change; nothing once no more can come.
+    pub async fn next(&mut self) -> Option<Change> {
+        match self.receiver.recv().await {
+            Ok(change) => Some(change),
+            Err(RecvError::Lagged(_)) => Some(Change::SkillsChanged),
+            Err(RecvError::Closed) => None,
+        }
+    }
+}
+
+/// The task or request behind a subscription, which ends with this value.
+pub(super) struct Subscription(Option<Box<dyn FnOnce() + Send + Sync>>);
+
+impl Subscription {
+    pub(super) fn new(end: impl FnOnce() + Send + Sync + 'static) -> Self {
+        Self(Some(Box::new(end)))
+    }
+
+    pub(super) fn task(task: AbortHandle) -> Self {
+        Self::new(move || task.abort())
+    }
+}
+
+impl std::fmt::Debug for Subscription {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Subscription")
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        if let Some(end) = self.0.take() {
+            end();
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! One connection to a server, over either transport.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use serde_json::{Map, Value, json};
+use tokio::time::timeout;
+
+use super::{
+    RawAnswer,
+    call::Call,
+    changes::Changes,
+    endpoint::{ClientOptions, Endpoint, Limits},
+    error::ClientError,
+    http::Http,
+    pipe::{Pipe, process::Process},
+};
+
+/// How messages travel.
+pub(super) enum Transport {
+    Pipe(Box<Pipe>),
+    Http(Arc<Http>),
+}
+
+/// A transport, and what every message on it needs.
+pub(super) struct Connection {
+    pub(super) options: ClientOptions,
+    transport: Transport,
+    next_id: AtomicU64,
+}
+
+impl Connection {
+    /// Opens a transport; a server that is only an address is not yet spoken to.
+    pub(super) fn open(endpoint: Endpoint, options: ClientOptions) -> Result<Self, ClientError> {
+        let transport = match endpoint {
+            Endpoint::Command { program, args, env } => {
+                let (process, input, output) = Process::start(&program, &args, &env)?;
+                Transport::Pipe(Box::new(Pipe::new(
+                    Box::new(input),
+                    Box::new(output),
+                    Some(process),
+                )))
+            }
+            Endpoint::Http { url, headers } => {
+                Transport::Http(Arc::new(Http::new(&url, &headers, options.connect_timeout)?))
+            }
+            Endpoint::Pipes { input, output } => {
+                Transport::Pipe(Box::new(Pipe::new(input, output, None)))
+            }
+        };
+        Ok(Self { options, transport, next_id: AtomicU64::new(1) })
+    }
+
+    /// Makes a request that has not been sent.
+    pub(super) fn call(
+        &self,
+        version: Option<&'static str>,
+        method: &str,
+        params: Map<String, Value>,
+    ) -> Call {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        Call::new(id, version, method, params, &self.options)
+    }
+
+    /// Sends a request and waits for its answer.
+    pub(super) async fn send(&self, call: &Call, limits: Limits) -> Result<RawAnswer, ClientError> {
+        let answer = async {
+            match &self.transport {
+                Transport::Pipe(pipe) => pipe.call(call, limits.bytes).await,
+                Transport::Http(http) => http.call(call, limits.bytes).await,
+            }
+        };
+        let late = |_| Err(ClientError::Timeout(limits.timeout));
+        timeout(limits.timeout, answer).await.unwrap_or_else(late).map(RawAnswer)
+    }
+
+    /// Sends a notification of the legacy era.
+    pub(super) async fn notify(
+        &self,
+        version: &'static str,
+        method: &str,
+    ) -> Result<(), ClientError> {
+        let text = json!({ "jsonrpc": "2.0", "method": method }).to_string();
+        match &self.transport {
+            Transport::Pipe(pipe) => {
+                pipe.speak_legacy();
+                pipe.notify(text).await
+            }
+            Transport::Http(http) => http.notify(version, text).await,
+        }
+    }
+
+    /// Opens a modern subscription and waits until the server has acknowledged it.
+    pub(super) async fn listen(&self, call: Call, limits: Limits) -> Result<Changes, ClientError> {
+        let opened = async {
+            match &self.transport {
+                Transport::Pipe(pipe) => pipe.listen(&call).await,
+                Transport::Http(http) => http.listen(&call).await,
+            }
+        };
+        let late = |_| Err(ClientError::Timeout(limits.timeout));
+        timeout(limits.timeout, opened).await.unwrap_or_else(late)
+    }
+
+    /// Hears what a legacy server tells by itself.
+    pub(super) async fn overhear(
+        &self,
+        version: &'static str,
+        limits: Limits,
+    ) -> Result<Changes, ClientError> {
+        match &self.transport {
+            Transport::Pipe(pipe) => Ok(pipe.overhear()),
+            Transport::Http(http) => {
+                let late = |_| Err(ClientError::Timeout(limits.timeout));
+                timeout(limits.timeout, http.overhear(version)).await.unwrap_or_else(late)
+            }
+        }
+    }
+
+    /// Ends the connection and, when it was started for it, the server.
+    pub(super) async fn close(&self) {
+        match &self.transport {
+            Transport::Pipe(pipe) => pipe.close(self.options.shutdown_grace).await,
+            Transport::Http(http) => http.close(self.options.shutdown_grace).await,
+        }
+    }
+
+    /// What a server that was started wrote on its standard error last.
+    pub(super) fn stderr(&self) -> String {
+        match &self.transport {
+            Transport::Pipe(pipe) => pipe.stderr(),
+            Transport::Http(_) => String::new(),
+        }
+    }
+
+    /// Whether asking the old way again opens something new, which it does where sessions are.
+    pub(super) fn has_sessions(&self) -> bool {
+        matches!(self.transport, Transport::Http(_))
+    }
+}

@@ -1,0 +1,332 @@
+//! Messages over streamable HTTP: one request each, answered with JSON or with events.
+
+mod body;
+mod headers;
+mod sender;
+mod sse;
+
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
+use http_body_util::Full;
+use hyper::body::Incoming as Body;
+use serde_json::value::RawValue;
+use skillwire_protocol::{method, version::Era};
+use tokio::{sync::broadcast, time::timeout};
+
+use self::{body::Events, sender::Sender};
+use super::{
+    call::{Call, cancelled},
+    changes::{self, Change, Changes, Subscription},
+    error::ClientError,
+    incoming::{self, Incoming},
+    pipe::answer_to,
+    task::OwnedTask,
+};
+use crate::secret::Secret;
+
+/// Errors and notifications are small.
+const SMALL_BYTES: usize = 256 * 1024;
+
+/// A server at a URL.
+pub(super) struct Http {
+    sender: Sender,
+    url: Uri,
+    headers: HeaderMap,
+    /// The legacy session, once the server has opened one.
+    session: Mutex<Option<HeaderValue>>,
+    /// What a legacy server tells by itself.
+    overheard: broadcast::Sender<Change>,
+    /// The stream on which it does, one per session.
+    stream: tokio::sync::Mutex<Option<OwnedTask>>,
+    closed: AtomicBool,
+}
+
+impl Http {
+    /// Prepares to speak to a URL.
+    pub(super) fn new(
+        url: &str,
+        extra: &[(String, Secret)],
+        connect_timeout: Duration,
+    ) -> Result<Self, ClientError> {
+        let url = headers::url(url)?;
+        Ok(Self {
+            sender: Sender::new(&url, connect_timeout)?,
+            url,
+            headers: headers::configured(extra)?,
+            session: Mutex::default(),
+            overheard: changes::channel(),
+            stream: tokio::sync::Mutex::default(),
+            closed: AtomicBool::new(false),
+        })
+    }
+
+    fn session(&self) -> MutexGuard<'_, Option<HeaderValue>> {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends a request and waits for its answer; letting go closes the connection.
+    pub(super) async fn call(
+        self: &Arc<Self>,
+        call: &Call,
+        bytes: usize,
+    ) -> Result<Box<RawValue>, ClientError> {
+        let mut under_way = UnderWay::new(self, call);
+        let outcome = self.exchange(call, bytes).await;
+        under_way.version = None;
+        outcome
+    }
+
+    async fn exchange(
+        self: &Arc<Self>,
+        call: &Call,
+        bytes: usize,
+    ) -> Result<Box<RawValue>, ClientError> {
+        let response = self.post(call.version, Some(call), call.text.clone()).await?;
+        let response = self.accept(response, call.id, bytes).await?;
+        if call.method == method::INITIALIZE {
+            *self.session() = response.headers().get(headers::SESSION).cloned();
+        }
+        if !headers::is_event_stream(response.headers()) {
+            let bytes = body::collect(response.into_body(), bytes).await?;
+            return own_answer(incoming::read(&bytes).map_err(|wrong| wrong.problem)?, call.id);
+        }
+        let mut events = Events::of_answer(response.into_body(), bytes);
+        while let Some(event) = events.next().await? {
+            match incoming::read(&event).map_err(|wrong| wrong.problem)? {
+                answer @ Incoming::Answer { .. } => return own_answer(answer, call.id),
+                other => self.aside(call, other),
+            }
+        }
+        Err(ClientError::protocol("a stream ended before the answer"))
+    }
+
+    /// Takes what comes before an answer: legacy servers tell and ask there, too.
+    fn aside(self: &Arc<Self>, call: &Call, message: Incoming<'_>) {
+        let Some(version) = call.version.filter(|_| call.era() == Era::Legacy) else { return };
+        match message {
+            Incoming::Notification { method, params } => {
+                if let Some(change) = incoming::change(&method, params) {
+                    let _ = self.overheard.send(change);
+                }
+            }
+            Incoming::Request { id, method } => {
+                self.later(version, answer_to(&id, &method));
+            }
+            Incoming::Answer { .. } => {}
+        }
+    }
+
+    /// Opens a modern subscription.
+    pub(super) async fn listen(self: &Arc<Self>, call: &Call) -> Result<Changes, ClientError> {
+        let response = self.post(call.version, Some(call), call.text.clone()).await?;
+        let response = self.accept(response, call.id, SMALL_BYTES).await?;
+        if !headers::is_event_stream(response.headers()) {
+            let bytes = body::collect(response.into_body(), SMALL_BYTES).await?;
+            own_answer(incoming::read(&bytes).map_err(|wrong| wrong.problem)?, call.id)?;
+            return Err(ClientError::protocol("a subscription ended before it began"));
+        }
+        let mut events = Events::of_stream(response.into_body(), SMALL_BYTES);
+        loop {
+            let Some(event) = events.next().await? else {
+                return Err(ClientError::protocol("a subscription ended before it began"));
+            };
+            match incoming::read(&event).map_err(|wrong| wrong.problem)? {
+                Incoming::Notification { method, .. } if method == method::ACKNOWLEDGED => break,
+                answer @ Incoming::Answer { .. } => {
+                    own_answer(answer, call.id)?;
+                    return Err(ClientError::protocol("a subscription ended before it began"));
+                }
+                _ => {}
+            }
+        }
+        let changes = changes::channel();
+        let receiver = changes.subscribe();
+        let task = tokio::spawn(follow(events, changes));
+        Ok(Changes::new(receiver, Some(Subscription::task(task.abort_handle()))))
+    }
+
+    /// Hears what a legacy server tells by itself, on the one stream of the session.
+    pub(super) async fn overhear(
+        self: &Arc<Self>,
+        version: &'static str,
+    ) -> Result<Changes, ClientError> {
+        let receiver = self.overheard.subscribe();
+        let mut stream = self.stream.lock().await;
+        if stream.is_some() {
+            return Ok(Changes::new(receiver, None));
+        }
+        let mut request = self.request(Some(version), None)?;
+        *request.method_mut() = Method::GET;
+        let accept = HeaderValue::from_static("text/event-stream");
+        request.headers_mut().insert(header::ACCEPT, accept);
+        let response = self.send(request).await?;
+        if response.status() == StatusCode::METHOD_NOT_ALLOWED {
+            // This server tells nothing by itself.
+            return Ok(Changes::new(changes::channel().subscribe(), None));
+        }
+        if !response.status().is_success() || !headers::is_event_stream(response.headers()) {
+            return Err(ClientError::HttpStatus(response.status().as_u16()));
+        }
+        let events = Events::of_stream(response.into_body(), SMALL_BYTES);
+        *stream = Some(OwnedTask::spawn(follow(events, self.overheard.clone())));
+        Ok(Changes::new(receiver, None))
+    }
+
+    /// Sends a notification of the legacy era.
+    pub(super) async fn notify(
+        &self,
+        version: &'static str,
+        text: String,
+    ) -> Result<(), ClientError> {
+        let response = self.post(Some(version), None, text).await?;
+        let status = response.status();
+        // Servers accept with 202, and some with 200 or 204.
+        if status.is_success() { Ok(()) } else { Err(ClientError::HttpStatus(status.as_u16())) }
+    }
+
+    /// Sends something nobody waits for.
+    fn later(self: &Arc<Self>, version: &'static str, text: String) {
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            let http = Arc::clone(self);
+            let patience = Duration::from_secs(5);
+            runtime.spawn(async move {
+                let _ = timeout(patience, http.notify(version, text)).await;
+            });
+        }
+    }
+
+    /// Ends the session, if there is one, and everything asked later.
+    pub(super) async fn close(&self, grace: Duration) {
+        *self.stream.lock().await = None;
+        let session = self.session().take();
+        if let Some(session) = session
+            && let Ok(mut request) = self.request(None, None)
+        {
+            *request.method_mut() = Method::DELETE;
+            request.headers_mut().insert(headers::SESSION, session);
+            let _ = timeout(grace, self.send(request)).await;
+        }
+        self.closed.store(true, Ordering::Relaxed);
+    }
+
+    async fn post(
+        &self,
+        version: Option<&'static str>,
+        call: Option<&Call>,
+        text: String,
+    ) -> Result<Response<Body>, ClientError> {
+        let mut request = self.request(version, call)?;
+        *request.body_mut() = Full::new(Bytes::from(text));
+        self.send(request).await
+    }
+
+    fn request(
+        &self,
+        version: Option<&'static str>,
+        call: Option<&Call>,
+    ) -> Result<Request<Full<Bytes>>, ClientError> {
+        let mut request = Request::new(Full::default());
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = self.url.clone();
+        *request.headers_mut() = self.headers.clone();
+        // `initialize` opens a session; it is not made in one.
+        let session = version.and_then(|_| self.session().clone());
+        headers::add(request.headers_mut(), version, call, session)?;
+        Ok(request)
+    }
+
+    async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Body>, ClientError> {
+        if self.closed.load(Ordering::Relaxed) {
+            return Err(ClientError::Closed("it was closed here".to_owned()));
+        }
+        let response = self.sender.send(request).await?;
+        if response.status().is_redirection() {
+            return Err(ClientError::Redirected(headers::target(response.headers())));
+        }
+        Ok(response)
+    }
+
+    /// Takes a response that can hold an answer, or finds out what it says instead.
+    async fn accept(
+        &self,
+        response: Response<Body>,
+        id: u64,
+        bytes: usize,
+    ) -> Result<Response<Body>, ClientError> {
+        let status = response.status();
+        if status.is_success() {
+            headers::check_content(response.headers())?;
+            return Ok(response);
+        }
+        let body = body::collect(response.into_body(), bytes.min(SMALL_BYTES)).await;
+        // Modern servers send errors of JSON-RPC with a status of HTTP.
+        if let Ok(body) = &body
+            && let Ok(Incoming::Answer { id: found, outcome: Err(error) }) = incoming::read(body)
+            && found.is_none_or(|found| found.as_json() == id.to_string())
+        {
+            return Err(error);
+        }
+        if status == StatusCode::NOT_FOUND && self.session().is_some() {
+            return Err(ClientError::Closed("the server ended the session".to_owned()));
+        }
+        Err(ClientError::HttpStatus(status.as_u16()))
+    }
+}
+
+/// Takes the answer to a request, and no other.
+fn own_answer(message: Incoming<'_>, id: u64) -> Result<Box<RawValue>, ClientError> {
+    match message {
+        Incoming::Answer { id: Some(found), outcome } if found.as_json() == id.to_string() => {
+            outcome.map(ToOwned::to_owned)
+        }
+        Incoming::Answer { id: None, outcome: Err(error) } => Err(error),
+        Incoming::Answer { .. } => Err(ClientError::protocol("an answer has another request's id")),
+        _ => Err(ClientError::protocol("a body is not an answer")),
+    }
+}
+
+/// Passes on what a stream tells until it ends.
+async fn follow(mut events: Events, changes: broadcast::Sender<Change>) {
+    while let Ok(Some(event)) = events.next().await {
+        match incoming::read(&event) {
+            Ok(Incoming::Notification { method, params }) => {
+                if let Some(change) = incoming::change(&method, params) {
+                    let _ = changes.send(change);
+                }
+            }
+            Ok(Incoming::Answer { .. }) => return,
+            // A stream may hold what is of no interest here.
+            Ok(Incoming::Request { .. }) | Err(_) => {}
+        }
+    }
+}
+
+/// A request that has not been answered; legacy servers have to be told when nobody waits.
+struct UnderWay {
+    http: Arc<Http>,
+    id: u64,
+    version: Option<&'static str>,
+}
+
+impl UnderWay {
+    fn new(http: &Arc<Http>, call: &Call) -> Self {
+        let told = call.era() == Era::Legacy && call.may_be_cancelled();
+        Self { http: Arc::clone(http), id: call.id, version: call.version.filter(|_| told) }
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        if let Some(version) = self.version {
+            self.http.later(version, cancelled(self.id));
+        }
+    }
+}

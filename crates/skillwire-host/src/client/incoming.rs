@@ -1,0 +1,320 @@
+//! Reading one message from a server, which may be anything.
+
+use std::borrow::Cow;
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{IgnoredAny, MapAccess, Visitor},
+};
+use serde_json::value::RawValue;
+use skillwire_protocol::{error::truncated, id::RequestId, message::nests_deeper_than, method};
+
+use super::{changes::Change, error::ClientError};
+
+/// The deepest nesting of a message.
+///
+/// It is far more than one skill may have, so that a deep one is refused by itself and not with all
+/// the others on its page.
+const MAX_DEPTH: usize = 2_048;
+
+/// One message from a server.
+#[derive(Debug)]
+pub(super) enum Incoming<'a> {
+    /// Answers a request; an answer without an id answers whatever it was sent for.
+    Answer { id: Option<RequestId>, outcome: Result<&'a RawValue, ClientError> },
+    /// Tells something.
+    Notification { method: Cow<'a, str>, params: Option<&'a RawValue> },
+    /// Asks something.
+    Request { id: RequestId, method: Cow<'a, str> },
+}
+
+/// A message that cannot be understood.
+#[derive(Debug)]
+pub(super) struct Unreadable {
+    /// The request it was meant for, when that much can be read.
+    pub(super) id: Option<RequestId>,
+    /// What is wrong, reading on from "the server broke the protocol".
+    pub(super) problem: ClientError,
+}
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow, default, deserialize_with = "present")]
+    jsonrpc: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    method: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    params: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    result: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    error: Option<&'a RawValue>,
+}
+
+/// A string, borrowed unless it has escapes.
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+#[derive(Deserialize)]
+struct ErrorObject<'a> {
+    code: i64,
+    #[serde(borrow)]
+    message: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+struct Typed<'a> {
+    #[serde(rename = "resultType", borrow, default, deserialize_with = "present")]
+    result_type: Option<&'a RawValue>,
+}
+
+/// Keeps `null` apart from absence, which `Option` alone would not.
+fn present<'de: 'a, 'a, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<&'a RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
+}
+
+/// Reads one message.
+pub(super) fn read(bytes: &[u8]) -> Result<Incoming<'_>, Unreadable> {
+    let unreadable = |problem: &str| Unreadable {
+        id: id_in(bytes),
+        problem: ClientError::protocol(problem.to_owned()),
+    };
+    let text = std::str::from_utf8(bytes).map_err(|_| unreadable("a message is not UTF-8"))?;
+    // An array would be taken for the members in their order.
+    if !text.trim_start().starts_with('{') {
+        return Err(unreadable("a message is not an object"));
+    }
+    if nests_deeper_than(text, MAX_DEPTH) {
+        return Err(unreadable("a message nests too deeply"));
+    }
+    let envelope: Envelope<'_> = serde_json::from_str(text)
+        .map_err(|_| unreadable("a message is not JSON, or repeats a member"))?;
+    if envelope.jsonrpc.map(RawValue::get) != Some(r#""2.0""#) {
+        return Err(unreadable("a message has another `jsonrpc` than \"2.0\""));
+    }
+    let id = match envelope.id {
+        // JSON-RPC lets an error to an unreadable request carry no id, or null.
+        None => None,
+        Some(raw) if raw.get() == "null" && envelope.error.is_some() => None,
+        Some(raw) => match RequestId::from_raw(raw) {
+            Some(id) => Some(id),
+            None => return Err(unreadable("an id is neither a string nor an integer")),
+        },
+    };
+    if let Some(method) = envelope.method {
+        let Ok(Text(method)) = serde_json::from_str(method.get()) else {
+            return Err(unreadable("a method is not a string"));
+        };
+        return Ok(match id {
+            Some(id) => Incoming::Request { id, method },
+            None => Incoming::Notification { method, params: envelope.params },
+        });
+    }
+    let outcome = match (envelope.result, envelope.error) {
+        (Some(result), None) if id.is_some() => complete(result).map(|()| result),
+        (None, Some(error)) => Err(failure(error)),
+        _ => return Err(unreadable("an answer has not exactly one of `result` and `error`")),
+    };
+    Ok(Incoming::Answer { id, outcome })
+}
+
+/// Checks that a result is final; one without a type is from a server that knows only that kind.
+fn complete(result: &RawValue) -> Result<(), ClientError> {
+    if !result.get().starts_with('{') {
+        return Err(ClientError::protocol("a result is not an object"));
+    }
+    let typed: Typed<'_> = serde_json::from_str(result.get())
+        .map_err(|_| ClientError::protocol("a result repeats `resultType`"))?;
+    let Some(raw) = typed.result_type else { return Ok(()) };
+    match serde_json::from_str::<Text<'_>>(raw.get()) {
+        Ok(Text(kind)) if kind == "complete" => Ok(()),
+        Ok(Text(kind)) if kind == "input_required" => Err(ClientError::InputRequired),
+        _ => {
+            let kind = truncated(raw.get());
+            Err(ClientError::protocol(format!("`resultType` {kind} is unknown")))
+        }
+    }
+}
+
+fn failure(error: &RawValue) -> ClientError {
+    let read = Some(error.get())
+        .filter(|text| text.starts_with('{'))
+        .and_then(|text| serde_json::from_str::<ErrorObject<'_>>(text).ok());
+    match read {
+        Some(error) => ClientError::rpc(error.code, &error.message),
+        None => ClientError::protocol("an error has no `code` and `message`"),
+    }
+}
+
+/// What a notification says about skills, if anything.
+pub(super) fn change(method: &str, params: Option<&RawValue>) -> Option<Change> {
+    #[derive(Deserialize)]
+    struct Updated {
+        uri: String,
+    }
+    match method {
+        method::RESOURCES_LIST_CHANGED => Some(Change::SkillsChanged),
+        method::RESOURCES_UPDATED => {
+            let updated: Updated = serde_json::from_str(object(params)?).ok()?;
+            Some(Change::Updated(updated.uri))
+        }
+        _ => None,
+    }
+}
+
+/// The subscription a notification belongs to, or the one a server cancels.
+pub(super) fn subscription(method: &str, params: Option<&RawValue>) -> Option<RequestId> {
+    #[derive(Deserialize)]
+    struct Params<'a> {
+        #[serde(rename = "_meta", borrow, default)]
+        meta: Option<&'a RawValue>,
+        #[serde(rename = "requestId", borrow, default)]
+        request_id: Option<&'a RawValue>,
+    }
+    #[derive(Deserialize)]
+    struct Meta<'a> {
+        #[serde(rename = "io.modelcontextprotocol/subscriptionId", borrow, default)]
+        id: Option<&'a RawValue>,
+    }
+    let params: Params<'_> = serde_json::from_str(object(params)?).ok()?;
+    let raw = if method == method::CANCELLED {
+        params.request_id?
+    } else {
+        serde_json::from_str::<Meta<'_>>(object(params.meta)?).ok()?.id?
+    };
+    RequestId::from_raw(raw)
+}
+
+fn object(raw: Option<&RawValue>) -> Option<&str> {
+    raw.map(RawValue::get).filter(|text| text.starts_with('{'))
+}
+
+/// Looks for the id in a message that is cut off or otherwise wrong, so that only the request it
+/// was meant for has to fail.
+pub(super) fn id_in(bytes: &[u8]) -> Option<RequestId> {
+    struct Id<'a>(&'a mut Option<RequestId>);
+
+    impl<'de> Visitor<'de> for Id<'_> {
+        type Value = ();
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("a message")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+            while let Some(Text(key)) = map.next_key()? {
+                if key == "id" {
+                    *self.0 = RequestId::from_raw(map.next_value::<&RawValue>()?);
+                } else {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+            Ok(())
+        }
+    }
+
+    let mut found = None;
+    // The text may end anywhere; what was found until then counts.
+    let _ = serde_json::Deserializer::from_slice(bytes).deserialize_map(Id(&mut found));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use skillwire_protocol::meta::SUBSCRIPTION_ID;
+
+    use super::*;
+
+    fn outcome(text: &str) -> Result<String, ClientError> {
+        match read(text.as_bytes()) {
+            Ok(Incoming::Answer { outcome, .. }) => outcome.map(|raw| raw.get().to_owned()),
+            Ok(other) => panic!("not an answer: {other:?}"),
+            Err(unreadable) => Err(unreadable.problem),
+        }
+    }
+
+    fn of_result(result: &str) -> Result<String, ClientError> {
+        outcome(&format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#))
+    }
+
+    #[test]
+    fn hst_06_h_11_only_a_complete_result_is_one() {
+        for complete in ["{}", r#"{"resultType":"complete"}"#, r#"{"resultType":"complet\u0065"}"#]
+        {
+            assert_eq!(of_result(complete).as_deref(), Ok(complete));
+        }
+        assert_eq!(
+            of_result(r#"{"resultType":"input_required"}"#),
+            Err(ClientError::InputRequired)
+        );
+        for wrong in [
+            r#"{"resultType":"surprise"}"#,
+            r#"{"resultType":null}"#,
+            r#"{"resultType":7}"#,
+            r#"{"resultType":"complete","resultType":"surprise"}"#,
+            "[]",
+            "null",
+            "7",
+        ] {
+            assert!(matches!(of_result(wrong), Err(ClientError::Protocol(_))), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn hst_05_a_result_is_kept_to_the_letter() {
+        let result = r#"{"skills": [1,  2.50], "_meta":{"a":1e2}, "skill":{}}"#;
+        assert_eq!(of_result(result).as_deref(), Ok(result));
+    }
+
+    #[test]
+    fn h_14_messages_that_parsers_read_differently_are_refused() {
+        let id = RequestId::from_raw(&RawValue::from_string("1".to_owned()).unwrap());
+        for (text, known) in [
+            (r#"{"jsonrpc":"2.0","id":1,"result":{},"result":{"a":1}}"#.to_owned(), true),
+            (r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{}}"#.to_owned(), true),
+            (r#"{"jsonrpc":"2.0","id":1}"#.to_owned(), true),
+            (r#"{"id":1,"result":{}}"#.to_owned(), true),
+            (r#"{"jsonrpc":"2.0","result":{}}"#.to_owned(), false),
+            (r#"["2.0",1]"#.to_owned(), false),
+            (
+                format!(r#"{{"id":1,"result":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000)),
+                true,
+            ),
+            (r#"{"id":1,"result":{"a"#.to_owned(), true),
+            ("\u{1b}[31mlisten on 7\u{1b}[0m".to_owned(), false),
+        ] {
+            let unreadable = read(text.as_bytes()).unwrap_err();
+            assert_eq!(unreadable.id, id.clone().filter(|_| known), "{text:.60}");
+        }
+    }
+
+    #[test]
+    fn hst_05_errors_are_shortened_and_escaped() {
+        let long = format!("\u{1b}[2J{}", "x".repeat(1_000));
+        let text = serde_json::json!({
+            "jsonrpc": "2.0", "id": 1, "error": { "code": -32602, "message": long },
+        });
+        let Err(ClientError::Rpc { code, message }) = outcome(&text.to_string()) else {
+            panic!("not an error");
+        };
+        assert_eq!(code, -32602);
+        assert!(message.len() < 300 && !message.contains('\u{1b}'), "{message}");
+        let wrong = r#"{"jsonrpc":"2.0","id":1,"error":{"code":"x","message":"y"}}"#;
+        assert!(matches!(outcome(wrong), Err(ClientError::Protocol(_))));
+    }
+
+    #[test]
+    fn hst_05_notifications_belong_to_their_subscription() {
+        let params = format!(r#"{{"_meta":{{"{SUBSCRIPTION_ID}":3}},"uri":"skill://a/SKILL.md"}}"#);
+        let params = RawValue::from_string(params).unwrap();
+        let method = method::RESOURCES_UPDATED;
+        assert_eq!(subscription(method, Some(&params)).unwrap().as_json(), "3");
+        let updated = Change::Updated("skill://a/SKILL.md".to_owned());
+        assert_eq!(change(method, Some(&params)), Some(updated));
+        assert_eq!(change(method, None), None);
+    }
+}

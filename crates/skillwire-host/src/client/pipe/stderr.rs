@@ -1,0 +1,60 @@
+//! The last of what a server wrote on its standard error.
+
+use std::{collections::VecDeque, fmt::Write as _};
+
+/// The most that is kept.
+const MAX_TAIL_BYTES: usize = 16 * 1024;
+
+/// The end of an endless text.
+#[derive(Debug, Default)]
+pub(super) struct Tail(VecDeque<u8>);
+
+impl Tail {
+    /// Adds to the end and forgets as much of the beginning.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        let bytes = &bytes[bytes.len().saturating_sub(MAX_TAIL_BYTES)..];
+        let over = (self.0.len() + bytes.len()).saturating_sub(MAX_TAIL_BYTES);
+        self.0.drain(..over);
+        self.0.extend(bytes);
+    }
+
+    /// The text, with everything a terminal or log would act on escaped, lines kept.
+    pub(super) fn shown(&self) -> String {
+        let (first, second) = self.0.as_slices();
+        let bytes = [first, second].concat();
+        let mut shown = String::with_capacity(bytes.len());
+        for c in String::from_utf8_lossy(&bytes).chars() {
+            if c == '\n' || !acts(c) {
+                shown.push(c);
+            } else {
+                let _ = write!(shown, "{}", c.escape_unicode());
+            }
+        }
+        shown
+    }
+}
+
+/// Tells whether a character moves the cursor, turns the text around or hides in it.
+fn acts(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+        || matches!(c, '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn h_70_a_flood_is_cut_to_its_end_and_escaped() {
+        let mut tail = Tail::default();
+        for _ in 0..100 {
+            tail.push(&[b'x'; 10_000]);
+        }
+        tail.push(b"last\x1b[2J\nline");
+        assert_eq!(tail.0.len(), MAX_TAIL_BYTES);
+        assert!(tail.shown().ends_with("xlast\\u{1b}[2J\nline"), "{}", tail.shown());
+        tail.push(&vec![b'y'; MAX_TAIL_BYTES * 2]);
+        assert_eq!(tail.shown(), "y".repeat(MAX_TAIL_BYTES));
+    }
+}

@@ -1,0 +1,23 @@
+//! Tasks that end with the value that needs them.
+
+use tokio::task::JoinHandle;
+
+/// A task that is stopped when this value goes away.
+#[derive(Debug)]
+pub(super) struct OwnedTask(JoinHandle<()>);
+
+impl OwnedTask {
+    pub(super) fn spawn(work: impl Future<Output = ()> + Send + 'static) -> Self {
+        Self(tokio::spawn(work))
+    }
+
+    pub(super) fn stop(&self) {
+        self.0.abort();
+    }
+}
+
+impl Drop for OwnedTask {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

@@ -1,0 +1,92 @@
+//! Lines around content that its author could not know.
+
+use std::fmt;
+
+use crate::refusal::{Reason, Refusal};
+
+/// How often another boundary is drawn when content happens to hold the first one.
+const TRIES: usize = 4;
+
+/// Draws boundaries.
+pub struct Boundaries(Box<dyn Fn() -> Result<[u8; 16], NoBoundary> + Send + Sync>);
+
+impl Boundaries {
+    /// Draws from the system's random numbers.
+    pub fn random() -> Self {
+        Self::from_source(|| {
+            let mut drawn = [0; 16];
+            getrandom::fill(&mut drawn).map_err(|_| NoBoundary)?;
+            Ok(drawn)
+        })
+    }
+
+    /// Draws from another source of 16 random bytes; each call must give others.
+    pub fn from_source(
+        draw: impl Fn() -> Result<[u8; 16], NoBoundary> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Box::new(draw))
+    }
+
+    /// Draws a boundary that does not occur in the content.
+    pub(super) fn draw(&self, content: &str) -> Result<String, NoBoundary> {
+        for _ in 0..TRIES {
+            let boundary = format!("{:032x}", u128::from_be_bytes((self.0)()?));
+            if !content.contains(&boundary) {
+                return Ok(boundary);
+            }
+        }
+        Err(NoBoundary)
+    }
+}
+
+impl Default for Boundaries {
+    fn default() -> Self {
+        Self::random()
+    }
+}
+
+impl fmt::Debug for Boundaries {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Boundaries")
+    }
+}
+
+/// There are no random numbers, so content cannot be told from what stands around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("There are no random numbers to set content apart with, so it is not shown to a model.")]
+pub struct NoBoundary;
+
+impl From<NoBoundary> for Refusal {
+    fn from(error: NoBoundary) -> Self {
+        Self::new(Reason::StateUnusable)
+            .expected("random numbers from the system")
+            .actual("none")
+            .hint(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU8, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn h_58_a_boundary_that_occurs_in_the_content_is_not_used() {
+        let next = AtomicU8::new(0);
+        let boundaries =
+            Boundaries::from_source(move || Ok([next.fetch_add(1, Ordering::SeqCst); 16]));
+        let guessed = format!("{} and {}", "00".repeat(16), "01".repeat(16));
+        assert_eq!(boundaries.draw(&guessed).unwrap(), "02".repeat(16));
+        let known = Boundaries::from_source(|| Ok([7; 16]));
+        assert_eq!(known.draw(&"07".repeat(16)), Err(NoBoundary));
+    }
+
+    #[test]
+    fn h_58_random_boundaries_differ() {
+        let boundaries = Boundaries::random();
+        let first = boundaries.draw("").unwrap();
+        assert_eq!(first.len(), 32);
+        assert_ne!(first, boundaries.draw("").unwrap());
+    }
+}

@@ -1,0 +1,185 @@
+//! The three notations of a catalogue.
+//!
+//! Every string goes through `one_line` first and is then escaped for the notation, so no
+//! description can end its element, its line or its string.
+
+use serde_json::json;
+use skillwire_core::frontmatter::MAX_DESCRIPTION_CHARS;
+
+use super::CatalogueItem;
+use crate::{context::text::one_line, origin::Origin};
+
+/// A notation for the catalogue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Format {
+    /// `<available_skills>` with one element for each skill.
+    #[default]
+    Xml,
+    /// A heading and a list.
+    Markdown,
+    /// One object.
+    Json,
+}
+
+/// The bytes a piece takes at most, with whatever stands between it and the next.
+pub(super) fn with_separator(piece: &str) -> usize {
+    piece.len() + 1
+}
+
+impl Format {
+    /// Writes one skill.
+    pub(super) fn item(self, item: &CatalogueItem) -> String {
+        let (handle, origin) = (one_line(&item.handle), named(&item.origin));
+        let description = description(&item.description);
+        match self {
+            Self::Xml => format!(
+                "<skill>\n<name>{}</name>\n<description>{}</description>\n<origin>{}</origin>\n\
+                 </skill>",
+                xml(&handle),
+                xml(&description),
+                xml(&origin)
+            ),
+            Self::Markdown => {
+                format!("- {} ({origin}): {}", code(&handle), markdown(&description))
+            }
+            Self::Json => {
+                json!({"name": handle, "description": description, "origin": origin}).to_string()
+            }
+        }
+    }
+
+    /// Writes how many skills an origin has and how to find them.
+    pub(super) fn summary(self, origin: &Origin, count: usize, list_tool: &str) -> String {
+        let search = format!("Call {list_tool} with origin {} to search them.", origin.label());
+        let origin = named(origin);
+        match self {
+            Self::Xml => format!(
+                "<more_skills>\n<origin>{}</origin>\n<count>{count}</count>\n\
+                 <search>{}</search>\n</more_skills>",
+                xml(&origin),
+                xml(&search)
+            ),
+            Self::Markdown => format!("- {} from {origin}: {search}", skills(count)),
+            Self::Json => json!({"origin": origin, "count": count, "search": search}).to_string(),
+        }
+    }
+
+    /// Writes how many skills there are at all.
+    pub(super) fn overall(self, count: usize, origins: usize, list_tool: &str) -> String {
+        let search = format!("Call {list_tool} to search them.");
+        match self {
+            Self::Xml => format!(
+                "<more_skills>\n<count>{count}</count>\n<origins>{origins}</origins>\n\
+                 <search>{}</search>\n</more_skills>",
+                xml(&search)
+            ),
+            Self::Markdown => {
+                let plural = if origins == 1 { "" } else { "s" };
+                format!("- {} from {origins} origin{plural}: {search}", skills(count))
+            }
+            Self::Json => json!({"count": count, "origins": origins, "search": search}).to_string(),
+        }
+    }
+
+    /// Puts pieces together.
+    pub(super) fn frame<'a>(
+        self,
+        skills: impl Iterator<Item = &'a str>,
+        more: impl Iterator<Item = &'a str>,
+    ) -> String {
+        let lines = |pieces: Vec<&str>| -> String {
+            pieces.iter().flat_map(|piece| [*piece, "\n"]).collect()
+        };
+        match self {
+            Self::Xml => {
+                let pieces = lines(skills.chain(more).collect());
+                format!("<available_skills>\n{pieces}</available_skills>\n")
+            }
+            Self::Markdown => {
+                format!("## Available skills\n\n{}", lines(skills.chain(more).collect()))
+            }
+            Self::Json => {
+                let (skills, more): (Vec<_>, Vec<_>) = (skills.collect(), more.collect());
+                format!(
+                    "{{\"available_skills\":[{}],\"more_skills\":[{}]}}\n",
+                    skills.join(","),
+                    more.join(",")
+                )
+            }
+        }
+    }
+}
+
+/// Where a skill comes from, so that no server's label reads like a folder of this machine.
+fn named(origin: &Origin) -> String {
+    match origin {
+        Origin::Local => "local".to_owned(),
+        Origin::Project => "project".to_owned(),
+        Origin::Server(label) => format!("server {label}"),
+    }
+}
+
+/// A local description may be longer than the format allows; the catalogue is not.
+fn description(text: &str) -> String {
+    match text.char_indices().nth(MAX_DESCRIPTION_CHARS) {
+        None => one_line(text),
+        Some((at, _)) => format!("{}…", one_line(&text[..at])),
+    }
+}
+
+fn skills(count: usize) -> String {
+    format!("{count} skill{}", if count == 1 { "" } else { "s" })
+}
+
+/// Escapes the five characters that mean something in XML.
+fn xml(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&apos;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Escapes what could become a link, an image, code or HTML on one line of Markdown.
+fn markdown(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if matches!(c, '\\' | '`' | '[' | ']' | '<' | '>' | '*' | '|') {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// Sets text as code that it cannot end.
+fn code(text: &str) -> String {
+    format!("`{}`", text.replace('`', "\\u{60}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fmt_34_all_five_characters_are_escaped() {
+        assert_eq!(xml("&<>\"'a"), "&amp;&lt;&gt;&quot;&apos;a");
+    }
+
+    #[test]
+    fn json_pieces_are_json() {
+        let text = Format::Json.frame(
+            std::iter::once(&*Format::Json.overall(3, 1, "x")),
+            std::iter::once(&*Format::Json.summary(&Origin::Local, 2, "x")),
+        );
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(value["more_skills"][0]["count"], 2);
+    }
+}

@@ -1,0 +1,141 @@
+//! The catalogue: which skills a model can ask for, and where each comes from.
+
+mod format;
+
+pub use self::format::Format;
+use super::model_text::{ModelText, tokens};
+use crate::origin::Origin;
+
+/// One skill of the catalogue; only enabled skills belong here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CatalogueItem {
+    /// The qualified handle: what the model sees as the name and passes to the loader.
+    pub handle: String,
+    /// What the skill says it does.
+    pub description: String,
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+/// How a catalogue is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CatalogueOptions {
+    /// The notation.
+    pub format: Format,
+    /// The most tokens, as [`tokens`] estimates them; without it, every skill is shown.
+    pub budget: Option<usize>,
+    /// The tool with which a model finds skills that are not shown.
+    pub list_tool: String,
+}
+
+impl Default for CatalogueOptions {
+    fn default() -> Self {
+        Self { format: Format::Xml, budget: None, list_tool: "list_skills".to_owned() }
+    }
+}
+
+/// A catalogue for a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Catalogue {
+    /// The block.
+    pub text: ModelText,
+    /// Every skill with the tokens its item has, or would have if it is not shown.
+    pub items: Vec<(String, usize)>,
+    /// The origins of which only the number of skills is shown.
+    pub summarised: Vec<Origin>,
+}
+
+/// The skills of one origin, written both ways.
+struct Section<'a> {
+    origin: &'a Origin,
+    items: Vec<String>,
+    summary: String,
+}
+
+impl Section<'_> {
+    fn bytes(&self) -> usize {
+        self.items.iter().map(|item| format::with_separator(item)).sum()
+    }
+}
+
+/// Writes the catalogue; there is none when there are no skills.
+///
+/// Skills stand in the order project, user, then servers by label, and by handle within each. When
+/// they do not all fit into the budget, each origin becomes one line with the number of its skills
+/// and the way to search them; as many origins as fit are then shown in full after all, in the same
+/// order. An item is shown whole or not at all. When not even those lines fit, one line stands for
+/// all; it is written whatever the budget is, since a model must know that there are skills.
+pub fn render(items: &[CatalogueItem], options: &CatalogueOptions) -> Option<Catalogue> {
+    if items.is_empty() {
+        return None;
+    }
+    let CatalogueOptions { format, budget, list_tool } = options;
+    let mut sorted: Vec<&CatalogueItem> = items.iter().collect();
+    sorted.sort_by(|a, b| (rank(&a.origin), &a.handle).cmp(&(rank(&b.origin), &b.handle)));
+    let sections: Vec<Section<'_>> = sorted
+        .chunk_by(|a, b| a.origin == b.origin)
+        .map(|group| Section {
+            origin: &group[0].origin,
+            items: group.iter().map(|item| format.item(item)).collect(),
+            summary: format.summary(&group[0].origin, group.len(), list_tool),
+        })
+        .collect();
+    let shown_in_full = fitting(&sections, *format, *budget);
+    let text = if let Some(full) = &shown_in_full {
+        let of = |wanted: bool| {
+            sections.iter().zip(full).filter(move |(_, full)| **full == wanted).map(|(s, _)| s)
+        };
+        let skills = of(true).flat_map(|section| section.items.iter());
+        let more = of(false).map(|section| &section.summary);
+        format.frame(skills.map(String::as_str), more.map(String::as_str))
+    } else {
+        let line = format.overall(items.len(), sections.len(), list_tool);
+        format.frame(std::iter::empty(), std::iter::once(line.as_str()))
+    };
+    let is_full = |index: usize| shown_in_full.as_ref().is_some_and(|full| full[index]);
+    let summarised = sections.iter().enumerate().filter(|(index, _)| !is_full(*index));
+    let estimates = sections.iter().flat_map(|section| &section.items).map(|item| tokens(item));
+    Some(Catalogue {
+        summarised: summarised.map(|(_, section)| section.origin.clone()).collect(),
+        items: sorted.iter().map(|item| item.handle.clone()).zip(estimates).collect(),
+        text: ModelText::framed(text),
+    })
+}
+
+/// Decides which origins are shown in full; nothing when not even their summaries fit.
+fn fitting(sections: &[Section<'_>], format: Format, budget: Option<usize>) -> Option<Vec<bool>> {
+    let Some(budget) = budget.map(|tokens| tokens.saturating_mul(4)) else {
+        return Some(vec![true; sections.len()]);
+    };
+    let frame = format.frame(std::iter::empty(), std::iter::empty()).len();
+    let everything = sections.iter().map(Section::bytes).sum::<usize>();
+    if frame + everything <= budget {
+        return Some(vec![true; sections.len()]);
+    }
+    let summaries = sections.iter().map(|section| format::with_separator(&section.summary));
+    let mut used = frame + summaries.sum::<usize>();
+    if used > budget {
+        return None;
+    }
+    let expand = |section: &Section<'_>| {
+        let instead = used - format::with_separator(&section.summary) + section.bytes();
+        let fits = instead <= budget;
+        if fits {
+            used = instead;
+        }
+        fits
+    };
+    Some(sections.iter().map(expand).collect())
+}
+
+/// Folders before servers, the project's before the user's, servers by label.
+fn rank(origin: &Origin) -> (u8, &str) {
+    match origin {
+        Origin::Project => (0, ""),
+        Origin::Local => (1, ""),
+        Origin::Server(label) => (2, label.as_str()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

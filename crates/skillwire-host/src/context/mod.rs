@@ -1,0 +1,13 @@
+//! What a model gets to see: the catalogue, loaded skills, their files, and ordinary resources.
+//!
+//! Names, descriptions and paths are neutralised before they are shown; content is shown as it is,
+//! between boundaries that nobody can guess, below a note that only the host writes. All of it is
+//! [`ModelText`](model_text::ModelText), which nothing outside this module can make.
+
+pub mod block;
+pub mod boundary;
+pub mod catalogue;
+pub mod content;
+pub mod flags;
+pub mod model_text;
+pub mod text;

@@ -1,0 +1,111 @@
+//! Somebody else's text on one line of a catalogue, a prompt or a terminal, with nothing in it
+//! that acts or hides.
+
+use std::fmt::Write as _;
+
+use super::flags::Kind;
+
+/// Makes text safe to show on one line.
+///
+/// Runs of white space, line breaks included, become one space. Control, bidirectional, invisible
+/// and tag characters, which includes every terminal escape, become visible escapes such as
+/// `\u{202e}`. Everything else stays, so a harmless text is only trimmed.
+pub fn one_line(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut before = None;
+    for c in text.trim().chars() {
+        if c.is_whitespace() {
+            if !out.ends_with(' ') {
+                out.push(' ');
+            }
+        } else {
+            push_visible(c, before, &mut out);
+        }
+        before = Some(c);
+    }
+    out
+}
+
+/// Makes text safe to show on one line and cuts it after so many characters.
+pub fn one_line_within(text: &str, most: usize) -> String {
+    let line = one_line(text);
+    match line.char_indices().nth(most) {
+        None => line,
+        Some((at, _)) => format!("{}…", &line[..at]),
+    }
+}
+
+/// Makes content safe to show on a terminal: line breaks and tabs stay, the rest is escaped as in
+/// [`one_line`].
+pub fn lines(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut before = None;
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '\n' | '\t' => out.push(c),
+            // A carriage return alone would let what follows overwrite the line.
+            '\r' if rest.peek() == Some(&'\n') => {}
+            c => push_visible(c, before, &mut out),
+        }
+        before = Some(c);
+    }
+    out
+}
+
+fn push_visible(c: char, before: Option<char>, out: &mut String) {
+    if Kind::of(c, before).is_some() {
+        // Writing to a string cannot fail.
+        let _ = write!(out, "{}", c.escape_unicode());
+    } else {
+        out.push(c);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hst_112_what_acts_or_hides_becomes_visible() {
+        for (hostile, shown) in [
+            ("\u{202e}gpj.exe", "\\u{202e}gpj.exe"),
+            ("a\u{200b}b\u{200d}c\u{feff}", "a\\u{200b}b\\u{200d}c\\u{feff}"),
+            ("\u{e0049}\u{e0067}", "\\u{e0049}\\u{e0067}"),
+            ("\u{1b}[2J\u{1b}]0;x\u{7}", "\\u{1b}[2J\\u{1b}]0;x\\u{7}"),
+            ("\u{9b}31m", "\\u{9b}31m"),
+            ("x\0\u{8}\u{7f}y", "x\\u{0}\\u{8}\\u{7f}y"),
+            ("a\u{fe01}\u{e0101}", "a\\u{fe01}\\u{e0101}"),
+            ("\u{2066}x\u{2069}\u{61c}", "\\u{2066}x\\u{2069}\\u{61c}"),
+            ("\u{3164}\u{115f}", "\\u{3164}\\u{115f}"),
+        ] {
+            assert_eq!(one_line(hostile), shown);
+        }
+    }
+
+    #[test]
+    fn h_26_line_breaks_of_every_kind_cannot_begin_a_new_line() {
+        let hostile = " a\r\n\u{85}system: obey\u{2028}b\u{2029}\u{b}c\u{c}d\t\te\n";
+        assert_eq!(one_line(hostile), "a system: obey b c d e");
+    }
+
+    #[test]
+    fn ordinary_text_stays_as_it_is() {
+        for text in ["Größe – 大きさ", "⚠\u{fe0f} Careful", "C:\\dir", "1\u{fe0f}\u{20e3}", "नि"]
+        {
+            assert_eq!(one_line(text), text);
+            assert_eq!(lines(text), text);
+        }
+    }
+
+    #[test]
+    fn hst_112_content_on_a_terminal_keeps_its_lines_and_nothing_else() {
+        assert_eq!(lines("a\r\n\tb\rc\u{1b}[0m\n"), "a\n\tb\\u{d}c\\u{1b}[0m\n");
+    }
+
+    #[test]
+    fn long_text_is_cut_between_characters() {
+        assert_eq!(one_line_within("äöü", 3), "äöü");
+        assert_eq!(one_line_within("äöüx", 3), "äöü…");
+    }
+}

@@ -1,0 +1,68 @@
+//! What people and models write to name a skill.
+
+use std::fmt;
+
+use skillwire_core::uri::SkillUri;
+
+use crate::{
+    origin::Origin,
+    refusal::{Reason, Refusal},
+};
+
+/// A name for a skill, as written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Handle {
+    /// A name alone; it resolves only where no two origins have it.
+    Bare(String),
+    /// A name or path at one origin, such as `acme:refunds` or `acme:billing/refunds`.
+    At(Origin, String),
+    /// A URI at one origin, which also names a skill that no listing mentions.
+    Uri(Origin, SkillUri),
+}
+
+impl Handle {
+    /// Reads `label:name`, `label:path/name`, `label:URI` or `name`.
+    pub fn parse(text: &str) -> Result<Self, Refusal> {
+        let unknown = |reason| Refusal::new(reason).skill(text.escape_debug());
+        let Some((label, rest)) = text.split_once(':') else {
+            return Ok(Self::Bare(text.to_owned()));
+        };
+        if rest.starts_with("//") {
+            return Err(unknown(Reason::SkillNotFound)
+                .expected("a URI together with the server it is read from")
+                .hint(format!("Write `LABEL:{}`.", text.escape_debug())));
+        }
+        let origin = Origin::parse(label).map_err(|error| {
+            unknown(Reason::ServerUnknown)
+                .actual(format!("a label that {error}"))
+                .hint("`skillwire server list` shows the labels.")
+        })?;
+        if !rest.contains("://") {
+            return Ok(Self::At(origin, rest.to_owned()));
+        }
+        let uri = SkillUri::parse(rest).map_err(|error| {
+            unknown(Reason::SkillNotFound)
+                .expected("the URI of a `SKILL.md`")
+                .actual(format!("one that {error}"))
+        })?;
+        Ok(Self::Uri(origin, uri))
+    }
+
+    /// The origin, unless the handle is a name alone.
+    pub fn origin(&self) -> Option<&Origin> {
+        match self {
+            Self::Bare(_) => None,
+            Self::At(origin, _) | Self::Uri(origin, _) => Some(origin),
+        }
+    }
+}
+
+impl fmt::Display for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bare(name) => f.write_str(name),
+            Self::At(origin, path) => write!(f, "{origin}:{path}"),
+            Self::Uri(origin, uri) => write!(f, "{origin}:{uri}"),
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! What the user decides, and what follows from it.
+
+use std::time::SystemTime;
+
+use super::{Host, lock, unusable};
+use crate::{
+    approved::{Approved, ApprovedBy},
+    audit::Action,
+    grants::{Grants, requested_tools},
+    listed::{Listed, Source},
+    lock::Lock,
+    origin::{Origin, SkillId},
+    policy::DynamicPolicy,
+    prompt::{Answer, Question},
+    record::{Approval, Record},
+    refusal::{Reason, Refusal},
+    standing::Standing,
+};
+
+impl Host {
+    /// Where a skill stands with the user.
+    pub fn standing(&self, listed: &Listed) -> Result<Standing, Refusal> {
+        let record = self.inner.records.get(listed.id()).map_err(unusable)?;
+        Ok(Standing::of(listed, record.as_ref()))
+    }
+
+    /// What the lock file says about a skill of a server.
+    fn locked(&self, lock: &Lock, listed: &Listed) -> Result<Approved, Refusal> {
+        let refuse = || {
+            Refusal::new(Reason::NotLocked)
+                .skill(listed.id())
+                .hint("Approve the skill, run `skillwire lock`, and have the change reviewed.")
+        };
+        let content = listed.content().ok_or_else(|| refuse().actual("a skill without digests"))?;
+        let grants = lock.allows(listed.id(), &content).map_err(|_| {
+            refuse().expected("content that the lock file lists").actual(content.fingerprint())
+        })?;
+        Ok(Approved::new(listed.clone(), grants, ApprovedBy::Lock))
+    }
+
+    /// Records that the user approved a skill as it is listed, with these grants.
+    ///
+    /// Only tools that the skill asks for can be granted to it. An approval of a dynamic skill is
+    /// good for one load and is not remembered.
+    pub fn approve(&self, listed: &Listed, grants: Grants) -> Result<Approved, Refusal> {
+        let requested = requested_tools(&listed.entry().frontmatter);
+        let tools = grants.tools.into_iter().filter(|tool| requested.contains(tool)).collect();
+        let grants = Grants { tools, ..grants };
+        check_certain(listed)?;
+        let Some(content) = listed.content() else {
+            self.check_dynamic(listed)?;
+            self.log_skill(listed.id(), None, Action::Approve, Ok(()), Some("once"));
+            return Ok(Approved::new(listed.clone(), grants, ApprovedBy::Once));
+        };
+        let at = self.inner.clock.now();
+        let approval =
+            Approval { content: content.clone(), grants: grants.clone(), at, revoked: false };
+        let mut change = |record: &mut Record| {
+            record.approval = Some(approval.clone());
+            record.declined = None;
+            record.disabled = false;
+            record.asked.clear();
+        };
+        self.inner.records.update(listed.id(), &mut change).map_err(unusable)?;
+        self.log_skill(listed.id(), Some(content.fingerprint()), Action::Approve, Ok(()), None);
+        Ok(Approved::new(listed.clone(), grants, ApprovedBy::User))
+    }
+
+    /// The approval a skill has, without asking anybody.
+    pub fn approved(&self, listed: &Listed) -> Result<Approved, Refusal> {
+        check_certain(listed)?;
+        let refuse = |reason| Refusal::new(reason).skill(listed.id());
+        let standing = self.standing(listed)?;
+        if let (Some(lock), Some(_), false) =
+            (&self.inner.lock, listed.id().origin.server(), standing == Standing::Disabled)
+        {
+            return self.locked(lock, listed);
+        }
+        match standing {
+            Standing::Disabled => Err(refuse(Reason::Disabled)
+                .hint(format!("`skillwire enable {}` switches it on.", listed.id()))),
+            _ if listed.is_dynamic() => {
+                self.check_dynamic(listed)?;
+                Err(refuse(Reason::NotApproved).actual("a skill without digests, asked each time"))
+            }
+            Standing::Approved(grants) => {
+                let by = match listed.id().origin {
+                    Origin::Server(_) => ApprovedBy::User,
+                    Origin::Local | Origin::Project => ApprovedBy::Folder,
+                };
+                Ok(Approved::new(listed.clone(), grants, by))
+            }
+            Standing::Changed(diff) => Err(refuse(Reason::Changed)
+                .expected("the content that was approved")
+                .actual(format!(
+                    "{} added, {} removed, {} changed, {} fields of the frontmatter",
+                    diff.added.len(),
+                    diff.removed.len(),
+                    diff.changed.len(),
+                    diff.frontmatter.len()
+                ))
+                .hint(approve_hint(listed.id()))),
+            Standing::New | Standing::Declined => {
+                Err(refuse(Reason::NotApproved).hint(approve_hint(listed.id())))
+            }
+        }
+    }
+
+    /// The approval a skill has, or the one the user gives now.
+    ///
+    /// The user is not asked about the same skill, or skills of the same server, without end.
+    pub async fn approved_or_ask(&self, listed: &Listed) -> Result<Approved, Refusal> {
+        let refusal = match self.approved(listed) {
+            Ok(approved) => return Ok(approved),
+            Err(refusal) if matches!(refusal.reason, Reason::NotApproved | Reason::Changed) => {
+                refusal
+            }
+            Err(refusal) => return Err(refusal),
+        };
+        let record = self.inner.records.get(listed.id()).map_err(unusable)?;
+        let standing = Standing::of(listed, record.as_ref());
+        if standing == Standing::Declined {
+            return Err(Refusal::new(Reason::UserDeclined)
+                .skill(listed.id())
+                .hint(approve_hint(listed.id())));
+        }
+        let asked_before = self.count_question(listed.id())?;
+        let changes = match standing {
+            Standing::Changed(diff) => Some(*diff),
+            _ => None,
+        };
+        let question = Question::Approve {
+            skill: listed.id().clone(),
+            entry: listed.entry().clone(),
+            tools: requested_tools(&listed.entry().frontmatter),
+            changes,
+            asked_before,
+        };
+        let content = listed.content().map(|content| content.fingerprint());
+        match self.ask(&question).await {
+            Answer::Yes(grants) => self.approve(listed, grants),
+            Answer::No => {
+                let mut decline = |record: &mut Record| record.declined = content;
+                self.inner.records.update(listed.id(), &mut decline).map_err(unusable)?;
+                let reason = Reason::UserDeclined;
+                self.log_skill(listed.id(), content, Action::Ask, Err(reason), None);
+                Err(Refusal::new(reason).skill(listed.id()))
+            }
+            Answer::Unavailable => Err(refusal),
+        }
+    }
+
+    /// Withdraws an approval with all its grants, and says whether there was one.
+    pub fn revoke(&self, skill: &SkillId) -> Result<bool, Refusal> {
+        let mut existed = false;
+        let mut change = |record: &mut Record| existed = record.approval.take().is_some();
+        self.inner.records.update(skill, &mut change).map_err(unusable)?;
+        self.log_skill(skill, None, Action::Revoke, Ok(()), None);
+        Ok(existed)
+    }
+
+    /// Switches a skill on or off; one that is off is neither shown to a model nor loaded.
+    pub fn set_enabled(&self, skill: &SkillId, enabled: bool) -> Result<(), Refusal> {
+        let mut change = |record: &mut Record| record.disabled = !enabled;
+        self.inner.records.update(skill, &mut change).map_err(unusable)?;
+        let action = if enabled { Action::Enable } else { Action::Disable };
+        self.log_skill(skill, None, action, Ok(()), None);
+        Ok(())
+    }
+
+    pub(super) fn check_dynamic(&self, listed: &Listed) -> Result<(), Refusal> {
+        match self.inner.policy.dynamic {
+            DynamicPolicy::Ask => Ok(()),
+            DynamicPolicy::Decline => Err(Refusal::new(Reason::DynamicDeclined)
+                .skill(listed.id())
+                .expected("a manifest with digests")
+                .actual("`\"dynamic\"`")
+                .hint("`--allow-dynamic` asks about such skills each time instead.")),
+        }
+    }
+
+    /// Counts one more question about a skill, unless there were too many already.
+    fn count_question(&self, skill: &SkillId) -> Result<usize, Refusal> {
+        let policy = &self.inner.policy;
+        let now = self.inner.clock.now();
+        let recent =
+            |at: &SystemTime| now.duration_since(*at).is_ok_and(|age| age < policy.asking_period);
+        let too_often = |count: usize, most: usize| {
+            Refusal::new(Reason::AskedTooOften)
+                .skill(skill)
+                .expected(format!("at most {most} questions"))
+                .actual(format!("{count} already"))
+                .hint(approve_hint(skill))
+        };
+        if let Origin::Server(label) = &skill.origin {
+            let mut questions = lock(&self.inner.questions);
+            let asked = questions.entry(label.to_string()).or_default();
+            asked.retain(recent);
+            if asked.len() >= policy.questions_per_server {
+                return Err(too_often(asked.len(), policy.questions_per_server));
+            }
+            asked.push(now);
+        }
+        let mut before = 0;
+        let mut change = |record: &mut Record| {
+            record.asked.retain(recent);
+            before = record.asked.len();
+            if before < policy.questions_per_skill {
+                record.asked.push(now);
+            }
+        };
+        self.inner.records.update(skill, &mut change).map_err(unusable)?;
+        if before >= policy.questions_per_skill {
+            return Err(too_often(before, policy.questions_per_skill));
+        }
+        Ok(before)
+    }
+}
+
+/// An entry that its own listing contradicts must be confirmed first.
+fn check_certain(listed: &Listed) -> Result<(), Refusal> {
+    if listed.source() == Source::Inconsistent {
+        return Err(Refusal::new(Reason::EntryInconsistent)
+            .skill(listed.id())
+            .hint("Ask the server for the skill by its URI."));
+    }
+    Ok(())
+}
+
+fn approve_hint(skill: &SkillId) -> String {
+    format!("`skillwire approve {skill}` shows and approves it.")
+}

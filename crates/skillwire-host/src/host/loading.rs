@@ -1,0 +1,79 @@
+//! From an approved skill to an open window.
+
+use std::sync::Arc;
+
+use skillwire_core::entry::Resources;
+
+use super::{Host, lock};
+use crate::{
+    approved::Approved,
+    audit::Action,
+    refusal::{Reason, Refusal},
+    verified::check_frontmatter,
+    window::{DynamicContent, FileContent, Window, find},
+};
+
+/// A loaded skill.
+#[derive(Clone)]
+pub struct Loaded {
+    /// The window through which its files are read.
+    pub window: Arc<Window>,
+    /// Whether the same content was loaded already and its window is still open.
+    pub repeated: bool,
+}
+
+impl Host {
+    /// Loads an approved skill: fetches `SKILL.md`, compares size, digest and frontmatter with the
+    /// entry, and opens the window. Nothing else is fetched.
+    pub async fn load(&self, approved: Approved) -> Result<Loaded, Refusal> {
+        let content = approved.content();
+        let open = self.open_windows().into_iter().find(|window| {
+            window.skill() == approved.id() && content.is_some() && window.content() == content
+        });
+        if let Some(window) = open {
+            return Ok(Loaded { window, repeated: true });
+        }
+        let skill_file = self.load_skill_file(&approved).await;
+        let outcome = skill_file.as_ref().map(|_| ()).map_err(|refusal| refusal.reason);
+        self.log(&approved, Action::Load, outcome, None);
+        let skill_file = skill_file?;
+        let host = self.clone();
+        let window = self.open_window(|id| Window::new(host, approved, skill_file, id));
+        Ok(Loaded { window, repeated: false })
+    }
+
+    async fn load_skill_file(&self, approved: &Approved) -> Result<FileContent, Refusal> {
+        self.check_enabled(approved)?;
+        let skill = approved.id();
+        let content = match &approved.entry().resources {
+            Resources::Listed(files) => {
+                let listed = find(files, skill.uri.file())
+                    .ok_or_else(|| Refusal::new(Reason::SkillFileNotListed).skill(skill))?;
+                FileContent::Verified(self.fetch(approved.listed(), listed).await?)
+            }
+            Resources::Dynamic => {
+                let uri = skill.uri.file();
+                let bytes = self.read_unlisted(skill, uri, self.policy().limits.bytes).await?;
+                let (skill, uri) = (skill.clone(), uri.clone());
+                FileContent::Dynamic(DynamicContent { skill, uri, bytes })
+            }
+        };
+        check_frontmatter(skill, &approved.entry().frontmatter, content.bytes())?;
+        Ok(content)
+    }
+
+    /// A skill may have been switched off since it was approved.
+    fn check_enabled(&self, approved: &Approved) -> Result<(), Refusal> {
+        let record = self.inner.records.get(approved.id()).map_err(super::unusable)?;
+        if record.is_some_and(|record| record.disabled) {
+            return Err(Refusal::new(Reason::Disabled).skill(approved.id()));
+        }
+        Ok(())
+    }
+
+    /// Closes every window, as at the end of a session.
+    pub fn close(&self) {
+        self.open_windows().iter().for_each(|window| window.release());
+        lock(&self.inner.remotes).clear();
+    }
+}

@@ -1,0 +1,235 @@
+//! Getting bytes: of listed files, checked; of everything else, marked as what it is.
+
+use bytes::Bytes;
+use skillwire_core::{
+    entry::{Resources, SkillResource},
+    uri::ResourceUri,
+};
+
+use super::Host;
+use crate::{
+    audit::Action,
+    label::ServerLabel,
+    listed::{Listed, Source},
+    origin::{Origin, SkillId},
+    prompt::{Answer, Question},
+    reference,
+    refusal::{Reason, Refusal},
+    verified::Verified,
+    window::find,
+};
+
+/// The largest ordinary resource that is read.
+const MAX_RESOURCE_BYTES: u64 = 4 << 20;
+
+/// Content for the user's eyes; nothing turns it into text for a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inspected {
+    /// The skill.
+    pub skill: SkillId,
+    /// The file.
+    pub uri: ResourceUri,
+    /// Its bytes.
+    pub bytes: Bytes,
+    /// Whether they match what is listed; otherwise nothing says what they should be.
+    pub verified: bool,
+}
+
+/// An ordinary resource, which is never a skill however it looks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResourceContent {
+    pub(crate) server: ServerLabel,
+    pub(crate) uri: String,
+    pub(crate) bytes: Bytes,
+    pub(crate) media_type: Option<String>,
+}
+
+impl ResourceContent {
+    /// The server it was read from.
+    pub fn server(&self) -> &ServerLabel {
+        &self.server
+    }
+
+    /// Where it is on that server.
+    pub fn uri(&self) -> &str {
+        &self.uri
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> &Bytes {
+        &self.bytes
+    }
+
+    /// What the server says they are.
+    pub fn media_type(&self) -> Option<&str> {
+        self.media_type.as_deref()
+    }
+}
+
+impl Host {
+    /// Gets one listed file, from the cache or from the skill's own server, and checks it.
+    ///
+    /// What does not match is dropped. The entry is asked for once more, and if it changed, the user
+    /// has to approve the skill again.
+    pub(crate) async fn fetch(
+        &self,
+        held: &Listed,
+        file: &SkillResource,
+    ) -> Result<Verified, Refusal> {
+        let skill = held.id();
+        if skill.origin.server().is_none() {
+            return self.read_from_folder(skill, file);
+        }
+        if let Some(bytes) = self.inner.cache.get(skill, file)
+            && let Ok(verified) = Verified::check(skill, file, bytes)
+        {
+            return Ok(verified);
+        }
+        let fetched = match self.server_of(skill, &file.uri)?.read(&file.uri, file.size).await {
+            Ok(content) => Verified::check(skill, file, content.bytes),
+            Err(refusal) => Err(refusal.skill(skill)),
+        };
+        let verified = match fetched {
+            Ok(verified) => verified,
+            Err(refusal) => return Err(self.recover(held, refusal).await),
+        };
+        if let Err(error) = self.inner.cache.put(&verified) {
+            tracing::warn!("A file cannot be cached: {error}. It is used all the same.");
+        }
+        Ok(verified)
+    }
+
+    /// Reads a file of a folder; what changed since it was listed has to be listed again.
+    fn read_from_folder(&self, skill: &SkillId, file: &SkillResource) -> Result<Verified, Refusal> {
+        let folders = self.folders();
+        let local = folders.skills.get(skill);
+        let local = local.ok_or_else(|| Refusal::new(Reason::SkillNotFound).skill(skill))?;
+        let verified = local.read(&file.uri)?;
+        // The folder may have been looked at again since the skill was loaded.
+        Verified::check(skill, file, verified.bytes().clone())
+    }
+
+    /// Asks for the entry once and says what that means for a file that did not match.
+    async fn recover(&self, held: &Listed, refusal: Refusal) -> Refusal {
+        let of_content = matches!(
+            refusal.reason,
+            Reason::SizeMismatch
+                | Reason::DigestMismatch
+                | Reason::FileMissing
+                | Reason::ContentInvalid
+                | Reason::ResponseTooLarge
+        );
+        if !of_content {
+            return refusal;
+        }
+        if held.source() == Source::Recovered {
+            return Refusal { reason: Reason::SkillUnstable, ..refusal };
+        }
+        let id = held.id();
+        let Some(Ok(remote)) = id.origin.server().map(|label| self.remote(label)) else {
+            return refusal;
+        };
+        match self.get_from(&remote, &id.uri, Source::Recovered).await {
+            Ok(now) if now.entry() == held.entry() => refusal,
+            Ok(_) => Refusal {
+                reason: Reason::Changed,
+                hint: Some(format!("`skillwire approve {id}` shows what changed.").into()),
+                ..refusal
+            },
+            Err(gone) if gone.reason == Reason::SkillNotFound => gone,
+            Err(_) => refusal,
+        }
+    }
+
+    /// Reads a file of a dynamic skill; nothing lists what it should be.
+    pub(crate) async fn read_unlisted(
+        &self,
+        skill: &SkillId,
+        uri: &ResourceUri,
+        most: u64,
+    ) -> Result<Bytes, Refusal> {
+        let content = self.server_of(skill, uri)?.read(uri, most).await;
+        content.map(|content| content.bytes).map_err(|refusal| refusal.skill(skill))
+    }
+
+    fn server_of(
+        &self,
+        skill: &SkillId,
+        uri: &ResourceUri,
+    ) -> Result<std::sync::Arc<crate::remote::Remote>, Refusal> {
+        let refuse = |reason| Refusal::new(reason).skill(skill).file(uri);
+        if self.inner.offline {
+            return Err(refuse(Reason::Offline).hint("Load it once while the server is there."));
+        }
+        let label = skill.origin.server().ok_or_else(|| refuse(Reason::SkillNotFound))?;
+        self.remote(label)
+    }
+
+    /// Shows a file of a skill to the user before anything is approved. This loads nothing.
+    pub async fn inspect(&self, listed: &Listed, file: &str) -> Result<Inspected, Refusal> {
+        let skill = listed.id();
+        let refuse = |reason| Refusal::new(reason).skill(skill).file(file.escape_debug());
+        let candidates = reference::resolve(&skill.uri, file).map_err(refuse)?;
+        let inspected = match &listed.entry().resources {
+            Resources::Listed(files) => {
+                let listed_file = candidates.iter().find_map(|uri| find(files, uri));
+                let listed_file = listed_file.ok_or_else(|| refuse(Reason::FileNotListed))?;
+                let verified = self.fetch(listed, listed_file).await?;
+                let (uri, bytes) = (verified.uri().clone(), verified.bytes().clone());
+                Inspected { skill: skill.clone(), uri, bytes, verified: true }
+            }
+            Resources::Dynamic => {
+                let uri = candidates.into_iter().next();
+                let uri = uri.ok_or_else(|| refuse(Reason::PathOutsideSkill))?;
+                let bytes = self.read_unlisted(skill, &uri, self.policy().limits.bytes).await?;
+                Inspected { skill: skill.clone(), uri, bytes, verified: false }
+            }
+        };
+        let content = listed.content().map(|content| content.fingerprint());
+        self.log_skill(skill, content, Action::Inspect, Ok(()), Some(file));
+        Ok(inspected)
+    }
+
+    /// Reads an ordinary resource of a server. It is never a load, whatever the URI looks like.
+    ///
+    /// While a skill of another origin is acted on, the user is asked about each read.
+    pub async fn read_resource(
+        &self,
+        server: &ServerLabel,
+        uri: &str,
+    ) -> Result<ResourceContent, Refusal> {
+        let remote = self.remote(server)?;
+        let acting = self
+            .open_windows()
+            .into_iter()
+            .find(|window| window.skill().origin != Origin::Server(server.clone()));
+        if let Some(window) = acting {
+            let question = Question::CrossOriginRead {
+                skill: window.skill().clone(),
+                server: server.clone(),
+                uri: uri.to_owned(),
+            };
+            let refused = match self.ask(&question).await {
+                Answer::Yes(_) => None,
+                Answer::No => Some(Reason::UserDeclined),
+                Answer::Unavailable => Some(Reason::NotGranted),
+            };
+            let outcome = refused.map_or(Ok(()), Err);
+            let detail = format!("{server}:{uri}");
+            self.log_skill(window.skill(), None, Action::CrossOriginRead, outcome, Some(&detail));
+            if let Some(reason) = refused {
+                return Err(Refusal::new(reason).skill(window.skill()).file(detail));
+            }
+        }
+        if self.inner.offline {
+            return Err(Refusal::new(Reason::Offline).skill(server).file(uri.escape_debug()));
+        }
+        let content = remote.read_text_uri(uri, MAX_RESOURCE_BYTES).await?;
+        Ok(ResourceContent {
+            server: server.clone(),
+            uri: uri.to_owned(),
+            bytes: content.bytes,
+            media_type: content.media_type,
+        })
+    }
+}

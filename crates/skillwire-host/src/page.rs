@@ -1,0 +1,170 @@
+//! Reading one page of `skills/list`, and the answer to `skills/get`.
+
+use std::{sync::Arc, time::Duration};
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use skillwire_core::{
+    entry::SkillEntry,
+    received::{self, EntryFault, EntryLimits, EntryProblem},
+    uri::SkillUri,
+};
+
+use crate::{
+    origin::{Origin, SkillId},
+    refusal::{Reason, Refusal},
+};
+
+/// The longest cursor that is sent back.
+const MAX_CURSOR_BYTES: usize = 64 * 1024;
+
+/// However long a server says an answer stays fresh, it is asked again after this time.
+const MAX_LIFETIME: Duration = Duration::from_hours(24);
+
+/// One page, with every entry read or refused on its own.
+#[derive(Debug)]
+pub(crate) struct Page {
+    pub(crate) entries: Vec<Result<Arc<SkillEntry>, Refusal>>,
+    pub(crate) next: Option<String>,
+    pub(crate) freshness: Freshness,
+}
+
+/// How long an answer may be used without asking again.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Freshness {
+    pub(crate) lifetime: Duration,
+    /// What is odd about the caching hints, if anything.
+    pub(crate) oddity: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct RawPage<'a> {
+    #[serde(borrow, default)]
+    skills: Option<&'a RawValue>,
+    #[serde(rename = "nextCursor", borrow, default)]
+    next: Option<&'a RawValue>,
+    #[serde(rename = "ttlMs", borrow, default)]
+    ttl: Option<&'a RawValue>,
+    #[serde(rename = "cacheScope", borrow, default)]
+    scope: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct RawGet<'a> {
+    #[serde(borrow, default)]
+    skill: Option<&'a RawValue>,
+    #[serde(rename = "ttlMs", borrow, default)]
+    ttl: Option<&'a RawValue>,
+    #[serde(rename = "cacheScope", borrow, default)]
+    scope: Option<&'a RawValue>,
+}
+
+/// Reads a page; a page that is not one is refused whole, an entry that is not one alone.
+pub(crate) fn read_page(origin: &Origin, text: &str, limits: EntryLimits) -> Result<Page, Refusal> {
+    let broken = |what: &str| protocol_error(origin, "skills/list", what);
+    let raw: RawPage<'_> = serde_json::from_str(text).map_err(|_| broken("no object"))?;
+    let skills = raw.skills.filter(|raw| raw.get().starts_with('['));
+    let skills = skills.ok_or_else(|| broken("no list `skills`"))?;
+    let skills: Vec<&RawValue> =
+        serde_json::from_str(skills.get()).map_err(|_| broken("no list `skills`"))?;
+    let next = match raw.next.map(RawValue::get) {
+        None | Some("null") => None,
+        Some(text) if text.len() > MAX_CURSOR_BYTES => {
+            return Err(broken("a cursor of more than 65536 bytes"));
+        }
+        Some(text) => {
+            let cursor: Option<String> = serde_json::from_str(text).ok();
+            Some(cursor.ok_or_else(|| broken("a `nextCursor` that is not a string"))?)
+        }
+    };
+    let entries = skills.into_iter().map(|raw| read_entry(origin, raw.get(), limits)).collect();
+    Ok(Page { entries, next, freshness: freshness(raw.ttl, raw.scope) })
+}
+
+/// Reads the answer to `skills/get`; it must be about the skill that was asked for.
+pub(crate) fn read_get(
+    asked: &SkillId,
+    text: &str,
+    limits: EntryLimits,
+) -> Result<(Arc<SkillEntry>, Freshness), Refusal> {
+    let broken = |what: &str| protocol_error(&asked.origin, "skills/get", what).skill(asked);
+    let raw: RawGet<'_> = serde_json::from_str(text).map_err(|_| broken("no object"))?;
+    let skill = raw.skill.filter(|raw| raw.get().starts_with('{'));
+    let skill = skill.ok_or_else(|| broken("no object `skill`"))?;
+    let entry = read_entry(&asked.origin, skill.get(), limits)?;
+    if entry.uri != asked.uri {
+        return Err(Refusal::new(Reason::EntrySubstituted)
+            .skill(asked)
+            .expected(&asked.uri)
+            .actual(&entry.uri));
+    }
+    Ok((entry, freshness(raw.ttl, raw.scope)))
+}
+
+fn read_entry(
+    origin: &Origin,
+    text: &str,
+    limits: EntryLimits,
+) -> Result<Arc<SkillEntry>, Refusal> {
+    received::read(text, limits).map(Arc::new).map_err(|fault| {
+        let uri = received::read_only_uri(text);
+        entry_refusal(origin, uri, fault)
+    })
+}
+
+fn entry_refusal(origin: &Origin, uri: Option<SkillUri>, fault: EntryFault) -> Refusal {
+    let reason = match fault.problem {
+        EntryProblem::Malformed => Reason::EntryMalformed,
+        EntryProblem::Uri => Reason::UriInvalid,
+        EntryProblem::Frontmatter => Reason::FrontmatterInvalid,
+        EntryProblem::Name => Reason::NameInvalid,
+        EntryProblem::NameMismatch => Reason::NameMismatch,
+        EntryProblem::Resources => Reason::ResourcesInvalid,
+        EntryProblem::SkillFileNotListed => Reason::SkillFileNotListed,
+        EntryProblem::Duplicate => Reason::ResourceDuplicate,
+        EntryProblem::Outside => Reason::ResourceOutside,
+        EntryProblem::Digest => Reason::DigestInvalid,
+        EntryProblem::Size => Reason::SizeInvalid,
+        EntryProblem::TooManyFiles => Reason::TooManyFiles,
+        EntryProblem::TooLarge => Reason::SkillTooLarge,
+    };
+    let refusal = Refusal::new(reason).expected(fault.expected).actual(fault.actual);
+    let refusal = match uri {
+        Some(uri) => refusal.skill(SkillId { origin: origin.clone(), uri }),
+        None => refusal.skill(origin),
+    };
+    match fault.file {
+        Some(file) => refusal.file(file),
+        None => refusal,
+    }
+}
+
+/// Makes the refusal for an answer that is not what the method returns.
+pub(crate) fn protocol_error(origin: &Origin, method: &str, what: &str) -> Refusal {
+    Refusal::new(Reason::ProtocolError)
+        .skill(origin)
+        .expected(format!("a result of `{method}`"))
+        .actual(what)
+}
+
+/// Reads the caching hints; whatever cannot be understood means not fresh at all.
+fn freshness(ttl: Option<&RawValue>, scope: Option<&RawValue>) -> Freshness {
+    let mut odd = Vec::new();
+    let lifetime = match ttl.map(RawValue::get) {
+        None => {
+            odd.push("`ttlMs` is missing");
+            Duration::ZERO
+        }
+        Some(text) => text.parse::<u64>().map_or_else(
+            |_| {
+                odd.push("`ttlMs` is not a number of milliseconds");
+                Duration::ZERO
+            },
+            |millis| Duration::from_millis(millis).min(MAX_LIFETIME),
+        ),
+    };
+    if scope.is_some_and(|raw| !matches!(raw.get(), "\"public\"" | "\"private\"")) {
+        odd.push("`cacheScope` is neither `public` nor `private`");
+    }
+    Freshness { lifetime, oddity: (!odd.is_empty()).then(|| odd.join("; ")) }
+}

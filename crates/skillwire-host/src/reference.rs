@@ -1,0 +1,130 @@
+//! From what a model or a user writes to a file of a skill.
+
+use skillwire_core::{
+    path::RelPath,
+    uri::{ResourceUri, SkillUri},
+};
+
+use crate::refusal::Reason;
+
+/// Resolves a reference against the skill's root directory.
+///
+/// A full URI is taken as it is. A path may be written as on disk or percent-encoded as in a link;
+/// `.` and `..` are resolved and may not leave the root.
+pub(crate) fn resolve(skill: &SkillUri, reference: &str) -> Result<Vec<ResourceUri>, Reason> {
+    if has_scheme(reference) {
+        let uri = ResourceUri::parse(reference).map_err(|_| Reason::PathOutsideSkill)?;
+        return if skill.contains(&uri) { Ok(vec![uri]) } else { Err(Reason::PathOutsideSkill) };
+    }
+    let path = reference.split(['#', '?']).next().filter(|path| !path.is_empty());
+    let mut candidates = Vec::new();
+    // A name may hold what a link would write as an anchor, so the whole text comes first.
+    for text in [Some(reference), path].into_iter().flatten() {
+        for text in [Some(text.to_owned()), percent_decoded(text)].into_iter().flatten() {
+            let uri = skill.root().child(&inside(&text)?);
+            if !candidates.contains(&uri) {
+                candidates.push(uri);
+            }
+        }
+    }
+    Ok(candidates)
+}
+
+/// Tells whether a text begins with a URI scheme, by its grammar and not by a list of names.
+fn has_scheme(text: &str) -> bool {
+    let Some((scheme, _)) = text.split_once(':') else { return false };
+    scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+}
+
+/// Takes `.` and `..` out of a path that must stay below the root.
+pub(crate) fn inside(text: &str) -> Result<RelPath, Reason> {
+    if text.starts_with('/') || text.contains('\\') {
+        return Err(Reason::PathOutsideSkill);
+    }
+    let mut segments: Vec<&str> = Vec::new();
+    for segment in text.split('/') {
+        match segment {
+            "" | "." => {}
+            ".." => {
+                segments.pop().ok_or(Reason::PathOutsideSkill)?;
+            }
+            segment => segments.push(segment),
+        }
+    }
+    RelPath::parse(&segments.join("/")).map_err(|_| Reason::PathOutsideSkill)
+}
+
+fn percent_decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let pair =
+            tail.get(..2).filter(|pair| *first == b'%' && pair.iter().all(u8::is_ascii_hexdigit));
+        let pair = pair.and_then(|pair| std::str::from_utf8(pair).ok());
+        if let Some(byte) = pair.and_then(|pair| u8::from_str_radix(pair, 16).ok()) {
+            bytes.push(byte);
+            rest = &tail[2..];
+        } else {
+            bytes.push(*first);
+            rest = tail;
+        }
+    }
+    String::from_utf8(bytes).ok().filter(|decoded| decoded != text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn uris(reference: &str) -> Result<Vec<String>, Reason> {
+        let skill = SkillUri::parse("skill://acme/pdf/SKILL.md").unwrap();
+        resolve(&skill, reference).map(|uris| uris.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn hst_41_references_resolve_against_the_directory_of_the_skill_file() {
+        for reference in
+            ["refs/x.md", "./refs/x.md", "refs/../refs/./x.md", "skill://acme/pdf/refs/x.md"]
+        {
+            assert_eq!(uris(reference).unwrap()[0], "skill://acme/pdf/refs/x.md", "{reference}");
+        }
+        assert!(uris("a%20b.md").unwrap().contains(&"skill://acme/pdf/a%20b.md".to_owned()));
+        assert!(uris("x.md#part").unwrap().contains(&"skill://acme/pdf/x.md".to_owned()));
+    }
+
+    #[test]
+    fn hst_43_what_leaves_the_skill_is_refused() {
+        for reference in [
+            "../../etc/passwd",
+            "../pdf-extra/x",
+            "%2e%2e/x",
+            "a/%2e%2e/%2e%2e/x",
+            "/etc/passwd",
+            "..\\x",
+            "..",
+            ".",
+            "",
+            "a\0b",
+        ] {
+            assert_eq!(uris(reference), Err(Reason::PathOutsideSkill), "{reference:?}");
+        }
+    }
+
+    #[test]
+    fn hst_114_schemes_are_parsed_and_never_opened() {
+        for reference in [
+            "file:///etc/passwd",
+            "file:/etc/passwd",
+            "FILE:///etc/passwd",
+            "file:etc",
+            "https://example.com/x",
+            "skill://acme/pdf-extra/x",
+            "skill://acme/pdf/../x",
+            "skill://acme/pdf/%2e%2e/x",
+            "javascript:x",
+        ] {
+            assert_eq!(uris(reference), Err(Reason::PathOutsideSkill), "{reference:?}");
+        }
+    }
+}

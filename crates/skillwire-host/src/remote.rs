@@ -1,0 +1,422 @@
+//! One server: connected when it is needed, listed once, asked for what is named.
+
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use serde_json::{Map, Value};
+use skillwire_core::uri::{ResourceUri, SkillUri};
+use skillwire_protocol::method;
+use tokio::time::Instant;
+
+use crate::{
+    client::{Client, ClientError, ClientOptions, Endpoint, Limits, RawAnswer},
+    clock::Clock,
+    contents::{self, Content},
+    label::ServerLabel,
+    listed::{Listed, Source},
+    origin::{Origin, SkillId},
+    page::{self, Freshness},
+    policy::Policy,
+    refusal::{Reason, Refusal},
+};
+
+/// How long to wait before an internal error of the server is tried again.
+const RETRY_DELAYS: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(400)];
+
+/// What one complete look at a server found.
+#[derive(Debug, Clone, Default)]
+pub struct Listing {
+    /// The skills, as listed.
+    pub skills: Vec<Listed>,
+    /// The entries that cannot be used, each with its reason.
+    pub refused: Vec<Refusal>,
+    /// Why the listing ended before its end, if it did.
+    pub truncated: Option<Refusal>,
+    /// What is odd but harmless.
+    pub warnings: Vec<String>,
+}
+
+struct Held {
+    listing: Arc<Listing>,
+    fresh_until: Duration,
+}
+
+/// A configured server.
+pub(crate) struct Remote {
+    label: ServerLabel,
+    endpoint: Mutex<Option<Endpoint>>,
+    options: ClientOptions,
+    policy: Arc<Policy>,
+    clock: Arc<dyn Clock>,
+    client: tokio::sync::Mutex<Option<Client>>,
+    listing: tokio::sync::Mutex<Option<Held>>,
+    /// Entries that were asked for after the listing was made, and until when they are fresh.
+    named: Mutex<HashMap<SkillUri, (Listed, Duration)>>,
+    spent: AtomicU64,
+}
+
+impl Remote {
+    pub(crate) fn new(
+        label: ServerLabel,
+        endpoint: Endpoint,
+        options: ClientOptions,
+        policy: Arc<Policy>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self {
+            label,
+            endpoint: Mutex::new(Some(endpoint)),
+            options,
+            policy,
+            clock,
+            client: tokio::sync::Mutex::default(),
+            listing: tokio::sync::Mutex::default(),
+            named: Mutex::default(),
+            spent: AtomicU64::new(0),
+        }
+    }
+
+    pub(crate) fn origin(&self) -> Origin {
+        Origin::Server(self.label.clone())
+    }
+
+    /// The connection, made on first use and again after it was lost.
+    pub(crate) async fn client(&self) -> Result<Client, Refusal> {
+        let mut held = self.client.lock().await;
+        if let Some(client) = held.as_ref() {
+            return Ok(client.clone());
+        }
+        let endpoint = self.open()?;
+        let client = Client::connect(endpoint, self.options.clone()).await;
+        let client = client.map_err(|error| self.refuse(&error))?;
+        *held = Some(client.clone());
+        Ok(client)
+    }
+
+    /// Sends a request; a connection that has ended is made anew for the next one.
+    async fn request(
+        &self,
+        client: &Client,
+        method: &str,
+        params: Map<String, Value>,
+        limits: Limits,
+    ) -> Result<RawAnswer, ClientError> {
+        let answer = client.request(method, params, limits).await;
+        if matches!(answer, Err(ClientError::Closed(_))) {
+            self.client.lock().await.take();
+        }
+        answer
+    }
+
+    /// The endpoint for one connection; pipes that somebody else opened can be used once.
+    fn open(&self) -> Result<Endpoint, Refusal> {
+        let mut endpoint = self.endpoint.lock().unwrap_or_else(PoisonError::into_inner);
+        let again = endpoint.as_ref().and_then(Endpoint::reopen);
+        again.or_else(|| endpoint.take()).ok_or_else(|| {
+            Refusal::new(Reason::ServerUnreachable).skill(&self.label).actual("closed pipes")
+        })
+    }
+
+    /// A connection to a server that declares the extension; nothing else is ever asked for skills.
+    async fn skills_client(&self) -> Result<Client, Refusal> {
+        let client = self.client().await?;
+        if client.server().skills.is_none() {
+            return Err(Refusal::new(Reason::SkillsNotOffered)
+                .skill(&self.label)
+                .expected("a server that declares `io.modelcontextprotocol/skills`"));
+        }
+        Ok(client)
+    }
+
+    /// Asks the server again what it offers, and forgets the listing made under the old answer.
+    pub(crate) async fn rediscover(&self) -> Result<(), Refusal> {
+        let client = self.client().await?;
+        client.rediscover().await.map_err(|error| self.refuse(&error))?;
+        self.listing.lock().await.take();
+        Ok(())
+    }
+
+    /// The listing, made anew when it is no longer fresh; calls at the same time share one.
+    pub(crate) async fn list(&self) -> Result<Arc<Listing>, Refusal> {
+        let mut held = self.listing.lock().await;
+        let fresh = held.as_ref().filter(|held| self.clock.elapsed() < held.fresh_until);
+        if let Some(held) = fresh {
+            return Ok(Arc::clone(&held.listing));
+        }
+        let (listing, lifetime) = self.fetch_listing().await?;
+        self.named.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        let listing = Arc::new(listing);
+        let fresh_until = self.clock.elapsed() + lifetime;
+        *held = Some(Held { listing: Arc::clone(&listing), fresh_until });
+        Ok(listing)
+    }
+
+    /// The last listing, however old, so that building a context asks nobody.
+    pub(crate) async fn held_listing(&self) -> Option<Arc<Listing>> {
+        self.listing.lock().await.as_ref().map(|held| Arc::clone(&held.listing))
+    }
+
+    async fn fetch_listing(&self) -> Result<(Listing, Duration), Refusal> {
+        let client = self.skills_client().await?;
+        let budgets = self.policy.budgets;
+        let deadline = Instant::now() + budgets.listing_time;
+        let mut collecting = Collecting::default();
+        let mut cursor: Option<String> = None;
+        let mut cursors = HashSet::new();
+        let mut bytes = 0_u64;
+        for number in 0.. {
+            let page = if number == budgets.pages {
+                Err(self.exhausted(format!("at most {} pages", budgets.pages), "more"))
+            } else {
+                self.fetch_page(&client, cursor.as_deref(), deadline, &mut bytes).await
+            };
+            let page = match page {
+                Ok(page) => page,
+                // What was listed so far stays usable; a server that lists nothing is an error.
+                Err(refusal) if number > 0 => {
+                    collecting.listing.truncated = Some(refusal);
+                    break;
+                }
+                Err(refusal) => return Err(refusal),
+            };
+            collecting.add(&self.origin(), page.entries, &page.freshness);
+            let Some(next) = page.next else { break };
+            let total = collecting.entries();
+            let stop = if !cursors.insert(next.clone()) {
+                Some(page::protocol_error(
+                    &self.origin(),
+                    method::SKILLS_LIST,
+                    "the same cursor again",
+                ))
+            } else if total >= budgets.entries {
+                Some(self.exhausted(format!("at most {} entries", budgets.entries), "more"))
+            } else if bytes >= budgets.listing_bytes {
+                Some(self.exhausted(format!("at most {} bytes", budgets.listing_bytes), "more"))
+            } else {
+                None
+            };
+            if let Some(refusal) = stop {
+                collecting.listing.truncated = Some(refusal);
+                break;
+            }
+            cursor = Some(next);
+        }
+        Ok(collecting.finish())
+    }
+
+    async fn fetch_page(
+        &self,
+        client: &Client,
+        cursor: Option<&str>,
+        deadline: Instant,
+        bytes: &mut u64,
+    ) -> Result<page::Page, Refusal> {
+        let mut params = Map::new();
+        if let Some(cursor) = cursor {
+            params.insert("cursor".to_owned(), cursor.into());
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        let limits = Limits { timeout: left.min(self.policy.budgets.answer_time), ..self.limits() };
+        let answer = self.request(client, method::SKILLS_LIST, params, limits).await;
+        let answer = answer.map_err(|error| self.refuse(&error))?;
+        *bytes += u64::try_from(answer.text().len()).unwrap_or(u64::MAX);
+        page::read_page(&self.origin(), answer.text(), self.policy.limits)
+    }
+
+    /// The entry of a skill that was asked for after the listing was made, if one was.
+    pub(crate) fn newer(&self, uri: &SkillUri) -> Option<Listed> {
+        self.held(uri).map(|(listed, _)| listed)
+    }
+
+    /// The entry of one skill, as it was named lately or as the server gives it now.
+    pub(crate) async fn named(&self, uri: &SkillUri) -> Result<Listed, Refusal> {
+        let held = self.held(uri);
+        if let Some((listed, _)) = held.filter(|(_, until)| self.clock.elapsed() < *until) {
+            return Ok(listed);
+        }
+        self.get(uri, Source::Named).await
+    }
+
+    fn held(&self, uri: &SkillUri) -> Option<(Listed, Duration)> {
+        self.named.lock().unwrap_or_else(PoisonError::into_inner).get(uri).cloned()
+    }
+
+    /// Asks the server for one entry.
+    pub(crate) async fn get(&self, uri: &SkillUri, source: Source) -> Result<Listed, Refusal> {
+        let id = SkillId { origin: self.origin(), uri: uri.clone() };
+        let client = self.skills_client().await?;
+        let limits = self.limits();
+        let answer =
+            self.request(&client, method::SKILLS_GET, uri_params(uri.as_str()), limits).await;
+        let answer = answer.map_err(|error| match error {
+            error if error.is_not_found() => {
+                Refusal::new(Reason::SkillNotFound).skill(&id).actual(error)
+            }
+            error => self.refuse(&error).skill(&id),
+        })?;
+        let (entry, Freshness { lifetime, .. }) =
+            page::read_get(&id, answer.text(), self.policy.limits)?;
+        let listed = Listed::new(self.origin(), entry, source);
+        let until = self.clock.elapsed() + lifetime;
+        let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+        named.insert(uri.clone(), (listed.clone(), until));
+        Ok(listed)
+    }
+
+    /// Reads one resource; `size` is what the answer is bounded by before anything is decoded.
+    pub(crate) async fn read(&self, uri: &ResourceUri, size: u64) -> Result<Content, Refusal> {
+        self.read_text_uri(uri.as_str(), size).await
+    }
+
+    /// Reads a resource that need not belong to a skill.
+    pub(crate) async fn read_text_uri(&self, uri: &str, size: u64) -> Result<Content, Refusal> {
+        let client = self.client().await?;
+        let limits = Limits::for_file(size, self.policy.budgets.answer_time);
+        let mut delays = RETRY_DELAYS.into_iter();
+        let answer = loop {
+            match self.request(&client, method::RESOURCES_READ, uri_params(uri), limits).await {
+                Ok(answer) => break answer,
+                Err(error) if error.is_not_found() => {
+                    return Err(Refusal::new(Reason::FileMissing)
+                        .skill(&self.label)
+                        .file(uri)
+                        .actual(error));
+                }
+                Err(error) => match delays.next().filter(|_| is_internal(&error)) {
+                    Some(delay) => tokio::time::sleep(delay).await,
+                    None => return Err(self.refuse(&error).file(uri)),
+                },
+            }
+        };
+        self.spend(answer.text().len())?;
+        contents::read(answer.text(), uri).map_err(|actual| {
+            Refusal::new(Reason::ContentInvalid)
+                .skill(&self.label)
+                .file(uri)
+                .expected("one content with this URI, as text or blob")
+                .actual(actual)
+        })
+    }
+
+    /// Asks for the children of a directory, if the server offers that.
+    pub(crate) async fn directory(
+        &self,
+        uri: &str,
+        cursor: Option<&str>,
+    ) -> Result<Option<RawAnswer>, Refusal> {
+        let client = self.skills_client().await?;
+        if !client.server().skills.as_ref().is_some_and(|offer| offer.directory_read) {
+            return Ok(None);
+        }
+        let limits = self.limits();
+        let mut params = uri_params(uri);
+        if let Some(cursor) = cursor {
+            params.insert("cursor".to_owned(), cursor.into());
+        }
+        let answer = self.request(&client, method::DIRECTORY_READ, params, limits).await;
+        answer.map(Some).map_err(|error| self.refuse(&error).file(uri))
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        let budgets = self.policy.budgets;
+        Limits { bytes: budgets.answer_bytes, timeout: budgets.answer_time }
+    }
+
+    fn spend(&self, bytes: usize) -> Result<(), Refusal> {
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        let most = self.policy.budgets.session_bytes;
+        if self.spent.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) > most {
+            return Err(self.exhausted(format!("at most {most} bytes in one session"), "more"));
+        }
+        Ok(())
+    }
+
+    fn exhausted(&self, expected: String, actual: &str) -> Refusal {
+        Refusal::new(Reason::BudgetExhausted).skill(&self.label).expected(expected).actual(actual)
+    }
+
+    /// Says what an error of the connection means, without repeating anything secret.
+    fn refuse(&self, error: &ClientError) -> Refusal {
+        let reason = match error {
+            ClientError::Timeout(_) => Reason::ServerTimeout,
+            ClientError::TooLarge(_) => Reason::ResponseTooLarge,
+            ClientError::Protocol(_) => Reason::ProtocolError,
+            ClientError::Rpc { .. } => Reason::ServerError,
+            ClientError::InputRequired => Reason::InputRequired,
+            _ => Reason::ServerUnreachable,
+        };
+        Refusal::new(reason).skill(&self.label).actual(error)
+    }
+}
+
+/// Tells whether the server broke while answering, which may pass.
+fn is_internal(error: &ClientError) -> bool {
+    matches!(error, ClientError::Rpc { code: -32603, .. } | ClientError::HttpStatus(500..=599))
+}
+
+fn uri_params(uri: &str) -> Map<String, Value> {
+    Map::from_iter([("uri".to_owned(), uri.into())])
+}
+
+/// A listing on its way.
+#[derive(Default)]
+struct Collecting {
+    listing: Listing,
+    places: BTreeMap<SkillUri, usize>,
+    lifetime: Option<Duration>,
+}
+
+impl Collecting {
+    fn entries(&self) -> usize {
+        self.listing.skills.len() + self.listing.refused.len()
+    }
+
+    fn add(
+        &mut self,
+        origin: &Origin,
+        entries: Vec<Result<Arc<skillwire_core::entry::SkillEntry>, Refusal>>,
+        freshness: &Freshness,
+    ) {
+        for entry in entries {
+            match entry {
+                Ok(entry) => self.add_entry(Listed::new(origin.clone(), entry, Source::Named)),
+                Err(refusal) => self.listing.refused.push(refusal),
+            }
+        }
+        // The listing is as fresh as its stalest page.
+        let lifetime = self.lifetime.unwrap_or(freshness.lifetime);
+        self.lifetime = Some(lifetime.min(freshness.lifetime));
+        if let Some(oddity) = &freshness.oddity
+            && !self.listing.warnings.contains(oddity)
+        {
+            self.listing.warnings.push(oddity.clone());
+        }
+    }
+
+    /// Adds a skill; a second, different entry for it makes neither of the two usable as it is.
+    fn add_entry(&mut self, listed: Listed) {
+        let uri = listed.id().uri.clone();
+        match self.places.get(&uri) {
+            None => {
+                self.places.insert(uri, self.listing.skills.len());
+                self.listing.skills.push(listed);
+            }
+            Some(at) if self.listing.skills[*at].entry() == listed.entry() => {}
+            Some(at) => {
+                let first = self.listing.skills[*at].clone();
+                self.listing.warnings.push(format!("{} is listed with two contents", first.id()));
+                self.listing.skills[*at] = first.with_source(Source::Inconsistent);
+            }
+        }
+    }
+
+    fn finish(self) -> (Listing, Duration) {
+        (self.listing, self.lifetime.unwrap_or_default())
+    }
+}

@@ -1,0 +1,110 @@
+//! A skill's directories, as the server shows them, against its manifest.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use serde::Deserialize;
+use skillwire_core::{entry::SkillResource, uri::ResourceUri};
+
+use super::{Finding, Server};
+use crate::{
+    listed::Listed,
+    refusal::{Reason, Refusal},
+    window::find,
+};
+
+/// More directories and pages than a skill within the limits can have.
+const MAX_REQUESTS: usize = 1_100;
+
+/// The media type of a directory among its children.
+const DIRECTORY: &str = "inode/directory";
+
+#[derive(Deserialize)]
+struct Page<'a> {
+    #[serde(borrow, default)]
+    resources: Option<Vec<Child<'a>>>,
+    #[serde(rename = "nextCursor", default)]
+    next: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Child<'a> {
+    #[serde(borrow)]
+    uri: std::borrow::Cow<'a, str>,
+    #[serde(rename = "mimeType", borrow, default)]
+    media_type: Option<std::borrow::Cow<'a, str>>,
+}
+
+/// Walks the skill's directories where the server offers that.
+pub(super) async fn check(
+    server: &Server,
+    listed: &Listed,
+    files: &[SkillResource],
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut shown = BTreeSet::new();
+    let root = listed.id().uri.root().as_str().to_owned();
+    let mut seen = BTreeSet::from([root.clone()]);
+    let mut waiting = VecDeque::from([(root, None::<String>)]);
+    for _ in 0..MAX_REQUESTS {
+        let Some((directory, cursor)) = waiting.pop_front() else { break };
+        let answer = match server.directory(&directory, cursor.as_deref()).await {
+            Ok(Some(answer)) => answer,
+            // Not offered, so there is nothing to compare.
+            Ok(None) => return Vec::new(),
+            Err(refusal) => {
+                findings.push(Finding::must(refusal.skill(listed.id())));
+                continue;
+            }
+        };
+        let page = serde_json::from_str::<Page<'_>>(answer.text());
+        let Some(Page { resources: Some(children), next, .. }) = page.ok() else {
+            findings.push(Finding::must(
+                Refusal::new(Reason::ProtocolError)
+                    .skill(listed.id())
+                    .file(&directory)
+                    .expected("a list `resources` of children"),
+            ));
+            continue;
+        };
+        for child in children {
+            let uri = ResourceUri::parse(&child.uri).ok();
+            let Some(uri) = uri.filter(|uri| uri.parent().is_some_and(|p| p.as_str() == directory))
+            else {
+                findings.push(Finding::must(
+                    Refusal::new(Reason::ResourceOutside)
+                        .skill(listed.id())
+                        .file(&directory)
+                        .expected("children of this directory")
+                        .actual(child.uri.escape_debug()),
+                ));
+                continue;
+            };
+            if child.media_type.as_deref() == Some(DIRECTORY) {
+                if seen.insert(uri.as_str().to_owned()) {
+                    waiting.push_back((uri.as_str().to_owned(), None));
+                }
+            } else {
+                shown.insert(uri);
+            }
+        }
+        if let Some(next) = next {
+            waiting.push_front((directory, Some(next)));
+        }
+    }
+    let refuse = |reason, uri: &ResourceUri| Refusal::new(reason).skill(listed.id()).file(uri);
+    let extra = shown.iter().filter(|uri| find(files, uri).is_none());
+    findings.extend(extra.map(|uri| {
+        Finding::must(
+            refuse(Reason::ManifestIncomplete, uri)
+                .expected("every file of the skill in its manifest"),
+        )
+    }));
+    let missing = files.iter().filter(|file| !shown.contains(&file.uri));
+    findings.extend(missing.map(|file| {
+        Finding::must(
+            refuse(Reason::FileMissing, &file.uri)
+                .expected("the file among its directory's children"),
+        )
+    }));
+    findings
+}

@@ -1,0 +1,74 @@
+//! What a server does when it is asked for something that is not there, and what it says about
+//! itself.
+
+use serde_json::Map;
+use skillwire_core::uri::SkillUri;
+use skillwire_protocol::{method, version::Era};
+
+use super::{Finding, Server};
+use crate::{
+    client::ClientError,
+    refusal::{Reason, Refusal},
+    remote::Listing,
+};
+
+/// A skill that no server has.
+const NOT_THERE: &str = "skill://skillwire-verify/no-such-skill/SKILL.md";
+
+pub(super) async fn check(server: &Server, listing: &Listing) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let uri = || Map::from_iter([("uri".to_owned(), NOT_THERE.into())]);
+    let cursor = Map::from_iter([("cursor".to_owned(), "skillwire-verify-forged".into())]);
+    for (method, params) in [
+        (method::SKILLS_GET, uri()),
+        (method::RESOURCES_READ, uri()),
+        (method::SKILLS_LIST, cursor),
+    ] {
+        findings.extend(wrong_code(server, method, params).await);
+    }
+    findings.extend(dangling_instructions(server, listing).await);
+    findings
+}
+
+/// Something that is not there is an invalid parameter, to a modern client at least.
+async fn wrong_code(
+    server: &Server,
+    method: &str,
+    params: Map<String, serde_json::Value>,
+) -> Option<Finding> {
+    let client = server.client().await.ok()?;
+    let modern = client.server().era == Era::Modern;
+    let answer = client.request(method, params, server.limits()).await;
+    let actual = match answer {
+        Err(ClientError::Rpc { code: -32602, .. }) => return None,
+        Err(ClientError::Rpc { code: -32002, .. }) if !modern => return None,
+        Err(error) => error.to_string(),
+        Ok(_) => "a result".to_owned(),
+    };
+    Some(Finding::must(
+        Refusal::new(Reason::WrongErrorCode)
+            .skill(server.origin())
+            .file(method)
+            .expected("error -32602 for something that is not there")
+            .actual(actual),
+    ))
+}
+
+/// Instructions may name skills; each one must be there.
+async fn dangling_instructions(server: &Server, listing: &Listing) -> Vec<Finding> {
+    let Ok(client) = server.client().await else { return Vec::new() };
+    let description = client.server();
+    let text = description.instructions.as_deref().unwrap_or_default();
+    let mut findings = Vec::new();
+    let separates = |c: char| c.is_whitespace() || "`\"'()<>[],".contains(c);
+    for word in text.split(separates) {
+        let Ok(uri) = SkillUri::parse(word.trim_end_matches(['.', ';', ':'])) else { continue };
+        let listed = listing.skills.iter().any(|listed| listed.id().uri == uri);
+        if !listed && server.get(&uri, crate::listed::Source::Named).await.is_err() {
+            findings.push(Finding::should(
+                Refusal::new(Reason::InstructionsDangling).skill(server.origin()).actual(uri),
+            ));
+        }
+    }
+    findings
+}

@@ -1,0 +1,75 @@
+//! One skill: its entry by name, its files, its frontmatter, its directories.
+
+use skillwire_core::entry::{Resources, SkillResource};
+
+use super::{Finding, Server, directories, each};
+use crate::{
+    listed::{Listed, Source},
+    refusal::{Reason, Refusal},
+    verified::{Verified, check_frontmatter},
+};
+
+/// What was found about one skill.
+#[derive(Debug, Default)]
+pub(super) struct Checked {
+    pub(super) files: usize,
+    pub(super) dynamic: bool,
+    pub(super) findings: Vec<Finding>,
+}
+
+pub(super) async fn check(server: &Server, listed: &Listed, in_flight: usize) -> Checked {
+    let mut checked = Checked::default();
+    checked.findings.extend(check_get(server, listed).await);
+    match &listed.entry().resources {
+        Resources::Dynamic => {
+            checked.dynamic = true;
+            checked.findings.extend(check_dynamic(server, listed).await);
+        }
+        Resources::Listed(files) => {
+            let results =
+                each(files, in_flight, async |file| check_file(server, listed, file).await);
+            for result in results.await {
+                match result {
+                    Ok(()) => checked.files += 1,
+                    Err(refusal) => checked.findings.push(Finding::must(refusal)),
+                }
+            }
+            checked.findings.extend(directories::check(server, listed, files).await);
+        }
+    }
+    checked
+}
+
+/// Asked by name, the server must give the entry it lists.
+async fn check_get(server: &Server, listed: &Listed) -> Option<Finding> {
+    match server.get(&listed.id().uri, Source::Named).await {
+        Ok(named) if named.entry() == listed.entry() => None,
+        Ok(_) => Some(Finding::must(
+            Refusal::new(Reason::EntryInconsistent)
+                .skill(listed.id())
+                .expected("the same entry from `skills/list` and `skills/get`")
+                .actual("two different ones"),
+        )),
+        Err(refusal) => Some(Finding::must(refusal.skill(listed.id()))),
+    }
+}
+
+async fn check_file(server: &Server, listed: &Listed, file: &SkillResource) -> Result<(), Refusal> {
+    let content = server.read(&file.uri, file.size).await;
+    let content = content.map_err(|refusal| refusal.skill(listed.id()))?;
+    let verified = Verified::check(listed.id(), file, content.bytes)?;
+    if file.uri == *listed.id().uri.file() {
+        check_frontmatter(listed.id(), &listed.entry().frontmatter, verified.bytes())?;
+    }
+    Ok(())
+}
+
+/// Without digests, only the frontmatter can be compared.
+async fn check_dynamic(server: &Server, listed: &Listed) -> Option<Finding> {
+    let most = skillwire_core::limits::MAX_BYTES;
+    let checked = match server.read(listed.id().uri.file(), most).await {
+        Ok(content) => check_frontmatter(listed.id(), &listed.entry().frontmatter, &content.bytes),
+        Err(refusal) => Err(refusal.skill(listed.id())),
+    };
+    checked.err().map(Finding::must)
+}

@@ -1,0 +1,305 @@
+//! The acting window: the only way from a skill's files to a model.
+
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+use bytes::Bytes;
+use skillwire_core::{
+    content_set::ContentSet,
+    entry::{Resources, SkillEntry, SkillResource},
+    path::RelPath,
+    uri::ResourceUri,
+};
+
+use crate::{
+    approved::{Approved, ApprovedBy},
+    audit::{Action, Decision},
+    host::Host,
+    origin::SkillId,
+    prompt::{Answer, Question},
+    reference,
+    refusal::{Reason, Refusal},
+    verified::Verified,
+};
+
+/// Bytes of a file that a window let through.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileContent {
+    /// They match what the skill's entry lists.
+    Verified(Verified),
+    /// Nothing lists what they should be.
+    Dynamic(DynamicContent),
+}
+
+impl FileContent {
+    /// The skill they belong to.
+    pub fn skill(&self) -> &SkillId {
+        match self {
+            Self::Verified(file) => file.skill(),
+            Self::Dynamic(file) => &file.skill,
+        }
+    }
+
+    /// Where the file is.
+    pub fn uri(&self) -> &ResourceUri {
+        match self {
+            Self::Verified(file) => file.uri(),
+            Self::Dynamic(file) => &file.uri,
+        }
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> &Bytes {
+        match self {
+            Self::Verified(file) => file.bytes(),
+            Self::Dynamic(file) => &file.bytes,
+        }
+    }
+}
+
+/// Bytes of a skill that has no digests, read because the user agreed to that.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DynamicContent {
+    pub(crate) skill: SkillId,
+    pub(crate) uri: ResourceUri,
+    pub(crate) bytes: Bytes,
+}
+
+/// A call of an agent's own tool that runs code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolCall {
+    /// The tool.
+    pub tool: String,
+    /// What it is called with, as text for the user.
+    pub input: String,
+}
+
+/// A loaded skill, for as long as its `SKILL.md` is in a model's context.
+///
+/// Reads go only to files of the entry the skill was loaded from, on the skill's own server. The
+/// window closes on [`Self::release`] or with the host, never by itself.
+pub struct Window {
+    host: Host,
+    approved: Approved,
+    skill_file: FileContent,
+    id: u64,
+    open: AtomicBool,
+    /// Bytes retrieved so far; only a dynamic skill needs it, as nothing else bounds it.
+    retrieved: AtomicU64,
+}
+
+impl Window {
+    pub(crate) fn new(host: Host, approved: Approved, skill_file: FileContent, id: u64) -> Self {
+        let retrieved = u64::try_from(skill_file.bytes().len()).unwrap_or(u64::MAX);
+        Self {
+            host,
+            approved,
+            skill_file,
+            id,
+            open: AtomicBool::new(true),
+            retrieved: AtomicU64::new(retrieved),
+        }
+    }
+
+    /// The skill.
+    pub fn skill(&self) -> &SkillId {
+        self.approved.id()
+    }
+
+    /// The entry the skill was loaded from.
+    pub fn entry(&self) -> &Arc<SkillEntry> {
+        self.approved.entry()
+    }
+
+    /// The content the skill was loaded with, unless it is dynamic.
+    pub fn content(&self) -> Option<ContentSet> {
+        self.approved.content()
+    }
+
+    /// Who approved the skill.
+    pub fn approved_by(&self) -> ApprovedBy {
+        self.approved.by()
+    }
+
+    /// The `SKILL.md`, as it was checked when the skill was loaded.
+    pub fn skill_file(&self) -> &FileContent {
+        &self.skill_file
+    }
+
+    /// A number that no other window of this host has.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Tells whether the window is open.
+    pub fn is_open(&self) -> bool {
+        self.open.load(Ordering::Acquire)
+    }
+
+    /// Reads a file by its path in the skill or by its URI.
+    ///
+    /// A file that the held entry does not list fails like one with the wrong bytes, and nobody is
+    /// asked for it.
+    pub async fn read(&self, reference: &str) -> Result<FileContent, Refusal> {
+        let read = self.read_unlogged(reference).await;
+        let outcome = read.as_ref().map(|_| ()).map_err(|refusal| refusal.reason);
+        self.host.log(&self.approved, Action::Read, outcome, Some(reference));
+        read
+    }
+
+    async fn read_unlogged(&self, reference: &str) -> Result<FileContent, Refusal> {
+        self.check_open()?;
+        let candidates = reference::resolve(&self.skill().uri, reference)
+            .map_err(|reason| self.refuse(reason, reference))?;
+        match &self.entry().resources {
+            Resources::Listed(files) => {
+                let listed = candidates.iter().find_map(|uri| find(files, uri));
+                let listed = listed.ok_or_else(|| {
+                    self.refuse(Reason::FileNotListed, reference)
+                        .expected("a file in the manifest the skill was loaded with")
+                        .hint("If the skill has new files, approve and load it again.")
+                })?;
+                if listed.uri == *self.skill().uri.file() {
+                    return Ok(self.skill_file.clone());
+                }
+                let verified = self.host.fetch(self.approved.listed(), listed).await?;
+                Ok(FileContent::Verified(verified))
+            }
+            Resources::Dynamic => {
+                let uri = candidates
+                    .first()
+                    .ok_or_else(|| self.refuse(Reason::PathOutsideSkill, reference))?;
+                self.read_dynamic(uri).await
+            }
+        }
+    }
+
+    async fn read_dynamic(&self, uri: &ResourceUri) -> Result<FileContent, Refusal> {
+        let most = self.host.policy().limits.bytes;
+        let left = most.saturating_sub(self.retrieved.load(Ordering::Acquire));
+        let bytes = self.host.read_unlisted(self.skill(), uri, left).await?;
+        let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        let total = self.retrieved.fetch_add(size, Ordering::AcqRel).saturating_add(size);
+        if total > most {
+            return Err(self
+                .refuse(Reason::SkillTooLarge, uri.as_str())
+                .expected(format!("at most {most} bytes in all"))
+                .actual(format!("{total} bytes")));
+        }
+        let skill = self.skill().clone();
+        Ok(FileContent::Dynamic(DynamicContent { skill, uri: uri.clone(), bytes }))
+    }
+
+    /// Lists files and directories directly below a directory, from the held manifest.
+    ///
+    /// The empty path is the skill's root. A dynamic skill has no manifest to answer from.
+    pub fn list(&self, directory: &str) -> Result<Vec<Child>, Refusal> {
+        self.check_open()?;
+        let Resources::Listed(files) = &self.entry().resources else {
+            return Err(self.refuse(Reason::FileNotListed, directory).actual("no manifest"));
+        };
+        let directory = match directory.trim_matches('/') {
+            "" | "." => None,
+            path => Some(reference::inside(path).map_err(|reason| self.refuse(reason, path))?),
+        };
+        let mut children = BTreeSet::new();
+        for path in files.iter().filter_map(|file| self.skill().uri.below(&file.uri)) {
+            let below = match &directory {
+                None => Some(path),
+                Some(directory) => path.strip_prefix(directory),
+            };
+            if let Some(below) = below {
+                children.insert(child(&below));
+            }
+        }
+        if let (Some(directory), true) = (&directory, children.is_empty()) {
+            return Err(self.refuse(Reason::FileNotListed, directory.as_str()));
+        }
+        Ok(children.into_iter().collect())
+    }
+
+    /// Asks whether an agent's own tool may run code while it acts on this skill.
+    ///
+    /// Without the grant the user is asked about this one call.
+    pub async fn may_run(&self, call: &ToolCall) -> Result<(), Refusal> {
+        self.check_open()?;
+        let outcome = if self.approved.grants().execute {
+            Ok(())
+        } else {
+            let shown = format!("{} {}", call.tool, call.input);
+            let question = Question::Execute { skill: self.skill().clone(), call: shown };
+            match self.host.ask(&question).await {
+                Answer::Yes(_) => Ok(()),
+                Answer::No => Err(self.refuse(Reason::UserDeclined, &call.tool)),
+                Answer::Unavailable => Err(self
+                    .refuse(Reason::NotGranted, &call.tool)
+                    .hint(format!("`skillwire approve {} --exec` grants it.", self.skill()))),
+            }
+        };
+        let logged = outcome.as_ref().copied().map_err(|refusal: &Refusal| refusal.reason);
+        self.host.log(&self.approved, Action::Execute, logged, Some(&call.tool));
+        outcome
+    }
+
+    /// The tools the user granted; what the frontmatter asks for has no effect.
+    pub fn granted_tools(&self) -> &BTreeSet<String> {
+        &self.approved.grants().tools
+    }
+
+    /// What a compactor must keep while the window is open: the `SKILL.md` this window is about.
+    pub fn pinned(&self) -> Option<&ResourceUri> {
+        self.is_open().then(|| self.skill_file.uri())
+    }
+
+    /// Closes the window: the skill's `SKILL.md` is no longer in the model's context.
+    pub fn release(&self) {
+        if self.open.swap(false, Ordering::AcqRel) {
+            self.host.log(&self.approved, Action::Release, Ok(()), None);
+        }
+    }
+
+    fn check_open(&self) -> Result<(), Refusal> {
+        if self.is_open() {
+            return Ok(());
+        }
+        Err(Refusal::new(Reason::WindowClosed).skill(self.skill()).hint("Load the skill again."))
+    }
+
+    fn refuse(&self, reason: Reason, file: &str) -> Refusal {
+        Refusal::new(reason).skill(self.skill()).file(file.escape_debug())
+    }
+}
+
+/// Something directly below a directory of a skill.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Child {
+    /// A directory.
+    Directory(String),
+    /// A file.
+    File(String),
+}
+
+fn child(below: &RelPath) -> Child {
+    let mut segments = below.segments();
+    let first = segments.next().unwrap_or_default().to_owned();
+    if segments.next().is_some() { Child::Directory(first) } else { Child::File(first) }
+}
+
+/// Finds a file in a manifest, which is in URI order.
+pub(crate) fn find<'a>(files: &'a [SkillResource], uri: &ResourceUri) -> Option<&'a SkillResource> {
+    let at = files.binary_search_by(|file| file.uri.cmp(uri)).ok()?;
+    files.get(at)
+}
+
+/// How an outcome stands in the log.
+pub(crate) fn decision(outcome: Result<(), Reason>) -> (Decision, Option<Reason>) {
+    match outcome {
+        Ok(()) => (Decision::Allowed, None),
+        Err(reason) => (Decision::Refused, Some(reason)),
+    }
+}

@@ -1,0 +1,9 @@
+//! The host against servers that are honest, broken and hostile.
+
+mod approvals;
+mod client;
+mod discovery;
+mod integrity;
+mod support;
+mod tools;
+mod windows;

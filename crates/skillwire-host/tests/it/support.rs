@@ -1,0 +1,145 @@
+//! What the tests of the host share: a user who answers as told, a clock that is set, hosts.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, SystemTime},
+};
+
+use futures_util::future::BoxFuture;
+use skillwire_core::uri::SkillUri;
+use skillwire_host::{
+    approved::Approved,
+    audit::{Audit, Event},
+    client::Endpoint,
+    clock::Clock,
+    grants::Grants,
+    handle::Handle,
+    host::{Host, HostBuilder},
+    label::ServerLabel,
+    listed::Listed,
+    prompt::{Answer, Prompter, Question},
+    record::StoreError,
+    refusal::Refusal,
+    window::Window,
+};
+use skillwire_testkit::hostile::HostileServer;
+
+pub(crate) fn label(text: &str) -> ServerLabel {
+    ServerLabel::parse(text).unwrap()
+}
+
+pub(crate) fn skill_uri(text: &str) -> SkillUri {
+    SkillUri::parse(text).unwrap()
+}
+
+/// The pipes of a server, as an endpoint.
+pub(crate) fn endpoint(server: &HostileServer) -> Endpoint {
+    let (input, output) = server.pipes();
+    Endpoint::Pipes { input: Box::new(input), output: Box::new(output) }
+}
+
+/// A host with one server, `acme`, and defaults for everything else.
+pub(crate) fn host(server: &HostileServer) -> Host {
+    host_from(Host::builder(), server)
+}
+
+pub(crate) fn host_from(builder: HostBuilder, server: &HostileServer) -> Host {
+    let host = builder.build();
+    host.add_server(label("acme"), endpoint(server));
+    host
+}
+
+/// A user who gives the same answer to everything and remembers the questions.
+#[derive(Clone)]
+pub(crate) struct User {
+    answer: Arc<Mutex<Answer>>,
+    questions: Arc<Mutex<Vec<Question>>>,
+}
+
+impl User {
+    pub(crate) fn who_says(answer: Answer) -> Self {
+        Self { answer: Arc::new(Mutex::new(answer)), questions: Arc::default() }
+    }
+
+    pub(crate) fn yes() -> Self {
+        Self::who_says(Answer::Yes(Grants::load_only()))
+    }
+
+    pub(crate) fn no() -> Self {
+        Self::who_says(Answer::No)
+    }
+
+    pub(crate) fn says_now(&self, answer: Answer) {
+        *self.answer.lock().unwrap() = answer;
+    }
+
+    pub(crate) fn questions(&self) -> Vec<Question> {
+        self.questions.lock().unwrap().clone()
+    }
+}
+
+impl Prompter for User {
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Answer> {
+        self.questions.lock().unwrap().push(question.clone());
+        let answer = self.answer.lock().unwrap().clone();
+        Box::pin(std::future::ready(answer))
+    }
+}
+
+/// A clock that stands still until it is moved.
+#[derive(Clone, Default)]
+pub(crate) struct SetClock(Arc<Mutex<Duration>>);
+
+impl SetClock {
+    pub(crate) fn advance(&self, by: Duration) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) += by;
+    }
+}
+
+impl Clock for SetClock {
+    fn now(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_hours(500_000) + self.elapsed()
+    }
+
+    fn elapsed(&self) -> Duration {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A log that tests can read.
+#[derive(Clone, Default)]
+pub(crate) struct KeptAudit(Arc<Mutex<Vec<Event>>>);
+
+impl KeptAudit {
+    pub(crate) fn events(&self) -> Vec<Event> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+impl Audit for KeptAudit {
+    fn append(&self, event: &Event) -> Result<(), StoreError> {
+        self.0.lock().unwrap().push(event.clone());
+        Ok(())
+    }
+}
+
+/// What people do with a host, in one call.
+pub(crate) trait Shortcuts {
+    async fn named(&self, handle: &str) -> Result<Listed, Refusal>;
+    async fn approved_now(&self, handle: &str) -> Result<Approved, Refusal>;
+    async fn window(&self, handle: &str) -> Result<Arc<Window>, Refusal>;
+}
+
+impl Shortcuts for Host {
+    async fn named(&self, handle: &str) -> Result<Listed, Refusal> {
+        self.resolve(&Handle::parse(handle)?).await
+    }
+
+    async fn approved_now(&self, handle: &str) -> Result<Approved, Refusal> {
+        self.approve(&self.named(handle).await?, Grants::load_only())
+    }
+
+    async fn window(&self, handle: &str) -> Result<Arc<Window>, Refusal> {
+        Ok(self.load(self.approved_now(handle).await?).await?.window)
+    }
+}
