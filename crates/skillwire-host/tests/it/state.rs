@@ -76,8 +76,12 @@ fn change_one_record() {
         };
         log.append(&event).unwrap();
     }
-    let approval =
-        Approval { content: content(), grants: Grants::load_only(), at: SystemTime::now() };
+    let approval = Approval {
+        content: content(),
+        grants: Grants::load_only(),
+        at: SystemTime::now(),
+        revoked: false,
+    };
     records.update(&skill(), &mut |record| record.approval = Some(approval.clone())).unwrap();
 }
 
@@ -86,7 +90,7 @@ fn h_66_processes_that_change_one_record_lose_nothing() {
     let place = TempDir::new().unwrap();
     fs::write(place.path().join(GO), "").unwrap();
     let processes: Vec<Child> =
-        (0..PROCESSES).map(|_| start("change_one_record", place.path())).collect();
+        (0..PROCESSES).map(|_| start("state::change_one_record", place.path())).collect();
     for mut process in processes {
         assert!(process.wait().unwrap().success());
     }
@@ -107,7 +111,7 @@ fn h_65_a_process_that_is_killed_while_writing_leaves_the_old_record_or_the_new_
     records.update(&skill(), &mut |record| record.disabled = true).unwrap();
     for _ in 0..5 {
         let before = records.get(&skill()).unwrap().unwrap().asked.len();
-        let mut process = start("change_one_record", place.path());
+        let mut process = start("state::change_one_record", place.path());
         // Killed as soon as it is seen to write, wherever it is then.
         while records.get(&skill()).unwrap().unwrap().asked.len() == before {
             if process.try_wait().unwrap().is_some() {
