@@ -63,6 +63,7 @@ fn hst_88_an_approval_comes_back_whole() {
     let skill = &fixture.id;
     let written = fixture.records.update(skill, &mut |record| {
         record.disabled = true;
+        record.approval.as_mut().unwrap().revoked = true;
         record.declined = Some(Digest::of(b"declined"));
         record.asked = vec![SystemTime::now(), SystemTime::UNIX_EPOCH];
     });
