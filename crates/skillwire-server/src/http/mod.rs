@@ -7,6 +7,7 @@ mod compress;
 mod headers;
 mod legacy;
 mod modern;
+mod quiet;
 mod reply;
 mod serve;
 mod service;
@@ -16,7 +17,7 @@ mod stall;
 pub use self::{
     access::AccessRules,
     auth::{InvalidTokenFile, Tokens},
-    body::ResponseBody,
+    body::{Pieces, ResponseBody},
     serve::{ConnectionLimits, run},
     service::{HttpOptions, HttpService},
 };

@@ -3,16 +3,17 @@
 use std::{sync::Arc, time::Duration};
 
 use hyper::{server::conn::http1, service::service_fn};
-use hyper_util::{
-    rt::{TokioIo, TokioTimer},
-    server::graceful::GracefulShutdown,
-};
+use hyper_util::{rt::TokioIo, server::graceful::GracefulShutdown};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::Semaphore,
 };
 
-use super::{service::HttpService, stall::StallGuard};
+use super::{
+    quiet::{Activity, Answer, Hurried},
+    service::HttpService,
+    stall::StallGuard,
+};
 use crate::metrics::Open;
 
 /// What connections may cost.
@@ -72,10 +73,14 @@ pub async fn run(
             }
         };
         let open = Open::new(&service.metrics().connections);
-        let connection = graceful.watch(connection(stream, service.clone(), &limits));
+        let activity = Activity::new();
+        let connection = connection(stream, service.clone(), &activity, &limits);
+        let connection = Hurried::new(graceful.watch(connection), activity, limits.header_time);
         tokio::spawn(async move {
-            if let Err(error) = connection.await {
-                tracing::debug!(%error, "a connection ended early");
+            match connection.await {
+                Some(Ok(())) => {}
+                Some(Err(error)) => tracing::debug!(%error, "a connection ended early"),
+                None => tracing::debug!("a connection was quiet for too long"),
             }
             drop((permit, open));
         });
@@ -90,12 +95,13 @@ pub async fn run(
 fn connection(
     stream: TcpStream,
     service: HttpService,
+    activity: &Arc<Activity>,
     limits: &ConnectionLimits,
 ) -> http1::Connection<
     StallGuard<TokioIo<TcpStream>>,
     impl hyper::service::HttpService<
         hyper::body::Incoming,
-        ResBody = super::ResponseBody,
+        ResBody = Answer,
         Error = std::convert::Infallible,
         Future: Send,
     > + Send
@@ -105,13 +111,17 @@ fn connection(
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "TCP_NODELAY could not be set");
     }
+    let guarded = StallGuard::new(TokioIo::new(stream), limits.stall_time, Arc::clone(activity));
+    let activity = Arc::clone(activity);
     let handler = service_fn(move |request| {
-        let service = service.clone();
-        async move { Ok(service.handle(request).await) }
+        let (service, answering) = (service.clone(), activity.answering());
+        async move {
+            let response = service.handle(request).await;
+            Ok(response.map(|body| Answer::new(body, answering)))
+        }
     });
     http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(limits.header_time)
+        .header_read_timeout(None)
         .max_buf_size(limits.header_bytes)
-        .serve_connection(StallGuard::new(TokioIo::new(stream), limits.stall_time), handler)
+        .serve_connection(guarded, handler)
 }

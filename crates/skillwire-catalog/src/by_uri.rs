@@ -1,0 +1,83 @@
+//! Skills by the URI of their `SKILL.md`, found without a search.
+//!
+//! A search among sorted skills touches a dozen of them, and a read makes several: one for each
+//! directory that might be a skill. Here each of them is one look into one bucket.
+
+use std::{
+    hash::{BuildHasher, RandomState},
+    sync::Arc,
+};
+
+use skillwire_source::skill::Skill;
+
+/// Skills in a bucket when there are just enough buckets.
+const BUCKET: usize = 16;
+
+/// Skills in a bucket, on average, before there are more buckets.
+const CROWDED: usize = 4 * BUCKET;
+
+type Bucket = Vec<(u64, Arc<Skill>)>;
+
+/// Skills in buckets that successive snapshots share: a change copies one bucket.
+#[derive(Debug, Clone)]
+pub(crate) struct ByUri {
+    hasher: RandomState,
+    /// A power of two of them.
+    buckets: Vec<Arc<Bucket>>,
+    len: usize,
+}
+
+impl ByUri {
+    pub(crate) fn new<'a>(skills: impl ExactSizeIterator<Item = &'a Arc<Skill>>) -> Self {
+        let count = (skills.len() / BUCKET).next_power_of_two();
+        let hasher = RandomState::new();
+        let mut buckets = vec![Bucket::new(); count];
+        let len = skills.len();
+        for skill in skills {
+            let hash = hasher.hash_one(skill.uri.as_str());
+            buckets[place(hash, count)].push((hash, Arc::clone(skill)));
+        }
+        Self { hasher, buckets: buckets.into_iter().map(Arc::new).collect(), len }
+    }
+
+    /// The skill with exactly this URI.
+    pub(crate) fn get(&self, uri: &str) -> Option<&Arc<Skill>> {
+        let hash = self.hasher.hash_one(uri);
+        let bucket = self.buckets.get(place(hash, self.buckets.len()))?;
+        bucket.iter().find(|entry| is(entry, hash, uri)).map(|(_, skill)| skill)
+    }
+
+    /// Puts a skill in, in place of one with the same URI.
+    pub(crate) fn insert(&mut self, skill: Arc<Skill>) {
+        self.remove(skill.uri.as_str());
+        if self.len >= CROWDED * self.buckets.len() {
+            let all: Vec<_> = self.buckets.iter().flat_map(|bucket| bucket.iter()).collect();
+            *self = Self::new(all.iter().map(|(_, skill)| skill));
+        }
+        let hash = self.hasher.hash_one(skill.uri.as_str());
+        let at = place(hash, self.buckets.len());
+        Arc::make_mut(&mut self.buckets[at]).push((hash, skill));
+        self.len += 1;
+    }
+
+    /// Takes the skill with this URI out.
+    pub(crate) fn remove(&mut self, uri: &str) {
+        let hash = self.hasher.hash_one(uri);
+        let at = place(hash, self.buckets.len());
+        if let Some(found) = self.buckets[at].iter().position(|entry| is(entry, hash, uri)) {
+            Arc::make_mut(&mut self.buckets[at]).swap_remove(found);
+            self.len -= 1;
+        }
+    }
+}
+
+fn is((hash, skill): &(u64, Arc<Skill>), wanted: u64, uri: &str) -> bool {
+    *hash == wanted && skill.uri.as_str() == uri
+}
+
+/// The bucket of a hash among `count`, a power of two.
+fn place(hash: u64, count: usize) -> usize {
+    #[expect(clippy::cast_possible_truncation, reason = "only the low bits count")]
+    let low = hash as usize;
+    low & (count - 1)
+}
