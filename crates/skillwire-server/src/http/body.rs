@@ -141,9 +141,9 @@ impl Body for ResponseBody {
                 let pieces = pieces.has_remaining().then(|| std::mem::take(pieces));
                 Poll::Ready(pieces.map(|pieces| Ok(Frame::data(pieces))))
             }
-            Self::Events(events) => events.poll_recv(context).map(|event| {
-                event.map(|bytes| Ok(Frame::data(Pieces(vec![bytes].into_iter()))))
-            }),
+            Self::Events(events) => events
+                .poll_recv(context)
+                .map(|event| event.map(|bytes| Ok(Frame::data(Pieces(vec![bytes].into_iter()))))),
         }
     }
 

@@ -13,6 +13,7 @@ mod serve;
 mod service;
 mod sse;
 mod stall;
+mod workers;
 
 pub use self::{
     access::AccessRules,
@@ -20,6 +21,7 @@ pub use self::{
     body::{Pieces, ResponseBody},
     serve::{ConnectionLimits, run},
     service::{HttpOptions, HttpService},
+    workers::Workers,
 };
 
 /// The path of the MCP endpoint.

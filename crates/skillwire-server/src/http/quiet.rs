@@ -1,26 +1,30 @@
 //! Giving up on a client that takes too long to ask.
 //!
 //! hyper can do this, with a timer that it makes for each request and takes away when the request
-//! is there. A busy connection pays for that ten thousand times a second. Here a connection has one
-//! timer, which looks when it rings whether there is reason to go on.
+//! is there. That has a price, and a higher one than making it: a thread that has a timer sets an
+//! alarm in the hardware whenever it sleeps, which on a virtual machine costs as much as an answer.
+//! Here a connection has one timer, on another thread than its own, which looks when it rings whether
+//! there is reason to go on.
 
 use std::{
-    future::Future,
     pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
     time::Duration,
 };
 
 use http_body::{Body, Frame, SizeHint};
-use tokio::time::{Instant, Sleep};
+use tokio::{
+    sync::oneshot,
+    time::{Instant, sleep_until},
+};
 
 use super::body::{Pieces, ResponseBody};
 
-/// What a connection is doing. It is all in one task, so nothing here has to be in step.
+/// What a connection is doing.
 #[derive(Debug)]
 pub(super) struct Activity {
     opened: Instant,
@@ -45,6 +49,23 @@ impl Activity {
     pub(super) fn answering(self: &Arc<Self>) -> Answering {
         self.answering.store(true, Ordering::Relaxed);
         Answering(Arc::clone(self))
+    }
+
+    /// Tells when the client takes too long to ask, unless nobody listens any more.
+    pub(super) async fn watch(self: Arc<Self>, patience: Duration, mut late: oneshot::Sender<()>) {
+        let mut end = self.opened + patience;
+        loop {
+            tokio::select! {
+                () = sleep_until(end) => {}
+                () = late.closed() => return,
+            }
+            let now = Instant::now();
+            end = self.waiting_since().unwrap_or(now) + patience;
+            if end <= now {
+                let _ = late.send(());
+                return;
+            }
+        }
     }
 
     /// Since when the next request is waited for, if it is.
@@ -94,40 +115,5 @@ impl Body for Answer {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
-    }
-}
-
-/// A connection that ends when the head of a request takes too long.
-pub(super) struct Hurried<C> {
-    connection: Pin<Box<C>>,
-    activity: Arc<Activity>,
-    patience: Duration,
-    alarm: Pin<Box<Sleep>>,
-}
-
-impl<C> Hurried<C> {
-    pub(super) fn new(connection: C, activity: Arc<Activity>, patience: Duration) -> Self {
-        let alarm = Box::pin(tokio::time::sleep(patience));
-        Self { connection: Box::pin(connection), activity, patience, alarm }
-    }
-}
-
-impl<C: Future> Future for Hurried<C> {
-    /// Nothing when the client took too long.
-    type Output = Option<C::Output>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        if let Poll::Ready(ended) = self.connection.as_mut().poll(context) {
-            return Poll::Ready(Some(ended));
-        }
-        loop {
-            ready!(self.alarm.as_mut().poll(context));
-            let now = Instant::now();
-            let end = self.activity.waiting_since().unwrap_or(now) + self.patience;
-            if end <= now {
-                return Poll::Ready(None);
-            }
-            self.alarm.as_mut().reset(end);
-        }
     }
 }

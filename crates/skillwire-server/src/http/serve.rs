@@ -1,18 +1,22 @@
 //! Accepting connections, and stopping.
 
-use std::{sync::Arc, time::Duration};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use hyper::{server::conn::http1, service::service_fn};
-use hyper_util::{rt::TokioIo, server::graceful::GracefulShutdown};
+use hyper_util::{
+    rt::TokioIo,
+    server::graceful::{GracefulShutdown, Watcher},
+};
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::Semaphore,
+    sync::{Semaphore, oneshot},
 };
 
 use super::{
-    quiet::{Activity, Answer, Hurried},
+    quiet::{Activity, Answer},
     service::HttpService,
     stall::StallGuard,
+    workers::Workers,
 };
 use crate::metrics::Open;
 
@@ -47,6 +51,7 @@ impl Default for ConnectionLimits {
 pub async fn run(
     listener: TcpListener,
     service: HttpService,
+    workers: Workers,
     limits: ConnectionLimits,
     shutdown: impl Future<Output = ()>,
 ) {
@@ -60,11 +65,11 @@ pub async fn run(
         };
         let Ok(permit) = permit else { break };
         let stream = tokio::select! {
-            accepted = listener.accept() => accepted,
+            accepted = listener.accept() => accepted.and_then(|(stream, _)| stream.into_std()),
             () = &mut shutdown => break,
         };
         let stream = match stream {
-            Ok((stream, _)) => stream,
+            Ok(stream) => stream,
             Err(error) => {
                 // Out of descriptors, most likely; the next connection that closes frees one.
                 tracing::warn!(%error, "a connection could not be accepted");
@@ -73,14 +78,18 @@ pub async fn run(
             }
         };
         let open = Open::new(&service.metrics().connections);
-        let activity = Activity::new();
-        let connection = connection(stream, service.clone(), &activity, &limits);
-        let connection = Hurried::new(graceful.watch(connection), activity, limits.header_time);
-        tokio::spawn(async move {
-            match connection.await {
-                Some(Ok(())) => {}
-                Some(Err(error)) => tracing::debug!(%error, "a connection ended early"),
-                None => tracing::debug!("a connection was quiet for too long"),
+        let (service, limits, watcher) = (service.clone(), limits.clone(), graceful.watcher());
+        let (activity, (late, too_late)) = (Activity::new(), oneshot::channel());
+        tokio::spawn(Arc::clone(&activity).watch(limits.header_time, late));
+        workers.spawn(async move {
+            tokio::select! {
+                biased;
+                ended = connection(stream, service, activity, &limits, watcher) => {
+                    if let Err(error) = ended {
+                        tracing::debug!(error, "a connection ended early");
+                    }
+                }
+                Ok(()) = too_late => tracing::debug!("a client took too long to ask"),
             }
             drop((permit, open));
         });
@@ -92,36 +101,28 @@ pub async fn run(
     }
 }
 
-fn connection(
-    stream: TcpStream,
+/// Serves one connection, on the thread this is called on.
+async fn connection(
+    stream: std::net::TcpStream,
     service: HttpService,
-    activity: &Arc<Activity>,
+    activity: Arc<Activity>,
     limits: &ConnectionLimits,
-) -> http1::Connection<
-    StallGuard<TokioIo<TcpStream>>,
-    impl hyper::service::HttpService<
-        hyper::body::Incoming,
-        ResBody = Answer,
-        Error = std::convert::Infallible,
-        Future: Send,
-    > + Send
-    + use<>,
-> {
+    watcher: Watcher,
+) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let stream = TcpStream::from_std(stream)?;
     // Small answers must not wait for more to send with them.
-    if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "TCP_NODELAY could not be set");
-    }
-    let guarded = StallGuard::new(TokioIo::new(stream), limits.stall_time, Arc::clone(activity));
-    let activity = Arc::clone(activity);
+    stream.set_nodelay(true)?;
+    let stream = StallGuard::new(TokioIo::new(stream), limits.stall_time, Arc::clone(&activity));
     let handler = service_fn(move |request| {
         let (service, answering) = (service.clone(), activity.answering());
         async move {
             let response = service.handle(request).await;
-            Ok(response.map(|body| Answer::new(body, answering)))
+            Ok::<_, Infallible>(response.map(|body| Answer::new(body, answering)))
         }
     });
-    http1::Builder::new()
+    let connection = http1::Builder::new()
         .header_read_timeout(None)
         .max_buf_size(limits.header_bytes)
-        .serve_connection(guarded, handler)
+        .serve_connection(stream, handler);
+    Ok(watcher.watch(connection).await?)
 }
