@@ -15,7 +15,7 @@ use crate::{
     broken::{Broken, Result},
     corpus::{self, Corpus},
     http::{client::Connection, load::Target},
-    proc,
+    proc::Meter,
     report::{Check, Quantity, Row},
     server::{HttpServer, PATIENCE},
     stats::Summary,
@@ -54,11 +54,14 @@ async fn size(bench: &mut Bench, count: usize) -> Result<(Summary, Summary)> {
     let mut watcher = Watcher::new(server.target).await?;
     let price = watcher.idle().await?;
     let start = Instant::now();
-    let (mut seen, before) = (Vec::new(), proc::cpu(server.target.pid)?);
+    let (mut seen, mut costs) = (Vec::new(), Vec::new());
     let patience = bench.plan.change_time;
     while seen.len() < bench.plan.changes && start.elapsed() < patience {
         progress(&format!("change {} at {count}", seen.len() + 1));
+        let before = watcher.meter.used()?;
         let waited = change(&corpus, seen.len(), &mut watcher, patience).await?;
+        let looking = price * waited.as_secs_f64();
+        costs.push((watcher.meter.used()? - before - looking).max(0.0));
         if waited >= patience {
             bench.report.notes.push(format!(
                 "At {count} skills a change was not seen within {} s; its row counts just that.",
@@ -67,12 +70,8 @@ async fn size(bench: &mut Bench, count: usize) -> Result<(Summary, Summary)> {
         }
         seen.push(waited.as_secs_f64());
     }
-    let used = proc::cpu(server.target.pid)? - before;
-    let idle = price * seen.iter().sum::<f64>();
-    #[expect(clippy::cast_precision_loss, reason = "there are few changes")]
-    let one = (used - idle).max(0.0) / seen.len() as f64;
     server.stop().await?;
-    Ok((summary(seen)?, summary([one])?))
+    Ok((summary(seen)?, summary(costs)?))
 }
 
 /// Changes one file, waits until it is seen, and puts the old content back.
@@ -103,23 +102,24 @@ fn save(path: &Path, content: &str) -> Result<()> {
 /// Asks for an entry again and again.
 struct Watcher {
     connection: Connection,
-    target: Target,
+    meter: Meter,
 }
 
 impl Watcher {
     async fn new(target: Target) -> Result<Self> {
-        Ok(Self { connection: Connection::open(target.address, PATIENCE).await?, target })
+        let connection = Connection::open(target.address, PATIENCE).await?;
+        Ok(Self { connection, meter: Meter::new(target.pid)? })
     }
 
     /// The processor time per second that looking alone costs the server.
     async fn idle(&mut self) -> Result<f64> {
         let request = get(&corpus::skill(0).path);
-        let (start, before) = (Instant::now(), proc::cpu(self.target.pid)?);
+        let (start, before) = (Instant::now(), self.meter.used()?);
         while start.elapsed() < IDLE {
             self.connection.exchange_within(&request, PATIENCE).await?;
             tokio::time::sleep(LOOK).await;
         }
-        Ok((proc::cpu(self.target.pid)? - before) / start.elapsed().as_secs_f64())
+        Ok((self.meter.used()? - before) / start.elapsed().as_secs_f64())
     }
 
     /// The time from a save until the entry has the new content's digest, or all of `patience`.

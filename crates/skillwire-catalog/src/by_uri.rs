@@ -16,14 +16,15 @@ const BUCKET: usize = 16;
 /// Skills in a bucket, on average, before there are more buckets.
 const CROWDED: usize = 4 * BUCKET;
 
-type Bucket = Vec<(u64, Arc<Skill>)>;
+/// Hashes and skills; one piece of memory, as a look into it should be one step.
+type Bucket = Arc<[(u64, Arc<Skill>)]>;
 
 /// Skills in buckets that successive snapshots share: a change copies one bucket.
 #[derive(Debug, Clone)]
 pub(crate) struct ByUri {
     hasher: RandomState,
     /// A power of two of them.
-    buckets: Vec<Arc<Bucket>>,
+    buckets: Vec<Bucket>,
     len: usize,
 }
 
@@ -31,13 +32,13 @@ impl ByUri {
     pub(crate) fn new<'a>(skills: impl ExactSizeIterator<Item = &'a Arc<Skill>>) -> Self {
         let count = (skills.len() / BUCKET).next_power_of_two();
         let hasher = RandomState::new();
-        let mut buckets = vec![Bucket::new(); count];
+        let mut buckets = vec![Vec::new(); count];
         let len = skills.len();
         for skill in skills {
             let hash = hasher.hash_one(skill.uri.as_str());
             buckets[place(hash, count)].push((hash, Arc::clone(skill)));
         }
-        Self { hasher, buckets: buckets.into_iter().map(Arc::new).collect(), len }
+        Self { hasher, buckets: buckets.into_iter().map(Bucket::from).collect(), len }
     }
 
     /// The skill with exactly this URI.
@@ -56,7 +57,8 @@ impl ByUri {
         }
         let hash = self.hasher.hash_one(skill.uri.as_str());
         let at = place(hash, self.buckets.len());
-        Arc::make_mut(&mut self.buckets[at]).push((hash, skill));
+        let others = self.buckets[at].iter().cloned();
+        self.buckets[at] = others.chain([(hash, skill)]).collect();
         self.len += 1;
     }
 
@@ -64,8 +66,9 @@ impl ByUri {
     pub(crate) fn remove(&mut self, uri: &str) {
         let hash = self.hasher.hash_one(uri);
         let at = place(hash, self.buckets.len());
-        if let Some(found) = self.buckets[at].iter().position(|entry| is(entry, hash, uri)) {
-            Arc::make_mut(&mut self.buckets[at]).swap_remove(found);
+        let bucket = &mut self.buckets[at];
+        if bucket.iter().any(|entry| is(entry, hash, uri)) {
+            *bucket = bucket.iter().filter(|entry| !is(entry, hash, uri)).cloned().collect();
             self.len -= 1;
         }
     }

@@ -159,12 +159,20 @@ impl Snapshot {
     /// The innermost skill whose directory holds this URI, and the path of the URI within it, or
     /// nothing for the directory itself.
     pub(crate) fn around<'u>(&self, uri: &'u str) -> Option<(&Arc<Skill>, Option<&'u str>)> {
+        self.innermost(uri, uri.len())
+    }
+
+    /// The same among the directories that end at `end` or before.
+    fn innermost<'u>(
+        &self,
+        uri: &'u str,
+        mut end: usize,
+    ) -> Option<(&Arc<Skill>, Option<&'u str>)> {
         if uri.len() > MAX_URI_BYTES {
             return None;
         }
         let authority = uri.find("://")? + 3;
         let mut candidate = String::with_capacity(uri.len() + SKILL_FILE.len() + 1);
-        let mut end = uri.len();
         for _ in 0..MAX_URI_SEGMENTS {
             let root = &uri[..end];
             candidate.clear();
@@ -181,7 +189,8 @@ impl Snapshot {
 
     /// The file with exactly this URI.
     pub fn file(&self, uri: &str) -> Option<FoundFile<'_>> {
-        let (skill, rest) = self.around(uri)?;
+        // What is a file is not a directory, so it is not the root of a skill either.
+        let (skill, rest) = self.innermost(uri, uri.rfind('/')?)?;
         let path = decode_path(rest?)?;
         match &skill.content {
             Content::Files(tree) => {

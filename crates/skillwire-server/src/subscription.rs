@@ -1,6 +1,7 @@
 //! Who wants to hear of which change, on either era.
 
 use std::{
+    borrow::Borrow,
     collections::HashSet,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -119,17 +120,17 @@ impl Feed {
     }
 
     /// Waits for changes that `filter` wants; nothing more comes once the catalogue is gone.
-    pub async fn next(
+    pub async fn next<F: Borrow<Filter>>(
         &mut self,
-        filter: impl Fn() -> Filter,
+        filter: impl Fn() -> F,
     ) -> Option<Vec<(&'static str, Value)>> {
         loop {
             let found = match self.changes.recv().await {
                 Ok(changes) => match changes.of(self.view) {
-                    Some(change) => filter().notifications(change),
+                    Some(change) => filter().borrow().notifications(change),
                     None => Vec::new(),
                 },
-                Err(RecvError::Lagged(_)) => filter().everything(),
+                Err(RecvError::Lagged(_)) => filter().borrow().everything(),
                 Err(RecvError::Closed) => return None,
             };
             if !found.is_empty() {
@@ -201,7 +202,7 @@ impl Subscription {
     /// Waits for the next messages; nothing more comes once the catalogue is gone.
     pub async fn next(&mut self) -> Option<Vec<String>> {
         let filter = &self.filter;
-        let found = self.feed.next(|| filter.clone()).await?;
+        let found = self.feed.next(|| filter).await?;
         Some(found.into_iter().map(|(method, params)| self.message(method, &params)).collect())
     }
 

@@ -14,7 +14,7 @@ use skillwire_source::{
     store::{Store, StoreError},
 };
 
-use super::result::quote;
+use super::quote::quote;
 
 /// A guess at the size of a file, for the cache's first allocation.
 const TYPICAL_BYTES: usize = 8 * 1024;

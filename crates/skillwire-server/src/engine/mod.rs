@@ -5,6 +5,7 @@ mod contents;
 mod describe;
 mod directory;
 mod paging;
+mod quote;
 mod reading;
 mod result;
 mod skills;

@@ -46,7 +46,7 @@ impl PageKey<&str> {
 impl Equivalent<PageKey<Box<str>>> for PageKey<&str> {
     fn equivalent(&self, key: &PageKey<Box<str>>) -> bool {
         let PageKey { generation, view, era, ref caller, ref cursor } = *key;
-        *self == PageKey { generation, view, era, caller: caller, cursor: cursor.as_deref() }
+        *self == PageKey { generation, view, era, caller, cursor: cursor.as_deref() }
     }
 }
 

@@ -7,6 +7,7 @@ use serde_json::json;
 use skillwire_catalog::listing::Page;
 use skillwire_protocol::{meta, version::Era};
 
+use super::quote::quote;
 use crate::config::{CacheScope, Config};
 
 /// What all results to one request have in common; outlives the call that made it.
@@ -128,10 +129,4 @@ pub(crate) fn server_info(config: &Config) -> Arc<str> {
     json!({ meta::SERVER_INFO: { "name": config.name, "version": config.version } })
         .to_string()
         .into()
-}
-
-/// Appends a string as JSON.
-pub(crate) fn quote(out: &mut Vec<u8>, text: &str) {
-    // Neither a string nor a vector gives serialisation a reason to fail.
-    let _ = serde_json::to_writer(out, text);
 }
