@@ -22,10 +22,10 @@ use crate::{
     wire,
 };
 
-/// Between two looks; the looks' own price is taken off.
+/// Between two looks.
 const LOOK: Duration = Duration::from_millis(5);
-/// How long looks are made without a change, to learn their price.
-const IDLE: Duration = Duration::from_secs(3);
+/// Time enough for a change to be served, in which nobody looks: looks have a price, too.
+const QUIET: Duration = Duration::from_millis(200);
 
 pub(super) async fn measure(bench: &mut Bench) -> Result<()> {
     let (small, big) = (bench.plan.medium, bench.plan.huge);
@@ -52,16 +52,13 @@ async fn size(bench: &mut Bench, count: usize) -> Result<(Summary, Summary)> {
     let home = bench.new_home()?;
     let server = HttpServer::start(bench.skillwire.over_http(&corpus.folder, home.path())).await?;
     let mut watcher = Watcher::new(server.target).await?;
-    let price = watcher.idle().await?;
     let start = Instant::now();
     let (mut seen, mut costs) = (Vec::new(), Vec::new());
     let patience = bench.plan.change_time;
     while seen.len() < bench.plan.changes && start.elapsed() < patience {
         progress(&format!("change {} at {count}", seen.len() + 1));
-        let before = watcher.meter.used()?;
-        let waited = change(&corpus, seen.len(), &mut watcher, patience).await?;
-        let looking = price * waited.as_secs_f64();
-        costs.push((watcher.meter.used()? - before - looking).max(0.0));
+        let (waited, cost) = change(&corpus, seen.len(), &mut watcher, patience).await?;
+        costs.push(cost);
         if waited >= patience {
             bench.report.notes.push(format!(
                 "At {count} skills a change was not seen within {} s; its row counts just that.",
@@ -74,21 +71,24 @@ async fn size(bench: &mut Bench, count: usize) -> Result<(Summary, Summary)> {
     Ok((summary(seen)?, summary(costs)?))
 }
 
-/// Changes one file, waits until it is seen, and puts the old content back.
+/// Changes one file, waits until it is seen, and puts the old content back, as a change whose price
+/// is measured.
 async fn change(
     corpus: &Corpus,
     turn: usize,
     watcher: &mut Watcher,
     patience: Duration,
-) -> Result<Duration> {
+) -> Result<(Duration, f64)> {
     let skill = corpus::skill((turn * 7_919 + 13) % corpus.count);
     let root = corpus.folder.join(&skill.path);
     let (file, old) = &skill.files[1];
     let new = format!("{old}\nChanged in turn {turn}.\n");
     let seen = watcher.waits(&skill.path, &root.join(file), &new, patience).await;
-    // The corpus is for other measurements too; the next change is of another skill.
-    save(&root.join(file), old)?;
-    seen
+    // The corpus is for other measurements too, whatever happened.
+    if seen.is_err() {
+        save(&root.join(file), old)?;
+    }
+    Ok((seen?, watcher.pays(&skill.path, &root.join(file), old, patience).await?))
 }
 
 /// Writes beside a file and renames over it, as editors do.
@@ -111,15 +111,32 @@ impl Watcher {
         Ok(Self { connection, meter: Meter::new(target.pid)? })
     }
 
-    /// The processor time per second that looking alone costs the server.
-    async fn idle(&mut self) -> Result<f64> {
-        let request = get(&corpus::skill(0).path);
-        let (start, before) = (Instant::now(), self.meter.used()?);
-        while start.elapsed() < IDLE {
-            self.connection.exchange_within(&request, PATIENCE).await?;
-            tokio::time::sleep(LOOK).await;
+    /// The processor time a save costs the server until its new content is served.
+    async fn pays(
+        &mut self,
+        skill: &str,
+        file: &Path,
+        content: &str,
+        patience: Duration,
+    ) -> Result<f64> {
+        // What the change before left to do is not this one's price.
+        tokio::time::sleep(QUIET).await;
+        let before = self.meter.used()?;
+        save(file, content)?;
+        let start = Instant::now();
+        while start.elapsed() < patience {
+            tokio::time::sleep(QUIET).await;
+            let used = self.meter.used()? - before;
+            if self.has(&get(skill), &hex_digest(content)).await? {
+                return Ok(used);
+            }
         }
-        Ok((self.meter.used()? - before) / start.elapsed().as_secs_f64())
+        Err(Broken::new("A change was not seen."))
+    }
+
+    async fn has(&mut self, request: &[u8], digest: &str) -> Result<bool> {
+        let entry = self.connection.exchange_within(request, PATIENCE).await?;
+        Ok(memchr::memmem::find(entry, digest.as_bytes()).is_some())
     }
 
     /// The time from a save until the entry has the new content's digest, or all of `patience`.
@@ -133,11 +150,7 @@ impl Watcher {
         let (request, digest) = (get(skill), hex_digest(content));
         save(file, content)?;
         let start = Instant::now();
-        while start.elapsed() < patience {
-            let entry = self.connection.exchange_within(&request, PATIENCE).await?;
-            if memchr::memmem::find(entry, digest.as_bytes()).is_some() {
-                break;
-            }
+        while start.elapsed() < patience && !self.has(&request, &digest).await? {
             tokio::time::sleep(LOOK).await;
         }
         Ok(start.elapsed())
