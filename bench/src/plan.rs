@@ -44,7 +44,7 @@ impl Plan {
             spread: 8_192,
             hot: 256,
             changes: 15,
-            change_time: Duration::from_mins(1),
+            change_time: Duration::from_secs(30),
             peer_time: Duration::from_secs(12),
         }
     }

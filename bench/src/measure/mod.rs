@@ -76,7 +76,7 @@ impl Bench {
             return Ok(corpus);
         }
         progress(&format!("{count} skills"));
-        let met = reference::hash_all(&corpus.folder)?;
+        let met = reference::warm_up(&corpus.folder)?;
         if met.files == count * 4 {
             return Ok(corpus);
         }

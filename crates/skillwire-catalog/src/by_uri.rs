@@ -84,3 +84,58 @@ fn place(hash: u64, count: usize) -> usize {
     let low = hash as usize;
     low & (count - 1)
 }
+
+#[cfg(test)]
+mod tests {
+    use skillwire_core::path::{RelPath, SkillPath};
+    use skillwire_source::{
+        memory::MemorySource,
+        source::{Look, Report, Source as _},
+    };
+
+    use super::*;
+
+    /// Skills `s0`, `s1` and so on.
+    fn skills(count: usize) -> Vec<Arc<Skill>> {
+        let mut source = MemorySource::new("memory");
+        for number in 0..count {
+            let text = format!("---\nname: s{number}\ndescription: Use when needed.\n---\n");
+            let path = SkillPath::parse(&format!("s{number}")).unwrap();
+            source.add(&path, [(RelPath::skill_file(), text.into())]).unwrap();
+        }
+        let mut skills = Vec::new();
+        let mut take = |report| {
+            let Report::Site(_, inspected) = report else { return };
+            skills.extend(inspected.into_iter().filter_map(|inspected| inspected.skill));
+        };
+        source.scan(&Look::everywhere(), &mut take).unwrap();
+        assert_eq!(skills.len(), count);
+        skills
+    }
+
+    #[test]
+    fn srv_47_skills_are_found_however_many_there_come_to_be() {
+        let skills = skills(10 * CROWDED);
+        let (first, later) = skills.split_at(3);
+        let mut all = ByUri::new(first.iter());
+        assert_eq!(all.buckets.len(), 1);
+        for skill in later {
+            all.insert(Arc::clone(skill));
+        }
+        assert!(all.buckets.len() > 1 && all.len <= CROWDED * all.buckets.len());
+        let before = all.clone();
+        for skill in skills.iter().step_by(2) {
+            all.remove(skill.uri.as_str());
+            all.remove(skill.uri.as_str());
+        }
+        // In the place of itself, so that there are not two of it.
+        all.insert(Arc::clone(&skills[1]));
+        assert_eq!(all.len, skills.len() / 2);
+        for (number, skill) in skills.iter().enumerate() {
+            let uri = skill.uri.as_str();
+            assert!(before.get(uri).is_some_and(|found| Arc::ptr_eq(found, skill)), "{uri}");
+            assert_eq!(all.get(uri).is_some(), number % 2 == 1, "{uri}");
+        }
+        assert!(all.get("skill://s1").is_none());
+    }
+}

@@ -93,7 +93,8 @@ impl Engine {
     pub fn new(catalog: Arc<Catalog>, config: Config, seal: CursorSeal) -> Self {
         let server_info = server_info(&config);
         let contents = Arc::new(Contents::new(config.cache_bytes));
-        let pages = Pages::new(config.cache_bytes / 4);
+        // All pages of ten thousand skills, and little beside the skills themselves.
+        let pages = Pages::new(config.cache_bytes / 2);
         let readings = Arc::new(Semaphore::new(READINGS));
         let metrics = Arc::default();
         Self { catalog, config, seal, server_info, contents, readings, pages, metrics }

@@ -93,6 +93,8 @@ async fn serve_stdio(
     };
     refuse_collisions(&live, &first)?;
     summary::show(&first, live.strictness(), &summary::Client::Stdio { dirs });
+    // It names every skill, and is needed no more.
+    drop(first);
     let input_and_output = stdio::run(engine, tokio::io::stdin(), tokio::io::stdout());
     tokio::select! {
         ended = input_and_output => {
@@ -132,6 +134,8 @@ async fn serve_http(
     refuse_collisions(&live, &first)?;
     let url = format!("http://{address}{}", http::ENDPOINT);
     summary::show(&first, live.strictness(), &summary::Client::Http { url: &url, needs_token });
+    // It names every skill, and is needed no more.
+    drop(first);
     // Nobody may be reading; that is no reason not to serve.
     let _ = writeln!(std::io::stderr(), "listening on {url}");
     tokio::select! {
