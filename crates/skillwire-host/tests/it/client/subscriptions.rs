@@ -81,9 +81,31 @@ async fn hst_34_a_server_without_streams_tells_nothing() {
 
 #[tokio::test]
 async fn hst_34_changes_end_with_the_connection() {
-    let server = server().on("ping", |_, _| Reply::CutOff(Vec::new()));
-    let connected = connect(&server, Way::ALL[0]).await;
+    for way in Way::ALL {
+        let server = server();
+        let connected = connect(&server, way).await;
+        let mut changes = connected.client.listen(&[], Limits::default()).await.unwrap();
+        let mut again = connected.client.listen(&[], Limits::default()).await.unwrap();
+        if way == Way::Http(Era::Modern) {
+            // The stream is a request of its own, which the server ends.
+            server.say(r#"{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete"}}"#);
+        } else {
+            connected.client.close().await;
+        }
+        assert_eq!(changes.next().await, None, "{way:?}");
+        assert_eq!(again.next().await, None, "{way:?}");
+    }
+}
+
+#[tokio::test]
+async fn hst_34_a_new_session_is_listened_to_anew() {
+    let server = server();
+    let connected = connect(&server, Way::Http(Era::Legacy)).await;
+    let mut old = connected.client.listen(&[], Limits::default()).await.unwrap();
+    connected.client.rediscover().await.unwrap();
+    assert_eq!(old.next().await, None, "the old session's stream is over");
     let mut changes = connected.client.listen(&[], Limits::default()).await.unwrap();
-    assert!(connected.ask("ping", json!({})).await.is_err());
-    assert_eq!(changes.next().await, None);
+    server.tell_list_changed();
+    assert_eq!(changes.next().await, Some(Change::SkillsChanged));
+    assert_eq!(server.count("(stream)"), 2);
 }
