@@ -103,6 +103,20 @@ impl MemorySource {
     }
 }
 
+/// Judges the files of one skill, and of the skills nested in it, as every source here does.
+///
+/// This is what a source needs that finds files in a place of its own; `label` is what the operator
+/// calls that place, and stands before the path in findings.
+pub fn inspect(
+    label: &str,
+    path: &SkillPath,
+    files: impl IntoIterator<Item = (RelPath, Bytes)>,
+) -> Result<Vec<Inspected>, FilesClash> {
+    let mut source = MemorySource::new(label);
+    source.add(path, files)?;
+    Ok(source.skills.iter().flat_map(|skill| skill.inspect(&source.rules)).collect())
+}
+
 impl MemorySkill {
     fn add(&mut self, path: &RelPath, bytes: Bytes) -> Result<(), FilesClash> {
         let file = Node::File(FileNode { size: bytes.len() as u64, hard_links: 1, stamp: None });

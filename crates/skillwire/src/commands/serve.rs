@@ -85,7 +85,7 @@ enum Endpoint {
 
 async fn serve_stdio(
     engine: Arc<Engine>,
-    mut live: Live,
+    live: Live,
     (mut stop, mut reload): (Stop, Reload),
     dirs: &[String],
 ) -> Outcome {
@@ -108,7 +108,7 @@ async fn serve_stdio(
 
 async fn serve_http(
     engine: Arc<Engine>,
-    mut live: Live,
+    live: Live,
     (mut stop, mut reload): (Stop, Reload),
     listener: TcpListener,
     options: HttpOptions,
