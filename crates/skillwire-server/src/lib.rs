@@ -17,3 +17,6 @@ pub mod payload;
 pub mod rmcp_adapter;
 pub mod stdio;
 pub mod subscription;
+
+#[cfg(feature = "macros")]
+pub use skillwire_macros::embed_skills;

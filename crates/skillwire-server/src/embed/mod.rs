@@ -12,6 +12,7 @@ mod following;
 use std::sync::Arc;
 
 use skillwire_catalog::{catalog::ViewId, refresh::Refreshed};
+pub use skillwire_source::embedded::EmbeddedSkill;
 use skillwire_source::source::Look;
 use tokio::net::TcpListener;
 
@@ -29,8 +30,8 @@ use crate::{
 /// Skills that are ready to be served; clones share everything.
 ///
 /// ```
-/// use skillwire_server::embed::Skills;
-/// use skillwire_source::{embedded::EmbeddedSkill, generated::GeneratedFiles};
+/// use skillwire_server::embed::{EmbeddedSkill, Skills};
+/// use skillwire_source::generated::GeneratedFiles;
 ///
 /// const GREETING: EmbeddedSkill = EmbeddedSkill {
 ///     path: "greeting",
