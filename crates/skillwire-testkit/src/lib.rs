@@ -1,8 +1,10 @@
-//! What tests of this project are made of: skill folders, raw MCP clients, running servers.
+//! What tests of this project are made of: skill folders, raw MCP clients, running servers, and the
+//! contract of sources, which tests of other projects can use as well.
 //!
 //! The clients here are deliberately plain: they send exactly the bytes a test wants and show
 //! exactly the bytes that come back, so that nothing between test and server can mend either.
 
+pub mod contract;
 pub mod fixture;
 pub mod http;
 pub mod server;
