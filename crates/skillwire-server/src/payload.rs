@@ -16,6 +16,12 @@ impl Payload {
         Self(all)
     }
 
+    /// The result as one text.
+    #[cfg(feature = "rmcp")]
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.0.concat()
+    }
+
     /// Wraps the result into the response to a request.
     pub(crate) fn into_response(self, id: &RequestId) -> Message {
         let Self(mut pieces) = self;

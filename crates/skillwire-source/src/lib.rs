@@ -9,10 +9,13 @@
 
 pub mod collect;
 pub mod directory;
+pub mod embedded;
 pub mod generated;
+pub mod ledger;
 pub mod memory;
 pub mod namespace;
 pub mod patterns;
+pub mod placed;
 pub mod progress;
 pub mod rules;
 pub mod skill;

@@ -29,11 +29,6 @@ impl Failure {
         self
     }
 
-    /// What happened, as a sentence.
-    pub(crate) fn message(&self) -> &str {
-        &self.message
-    }
-
     pub(crate) fn exit(&self) -> Exit {
         self.exit
     }

@@ -105,6 +105,11 @@ impl Engine {
         &self.catalog
     }
 
+    /// How requests are answered.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
     /// Answers one request under an era the transport has already established.
     ///
     /// The first snapshot must be there. A panic is answered, never passed on.

@@ -126,7 +126,8 @@ impl HttpService {
         )
     }
 
-    async fn endpoint<B>(&self, request: Request<B>) -> Response<ResponseBody>
+    /// Answers one request to the endpoint, whatever path it came in on.
+    pub async fn endpoint<B>(&self, request: Request<B>) -> Response<ResponseBody>
     where
         B: Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
     {
