@@ -182,10 +182,12 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// The header of a private key and its first line of data; a header alone is a manual's.
+/// A private key from its header to its end; a header without data is a manual's.
 fn private_key(text: &[u8], start: usize, after: usize) -> Option<Range<usize>> {
     const ENDS: [&[u8]; 2] = [b"PRIVATE KEY-----", b"PRIVATE KEY BLOCK-----"];
     const LEAST_DATA: usize = 40;
+    const LONGEST_KEY: usize = 16_384;
+    const FOOTER: &[u8] = b"-----END ";
     let header = &text[after..text.len().min(after + 48)];
     let length = ENDS.iter().find_map(|end| {
         let at = header.windows(end.len()).position(|window| window == *end)?;
@@ -200,7 +202,19 @@ fn private_key(text: &[u8], start: usize, after: usize) -> Option<Range<usize>> 
         let line = line.trim_ascii().strip_prefix(b"n").unwrap_or(line.trim_ascii());
         line.len() >= LEAST_DATA && line.iter().take(LEAST_DATA).all(is_data)
     });
-    begins.then(|| start..after + length)
+    if !begins {
+        return None;
+    }
+    let data = after + length;
+    let rest = &text[data..text.len().min(data + LONGEST_KEY)];
+    let footer = rest.windows(FOOTER.len()).position(|window| window == FOOTER);
+    // Without a footer a key ends where something else begins.
+    let is_part = |byte: &u8| is_data(byte) || byte.is_ascii_whitespace() || *byte == b'\\';
+    let end = footer.map_or_else(
+        || rest.iter().take_while(|byte| is_part(byte)).count(),
+        |at| (at + FOOTER.len() + length).min(rest.len()),
+    );
+    Some(start..data + end)
 }
 
 /// Tells whether a token is one that a manual would show.
@@ -321,6 +335,29 @@ mod tests {
             format!("-----BEGIN PUBLIC KEY-----\n{}", noise(64)),
         ] {
             assert_eq!(kinds(&text), [""; 0], "{text}");
+        }
+    }
+
+    #[test]
+    fn v_43_a_private_key_is_blotted_out_to_its_end() {
+        let (head, foot) =
+            (["-----BEGIN", "EC PRIVATE KEY-----"], ["-----END", "EC PRIVATE KEY-----"]);
+        let (head, foot) = (head.join(" "), foot.join(" "));
+        for between in ["\n", "\\n"] {
+            let data = [noise(64), noise(60)].join(between);
+            for key in
+                [format!("{head}{between}{data}{between}{foot}"), format!("{head}{between}{data}")]
+            {
+                let text = format!("a \"{key}\" b.");
+                let span = find(&text).next().expect("the key is found").span;
+                assert_eq!(&text[span.start..span.end], key);
+                let blotted = blotted(text.clone());
+                assert!(
+                    blotted.starts_with("a \"----****") && blotted.ends_with("\" b."),
+                    "{blotted}"
+                );
+                assert!(!blotted.contains(&noise(8)), "{blotted}");
+            }
         }
     }
 

@@ -23,8 +23,11 @@ use crate::output::{ERROR, FAINT, HELP, NOTE, STRONG, WARNING};
 /// The narrowest and the widest terminal that lines are fitted to.
 const WIDTHS: RangeInclusive<usize> = 40..=DEFAULT_TERM_WIDTH;
 
-/// What the line number and a cut line's dots take of the width.
-const MARGIN: usize = 16;
+/// What is left of the width for the line number and the text before the mark.
+const MARGIN: usize = 40;
+
+/// The least that is marked of a passage, however narrow the terminal is.
+const LEAST_MARK: usize = 8;
 
 /// A line that is added to a finding, with the word it begins with.
 pub(crate) type Note<'a> = (&'a str, &'a str);
@@ -79,7 +82,8 @@ impl Human {
         let file = printable(&finding.file);
         match (&finding.excerpt, finding.position) {
             (Some(excerpt), Some(position)) if !excerpt.is_cut_before() => {
-                let (text, marked) = shown(excerpt, self.width.saturating_sub(MARGIN));
+                let (text, marked) =
+                    shown(excerpt, self.width.saturating_sub(MARGIN).max(LEAST_MARK));
                 let mark = AnnotationKind::Primary.span(marked);
                 let snippet = Snippet::source(text).path(file).line_start(position.line);
                 group = group.element(snippet.annotation(mark));
@@ -155,6 +159,25 @@ mod tests {
     fn v_54_an_excerpt_shows_a_sign_for_what_would_act_on_a_terminal() {
         let (shown, mark) = marked("a\u{1b}[2J\u{202e}b\n", 1, 9, 80);
         assert_eq!((shown.as_str(), mark.as_str()), ("a␛[2J\u{fffd}b", "␛[2J\u{fffd}b"));
+    }
+
+    #[test]
+    fn codes_that_no_folder_shows_at_will() {
+        let unreadable = Finding::new(Code::Unreadable, "a/x.md", "It cannot be read: denied.")
+            .help("Let the server's user read it, or move it out of the skill.");
+        let unstable = Finding::new(Code::Unstable, "a/x.md", "It kept changing.")
+            .help("Write it elsewhere and rename it into place.");
+        let generated = Finding::new(Code::DynamicSkill, "reports/daily", "It is generated.")
+            .help("Serve files where you can.");
+        let forgotten = Finding::new(Code::IndexNotKept, "skills", "The disk is full.")
+            .help("Make the cache folder writable, or serve with `--no-index`.");
+        let mut out = Vec::new();
+        let mut human = Human::explaining();
+        for finding in [unreadable, unstable, generated, forgotten] {
+            human.finding(&mut out, &finding, None).unwrap();
+        }
+        let plain = anstream::adapter::strip_bytes(&out).into_vec();
+        insta::assert_snapshot!(String::from_utf8(plain).unwrap());
     }
 
     #[test]

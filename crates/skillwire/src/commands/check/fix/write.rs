@@ -169,3 +169,69 @@ fn keep_owner(file: &File, like: &Metadata) -> io::Result<()> {
 fn keep_owner(_: &File, _: &Metadata) -> io::Result<()> {
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use skillwire_testkit::fixture::SkillFolder;
+
+    use super::*;
+
+    /// A folder without symbolic links above it, with one file.
+    fn folder() -> (SkillFolder, PathBuf) {
+        let folder = SkillFolder::new();
+        folder.file("a/SKILL.md", "before");
+        let root = fs::canonicalize(folder.path()).unwrap();
+        (folder, root)
+    }
+
+    fn files(root: &Path) -> usize {
+        fs::read_dir(root.join("a")).unwrap().count()
+    }
+
+    #[test]
+    fn a_file_that_changed_since_it_was_read_is_left_alone() {
+        let (folder, root) = folder();
+        let path = root.join("a/SKILL.md");
+        let original = Original::read(&root, path.clone()).unwrap();
+        folder.file("a/SKILL.md", "newer");
+        assert!(matches!(replace(&original, b"after"), Err(Refused::Changed)));
+        assert_eq!(fs::read(&path).unwrap(), b"newer");
+        assert_eq!(files(&root), 1);
+        folder.file("a/SKILL.md", "before");
+        replace(&original, b"after").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"after");
+        assert_eq!(files(&root), 1);
+    }
+
+    #[test]
+    fn nothing_is_renamed_over_something_else() {
+        let (folder, root) = folder();
+        folder.file("a/skill.md", "other");
+        let [from, to] = ["a/skill.md", "a/SKILL.md"].map(|path| root.join(path));
+        if files(&root) == 2 {
+            assert!(matches!(rename(&root, &from, &to), Err(Refused::NameTaken)));
+            assert_eq!(fs::read(&to).unwrap(), b"before");
+        }
+        rename(&root, &from, &root.join("a/new.md")).unwrap();
+        assert_eq!(fs::read(root.join("a/new.md")).unwrap(), b"other");
+        assert!(!from.exists() || !to.exists() || files(&root) == 2);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn v_31_a_directory_that_became_a_link_is_not_followed() {
+        let (folder, root) = folder();
+        let original = Original::read(&root, root.join("a/SKILL.md")).unwrap();
+        let (outside, elsewhere) = self::folder();
+        folder.remove("a");
+        std::os::unix::fs::symlink(elsewhere.join("a"), root.join("a")).unwrap();
+        assert!(matches!(replace(&original, b"after"), Err(Refused::BehindLink)));
+        let from = root.join("a/SKILL.md");
+        assert!(matches!(rename(&root, &from, &root.join("a/x")), Err(Refused::BehindLink)));
+        assert_eq!(fs::read(outside.join("a/SKILL.md")).unwrap(), b"before");
+        // Nor is a file that became one.
+        folder.remove("a").directory("a");
+        std::os::unix::fs::symlink(elsewhere.join("a/SKILL.md"), &from).unwrap();
+        assert!(matches!(replace(&original, b"after"), Err(Refused::BehindLink)));
+    }
+}
