@@ -90,6 +90,15 @@ impl Checker<'_> {
         self.findings.push(if help.is_empty() { finding } else { finding.help(help) });
     }
 
+    /// Reports a problem with a key itself.
+    fn report_key(&mut self, code: Code, pointer: &str, message: String, help: &str) {
+        let mut finding = Finding::new(code, SKILL_FILE, message).help(help);
+        if let Some(span) = self.document.node(pointer).and_then(|node| node.key) {
+            finding = finding.at(self.file, span);
+        }
+        self.findings.push(finding);
+    }
+
     /// Points the last finding at a character of its passage, unless that is written as an escape.
     fn point_at(&mut self, character: char) {
         let Some(last) = self.findings.last_mut() else { return };
@@ -164,7 +173,11 @@ impl Checker<'_> {
         };
         let Value::String(text) = value else {
             let message = format!("`description` is {}, not a string.", kind(value));
-            self.report(Code::DescriptionMissing, "/description", message, "Put it in quotes.");
+            let help = match value {
+                Value::Bool(_) | Value::Number(_) => "Put it in quotes.",
+                _ => "Say what the skill does and when to use it, in one text.",
+            };
+            self.report(Code::DescriptionMissing, "/description", message, help);
             return None;
         };
         if text.trim().is_empty() {
@@ -255,11 +268,11 @@ impl Checker<'_> {
             if key.starts_with(RESERVED_METADATA_PREFIX) {
                 let message = format!("`metadata` key `{key}` is reserved for MCP extensions.");
                 let help = "Use a prefix of your own, such as `com.example/`.";
-                self.report(Code::MetadataReserved, &pointer, message, help);
+                self.report_key(Code::MetadataReserved, &pointer, message, help);
             } else if matches!(key.as_str(), "id" | "key" | "type" | "data" | "value" | "info") {
                 let message = format!("`metadata` key `{key}` is likely to clash with others.");
                 let help = "Use a more telling key, or a prefix such as `com.example/`.";
-                self.report(Code::MetadataKeyGeneric, &pointer, message, help);
+                self.report_key(Code::MetadataKeyGeneric, &pointer, message, help);
             }
         }
     }
@@ -291,22 +304,15 @@ impl Checker<'_> {
         let is_known = |key: &String| KNOWN_KEYS.contains(&key.as_str());
         for (key, value) in self.document.map.iter().filter(|(key, _)| !is_known(key)) {
             let pointer = format!("/{}", key.replace('~', "~0").replace('/', "~1"));
-            let mut finding = Finding::new(
-                Code::UnknownKey,
-                SKILL_FILE,
-                format!("The format does not define the key `{}`.", key.escape_debug()),
-            )
-            .help(match value {
+            let message = format!("The format does not define the key `{}`.", key.escape_debug());
+            let help = match value {
                 Value::Array(_) | Value::Object(_) | Value::Null => {
                     "Move it below `metadata`, unless a host that you care about reads it here."
                         .to_owned()
                 }
                 value => format!("Move it below `metadata`: `{key}: {}`.", quote(&plain(value))),
-            });
-            if let Some(span) = self.document.node(&pointer).and_then(|node| node.key) {
-                finding = finding.at(self.file, span);
-            }
-            self.findings.push(finding);
+            };
+            self.report_key(Code::UnknownKey, &pointer, message, &help);
         }
     }
 }

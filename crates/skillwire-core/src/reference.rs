@@ -1,4 +1,4 @@
-//! What the reference validator, `skills-ref` on PyPI, says about a `SKILL.md`.
+//! What the reference validator, the Python package `skills-ref`, says about a `SKILL.md`.
 //!
 //! It is a model of its rules in our own words, so that authors learn what another tool will say
 //! without installing it. `tools/reference-agreement` compares the model with the real one.

@@ -42,6 +42,7 @@ pub(crate) struct NewArgs {
     pub(crate) dir: PathBuf,
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
     /// Skills, folders of skills, or `SKILL.md` files.
@@ -95,7 +96,7 @@ pub(crate) enum Format {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Compare {
-    /// The package `skills-ref` on PyPI.
+    /// The Python package `skills-ref`.
     Reference,
 }
 

@@ -34,19 +34,18 @@ pub(crate) fn json_line(out: &mut impl Write, value: &impl Serialize) -> std::io
 }
 
 fn write_escaped(out: &mut impl Write, text: &str) -> std::io::Result<()> {
-    let mut escaped = String::with_capacity(text.len() + 1);
-    for c in text.chars() {
-        // Line breaks are the layout; within strings they are escaped already.
-        if c == '\n' || !is_unseen(c) {
-            escaped.push(c);
-        } else {
-            for unit in c.encode_utf16(&mut [0; 2]).iter() {
-                escaped.push_str(&format!("\\u{unit:04x}"));
-            }
+    let mut escaped = Vec::with_capacity(text.len() + 1);
+    // Line breaks are the layout; within strings they are escaped already.
+    for part in text.split_inclusive(|c| c != '\n' && is_unseen(c)) {
+        let last = part.chars().next_back().filter(|c| *c != '\n' && is_unseen(*c));
+        let plain = part.len() - last.map_or(0, char::len_utf8);
+        escaped.extend_from_slice(&part.as_bytes()[..plain]);
+        for unit in last.iter().flat_map(|c| c.encode_utf16(&mut [0; 2]).to_vec()) {
+            write!(escaped, "\\u{unit:04x}")?;
         }
     }
-    escaped.push('\n');
-    out.write_all(escaped.as_bytes())?;
+    escaped.push(b'\n');
+    out.write_all(&escaped)?;
     out.flush()
 }
 

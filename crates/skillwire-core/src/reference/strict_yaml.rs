@@ -1,4 +1,4 @@
-//! The part of YAML that the reference validator's parser, StrictYAML, lets through.
+//! The part of YAML that the reference validator's parser, `strictyaml`, lets through.
 //!
 //! Every scalar is text. Brackets, tags, anchors, repeated keys and uneven indentation are refused.
 

@@ -98,14 +98,14 @@ fn finding(reader: &mut Reader<'_>) -> Option<Finding> {
     let position = reader.list(position)?.pop();
     let end = reader.list(self::position)?.pop();
     let span = reader.list(self::span)?.pop();
-    let help = option(reader)?;
-    let shown = option(reader)?;
+    let help = reader.list(text)?.pop();
+    let shown = reader.list(text)?.pop();
     let marked = reader.list(self::span)?.pop();
     let excerpt = match shown.zip(marked) {
         Some((text, marked)) => Some(Excerpt::from_parts(text, marked)?),
         None => None,
     };
-    let name = option(reader)?;
+    let name = reader.list(text)?.pop();
     let edits = reader.list(|reader| Some(Edit::new(self::span(reader)?, reader.text()?)))?;
     let replace = (!edits.is_empty()).then_some(Repair::Replace(edits));
     let repair = name.map(Repair::Rename).or(replace);
@@ -120,8 +120,8 @@ fn span(reader: &mut Reader<'_>) -> Option<Span> {
     Some(Span::new(reader.number()?, reader.number()?))
 }
 
-fn option(reader: &mut Reader<'_>) -> Option<Option<String>> {
-    Some(reader.list(Reader::text)?.pop().map(str::to_owned))
+fn text(reader: &mut Reader<'_>) -> Option<String> {
+    reader.text().map(str::to_owned)
 }
 
 fn pair(span: Span) -> (usize, usize) {

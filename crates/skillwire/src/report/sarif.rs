@@ -77,6 +77,7 @@ fn level(level: Level) -> &'static str {
 
 /// A path as a URI, relative where the path is.
 fn uri(path: &str) -> String {
+    const HEX: &[u8; 16] = b"0123456789ABCDEF";
     let path = path.strip_prefix("./").unwrap_or(path);
     let prefix = if path.starts_with('/') { "file://" } else { "" };
     let mut out = prefix.to_owned();
@@ -84,7 +85,8 @@ fn uri(path: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
             out.push(char::from(byte));
         } else {
-            out.push_str(&format!("%{byte:02X}"));
+            let digits = [byte >> 4, byte & 15].map(|digit| HEX[usize::from(digit)]);
+            out.extend(['%'].into_iter().chain(digits.map(char::from)));
         }
     }
     out

@@ -32,11 +32,14 @@ struct Planned {
     step: Step,
 }
 
+/// A step, or the file of which there is none and why.
+type Possible = Result<Planned, (String, Refused)>;
+
 /// Shows the repairs and makes none.
 pub(super) fn show(folders: &[Folder<'_>]) -> Outcome {
     let mut planned = Vec::new();
     for folder in folders {
-        planned.extend(plan(folder)?.into_iter().filter_map(|planned| planned.ok()));
+        planned.extend(plan(folder)?.into_iter().filter_map(Result::ok));
     }
     planned.iter().try_for_each(print)?;
     match planned.len() {
@@ -86,7 +89,7 @@ pub(super) fn run(folders: &[Folder<'_>], show: bool) -> Result<(), Failure> {
 }
 
 /// What there is to do in a folder, or why it cannot be done.
-fn plan(folder: &Folder<'_>) -> Result<Vec<Result<Planned, (String, Refused)>>, Failure> {
+fn plan(folder: &Folder<'_>) -> Result<Vec<Possible>, Failure> {
     let scanned = folder.scan(false)?;
     let mut findings: BTreeMap<String, Finding> = BTreeMap::new();
     let all = scanned.places.into_iter().flat_map(|place| place.findings);

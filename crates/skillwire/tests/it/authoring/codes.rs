@@ -13,6 +13,7 @@ const SHOWN_ELSEWHERE: [Code; 4] =
     [Code::DynamicSkill, Code::Unstable, Code::IndexNotKept, Code::Unreadable];
 
 /// Makes a folder that shows a code; nothing when there is no way to.
+#[expect(clippy::too_many_lines, reason = "it is a table, with an arm for each code")]
 fn show(code: Code, folder: &SkillFolder) {
     let a = |lines: &str| {
         folder.file("a/SKILL.md", skill_with("a", lines));
