@@ -156,6 +156,20 @@ mod tests {
         assert_eq!(marked.chars().count(), 160);
         let (line, _) = shown(&text[..2_204], 2_044, 2_046);
         assert_eq!(line, text[..2_204]);
+        // An odd number of bytes before them moves every character across the limits.
+        let text = format!("x{}", "é".repeat(2_000));
+        let (line, _) = shown(&text, 3_002, 3_002);
+        assert!(line.starts_with("…é") && line.ends_with("é…"), "{line}");
+        let (line, marked) = shown(&text, 0, 2_000);
+        assert!(line.starts_with("xé") && !line.contains('\u{fffd}'), "{line}");
+        assert_eq!(marked.chars().count(), 160);
+    }
+
+    #[test]
+    fn it_is_known_whether_the_beginning_of_a_line_is_there() {
+        let text = "x".repeat(5_000);
+        let cut = |at| Excerpt::of(text.as_bytes(), Span::new(at, at + 1)).is_cut_before();
+        assert!(!cut(0) && !cut(BEFORE) && cut(BEFORE + 1));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Findings about the links between the files of a skill.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     file_set::CheckedFile,
@@ -10,8 +10,8 @@ use crate::{
     skill_file::SkillFile,
 };
 
-/// The most findings about links of one file; whoever has more learns nothing from the rest.
-const MOST_EACH: usize = 50;
+/// The most findings of one code about links of one file; the rest is counted.
+const MOST_EACH: usize = 5;
 
 /// A link from one file of the skill to another.
 struct Followed<'a> {
@@ -28,7 +28,7 @@ pub(crate) fn check(skill: &SkillFile, files: &[CheckedFile<'_>], findings: &mut
         let Ok(text) = std::str::from_utf8(file.bytes) else { continue };
         let start = if file.path.as_str() == SKILL_FILE { skill.body_offset } else { 0 };
         let base = file.path.parent().map_or(String::new(), |parent| parent.to_string());
-        let mut left = MOST_EACH;
+        let mut odd: BTreeMap<Code, (Vec<Finding>, BTreeSet<String>)> = BTreeMap::new();
         for link in links::find(&text[start..], start) {
             let (code, message, help) = match judge(&paths, &base, &link.target) {
                 Judged::Elsewhere => continue,
@@ -38,15 +38,19 @@ pub(crate) fn check(skill: &SkillFile, files: &[CheckedFile<'_>], findings: &mut
                 }
                 Judged::Odd(code, message, help) => (code, message, help),
             };
-            findings.push(
-                Finding::new(code, file.path.as_str(), message)
-                    .help(help)
-                    .at(file.bytes, link.span),
-            );
-            left -= 1;
-            if left == 0 {
-                break;
+            let (shown, targets) = odd.entry(code).or_default();
+            // The same link again is the same mistake.
+            if targets.insert(link.target) && shown.len() < MOST_EACH {
+                let finding = Finding::new(code, file.path.as_str(), message).help(help);
+                shown.push(finding.at(file.bytes, link.span));
             }
+        }
+        for (mut shown, targets) in odd.into_values() {
+            let more = targets.len() - shown.len();
+            if let Some(last) = shown.last_mut().filter(|_| more > 0) {
+                last.message = format!("{} {more} more links here are like it.", last.message);
+            }
+            findings.extend(shown);
         }
     }
     check_chains(&followed, findings);
@@ -134,6 +138,27 @@ fn is_markdown(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{path::RelPath, skill_file};
+
+    fn messages(body: &str) -> Vec<String> {
+        let file = format!("---\nname: a\ndescription: Use when asked.\n---\n{body}");
+        let skill = skill_file::check(file.as_bytes()).0.expect("the skill is served");
+        let path = RelPath::skill_file();
+        let mut findings = Vec::new();
+        check(&skill, &[CheckedFile { path: &path, bytes: file.as_bytes() }], &mut findings);
+        findings.into_iter().map(|finding| finding.message).collect()
+    }
+
+    #[test]
+    fn fmt_19_of_many_odd_links_a_few_are_shown_and_the_rest_is_counted() {
+        let links = |count| (0..count).map(|n| format!("[x]({n}.md) ")).collect::<String>();
+        assert_eq!(messages(&links(MOST_EACH)).len(), MOST_EACH);
+        let many = messages(&links(MOST_EACH + 2));
+        assert_eq!(many.len(), MOST_EACH);
+        assert!(many[MOST_EACH - 1].ends_with(" 2 more links here are like it."), "{many:?}");
+        assert_eq!(messages("[x](a.md) [y](a.md)").len(), 1);
+        assert_eq!(messages("[x](a.md) [y](/a.md)").len(), 2);
+    }
 
     #[test]
     fn fmt_19_a_directory_exists_when_something_is_in_it() {

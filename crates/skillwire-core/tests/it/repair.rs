@@ -62,6 +62,51 @@ fn layout_is_mended_up_to_the_closing_fence_and_no_further() {
 }
 
 #[test]
+fn layout_findings_point_at_the_first_place() {
+    let place = |file: &str, code: Code| {
+        let finding = findings(file).into_iter().find(|finding| finding.code == code);
+        let finding = finding.unwrap_or_else(|| panic!("{code} is not found in {file:?}"));
+        let (position, end) = (finding.position.unwrap(), finding.end.unwrap());
+        assert_eq!(position.line, end.line);
+        (position.line, position.column, end.column, finding.message)
+    };
+    let bom = "\u{feff}---\r\nname: pdf\r\ndescription: Use when asked.\n---\n";
+    let message = "The file begins with a byte order mark.".to_owned();
+    assert_eq!(place(bom, Code::ByteOrderMark), (1, 2, 5, message));
+    let message = "2 lines of the frontmatter end in CRLF.".to_owned();
+    assert_eq!(place(bom, Code::CrLf), (1, 2, 5, message));
+    let one = "---\nname: pdf\r\ndescription: Use when asked.\n---\nbody\r\n";
+    let message = "A line of the frontmatter ends in CRLF.".to_owned();
+    assert_eq!(place(one, Code::CrLf), (2, 1, 10, message));
+    let blanks = "---\nname: pdf  \ndescription: Use when asked.\n--- \nbody  \n";
+    let message = "2 lines of the frontmatter end in blanks.".to_owned();
+    assert_eq!(place(blanks, Code::TrailingBlanks), (2, 10, 12, message));
+    let blank = "---\nname: pdf\ndescription: Use when asked.\n---\t\nbody\n";
+    let message = "A line of the frontmatter ends in blanks.".to_owned();
+    assert_eq!(place(blank, Code::TrailingBlanks), (4, 4, 5, message));
+    let dashes = file("license: a ---- b\n");
+    let message = "The frontmatter holds three dashes that do not end it.".to_owned();
+    assert_eq!(place(&dashes, Code::DashesInFrontmatter), (4, 12, 16, message));
+}
+
+#[test]
+fn each_outermost_bracket_is_pointed_out() {
+    let flow = |lines: &str| -> Vec<(usize, String, Option<String>)> {
+        let found = findings(&file(lines));
+        let flow = found.into_iter().filter(|finding| finding.code == Code::YamlFlowStyle);
+        flow.map(|f| (f.span.map_or(0, |s| s.end - s.start), f.message, f.help)).collect()
+    };
+    let found = flow("a: [b, [c], {d: e}]\nf: {g: [h]}\ni: []\nj: {}\nk: \"[l]\"\n");
+    let lengths: Vec<_> = found.iter().map(|(length, ..)| *length).collect();
+    assert_eq!(lengths, [16, 8, 2, 2]);
+    assert!(found[0].1.starts_with("A list") && found[1].1.starts_with("A mapping"), "{found:?}");
+    assert!(found[0].2.as_ref().is_some_and(|help| help.contains("`- `")), "{found:?}");
+    assert!(found[1].2.as_ref().is_some_and(|help| help.contains("`key: value`")), "{found:?}");
+    assert!(found[2].2.as_ref().is_some_and(|help| help.starts_with("Remove")), "{found:?}");
+    assert_eq!(flow("a:\n- b\n- c\n"), []);
+}
+
+#[test]
 fn blanks_inside_texts_of_several_lines_stay() {
     for text in ["license: |\n  a  \n  b\n", "license: >\n  a  \n  b\n", "license: \"a  \n  b\"\n"]
     {

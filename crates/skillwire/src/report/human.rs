@@ -23,8 +23,11 @@ use crate::output::{ERROR, FAINT, HELP, NOTE, STRONG, WARNING};
 /// The narrowest and the widest terminal that lines are fitted to.
 const WIDTHS: RangeInclusive<usize> = 40..=DEFAULT_TERM_WIDTH;
 
-/// What is left of the width for the line number and the text before the mark.
+/// What is left of the width for the text around the mark.
 const MARGIN: usize = 40;
+
+/// What the line number takes of the width.
+const GUTTER: usize = 6;
 
 /// The least that is marked of a passage, however narrow the terminal is.
 const LEAST_MARK: usize = 8;
@@ -55,7 +58,7 @@ impl Human {
             .line_num(FAINT)
             .context(FAINT)
             .emphasis(STRONG)
-            .term_width(width);
+            .term_width(width - GUTTER);
         Self { renderer, width, explained: None }
     }
 
