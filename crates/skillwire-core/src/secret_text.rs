@@ -5,7 +5,7 @@
 
 use std::{ops::Range, sync::LazyLock};
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, MatchKind};
 
 use crate::span::Span;
 
@@ -94,8 +94,13 @@ const FORMS: [(&str, &str, Form); 26] = [
     ),
 ];
 
-static BEGINNINGS: LazyLock<Option<AhoCorasick>> =
-    LazyLock::new(|| AhoCorasick::new(FORMS.iter().map(|(beginning, ..)| beginning)).ok());
+static BEGINNINGS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    // Of the kinds of matching, only this one is done many bytes at a time.
+    AhoCorasick::builder()
+        .match_kind(MatchKind::LeftmostFirst)
+        .build(FORMS.iter().map(|(beginning, ..)| beginning))
+        .ok()
+});
 
 /// Finds every key and token, in the order of the text.
 pub fn find(text: &str) -> impl Iterator<Item = SecretText> {

@@ -105,7 +105,7 @@ impl Human {
             group = group.element(Severity::HELP.message(printable(help)));
         }
         if finding.repair.is_some() && self.explained.is_some() {
-            let message = "`--fix` makes this repair, and `--diff` shows it.";
+            let message = "`skillwire check --fix` makes this repair; `--diff` shows it.";
             group = group.element(Severity::HELP.with_name("fix").message(message));
         }
         if let Some((word, text)) = note {

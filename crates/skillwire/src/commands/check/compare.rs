@@ -1,6 +1,9 @@
 //! What the reference validator would say about the same skills.
 
-use std::io::{Read, Write};
+use std::{
+    io::{self, Read, Write},
+    path::Path,
+};
 
 use serde::Serialize;
 use skillwire_core::{
@@ -97,7 +100,7 @@ impl Compared {
     }
 
     /// Writes the comparison as sentences.
-    pub(super) fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
+    pub(super) fn write(&self, out: &mut impl Write) -> io::Result<()> {
         for RefusedSkill { origin, complaints } in &self.refused {
             for Raised { message, .. } in complaints.iter().filter(|raised| !raised.reported) {
                 let origin = printable(origin);
@@ -123,12 +126,17 @@ fn complaints(place: &Place) -> Vec<Complaint> {
     let Some(directory) = place.directory.file_name().and_then(|name| name.to_str()) else {
         return Vec::new();
     };
-    let mut bytes = Vec::new();
-    let read = std::fs::File::open(place.directory.join(name))
-        .and_then(|file| file.take(MAX_BYTES).read_to_end(&mut bytes));
-    match read {
-        Ok(_) => reference::judge(name, &bytes, directory),
-        // What cannot be read is a finding already.
-        Err(_) => Vec::new(),
+    // What cannot be read is a finding already.
+    read(&place.directory.join(name))
+        .map_or_else(|_| Vec::new(), |bytes| reference::judge(name, &bytes, directory))
+}
+
+/// Reads a regular file; opening anything else could wait for ever.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    if !std::fs::symlink_metadata(path)?.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
     }
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(MAX_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }

@@ -1,6 +1,9 @@
 //! What a `skillwire.toml` beside the skills silences, and why.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use serde::Deserialize;
 use skillwire_core::{
@@ -15,6 +18,9 @@ use crate::failure::Failure;
 
 /// The name of the file.
 const FILE: &str = "skillwire.toml";
+
+/// The most bytes it may have.
+const MOST_BYTES: u64 = 1 << 20;
 
 /// Everything that is silenced for one folder.
 #[derive(Default)]
@@ -45,6 +51,15 @@ struct Entry {
     files: Option<Spanned<Vec<String>>>,
 }
 
+/// Reads a small regular file; anything else could keep the program waiting or fill its memory.
+fn read(path: &Path) -> io::Result<String> {
+    let metadata = std::fs::metadata(path)?;
+    if !metadata.is_file() || metadata.len() > MOST_BYTES {
+        return Err(io::Error::other("it is not a small regular file"));
+    }
+    std::fs::read_to_string(path)
+}
+
 impl Silences {
     /// Reads the file that is nearest to a folder: in it, or in one above it.
     ///
@@ -53,9 +68,9 @@ impl Silences {
         let is_skill = folder.join(SKILL_FILE).exists();
         for base in folder.ancestors().skip(usize::from(is_skill)) {
             let path = base.join(FILE);
-            match std::fs::read_to_string(&path) {
+            match read(&path) {
                 Ok(text) => return Self::parse(base, &text),
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => {
                     let message = format!("`{}` cannot be read: {error}.", path.display());
                     return Err(Failure::usage(message));

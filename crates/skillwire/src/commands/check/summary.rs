@@ -51,8 +51,8 @@ impl Summary {
             if found.is_empty() { "nothing to report".to_owned() } else { found.join(", ") };
         let repairs = match self.repairable {
             0 => String::new(),
-            1 => " `--fix` repairs 1 of them.".to_owned(),
-            many => format!(" `--fix` repairs {many} of them."),
+            1 => " `skillwire check --fix` repairs 1 of them.".to_owned(),
+            many => format!(" `skillwire check --fix` repairs {many} of them."),
         };
         format!("{} checked: {found}.{repairs}", counted(self.skills, "skill"))
     }

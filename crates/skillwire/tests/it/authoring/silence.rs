@@ -59,6 +59,22 @@ async fn a_file_inside_a_skill_is_a_part_of_the_skill() {
     assert!(ran.stdout.contains("warning[unknown-key]"), "{ran:?}");
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn what_is_not_a_regular_file_is_not_waited_for() {
+    let folder = folder();
+    let fifo = |path: &str| {
+        let made = std::process::Command::new("mkfifo").arg(folder.join(path)).status().unwrap();
+        assert!(made.success());
+    };
+    folder.directory("c");
+    fifo("c/SKILL.md");
+    let compared = run(&folder, &["check", "--compare", "reference", "."]).await.exits(1);
+    assert!(compared.stdout.contains("error[skill-file-not-a-file]"), "{compared:?}");
+    fifo("skillwire.toml");
+    run(&folder, &["check", "."]).await.refuses(2, "it is not a small regular file");
+}
+
 #[tokio::test]
 async fn mistakes_are_told_with_their_line() {
     let folder = folder();
