@@ -85,6 +85,7 @@ async fn github_gets_one_command_for_each_finding() {
     assert!(strict.stdout.contains("::error file=b/SKILL.md,line=4,col=1,"), "{strict:?}");
 }
 
+#[cfg(unix)]
 #[tokio::test]
 async fn v_54_a_file_name_cannot_begin_a_command_of_its_own() {
     let folder = SkillFolder::with_skills(&["a"]);
