@@ -8,6 +8,7 @@
 //! from names and sizes what may be read, and `assemble` makes skills of the content.
 
 pub mod collect;
+pub mod collection;
 pub mod directory;
 pub mod embedded;
 pub mod generated;

@@ -6,6 +6,7 @@ mod man;
 mod manifest;
 mod new;
 mod serve;
+mod watch;
 
 use std::io::Write;
 
@@ -30,6 +31,7 @@ pub(crate) fn run() -> Exit {
     let outcome = match cli.command {
         Command::New(args) => new::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Watch(args) => watch::run(&args),
         Command::Manifest(args) => manifest::run(&args),
         Command::Serve(args) => serve::run(*args),
         Command::Completions(args) => completions::run(&args),

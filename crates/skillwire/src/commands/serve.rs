@@ -1,7 +1,7 @@
 //! `skillwire serve`: a server until it is told to stop.
 
 mod live;
-mod signals;
+pub(super) mod signals;
 mod summary;
 
 use std::{io::Write, num::NonZero, sync::Arc};
