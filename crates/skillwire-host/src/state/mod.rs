@@ -4,14 +4,23 @@
 //! Nothing here decides anything: a record is an approval only of the content it holds, and bytes
 //! from the cache are compared with the held entry by whoever asks for them.
 
+mod audit;
 mod cache;
 mod encoding;
 mod folder;
+mod memory;
 mod records;
+mod servers;
 #[cfg(test)]
 mod testing;
 mod time;
 
+pub use audit::{AuditLines, AuditLog, UnreadableLine};
 pub use cache::FileCache;
 pub use encoding::{decode, encode};
+pub use memory::{MemoryAudit, MemoryCache, MemoryRecords};
 pub use records::FileRecords;
+pub use servers::{
+    Configured, HttpServer, Imported, InvalidServer, ServerConfig, ServerProblem, ServerUrl, Servers,
+    StdioServer, import,
+};

@@ -1,0 +1,80 @@
+//! Arguments that may be shown: what follows a telling name is masked.
+
+use serde::Serializer;
+
+/// Parts of names whose values are secrets.
+const TELLING: [&str; 9] =
+    ["token", "secret", "passw", "apikey", "api-key", "api_key", "auth", "credential", "bearer"];
+
+/// What stands in the place of a secret.
+const MASK: &str = "***";
+
+/// Arguments as they may be shown: `--token X`, `--token=X`, `API_KEY=X`, `Authorization: X`, a
+/// single long word of letters and digits, and what an address holds before `@` or after `?`.
+pub(super) fn arguments(args: &[String]) -> Vec<String> {
+    let mut shown = Vec::with_capacity(args.len());
+    let mut follows_telling = false;
+    for arg in args {
+        let flag = arg.starts_with('-');
+        shown.push(if follows_telling && !flag { MASK.to_owned() } else { argument(arg) });
+        follows_telling = flag && !arg.contains('=') && is_telling(arg);
+    }
+    shown
+}
+
+fn argument(arg: &str) -> String {
+    if let Some((address, rest)) = arg.split_once("://") {
+        let rest = rest.split_once('@').map_or(rest.to_owned(), |(_, rest)| format!("{MASK}@{rest}"));
+        let rest = rest.split_once('?').map_or(rest.clone(), |(rest, _)| format!("{rest}?{MASK}"));
+        return format!("{address}://{rest}");
+    }
+    if let Some(at) = arg.find(['=', ':']).filter(|at| is_telling(&arg[..*at])) {
+        return format!("{}{MASK}", &arg[..=at]);
+    }
+    if looks_random(arg) { MASK.to_owned() } else { arg.to_owned() }
+}
+
+fn is_telling(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    TELLING.iter().any(|part| name.contains(part)) || name.ends_with("key")
+}
+
+/// Tells whether a word looks like a key: long, without a path in it, of letters and digits mixed.
+fn looks_random(word: &str) -> bool {
+    let plain = word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
+    let digits = word.bytes().filter(u8::is_ascii_digit).count();
+    let letters = word.bytes().filter(u8::is_ascii_alphabetic).count();
+    plain && word.len() >= 20 && digits >= 4 && letters >= 4
+}
+
+/// Writes arguments as they may be shown.
+pub(super) fn serialize_arguments<S: Serializer>(
+    args: &[String],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(arguments(args))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_among_arguments_are_masked_and_the_rest_stays_readable() {
+        let shown = |args: &[&str]| {
+            arguments(&args.iter().map(|&arg| arg.to_owned()).collect::<Vec<_>>()).join(" ")
+        };
+        for (args, expected) in [
+            (&["-y", "@scope/server", "/data"][..], "-y @scope/server /data"),
+            (&["--token", "x1", "--port", "80"], "--token *** --port 80"),
+            (&["--api-key=x1", "--key", "x2"], "--api-key=*** --key ***"),
+            (&["-e", "GITHUB_TOKEN=x1"], "-e GITHUB_TOKEN=***"),
+            (&["--header", "Authorization: Bearer x1"], "--header Authorization:***"),
+            (&["postgres://me:pw@host/db?k=v"], "postgres://***@host/db?***"),
+            (&["ghp_0a1b2c3d4e5f6g7h8i9j"], "***"),
+            (&["--verbose-auth", "--next"], "--verbose-auth --next"),
+        ] {
+            assert_eq!(shown(args), expected);
+        }
+    }
+}
