@@ -14,6 +14,8 @@ pub mod handle;
 pub mod host;
 pub mod label;
 pub mod listed;
+pub mod local;
+pub mod lock;
 pub mod origin;
 pub mod policy;
 pub mod prompt;

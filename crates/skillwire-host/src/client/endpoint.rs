@@ -2,6 +2,7 @@
 
 use std::{fmt, time::Duration};
 
+use skillwire_protocol::version::Era;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::secret::Secret;
@@ -79,6 +80,8 @@ pub struct ClientOptions {
     pub client_name: String,
     /// The version it calls itself.
     pub client_version: String,
+    /// The era the server is spoken to in, when it is known; else it is found out.
+    pub era: Option<Era>,
     /// How long opening a connection and learning about the server may take, all in all.
     pub connect_timeout: Duration,
     /// How long the server has to answer as a modern one before it is also asked the old way.
@@ -92,6 +95,7 @@ impl Default for ClientOptions {
         Self {
             client_name: "skillwire".to_owned(),
             client_version: env!("CARGO_PKG_VERSION").to_owned(),
+            era: None,
             connect_timeout: Duration::from_secs(30),
             probe_timeout: Duration::from_secs(5),
             shutdown_grace: Duration::from_secs(2),

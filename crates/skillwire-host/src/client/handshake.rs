@@ -29,6 +29,11 @@ const MISSING_CAPABILITY: i64 = -32021;
 /// A server that does not know `server/discover` may answer with any error, or not at all. One that
 /// is only slow may still answer after it was asked the old way; the first useful answer counts.
 pub(super) async fn greet(connection: &Connection) -> Result<ServerDescription, ClientError> {
+    match connection.options.era {
+        None => {}
+        Some(Era::Modern) => return rediscover(connection).await,
+        Some(Era::Legacy) => return initialize(connection).await,
+    }
     let mut probe = pin!(discover(connection));
     if let Ok(outcome) = timeout(connection.options.probe_timeout, &mut probe).await {
         return match verdict(outcome)? {
@@ -47,14 +52,21 @@ pub(super) async fn greet(connection: &Connection) -> Result<ServerDescription, 
     }
 }
 
-/// Asks a modern server to describe itself.
-pub(super) async fn discover(connection: &Connection) -> Result<RawAnswer, ClientError> {
+/// Asks a server that is known to be modern to describe itself.
+pub(super) async fn rediscover(connection: &Connection) -> Result<ServerDescription, ClientError> {
+    let outcome = discover(connection).await;
+    let failed = outcome.as_ref().err().cloned();
+    let not_modern = || ClientError::protocol("it does not speak the modern era");
+    verdict(outcome)?.ok_or_else(|| failed.unwrap_or_else(not_modern))
+}
+
+async fn discover(connection: &Connection) -> Result<RawAnswer, ClientError> {
     let call = connection.call(Some(MODERN), method::DISCOVER, Map::new());
     connection.send(&call, limits(connection)).await
 }
 
 /// Decides from the answer to `server/discover`; nothing means that the server is a legacy one.
-pub(super) fn verdict(
+fn verdict(
     outcome: Result<RawAnswer, ClientError>,
 ) -> Result<Option<ServerDescription>, ClientError> {
     match outcome {

@@ -113,8 +113,7 @@ impl Client {
     pub async fn rediscover(&self) -> Result<Arc<ServerDescription>, ClientError> {
         let connection = &self.0.connection;
         let server = match self.server().era {
-            Era::Modern => handshake::verdict(handshake::discover(connection).await)?
-                .ok_or_else(|| ClientError::protocol("it no longer speaks the modern era"))?,
+            Era::Modern => handshake::rediscover(connection).await?,
             Era::Legacy if connection.has_sessions() => handshake::initialize(connection).await?,
             Era::Legacy => return Ok(self.server()),
         };

@@ -1,6 +1,6 @@
 //! Which skills there are.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use futures_util::future::join_all;
 use skillwire_core::uri::SkillUri;
@@ -8,6 +8,7 @@ use skillwire_core::uri::SkillUri;
 use super::{Host, lock, unusable};
 use crate::{
     audit::Action,
+    context::catalogue::CatalogueItem,
     handle::Handle,
     label::ServerLabel,
     listed::{Listed, Source},
@@ -151,6 +152,22 @@ impl Host {
             Some(label) if !self.inner.offline => self.get(label, &listed.id().uri).await,
             _ => Ok(listed.clone()),
         }
+    }
+
+    /// What a model may be told of: every skill that the user did not switch off.
+    pub fn catalogue_items(&self, found: &Discovered) -> Result<Vec<CatalogueItem>, Refusal> {
+        let (records, _) = self.inner.records.all();
+        let disabled: BTreeSet<_> =
+            records.into_iter().filter(|record| record.disabled).map(|record| record.id).collect();
+        let shown = found.registry.items().iter();
+        let shown = shown.filter(|item| !disabled.contains(item.listed.id()));
+        Ok(shown
+            .map(|item| CatalogueItem {
+                handle: item.handle.clone(),
+                description: item.listed.entry().frontmatter.description().to_owned(),
+                origin: item.listed.id().origin.clone(),
+            })
+            .collect())
     }
 
     /// What was approved before, for when nobody can be asked.

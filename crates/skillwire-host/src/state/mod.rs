@@ -12,7 +12,7 @@ mod memory;
 mod records;
 mod servers;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod time;
 
 pub use audit::{AuditLines, AuditLog, UnreadableLine};
@@ -21,6 +21,6 @@ pub use encoding::{decode, encode};
 pub use memory::{MemoryAudit, MemoryCache, MemoryRecords};
 pub use records::FileRecords;
 pub use servers::{
-    Configured, HttpServer, Imported, InvalidServer, ServerConfig, ServerProblem, ServerUrl, Servers,
-    StdioServer, import,
+    Configured, HttpServer, Imported, InvalidServer, ServerConfig, ServerProblem, ServerUrl,
+    Servers, StdioServer, import,
 };

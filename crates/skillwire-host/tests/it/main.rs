@@ -1,4 +1,8 @@
-//! The host against servers that keep the rules and servers that do not.
+//! The host against servers that are honest, broken and hostile.
 
+mod approvals;
+mod client;
 mod discovery;
+mod integrity;
 mod support;
+mod windows;

@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, net::SocketAddr};
 
-use skillwire_protocol::{message::notification, method, version::Era};
+use skillwire_protocol::{message::notification, method};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -100,10 +100,6 @@ impl HostileServer {
         let mut sending = Sending::of(reply, &asked);
         if asked.method == method::INITIALIZE {
             sending.headers.push(("Mcp-Session-Id".to_owned(), SESSION.to_owned()));
-        }
-        // Only modern servers send errors with a status.
-        if asked.era == Era::Legacy && sending.status == 404 && sending.whole().is_some() {
-            sending.status = 200;
         }
         self.send(connection, sending).await
     }
@@ -266,7 +262,9 @@ impl Connection {
         for (name, value) in headers {
             let _ = write!(head, "{name}: {value}\r\n");
         }
+        let is_told = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-length"));
         match length {
+            Some(_) if is_told => head.push_str("\r\n"),
             // A response with this status has no body and says nothing about its length.
             Some(0) if status == 204 => head.push_str("\r\n"),
             Some(length) => {

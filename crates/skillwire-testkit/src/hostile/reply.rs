@@ -1,6 +1,7 @@
 //! What a server sends back, down to the bytes.
 
 use serde_json::{Value, json};
+use skillwire_protocol::version::Era;
 
 use super::{Asked, Gate};
 
@@ -93,7 +94,9 @@ impl Sending {
             Reply::Result(result) => vec![Step::Bytes(result_text(id, &result.to_string()))],
             Reply::Text(text) => vec![Step::Bytes(result_text(id, &text))],
             Reply::Error { code, message } => {
-                sending.status = if code == -32601 { 404 } else { 200 };
+                // Only modern servers send errors with a status.
+                let unknown = code == -32601 && asked.era == Era::Modern;
+                sending.status = if unknown { 404 } else { 200 };
                 vec![Step::Bytes(error_text(id, code, &message))]
             }
             Reply::Message(bytes) => vec![Step::Bytes(with_id(&bytes))],

@@ -54,7 +54,7 @@ mod tests {
         tail.push(b"last\x1b[2J\nline");
         assert_eq!(tail.0.len(), MAX_TAIL_BYTES);
         assert!(tail.shown().ends_with("xlast\\u{1b}[2J\nline"), "{}", tail.shown());
-        tail.push(&[b'y'; MAX_TAIL_BYTES * 2]);
+        tail.push(&vec![b'y'; MAX_TAIL_BYTES * 2]);
         assert_eq!(tail.shown(), "y".repeat(MAX_TAIL_BYTES));
     }
 }

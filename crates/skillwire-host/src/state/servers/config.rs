@@ -26,7 +26,7 @@ impl fmt::Display for ServerConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stdio(server) => {
-                f.write_str(&server.command)?;
+                f.write_str(&mask::harmless(&server.command))?;
                 mask::arguments(&server.args).iter().try_for_each(|arg| write!(f, " {arg}"))
             }
             Self::Http(server) => server.url.fmt(f),
@@ -121,7 +121,8 @@ impl HttpServer {
         bearer_token_file: Option<PathBuf>,
     ) -> Result<Self, InvalidServer> {
         for (name, value) in &headers {
-            let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+            let token =
+                |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
             if name.is_empty() || !name.bytes().all(token) {
                 return Err(InvalidServer::new("`headers` has a name that HTTP does not allow"));
             }

@@ -44,7 +44,8 @@ pub(super) fn read(value: &Value) -> Read {
         notes.push(format!("the key `{key}` means nothing here and is not followed"));
     }
     if value.to_string().contains("${") {
-        notes.push("a value such as `${NAME}` is taken as it stands; write the value itself".into());
+        notes
+            .push("a value such as `${NAME}` is taken as it stands; write the value itself".into());
     }
     Read { config, notes }
 }

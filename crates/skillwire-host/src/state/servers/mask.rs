@@ -14,7 +14,8 @@ const MASK: &str = "***";
 pub(super) fn arguments(args: &[String]) -> Vec<String> {
     let mut shown = Vec::with_capacity(args.len());
     let mut follows_telling = false;
-    for arg in args {
+    for arg in args.iter().map(|arg| harmless(arg)) {
+        let arg = &arg;
         let flag = arg.starts_with('-');
         shown.push(if follows_telling && !flag { MASK.to_owned() } else { argument(arg) });
         follows_telling = flag && !arg.contains('=') && is_telling(arg);
@@ -22,9 +23,16 @@ pub(super) fn arguments(args: &[String]) -> Vec<String> {
     shown
 }
 
+/// A text with nothing in it that acts on a terminal.
+pub(super) fn harmless(text: &str) -> String {
+    let escape = |c: char| if c.is_control() { c.escape_debug().to_string() } else { c.into() };
+    text.chars().map(escape).collect()
+}
+
 fn argument(arg: &str) -> String {
     if let Some((address, rest)) = arg.split_once("://") {
-        let rest = rest.split_once('@').map_or(rest.to_owned(), |(_, rest)| format!("{MASK}@{rest}"));
+        let rest =
+            rest.split_once('@').map_or(rest.to_owned(), |(_, rest)| format!("{MASK}@{rest}"));
         let rest = rest.split_once('?').map_or(rest.clone(), |(rest, _)| format!("{rest}?{MASK}"));
         return format!("{address}://{rest}");
     }
@@ -72,6 +80,7 @@ mod tests {
             (&["--header", "Authorization: Bearer x1"], "--header Authorization:***"),
             (&["postgres://me:pw@host/db?k=v"], "postgres://***@host/db?***"),
             (&["ghp_0a1b2c3d4e5f6g7h8i9j"], "***"),
+            (&["\u{1b}[2J\n"], "\\u{1b}[2J\\n"),
             (&["--verbose-auth", "--next"], "--verbose-auth --next"),
         ] {
             assert_eq!(shown(args), expected);

@@ -104,7 +104,8 @@ fn what_else_is_in_the_file_stays() {
 fn h_65_a_corrupt_file_is_an_error_and_not_overwritten() {
     let (_place, servers) = servers();
     servers.add(&label("acme"), &stdio()).unwrap();
-    for text in ["", "[]", "{", r#"{"mcpServers": []}"#, r#"{"mcpServers": {}, "mcpServers": {}}"#] {
+    for text in ["", "[]", "{", r#"{"mcpServers": []}"#, r#"{"mcpServers": {}, "mcpServers": {}}"#]
+    {
         fs::write(servers.path(), text).unwrap();
         assert!(servers.load().is_err(), "{text}");
         assert!(servers.add(&label("b"), &stdio()).is_err(), "{text}");

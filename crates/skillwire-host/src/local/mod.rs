@@ -1,0 +1,217 @@
+//! Skills in folders of this machine: the user's and the project's.
+//!
+//! Both bases come in as parameters. Finding skills looks at names only; reading one goes through
+//! the same sources and the same comparison of digests as everything else. These folders are
+//! judged more leniently than any server is: a name that differs from its directory or is too long,
+//! a value without its quotes or a long description is a warning here.
+
+mod mend;
+mod open;
+mod places;
+mod precedence;
+mod skill;
+mod walk;
+
+use std::path::Path;
+
+use skillwire_core::{
+    entry::Resources,
+    finding::{Code, Finding, Level, Strictness},
+    limits,
+    uri::Scheme,
+};
+use skillwire_source::{skill::Skill, source::Inspected};
+
+use self::{
+    mend::{may_help, mend},
+    open::{Opening, listed},
+    walk::{Found, Walk},
+};
+pub use self::{
+    places::{discovery_paths, is_discovery_place},
+    skill::{GatedSkill, LocalSkill},
+};
+use crate::origin::Origin;
+
+/// Whether the user trusts the folder of a project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProjectTrust {
+    /// Its skills may be used.
+    Trusted,
+    /// It is only said that there are skills; nothing of them is read.
+    Untrusted,
+}
+
+/// Everything found in the folders of this machine.
+#[derive(Debug, Default)]
+pub struct Discovery {
+    /// Skills that may be used: the project's before the user's, earlier folders first. Of several
+    /// with one name, the first is the one that a bare name means.
+    pub skills: Vec<LocalSkill>,
+    /// Skills of a project that is not trusted.
+    pub gated: Vec<GatedSkill>,
+    /// What was skipped, mended or hidden; paths are below the project or the user's home.
+    pub findings: Vec<Finding>,
+}
+
+/// How much is looked at, in each folder or base.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    /// Directories below each other in a folder.
+    depth: usize,
+    /// Directories in a folder, skills included and what is in them not.
+    directories: usize,
+    /// Bytes of all skills of a base.
+    bytes: u64,
+    /// Bytes of skills that are mended, which are held in memory.
+    mended: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { depth: 6, directories: 2000, bytes: 1 << 30, mended: limits::MAX_BYTES }
+    }
+}
+
+/// Finds the skills of the user and of a project.
+pub fn discover(home: Option<&Path>, project: Option<(&Path, ProjectTrust)>) -> Discovery {
+    discover_within(home, project, Limits::default())
+}
+
+fn discover_within(
+    home: Option<&Path>,
+    project: Option<(&Path, ProjectTrust)>,
+    limits: Limits,
+) -> Discovery {
+    let mut discovery = Discovery::default();
+    let real = |base: &Path| std::fs::canonicalize(base).ok();
+    let home = home.and_then(real);
+    // At home, the folders are the user's own.
+    let project = project
+        .and_then(|(base, trust)| Some((real(base)?, trust)))
+        .filter(|(base, _)| home.as_ref() != Some(base));
+    match &project {
+        Some((base, ProjectTrust::Trusted)) => {
+            Base::new(Origin::Project, limits).read(base, &mut discovery);
+        }
+        Some((base, ProjectTrust::Untrusted)) => {
+            for found in found_in(base, limits, &mut discovery.findings) {
+                discovery.gated.push(GatedSkill { path: found.segments.join("/") });
+            }
+        }
+        None => {}
+    }
+    if let Some(base) = &home {
+        Base::new(Origin::Local, limits).read(base, &mut discovery);
+    }
+    discovery.findings.extend(precedence::settle(&mut discovery.skills));
+    for finding in discovery.findings.iter().filter(|finding| finding.level >= Level::Warning) {
+        tracing::warn!(file = ?finding.file, code = %finding.code, "{}", finding.message.escape_debug());
+    }
+    discovery
+}
+
+fn found_in(base: &Path, limits: Limits, findings: &mut Vec<Finding>) -> Vec<Found> {
+    let mut walk = Walk::new(base, limits);
+    for folder in places::FOLDERS {
+        walk.folder(folder);
+    }
+    findings.append(&mut walk.findings);
+    walk.found
+}
+
+/// Reading the skills of one base.
+struct Base {
+    origin: Origin,
+    scheme: Scheme,
+    limits: Limits,
+}
+
+impl Base {
+    fn new(origin: Origin, limits: Limits) -> Self {
+        // The label of a folder's origin is a valid scheme, and tells its URIs from any server's.
+        let scheme = Scheme::parse(origin.label()).unwrap_or_default();
+        Self { origin, scheme, limits }
+    }
+
+    fn read(mut self, base: &Path, discovery: &mut Discovery) {
+        for found in found_in(base, self.limits, &mut discovery.findings) {
+            if self.limits.bytes == 0 {
+                let message = "There is more in these folders than is read; the rest is left out.";
+                let finding = Finding::new(Code::TooManyBytes, found.segments.join("/"), message)
+                    .help("Remove skills that are not needed.");
+                discovery.findings.push(finding);
+                return;
+            }
+            self.read_one(&found, discovery);
+        }
+    }
+
+    fn read_one(&mut self, found: &Found, discovery: &mut Discovery) {
+        let mut opening = Opening::new(found, &self.scheme);
+        let mut read = opening.read();
+        let is_outermost = |inspected: &&Inspected| inspected.origin == opening.label;
+        let outermost = read.iter().flatten().find(is_outermost);
+        let name = outermost.and_then(|outer| outer.skill.as_ref()).map(|s| s.name().to_owned());
+        if name.is_some_and(|name| found.segments.last() != Some(&name)) {
+            opening = opening.below_directory();
+            read = opening.read();
+        } else if outermost.is_some_and(may_help)
+            && let Some(mended) = mend(&opening, self.limits.mended)
+        {
+            self.limits.mended -= mended.bytes;
+            for inspected in mended.inspected {
+                add(inspected, discovery, |skill| {
+                    let (entry, store) = listed(skill)?;
+                    Some(LocalSkill::held(&self.origin, &opening.directory, entry, store))
+                });
+            }
+            return;
+        }
+        match read {
+            Ok(inspected) => {
+                for inspected in inspected {
+                    let added = add(inspected, discovery, |skill| {
+                        let (entry, store) = listed(skill)?;
+                        let directory = store.place()?;
+                        Some(LocalSkill::in_folder(&self.origin, &directory, entry, &opening))
+                    });
+                    self.limits.bytes = self.limits.bytes.saturating_sub(added);
+                }
+            }
+            Err(finding) => discovery.findings.push(*finding),
+        }
+    }
+}
+
+/// Takes a skill and what is noteworthy about it, and says how many bytes it has.
+fn add(
+    inspected: Inspected,
+    discovery: &mut Discovery,
+    make: impl FnOnce(&Skill) -> Option<LocalSkill>,
+) -> u64 {
+    let used = inspected.skill.is_some();
+    discovery.findings.extend(inspected.findings.into_iter().filter_map(|finding| {
+        match finding.level {
+            // What a skill is used in spite of is a warning.
+            Level::Error if used && !finding.skips(Strictness::Lenient) => {
+                Some(Finding { level: Level::Warning, ..finding })
+            }
+            Level::Error | Level::Warning => Some(finding),
+            Level::Info | Level::Advice => None,
+        }
+    }));
+    let Some(skill) = inspected.skill else { return 0 };
+    let Some(skill) = make(&skill) else {
+        let message = "The skill changed while it was read.";
+        discovery.findings.push(Finding::new(Code::Unstable, inspected.origin, message));
+        return 0;
+    };
+    let Resources::Listed(files) = &skill.entry().resources else { return 0 };
+    let bytes = files.iter().map(|file| file.size).sum();
+    discovery.skills.push(skill);
+    bytes
+}
+
+#[cfg(test)]
+mod tests;

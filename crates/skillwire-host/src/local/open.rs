@@ -1,0 +1,117 @@
+//! Reading a skill's directory: manifest, digests, and a store to read the files from again.
+
+use std::{path::PathBuf, sync::Arc};
+
+use skillwire_core::{
+    digest::Digest,
+    entry::{Resources, SkillEntry, SkillResource},
+    finding::{Code, Finding, Strictness},
+    path::RelPath,
+    skill_file,
+    uri::{Scheme, SkillUri},
+};
+use skillwire_source::{
+    collect::collect,
+    directory::{DirectoryOptions, DirectorySource},
+    rules::SecretAllowList,
+    skill::{Content, Skill},
+    source::Inspected,
+    store::Store,
+};
+
+use super::walk::Found;
+
+/// How a directory is opened; the same way each time.
+#[derive(Debug, Clone)]
+pub(super) struct Opening {
+    /// The directory, without symbolic links.
+    pub(super) directory: PathBuf,
+    /// What the directory is called in findings.
+    pub(super) label: String,
+    /// The segments before the skill's name in its URI.
+    pub(super) prefix: Vec<String>,
+    pub(super) scheme: Scheme,
+}
+
+impl Opening {
+    pub(super) fn new(found: &Found, scheme: &Scheme) -> Self {
+        let above = found.segments.len().saturating_sub(1);
+        Self {
+            directory: found.directory.clone(),
+            label: found.segments.join("/"),
+            prefix: found.segments[..above].to_vec(),
+            scheme: scheme.clone(),
+        }
+    }
+
+    /// The same for a skill that is called otherwise than its directory: the directory stays a part
+    /// of the URI, so that no two directories share one.
+    pub(super) fn below_directory(mut self) -> Self {
+        let last = self.label.rsplit('/').next().unwrap_or(&self.label).to_owned();
+        self.prefix.push(last);
+        self
+    }
+
+    /// Reads the directory and judges it and the skills inside it.
+    pub(super) fn read(&self) -> Result<Vec<Inspected>, Box<Finding>> {
+        let unreadable =
+            |reason: String| Box::new(Finding::new(Code::Unreadable, &self.label, reason));
+        let options = DirectoryOptions {
+            label: self.label.clone(),
+            prefix: self.prefix.clone(),
+            scheme: self.scheme.clone(),
+            strictness: Strictness::Lenient,
+            allow_secret: any_file(),
+            brief: true,
+            ..DirectoryOptions::default()
+        };
+        let source = DirectorySource::new(&self.directory, options)
+            .map_err(|error| unreadable(error.reason))?;
+        // A directory above may have become a link since it was found.
+        if source.canonical_root() != self.directory {
+            return Err(unreadable("It was replaced while it was read.".to_owned()));
+        }
+        let collected = collect(&[&source]).map_err(|error| unreadable(error.reason))?;
+        Ok(collected.inspected)
+    }
+
+    /// Where the files of one of its skills are read.
+    pub(super) fn store(&self, uri: &SkillUri) -> Option<Arc<dyn Store>> {
+        let skills = self.read().ok()?.into_iter().filter_map(|inspected| inspected.skill);
+        let skill = skills.into_iter().find(|skill| skill.uri == *uri)?;
+        match &skill.content {
+            Content::Files(tree) => Some(Arc::clone(&tree.store)),
+            Content::Generated(_) => None,
+        }
+    }
+}
+
+/// A file that looks like a secret keeps a skill from being served, but not from being used by
+/// the one whose file it is.
+pub(super) fn any_file() -> SecretAllowList {
+    SecretAllowList::parse(["**"]).unwrap_or_default()
+}
+
+/// What is listed about a skill that was read, with the store it was read from.
+pub(super) fn listed(skill: &Skill) -> Option<(SkillEntry, Arc<dyn Store>)> {
+    let Content::Files(tree) = &skill.content else { return None };
+    let head = tree.file(&RelPath::skill_file())?;
+    let bytes = tree.store.read(&head.path, head.size).ok()?;
+    if Digest::of(&bytes) != head.digest {
+        return None;
+    }
+    let frontmatter = skill_file::check(&bytes).0?.frontmatter;
+    let mut files: Vec<SkillResource> = tree
+        .files
+        .iter()
+        .map(|file| SkillResource {
+            uri: skill.uri.root().child(&file.path),
+            digest: file.digest,
+            size: file.size,
+        })
+        .collect();
+    files.sort_unstable_by(|a, b| a.uri.cmp(&b.uri));
+    let resources = Resources::Listed(files);
+    let entry = SkillEntry { uri: skill.uri.clone(), frontmatter, resources };
+    Some((entry, Arc::clone(&tree.store)))
+}

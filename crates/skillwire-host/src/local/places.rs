@@ -1,0 +1,152 @@
+//! Where agents look for skills on a machine.
+
+use std::path::{Path, PathBuf};
+
+/// The folders that are read here, below a project or the user's home; earlier ones win.
+pub(super) const FOLDERS: [&str; 7] = [
+    ".agents/skills",
+    ".claude/skills",
+    ".codex/skills",
+    ".cursor/skills",
+    ".gemini/skills",
+    ".github/skills",
+    ".opencode/skills",
+];
+
+/// Further folders that other agents read, below a project or the user's home.
+const OTHERS: [&str; 24] = [
+    ".augment/skills",
+    ".cline/skills",
+    ".continue/skills",
+    ".copilot/skills",
+    ".crush/skills",
+    ".devin/skills",
+    ".factory/skills",
+    ".goose/skills",
+    ".grok/skills",
+    ".hermes/skills",
+    ".junie/skills",
+    ".kilo/skills",
+    ".kilocode/skills",
+    ".kiro/skills",
+    ".opencode/skill",
+    ".openclaw/skills",
+    ".openhands/skills",
+    ".pi/skills",
+    ".qoder/skills",
+    ".qwen/skills",
+    ".roo/skills",
+    ".trae/skills",
+    ".vibe/skills",
+    ".windsurf/skills",
+];
+
+/// Folders that agents read below the user's home only.
+const HOME_ONLY: [&str; 11] = [
+    ".codeium/windsurf/skills",
+    ".config/agents/skills",
+    ".config/amp/skills",
+    ".config/crush/skills",
+    ".config/devin/skills",
+    ".config/goose/skills",
+    ".config/opencode/skill",
+    ".config/opencode/skills",
+    ".deepagents/agent/skills",
+    ".gemini/antigravity/skills",
+    ".gemini/antigravity-cli/skills",
+];
+
+/// Folders that agents read below a project only.
+const PROJECT_ONLY: [&str; 3] = ["skills", "agent/skills", "data/skills"];
+
+/// Folders that agents read for every user of a machine.
+const MACHINE: [&str; 1] = ["/etc/codex/skills"];
+
+/// Every known place at which some agent looks for skills.
+pub fn discovery_paths(home: Option<&Path>, project: Option<&Path>) -> Vec<PathBuf> {
+    let below = |base: Option<&Path>, only: &[&str]| -> Vec<PathBuf> {
+        let folders = FOLDERS.iter().chain(&OTHERS).chain(only);
+        base.map_or_else(Vec::new, |base| folders.map(|folder| base.join(folder)).collect())
+    };
+    let mut paths = below(project, &PROJECT_ONLY);
+    paths.extend(below(home, &HOME_ONLY));
+    paths.extend(MACHINE.iter().map(PathBuf::from));
+    paths
+}
+
+/// Tells whether some agent might take what lies at a path for a skill of its own.
+///
+/// Content of a server must not be put there, since it would turn into a local skill. Every agent
+/// known reads folders called `skills` or `skill`, in projects nobody has named here as well, so
+/// any such directory on the way counts, in any case and also behind symbolic links.
+pub fn is_discovery_place(path: &Path, home: Option<&Path>, project: Option<&Path>) -> bool {
+    let given = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let real = resolved(&given);
+    let named = |path: &Path| {
+        path.components().any(|part| {
+            let part = part.as_os_str();
+            part.eq_ignore_ascii_case("skills") || part.eq_ignore_ascii_case("skill")
+        })
+    };
+    named(&given)
+        || named(&real)
+        || discovery_paths(home, project).iter().any(|place| real.starts_with(resolved(place)))
+}
+
+/// A path without symbolic links in the part of it that exists.
+fn resolved(path: &Path) -> PathBuf {
+    path.ancestors()
+        .find_map(|above| {
+            let real = std::fs::canonicalize(above).ok()?;
+            let rest = path.strip_prefix(above).ok()?;
+            Some(if rest.as_os_str().is_empty() { real } else { real.join(rest) })
+        })
+        .unwrap_or_else(|| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hst_95_every_known_place_is_recognised() {
+        let (home, project) = (Path::new("/home/me"), Path::new("/src/thing"));
+        let paths = discovery_paths(Some(home), Some(project));
+        for vendor in [
+            "/home/me/.agents/skills",
+            "/home/me/.claude/skills",
+            "/home/me/.cursor/skills",
+            "/home/me/.copilot/skills",
+            "/etc/codex/skills",
+            "/home/me/.codex/skills",
+            "/home/me/.gemini/skills",
+            "/home/me/.config/agents/skills",
+            "/home/me/.config/opencode/skills",
+            "/src/thing/.opencode/skills",
+            "/src/thing/.github/skills",
+        ] {
+            assert!(paths.contains(&PathBuf::from(vendor)), "{vendor}");
+        }
+        for path in &paths {
+            assert!(is_discovery_place(&path.join("pdf"), None, None), "{}", path.display());
+        }
+        for elsewhere in ["/anywhere/.Claude/Skills/x", "/new/.vendor/skills"] {
+            assert!(is_discovery_place(Path::new(elsewhere), None, None), "{elsewhere}");
+        }
+        for fine in ["/home/me/.cache/skillwire/v1", "/home/me/skillset/x", "/srv/my-skills"] {
+            assert!(!is_discovery_place(Path::new(fine), Some(home), Some(project)), "{fine}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn hst_95_a_place_behind_a_link_is_recognised() {
+        let home = tempfile::tempdir().unwrap();
+        let real = home.path().join("dotfiles/mine");
+        std::fs::create_dir_all(&real).unwrap();
+        std::fs::create_dir_all(home.path().join(".claude")).unwrap();
+        assert!(!is_discovery_place(&real.join("pdf"), Some(home.path()), None));
+        std::os::unix::fs::symlink(&real, home.path().join(".claude/skills")).unwrap();
+        assert!(is_discovery_place(&real.join("pdf"), Some(home.path()), None));
+    }
+}

@@ -1,0 +1,163 @@
+//! A skill in a folder of this machine.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use skillwire_core::{
+    entry::{Resources, SkillEntry, SkillResource},
+    uri::ResourceUri,
+};
+use skillwire_source::store::{Store, StoreError};
+
+use super::open::Opening;
+use crate::{
+    origin::{Origin, SkillId},
+    refusal::{Reason, Refusal},
+    verified::Verified,
+};
+
+/// A skill of a folder that may be used: what it lists, and a way to read exactly that.
+#[derive(Debug, Clone)]
+pub struct LocalSkill {
+    id: SkillId,
+    entry: Arc<SkillEntry>,
+    directory: PathBuf,
+    reader: Arc<Reader>,
+    pub(super) handle: String,
+    pub(super) hidden_by: Option<String>,
+}
+
+/// Where the bytes are.
+#[derive(Debug)]
+enum Reader {
+    /// In memory, because the skill was mended.
+    Held(Arc<dyn Store>),
+    /// In a directory, which is opened at the first read and then held open. Listing holds nothing
+    /// open, so any number of skills can be listed.
+    Folder(Opening, Mutex<Option<Arc<dyn Store>>>),
+}
+
+impl LocalSkill {
+    pub(super) fn held(
+        origin: &Origin,
+        directory: &Path,
+        entry: SkillEntry,
+        store: Arc<dyn Store>,
+    ) -> Self {
+        Self::new(origin, directory, entry, Reader::Held(store))
+    }
+
+    pub(super) fn in_folder(
+        origin: &Origin,
+        directory: &Path,
+        entry: SkillEntry,
+        opening: &Opening,
+    ) -> Self {
+        Self::new(origin, directory, entry, Reader::Folder(opening.clone(), Mutex::default()))
+    }
+
+    fn new(origin: &Origin, directory: &Path, entry: SkillEntry, reader: Reader) -> Self {
+        Self {
+            id: SkillId { origin: origin.clone(), uri: entry.uri.clone() },
+            handle: format!("{origin}:{}", entry.frontmatter.name()),
+            entry: Arc::new(entry),
+            directory: directory.to_owned(),
+            reader: Arc::new(reader),
+            hidden_by: None,
+        }
+    }
+
+    /// What the skill is known by.
+    pub fn id(&self) -> &SkillId {
+        &self.id
+    }
+
+    /// Where it comes from: [`Origin::Local`] or [`Origin::Project`].
+    pub fn origin(&self) -> &Origin {
+        &self.id.origin
+    }
+
+    /// What is listed about it; never dynamic.
+    pub fn entry(&self) -> &Arc<SkillEntry> {
+        &self.entry
+    }
+
+    /// Its directory without symbolic links; for a mended skill inside another, that of the other.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The qualified handle, which no other local skill has: `local:name`, or the path instead of
+    /// the name when an earlier folder of the same origin has a skill of that name.
+    pub fn handle(&self) -> &str {
+        &self.handle
+    }
+
+    /// The handle of the skill that a bare name means instead of this one.
+    pub fn hidden_by(&self) -> Option<&str> {
+        self.hidden_by.as_deref()
+    }
+
+    /// Reads a file and compares it with what is listed.
+    ///
+    /// This reads from a disk, so an asynchronous caller should use a thread for it. The
+    /// frontmatter needs no further comparison: it was read from bytes with this digest.
+    pub fn read(&self, uri: &ResourceUri) -> Result<Verified, Refusal> {
+        let refuse = |reason| Refusal::new(reason).skill(&self.id).file(uri);
+        let Some(path) = self.entry.uri.below(uri) else {
+            return Err(refuse(Reason::PathOutsideSkill));
+        };
+        let Some(file) = self.listed(uri) else { return Err(refuse(Reason::FileNotListed)) };
+        let bytes = self.store().ok_or(StoreError::Changed).and_then(|s| s.read(&path, file.size));
+        match bytes {
+            Ok(bytes) => Verified::check(&self.id, file, bytes),
+            Err(StoreError::Changed) => Err(refuse(Reason::DigestMismatch)
+                .expected(file.digest)
+                .actual("a file or folder that changed since it was listed")
+                .hint("List the skills again.")),
+            Err(StoreError::Failed(error)) => Err(refuse(Reason::FileMissing)
+                .actual(error)
+                .hint("Make the file readable, and list the skills again.")),
+        }
+    }
+
+    fn listed(&self, uri: &ResourceUri) -> Option<&SkillResource> {
+        let Resources::Listed(files) = &self.entry.resources else { return None };
+        files.iter().find(|file| file.uri == *uri)
+    }
+
+    fn store(&self) -> Option<Arc<dyn Store>> {
+        match &*self.reader {
+            Reader::Held(store) => Some(Arc::clone(store)),
+            Reader::Folder(opening, kept) => {
+                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                if kept.is_none() {
+                    *kept = opening.store(&self.id.uri);
+                }
+                kept.clone()
+            }
+        }
+    }
+}
+
+/// A skill of a project that the user has not trusted. Nothing of it has been read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GatedSkill {
+    pub(super) path: String,
+}
+
+impl GatedSkill {
+    /// Where it is, below the project; anyone may have chosen the names in it.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Why it cannot be used.
+    pub fn refusal(&self) -> Refusal {
+        Refusal::new(Reason::ProjectUntrusted)
+            .skill(format!("{}:{}", Origin::Project, crate::context::text::one_line(&self.path)))
+            .hint("Trust the project's folder, if you know who wrote it.")
+    }
+}

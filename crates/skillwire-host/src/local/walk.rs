@@ -1,0 +1,149 @@
+//! Finding skill directories below a folder: names only, within bounds, and never out of the base.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use skillwire_core::{
+    file_rules::is_ignored,
+    finding::{Code, Finding},
+    path::SKILL_FILE,
+};
+
+use super::Limits;
+
+/// The most entries of one directory; a larger one is not looked through.
+const MAX_ENTRIES: usize = 10_000;
+
+/// A directory that has a `SKILL.md`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Found {
+    /// Where it is, without symbolic links.
+    pub(super) directory: PathBuf,
+    /// The names on the way to it from the base, as they were found.
+    pub(super) segments: Vec<String>,
+}
+
+/// Looks for skill directories in the folders of one base: a project or the user's home.
+pub(super) struct Walk<'a> {
+    /// The base without symbolic links; what lies outside is not followed.
+    base: &'a Path,
+    limits: Limits,
+    /// Directories still allowed in the folder that is looked through.
+    left: usize,
+    seen: BTreeSet<PathBuf>,
+    pub(super) found: Vec<Found>,
+    pub(super) findings: Vec<Finding>,
+}
+
+impl<'a> Walk<'a> {
+    pub(super) fn new(base: &'a Path, limits: Limits) -> Self {
+        let (seen, found, findings) = (BTreeSet::new(), Vec::new(), Vec::new());
+        Self { base, limits, left: 0, seen, found, findings }
+    }
+
+    /// Looks through one folder, given relative to the base.
+    pub(super) fn folder(&mut self, folder: &str) {
+        let segments: Vec<String> = folder.split('/').map(str::to_owned).collect();
+        let path = self.base.join(folder);
+        if fs::symlink_metadata(&path).is_err() {
+            return;
+        }
+        self.left = self.limits.directories;
+        if let Some(directory) = self.inside(&path, &segments) {
+            self.visit(&directory, &segments, 0);
+        }
+    }
+
+    /// Where a directory really is, if that is inside the base.
+    fn inside(&mut self, path: &Path, segments: &[String]) -> Option<PathBuf> {
+        let real = fs::canonicalize(path).ok().filter(|real| real.is_dir())?;
+        if real.starts_with(self.base) {
+            return Some(real);
+        }
+        self.findings.push(
+            Finding::new(
+                Code::SymlinkNotScanned,
+                segments.join("/"),
+                "The symbolic link leads out of the folder it is in, so it is not followed.",
+            )
+            .help("Copy the skill here, or move it below the project or your home folder."),
+        );
+        None
+    }
+
+    /// Looks into a directory and says whether the folder may be looked through further.
+    fn visit(&mut self, directory: &Path, segments: &[String], depth: usize) -> bool {
+        if !self.seen.insert(directory.to_owned()) {
+            return true;
+        }
+        let Some(left) = self.left.checked_sub(1) else {
+            let message = format!(
+                "The folder has more than {} directories; the rest was not looked at.",
+                self.limits.directories
+            );
+            let finding = Finding::new(Code::TooManyFiles, segments.join("/"), message)
+                .help("Remove what is no skill from the folder.");
+            self.findings.push(finding);
+            return false;
+        };
+        self.left = left;
+        if fs::symlink_metadata(directory.join(SKILL_FILE)).is_ok() {
+            let (directory, segments) = (directory.to_owned(), segments.to_vec());
+            self.found.push(Found { directory, segments });
+            return true;
+        }
+        self.names(directory, segments).into_iter().all(|name| {
+            let path = directory.join(&name);
+            let mut inner = segments.to_vec();
+            inner.push(name);
+            match self.inside(&path, &inner) {
+                Some(_) if depth == self.limits.depth => {
+                    self.too_deep(&inner);
+                    true
+                }
+                Some(real) => self.visit(&real, &inner, depth + 1),
+                None => true,
+            }
+        })
+    }
+
+    fn too_deep(&mut self, segments: &[String]) {
+        let message = format!("It is more than {} directories deep.", self.limits.depth);
+        let finding = Finding::new(Code::TooDeep, segments.join("/"), message);
+        self.findings.push(finding.help("Move the skills in it up."));
+    }
+
+    /// The names of the directories in a directory and then of the links, each in order.
+    fn names(&mut self, directory: &Path, segments: &[String]) -> Vec<String> {
+        let shown = segments.join("/");
+        let entries = match fs::read_dir(directory) {
+            Ok(entries) => entries,
+            Err(error) => {
+                let message = format!("It cannot be read: {error}.");
+                self.findings.push(Finding::new(Code::Unreadable, shown, message));
+                return Vec::new();
+            }
+        };
+        let mut names = Vec::new();
+        for (index, entry) in entries.flatten().enumerate() {
+            if index == MAX_ENTRIES {
+                let message = format!("It has more than {MAX_ENTRIES} entries.");
+                self.findings.push(Finding::new(Code::TooManyFiles, shown, message));
+                return Vec::new();
+            }
+            let Ok(kind) = entry.file_type() else { continue };
+            match entry.file_name().into_string() {
+                Ok(name) if is_ignored(&name) || name == "node_modules" => {}
+                Ok(name) if kind.is_dir() || kind.is_symlink() => {
+                    names.push((kind.is_symlink(), name));
+                }
+                _ => {}
+            }
+        }
+        names.sort_unstable();
+        names.into_iter().map(|(_, name)| name).collect()
+    }
+}

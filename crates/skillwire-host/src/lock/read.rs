@@ -1,0 +1,120 @@
+//! Reading a lock file, which anybody may have edited.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+use skillwire_core::{
+    digest::Digest,
+    entry::SkillResource,
+    path::RelPath,
+    uri::{ResourceUri, SkillUri},
+};
+
+use super::{InvalidLock, Lock, Locked};
+use crate::{
+    grants::Grants,
+    origin::{Origin, SkillId},
+};
+
+/// The one form there is.
+pub(super) const VERSION: u32 = 1;
+
+/// The largest file that is read.
+const MAX_BYTES: usize = 16 * 1024 * 1024;
+
+/// The largest size that JSON carries exactly, as for entries.
+const MAX_SIZE: u64 = 1 << 53;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    version: u32,
+    #[serde(default)]
+    skill: Vec<FileSkill>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileSkill {
+    server: String,
+    uri: String,
+    name: String,
+    fingerprint: String,
+    frontmatter: String,
+    tools: BTreeSet<String>,
+    execute: bool,
+    files: Vec<FileResource>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileResource {
+    path: String,
+    digest: String,
+    size: u64,
+}
+
+pub(super) fn lock(text: &str) -> Result<Lock, InvalidLock> {
+    if text.len() > MAX_BYTES {
+        return Err(InvalidLock::new(format!("has more than {MAX_BYTES} bytes")));
+    }
+    let file: File = toml::from_str(text).map_err(|error| {
+        // The whole error would repeat the line, whatever is in it.
+        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
+        InvalidLock::new(format!("is not a lock file (line {line}): {}", error.message()))
+    })?;
+    if file.version != VERSION {
+        let problem = format!("has version {}, which this program does not know", file.version);
+        return Err(InvalidLock::new(problem));
+    }
+    let mut lock = Lock::default();
+    for skill in file.skill {
+        let about = format!("{}:{}", skill.server, skill.uri);
+        let about: String = about.chars().take(200).flat_map(char::escape_debug).collect();
+        let (id, locked) = read_skill(skill)
+            .map_err(|problem| InvalidLock::new(format!("is wrong about `{about}`: {problem}")))?;
+        if lock.skills.insert(id, locked).is_some() {
+            return Err(InvalidLock::new(format!("lists `{about}` twice")));
+        }
+    }
+    Ok(lock)
+}
+
+fn read_skill(skill: FileSkill) -> Result<(SkillId, Locked), String> {
+    let origin = Origin::parse(&skill.server).map_err(|error| format!("the label {error}"))?;
+    let uri = SkillUri::parse(&skill.uri).map_err(|error| format!("the URI {error}"))?;
+    if skill.name != uri.root().name() {
+        return Err("the name is not the one in the URI".to_owned());
+    }
+    let root = uri.root();
+    let mut files: Vec<SkillResource> =
+        skill.files.iter().map(|file| resource(root, file)).collect::<Result<_, _>>()?;
+    files.sort_unstable_by(|one, two| one.uri.cmp(&two.uri));
+    if files.windows(2).any(|pair| pair[0].uri == pair[1].uri) {
+        return Err("a file is listed twice".to_owned());
+    }
+    if !files.iter().any(|file| file.uri == *uri.file()) {
+        return Err("`SKILL.md` is not listed".to_owned());
+    }
+    let frontmatter = digest(&skill.frontmatter)?;
+    let grants = Grants { tools: skill.tools, execute: skill.execute };
+    let (id, locked) = (SkillId { origin, uri }, Locked { files, frontmatter, grants });
+    // A file that was edited or merged in part is seen here, rather than never allowing anything.
+    if locked.fingerprint(&id) != digest(&skill.fingerprint)? {
+        return Err("the fingerprint does not match the files; lock the skill again".to_owned());
+    }
+    Ok((id, locked))
+}
+
+fn resource(root: &ResourceUri, file: &FileResource) -> Result<SkillResource, String> {
+    let path = RelPath::parse(&file.path).map_err(|error| format!("the path {error}"))?;
+    if file.size > MAX_SIZE {
+        return Err("a size is larger than any file's".to_owned());
+    }
+    Ok(SkillResource { uri: root.child(&path), digest: digest(&file.digest)?, size: file.size })
+}
+
+fn digest(text: &str) -> Result<Digest, String> {
+    text.parse().map_err(|error: skillwire_core::digest::InvalidDigest| error.to_string())
+}

@@ -1,0 +1,52 @@
+//! Writing a lock file so that a change of a skill is a change of few lines.
+
+use std::fmt::{self, Formatter, Write};
+
+use super::{Lock, Locked, read::VERSION};
+use crate::origin::SkillId;
+
+pub(super) fn lock(lock: &Lock, f: &mut Formatter<'_>) -> fmt::Result {
+    f.write_str("# Skills that may be loaded without asking, exactly as they are here.\n")?;
+    f.write_str("# Written by `skillwire lock`; review changes as you would review code.\n")?;
+    writeln!(f, "version = {VERSION}")?;
+    lock.skills.iter().try_for_each(|(id, locked)| skill(id, locked, f))
+}
+
+fn skill(id: &SkillId, locked: &Locked, f: &mut Formatter<'_>) -> fmt::Result {
+    let Locked { files, frontmatter, grants } = locked;
+    writeln!(f, "\n[[skill]]")?;
+    writeln!(f, "server = {}", Quoted(id.origin.label()))?;
+    writeln!(f, "uri = {}", Quoted(id.uri.as_str()))?;
+    writeln!(f, "name = {}", Quoted(&id.uri.root().name()))?;
+    writeln!(f, "fingerprint = \"{}\"", locked.fingerprint(id))?;
+    writeln!(f, "frontmatter = \"{frontmatter}\"")?;
+    let tools: Vec<String> = grants.tools.iter().map(|tool| Quoted(tool).to_string()).collect();
+    writeln!(f, "tools = [{}]", tools.join(", "))?;
+    writeln!(f, "execute = {}", grants.execute)?;
+    writeln!(f, "files = [")?;
+    for file in files {
+        // Every file lies below the skill: entries with others are never accepted.
+        let path = id.uri.below(&file.uri).ok_or(fmt::Error)?;
+        let (path, digest, size) = (Quoted(path.as_str()), file.digest, file.size);
+        writeln!(f, "    {{ path = {path}, digest = \"{digest}\", size = {size} }},")?;
+    }
+    writeln!(f, "]")
+}
+
+/// A text in quotes, in which a reviewer sees everything: what has no shape of its own is escaped.
+struct Quoted<'a>(&'a str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_char('"')?;
+        for c in self.0.chars() {
+            match c {
+                '"' | '\\' => write!(f, "\\{c}")?,
+                ' '..='~' => f.write_char(c)?,
+                _ if c.is_alphanumeric() => f.write_char(c)?,
+                _ => write!(f, "\\U{:08X}", u32::from(c))?,
+            }
+        }
+        f.write_char('"')
+    }
+}

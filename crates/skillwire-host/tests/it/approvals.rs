@@ -1,0 +1,317 @@
+//! What the user decides, what it is bound to, and what undoes it.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use serde_json::json;
+use skillwire_host::{
+    audit::{Action, Decision},
+    grants::Grants,
+    host::Host,
+    policy::{DynamicPolicy, Policy},
+    prompt::{Answer, Question},
+    refusal::Reason,
+    standing::Standing,
+    window::ToolCall,
+};
+use skillwire_testkit::hostile::{Fault, HostileServer};
+
+use crate::support::{
+    KeptAudit, SetClock, Shortcuts, User, endpoint, host, host_from, label, skill_uri,
+};
+
+const NONE: [(&str, &str); 0] = [];
+const SKILL_MD: &str = "skill://refunds/SKILL.md";
+
+fn refunds() -> HostileServer {
+    HostileServer::new().skill("refunds", [("x.md", "details")])
+}
+
+async fn standing(host: &Host, handle: &str) -> &'static str {
+    host.standing(&host.named(handle).await.unwrap()).unwrap().word()
+}
+
+#[tokio::test]
+async fn hst_40_nothing_loads_without_an_approval() {
+    let host = host(&refunds());
+    let listed = host.named("acme:refunds").await.unwrap();
+    assert_eq!(host.standing(&listed).unwrap(), Standing::New);
+    let refusal = host.approved(&listed).unwrap_err();
+    assert_eq!(refusal.reason, Reason::NotApproved);
+    assert!(refusal.hint.unwrap().contains("skillwire approve"));
+    let refusal = host.approved_or_ask(&listed).await.unwrap_err();
+    assert_eq!(refusal.reason, Reason::NotApproved, "nobody is there to be asked");
+    host.approve(&listed, Grants::load_only()).unwrap();
+    assert!(host.load(host.approved(&listed).unwrap()).await.is_ok());
+}
+
+#[tokio::test]
+async fn hst_40_events_come_in_the_order_of_the_loader() {
+    let audit = KeptAudit::default();
+    let host = host_from(Host::builder().audit(audit.clone()).prompter(User::yes()), &refunds());
+    let listed = host.named("acme:refunds").await.unwrap();
+    let approved = host.approved_or_ask(&listed).await.unwrap();
+    let window = host.load(approved).await.unwrap().window;
+    window.read("x.md").await.unwrap();
+    window.read("../x").await.unwrap_err();
+    window.release();
+    let events: Vec<_> =
+        audit.events().iter().map(|event| (event.action, event.decision, event.reason)).collect();
+    assert_eq!(
+        events,
+        [
+            (Action::Approve, Decision::Allowed, None),
+            (Action::Load, Decision::Allowed, None),
+            (Action::Read, Decision::Allowed, None),
+            (Action::Read, Decision::Refused, Some(Reason::PathOutsideSkill)),
+            (Action::Release, Decision::Allowed, None),
+        ]
+    );
+    let content = listed.content().unwrap().fingerprint();
+    assert!(audit.events().iter().all(|event| event.content == Some(content)));
+}
+
+#[tokio::test]
+async fn hst_12_h_49_h_50_an_approval_is_of_one_label_only() {
+    let (one, two) = (refunds(), refunds());
+    let host = host(&one);
+    host.add_server(label("beta"), endpoint(&two));
+    host.approved_now("acme:refunds").await.unwrap();
+    assert_eq!(standing(&host, "acme:refunds").await, "approved");
+    assert_eq!(standing(&host, "beta:refunds").await, "new", "equal URI, equal bytes");
+    two.set_fault(Fault::ServerName("acme".to_owned()));
+    host.add_server(label("gamma"), endpoint(&two));
+    assert_eq!(standing(&host, "gamma:refunds").await, "new", "whatever it calls itself");
+    let removed = host.remove_server(&label("acme")).unwrap();
+    assert_eq!(removed.records, 1);
+    host.add_server(label("acme"), endpoint(&one));
+    assert_eq!(standing(&host, "acme:refunds").await, "new", "a label used again inherits nothing");
+}
+
+#[tokio::test]
+async fn hst_88_hst_89_h_47_h_48_any_other_content_undoes_an_approval_and_order_does_not() {
+    let entry = refunds().entry(SKILL_MD);
+    let resources = entry["resources"].as_array().unwrap().clone();
+    let mut changed = resources.clone();
+    changed[1]["digest"] = json!(format!("sha256:{}", "0".repeat(64)));
+    let mut added = resources.clone();
+    added.push(
+        json!({ "uri": "skill://refunds/y.md", "digest": resources[0]["digest"], "size": 1 }),
+    );
+    let mut resized = resources.clone();
+    resized[1]["size"] = json!(8);
+    let reordered: Vec<_> = resources.iter().rev().cloned().collect();
+    let removed = vec![resources[0].clone()];
+    for (patch, expected) in [
+        (json!({ "resources": changed }), "changed"),
+        (json!({ "resources": added }), "changed"),
+        (json!({ "resources": removed }), "changed"),
+        (json!({ "resources": resized }), "changed"),
+        (json!({ "frontmatter": { "license": "MIT" } }), "changed"),
+        (json!({ "resources": reordered }), "approved"),
+    ] {
+        let server = refunds();
+        let host = host(&server);
+        host.approved_now("acme:refunds").await.unwrap();
+        server.set_fault(Fault::entry(SKILL_MD, patch.clone()));
+        assert_eq!(standing(&host, "acme:refunds").await, expected, "{patch}");
+        let listed = host.named("acme:refunds").await.unwrap();
+        assert_eq!(host.approved(&listed).is_ok(), expected == "approved", "{patch}");
+    }
+}
+
+#[tokio::test]
+async fn hst_89_a_changed_skill_says_how_it_changed() {
+    let server = refunds();
+    let host = host(&server);
+    host.approved_now("acme:refunds").await.unwrap();
+    server.set_skill("refunds", [("x.md", "other"), ("new.sh", "rm")]);
+    let listed = host.named("acme:refunds").await.unwrap();
+    let Standing::Changed(diff) = host.standing(&listed).unwrap() else { panic!("not changed") };
+    assert_eq!(diff.added[0].uri.as_str(), "skill://refunds/new.sh");
+    assert_eq!(diff.changed[0].0.uri.as_str(), "skill://refunds/x.md");
+    assert!(diff.removed.is_empty() && diff.frontmatter.is_empty());
+    let refusal = host.approved(&listed).unwrap_err();
+    assert_eq!(
+        refusal.actual.as_deref(),
+        Some("1 added, 0 removed, 1 changed, 0 fields of the frontmatter")
+    );
+}
+
+#[tokio::test]
+async fn hst_91_h_46_an_approval_never_covers_dynamic_content_and_never_comes_back() {
+    let server = refunds();
+    let policy = Policy { dynamic: DynamicPolicy::Ask, ..Policy::default() };
+    let user = User::yes();
+    let host = host_from(Host::builder().policy(policy).prompter(user.clone()), &server);
+    host.approved_now("acme:refunds").await.unwrap();
+    server.set_fault(Fault::entry(SKILL_MD, json!({ "resources": "dynamic" })));
+    let listed = host.named("acme:refunds").await.unwrap();
+    assert_eq!(host.approved(&listed).unwrap_err().reason, Reason::NotApproved);
+    for asked in 1..=2 {
+        let approved = host.approved_or_ask(&listed).await.unwrap();
+        host.load(approved).await.unwrap();
+        assert_eq!(user.questions().len(), asked, "each load is asked about");
+    }
+    server.clear_faults();
+    assert_eq!(standing(&host, "acme:refunds").await, "changed", "the old set does not restore it");
+}
+
+#[tokio::test]
+async fn hst_79_tools_are_granted_one_by_one_and_only_if_asked_for() {
+    let text = "---\nname: refunds\ndescription: Does it.\nallowed-tools: Read Bash(git:*)\n---\n";
+    let server = HostileServer::new().skill("refunds", [("SKILL.md", text)]);
+    let host = host(&server);
+    let window = host.window("acme:refunds").await.unwrap();
+    assert!(window.granted_tools().is_empty(), "asking is not having");
+    window.release();
+    let listed = host.named("acme:refunds").await.unwrap();
+    let tools = BTreeSet::from(["Read".to_owned(), "Write".to_owned()]);
+    let approved = host.approve(&listed, Grants { tools, execute: false }).unwrap();
+    let window = host.load(approved).await.unwrap().window;
+    assert_eq!(window.granted_tools().iter().collect::<Vec<_>>(), ["Read"]);
+}
+
+#[tokio::test]
+async fn hst_55_hst_71_hst_73_running_code_is_granted_apart_and_else_asked_for_each_call() {
+    let user = User::no();
+    let host = host_from(Host::builder().prompter(user.clone()), &refunds());
+    let window = host.window("acme:refunds").await.unwrap();
+    let call = ToolCall { tool: "shell".to_owned(), input: "rm -rf /".to_owned() };
+    assert_eq!(window.may_run(&call).await.unwrap_err().reason, Reason::UserDeclined);
+    user.says_now(Answer::Yes(Grants::load_only()));
+    assert!(window.may_run(&call).await.is_ok());
+    assert!(window.may_run(&call).await.is_ok());
+    assert_eq!(user.questions().len(), 3, "a verified skill is asked about like any other");
+    let Question::Execute { call: shown, skill } = &user.questions()[0] else {
+        panic!("not asked")
+    };
+    assert_eq!(shown, "shell rm -rf /");
+    assert_eq!(skill.origin.label(), "acme");
+    user.says_now(Answer::Unavailable);
+    assert_eq!(window.may_run(&call).await.unwrap_err().reason, Reason::NotGranted);
+    window.release();
+    let listed = host.named("acme:refunds").await.unwrap();
+    let granted = Grants { execute: true, ..Grants::default() };
+    let window = host.load(host.approve(&listed, granted).unwrap()).await.unwrap().window;
+    assert!(window.may_run(&call).await.is_ok());
+    assert_eq!(user.questions().len(), 4, "granted, so nobody is asked");
+}
+
+#[tokio::test]
+async fn hst_80_hst_82_h_54_a_nested_skill_needs_its_own_approval() {
+    let inner = "---\nname: inner\ndescription: Is inner.\nallowed-tools: Bash(*)\n---\n";
+    let server = HostileServer::new()
+        .skill("outer", [("inner/SKILL.md", inner)])
+        .skill("outer/inner", [("SKILL.md", inner)]);
+    let host = host(&server);
+    let window = host.window("acme:outer").await.unwrap();
+    let read = window.read("inner/SKILL.md").await.unwrap();
+    assert_eq!(&read.bytes()[..], inner.as_bytes(), "plain text, hst_81");
+    assert!(window.granted_tools().is_empty());
+    assert_eq!(standing(&host, "acme:inner").await, "new");
+    let listed = host.named("acme:inner").await.unwrap();
+    assert_eq!(host.approved(&listed).unwrap_err().reason, Reason::NotApproved);
+    assert_eq!(host.open_windows().len(), 1, "reading opened nothing");
+}
+
+#[tokio::test]
+async fn hst_84_a_disabled_skill_is_neither_shown_nor_loaded() {
+    let host = host(&refunds());
+    let approved = host.approved_now("acme:refunds").await.unwrap();
+    let id = approved.id().clone();
+    host.set_enabled(&id, false).unwrap();
+    let listed = host.named("acme:refunds").await.unwrap();
+    assert_eq!(host.approved(&listed).unwrap_err().reason, Reason::Disabled);
+    assert_eq!(host.load(approved).await.err().unwrap().reason, Reason::Disabled);
+    assert!(host.catalogue_items(&host.discover().await).unwrap().is_empty(), "hst_105: hidden");
+    host.set_enabled(&id, true).unwrap();
+    assert!(host.load(host.approved(&listed).unwrap()).await.is_ok());
+    assert_eq!(host.catalogue_items(&host.discover().await).unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn hst_87_an_approval_can_be_withdrawn() {
+    let host = host(&refunds());
+    let id = host.approved_now("acme:refunds").await.unwrap().id().clone();
+    assert!(host.revoke(&id).unwrap());
+    assert_eq!(standing(&host, "acme:refunds").await, "new");
+    assert!(!host.revoke(&id).unwrap());
+}
+
+#[tokio::test]
+async fn h_59_a_user_is_not_worn_down_by_questions() {
+    let server = refunds();
+    let (user, clock) = (User::no(), SetClock::default());
+    let builder = Host::builder().prompter(user.clone()).clock(clock.clone());
+    let host = host_from(builder, &server);
+    for round in 0..10 {
+        server.set_skill("refunds", [("x.md", format!("round {round}"))]);
+        let listed = host.named("acme:refunds").await.unwrap();
+        let refusal = host.approved_or_ask(&listed).await.unwrap_err();
+        let expected = if round < 3 { Reason::UserDeclined } else { Reason::AskedTooOften };
+        assert_eq!(refusal.reason, expected, "{round}");
+    }
+    assert_eq!(user.questions().len(), 3);
+    let Question::Approve { asked_before, .. } = &user.questions()[2] else { panic!("not asked") };
+    assert_eq!(*asked_before, 2, "the counter is shown");
+    let listed = host.named("acme:refunds").await.unwrap();
+    assert!(host.approve(&listed, Grants::load_only()).is_ok(), "the user's own wish is no flood");
+    clock.advance(Duration::from_hours(2));
+    server.set_skill("refunds", [("x.md", "later")]);
+    let listed = host.named("acme:refunds").await.unwrap();
+    host.approved_or_ask(&listed).await.unwrap_err();
+    assert_eq!(user.questions().len(), 4);
+}
+
+#[tokio::test]
+async fn h_59_the_same_content_is_not_asked_about_twice_after_a_no() {
+    let user = User::no();
+    let host = host_from(Host::builder().prompter(user.clone()), &refunds());
+    for _ in 0..3 {
+        let listed = host.named("acme:refunds").await.unwrap();
+        let refusal = host.approved_or_ask(&listed).await.unwrap_err();
+        assert_eq!(refusal.reason, Reason::UserDeclined);
+    }
+    assert_eq!(user.questions().len(), 1);
+    assert_eq!(standing(&host, "acme:refunds").await, "declined");
+}
+
+#[tokio::test]
+async fn h_59_many_skills_of_one_server_are_one_flood() {
+    let mut server = HostileServer::new();
+    for n in 0..30 {
+        server = server.skill(&format!("s{n}"), NONE);
+    }
+    let user = User::no();
+    let host = host_from(Host::builder().prompter(user.clone()), &server);
+    for n in 0..30 {
+        let listed = host.named(&format!("acme:s{n}")).await.unwrap();
+        host.approved_or_ask(&listed).await.unwrap_err();
+    }
+    assert_eq!(user.questions().len(), 20);
+}
+
+#[tokio::test]
+async fn hst_90_an_idle_host_asks_nothing() {
+    let server = refunds();
+    let host = host(&server);
+    let window = host.window("acme:refunds").await.unwrap();
+    server.clear_log();
+    tokio::task::yield_now().await;
+    assert!(window.is_open());
+    assert!(server.log().is_empty());
+}
+
+#[tokio::test]
+async fn hst_60_a_new_file_is_reached_by_refresh_approval_and_load() {
+    let server = refunds();
+    let host = host(&server);
+    let window = host.window("acme:refunds").await.unwrap();
+    server.set_skill("refunds", [("x.md", "details"), ("new.md", "new")]);
+    assert_eq!(window.read("new.md").await.unwrap_err().reason, Reason::FileNotListed);
+    let listed = host.get(&label("acme"), &skill_uri(SKILL_MD)).await.unwrap();
+    assert_eq!(host.approved(&listed).unwrap_err().reason, Reason::Changed);
+    let approved = host.approve(&listed, Grants::load_only()).unwrap();
+    let renewed = host.load(approved).await.unwrap().window;
+    assert_eq!(&renewed.read("new.md").await.unwrap().bytes()[..], b"new");
+}

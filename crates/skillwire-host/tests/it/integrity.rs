@@ -1,0 +1,406 @@
+//! Bytes: every one is compared with what was listed before anybody sees it.
+
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use serde_json::json;
+use skillwire_core::entry::SkillResource;
+use skillwire_host::{
+    cache::Cache,
+    grants::Grants,
+    host::Host,
+    origin::{Origin, SkillId},
+    policy::{Budgets, DynamicPolicy, Policy},
+    record::StoreError,
+    refusal::{Class, Reason},
+    verified::Verified,
+    window::FileContent,
+};
+use skillwire_testkit::hostile::{Fault, HostileServer, Reply};
+
+use crate::support::{Shortcuts, User, host, host_from, label, skill_uri};
+
+const SKILL_MD: &str = "skill://refunds/SKILL.md";
+const X: &str = "skill://refunds/x.md";
+
+fn refunds() -> HostileServer {
+    HostileServer::new().skill("refunds", [("x.md", "details"), ("dir/y.md", "more")])
+}
+
+/// A cache in memory that shows what was put into it.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Vec<(SkillId, SkillResource, Bytes)>>>);
+
+impl Kept {
+    fn len(&self) -> usize {
+        self.0.lock().unwrap().len()
+    }
+
+    fn tamper(&self) {
+        for (_, _, bytes) in &mut *self.0.lock().unwrap() {
+            *bytes = vec![b'!'; bytes.len()].into();
+        }
+    }
+}
+
+impl Cache for Kept {
+    fn get(&self, skill: &SkillId, file: &SkillResource) -> Option<Bytes> {
+        let kept = self.0.lock().unwrap();
+        let found = kept.iter().rev().find(|(id, kept, _)| id == skill && kept == file);
+        found.map(|(_, _, bytes)| bytes.clone())
+    }
+
+    fn put(&self, file: &Verified) -> Result<(), StoreError> {
+        let entry = (file.skill().clone(), file.listed().clone(), file.bytes().clone());
+        self.0.lock().unwrap().push(entry);
+        Ok(())
+    }
+
+    fn remove_origin(&self, _: &Origin) -> Result<usize, StoreError> {
+        Ok(0)
+    }
+}
+
+#[tokio::test]
+async fn hst_44_hst_46_h_31_other_bytes_of_the_same_length_are_not_loaded() {
+    let server = refunds();
+    let length = server.entry(SKILL_MD)["resources"][0]["size"].as_u64().unwrap();
+    let cache = Kept::default();
+    let host = host_from(Host::builder().cache(cache.clone()), &server);
+    let approved = host.approved_now("acme:refunds").await.unwrap();
+    server.set_fault(Fault::read_bytes(SKILL_MD, vec![b'x'; usize::try_from(length).unwrap()]));
+    let refusal = host.load(approved).await.err().unwrap();
+    assert_eq!(refusal.reason, Reason::DigestMismatch);
+    assert_eq!(refusal.file.as_deref(), Some(SKILL_MD));
+    assert!(refusal.expected.unwrap().starts_with("sha256:"));
+    assert!(refusal.actual.unwrap().starts_with("sha256:"));
+    assert_eq!(cache.len(), 0, "nothing of it is kept");
+    assert!(host.open_windows().is_empty());
+    assert!(!server.log().iter().any(|logged| logged.params["uri"] == X));
+}
+
+#[tokio::test]
+async fn hst_45_h_32_another_length_alone_is_a_failure() {
+    for size in [1, 100_000] {
+        let server = refunds();
+        let mut entry = server.entry(SKILL_MD);
+        entry["resources"][0]["size"] = json!(size);
+        server.set_fault(Fault::entry(SKILL_MD, json!({ "resources": entry["resources"] })));
+        let refusal = host(&server).window("acme:refunds").await.err().unwrap();
+        assert_eq!(refusal.reason, Reason::SizeMismatch, "{size}");
+        assert_eq!(refusal.expected.as_deref(), Some(format!("{size} bytes").as_str()));
+    }
+}
+
+#[tokio::test]
+async fn hst_47_hst_89_h_33_a_rotated_file_revokes_the_approval_and_shows_what_changed() {
+    let server = refunds();
+    let user = User::yes();
+    let host = host_from(Host::builder().prompter(user.clone()), &server);
+    let window = host.window("acme:refunds").await.unwrap();
+    server.rotate(X, "changed");
+    let refusal = window.read("x.md").await.unwrap_err();
+    assert_eq!(refusal.reason, Reason::Changed);
+    assert_eq!(refusal.class(), Class::Approval, "hst_61: approve again, not a read error");
+    assert_eq!(server.count("skills/get"), 1, "hst_56: one refresh and nothing else");
+
+    let listed = host.named("acme:refunds").await.unwrap();
+    assert_eq!(host.approved(&listed).unwrap_err().reason, Reason::Changed);
+    let approved = host.approved_or_ask(&listed).await.unwrap();
+    let questions = user.questions();
+    let skillwire_host::prompt::Question::Approve { changes: Some(changes), .. } = &questions[0]
+    else {
+        panic!("not asked about a change: {questions:?}");
+    };
+    assert_eq!(changes.changed.len(), 1);
+    assert_eq!(changes.changed[0].0.uri.as_str(), X);
+    let renewed = host.load(approved).await.unwrap();
+    assert!(!renewed.repeated);
+    assert_eq!(&renewed.window.read("x.md").await.unwrap().bytes()[..], b"changed");
+    assert!(window.read("x.md").await.is_err(), "the old window keeps its old entry");
+}
+
+#[tokio::test]
+async fn h_34_a_skill_that_never_agrees_with_itself_is_called_unstable() {
+    let server = refunds().fault(Fault::NeverConsistent { uri: SKILL_MD.to_owned() });
+    let host = host(&server);
+    let listed = host.get(&label("acme"), &skill_uri(SKILL_MD)).await.unwrap();
+    host.list(&label("acme")).await.unwrap();
+    let approved = host.approve(&listed, Grants::load_only()).unwrap();
+    let first = host.load(approved).await.err().unwrap();
+    assert_eq!(first.reason, Reason::Changed);
+    let found = host.known().await;
+    let again = found.registry.items()[0].listed.clone();
+    let approved = host.approve(&again, Grants::load_only()).unwrap();
+    let second = host.load(approved).await.err().unwrap();
+    assert_eq!(second.reason, Reason::SkillUnstable);
+    assert_eq!(server.count("skills/get"), 2, "the first look and one refresh");
+    assert!(server.count("resources/read") <= 2);
+}
+
+#[tokio::test]
+async fn hst_110_h_35_a_large_answer_is_cut_off_before_it_is_decoded() {
+    let server = refunds().on("resources/read", |asked, _| {
+        if asked.uri() != X {
+            return Reply::Honest;
+        }
+        let start = br#"{"jsonrpc":"2.0","id":$ID,"result":{"contents":[{"uri":"skill://refunds/x.md","text":""#;
+        Reply::Endless(start.to_vec(), vec![b'x'; 64 * 1024])
+    });
+    let window = host(&server).window("acme:refunds").await.unwrap();
+    let refusal = window.read("x.md").await.unwrap_err();
+    assert_eq!(refusal.reason, Reason::ResponseTooLarge);
+}
+
+#[tokio::test]
+async fn hst_110_what_a_server_costs_in_one_session_is_bounded() {
+    let server = HostileServer::new().skill("big", [("x.md", "x".repeat(4_000))]);
+    let budgets = Budgets { session_bytes: 10_000, ..Budgets::default() };
+    let policy = Policy { budgets, ..Policy::default() };
+    let window =
+        host_from(Host::builder().policy(policy), &server).window("acme:big").await.unwrap();
+    assert!(window.read("x.md").await.is_ok());
+    assert!(window.read("x.md").await.is_ok());
+    assert_eq!(window.read("x.md").await.unwrap_err().reason, Reason::BudgetExhausted);
+}
+
+#[tokio::test]
+async fn hst_117_answers_without_exactly_one_content_are_errors() {
+    for contents in [
+        json!([]),
+        json!([{ "uri": X, "text": "details" }, { "uri": X, "text": "details" }]),
+        json!([{ "uri": SKILL_MD, "text": "details" }]),
+        json!([{ "uri": X, "text": "details", "blob": "ZGV0YWlscw==" }]),
+        json!([{ "uri": X }]),
+    ] {
+        let result = json!({ "resultType": "complete", "contents": contents });
+        let server = refunds().fault(Fault::ReadResult { uri: X.to_owned(), result });
+        let window = host(&server).window("acme:refunds").await.unwrap();
+        let refusal = window.read("x.md").await.unwrap_err();
+        assert_eq!(refusal.reason, Reason::ContentInvalid, "{contents}");
+    }
+}
+
+#[tokio::test]
+async fn h_37_h_38_text_that_was_altered_on_its_way_does_not_match_and_says_why() {
+    let server = HostileServer::new().skill("refunds", [("x.md", "\u{feff}a\r\nb\r\n")]);
+    for altered in ["a\r\nb\r\n", "\u{feff}a\nb\n"] {
+        server.clear_faults();
+        let window = host(&server).window("acme:refunds").await.unwrap();
+        server.set_fault(Fault::read_bytes(X, altered));
+        let refusal = window.read("x.md").await.unwrap_err();
+        assert_eq!(refusal.reason, Reason::SizeMismatch);
+        assert!(refusal.hint.unwrap().contains("line ends"));
+    }
+    server.clear_faults();
+    let window = host(&server).window("acme:refunds").await.unwrap();
+    assert_eq!(&window.read("x.md").await.unwrap().bytes()[..], "\u{feff}a\r\nb\r\n".as_bytes());
+}
+
+fn with_frontmatter(lines: &str, listed: serde_json::Value) -> HostileServer {
+    let text = format!("---\nname: refunds\ndescription: Does it.\n{lines}---\nBody\n");
+    HostileServer::new()
+        .skill("refunds", [("SKILL.md", text)])
+        .fault(Fault::entry(SKILL_MD, json!({ "frontmatter": listed })))
+}
+
+#[tokio::test]
+async fn hst_51_hst_52_h_39_frontmatter_that_differs_from_the_entry_is_not_loaded() {
+    for (lines, patch, pointer) in [
+        ("hooks: {}\n", json!({ "hooks": null }), "/hooks"),
+        ("allowed-tools: Bash\n", json!({ "allowed-tools": null }), "/allowed-tools"),
+        ("", json!({ "license": "MIT" }), "/license"),
+        ("version: \"1\"\n", json!({ "version": 1 }), "/version"),
+    ] {
+        let server = with_frontmatter(lines, patch);
+        let refusal = host(&server).window("acme:refunds").await.err().unwrap();
+        assert_eq!(refusal.reason, Reason::FrontmatterMismatch, "{lines}");
+        assert_eq!(refusal.class(), Class::Verification);
+        assert!(refusal.expected.unwrap().contains(pointer));
+    }
+    let reordered = HostileServer::new()
+        .skill("refunds", [("SKILL.md", "---\ndescription: Does it.\nname: refunds\n---\n")])
+        .fault(Fault::EntryText {
+            uri: SKILL_MD.to_owned(),
+            text: {
+                let plain = HostileServer::new().skill(
+                    "refunds",
+                    [("SKILL.md", "---\ndescription: Does it.\nname: refunds\n---\n")],
+                );
+                let mut entry = plain.entry(SKILL_MD);
+                entry["frontmatter"] = json!({ "name": "refunds", "description": "Does it." });
+                entry.to_string()
+            },
+        });
+    assert!(host(&reordered).window("acme:refunds").await.is_ok(), "order alone is no difference");
+}
+
+#[tokio::test]
+async fn h_40_yaml_read_by_other_rules_is_refused_with_the_cause() {
+    for (written, listed) in [
+        ("no", json!(false)),
+        ("012", json!(10)),
+        ("2026-01-01", json!(20_260_101)),
+        ("1.0", json!("1.0")),
+    ] {
+        let server = with_frontmatter(&format!("extra: {written}\n"), json!({ "extra": listed }));
+        let refusal = host(&server).window("acme:refunds").await.err().unwrap();
+        assert_eq!(refusal.reason, Reason::FrontmatterMismatch, "{written}");
+        assert!(refusal.hint.unwrap().contains("YAML"), "{written}");
+    }
+}
+
+#[tokio::test]
+async fn h_41_h_42_frontmatter_that_parsers_disagree_about_is_refused() {
+    let bomb =
+        "---\nname: refunds\ndescription: Does it.\na: &a [x, x]\nb: [*a, *a]\n---\n".to_owned();
+    let huge =
+        format!("---\nname: refunds\ndescription: Does it.\nx: {}\n---\n", "x".repeat(100_000));
+    let unclosed = "---\nname: refunds\ndescription: Does it.\n".to_owned();
+    let twice = "---\nname: refunds\nname: other\ndescription: Does it.\n---\n".to_owned();
+    let documents =
+        "---\nname: refunds\ndescription: Does it.\n...\n---\nname: x\n---\n".to_owned();
+    for text in [bomb, huge, unclosed, twice, documents] {
+        let entry = HostileServer::new().skill("refunds", [("SKILL.md", text.clone())]);
+        let entry = entry.fault(Fault::entry(
+            SKILL_MD,
+            json!({ "frontmatter": { "name": "refunds", "description": "Does it." } }),
+        ));
+        let refusal = host(&entry).window("acme:refunds").await.err().unwrap();
+        assert_eq!(refusal.reason, Reason::FrontmatterUnreadable, "{}", &text[..40]);
+    }
+    let dashes = "---\nname: refunds\ndescription: \"a --- b\"\n---\n---\nname: other\n---\nBody\n";
+    let server = HostileServer::new().skill("refunds", [("SKILL.md", dashes)]);
+    let window = host(&server).window("acme:refunds").await.unwrap();
+    assert_eq!(window.entry().frontmatter.description(), "a --- b");
+    assert_eq!(&window.skill_file().bytes()[..], dashes.as_bytes(), "the second block is text");
+}
+
+#[tokio::test(start_paused = true)]
+async fn hst_62_hst_116_h_43_errors_on_a_listed_file_are_told_apart() {
+    for code in [-32602, -32002] {
+        let server = refunds().fault(Fault::ReadError { uri: X.to_owned(), code });
+        let window = host(&server).window("acme:refunds").await.unwrap();
+        let refusal = window.read("x.md").await.unwrap_err();
+        assert_eq!(refusal.reason, Reason::FileMissing, "{code}");
+        assert_eq!(server.count("skills/get"), 1, "the same refresh as for wrong bytes");
+    }
+    let server = refunds().fault(Fault::ReadError { uri: X.to_owned(), code: -32603 });
+    let window = host(&server).window("acme:refunds").await.unwrap();
+    assert_eq!(window.read("x.md").await.unwrap_err().reason, Reason::ServerError);
+    let reads = server.log().iter().filter(|logged| logged.params["uri"] == X).count();
+    assert_eq!(reads, 3, "tried again, and not without end");
+    let server = refunds();
+    let window = host(&server).window("acme:refunds").await.unwrap();
+    server.set_fault(Fault::result_type("resources/read", "input_required"));
+    assert_eq!(window.read("x.md").await.unwrap_err().reason, Reason::InputRequired);
+    assert_eq!(server.count("skills/get"), 0);
+    server.clear_faults();
+    server.remove(X);
+    assert_eq!(window.read("x.md").await.unwrap_err().reason, Reason::Changed);
+}
+
+fn asking() -> Policy {
+    Policy { dynamic: DynamicPolicy::Ask, ..Policy::default() }
+}
+
+#[tokio::test]
+async fn hst_22_dynamic_skills_are_declined_unless_the_policy_says_otherwise() {
+    let server = HostileServer::new().dynamic_skill("daily", [("x.md", "x")]);
+    let refusal = host(&server).approved_now("acme:daily").await.unwrap_err();
+    assert_eq!(refusal.reason, Reason::DynamicDeclined);
+    let host = host_from(Host::builder().policy(asking()), &server);
+    let window = host.window("acme:daily").await.unwrap();
+    let content = window.read("x.md").await.unwrap();
+    assert!(matches!(content, FileContent::Dynamic(_)), "never called verified");
+}
+
+#[tokio::test]
+async fn hst_51_h_44_the_frontmatter_of_a_dynamic_skill_is_compared_too() {
+    let server = HostileServer::new().dynamic_skill("daily", [("x.md", "x")]).fault(Fault::entry(
+        "skill://daily/SKILL.md",
+        json!({ "frontmatter": { "license": "MIT" } }),
+    ));
+    let host = host_from(Host::builder().policy(asking()), &server);
+    let refusal = host.window("acme:daily").await.err().unwrap();
+    assert_eq!(refusal.reason, Reason::FrontmatterMismatch);
+}
+
+#[tokio::test]
+async fn hst_21_h_45_a_dynamic_skill_stops_at_the_total_of_what_was_retrieved() {
+    let server = HostileServer::new().dynamic_skill("daily", [("x.md", "x".repeat(5_000_000))]);
+    let host = host_from(Host::builder().policy(asking()), &server);
+    let window = host.window("acme:daily").await.unwrap();
+    for _ in 0..3 {
+        assert!(window.read("x.md").await.is_ok());
+    }
+    let refusal = window.read("x.md").await.unwrap_err();
+    assert_eq!(refusal.class(), Class::Declined, "{refusal:?}");
+}
+
+#[tokio::test]
+async fn hst_35_freshness_never_replaces_a_comparison() {
+    let server = refunds().fault(Fault::member("skills/list", "ttlMs", 3_600_000));
+    let host = host(&server);
+    let approved = host.approved_now("acme:refunds").await.unwrap();
+    server.set_fault(Fault::read_bytes(SKILL_MD, "other"));
+    assert!(host.load(approved).await.is_err());
+}
+
+#[tokio::test]
+async fn hst_54_hst_92_what_was_read_is_cached_and_nothing_else() {
+    let server = refunds();
+    let cache = Kept::default();
+    let host = host_from(Host::builder().cache(cache.clone()), &server);
+    let window = host.window("acme:refunds").await.unwrap();
+    window.read("x.md").await.unwrap();
+    assert_eq!(cache.len(), 2, "SKILL.md and the file that was read");
+    server.clear_log();
+    window.release();
+    let again = host.window("acme:refunds").await.unwrap();
+    again.read("x.md").await.unwrap();
+    assert_eq!(server.count("resources/read"), 0);
+}
+
+#[tokio::test]
+async fn hst_93_hst_94_a_cache_that_was_tampered_with_is_not_believed() {
+    let server = refunds();
+    let cache = Kept::default();
+    let host = host_from(Host::builder().cache(cache.clone()), &server);
+    let window = host.window("acme:refunds").await.unwrap();
+    window.read("x.md").await.unwrap();
+    cache.tamper();
+    assert_eq!(&window.read("x.md").await.unwrap().bytes()[..], b"details");
+    window.release();
+    assert!(host.window("acme:refunds").await.is_ok(), "fetched anew and compared");
+}
+
+#[tokio::test]
+async fn hst_18_a_skill_at_both_limits_loads_and_every_file_verifies() {
+    let mut files: Vec<(String, Vec<u8>)> =
+        (0..510).map(|n| (format!("f{n}.bin"), vec![0_u8; 10])).collect();
+    let skill_md = "---\nname: full\ndescription: Is full.\n---\n";
+    let left = 16_777_216 - 5_100 - skill_md.len();
+    files.push(("SKILL.md".to_owned(), skill_md.into()));
+    files.push(("last.bin".to_owned(), vec![0; left]));
+    let files: Vec<(&str, Vec<u8>)> = files.iter().map(|(n, b)| (n.as_str(), b.clone())).collect();
+    let server = HostileServer::new().skill("full", files);
+    let window = host(&server).window("acme:full").await.unwrap();
+    for n in 0..510 {
+        assert!(window.read(&format!("f{n}.bin")).await.is_ok());
+    }
+    assert_eq!(window.read("last.bin").await.unwrap().bytes().len(), left);
+}
+
+#[tokio::test]
+async fn hst_20_h_23_what_is_too_large_is_declined_before_anything_is_read() {
+    let server = HostileServer::new().skill("big", [("x.md", vec![0_u8; 16_777_216])]);
+    let host = host(&server);
+    let listing = host.list(&label("acme")).await.unwrap();
+    assert!(listing.skills.is_empty());
+    let refusal = &listing.refused[0];
+    assert_eq!(refusal.reason, Reason::SkillTooLarge);
+    assert_eq!(refusal.class(), Class::Declined);
+    assert_eq!(refusal.expected.as_deref(), Some("at most 16777216 bytes"));
+    assert_eq!(server.count("resources/read"), 0);
+}
