@@ -2,7 +2,7 @@
 
 use skillwire_core::{digest::Digest, uri::ResourceUri};
 
-use crate::{origin::SkillId, verified::Verified};
+use crate::{origin::SkillId, verified::Verified, window::FileContent};
 
 /// Closes [`SkillContent`] to other crates, so that nobody can pass unchecked bytes off as it.
 pub(crate) mod sealed {
@@ -51,5 +51,28 @@ impl SkillContent for Verified {
 
     fn assurance(&self) -> Assurance {
         Assurance::MatchesListing(self.listed().digest)
+    }
+}
+
+impl sealed::Sealed for FileContent {}
+
+impl SkillContent for FileContent {
+    fn skill(&self) -> &SkillId {
+        FileContent::skill(self)
+    }
+
+    fn uri(&self) -> &ResourceUri {
+        FileContent::uri(self)
+    }
+
+    fn bytes(&self) -> &[u8] {
+        FileContent::bytes(self)
+    }
+
+    fn assurance(&self) -> Assurance {
+        match self {
+            Self::Verified(file) => file.assurance(),
+            Self::Dynamic(_) => Assurance::NoDigests,
+        }
     }
 }

@@ -8,6 +8,7 @@ use crate::{
     audit::Action,
     grants::{Grants, requested_tools},
     listed::{Listed, Source},
+    lock::Lock,
     origin::{Origin, SkillId},
     policy::DynamicPolicy,
     prompt::{Answer, Question},
@@ -20,7 +21,10 @@ impl Host {
     /// Where a skill stands with the user.
     pub fn standing(&self, listed: &Listed) -> Result<Standing, Refusal> {
         let record = self.inner.records.get(listed.id()).map_err(unusable)?;
-        Ok(Standing::of(listed, record.as_ref()))
+        Ok(match listed.id().origin {
+            Origin::Server(_) => Standing::of(listed, record.as_ref()),
+            Origin::Local | Origin::Project => Self::standing_in_folder(listed, record.as_ref()),
+        })
     }
 
     /// Records that the user approved a skill as it is listed, with these grants.
@@ -63,7 +67,11 @@ impl Host {
                 Err(refuse(Reason::NotApproved).actual("a skill without digests, asked each time"))
             }
             Standing::Approved(grants) => {
-                Ok(Approved::new(listed.clone(), grants, ApprovedBy::User))
+                let by = match listed.id().origin {
+                    Origin::Server(_) => ApprovedBy::User,
+                    Origin::Local | Origin::Project => ApprovedBy::Folder,
+                };
+                Ok(Approved::new(listed.clone(), grants, by))
             }
             Standing::Changed(diff) => Err(refuse(Reason::Changed)
                 .expected("the content that was approved")
@@ -77,6 +85,35 @@ impl Host {
                 .hint(approve_hint(listed.id()))),
             Standing::New | Standing::Declined => {
                 Err(refuse(Reason::NotApproved).hint(approve_hint(listed.id())))
+            }
+        }
+    }
+
+    /// The approval that a lock file gives, for agents that nobody can be asked for.
+    ///
+    /// What the user decided on this machine adds nothing to it, except that a skill that was
+    /// switched off stays off.
+    pub fn approved_by_lock(&self, listed: &Listed, lock: &Lock) -> Result<Approved, Refusal> {
+        check_certain(listed)?;
+        let refuse = |actual: &dyn std::fmt::Display| {
+            Refusal::new(Reason::NotLocked)
+                .skill(listed.id())
+                .expected("the content that the lock file lists")
+                .actual(actual)
+                .hint(format!(
+                    "After a review, `skillwire approve {}` and `skillwire lock` list it.",
+                    listed.id()
+                ))
+        };
+        let content = listed.content().ok_or_else(|| refuse(&"a skill without digests"))?;
+        match lock.allows(listed.id(), &content) {
+            Ok(grants) => Ok(Approved::new(listed.clone(), grants, ApprovedBy::Lock)),
+            Err(mismatch) => {
+                let refusal = refuse(&mismatch);
+                let content = Some(content.fingerprint());
+                let outcome = Err(refusal.reason);
+                self.log_skill(listed.id(), content, Action::Load, outcome, Some("lock file"));
+                Err(refusal)
             }
         }
     }
@@ -111,18 +148,21 @@ impl Host {
             changes,
             asked_before,
         };
-        let content = listed.content().map(|content| content.fingerprint());
         match self.ask(&question).await {
             Answer::Yes(grants) => self.approve(listed, grants),
-            Answer::No => {
-                let mut decline = |record: &mut Record| record.declined = content;
-                self.inner.records.update(listed.id(), &mut decline).map_err(unusable)?;
-                let reason = Reason::UserDeclined;
-                self.log_skill(listed.id(), content, Action::Ask, Err(reason), None);
-                Err(Refusal::new(reason).skill(listed.id()))
-            }
+            Answer::No => Err(self.decline(listed)?),
             Answer::Unavailable => Err(refusal),
         }
+    }
+
+    /// Records that the user declined a skill as it is listed, and returns what to tell who asked.
+    pub fn decline(&self, listed: &Listed) -> Result<Refusal, Refusal> {
+        let content = listed.content().map(|content| content.fingerprint());
+        let mut decline = |record: &mut Record| record.declined = content;
+        self.inner.records.update(listed.id(), &mut decline).map_err(unusable)?;
+        let reason = Reason::UserDeclined;
+        self.log_skill(listed.id(), content, Action::Ask, Err(reason), None);
+        Ok(Refusal::new(reason).skill(listed.id()))
     }
 
     /// Withdraws an approval with all its grants, and says whether there was one.

@@ -84,7 +84,7 @@ impl Host {
         listings: impl IntoIterator<Item = Result<Arc<Listing>, Refusal>>,
     ) -> Discovered {
         let mut found = Discovered::default();
-        let mut skills = Vec::new();
+        let mut skills = self.folder_skills(None);
         for listing in listings {
             match listing {
                 Ok(listing) => {
@@ -103,8 +103,11 @@ impl Host {
     /// Finds the one skill a handle names.
     pub async fn resolve(&self, handle: &Handle) -> Result<Listed, Refusal> {
         match handle {
-            Handle::Bare(_) => {
+            Handle::Bare(name) => {
                 let found = self.discover().await;
+                if let Some(first) = self.first_in_folders(name, &found.registry) {
+                    return Ok(first);
+                }
                 let item = found.registry.find(handle);
                 let item = item.map_err(|refusal| explain_missing(refusal, &found.incomplete))?;
                 self.certain(&item.listed).await
@@ -125,7 +128,7 @@ impl Host {
                 Ok(listed)
             }
             Handle::At(origin, _) | Handle::Uri(origin, _) => {
-                Err(Refusal::new(Reason::SkillNotFound).skill(origin))
+                self.resolve_in_folders(origin, handle)
             }
         }
     }

@@ -2,6 +2,8 @@
 
 mod approving;
 mod discovering;
+mod exporting;
+mod folders;
 mod loading;
 mod reading;
 
@@ -16,6 +18,7 @@ use std::{
 
 pub use self::{
     discovering::Discovered,
+    exporting::ExportedFile,
     loading::Loaded,
     reading::{Inspected, ResourceContent},
 };
@@ -26,6 +29,7 @@ use crate::{
     client::{ClientOptions, Endpoint},
     clock::{Clock, SystemClock},
     label::ServerLabel,
+    local::LocalSkill,
     origin::{Origin, SkillId},
     policy::Policy,
     prompt::{Answer, Nobody, Prompter, Question},
@@ -50,6 +54,7 @@ struct Inner {
     audit: Arc<dyn Audit>,
     prompter: Arc<dyn Prompter>,
     offline: bool,
+    folders: BTreeMap<SkillId, LocalSkill>,
     remotes: Mutex<BTreeMap<ServerLabel, Arc<Remote>>>,
     windows: Mutex<Vec<Weak<Window>>>,
     next_window: AtomicU64,
@@ -67,6 +72,7 @@ pub struct HostBuilder {
     audit: Arc<dyn Audit>,
     prompter: Arc<dyn Prompter>,
     offline: bool,
+    folders: BTreeMap<SkillId, LocalSkill>,
 }
 
 impl Default for HostBuilder {
@@ -80,6 +86,7 @@ impl Default for HostBuilder {
             audit: Arc::new(NoAudit),
             prompter: Arc::new(Nobody),
             offline: false,
+            folders: BTreeMap::new(),
         }
     }
 }
@@ -133,6 +140,13 @@ impl HostBuilder {
         Self { offline, ..self }
     }
 
+    /// Adds the skills found in folders of this machine.
+    #[must_use]
+    pub fn folders(self, skills: impl IntoIterator<Item = LocalSkill>) -> Self {
+        let folders = skills.into_iter().map(|skill| (skill.id().clone(), skill)).collect();
+        Self { folders, ..self }
+    }
+
     /// Makes the host.
     pub fn build(self) -> Host {
         let inner = Inner {
@@ -144,6 +158,7 @@ impl HostBuilder {
             audit: self.audit,
             prompter: self.prompter,
             offline: self.offline,
+            folders: self.folders,
             remotes: Mutex::default(),
             windows: Mutex::default(),
             next_window: AtomicU64::new(1),

@@ -77,6 +77,9 @@ impl Host {
         file: &SkillResource,
     ) -> Result<Verified, Refusal> {
         let skill = held.id();
+        if skill.origin.server().is_none() {
+            return self.read_in_folder(skill, file).await;
+        }
         if let Some(bytes) = self.inner.cache.get(skill, file)
             && let Ok(verified) = Verified::check(skill, file, bytes)
         {
