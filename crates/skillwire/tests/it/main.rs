@@ -4,6 +4,7 @@
 mod check;
 mod generated;
 mod help;
+mod host;
 mod manifest;
 mod new;
 mod pipes;

@@ -1,0 +1,102 @@
+//! `skillwire load`: an approved skill as text for a model, every byte checked.
+
+use std::io::{self, IsTerminal as _, Write as _};
+
+use serde::Serialize;
+use skillwire_core::digest::Digest;
+use skillwire_host::{
+    context::{
+        block::{LoadedSkill, SkillFile, loaded_skill, skill_file},
+        boundary::Boundaries,
+        text,
+    },
+    origin::Origin,
+    refusal::Refusal,
+};
+
+use super::{Outcome, lock};
+use crate::{
+    args::LoadArgs,
+    exit::Exit,
+    failure::Failure,
+    report,
+    session::{self, Session},
+};
+
+#[derive(Serialize)]
+struct Loaded {
+    handle: String,
+    origin: Origin,
+    uri: String,
+    /// One digest over everything that was approved; a dynamic skill has none.
+    content: Option<Digest>,
+    blocks: Vec<Block>,
+}
+
+#[derive(Serialize)]
+struct Block {
+    uri: String,
+    text: String,
+}
+
+pub(super) fn run(args: &LoadArgs) -> Outcome {
+    let options = session::Options {
+        offline: args.offline,
+        allow_dynamic: args.allow_dynamic,
+        ..session::Options::about(&args.handle, args.origins)
+    };
+    session::with(args.json, options, async |session| {
+        // A reader gets all that was asked for or nothing.
+        let loaded = load(session, args).await?;
+        let mut out = io::stdout().lock();
+        if args.json {
+            report::json(&mut out, &loaded)?;
+            return Ok(Exit::Ok);
+        }
+        for Block { text, .. } in &loaded.blocks {
+            // A model gets the bytes as they are; a terminal must not obey them.
+            if io::stdout().is_terminal() {
+                out.write_all(text::lines(text).as_bytes())?;
+            } else {
+                out.write_all(text.as_bytes())?;
+            }
+        }
+        out.flush()?;
+        Ok(Exit::Ok)
+    })
+}
+
+async fn load(session: &Session, args: &LoadArgs) -> Result<Loaded, Failure> {
+    let lock = args.lock.as_deref().map(lock::read).transpose()?;
+    let named = session.find_now(&args.handle).await?;
+    let host = session.host();
+    let approved = match &lock {
+        Some(lock) => host.approved_by_lock(&named.listed, lock)?,
+        None => host.approved_or_ask(&named.listed).await?,
+    };
+    let directory = host.directory(named.listed.id());
+    let window = host.load(approved).await?.window;
+    let boundaries = Boundaries::random();
+    let (handle, entry) = (named.handle.as_str(), &**window.entry());
+    let skill = LoadedSkill { handle, entry, content: window.skill_file(), directory };
+    let mut blocks = vec![Block {
+        uri: window.skill_file().uri().to_string(),
+        text: loaded_skill(skill, &boundaries).map_err(Refusal::from)?.into_string(),
+    }];
+    for reference in &args.read {
+        let content = window.read(reference).await?;
+        let file = SkillFile { handle, content: &content };
+        let text = skill_file(file, &boundaries).map_err(Refusal::from)?.into_string();
+        blocks.push(Block { uri: content.uri().to_string(), text });
+    }
+    // The text leaves this program, and with it the window.
+    window.release();
+    let id = window.skill();
+    Ok(Loaded {
+        handle: named.handle,
+        origin: id.origin.clone(),
+        uri: id.uri.to_string(),
+        content: window.content().map(|content| content.fingerprint()),
+        blocks,
+    })
+}
