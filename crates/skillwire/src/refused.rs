@@ -113,6 +113,23 @@ mod tests {
         );
     }
 
+    /// The table of all codes, as it stands in the documentation.
+    fn table() -> String {
+        let mut table = String::from("| code | exit | what it means |\n|---|---|---|\n");
+        for reason in Reason::ALL {
+            let (code, exit) = (reason.code(), exit(reason.class()) as u8);
+            table += &format!("| `{code}` | {exit} | {} |\n", reason.meaning());
+        }
+        table
+    }
+
+    #[test]
+    fn hst_118_every_code_is_documented_as_it_is() {
+        let page = include_str!("../../../docs/refusals.md");
+        let table = table();
+        assert!(page.contains(&table), "docs/refusals.md should have this table:\n{table}");
+    }
+
     #[test]
     fn a_uri_in_a_hint_cannot_become_a_command_when_it_is_copied() {
         let skill = "acme:skill://$(reboot);x'y/a/SKILL.md";

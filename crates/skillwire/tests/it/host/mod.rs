@@ -10,4 +10,6 @@ mod locking;
 mod refusing;
 mod servers;
 mod state;
+#[cfg(unix)]
+mod terminal;
 mod user;

@@ -6,6 +6,8 @@ use serde_json::Value;
 use skillwire_testkit::{fixture::SkillFolder, hostile};
 use tokio::process::Command;
 
+#[cfg(unix)]
+use super::terminal::AtTerminal;
 use crate::support::{BINARY, Ran, command, finish};
 
 /// A user with an empty home, working in an empty project.
@@ -60,6 +62,12 @@ impl User {
     /// Approves a skill.
     pub(crate) async fn approves(&self, handle: &str) {
         self.gets(&["approve", handle, "--yes"]).await;
+    }
+
+    /// Starts the program with a terminal to ask on.
+    #[cfg(unix)]
+    pub(crate) fn on_a_terminal(&self, arguments: &[&str]) -> AtTerminal {
+        AtTerminal::start(self.command(arguments))
     }
 
     /// The state of a skill, as listed.
