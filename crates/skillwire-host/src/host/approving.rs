@@ -122,6 +122,15 @@ impl Host {
     ///
     /// The user is not asked about the same skill, or skills of the same server, without end.
     pub async fn approved_or_ask(&self, listed: &Listed) -> Result<Approved, Refusal> {
+        let approved = self.approved_or_asked(listed).await;
+        if let Err(refusal) = &approved {
+            let content = listed.content().map(|content| content.fingerprint());
+            self.log_skill(listed.id(), content, Action::Load, Err(refusal.reason), None);
+        }
+        approved
+    }
+
+    async fn approved_or_asked(&self, listed: &Listed) -> Result<Approved, Refusal> {
         let refusal = match self.approved(listed) {
             Ok(approved) => return Ok(approved),
             Err(refusal) if matches!(refusal.reason, Reason::NotApproved | Reason::Changed) => {

@@ -1,6 +1,9 @@
 //! `skillwire load`: an approved skill as text for a model, every byte checked.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::{
+    io::{self, IsTerminal as _, Write as _},
+    path::Path,
+};
 
 use serde::Serialize;
 use skillwire_core::digest::Digest;
@@ -12,6 +15,7 @@ use skillwire_host::{
     },
     origin::Origin,
     refusal::Refusal,
+    window::Window,
 };
 
 use super::{Outcome, lock};
@@ -76,21 +80,10 @@ async fn load(session: &Session, args: &LoadArgs) -> Result<Loaded, Failure> {
     };
     let directory = host.directory(named.listed.id());
     let window = host.load(approved).await?.window;
-    let boundaries = Boundaries::random();
-    let (handle, entry) = (named.handle.as_str(), &**window.entry());
-    let skill = LoadedSkill { handle, entry, content: window.skill_file(), directory };
-    let mut blocks = vec![Block {
-        uri: window.skill_file().uri().to_string(),
-        text: loaded_skill(skill, &boundaries).map_err(Refusal::from)?.into_string(),
-    }];
-    for reference in &args.read {
-        let content = window.read(reference).await?;
-        let file = SkillFile { handle, content: &content };
-        let text = skill_file(file, &boundaries).map_err(Refusal::from)?.into_string();
-        blocks.push(Block { uri: content.uri().to_string(), text });
-    }
+    let blocks = blocks(&window, &named.handle, directory, &args.read).await;
     // The text leaves this program, and with it the window.
     window.release();
+    let blocks = blocks?;
     let id = window.skill();
     Ok(Loaded {
         handle: named.handle,
@@ -99,4 +92,23 @@ async fn load(session: &Session, args: &LoadArgs) -> Result<Loaded, Failure> {
         content: window.content().map(|content| content.fingerprint()),
         blocks,
     })
+}
+
+async fn blocks(
+    window: &Window,
+    handle: &str,
+    directory: Option<&Path>,
+    files: &[String],
+) -> Result<Vec<Block>, Refusal> {
+    let boundaries = Boundaries::random();
+    let (entry, content) = (&**window.entry(), window.skill_file());
+    let skill = LoadedSkill { handle, entry, content, directory };
+    let text = loaded_skill(skill, &boundaries)?.into_string();
+    let mut blocks = vec![Block { uri: content.uri().to_string(), text }];
+    for reference in files {
+        let content = window.read(reference).await?;
+        let text = skill_file(SkillFile { handle, content: &content }, &boundaries)?.into_string();
+        blocks.push(Block { uri: content.uri().to_string(), text });
+    }
+    Ok(blocks)
 }

@@ -47,6 +47,7 @@ async fn hst_67_showing_an_entry_fetches_no_file() {
 async fn the_log_says_what_happened_and_why_not() {
     let (user, skills) = (User::new(), refunds());
     user.serves("acme", &skills).await;
+    user.run(&["load", "acme:refunds"]).await.exits(4);
     user.approves("acme:refunds").await;
     user.run(&["load", "acme:refunds", "--read", "no.md"]).await.exits(3);
     user.gets(&["revoke", "acme:refunds"]).await;
@@ -63,6 +64,7 @@ async fn the_log_says_what_happened_and_why_not() {
     assert_eq!(
         told,
         [
+            "load refused not_approved",
             "approve allowed -",
             "load allowed -",
             "read refused file_not_listed",
