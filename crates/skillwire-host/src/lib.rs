@@ -26,6 +26,7 @@ pub mod remote;
 pub mod secret;
 pub mod standing;
 pub mod state;
+pub mod tools;
 pub mod verification;
 pub mod verified;
 pub mod window;

@@ -1,10 +1,6 @@
 //! What is remembered about a skill the user was asked about.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::SystemTime,
-};
+use std::time::SystemTime;
 
 use skillwire_core::{content_set::ContentSet, digest::Digest};
 
@@ -77,42 +73,4 @@ pub struct StoreError {
     pub place: String,
     /// What is wrong, reading on from the place.
     pub problem: String,
-}
-
-/// Keeps records for as long as the program runs.
-#[derive(Debug, Default)]
-pub struct MemoryRecords(Mutex<BTreeMap<SkillId, Record>>);
-
-impl MemoryRecords {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<SkillId, Record>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl RecordStore for MemoryRecords {
-    fn get(&self, id: &SkillId) -> Result<Option<Record>, StoreError> {
-        Ok(self.lock().get(id).cloned())
-    }
-
-    fn update(
-        &self,
-        id: &SkillId,
-        change: &mut dyn FnMut(&mut Record),
-    ) -> Result<Record, StoreError> {
-        let mut records = self.lock();
-        let record = records.entry(id.clone()).or_insert_with(|| Record::new(id.clone()));
-        change(record);
-        Ok(record.clone())
-    }
-
-    fn remove_origin(&self, origin: &Origin) -> Result<usize, StoreError> {
-        let mut records = self.lock();
-        let before = records.len();
-        records.retain(|id, _| id.origin != *origin);
-        Ok(before - records.len())
-    }
-
-    fn all(&self) -> (Vec<Record>, Vec<StoreError>) {
-        (self.lock().values().cloned().collect(), Vec::new())
-    }
 }

@@ -122,6 +122,8 @@ reasons! {
     WindowClosed = "window_closed", Approval;
     /// There is no such skill.
     SkillNotFound = "skill_not_found", NotFound;
+    /// A tool was called with arguments it does not take.
+    ToolInputInvalid = "tool_input_invalid", NotFound;
     /// No server has this label.
     ServerUnknown = "server_unknown", NotFound;
     /// Several skills have this name.

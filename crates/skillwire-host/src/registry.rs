@@ -71,7 +71,7 @@ impl Registry {
     /// A name that fits several skills fits none: the refusal lists the handles to choose from.
     pub fn find(&self, handle: &Handle) -> Result<&Item, Refusal> {
         let found = match handle {
-            Handle::Bare(name) => self.named(name).collect::<Vec<_>>(),
+            Handle::Bare(name) => preferred(self.named(name).collect()),
             Handle::At(origin, path) => self.at(origin, path),
             Handle::Uri(origin, uri) => {
                 let at = self.items.binary_search_by(|item| {
@@ -100,6 +100,19 @@ impl Registry {
         let fits =
             |item: &&Item| item.listed.id().origin == *origin && is_path_of(path, &item.listed);
         self.named(name).filter(fits).collect()
+    }
+}
+
+/// Among skills of this machine's folders alone, the project's comes before the user's.
+fn preferred(items: Vec<&Item>) -> Vec<&Item> {
+    let of = |origin: &Origin| {
+        let of_origin = |item: &&&Item| item.listed.id().origin == *origin;
+        items.iter().filter(of_origin).copied().collect::<Vec<_>>()
+    };
+    let (project, local) = (of(&Origin::Project), of(&Origin::Local));
+    match (project.len(), local.len()) {
+        (1, others) if 1 + others == items.len() => project,
+        _ => items,
     }
 }
 
@@ -216,6 +229,14 @@ mod tests {
         assert_eq!(find(&registry, "beta:refunds").unwrap(), "beta:skill://refunds/SKILL.md");
         assert_eq!(find(&registry, "alone").unwrap(), "acme:skill://alone/SKILL.md");
         assert!(registry.items().iter().filter(|item| item.shares_name).count() == 3);
+    }
+
+    #[test]
+    fn fmt_32_a_projects_skill_comes_before_the_users_and_no_servers() {
+        let both = [("local", "skill://a/SKILL.md"), ("project", "skill://a/SKILL.md")];
+        assert_eq!(find(&registry(&both), "a").unwrap(), "project:skill://a/SKILL.md");
+        let three = [both[0], both[1], ("acme", "skill://a/SKILL.md")];
+        assert_eq!(find(&registry(&three), "a").unwrap_err().reason, Reason::NameAmbiguous);
     }
 
     #[test]

@@ -26,10 +26,15 @@ pub enum Standing {
 impl Standing {
     /// Compares what is remembered with what is listed.
     pub(crate) fn of(listed: &Listed, record: Option<&Record>) -> Self {
-        let Some(record) = record else { return Self::New };
-        if record.disabled {
+        if record.is_some_and(|record| record.disabled) {
             return Self::Disabled;
         }
+        // Who puts a skill into a folder of this machine, or trusts a project, has approved it;
+        // what else was granted to it is still bound to its content.
+        let of_folder = listed.id().origin.server().is_none();
+        let Some(record) = record else {
+            return if of_folder { Self::Approved(Grants::load_only()) } else { Self::New };
+        };
         let content = listed.content();
         if let Some(content) = &content
             && record.declined == Some(content.fingerprint())
@@ -37,6 +42,7 @@ impl Standing {
             return Self::Declined;
         }
         match (&record.approval, content) {
+            (None, _) if of_folder => Self::Approved(Grants::load_only()),
             (None, _) => Self::New,
             // An approval never covers what has no digests, and never comes back by itself.
             (Some(approval), None) => Self::Changed(Box::new(gone(approval))),
@@ -44,6 +50,8 @@ impl Standing {
                 let diff = approval.content.changes_to(&content);
                 if diff.is_empty() && !approval.revoked {
                     Self::Approved(approval.grants.clone())
+                } else if of_folder {
+                    Self::Approved(Grants::load_only())
                 } else {
                     Self::Changed(Box::new(diff))
                 }

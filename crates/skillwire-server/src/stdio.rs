@@ -27,7 +27,17 @@ const LAST_WRITE: std::time::Duration = std::time::Duration::from_secs(5);
 pub async fn run(
     engine: Arc<Engine>,
     input: impl AsyncRead + Unpin + Send,
+    output: impl AsyncWrite + Unpin + Send + 'static,
+) -> std::io::Result<()> {
+    run_until(engine, input, output, std::future::pending()).await
+}
+
+/// Serves one client until its input ends or `shutdown` is done, which ends subscriptions in order.
+pub async fn run_until(
+    engine: Arc<Engine>,
+    input: impl AsyncRead + Unpin + Send,
     mut output: impl AsyncWrite + Unpin + Send + 'static,
+    shutdown: impl Future<Output = ()>,
 ) -> std::io::Result<()> {
     engine.catalog().ready().await;
     let (sender, mut receiver) = mpsc::channel::<Message>(OUTGOING);
@@ -43,10 +53,15 @@ pub async fn run(
     let mut session = StdioSession::new(engine, sender.clone());
     let mut reader = BufReader::new(input);
     let mut buffer = Vec::new();
+    tokio::pin!(shutdown);
     loop {
         let line = tokio::select! {
             line = lines::read(&mut reader, &mut buffer) => line?,
             () = sender.closed() => break,
+            () = &mut shutdown => {
+                session.stop();
+                break;
+            }
         };
         match line {
             Line::End => break,

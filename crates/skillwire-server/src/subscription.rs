@@ -1,8 +1,12 @@
 //! Who wants to hear of which change, on either era.
 
 use std::{
+    borrow::Borrow,
     collections::HashSet,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use serde::Deserialize;
@@ -71,28 +75,76 @@ impl Filter {
     }
 }
 
+/// How many more files legacy sessions may subscribe to.
+#[derive(Debug)]
+pub(crate) struct Room(AtomicUsize);
+
+impl Room {
+    /// Room for so many subscriptions.
+    pub(crate) fn new(most: usize) -> Arc<Self> {
+        Arc::new(Self(AtomicUsize::new(most)))
+    }
+
+    fn take(&self) -> bool {
+        let less = |left: usize| left.checked_sub(1);
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
+    }
+
+    fn give_back(&self, count: usize) {
+        self.0.fetch_add(count, Ordering::Relaxed);
+    }
+}
+
 /// What a legacy session follows: every change of the lists, and the files it subscribed to.
-#[derive(Debug, Default)]
-pub(crate) struct LegacySubscriptions(Mutex<HashSet<Arc<str>>>);
+#[derive(Debug)]
+pub(crate) struct LegacySubscriptions {
+    uris: Mutex<HashSet<Arc<str>>>,
+    /// What this session shares with others.
+    room: Arc<Room>,
+}
+
+impl Drop for LegacySubscriptions {
+    fn drop(&mut self) {
+        self.room.give_back(self.lock().len());
+    }
+}
 
 impl LegacySubscriptions {
+    /// Subscriptions of a session that is alone.
+    pub(crate) fn alone() -> Self {
+        Self::within(&Room::new(MAX_SUBSCRIBED_URIS))
+    }
+
+    /// Subscriptions of a session that shares room with others.
+    pub(crate) fn within(room: &Arc<Room>) -> Self {
+        Self { uris: Mutex::default(), room: Arc::clone(room) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashSet<Arc<str>>> {
+        self.uris.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Keeps what a successful request changes, unless that would be too much.
     pub(crate) fn note(&self, request: &Request<'_>) -> Result<(), RpcError> {
         let uri = request.params.uri.and_then(|raw| string(raw, "params.uri").ok());
         let Some(uri) = uri.map(Arc::<str>::from) else { return Ok(()) };
-        let mut uris = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut uris = self.lock();
         match &*request.method {
+            method::RESOURCES_SUBSCRIBE if uris.contains(&uri) => {}
             method::RESOURCES_SUBSCRIBE => {
-                if uris.len() >= MAX_SUBSCRIBED_URIS && !uris.contains(&uri) {
+                if uris.len() >= MAX_SUBSCRIBED_URIS {
                     return Err(RpcError::invalid_params(format!(
                         "A session may subscribe to at most {MAX_SUBSCRIBED_URIS} resources."
                     )));
                 }
+                if !self.room.take() {
+                    return Err(RpcError::invalid_params(
+                        "Too many resources are subscribed to; try again later.",
+                    ));
+                }
                 uris.insert(uri);
             }
-            method::RESOURCES_UNSUBSCRIBE => {
-                uris.remove(&uri);
-            }
+            method::RESOURCES_UNSUBSCRIBE if uris.remove(&uri) => self.room.give_back(1),
             _ => {}
         }
         Ok(())
@@ -100,8 +152,7 @@ impl LegacySubscriptions {
 
     /// What to tell the session of the next change.
     pub(crate) fn filter(&self) -> Filter {
-        let uris = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        Filter { list: true, uris }
+        Filter { list: true, uris: self.lock().clone() }
     }
 }
 
@@ -119,17 +170,17 @@ impl Feed {
     }
 
     /// Waits for changes that `filter` wants; nothing more comes once the catalogue is gone.
-    pub async fn next(
+    pub async fn next<F: Borrow<Filter>>(
         &mut self,
-        filter: impl Fn() -> Filter,
+        filter: impl Fn() -> F,
     ) -> Option<Vec<(&'static str, Value)>> {
         loop {
             let found = match self.changes.recv().await {
                 Ok(changes) => match changes.of(self.view) {
-                    Some(change) => filter().notifications(change),
+                    Some(change) => filter().borrow().notifications(change),
                     None => Vec::new(),
                 },
-                Err(RecvError::Lagged(_)) => filter().everything(),
+                Err(RecvError::Lagged(_)) => filter().borrow().everything(),
                 Err(RecvError::Closed) => return None,
             };
             if !found.is_empty() {
@@ -201,7 +252,7 @@ impl Subscription {
     /// Waits for the next messages; nothing more comes once the catalogue is gone.
     pub async fn next(&mut self) -> Option<Vec<String>> {
         let filter = &self.filter;
-        let found = self.feed.next(|| filter.clone()).await?;
+        let found = self.feed.next(|| filter).await?;
         Some(found.into_iter().map(|(method, params)| self.message(method, &params)).collect())
     }
 
@@ -221,5 +272,42 @@ impl Subscription {
         format!(
             r#"{{"jsonrpc":"2.0","method":"{method}","params":{{"_meta":{{"{key}":{id}}}{comma}{rest}}}"#
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use skillwire_protocol::message::{self, Message};
+
+    use super::*;
+
+    fn note(session: &LegacySubscriptions, method: &str, uri: &str) -> bool {
+        let request =
+            json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": { "uri": uri } });
+        let text = request.to_string();
+        let Ok(Message::Request(request)) = message::read(text.as_bytes()) else {
+            panic!("{text} is a request");
+        };
+        session.note(&request).is_ok()
+    }
+
+    #[test]
+    fn v_08_sessions_share_room_for_their_subscriptions() {
+        let room = Room::new(3);
+        let subscribe =
+            |session: &LegacySubscriptions, uri| note(session, "resources/subscribe", uri);
+        let (one, two) = (LegacySubscriptions::within(&room), LegacySubscriptions::within(&room));
+        assert!(subscribe(&one, "a") && subscribe(&one, "b") && subscribe(&two, "a"));
+        assert!(!subscribe(&two, "b"), "there is no room");
+        assert!(subscribe(&two, "a"), "what is there already needs none");
+        // What is given up once is given back once.
+        assert!(
+            note(&two, "resources/unsubscribe", "a") && note(&two, "resources/unsubscribe", "a")
+        );
+        assert!(subscribe(&two, "b") && !subscribe(&two, "c"));
+        drop(one);
+        assert!(subscribe(&two, "c") && subscribe(&two, "d") && !subscribe(&two, "e"));
+        assert_eq!(two.filter().uris.len(), 3);
     }
 }

@@ -13,6 +13,7 @@ pub mod generated;
 pub mod memory;
 pub mod namespace;
 pub mod patterns;
+pub mod progress;
 pub mod rules;
 pub mod skill;
 pub mod source;

@@ -79,11 +79,6 @@ impl<T: Occupant> Namespace<T> {
         touched
     }
 
-    /// The places a source has, for telling which are gone.
-    pub fn sites_of(&self, source: usize) -> impl Iterator<Item = &SiteKey> {
-        self.sites.keys().filter(move |(of, _)| *of == source).map(|(_, key)| key)
-    }
-
     fn withdraw(&mut self, site: &SiteId, uri: &Arc<str>) {
         if let Some(claims) = self.claims.get_mut(uri) {
             claims.retain(|claim| claim.site != *site);

@@ -12,6 +12,7 @@ mod session;
 mod settings;
 mod skill;
 mod terminal;
+mod waiting;
 
 use std::process::ExitCode;
 

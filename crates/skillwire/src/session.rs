@@ -8,10 +8,11 @@ use skillwire_host::{
     host::{Discovered, Host, HostBuilder},
     label::ServerLabel,
     listed::Listed,
-    local::{self, Discovery, GatedSkill, ProjectTrust},
+    local::{self, Discovery, ProjectTrust},
+    lock::Lock,
     origin::Origin,
     policy::{DynamicPolicy, Policy},
-    refusal::{Reason, Refusal},
+    refusal::Refusal,
     registry::Registry,
 };
 
@@ -32,12 +33,14 @@ use crate::{
 const GRACE: Duration = Duration::from_millis(500);
 
 /// What one run may do.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Options {
     /// Use only what is remembered and cached.
     pub(crate) offline: bool,
     /// Ask about skills without digests instead of declining them.
     pub(crate) allow_dynamic: bool,
+    /// Let this alone approve skills of servers.
+    pub(crate) lock: Option<Lock>,
     /// Which skill folders of this machine are read besides the servers.
     pub(crate) folders: Option<OriginArgs>,
 }
@@ -68,8 +71,6 @@ pub(crate) struct Session {
     offline: bool,
     /// Servers that cannot even be tried.
     unusable: BTreeMap<ServerLabel, Refusal>,
-    /// Skills of a project that is not trusted.
-    gated: Vec<Refusal>,
 }
 
 /// A skill that a handle named.
@@ -111,10 +112,12 @@ impl Session {
         for problem in &configured.problems {
             warn(&problem.to_string())?;
         }
-        let folders = options.folders.map(|origins| folders(&settings, origins));
-        let Discovery { skills, gated, .. } = folders.unwrap_or_default();
-        let host = self::host(&settings, options)?.folders(skills).build();
-        let memory = self::host(&settings, Options { offline: true, ..options })?.build();
+        let offline = options.offline;
+        let host = self::host(&settings, &options)?.build();
+        if let Some(origins) = options.folders {
+            host.set_folders(folders(&settings, origins));
+        }
+        let memory = self::host(&settings, &Options { offline: true, ..options })?.build();
         let mut unusable = BTreeMap::new();
         for (label, config) in configured.servers {
             match (endpoint(&label, &config), endpoint(&label, &config)) {
@@ -127,8 +130,7 @@ impl Session {
                 }
             }
         }
-        let gated = gated.iter().map(GatedSkill::refusal).collect();
-        Ok(Self { host, memory, settings, offline: options.offline, unusable, gated })
+        Ok(Self { host, memory, settings, offline, unusable })
     }
 
     /// The host.
@@ -147,7 +149,6 @@ impl Session {
             None => {
                 let mut found = self.host.discover().await;
                 found.incomplete.extend(self.unusable.values().cloned());
-                found.refused.extend(self.gated.iter().cloned());
                 Ok(found)
             }
             Some(Origin::Server(label)) => {
@@ -160,11 +161,15 @@ impl Session {
                     warnings: listing.warnings.clone(),
                 })
             }
-            Some(folder) => Ok(Discovered {
-                registry: Registry::new(self.host.folder_skills(Some(folder))),
-                refused: if *folder == Origin::Project { self.gated.clone() } else { Vec::new() },
-                ..Discovered::default()
-            }),
+            // Nothing was listed yet but the folders.
+            Some(folder) => {
+                let found = self.host.known().await;
+                let items = found.registry.items().iter();
+                let of_folder = items.filter(|item| item.listed.id().origin == *folder);
+                let registry = Registry::new(of_folder.map(|item| item.listed.clone()));
+                let refused = if *folder == Origin::Project { found.refused } else { Vec::new() };
+                Ok(Discovered { registry, refused, ..Discovered::default() })
+            }
         }
     }
 
@@ -172,20 +177,8 @@ impl Session {
     pub(crate) async fn find(&self, text: &str) -> Result<Named, Refusal> {
         let handle = Handle::parse(text)?;
         self.check_usable(handle.origin().and_then(Origin::server))?;
-        let listed =
-            self.host.resolve(&handle).await.map_err(|refusal| self.gate(refusal, &handle))?;
+        let listed = self.host.resolve(&handle).await?;
         Ok(self.named(listed).await)
-    }
-
-    /// A skill of a project may be missing because the project is not trusted.
-    fn gate(&self, refusal: Refusal, handle: &Handle) -> Refusal {
-        let of_project = handle.origin() == Some(&Origin::Project);
-        match self.gated.first() {
-            Some(gated) if of_project && refusal.reason == Reason::SkillNotFound => {
-                gated.clone().skill(handle)
-            }
-            _ => refusal,
-        }
     }
 
     /// Finds the one skill a handle names, as its origin gives it when it is asked for it alone.
@@ -233,7 +226,7 @@ fn folders(settings: &HostSettings, origins: OriginArgs) -> Discovery {
     local::discover(settings.home(), settings.project().map(|project| (project, trust)))
 }
 
-fn host(settings: &HostSettings, options: Options) -> Result<HostBuilder, Failure> {
+fn host(settings: &HostSettings, options: &Options) -> Result<HostBuilder, Failure> {
     let dynamic = if options.allow_dynamic { DynamicPolicy::Ask } else { DynamicPolicy::Decline };
     Ok(Host::builder()
         .policy(Policy { dynamic, ..Policy::default() })
@@ -242,6 +235,7 @@ fn host(settings: &HostSettings, options: Options) -> Result<HostBuilder, Failur
         .cache(settings.cache()?)
         .audit(settings.audit())
         .prompter(Terminal)
+        .lock(options.lock.clone())
         .offline(options.offline))
 }
 

@@ -1,5 +1,6 @@
 //! From what was typed to what is meant: arguments, configuration file and environment resolved.
 
+mod client;
 mod host;
 
 use std::{
@@ -16,6 +17,7 @@ use skillwire_server::{
 use skillwire_source::{
     directory::{DirectoryOptions, DirectorySource},
     patterns::PathPatterns,
+    progress::Progress,
     rules::SecretAllowList,
     source::Unavailable,
 };
@@ -35,8 +37,10 @@ pub(crate) struct ServeSettings {
     pub(crate) strictness: Strictness,
     pub(crate) transport: Transport,
     pub(crate) log_format: LogFormat,
-    /// The folders as absolute paths, for a client's configuration.
-    pub(crate) absolute_dirs: Vec<String>,
+    /// Where the sources count what they have looked at.
+    pub(crate) progress: Progress,
+    /// What a client's configuration says to start the same server on pipes.
+    pub(crate) client_arguments: Vec<String>,
 }
 
 /// How clients reach the server.
@@ -78,7 +82,8 @@ impl ServeSettings {
         let unlisted = PathPatterns::parse(&args.unlisted)
             .map_err(|error| bad_pattern("--unlisted", &error))?;
         Ok(Self {
-            absolute_dirs: args.dirs.iter().map(|dir| absolute(dir)).collect(),
+            client_arguments: client::arguments(&args),
+            progress: reading.progress,
             sources,
             snapshot: SnapshotOptions { unlisted, list_files: args.list_files },
             config,
@@ -99,6 +104,8 @@ pub(crate) struct Reading {
     brief: bool,
     /// The folder for what is remembered between starts, if anything is.
     index: Option<PathBuf>,
+    /// Where the sources count what they have looked at.
+    pub(crate) progress: Progress,
 }
 
 impl Reading {
@@ -123,7 +130,8 @@ impl Reading {
             SecretAllowList::parse(args.allow_secret_file.iter().map(String::as_str))
                 .map_err(|error| bad_pattern("--allow-secret-file", &error))?;
         let single_link = args.require_single_link;
-        Ok(Self { strictness, scheme, allow_secret, single_link, brief: false, index: None })
+        let (brief, index, progress) = (false, None, Progress::default());
+        Ok(Self { strictness, scheme, allow_secret, single_link, brief, index, progress })
     }
 
     /// Opens a `[PREFIX=]DIR` argument.
@@ -138,6 +146,7 @@ impl Reading {
             single_link: self.single_link,
             brief: self.brief,
             index: self.index.as_ref().map(|cache| cache.join(index_name(argument))),
+            progress: self.progress.clone(),
         };
         DirectorySource::new(dir, options).map_err(unavailable)
     }
@@ -183,7 +192,17 @@ fn page_size(size: Option<usize>) -> Result<usize, Failure> {
 
 fn transport(args: &ServeArgs) -> Result<Transport, Failure> {
     let Some(HttpAddress(address)) = args.http else {
-        return Ok(Transport::Stdio);
+        let needs_http = [
+            ("--allow-origin", !args.allow_origin.is_empty()),
+            ("--allow-host", !args.allow_host.is_empty()),
+            ("--token-file", args.token_file.is_some()),
+            ("--metrics", args.metrics),
+        ];
+        return match needs_http.into_iter().find(|(_, given)| *given) {
+            None => Ok(Transport::Stdio),
+            Some((option, _)) => Err(Failure::usage(format!("`{option}` needs `--http`."))
+                .hint("Pass `--http 127.0.0.1:8640` as well, or leave the option out.")),
+        };
     };
     let loopback = address.ip().is_loopback();
     let tokens = match &args.token_file {
@@ -279,12 +298,18 @@ fn read_file(path: &Path, option: &str) -> Result<String, Failure> {
 }
 
 /// What was typed wins; lists are replaced, not joined.
-fn overlay(typed: ServeArgs, file: ServeArgs) -> ServeArgs {
+fn overlay(typed: ServeArgs, mut file: ServeArgs) -> ServeArgs {
+    if typed.stdio {
+        // Whoever wants pipes this once does not want what the file says about HTTP.
+        let ServeArgs { http, allow_origin, allow_host, token_file, metrics, .. } =
+            ServeArgs::default();
+        file = ServeArgs { http, allow_origin, allow_host, token_file, metrics, ..file };
+    }
     let list = |typed: Vec<String>, file: Vec<String>| if typed.is_empty() { file } else { typed };
     let chose_strictness = typed.reading.strict || typed.reading.lenient;
     ServeArgs {
         dirs: list(typed.dirs, file.dirs),
-        http: if typed.stdio { None } else { typed.http.or(file.http) },
+        http: typed.http.or(file.http),
         stdio: typed.stdio || file.stdio,
         reading: ReadingArgs {
             strict: typed.reading.strict || (file.reading.strict && !chose_strictness),

@@ -16,6 +16,18 @@ impl ModelText {
         Self(text)
     }
 
+    /// Takes a note that the host writes itself; whatever it repeats is neutralised by the writer.
+    pub(crate) fn of_host(note: String) -> Self {
+        Self(note)
+    }
+
+    /// Appends another text.
+    #[must_use]
+    pub(crate) fn followed_by(mut self, other: &Self) -> Self {
+        self.0.push_str(&other.0);
+        self
+    }
+
     /// The text.
     pub fn as_str(&self) -> &str {
         &self.0

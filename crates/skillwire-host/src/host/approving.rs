@@ -21,10 +21,21 @@ impl Host {
     /// Where a skill stands with the user.
     pub fn standing(&self, listed: &Listed) -> Result<Standing, Refusal> {
         let record = self.inner.records.get(listed.id()).map_err(unusable)?;
-        Ok(match listed.id().origin {
-            Origin::Server(_) => Standing::of(listed, record.as_ref()),
-            Origin::Local | Origin::Project => Self::standing_in_folder(listed, record.as_ref()),
-        })
+        Ok(Standing::of(listed, record.as_ref()))
+    }
+
+    /// What the lock file says about a skill of a server.
+    fn locked(&self, lock: &Lock, listed: &Listed) -> Result<Approved, Refusal> {
+        let refuse = || {
+            Refusal::new(Reason::NotLocked)
+                .skill(listed.id())
+                .hint("Approve the skill, run `skillwire lock`, and have the change reviewed.")
+        };
+        let content = listed.content().ok_or_else(|| refuse().actual("a skill without digests"))?;
+        let grants = lock.allows(listed.id(), &content).map_err(|mismatch| {
+            refuse().expected("content that the lock file lists").actual(mismatch)
+        })?;
+        Ok(Approved::new(listed.clone(), grants, ApprovedBy::Lock))
     }
 
     /// Records that the user approved a skill as it is listed, with these grants.
@@ -59,7 +70,13 @@ impl Host {
     pub fn approved(&self, listed: &Listed) -> Result<Approved, Refusal> {
         check_certain(listed)?;
         let refuse = |reason| Refusal::new(reason).skill(listed.id());
-        match self.standing(listed)? {
+        let standing = self.standing(listed)?;
+        if let (Some(lock), Some(_), false) =
+            (&self.inner.lock, listed.id().origin.server(), standing == Standing::Disabled)
+        {
+            return self.locked(lock, listed);
+        }
+        match standing {
             Standing::Disabled => Err(refuse(Reason::Disabled)
                 .hint(format!("`skillwire enable {}` switches it on.", listed.id()))),
             _ if listed.is_dynamic() => {
@@ -85,35 +102,6 @@ impl Host {
                 .hint(approve_hint(listed.id()))),
             Standing::New | Standing::Declined => {
                 Err(refuse(Reason::NotApproved).hint(approve_hint(listed.id())))
-            }
-        }
-    }
-
-    /// The approval that a lock file gives, for agents that nobody can be asked for.
-    ///
-    /// What the user decided on this machine adds nothing to it, except that a skill that was
-    /// switched off stays off.
-    pub fn approved_by_lock(&self, listed: &Listed, lock: &Lock) -> Result<Approved, Refusal> {
-        check_certain(listed)?;
-        let refuse = |actual: &dyn std::fmt::Display| {
-            Refusal::new(Reason::NotLocked)
-                .skill(listed.id())
-                .expected("the content that the lock file lists")
-                .actual(actual)
-                .hint(format!(
-                    "After a review, `skillwire approve {}` and `skillwire lock` list it.",
-                    listed.id()
-                ))
-        };
-        let content = listed.content().ok_or_else(|| refuse(&"a skill without digests"))?;
-        match lock.allows(listed.id(), &content) {
-            Ok(grants) => Ok(Approved::new(listed.clone(), grants, ApprovedBy::Lock)),
-            Err(mismatch) => {
-                let refusal = refuse(&mismatch);
-                let content = Some(content.fingerprint());
-                let outcome = Err(refusal.reason);
-                self.log_skill(listed.id(), content, Action::Load, outcome, Some("lock file"));
-                Err(refusal)
             }
         }
     }

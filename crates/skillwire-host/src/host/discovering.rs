@@ -12,6 +12,7 @@ use crate::{
     handle::Handle,
     label::ServerLabel,
     listed::{Listed, Source},
+    local::GatedSkill,
     origin::Origin,
     refusal::{Reason, Refusal},
     registry::Registry,
@@ -83,8 +84,12 @@ impl Host {
         &self,
         listings: impl IntoIterator<Item = Result<Arc<Listing>, Refusal>>,
     ) -> Discovered {
-        let mut found = Discovered::default();
-        let mut skills = self.folder_skills(None);
+        let folders = self.folders();
+        let mut skills: Vec<Listed> = self.listed_in_folders();
+        let mut found = Discovered {
+            refused: folders.gated.iter().map(GatedSkill::refusal).collect(),
+            ..Discovered::default()
+        };
         for listing in listings {
             match listing {
                 Ok(listing) => {
@@ -103,11 +108,8 @@ impl Host {
     /// Finds the one skill a handle names.
     pub async fn resolve(&self, handle: &Handle) -> Result<Listed, Refusal> {
         match handle {
-            Handle::Bare(name) => {
+            Handle::Bare(_) => {
                 let found = self.discover().await;
-                if let Some(first) = self.first_in_folders(name, &found.registry) {
-                    return Ok(first);
-                }
                 let item = found.registry.find(handle);
                 let item = item.map_err(|refusal| explain_missing(refusal, &found.incomplete))?;
                 self.certain(&item.listed).await
@@ -127,10 +129,27 @@ impl Host {
                 self.note_changes(&remote.origin(), std::slice::from_ref(&listed))?;
                 Ok(listed)
             }
-            Handle::At(origin, _) | Handle::Uri(origin, _) => {
-                self.resolve_in_folders(origin, handle)
+            Handle::At(origin @ (Origin::Local | Origin::Project), _)
+            | Handle::Uri(origin @ (Origin::Local | Origin::Project), _) => {
+                let registry = Registry::new(self.listed_in_folders());
+                let gated = self.folders().gated.iter().map(GatedSkill::refusal).next();
+                let item = registry.find(handle).map_err(|refusal| match gated {
+                    Some(gated) if *origin == Origin::Project => gated,
+                    _ => refusal,
+                })?;
+                Ok(item.listed.clone())
             }
         }
+    }
+
+    fn listed_in_folders(&self) -> Vec<Listed> {
+        let folders = self.folders();
+        let listed = folders.skills.values();
+        listed
+            .map(|skill| {
+                Listed::new(skill.origin().clone(), Arc::clone(skill.entry()), Source::Named)
+            })
+            .collect()
     }
 
     /// The entry as it was last seen, confirmed by its server if the listing contradicts itself.

@@ -59,10 +59,7 @@ impl Host {
                 FileContent::Dynamic(DynamicContent { skill, uri, bytes })
             }
         };
-        // A folder's entry was read from these very bytes, and perhaps mended on the way.
-        if skill.origin.server().is_some() {
-            check_frontmatter(skill, &approved.entry().frontmatter, content.bytes())?;
-        }
+        check_frontmatter(skill, &approved.entry().frontmatter, content.bytes())?;
         Ok(content)
     }
 

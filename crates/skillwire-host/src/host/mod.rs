@@ -3,12 +3,12 @@
 mod approving;
 mod discovering;
 mod exporting;
-mod folders;
 mod loading;
 mod reading;
 
 use std::{
     collections::BTreeMap,
+    path::PathBuf,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicU64, Ordering},
@@ -29,13 +29,15 @@ use crate::{
     client::{ClientOptions, Endpoint},
     clock::{Clock, SystemClock},
     label::ServerLabel,
-    local::LocalSkill,
+    local::{Discovery, GatedSkill, LocalSkill},
+    lock::Lock,
     origin::{Origin, SkillId},
     policy::Policy,
     prompt::{Answer, Nobody, Prompter, Question},
-    record::{MemoryRecords, RecordStore, StoreError},
+    record::{RecordStore, StoreError},
     refusal::{Reason, Refusal},
     remote::Remote,
+    state::MemoryRecords,
     window::{Window, decision},
 };
 
@@ -53,13 +55,22 @@ struct Inner {
     cache: Arc<dyn Cache>,
     audit: Arc<dyn Audit>,
     prompter: Arc<dyn Prompter>,
+    /// When there is one, it alone says what may be loaded from servers.
+    lock: Option<Lock>,
     offline: bool,
-    folders: BTreeMap<SkillId, LocalSkill>,
+    folders: Mutex<Arc<Folders>>,
     remotes: Mutex<BTreeMap<ServerLabel, Arc<Remote>>>,
     windows: Mutex<Vec<Weak<Window>>>,
     next_window: AtomicU64,
     /// When the user was asked about skills of each server, in this session.
     questions: Mutex<BTreeMap<String, Vec<SystemTime>>>,
+}
+
+/// The skills of this machine's folders.
+#[derive(Default)]
+struct Folders {
+    skills: BTreeMap<SkillId, LocalSkill>,
+    gated: Vec<GatedSkill>,
 }
 
 /// Puts a host together; every part has a default that keeps nothing and asks nobody.
@@ -71,8 +82,8 @@ pub struct HostBuilder {
     cache: Arc<dyn Cache>,
     audit: Arc<dyn Audit>,
     prompter: Arc<dyn Prompter>,
+    lock: Option<Lock>,
     offline: bool,
-    folders: BTreeMap<SkillId, LocalSkill>,
 }
 
 impl Default for HostBuilder {
@@ -85,8 +96,8 @@ impl Default for HostBuilder {
             cache: Arc::new(NoCache),
             audit: Arc::new(NoAudit),
             prompter: Arc::new(Nobody),
+            lock: None,
             offline: false,
-            folders: BTreeMap::new(),
         }
     }
 }
@@ -134,17 +145,16 @@ impl HostBuilder {
         Self { prompter: Arc::new(prompter), ..self }
     }
 
+    /// Lets a lock file alone decide what may be loaded from servers, for agents nobody watches.
+    #[must_use]
+    pub fn lock(self, lock: Option<Lock>) -> Self {
+        Self { lock, ..self }
+    }
+
     /// Uses only what is remembered and cached.
     #[must_use]
     pub fn offline(self, offline: bool) -> Self {
         Self { offline, ..self }
-    }
-
-    /// Adds the skills found in folders of this machine.
-    #[must_use]
-    pub fn folders(self, skills: impl IntoIterator<Item = LocalSkill>) -> Self {
-        let folders = skills.into_iter().map(|skill| (skill.id().clone(), skill)).collect();
-        Self { folders, ..self }
     }
 
     /// Makes the host.
@@ -157,8 +167,9 @@ impl HostBuilder {
             cache: self.cache,
             audit: self.audit,
             prompter: self.prompter,
+            lock: self.lock,
             offline: self.offline,
-            folders: self.folders,
+            folders: Mutex::default(),
             remotes: Mutex::default(),
             windows: Mutex::default(),
             next_window: AtomicU64::new(1),
@@ -211,6 +222,12 @@ impl Host {
         Ok(Removed { files, records })
     }
 
+    /// Takes over what was found in the folders of this machine, in the place of what was known.
+    pub fn set_folders(&self, found: Discovery) {
+        let skills = found.skills.into_iter().map(|skill| (skill.id().clone(), skill)).collect();
+        *lock(&self.inner.folders) = Arc::new(Folders { skills, gated: found.gated });
+    }
+
     /// The labels of all servers.
     pub fn servers(&self) -> Vec<ServerLabel> {
         lock(&self.inner.remotes).keys().cloned().collect()
@@ -235,6 +252,15 @@ impl Host {
                 .skill(label)
                 .hint("`skillwire server list` shows the labels.")
         })
+    }
+
+    /// Where a skill is on this machine, if it is one of a folder.
+    pub fn directory_of(&self, skill: &SkillId) -> Option<PathBuf> {
+        self.folders().skills.get(skill).map(|skill| skill.directory().to_owned())
+    }
+
+    fn folders(&self) -> Arc<Folders> {
+        Arc::clone(&lock(&self.inner.folders))
     }
 
     pub(crate) async fn ask(&self, question: &Question) -> Answer {

@@ -78,7 +78,7 @@ impl Host {
     ) -> Result<Verified, Refusal> {
         let skill = held.id();
         if skill.origin.server().is_none() {
-            return self.read_in_folder(skill, file).await;
+            return self.read_from_folder(skill, file);
         }
         if let Some(bytes) = self.inner.cache.get(skill, file)
             && let Ok(verified) = Verified::check(skill, file, bytes)
@@ -97,6 +97,16 @@ impl Host {
             tracing::warn!("A file cannot be cached: {error}. It is used all the same.");
         }
         Ok(verified)
+    }
+
+    /// Reads a file of a folder; what changed since it was listed has to be listed again.
+    fn read_from_folder(&self, skill: &SkillId, file: &SkillResource) -> Result<Verified, Refusal> {
+        let folders = self.folders();
+        let local = folders.skills.get(skill);
+        let local = local.ok_or_else(|| Refusal::new(Reason::SkillNotFound).skill(skill))?;
+        let verified = local.read(&file.uri)?;
+        // The folder may have been looked at again since the skill was loaded.
+        Verified::check(skill, file, verified.bytes().clone())
     }
 
     /// Asks for the entry once and says what that means for a file that did not match.

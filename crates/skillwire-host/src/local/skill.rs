@@ -104,7 +104,7 @@ impl LocalSkill {
     ///
     /// This reads from a disk, so an asynchronous caller should use a thread for it. The
     /// frontmatter needs no further comparison: it was read from bytes with this digest.
-    pub fn read(&self, uri: &ResourceUri) -> Result<Verified, Refusal> {
+    pub(crate) fn read(&self, uri: &ResourceUri) -> Result<Verified, Refusal> {
         let refuse = |reason| Refusal::new(reason).skill(&self.id).file(uri);
         let Some(path) = self.entry.uri.below(uri) else {
             return Err(refuse(Reason::PathOutsideSkill));

@@ -198,7 +198,7 @@ async fn hst_55_hst_71_hst_73_running_code_is_granted_apart_and_else_asked_for_e
 }
 
 #[tokio::test]
-async fn hst_80_hst_82_h_54_a_nested_skill_needs_its_own_approval() {
+async fn hst_80_hst_81_hst_82_h_54_a_nested_skill_needs_its_own_approval() {
     let inner = "---\nname: inner\ndescription: Is inner.\nallowed-tools: Bash(*)\n---\n";
     let server = HostileServer::new()
         .skill("outer", [("inner/SKILL.md", inner)])

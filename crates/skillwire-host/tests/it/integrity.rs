@@ -93,7 +93,8 @@ async fn hst_45_h_32_another_length_alone_is_a_failure() {
 }
 
 #[tokio::test]
-async fn hst_47_hst_89_h_33_a_rotated_file_revokes_the_approval_and_shows_what_changed() {
+async fn hst_47_hst_56_hst_61_hst_89_h_33_a_rotated_file_revokes_the_approval_and_shows_what_changed()
+ {
     let server = refunds();
     let user = User::yes();
     let host = host_from(Host::builder().prompter(user.clone()), &server);

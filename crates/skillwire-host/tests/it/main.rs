@@ -4,5 +4,7 @@ mod approvals;
 mod client;
 mod discovery;
 mod integrity;
+mod state;
 mod support;
+mod tools;
 mod windows;

@@ -100,7 +100,7 @@ async fn hst_02_h_03_directory_reads_are_asked_for_only_where_they_are_declared(
 
 #[tokio::test]
 async fn hst_58_hst_59_hst_63_hst_65_h_53_directory_answers_never_extend_a_skill() {
-    let server = refunds().fault(Fault::Children {
+    let server = refunds().fault(Fault::DirectoryRead(json!(true))).fault(Fault::Children {
         uri: "skill://refunds".to_owned(),
         children: vec![
             json!({ "uri": "skill://refunds/new.sh", "name": "new.sh" }),

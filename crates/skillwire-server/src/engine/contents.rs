@@ -101,10 +101,62 @@ pub(super) fn render(bytes: &[u8]) -> Bytes {
 
 #[cfg(test)]
 mod tests {
+    use std::{
+        sync::{Condvar, Mutex},
+        thread,
+    };
+
     use skillwire_core::path::RelPath;
     use skillwire_source::store::HeldFiles;
 
     use super::*;
+
+    /// A file that can be read once everybody who wants it has asked.
+    #[derive(Debug, Default)]
+    struct Slow {
+        reads: Mutex<(usize, bool)>,
+        news: Condvar,
+    }
+
+    impl Store for Slow {
+        fn read(&self, _: &RelPath, _: u64) -> Result<Bytes, StoreError> {
+            let mut reads = self.reads.lock().unwrap();
+            reads.0 += 1;
+            self.news.notify_all();
+            drop(self.news.wait_while(reads, |(_, open)| !*open).unwrap());
+            Ok(Bytes::from_static(b"slow"))
+        }
+    }
+
+    #[test]
+    fn srv_52_whoever_asks_for_the_same_bytes_meanwhile_shares_one_reading() {
+        const ASKING: usize = 8;
+        let contents = Contents::new(1_000);
+        let slow = Arc::new(Slow::default());
+        let store: Arc<dyn Store> = slow.clone();
+        let published = FileRecord::new(RelPath::parse("a.md").unwrap(), b"slow");
+        let asked = std::sync::Barrier::new(ASKING + 1);
+        thread::scope(|scope| {
+            for _ in 0..ASKING {
+                scope.spawn(|| {
+                    asked.wait();
+                    assert!(contents.read(&store, &published).is_ok());
+                });
+            }
+            asked.wait();
+            // Everybody gets the time to start a reading of their own, which nobody may take.
+            let mut reads =
+                slow.news.wait_while(slow.reads.lock().unwrap(), |(reads, _)| *reads == 0).unwrap();
+            for _ in 0..100_000 {
+                drop(reads);
+                thread::yield_now();
+                reads = slow.reads.lock().unwrap();
+            }
+            reads.1 = true;
+            slow.news.notify_all();
+        });
+        assert_eq!(slow.reads.lock().unwrap().0, 1);
+    }
 
     #[test]
     fn srv_75_text_is_utf8_and_everything_else_is_base64() {

@@ -293,3 +293,25 @@ impl Call<'_> {
         self.about_resource(uri, message)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use skillwire_catalog::snapshot::SnapshotOptions;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn srv_89_work_that_panics_later_is_answered() {
+        let catalog = Arc::new(Catalog::new(SnapshotOptions::default()));
+        let engine = Engine::new(catalog, Config::default(), CursorSeal::new([0; 32]));
+        let work = async { std::panic::resume_unwind(Box::new("secret")) };
+        let answer = Answer::Later(Box::pin(work));
+        let Answer::Later(work) = engine.count("resources/read", Instant::now(), answer) else {
+            panic!("it is still to be waited for");
+        };
+        let error = work.await.expect_err("a panic is no result");
+        assert_eq!(error.code, ErrorCode::Internal);
+        assert!(!error.message.contains("secret"), "{}", error.message);
+        assert!(engine.metrics().text().contains(r#"method="resources/read",code="-32603"} 1"#));
+    }
+}

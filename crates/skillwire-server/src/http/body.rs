@@ -1,16 +1,19 @@
 //! Request bodies of bounded size and time, and response bodies of two kinds.
 
 use std::{
-    pin::Pin,
+    pin::{Pin, pin},
     task::{Context, Poll},
     time::Duration,
 };
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use http::StatusCode;
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use tokio::sync::mpsc;
+use tokio::{
+    sync::{Semaphore, mpsc},
+    time::{Instant, timeout_at},
+};
 
 /// The largest request body that is taken, in bytes.
 pub(super) const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
@@ -18,15 +21,14 @@ pub(super) const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 /// The largest body that any number of connections may send at once, in bytes.
 const SMALL_BODY_BYTES: u64 = 64 * 1024;
 
-/// Tells whether a body is announced to be small.
-pub(super) fn is_small(body: &impl Body) -> bool {
-    body.size_hint().upper().is_some_and(|most| most <= SMALL_BODY_BYTES)
-}
-
 /// Reads a whole body, or says with which status to refuse it.
+///
+/// A body that is announced large, or turns out to be, takes a turn of `large`; small ones never
+/// wait, however they are sent.
 pub(super) async fn read<B>(
     body: B,
     patience: Duration,
+    large: &Semaphore,
 ) -> Result<Bytes, (StatusCode, &'static str)>
 where
     B: Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
@@ -36,12 +38,51 @@ where
     if body.size_hint().lower() > MAX_BODY_BYTES as u64 {
         return Err(too_large);
     }
-    match tokio::time::timeout(patience, Limited::new(body, MAX_BODY_BYTES).collect()).await {
-        Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large),
-        Ok(Err(_)) => Err((StatusCode::BAD_REQUEST, "The body could not be read.")),
-        Err(_) => Err((StatusCode::REQUEST_TIMEOUT, "The body took too long to arrive.")),
+    let turn = async || {
+        let turn = tokio::time::timeout(patience, large.acquire()).await;
+        turn.map_err(|_| (StatusCode::SERVICE_UNAVAILABLE, "Too many large bodies are being sent."))
+    };
+    let mut room =
+        if body.size_hint().lower() > SMALL_BODY_BYTES { Some(turn().await?) } else { None };
+    let mut body = pin!(Limited::new(body, MAX_BODY_BYTES));
+    let (mut pieces, mut length) = (Vec::new(), 0);
+    let mut deadline = Instant::now() + patience;
+    loop {
+        let piece = match timeout_at(deadline, body.frame()).await {
+            Ok(None) => return Ok(joined(pieces, length)),
+            Ok(Some(Ok(frame))) => match frame.into_data() {
+                Ok(mut data) => data.copy_to_bytes(data.remaining()),
+                // Trailers mean nothing here.
+                Err(_) => continue,
+            },
+            Ok(Some(Err(error))) if error.is::<LengthLimitError>() => return Err(too_large),
+            Ok(Some(Err(_))) => {
+                return Err((StatusCode::BAD_REQUEST, "The body could not be read."));
+            }
+            Err(_) => {
+                return Err((StatusCode::REQUEST_TIMEOUT, "The body took too long to arrive."));
+            }
+        };
+        length += piece.len();
+        if room.is_none() && length as u64 > SMALL_BODY_BYTES {
+            room = Some(turn().await?);
+            // What the turn took is not the sender's fault.
+            deadline = Instant::now() + patience;
+        }
+        pieces.push(piece);
     }
+}
+
+/// The pieces as one; a single one, which is the usual case, is not copied.
+fn joined(mut pieces: Vec<Bytes>, length: usize) -> Bytes {
+    if pieces.len() <= 1 {
+        return pieces.pop().unwrap_or_default();
+    }
+    let mut whole = Vec::with_capacity(length);
+    for piece in pieces {
+        whole.extend_from_slice(&piece);
+    }
+    whole.into()
 }
 
 /// What an answer carries.

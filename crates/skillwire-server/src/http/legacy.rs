@@ -23,7 +23,7 @@ use crate::{
     caller::Caller,
     engine::{Answer, Engine, Outcome},
     metrics::{Metrics, Open},
-    subscription::{Feed, LegacySubscriptions},
+    subscription::{Feed, LegacySubscriptions, Room},
 };
 
 /// The header that names a session.
@@ -34,6 +34,9 @@ const MAX_SESSIONS: usize = 10_000;
 
 /// Sessions that make room together, so that looking for them is worth its time.
 const EVICTED: usize = MAX_SESSIONS / 100;
+
+/// Files that all sessions together may subscribe to; each costs its URI.
+const MAX_SUBSCRIPTIONS: usize = 1 << 18;
 
 /// How long a session may be unused.
 const IDLE: Duration = Duration::from_hours(1);
@@ -48,9 +51,24 @@ struct Session {
     _open: Open,
 }
 
+impl Session {
+    /// When it was last used, which is now while somebody listens.
+    fn last_used(&self, now: Instant) -> Instant {
+        if *lock(&self.streaming) { now } else { *lock(&self.used) }
+    }
+}
+
 /// All sessions, by id.
-#[derive(Default)]
-pub(super) struct Sessions(Mutex<HashMap<String, Arc<Session>>>);
+pub(super) struct Sessions {
+    open: Mutex<HashMap<String, Arc<Session>>>,
+    room: Arc<Room>,
+}
+
+impl Default for Sessions {
+    fn default() -> Self {
+        Self { open: Mutex::default(), room: Room::new(MAX_SUBSCRIPTIONS) }
+    }
+}
 
 impl Sessions {
     /// Answers one request; `initialize` opens a session.
@@ -125,6 +143,7 @@ impl Sessions {
         tokio::spawn(async move {
             follow(&session, feed, &events, stopping).await;
             drop(open);
+            *lock(&session.used) = Instant::now();
             *lock(&session.streaming) = false;
         });
         response
@@ -134,7 +153,7 @@ impl Sessions {
     pub(super) fn delete(&self, caller: &Caller, headers: &HeaderMap) -> Response<ResponseBody> {
         match self.find(caller, headers) {
             Found::Session(id, session) => {
-                lock(&self.0).remove(&id);
+                lock(&self.open).remove(&id);
                 session.ended.send_replace(true);
                 reply::empty(StatusCode::NO_CONTENT)
             }
@@ -146,7 +165,7 @@ impl Sessions {
     fn find(&self, caller: &Caller, headers: &HeaderMap) -> Found {
         let Some(value) = headers.get(SESSION) else { return Found::Unnamed };
         let Ok(id) = value.to_str() else { return Found::Unknown };
-        let session = lock(&self.0).get(id).map(Arc::clone);
+        let session = lock(&self.open).get(id).map(Arc::clone);
         match session.filter(|session| session.owner == caller.name) {
             Some(session) => {
                 *lock(&session.used) = Instant::now();
@@ -160,14 +179,14 @@ impl Sessions {
         let mut random = [0_u8; 16];
         getrandom::fill(&mut random).ok()?;
         let id = format!("{:032x}", u128::from_le_bytes(random));
-        let mut sessions = lock(&self.0);
+        let mut sessions = lock(&self.open);
         if sessions.len() >= MAX_SESSIONS {
             make_room(&mut sessions);
         }
         let session = Session {
             owner: caller.name.clone(),
             used: Mutex::new(Instant::now()),
-            subscriptions: LegacySubscriptions::default(),
+            subscriptions: LegacySubscriptions::within(&self.room),
             streaming: Mutex::default(),
             ended: watch::Sender::new(false),
             _open: Open::new(&metrics.sessions),
@@ -175,16 +194,28 @@ impl Sessions {
         sessions.insert(id.clone(), Arc::new(session));
         Some(id)
     }
+
+    /// Ends the sessions that were unused for too long.
+    pub(super) fn end_idle(&self, now: Instant) {
+        retain(&mut lock(&self.open), |session| {
+            now.saturating_duration_since(session.last_used(now)) < IDLE
+        });
+    }
 }
 
-/// Ends the sessions that were unused for longest, and all that were unused for too long.
+/// Ends the sessions that were unused for longest.
 fn make_room(sessions: &mut HashMap<String, Arc<Session>>) {
-    let mut used: Vec<_> = sessions.values().map(|session| *lock(&session.used)).collect();
+    let now = Instant::now();
+    let mut used: Vec<_> = sessions.values().map(|session| session.last_used(now)).collect();
     let (_, last, _) = used.select_nth_unstable(EVICTED - 1);
     let last = *last;
+    retain(sessions, |session| session.last_used(now) > last);
+}
+
+/// Ends all sessions but some.
+fn retain(sessions: &mut HashMap<String, Arc<Session>>, kept: impl Fn(&Session) -> bool) {
     sessions.retain(|_, session| {
-        let used = *lock(&session.used);
-        let kept = used > last && used.elapsed() < IDLE;
+        let kept = kept(session);
         if !kept {
             session.ended.send_replace(true);
         }
@@ -251,15 +282,36 @@ mod tests {
         let mut opened: Vec<_> = (0..MAX_SESSIONS)
             .map(|_| sessions.open(&caller, &Metrics::default()).expect("an id"))
             .collect();
-        let first = Arc::clone(&lock(&sessions.0)[&opened[0]]);
-        // The second was used last, though it is old.
-        *lock(&lock(&sessions.0)[&opened[1]].used) = Instant::now();
+        let first = session(&sessions, &opened[0]);
+        // The second was used last, though it is old; somebody listens on the third.
+        *lock(&session(&sessions, &opened[1]).used) = Instant::now();
+        *lock(&session(&sessions, &opened[2]).streaming) = true;
         opened.push(sessions.open(&caller, &Metrics::default()).expect("an id"));
-        let left = lock(&sessions.0);
+        let left = lock(&sessions.open);
         assert!(left.len() <= MAX_SESSIONS && left.len() > MAX_SESSIONS / 2, "{}", left.len());
         assert!(!left.contains_key(&opened[0]));
         assert!(left.contains_key(&opened[1]));
+        assert!(left.contains_key(&opened[2]));
         assert!(left.contains_key(&opened[MAX_SESSIONS]));
         assert!(*first.ended.borrow(), "its stream ends with it");
+    }
+
+    #[test]
+    fn v_08_sessions_that_nobody_uses_end_by_themselves() {
+        let sessions = Sessions::default();
+        let metrics = Metrics::default();
+        let [idle, listening] =
+            [0, 1].map(|_| sessions.open(&Caller::default(), &metrics).expect("an id"));
+        *lock(&session(&sessions, &listening).streaming) = true;
+        sessions.end_idle(Instant::now() + IDLE / 2);
+        assert_eq!(metrics.sessions.get(), 2);
+        sessions.end_idle(Instant::now() + IDLE);
+        let left = lock(&sessions.open);
+        assert!(!left.contains_key(&idle) && left.contains_key(&listening));
+        assert_eq!(metrics.sessions.get(), 1);
+    }
+
+    fn session(sessions: &Sessions, id: &str) -> Arc<Session> {
+        Arc::clone(&lock(&sessions.open)[id])
     }
 }

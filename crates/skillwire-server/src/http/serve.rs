@@ -49,20 +49,30 @@ pub async fn run(
     limits: ConnectionLimits,
     shutdown: impl Future<Output = ()>,
 ) {
-    let permits = Arc::new(Semaphore::new(limits.connections));
     let graceful = GracefulShutdown::new();
-    tokio::pin!(shutdown);
-    loop {
-        let permit = tokio::select! {
-            permit = Arc::clone(&permits).acquire_owned() => permit,
-            () = &mut shutdown => break,
-        };
-        let Ok(permit) = permit else { break };
-        let stream = tokio::select! {
-            accepted = listener.accept() => accepted,
-            () = &mut shutdown => break,
-        };
-        let stream = match stream {
+    tokio::select! {
+        () = accept(&listener, &service, &limits, &graceful) => {}
+        () = service.tidy() => {}
+        () = shutdown => {}
+    }
+    drop(listener);
+    service.stop();
+    if tokio::time::timeout(limits.stop_time, graceful.shutdown()).await.is_err() {
+        tracing::warn!("some requests were still under way when the server stopped");
+    }
+}
+
+/// Takes connections for ever, as many at once as there may be.
+async fn accept(
+    listener: &TcpListener,
+    service: &HttpService,
+    limits: &ConnectionLimits,
+    graceful: &GracefulShutdown,
+) {
+    let permits = Arc::new(Semaphore::new(limits.connections));
+    // The semaphore is never closed, so there is always a permit.
+    while let Ok(permit) = Arc::clone(&permits).acquire_owned().await {
+        let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
             Err(error) => {
                 // Out of descriptors, most likely; the next connection that closes frees one.
@@ -72,18 +82,13 @@ pub async fn run(
             }
         };
         let open = Open::new(&service.metrics().connections);
-        let connection = graceful.watch(connection(stream, service.clone(), &limits));
+        let connection = graceful.watch(connection(stream, service.clone(), limits));
         tokio::spawn(async move {
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "a connection ended early");
             }
             drop((permit, open));
         });
-    }
-    drop(listener);
-    service.stop();
-    if tokio::time::timeout(limits.stop_time, graceful.shutdown()).await.is_err() {
-        tracing::warn!("some requests were still under way when the server stopped");
     }
 }
 

@@ -1,8 +1,10 @@
 //! One HTTP request, from its guards to its answer.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body::Body;
 use skillwire_protocol::{message::Message, meta, method, version::LEGACY};
@@ -23,8 +25,11 @@ use crate::{caller::Caller, engine::Engine, metrics::Metrics};
 /// How long a request body may take to arrive.
 const BODY_TIME: Duration = Duration::from_secs(30);
 
-/// Large bodies that are held at once: 16 of 4 MiB each.
+/// Large bodies that are being received at once: 16 of 4 MiB each.
 const LARGE_BODIES: usize = 16;
+
+/// How often sessions that nobody uses are looked for.
+const TIDY_TIME: Duration = Duration::from_mins(1);
 
 /// What an operator can set about the endpoint.
 #[derive(Debug, Clone, Default)]
@@ -64,6 +69,14 @@ impl HttpService {
     /// The numbers about this server.
     pub(super) fn metrics(&self) -> &Metrics {
         self.0.engine.metrics()
+    }
+
+    /// Ends sessions that nobody used for long, again and again.
+    pub(super) async fn tidy(&self) {
+        loop {
+            tokio::time::sleep(TIDY_TIME).await;
+            self.0.sessions.end_idle(Instant::now());
+        }
     }
 
     /// Ends all streams in order.
@@ -169,7 +182,7 @@ impl HttpService {
         if let Err((status, reason)) = check_content(headers) {
             return reply::refuse(status, reason);
         }
-        let bytes = match self.read_body(body).await {
+        let bytes = match body::read(body, BODY_TIME, &self.0.large_bodies).await {
             Ok(bytes) => bytes,
             Err((status, reason)) => return reply::refuse(status, reason),
         };
@@ -197,21 +210,6 @@ impl HttpService {
                 "This server asks nothing, so there is nothing to answer.",
             ),
         }
-    }
-
-    /// Reads a body; only so many large ones are held at once, and small ones never wait for them.
-    async fn read_body<B>(&self, body: B) -> Result<Bytes, (StatusCode, &'static str)>
-    where
-        B: Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
-    {
-        let _room = if body::is_small(&body) {
-            None
-        } else {
-            let turn = tokio::time::timeout(BODY_TIME, self.0.large_bodies.acquire()).await;
-            let busy = (StatusCode::SERVICE_UNAVAILABLE, "Too many large bodies are being sent.");
-            Some(turn.map_err(|_| busy)?)
-        };
-        body::read(body, BODY_TIME).await
     }
 
     async fn request(

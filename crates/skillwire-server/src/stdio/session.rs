@@ -10,7 +10,7 @@ use skillwire_protocol::{
     version::{Era, MODERN},
 };
 use tokio::{
-    sync::mpsc,
+    sync::{mpsc, watch},
     task::JoinHandle,
     time::{Duration, Instant, timeout_at},
 };
@@ -46,6 +46,8 @@ pub(super) struct StdioSession {
     /// Subscriptions of the legacy session, once `initialize` has opened it.
     legacy: Option<Arc<LegacySubscriptions>>,
     legacy_feed: Option<JoinHandle<()>>,
+    /// Whether the server is about to end, so that subscriptions are ended in order.
+    stopping: watch::Sender<bool>,
 }
 
 impl StdioSession {
@@ -57,6 +59,7 @@ impl StdioSession {
             pending: HashMap::new(),
             legacy: None,
             legacy_feed: None,
+            stopping: watch::Sender::new(false),
         }
     }
 
@@ -78,13 +81,19 @@ impl StdioSession {
         self.send(message::error_response(None, &error)).await;
     }
 
+    /// Ends subscriptions in order; [`close`](Self::close) waits for that.
+    pub(super) fn stop(&self) {
+        self.stopping.send_replace(true);
+    }
+
     /// Lets work under way finish, within bounds, and ends everything else.
     pub(super) async fn close(self) {
         let deadline = Instant::now() + LAST_WORK;
+        let stopping = *self.stopping.borrow();
         for Pending { task, endless } in self.pending.into_values() {
             let abort = task.abort_handle();
             // Aborted or done, either is fine; the task must only be gone.
-            if endless || timeout_at(deadline, task).await.is_err() {
+            if (endless && !stopping) || timeout_at(deadline, task).await.is_err() {
                 abort.abort();
             }
         }
@@ -119,8 +128,8 @@ impl StdioSession {
                 .await;
             }
             Answer::Stream(subscription) => {
-                let sender = self.sender.clone();
-                self.spawn(&request.id, true, follow(*subscription, sender)).await;
+                let (sender, stopping) = (self.sender.clone(), self.stopping.subscribe());
+                self.spawn(&request.id, true, follow(*subscription, sender, stopping)).await;
             }
         }
     }
@@ -153,7 +162,7 @@ impl StdioSession {
     }
 
     fn open_legacy(&mut self) {
-        let subscriptions = Arc::new(LegacySubscriptions::default());
+        let subscriptions = Arc::new(LegacySubscriptions::alone());
         let mut feed = Feed::new(self.caller.view, self.engine.catalog().changes());
         let (sender, followed) = (self.sender.clone(), Arc::clone(&subscriptions));
         let task = tokio::spawn(async move {
@@ -203,7 +212,11 @@ impl StdioSession {
     }
 }
 
-async fn follow(mut subscription: Subscription, sender: mpsc::Sender<payload::Message>) {
+async fn follow(
+    mut subscription: Subscription,
+    sender: mpsc::Sender<payload::Message>,
+    mut stopping: watch::Receiver<bool>,
+) {
     let mut messages = vec![subscription.acknowledgment()];
     loop {
         for message in messages {
@@ -211,10 +224,15 @@ async fn follow(mut subscription: Subscription, sender: mpsc::Sender<payload::Me
                 return;
             }
         }
-        match subscription.next().await {
-            Some(next) => messages = next,
-            None => return,
-        }
+        let next = tokio::select! {
+            next = subscription.next() => next,
+            _ = stopping.wait_for(|stopping| *stopping) => None,
+        };
+        let Some(next) = next else {
+            let _ = sender.send(subscription.completion().into()).await;
+            return;
+        };
+        messages = next;
     }
 }
 

@@ -9,11 +9,11 @@ use skillwire_testkit::{
     wire::{initialize_params, legacy_request, modern_request},
 };
 use tokio::{
-    io::AsyncWriteExt,
+    io::{AsyncReadExt, AsyncWriteExt},
     time::{Duration, timeout},
 };
 
-use crate::peers::{LiveSkill, Mood, pipe, tasks, tasks_at_most};
+use crate::peers::{LiveSkill, Mood, pipe, soon, tasks, tasks_at_most};
 
 async fn server() -> (SkillFolder, TestServer) {
     let folder = SkillFolder::with_skills(&["a"]);
@@ -232,4 +232,42 @@ async fn srv_102_srv_106_a_cancelled_subscription_is_silent() {
     let key = skillwire_protocol::meta::SUBSCRIPTION_ID;
     assert_eq!(client.next().await.unwrap()["params"]["_meta"][key], 2);
     assert_eq!(client.modern(4, "skills/list", json!({})).await.0["id"], 4);
+}
+
+#[tokio::test]
+async fn srv_106_a_server_that_stops_completes_its_subscriptions_and_its_work() {
+    let (folder, server) = server().await;
+    folder.file("a/notes.md", "text");
+    let (mut input, server_input) = tokio::io::duplex(64 * 1024);
+    let (server_output, mut output) = tokio::io::duplex(64 * 1024);
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let running =
+        tokio::spawn(stdio::run_until(server.engine(), server_input, server_output, async {
+            let _ = stopped.await;
+        }));
+    for id in [7, 8] {
+        let filter = json!({ "notifications": { "resourcesListChanged": true } });
+        let request = line(&modern_request(id, "subscriptions/listen", filter));
+        input.write_all(request.as_bytes()).await.unwrap();
+    }
+    let read = modern_request(9, "resources/read", json!({ "uri": "skill://a/SKILL.md" }));
+    input.write_all(line(&read).as_bytes()).await.unwrap();
+    let mut written = Vec::new();
+    let acknowledged = |written: &[u8]| {
+        String::from_utf8_lossy(written).matches("subscriptions/acknowledged").count() == 2
+    };
+    while !acknowledged(&written) {
+        assert!(soon(output.read_buf(&mut written)).await.unwrap() > 0);
+    }
+    stop.send(()).expect("the server listens");
+    soon(output.read_to_end(&mut written)).await.unwrap();
+    soon(running).await.expect("no panic").expect("an ordinary end");
+    let found = messages(&written);
+    for id in [7, 8] {
+        let last = found.iter().rfind(|message| message["id"] == id).expect("a completion");
+        assert_eq!(last["result"]["resultType"], "complete");
+        assert_eq!(last["result"]["_meta"][skillwire_protocol::meta::SUBSCRIPTION_ID], id);
+    }
+    let read = found.iter().find(|message| message["id"] == 9).expect("an answer");
+    assert!(read["result"]["contents"].is_array(), "{read}");
 }

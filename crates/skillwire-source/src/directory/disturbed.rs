@@ -344,3 +344,53 @@ fn v_35_a_file_swapped_for_a_fifo_blocks_nobody() {
     });
     assert_eq!(reasons(&scanned), [Code::SpecialFile]);
 }
+
+/// A source of two skills that has been scanned once, by one thread, and where it is.
+fn two_skills() -> (TempDir, PathBuf, DirectorySource) {
+    let folder = TempDir::new().unwrap();
+    let root = folder.path().join("skills");
+    for name in ["one", "two"] {
+        fs::create_dir_all(root.join(name)).unwrap();
+        fs::write(root.join(name).join("SKILL.md"), SKILL_MD.replace("pdf", name)).unwrap();
+    }
+    let mut source = DirectorySource::new(&root, DirectoryOptions::default()).unwrap();
+    source.workers = 1;
+    let mut reported = 0;
+    source.scan(&Look::everywhere(), &mut |_| reported += 1).unwrap();
+    assert_eq!(reported, 2);
+    (folder, root, source)
+}
+
+#[test]
+fn v_61_a_folder_that_goes_away_while_a_skill_is_read_does_not_break_it() {
+    let (_folder, root, mut source) = two_skills();
+    let times = AtomicUsize::new(0);
+    let with = move |root: &Path, moment: Moment<'_>| {
+        if moment == Moment::Listed {
+            once(&times, || fs::remove_dir_all(root).unwrap());
+        }
+    };
+    source.steps = Arc::new(Disturb { skill: root, with: Box::new(with) });
+    let mut reported = Vec::new();
+    let scanned = source.scan(&Look::everywhere().closely(), &mut |report| reported.push(report));
+    let error = scanned.unwrap_err();
+    assert!(error.reason.contains("gone"), "{error}");
+    assert!(reported.is_empty(), "{reported:?}");
+}
+
+#[test]
+fn v_61_a_folder_that_goes_away_between_two_skills_does_not_take_the_second_with_it() {
+    let (_folder, root, source) = two_skills();
+    append(&root.join("one/SKILL.md"));
+    let mut reported = Vec::new();
+    let scanned = source.scan(&Look::everywhere(), &mut |report| {
+        let _second_time = fs::remove_dir_all(&root);
+        reported.push(report);
+    });
+    let error = scanned.unwrap_err();
+    assert!(error.reason.contains("gone"), "{error}");
+    assert!(
+        matches!(&*reported, [Report::Site(key, found)] if &*key.0 == "one" && found[0].skill.is_some()),
+        "{reported:?}"
+    );
+}

@@ -173,3 +173,11 @@ pub(super) enum Outcome {
     /// Something is new.
     New(Found),
 }
+
+impl Outcome {
+    /// Tells whether something is not served that may have been before.
+    pub(super) fn is_refused(&self) -> bool {
+        let Self::New(Found { inspected, .. }) = self else { return false };
+        inspected.is_empty() || inspected.iter().any(|inspected| inspected.skill.is_none())
+    }
+}

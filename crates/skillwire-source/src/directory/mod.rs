@@ -28,6 +28,7 @@ use self::{
 };
 use crate::{
     place::{Place, below},
+    progress::Progress,
     rules::{Rules, SecretAllowList},
     source::{Look, Report, Source, Unavailable},
 };
@@ -80,6 +81,8 @@ pub struct DirectoryOptions {
     /// A file in which the source keeps what it found, so that the next start opens no unchanged
     /// file. It is made when it is missing and ignored when it is damaged or about something else.
     pub index: Option<PathBuf>,
+    /// Where scans count what they have looked at.
+    pub progress: Progress,
 }
 
 /// A folder that is a skill or holds skills.
@@ -100,6 +103,7 @@ pub struct DirectorySource {
     memory: Mutex<Memory>,
     /// Held by the one scan that is under way.
     turn: Mutex<()>,
+    progress: Progress,
 }
 
 impl DirectorySource {
@@ -115,6 +119,7 @@ impl DirectorySource {
             single_link,
             brief,
             index,
+            progress,
         } = options;
         let label = if label.is_empty() { root.display().to_string() } else { label };
         let unavailable = |reason: String| Unavailable { origin: label.clone(), reason };
@@ -153,12 +158,8 @@ impl DirectorySource {
             workers: crew::all_cores(),
             memory: Mutex::default(),
             turn: Mutex::default(),
+            progress,
         })
-    }
-
-    /// Where the folder is, without symbolic links.
-    pub fn canonical_root(&self) -> &Path {
-        &self.root.path
     }
 
     /// What kept the last scan from reading or writing the index, if anything did.

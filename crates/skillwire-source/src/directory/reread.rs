@@ -129,7 +129,7 @@ fn v_62_a_look_at_one_path_reads_its_skill_alone() {
     fixture.look(&Look::everywhere());
     fs::write(fixture.path("one/a.md"), "other").unwrap();
     fs::write(fixture.path("two/a.md"), "other").unwrap();
-    let at = fixture.source.canonical_root().join("one/a.md");
+    let at = fixture.source.root.path.join("one/a.md");
     let (opened, reported) = fixture.look(&Look::at([at]));
     assert_eq!(opened, ["SKILL.md", "a.md"]);
     assert_eq!(reported, ["one"]);

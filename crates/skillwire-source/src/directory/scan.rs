@@ -188,6 +188,10 @@ impl Scan<'_> {
                 let place = self.source.place(&task.path);
                 let visit = self.source.visit(&task.path, &dir, &place, self.started);
                 let outcome = visit.inspect(listed, &before)?;
+                if outcome.is_refused() {
+                    // In a folder that went away meanwhile every skill would seem to be broken.
+                    self.source.check_root().map_err(Stopped::Moved)?;
+                }
                 Ok((Came::Skill(task.path, outcome), Vec::new()))
             }
         }
@@ -213,6 +217,7 @@ impl Scan<'_> {
         new: &mut New<'_>,
         report: &mut (dyn FnMut(Report) + Send),
     ) -> Arc<str> {
+        self.source.progress.add();
         let Outcome::New(Found { remembered, inspected, record }) = outcome else { return path };
         let mut memory = self.memory();
         let before = memory.skills.insert(Arc::clone(&path), remembered);

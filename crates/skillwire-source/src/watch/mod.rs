@@ -7,7 +7,7 @@
 use std::{
     collections::BTreeSet,
     path::PathBuf,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
     time::{Duration, Instant},
 };
 
@@ -54,18 +54,12 @@ pub enum Watch {
 
 /// Which folders are watched, at any time.
 #[derive(Debug, Clone, Default)]
-pub struct WatchState(Arc<Told>);
-
-#[derive(Debug, Default)]
-struct Told {
-    roots: Mutex<Vec<(PathBuf, Watch)>>,
-    news: Condvar,
-}
+pub struct WatchState(Arc<Mutex<Vec<(PathBuf, Watch)>>>);
 
 impl WatchState {
     fn new(roots: &[PathBuf]) -> Self {
         let roots = roots.iter().map(|root| (root.clone(), Watch::Pending)).collect();
-        Self(Arc::new(Told { roots: Mutex::new(roots), news: Condvar::new() }))
+        Self(Arc::new(Mutex::new(roots)))
     }
 
     /// Each folder, and whether it is watched.
@@ -73,24 +67,14 @@ impl WatchState {
         self.lock().clone()
     }
 
-    /// Waits until no folder is pending, at most this long, and tells whether that is so.
-    pub fn settled(&self, timeout: Duration) -> bool {
-        let pending = |roots: &mut Vec<(PathBuf, Watch)>| {
-            roots.iter().any(|(_, watch)| *watch == Watch::Pending)
-        };
-        let waited = self.0.news.wait_timeout_while(self.lock(), timeout, pending);
-        !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
-    }
-
     fn set(&self, index: usize, watch: Watch) {
         if let Some(root) = self.lock().get_mut(index) {
             root.1 = watch;
         }
-        self.0.news.notify_all();
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<(PathBuf, Watch)>> {
-        self.0.roots.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

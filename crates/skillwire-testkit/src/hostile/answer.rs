@@ -46,7 +46,7 @@ impl Answering<'_> {
         match self.asked.method.as_str() {
             method::DISCOVER => self.discover(),
             method::INITIALIZE => self.initialize(),
-            method::SKILLS_LIST => Ok(self.list()),
+            method::SKILLS_LIST => self.list(),
             method::SKILLS_GET => self.get(),
             method::RESOURCES_READ => self.read(),
             method::RESOURCES_LIST => Ok(self.resources()),
@@ -144,7 +144,7 @@ impl Answering<'_> {
         json!({ "name": name.unwrap_or_else(|| "hostile".to_owned()), "version": "1" })
     }
 
-    fn list(&self) -> Members {
+    fn list(&self) -> Result<Members, Reply> {
         let cursor = self.asked.params["cursor"].as_str();
         let mut members = Members::new();
         if self.has(|fault| matches!(fault, Fault::EndlessPages)) {
@@ -152,14 +152,19 @@ impl Answering<'_> {
             set_text(&mut members, "skills", format!("[{}]", fabricated(&uri)));
             set(&mut members, "nextCursor", &format!("page {}", self.count).into());
             cacheable(&mut members);
-            return members;
+            return Ok(members);
         }
         let entries = self.listed();
         let size = self.find(|fault| match fault {
             Fault::PageSize(size) => Some(*size),
             _ => None,
         });
-        let start = cursor.and_then(|text| text.parse().ok()).unwrap_or(0).min(entries.len());
+        let start: usize = match cursor {
+            // The empty string is the cursor some test made up.
+            None | Some("") => 0,
+            Some(text) => text.parse().map_err(|_| Reply::error(-32602))?,
+        };
+        let start = start.min(entries.len());
         let end = (start + size.unwrap_or(PAGE_SIZE)).min(entries.len());
         set_text(&mut members, "skills", format!("[{}]", entries[start..end].join(",")));
         let first = self.find(|fault| match fault {
@@ -174,7 +179,7 @@ impl Answering<'_> {
             set(&mut members, "nextCursor", &end.to_string().into());
         }
         cacheable(&mut members);
-        members
+        Ok(members)
     }
 
     /// The entries of the whole listing, as text.

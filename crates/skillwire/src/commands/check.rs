@@ -15,6 +15,7 @@ use crate::{
     exit::Exit,
     report,
     settings::{Reading, unavailable},
+    waiting::Waiting,
 };
 
 #[derive(Serialize)]
@@ -37,6 +38,7 @@ pub(super) fn run(args: &CheckArgs) -> Outcome {
         allow_secret_file: args.allow_secret_file.clone(),
         ..ReadingArgs::default()
     })?;
+    let waiting = Waiting::new(reading.progress.clone());
     let (mut findings, mut skills) = (Vec::<Finding>::new(), 0);
     for path in &args.paths {
         // Each path is judged by itself: nobody said that they would be served together.
@@ -45,6 +47,7 @@ pub(super) fn run(args: &CheckArgs) -> Outcome {
         findings.extend(scan.findings);
         findings.extend(scan.inspected.into_iter().flat_map(|inspected| inspected.findings));
     }
+    drop(waiting);
     if args.strict {
         for finding in findings.iter_mut().filter(|finding| finding.level == Level::Warning) {
             finding.level = Level::Error;

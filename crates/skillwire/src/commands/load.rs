@@ -22,7 +22,6 @@ use super::{Outcome, lock};
 use crate::{
     args::LoadArgs,
     exit::Exit,
-    failure::Failure,
     report,
     session::{self, Session},
 };
@@ -44,7 +43,9 @@ struct Block {
 }
 
 pub(super) fn run(args: &LoadArgs) -> Outcome {
+    let lock = args.lock.as_deref().map(lock::read).transpose()?;
     let options = session::Options {
+        lock,
         offline: args.offline,
         allow_dynamic: args.allow_dynamic,
         ..session::Options::about(&args.handle, args.origins)
@@ -70,17 +71,13 @@ pub(super) fn run(args: &LoadArgs) -> Outcome {
     })
 }
 
-async fn load(session: &Session, args: &LoadArgs) -> Result<Loaded, Failure> {
-    let lock = args.lock.as_deref().map(lock::read).transpose()?;
+async fn load(session: &Session, args: &LoadArgs) -> Result<Loaded, Refusal> {
     let named = session.find_now(&args.handle).await?;
     let host = session.host();
-    let approved = match &lock {
-        Some(lock) => host.approved_by_lock(&named.listed, lock)?,
-        None => host.approved_or_ask(&named.listed).await?,
-    };
-    let directory = host.directory(named.listed.id());
+    let approved = host.approved_or_ask(&named.listed).await?;
+    let directory = host.directory_of(named.listed.id());
     let window = host.load(approved).await?.window;
-    let blocks = blocks(&window, &named.handle, directory, &args.read).await;
+    let blocks = blocks(&window, &named.handle, directory.as_deref(), &args.read).await;
     // The text leaves this program, and with it the window.
     window.release();
     let blocks = blocks?;

@@ -18,6 +18,7 @@ use crate::{
     output::{FAINT, STRONG, WARNING},
     report,
     settings::{Reading, unavailable},
+    waiting::Waiting,
 };
 
 #[derive(Serialize)]
@@ -39,7 +40,9 @@ pub(super) fn run(args: &ManifestArgs) -> Outcome {
     let sources: Vec<_> =
         args.paths.iter().map(|path| reading.source(path)).collect::<Result<_, _>>()?;
     let sources: Vec<&dyn Source> = sources.iter().map(|source| source as &dyn Source).collect();
+    let waiting = Waiting::new(reading.progress.clone());
     let scan = collect(&sources).map_err(unavailable)?;
+    drop(waiting);
     let manifest = Manifest {
         skills: scan.inspected.iter().filter_map(|inspected| inspected.skill.clone()).collect(),
         skipped: scan

@@ -27,6 +27,7 @@ use crate::{
     failure::Failure,
     logging, report,
     settings::{ServeSettings, Transport},
+    waiting::Waiting,
 };
 
 pub(super) fn run(args: ServeArgs) -> Outcome {
@@ -43,8 +44,16 @@ pub(super) fn run(args: ServeArgs) -> Outcome {
 }
 
 async fn serve(settings: ServeSettings) -> Outcome {
-    let ServeSettings { sources, snapshot, config, strictness, transport, absolute_dirs, .. } =
-        settings;
+    let ServeSettings {
+        sources,
+        progress,
+        snapshot,
+        config,
+        strictness,
+        transport,
+        client_arguments,
+        ..
+    } = settings;
     let signals = signals::listen()?;
     let mut catalog = Catalog::new(snapshot);
     let endpoint = match transport {
@@ -69,9 +78,10 @@ async fn serve(settings: ServeSettings) -> Outcome {
     let catalog = Arc::new(catalog);
     let engine = Arc::new(Engine::new(Arc::clone(&catalog), config, seal()?));
     let sources = sources.into_iter().map(|source| Box::new(source) as Box<dyn Source>).collect();
-    let live = Live::new(Refresher::new(catalog, sources), strictness, Arc::clone(&engine));
+    let refresher = Refresher::new(catalog, sources);
+    let live = Live::new(refresher, strictness, Arc::clone(&engine), Waiting::new(progress));
     match endpoint {
-        Endpoint::Stdio => serve_stdio(engine, live, signals, &absolute_dirs).await,
+        Endpoint::Stdio => serve_stdio(engine, live, signals, &client_arguments).await,
         Endpoint::Http { listener, options } => {
             serve_http(engine, live, signals, listener, options).await
         }
@@ -87,23 +97,36 @@ async fn serve_stdio(
     engine: Arc<Engine>,
     mut live: Live,
     (mut stop, mut reload): (Stop, Reload),
-    dirs: &[String],
+    arguments: &[String],
 ) -> Outcome {
     let first = tokio::select! {
         first = live.refresh(Look::everywhere()) => first?,
         () = stop.requested() => return Ok(Exit::Ok),
     };
     refuse_collisions(&live, &first)?;
-    summary::show(&first, live.strictness(), &summary::Client::Stdio { dirs });
-    let input_and_output = stdio::run(engine, tokio::io::stdin(), tokio::io::stdout());
+    summary::show(&first, live.strictness(), &summary::Client::Stdio { arguments });
+    let (end, ended) = tokio::sync::oneshot::channel::<()>();
+    let server = stdio::run_until(engine, tokio::io::stdin(), tokio::io::stdout(), async {
+        // Either told to stop, or the other side is gone.
+        let _ = ended.await;
+    });
+    tokio::pin!(server);
+    let done = |ended: std::io::Result<()>| {
+        ended.map(|()| Exit::Ok).map_err(|error| {
+            Failure::new(Exit::Internal, format!("Standard input failed: {error}."))
+        })
+    };
     tokio::select! {
-        ended = input_and_output => {
-            ended.map_err(|error| Failure::new(Exit::Internal, format!("Standard input failed: {error}.")))?;
-        }
+        ended = &mut server => return done(ended),
         () = live.follow(&mut reload) => {}
         () = stop.requested() => tracing::info!("stopping"),
     }
-    Ok(Exit::Ok)
+    let _ = end.send(());
+    tokio::select! {
+        ended = &mut server => done(ended),
+        // Who asks twice does not want to wait for requests under way.
+        () = stop.requested() => Ok(Exit::Ok),
+    }
 }
 
 async fn serve_http(

@@ -5,6 +5,7 @@ mod check;
 mod generated;
 mod help;
 mod host;
+mod load;
 mod manifest;
 mod new;
 mod pipes;

@@ -138,10 +138,16 @@ impl Process {
         Some(line)
     }
 
+    /// The process id of a server that runs.
+    #[cfg(unix)]
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id().expect("the server runs")
+    }
+
     /// Sends a signal.
     #[cfg(unix)]
     pub(crate) fn signal(&self, name: &str) {
-        let id = self.child.id().expect("the server runs");
+        let id = self.id();
         let sent = std::process::Command::new("sh")
             .args(["-c", &format!("kill -s {name} {id}")])
             .status()

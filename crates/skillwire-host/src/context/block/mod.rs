@@ -21,7 +21,7 @@ use super::{
     model_text::ModelText,
     text::one_line,
 };
-use crate::{label::ServerLabel, origin::Origin};
+use crate::{host::ResourceContent, origin::Origin};
 
 /// The most files a block names.
 const MAX_FILES_NAMED: usize = 50;
@@ -46,19 +46,6 @@ pub struct SkillFile<'a> {
     pub handle: &'a str,
     /// The file.
     pub content: &'a dyn SkillContent,
-}
-
-/// A resource that was read for its own sake: no skill is loaded by it, whatever its name is.
-#[derive(Debug, Clone, Copy)]
-pub struct OrdinaryResource<'a> {
-    /// The server that sent it.
-    pub server: &'a ServerLabel,
-    /// What was read, as it was asked for.
-    pub uri: &'a str,
-    /// The media type the server claims.
-    pub media_type: Option<&'a str>,
-    /// What the server sent.
-    pub bytes: &'a [u8],
 }
 
 /// Renders a loaded skill.
@@ -97,15 +84,20 @@ pub fn skill_file(file: SkillFile<'_>, boundaries: &Boundaries) -> Result<ModelT
     frame(&tag, &note, &content.uri().name(), content.bytes(), boundaries)
 }
 
-/// Renders an ordinary resource.
+/// Renders a resource that was read for its own sake: no skill is loaded by it, whatever its name
+/// is.
 pub fn ordinary_resource(
-    resource: OrdinaryResource<'_>,
+    resource: &ResourceContent,
     boundaries: &Boundaries,
 ) -> Result<ModelText, NoBoundary> {
-    let OrdinaryResource { server, uri, media_type, bytes } = resource;
-    let origin = Origin::Server(server.clone());
+    let (uri, bytes) = (resource.uri(), resource.bytes());
+    let origin = Origin::Server(resource.server().clone());
     let mut note = vec![format!("Resource: {}", one_line(uri)), origin_line(&origin, None)];
-    note.extend(media_type.map(|claimed| format!("Media type, as claimed: {}", one_line(claimed))));
+    note.extend(
+        resource
+            .media_type()
+            .map(|claimed| format!("Media type, as claimed: {}", one_line(claimed))),
+    );
     note.push(
         "Integrity: Nothing was compared. This is a plain read; no skill was loaded by it."
             .to_owned(),

@@ -23,7 +23,7 @@ pub(super) fn oldest(root: &Path, bound: u64) -> Result<(), Fault> {
     if total <= bound {
         return Ok(());
     }
-    kept.sort_unstable_by(|one, two| one.modified.cmp(&two.modified));
+    kept.sort_unstable_by_key(|file| file.modified);
     for file in kept {
         if total <= bound - bound / 8 {
             break;

@@ -105,7 +105,7 @@ fn hst_95_h_69_nothing_in_the_cache_looks_like_a_skill() {
     assert!(paths.len() >= 6);
     for path in paths {
         let name = path.file_name().unwrap().to_string_lossy().to_lowercase();
-        assert!(name != "skill.md" && !name.ends_with(".md"), "{name}");
+        assert!(!name.contains('.'), "{name}");
     }
     for bad in ["/home/x/.claude/skills", "/p/.agents/skills/cache", "/x/.codex/SKILLS/a/b"] {
         assert!(FileCache::new(bad).is_err(), "{bad}");
@@ -187,7 +187,7 @@ fn h_67_a_uri_too_long_for_a_path_is_not_kept() {
 fn h_66_many_writers_and_a_purge_leave_whole_files_only() {
     let (_place, cache) = cache();
     let skill = id("acme", URI);
-    let file = verified(&skill, "a", &[7; 100_000]);
+    let file = verified(&skill, "a", &vec![7; 100_000]);
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {

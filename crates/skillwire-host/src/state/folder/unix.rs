@@ -119,6 +119,7 @@ pub(super) fn facts_of(file: impl AsFd) -> io::Result<Facts> {
 
 #[allow(
     clippy::cast_lossless,
+    clippy::cast_possible_wrap,
     clippy::unnecessary_cast,
     clippy::useless_conversion,
     reason = "the fields have other types on other systems"

@@ -54,7 +54,8 @@ impl FileRecords {
             return Ok(None);
         }
         let taken: Vec<String> = folder.entries()?.into_iter().map(|(name, _)| name).collect();
-        let aside = (1_u64..)
+        // One number more than there are files, so that one is free.
+        let aside = (1..=taken.len() + 1)
             .map(|number| format!("{}.broken-{number}", place.file))
             .find(|name| !taken.contains(name))
             .unwrap_or_default();
@@ -201,7 +202,8 @@ impl Found {
             if let Some(part) = name.strip_suffix(ENDING) {
                 match decode(&deeper(part)).and_then(|root| skill_of_root(&root)) {
                     Some(uri) => {
-                        self.record(folder, &name, SkillId { origin: origin.clone(), uri })
+                        let id = SkillId { origin: origin.clone(), uri };
+                        self.record(folder, &name, &id);
                     }
                     None => self.foreign(&folder.path().join(&name)),
                 }
@@ -214,8 +216,8 @@ impl Found {
         }
     }
 
-    fn record(&mut self, folder: &Folder, file: &str, id: SkillId) {
-        match read(folder, file, &id) {
+    fn record(&mut self, folder: &Folder, file: &str, id: &SkillId) {
+        match read(folder, file, id) {
             Ok(record) => self.records.extend(record),
             Err(fault) => self.faults.push(fault.into()),
         }

@@ -36,6 +36,7 @@ impl Fixture {
             content: content(id, text),
             grants: Grants { tools: ["Read".to_owned()].into(), execute: true },
             at: SystemTime::now(),
+            revoked: false,
         };
         self.records.update(id, &mut |record| record.approval = Some(approval.clone())).unwrap()
     }
@@ -62,6 +63,7 @@ fn hst_88_an_approval_comes_back_whole() {
     let skill = &fixture.id;
     let written = fixture.records.update(skill, &mut |record| {
         record.disabled = true;
+        record.approval.as_mut().unwrap().revoked = true;
         record.declined = Some(Digest::of(b"declined"));
         record.asked = vec![SystemTime::now(), SystemTime::UNIX_EPOCH];
     });

@@ -136,7 +136,7 @@ fn what_cannot_be_a_server_is_told_without_its_values() {
     };
     for bad in [
         r#""s3cr3t-value""#,
-        r#"{}"#,
+        "{}",
         r#"{"command": "a", "url": "https://a.b"}"#,
         r#"{"command": ["s3cr3t-value"]}"#,
         r#"{"command": ""}"#,

@@ -21,7 +21,7 @@ use skillwire_source::{
 use tokio::{sync::mpsc, time::sleep_until};
 
 use super::signals::Reload;
-use crate::{exit::Exit, failure::Failure, report::printable};
+use crate::{exit::Exit, failure::Failure, report::printable, waiting::Waiting};
 
 /// The shortest pause between two looks at the folders.
 const MIN_PAUSE: Duration = Duration::from_secs(1);
@@ -48,6 +48,8 @@ pub(super) struct Live {
     watched: bool,
     /// What was said before, so that it is said once.
     told: Told,
+    /// Who waits for the first look.
+    waiting: Option<Waiting>,
 }
 
 /// What the operator was told, by what it is about.
@@ -60,7 +62,12 @@ struct Told {
 }
 
 impl Live {
-    pub(super) fn new(refresher: Refresher, strictness: Strictness, engine: Arc<Engine>) -> Self {
+    pub(super) fn new(
+        refresher: Refresher,
+        strictness: Strictness,
+        engine: Arc<Engine>,
+        waiting: Waiting,
+    ) -> Self {
         Self {
             refresher: Arc::new(Mutex::new(refresher)),
             strictness,
@@ -68,6 +75,7 @@ impl Live {
             took: Duration::ZERO,
             watched: false,
             told: Told::default(),
+            waiting: Some(waiting),
         }
     }
 
@@ -89,6 +97,7 @@ impl Live {
         })
         .await
         .map_err(|error| Failure::new(Exit::Internal, format!("Reading skills broke: {error}.")))?;
+        self.waiting = None;
         if whole && !closely {
             self.took = started.elapsed();
         }

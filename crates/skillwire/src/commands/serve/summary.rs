@@ -19,18 +19,20 @@ const WIDTH: usize = 88;
 
 /// How a client reaches this server.
 pub(super) enum Client<'a> {
-    Stdio { dirs: &'a [String] },
-    Http { url: &'a str, needs_token: bool },
+    /// Starts it with these arguments.
+    Stdio {
+        arguments: &'a [String],
+    },
+    Http {
+        url: &'a str,
+        needs_token: bool,
+    },
 }
 
 impl Client<'_> {
     fn configuration(&self) -> Value {
         let server = match self {
-            Self::Stdio { dirs } => {
-                let arguments: Vec<&str> =
-                    std::iter::once("serve").chain(dirs.iter().map(String::as_str)).collect();
-                json!({ "command": "skillwire", "args": arguments })
-            }
+            Self::Stdio { arguments } => json!({ "command": "skillwire", "args": arguments }),
             Self::Http { url, needs_token: false } => json!({ "type": "http", "url": url }),
             Self::Http { url, needs_token: true } => {
                 json!({ "type": "http", "url": url, "headers": { "Authorization": "Bearer YOUR-TOKEN" } })
@@ -138,7 +140,7 @@ mod tests {
         let mut all = shown(&folder, &Client::Http { url, needs_token: false });
         for client in [
             Client::Http { url, needs_token: true },
-            Client::Stdio { dirs: &["/srv/skills".to_owned(), "team=/srv/team".to_owned()] },
+            Client::Stdio { arguments: &["serve".to_owned(), "team=/srv/team".to_owned()] },
         ] {
             all.push_str("\n...\n");
             let text = shown(&SkillFolder::with_skills(&["a"]), &client);
@@ -153,7 +155,7 @@ mod tests {
         for index in 0..25 {
             folder.skill(&format!("s{index}"));
         }
-        let text = shown(&folder, &Client::Stdio { dirs: &[] });
+        let text = shown(&folder, &Client::Stdio { arguments: &[] });
         assert!(text.starts_with("Serving 25 skills\n"), "{text}");
         assert!(text.contains("\n  and 5 more\n"), "{text}");
     }

@@ -30,9 +30,9 @@ async fn the_file_has_the_names_of_the_options() {
          scheme = \"acme\"\nunlisted = [\"team/a\"]\nlist-files = true\nno-directory-read = true\n\
          strict = true\nallow-secret-file = [\".env\"]\nrequire-single-link = false\n\
          allow-origin = [\"https://app.example.com\"]\nallow-host = [\"app.example.com\"]\n\
-         log-format = \"json\"\nstdio = true\ntoken-file = \"none\"\n",
+         log-format = \"json\"\nhttp = \"127.0.0.1:0\"\ntoken-file = \"none\"\nmetrics = true\n",
     );
-    let page = page(&folder, &[]).await;
+    let page = page(&folder, &["--stdio"]).await;
     assert_eq!(uris(&page), ["acme://c/SKILL.md"]);
     assert_eq!((&page["ttlMs"], &page["cacheScope"]), (&json!(7), &json!("private")));
     assert!(page["nextCursor"].is_string());
@@ -56,7 +56,7 @@ async fn a_typed_list_replaces_the_files() {
 
 #[tokio::test]
 async fn typed_strictness_replaces_the_files() {
-    let folder = folder("dirs = [\"long\"]\nstrict = true\n");
+    let folder = folder("dirs = [\"long\"]\nstdio = true\nstrict = true\n");
     let long = format!("---\nname: long\ndescription: {}\n---\n", "x".repeat(1_025));
     folder.file("long/SKILL.md", long);
     assert_eq!(uris(&page(&folder, &[]).await), [""; 0]);

@@ -105,8 +105,15 @@ async fn signals_stop_a_server_on_pipes_in_order() {
     for signal in ["TERM", "INT"] {
         let mut server = Piped::serve(&folder, &["."]);
         assert_eq!(server.uris().await, ["skill://a/SKILL.md"]);
+        let filter = json!({ "notifications": { "resourcesListChanged": true } });
+        server.request(&modern_request(2, "subscriptions/listen", filter)).await;
         server.process.signal(signal);
         // The input stays open: only the signal can end the server.
+        let completion = server.next().await.expect("the subscription is completed");
+        assert_eq!(
+            (&completion["id"], &completion["result"]["resultType"]),
+            (&json!(2), &json!("complete"))
+        );
         assert_eq!(server.next().await, None);
         let input = server.input.take();
         server.close().await.exits(0);

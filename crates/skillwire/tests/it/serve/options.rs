@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use skillwire_testkit::fixture::SkillFolder;
 
-use crate::support::{Listening, Piped, uris};
+use crate::support::{Listening, Piped, run, uris};
 
 const EXTENSION: &str = "io.modelcontextprotocol/skills";
 
@@ -141,4 +141,27 @@ async fn v_36_hard_links_can_be_refused() {
     assert_eq!(server.uris().await, ["skill://b/SKILL.md"]);
     let ended = server.close().await.exits(0);
     assert!(ended.stderr.contains("[hard-link]"), "{}", ended.stderr);
+}
+
+#[tokio::test]
+async fn options_about_http_are_refused_on_pipes() {
+    let folder = SkillFolder::with_skills(&["a"]);
+    folder.file("tokens", "ci 0123456789abcdef\n");
+    for arguments in [
+        &["--token-file", "tokens"][..],
+        &["--allow-host", "skills.example.com"],
+        &["--allow-origin", "https://app.example.com", "--stdio"],
+        &["--metrics"],
+    ] {
+        let option = arguments[0];
+        let ran = run(&folder, &[&["serve", "."], arguments].concat()).await;
+        assert!(ran.stderr.contains("leave the option out"), "{ran:?}");
+        ran.refuses(2, &format!("`{option}` needs `--http`."));
+    }
+    // A file written for HTTP may be used for pipes as well, by whoever says so.
+    folder.file("http.toml", "http = \"127.0.0.1:0\"\ntoken-file = \"tokens\"\nmetrics = true\n");
+    run(&folder, &["serve", ".", "--config", "http.toml", "--stdio"]).await.exits(0);
+    folder.file("pipes.toml", "token-file = \"tokens\"\n");
+    let ran = run(&folder, &["serve", ".", "--config", "pipes.toml"]).await;
+    ran.refuses(2, "`--token-file` needs `--http`.");
 }

@@ -1,0 +1,237 @@
+//! What is refused or mended, and what is said about it.
+
+use serde_json::json;
+use skillwire_core::{finding::Code, span::Position, yaml::quote};
+
+use super::{errors, only, read, read_file, value};
+
+#[test]
+fn fmt_29_values_that_json_cannot_carry_are_refused() {
+    let bad = [
+        ".inf",
+        "-.Inf",
+        "+.INF",
+        ".nan",
+        ".NaN",
+        "1e309",
+        "-1e400",
+        "9007199254740992",
+        "-9007199254740992",
+        "0x20000000000000",
+        "1180591620717411303424",
+        "0o777777777777777777777777",
+    ];
+    for text in bad {
+        assert_eq!(errors(&format!("a: [{text}]\n")), [Code::YamlNotJson], "{text}");
+    }
+    let largest = json!({ "a": 9_007_199_254_740_991_i64, "b": -9_007_199_254_740_991_i64 });
+    assert_eq!(value("a: 9007199254740991\nb: -9007199254740991\n"), largest);
+}
+
+#[test]
+fn fmt_25_duplicate_keys_are_refused_at_any_depth() {
+    for yaml in [
+        "name: a\nname: b\n",
+        "name: a\n\"name\": b\n",
+        "a: {b: 1, 'b': 2}\n",
+        "a:\n- b:\n    c: 1\n    c: 2\n",
+        "a: [{\"\\x62\": 1, b: 2}]\n",
+    ] {
+        assert_eq!(errors(yaml), [Code::YamlDuplicateKey], "{yaml}");
+    }
+    let finding = only("name: a\nb: 1\nname: c\n");
+    assert_eq!(finding.position, Some(Position { line: 4, column: 1 }));
+    assert!(finding.message.contains("line 2") && finding.message.contains("line 4"));
+}
+
+#[test]
+fn v_48_every_repetition_is_reported() {
+    assert_eq!(errors("a: 1\na: 2\na: 3\n"), [Code::YamlDuplicateKey; 2]);
+}
+
+#[test]
+fn fmt_25_keys_are_strings() {
+    for key in ["123", "true", "null", "~", "1.5", ".nan", "[a]", "{a: b}", "? [a]\n", "? - a\n"] {
+        assert_eq!(errors(&format!("{key}: v\n")), [Code::YamlKeyNotAString], "{key}");
+    }
+    assert!(only("123: v\n").help.unwrap().contains("\"123\""));
+    assert_eq!(
+        value("\"123\": v\n'null': w\n? x\n: y\n"),
+        json!({ "123": "v", "null": "w", "x": "y" })
+    );
+}
+
+#[test]
+fn fmt_25_the_root_is_a_mapping() {
+    for yaml in
+        ["", "\n# only a comment\n", "- a\n", "[a]\n", "text\n", "~\n", "'a: b'\n", "{a: 1}: 2\n"]
+    {
+        let codes = errors(yaml);
+        let expected = if yaml.starts_with('{') {
+            Code::YamlKeyNotAString
+        } else {
+            Code::FrontmatterNotAMapping
+        };
+        assert_eq!(codes, [expected], "{yaml:?}");
+    }
+    assert_eq!(value("{a: 1}\n"), json!({ "a": 1 }));
+}
+
+#[test]
+fn fmt_28_references_tags_and_documents_are_refused() {
+    for yaml in [
+        "a: &x 1\nb: 2\n",
+        "a: *x\n",
+        "<<: {a: 1}\n",
+        "a: &x [1]\n",
+        "a: *bold* text\n",
+        "*x : 1\n",
+    ] {
+        assert_eq!(errors(yaml), [Code::YamlReference], "{yaml}");
+    }
+    for yaml in [
+        "a: !!str 1\n",
+        "a: ! 1\n",
+        "a: !x 1\n",
+        "a: !<tag:x> 1\n",
+        "a: !e!x 1\n",
+        "!!map {a: 1}\n",
+    ] {
+        assert_eq!(errors(yaml), [Code::YamlTag], "{yaml}");
+    }
+    for yaml in ["%YAML 1.2\na: 1\n", "a: 1\n--- # two\nb: 2\n", "%é 1\na: 1\n", "a: 1\n... \n"] {
+        assert!(errors(yaml).iter().all(|&code| code == Code::YamlDocuments), "{yaml}");
+    }
+    assert_eq!(value("\"<<\": 1\na: <<\n"), json!({ "<<": 1, "a": "<<" }));
+}
+
+#[test]
+fn v_49_lossy_values_never_become_json() {
+    let yaml = "a: !!binary aGk=\nb: !!python/object x\nc: .nan\nd: 1180591620717411303424\n~: e\n<<: {f: 1}\n";
+    let expected = [
+        Code::YamlTag,
+        Code::YamlTag,
+        Code::YamlNotJson,
+        Code::YamlNotJson,
+        Code::YamlKeyNotAString,
+        Code::YamlReference,
+    ];
+    assert_eq!(errors(yaml), expected, "everything is reported at once");
+}
+
+#[test]
+fn v_54_characters_that_yaml_forbids_are_refused() {
+    for ch in [
+        '\0', '\u{1}', '\u{8}', '\u{b}', '\u{1b}', '\u{7f}', '\u{80}', '\u{9f}', '\u{fffe}',
+        '\u{feff}',
+    ] {
+        for yaml in [format!("a: x{ch}y\n"), format!("a: \"{ch}\"\n"), format!("# {ch}\na: 1\n")] {
+            assert_eq!(errors(&yaml), [Code::YamlSyntax], "{yaml:?}");
+        }
+    }
+    let finding = only("a: \u{1b}[31m\n");
+    assert!(finding.message.contains("U+001B") && !finding.message.contains('\u{1b}'));
+    assert_eq!(value("a: \"\\e\\x7f\"\n"), json!({ "a": "\u{1b}\u{7f}" }));
+}
+
+#[test]
+fn srv_36_an_unquoted_colon_is_named_and_repaired() {
+    let cases = [
+        ("description: Use when: asked\n", "description: \"Use when: asked\"", "Use when: asked"),
+        ("a: say \"hi\": ok\n", "a: 'say \"hi\": ok'", "say \"hi\": ok"),
+        ("a: it's \"x\": \\y\n", "a: \"it's \\\"x\\\": \\\\y\"", "it's \"x\": \\y"),
+        ("a: ends with:\n", "a: \"ends with:\"", "ends with:"),
+        ("a: é: ü # note\n", "a: \"é: ü\" # note", "é: ü"),
+        ("m:\n  - k: v: w\n", "- k: \"v: w\"", "v: w"),
+        ("a: one: two\n  three\n", "a: \"one: two three\"", "one: two three"),
+    ];
+    for (yaml, line, _) in cases {
+        let finding = only(yaml);
+        assert_eq!(finding.code, Code::YamlUnquotedColon, "{yaml}");
+        assert_eq!(finding.help, Some(format!("Put the value in quotes: `{line}`.")), "{yaml}");
+    }
+    for (yaml, _, meant) in cases {
+        // The span and `quote` are what a repair tool needs.
+        let file = format!("---\n{yaml}---\nbody\n");
+        let span = only(yaml).span.unwrap();
+        let fixed =
+            [&file[..span.start], &quote(&file[span.start..span.end]), &file[span.end..]].concat();
+        let (document, findings) = read_file(&fixed);
+        assert_eq!(findings, [], "{fixed}");
+        assert!(
+            serde_json::to_string(&document.unwrap().map)
+                .unwrap()
+                .contains(&json!(meant).to_string())
+        );
+    }
+}
+
+#[test]
+fn srv_36_every_unquoted_colon_is_reported_with_the_rest() {
+    let yaml = "a: b: c\nd: 0755\ne: f: é: g\nd: 1\n~: x\ny: [\n";
+    let codes: Vec<_> = read(yaml).1.iter().map(|finding| finding.code).collect();
+    let expected = [
+        Code::YamlUnquotedColon,
+        Code::YamlAmbiguousScalar,
+        Code::YamlUnquotedColon,
+        Code::YamlDuplicateKey,
+        Code::YamlKeyNotAString,
+        Code::YamlAmbiguousScalar,
+    ];
+    assert_eq!(codes[..6], expected);
+    assert_eq!(codes[6..], [Code::YamlSyntax]);
+}
+
+#[test]
+fn srv_36_other_mistakes_point_at_their_place() {
+    let finding = only("é: ok\nb: @x\n");
+    assert_eq!(
+        (finding.code, finding.position),
+        (Code::YamlSyntax, Some(Position { line: 3, column: 4 }))
+    );
+    assert!(finding.help.unwrap().contains("quotes"));
+    for yaml in [
+        "a: \"x\" y\n",
+        "a: 'x\n",
+        "a: [1\n",
+        "a: 1\n b: 2\n",
+        "a: {b: c\n",
+        "a: 1\nb\n",
+        "a: 1\n  b: 2\n- c\n",
+    ] {
+        let finding = only(yaml);
+        assert!(matches!(finding.code, Code::YamlSyntax | Code::YamlUnquotedColon), "{yaml}");
+        assert!(finding.message.ends_with('.') && finding.help.unwrap().ends_with('.'));
+    }
+}
+
+#[test]
+fn srv_36_texts_the_parser_is_too_lenient_about_are_refused() {
+    let doubtful = [
+        "a: x\n\t\n  y\n",    // A tab is no indentation, not even on an empty line.
+        "a: x\n\t# c\n  y\n", // The parser swallows this comment into the value.
+        "a: 'x\n\t\n  y'\n",
+        "a: |\n  x\n\t\nb: 1\n",
+        "a: |\n  x\n \t# c\nb: 1\n",
+        "\ta: 1\n",
+        "a:\n-\tb: 1\n",
+        "a:\n  - 'x\n y'\n", // A line that continues a value stands too far left.
+        "a:\n b: [x,\n y]\n",
+        "a: [>x]\n",
+        "a: {|}\n",
+        "a: {'k':# c\n  }\n",
+        "a: \"x\\\n\n  y\"\n", // Parsers disagree about the empty line.
+        "a: |2\n   x\n    \n", // And about the blanks at the end.
+    ];
+    for yaml in doubtful {
+        assert_eq!(errors(yaml), [Code::YamlSyntax], "{yaml:?}");
+    }
+    let fine = json!({ "a": ["x", "y"], "b": 1 });
+    for yaml in [
+        "a: [\n  x, y\n]\nb: 1\n",
+        "a: [\n  'x', \"y\"\n]\nb:\t1\n",
+        "a: [x,\n\n# c\n  y,\n ]\nb: 1\n",
+    ] {
+        assert_eq!(value(yaml), fine, "{yaml:?}");
+    }
+}

@@ -1,0 +1,55 @@
+//! A host that uses everything a server offers, for suites that watch what a host does.
+//!
+//! Lists the skills at a URL, approves and loads each, and reads every file of those that loaded.
+//! Whatever is refused is printed and not used. Prints how many skills and files were read.
+
+#![expect(clippy::print_stdout, reason = "a program for the command line")]
+
+use std::process::ExitCode;
+
+use skillwire_core::entry::Resources;
+use skillwire_host::{
+    client::Endpoint, grants::Grants, host::Host, label::ServerLabel, listed::Listed,
+    refusal::Refusal,
+};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    let Some(url) = std::env::args().nth(1) else {
+        println!("Usage: conformance-client URL");
+        return ExitCode::from(2);
+    };
+    let label = ServerLabel::parse("suite").expect("a valid label");
+    let host = Host::builder().build();
+    host.add_server(label.clone(), Endpoint::Http { url, headers: Vec::new() });
+    let listing = match host.list(&label).await {
+        Ok(listing) => listing,
+        Err(refusal) => {
+            println!("not listed: {refusal}");
+            return ExitCode::FAILURE;
+        }
+    };
+    for refusal in &listing.refused {
+        println!("refused: {refusal}");
+    }
+    let (mut skills, mut files) = (0, 0);
+    for listed in &listing.skills {
+        match use_skill(&host, listed).await {
+            Ok(read) => (skills, files) = (skills + 1, files + read),
+            Err(refusal) => println!("refused: {refusal}"),
+        }
+    }
+    println!("{skills} skills loaded, {files} files read");
+    ExitCode::SUCCESS
+}
+
+/// Loads one skill and reads all its files; returns how many.
+async fn use_skill(host: &Host, listed: &Listed) -> Result<usize, Refusal> {
+    let approved = host.approve(listed, Grants::load_only())?;
+    let window = host.load(approved).await?.window;
+    let Resources::Listed(files) = &listed.entry().resources else { return Ok(1) };
+    for file in files {
+        window.read(file.uri.as_str()).await?;
+    }
+    Ok(files.len())
+}

@@ -1,0 +1,60 @@
+//! The arguments of a tool call, which a model made up.
+
+use serde_json::{Map, Value};
+
+use crate::refusal::{Reason, Refusal};
+
+/// Arguments that are an object of strings.
+pub(super) struct Input<'a> {
+    tool: &'a str,
+    arguments: Option<&'a Map<String, Value>>,
+}
+
+impl<'a> Input<'a> {
+    pub(super) fn new(tool: &'a str, arguments: &'a Value) -> Result<Self, Refusal> {
+        match arguments {
+            Value::Null => Ok(Self { tool, arguments: None }),
+            Value::Object(arguments) => Ok(Self { tool, arguments: Some(arguments) }),
+            other => {
+                let input = Self { tool, arguments: None };
+                Err(input.refuse("an object of arguments", &kind(other)))
+            }
+        }
+    }
+
+    pub(super) fn optional(&self, name: &str) -> Result<Option<&'a str>, Refusal> {
+        match self.arguments.and_then(|arguments| arguments.get(name)) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(other) => Err(self.refuse(&format!("a string as `{name}`"), &kind(other))),
+        }
+    }
+
+    pub(super) fn required(&self, name: &str) -> Result<&'a str, Refusal> {
+        let found = self.optional(name)?;
+        found.ok_or_else(|| self.refuse(&format!("the argument `{name}`"), "nothing"))
+    }
+
+    pub(super) fn unknown_tool(&self) -> Refusal {
+        self.refuse("one of the tools that were offered", "another one")
+    }
+
+    fn refuse(&self, expected: &str, actual: &str) -> Refusal {
+        Refusal::new(Reason::ToolInputInvalid)
+            .skill(self.tool.escape_debug())
+            .expected(expected)
+            .actual(actual)
+    }
+}
+
+fn kind(value: &Value) -> String {
+    let kind = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    };
+    kind.to_owned()
+}

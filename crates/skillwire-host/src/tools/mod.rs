@@ -1,0 +1,214 @@
+//! What a model can do with skills, as data: schemas for the model's side, handlers for ours.
+//!
+//! An agent passes [`ModelTools::specs`] to its model and every call to [`ModelTools::call`]; the
+//! reply is text that may be shown to the model, or a refusal.
+
+mod input;
+mod spec;
+
+use std::{
+    collections::HashMap,
+    fmt::Write as _,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use serde_json::Value;
+
+use self::input::Input;
+pub use self::spec::ToolSpec;
+use crate::{
+    context::{
+        block::{self, LoadedSkill, SkillFile},
+        boundary::Boundaries,
+        model_text::ModelText,
+        text::one_line,
+    },
+    handle::Handle,
+    host::{Discovered, Host},
+    label::ServerLabel,
+    origin::Origin,
+    refusal::{Reason, Refusal},
+    window::{Child, Window},
+};
+
+/// How many handles a schema lists before it points to `list_skills` instead.
+pub const MOST_HANDLES: usize = 200;
+
+/// How many skills `list_skills` answers with.
+const MOST_LISTED: usize = 100;
+
+/// The tools of one conversation: it remembers which windows the model opened.
+pub struct ModelTools {
+    host: Host,
+    boundaries: Boundaries,
+    most_handles: usize,
+    windows: Mutex<HashMap<String, Opened>>,
+}
+
+/// A window and the handle it was opened by.
+#[derive(Clone)]
+struct Opened {
+    handle: String,
+    window: Arc<Window>,
+}
+
+impl ModelTools {
+    /// Makes the tools for one conversation.
+    pub fn new(host: Host) -> Self {
+        Self {
+            host,
+            boundaries: Boundaries::random(),
+            most_handles: MOST_HANDLES,
+            windows: Mutex::default(),
+        }
+    }
+
+    /// Sets how many handles the schema of `load_skill` lists.
+    #[must_use]
+    pub fn most_handles(self, most_handles: usize) -> Self {
+        Self { most_handles, ..self }
+    }
+
+    /// The tools, from what was listed before; none when there is no skill to load.
+    pub async fn specs(&self) -> Result<Vec<ToolSpec>, Refusal> {
+        let items = self.host.catalogue_items(&self.host.known().await)?;
+        let handles: Vec<String> = items.into_iter().map(|item| item.handle).collect();
+        Ok(spec::all(&handles, self.most_handles))
+    }
+
+    /// Does what a model asked for.
+    pub async fn call(&self, tool: &str, arguments: &Value) -> Result<ModelText, Refusal> {
+        let input = Input::new(tool, arguments)?;
+        match tool {
+            "list_skills" => self.list_skills(&input).await,
+            "load_skill" => self.load_skill(&input).await,
+            "unload_skill" => self.unload_skill(&input),
+            "read_skill_file" => self.read_skill_file(&input).await,
+            "list_skill_files" => self.list_skill_files(&input),
+            "read_resource" => self.read_resource(&input).await,
+            _ => Err(input.unknown_tool()),
+        }
+    }
+
+    async fn list_skills(&self, input: &Input<'_>) -> Result<ModelText, Refusal> {
+        let (query, server) = (input.optional("query")?, input.optional("server")?);
+        let found = self.host.known().await;
+        let fits = |text: &str| {
+            let text = text.to_lowercase();
+            query.is_none_or(|query| {
+                query.split_whitespace().all(|word| text.contains(&word.to_lowercase()))
+            })
+        };
+        let mut items = self.host.catalogue_items(&found)?;
+        items.retain(|item| {
+            server.is_none_or(|server| item.origin.label() == server)
+                && (fits(&item.handle) || fits(&item.description))
+        });
+        let mut text = format!("{} skills.\n", items.len());
+        for item in items.iter().take(MOST_LISTED) {
+            let (handle, description) = (one_line(&item.handle), one_line(&item.description));
+            let _ = writeln!(text, "- {handle} (from {}): {description}", item.origin);
+        }
+        if items.len() > MOST_LISTED {
+            let _ = writeln!(text, "… and {} more; narrow the query.", items.len() - MOST_LISTED);
+        }
+        Ok(ModelText::of_host(text))
+    }
+
+    async fn load_skill(&self, input: &Input<'_>) -> Result<ModelText, Refusal> {
+        let name = input.required("name")?;
+        let handle = Handle::parse(name)?;
+        let listed = self.host.resolve(&handle).await?;
+        let approved = self.host.approved_or_ask(&listed).await?;
+        let loaded = self.host.load(approved).await?;
+        let window = loaded.window;
+        let handle = self.handle_of(&self.host.known().await, &window, &handle);
+        let id = window_id(&window);
+        self.lock().insert(id.clone(), Opened { handle: handle.clone(), window: window.clone() });
+        if loaded.repeated {
+            let text =
+                format!("The skill {} is loaded already, as window {id}.\n", one_line(&handle));
+            return Ok(ModelText::of_host(text));
+        }
+        let directory = self.host.directory_of(window.skill());
+        let skill = LoadedSkill {
+            handle: &handle,
+            entry: window.entry(),
+            content: window.skill_file(),
+            directory: directory.as_deref(),
+        };
+        let block = block::loaded_skill(skill, &self.boundaries)?;
+        let note = format!(
+            "Window: {id}. Read its files with `read_skill_file`; end with `unload_skill`.\n"
+        );
+        Ok(ModelText::of_host(note).followed_by(&block))
+    }
+
+    /// The qualified handle, also when the model used a bare name.
+    fn handle_of(&self, found: &Discovered, window: &Window, used: &Handle) -> String {
+        let items = found.registry.items().iter();
+        let mut of_skill = items.filter(|item| item.listed.id() == window.skill());
+        of_skill.next().map_or_else(|| used.to_string(), |item| item.handle.clone())
+    }
+
+    fn unload_skill(&self, input: &Input<'_>) -> Result<ModelText, Refusal> {
+        let opened = self.opened(input)?;
+        opened.window.release();
+        self.lock().remove(input.required("window")?);
+        Ok(ModelText::of_host(format!("The skill {} is unloaded.\n", one_line(&opened.handle))))
+    }
+
+    async fn read_skill_file(&self, input: &Input<'_>) -> Result<ModelText, Refusal> {
+        let opened = self.opened(input)?;
+        let content = opened.window.read(input.required("path")?).await?;
+        let file = SkillFile { handle: &opened.handle, content: &content };
+        Ok(block::skill_file(file, &self.boundaries)?)
+    }
+
+    fn list_skill_files(&self, input: &Input<'_>) -> Result<ModelText, Refusal> {
+        let opened = self.opened(input)?;
+        let path = input.optional("path")?.unwrap_or_default();
+        let mut text = format!("Files of {}:\n", one_line(&opened.handle));
+        for child in opened.window.list(path)? {
+            let _ = match child {
+                Child::Directory(name) => writeln!(text, "- {}/", one_line(&name)),
+                Child::File(name) => writeln!(text, "- {}", one_line(&name)),
+            };
+        }
+        Ok(ModelText::of_host(text))
+    }
+
+    async fn read_resource(&self, input: &Input<'_>) -> Result<ModelText, Refusal> {
+        let server = input.required("server")?;
+        let label = ServerLabel::parse(server).map_err(|error| {
+            Refusal::new(Reason::ServerUnknown)
+                .skill(server.escape_debug())
+                .actual(format!("a label that {error}"))
+        })?;
+        let content = self.host.read_resource(&label, input.required("uri")?).await?;
+        Ok(block::ordinary_resource(&content, &self.boundaries)?)
+    }
+
+    fn opened(&self, input: &Input<'_>) -> Result<Opened, Refusal> {
+        let id = input.required("window")?;
+        let opened = self.lock().get(id).cloned();
+        opened.ok_or_else(|| {
+            Refusal::new(Reason::WindowClosed)
+                .skill(id.escape_debug())
+                .hint("Load the skill with `load_skill` first.")
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Opened>> {
+        self.windows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What the model calls a window; another conversation has other windows under it.
+fn window_id(window: &Window) -> String {
+    let kind = match window.skill().origin {
+        Origin::Server(_) => "s",
+        Origin::Local | Origin::Project => "f",
+    };
+    format!("{kind}{}", window.id())
+}

@@ -1,0 +1,90 @@
+//! The schemas.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// One tool, in the shape every model's interface knows.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ToolSpec {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does, in a sentence.
+    pub description: String,
+    /// The JSON schema of its arguments.
+    #[serde(rename = "inputSchema")]
+    pub input_schema: Value,
+}
+
+/// Every tool; none when there is nothing to load.
+pub(super) fn all(handles: &[String], most_handles: usize) -> Vec<ToolSpec> {
+    if handles.is_empty() {
+        return Vec::new();
+    }
+    let text = |description: &str| json!({ "type": "string", "description": description });
+    let window = || text("The window that `load_skill` returned.");
+    let name = if handles.len() <= most_handles {
+        // Any URI of a server stays possible: a listing need not be complete.
+        json!({
+            "anyOf": [
+                { "enum": handles },
+                { "type": "string", "pattern": "^[a-z0-9._-]+:[a-z][a-z0-9+.-]*://" },
+            ],
+            "description": "The handle of a skill, or `label:URI`.",
+        })
+    } else {
+        text("The handle of a skill as `list_skills` gives it, or `label:URI`.")
+    };
+    vec![
+        ToolSpec::new(
+            "list_skills",
+            "Lists the skills there are, with where each comes from.",
+            &json!({
+                "query": text("Words that handle or description must contain."),
+                "server": text("The label of one origin."),
+            }),
+            &[],
+        ),
+        ToolSpec::new(
+            "load_skill",
+            "Loads a skill's instructions. The user may be asked first.",
+            &json!({ "name": name }),
+            &["name"],
+        ),
+        ToolSpec::new(
+            "read_skill_file",
+            "Reads a file of a loaded skill.",
+            &json!({ "window": window(), "path": text("The path below the skill's root.") }),
+            &["window", "path"],
+        ),
+        ToolSpec::new(
+            "list_skill_files",
+            "Lists files of a loaded skill.",
+            &json!({ "window": window(), "path": text("A directory; the skill's root if absent.") }),
+            &["window"],
+        ),
+        ToolSpec::new(
+            "unload_skill",
+            "Ends the use of a loaded skill.",
+            &json!({ "window": window() }),
+            &["window"],
+        ),
+        ToolSpec::new(
+            "read_resource",
+            "Reads an ordinary resource of a server. This never loads a skill.",
+            &json!({ "server": text("The label of the server."), "uri": text("The resource.") }),
+            &["server", "uri"],
+        ),
+    ]
+}
+
+impl ToolSpec {
+    fn new(name: &'static str, description: &str, properties: &Value, required: &[&str]) -> Self {
+        let input_schema = json!({
+            "type": "object",
+            "properties": properties,
+            "required": required,
+            "additionalProperties": false,
+        });
+        Self { name, description: description.to_owned(), input_schema }
+    }
+}

@@ -1,0 +1,210 @@
+//! Peers that are slow or gone, and streams that are quiet: SRV-102, SRV-110, V-24.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use bytes::Bytes;
+use serde_json::json;
+use skillwire_core::{
+    finding::Finding,
+    path::{RelPath, SkillPath},
+};
+use skillwire_server::http::ConnectionLimits;
+use skillwire_source::{
+    memory::MemorySource,
+    source::{Look, Report, Source, Unavailable},
+};
+use skillwire_testkit::{
+    fixture::skill_md,
+    server::{TestOptions, TestServer, modern_headers},
+    wire::modern_request,
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpSocket, TcpStream},
+    time::timeout,
+};
+
+use super::{limited, list_body, server};
+use crate::peers::{
+    listen, read_until, request_bytes, statuses, tasks, tasks_at_most, until_closed,
+};
+
+#[tokio::test]
+async fn v_24_headers_that_do_not_come_cost_only_a_moment() {
+    let header_time = Duration::from_millis(100);
+    let (_folder, server) =
+        limited(ConnectionLimits { header_time, ..ConnectionLimits::default() }).await;
+    let before = tasks();
+    for start in ["", "P", "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow:"] {
+        let text = until_closed(&server, start).await;
+        assert!(matches!(*statuses(&text), [] | [408]), "{text}");
+    }
+    // A connection that was used once may not idle for ever either.
+    let mut connection = server.connect().await;
+    connection.write(request_bytes("", &list_body(), "skills/list")).await;
+    assert_eq!(connection.reply().await.status, 200);
+    assert!(connection.is_closed().await);
+    tasks_at_most(before).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn v_24_a_body_that_does_not_come_is_given_up() {
+    let (_folder, server) = server().await;
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    let request = request_bytes("", &list_body(), "skills/list");
+    // Nothing else happens, so the clock runs to the server's own limit.
+    stream.write_all(&request.as_bytes()[..request.len() - 1]).await.unwrap();
+    let answer = timeout(Duration::from_mins(1), read_until(&mut stream, "}}")).await;
+    let text = answer.expect("the server gives up within a minute");
+    assert_eq!(statuses(&text), [408]);
+}
+
+#[tokio::test]
+async fn v_24_a_peer_that_never_reads_is_dropped() {
+    let stall_time = Duration::from_millis(100);
+    let (folder, mut server) =
+        limited(ConnectionLimits { stall_time, ..ConnectionLimits::default() }).await;
+    folder.file("a/large.txt", "x".repeat(4 << 20));
+    server.refresh();
+    let before = tasks();
+    let params = json!({ "uri": "skill://a/large.txt" });
+    let body = modern_request(1, "resources/read", params).to_string();
+    let one = request_bytes("Mcp-Name: skill://a/large.txt\r\n", &body, "resources/read");
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    stream.write_all(one.repeat(20).as_bytes()).await.unwrap();
+    // The server has begun to answer, and from now on nobody reads.
+    stream.read_exact(&mut [0]).await.unwrap();
+    assert!(tasks() > before);
+    tasks_at_most(before).await;
+    let mut received = Vec::new();
+    let _ = stream.read_to_end(&mut received).await;
+    assert!(received.len() < 20 * (4 << 20), "{} bytes were sent", received.len());
+}
+
+/// Many files with long names, all of which change with the version.
+#[derive(Debug, Clone, Default)]
+struct Versions(Arc<AtomicUsize>);
+
+impl Versions {
+    const SKILLS: usize = 3;
+    const FILES: usize = 500;
+
+    fn file(number: usize) -> String {
+        format!("{}{number}.md", "n".repeat(200))
+    }
+
+    fn uris() -> Vec<String> {
+        let skills = 0..Self::SKILLS;
+        let files = |skill| (0..Self::FILES).map(move |n| (skill, n));
+        skills
+            .flat_map(files)
+            .map(|(skill, n)| format!("skill://s{skill}/{}", Self::file(n)))
+            .collect()
+    }
+}
+
+impl Source for Versions {
+    fn scan(
+        &self,
+        look: &Look,
+        report: &mut (dyn FnMut(Report) + Send),
+    ) -> Result<Vec<Finding>, Unavailable> {
+        let version = Bytes::from(self.0.load(Ordering::Relaxed).to_string());
+        let mut source = MemorySource::new("memory");
+        for skill in 0..Self::SKILLS {
+            let name = format!("s{skill}");
+            let files = (0..Self::FILES)
+                .map(|n| (RelPath::parse(&Self::file(n)).expect("a path"), version.clone()))
+                .chain([(RelPath::skill_file(), Bytes::from(skill_md(&name)))]);
+            let path = SkillPath::parse(&name).expect("a path");
+            source.add(&path, files).expect("names differ");
+        }
+        source.scan(look, report)
+    }
+}
+
+#[tokio::test]
+async fn v_24_a_listener_that_never_reads_is_dropped() {
+    let limits =
+        ConnectionLimits { stall_time: Duration::from_millis(100), ..ConnectionLimits::default() };
+    let versions = Versions::default();
+    let options = TestOptions { limits, ..Default::default() };
+    let mut server = TestServer::with_sources(vec![Box::new(versions.clone())], options).await;
+    let before = tasks();
+    // A small window, so that the system itself takes little.
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(16 * 1024).unwrap();
+    let mut stream = socket.connect(server.address).await.unwrap();
+    let params = json!({ "notifications": { "resourceSubscriptions": Versions::uris() } });
+    let body = modern_request(1, "subscriptions/listen", params).to_string();
+    let request = request_bytes("", &body, "subscriptions/listen");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    read_until(&mut stream, "data: ").await;
+    assert!(tasks() > before);
+    // More than half a megabyte each time, and nobody reads.
+    for version in 1..=10 {
+        versions.0.store(version, Ordering::Relaxed);
+        server.refresh();
+    }
+    tasks_at_most(before).await;
+}
+
+#[tokio::test]
+async fn srv_102_closing_a_stream_ends_everything_behind_it() {
+    let (folder, mut server) = server().await;
+    let before = tasks();
+    let filter = json!({ "resourcesListChanged": true });
+    let mut streams = Vec::new();
+    for _ in 0..20 {
+        streams.push(listen(&server, filter.clone()).await.0);
+    }
+    assert!(tasks() >= before + 40, "each stream has a connection and a follower");
+    drop(streams);
+    tasks_at_most(before).await;
+    folder.skill("b");
+    server.refresh();
+    assert_eq!(tasks(), before);
+}
+
+#[tokio::test]
+async fn srv_110_streams_pass_through_proxies_unbuffered() {
+    let (_folder, server) = server().await;
+    let body = modern_request(1, "subscriptions/listen", json!({ "notifications": {} }));
+    let mut connection = server.connect().await;
+    let headers = modern_headers("subscriptions/listen");
+    connection.send("POST", "/mcp", &headers, body.to_string().as_bytes()).await;
+    let modern = connection.head().await.unwrap();
+    let (session, _) = server.initialize("2025-11-25").await;
+    let mut connection = server.connect().await;
+    connection.send("GET", "/mcp", &[("Mcp-Session-Id", &session)], b"").await;
+    let legacy = connection.head().await.unwrap();
+    for (status, headers) in [modern, legacy] {
+        let header =
+            |name: &str| headers.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str());
+        assert_eq!(status, 200);
+        assert_eq!(header("x-accel-buffering"), Some("no"));
+        assert_eq!(header("content-type"), Some("text/event-stream"));
+        assert_eq!(header("cache-control"), Some("no-cache"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn srv_110_a_quiet_stream_shows_that_it_lives() {
+    let (_folder, server) = server().await;
+    let body = modern_request(1, "subscriptions/listen", json!({ "notifications": {} }));
+    let request = request_bytes("", &body.to_string(), "subscriptions/listen");
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    read_until(&mut stream, "\n\n").await;
+    // Nothing else happens, so the clock runs to the next sign of life.
+    for _ in 0..5 {
+        let sign = timeout(Duration::from_secs(30), read_until(&mut stream, ":\n\n")).await;
+        sign.expect("a sign of life twice a minute");
+    }
+}

@@ -1,0 +1,91 @@
+//! What a client has to start to get the same server.
+
+use clap::ValueEnum;
+
+use super::absolute;
+use crate::args::ServeArgs;
+
+/// The arguments that start the same server on pipes, wherever a client starts it.
+pub(super) fn arguments(args: &ServeArgs) -> Vec<String> {
+    let mut arguments = vec!["serve".to_owned()];
+    arguments.extend(args.dirs.iter().map(|dir| absolute(dir)));
+    for (flag, given) in [
+        ("--strict", args.reading.strict),
+        ("--lenient", args.reading.lenient),
+        ("--require-single-link", args.reading.require_single_link),
+        ("--list-files", args.list_files),
+        ("--no-directory-read", args.no_directory_read),
+        ("--no-index", args.no_index),
+    ] {
+        arguments.extend(given.then(|| flag.to_owned()));
+    }
+    let scope = args.cache_scope.and_then(|scope| scope.to_possible_value());
+    let format = args.log_format.and_then(|format| format.to_possible_value());
+    for (option, value) in [
+        ("--scheme", args.reading.scheme.clone()),
+        ("--page-size", args.page_size.map(|size| size.to_string())),
+        ("--ttl-ms", args.ttl_ms.map(|ttl| ttl.to_string())),
+        ("--cache-scope", scope.map(|scope| scope.get_name().to_owned())),
+        ("--log-format", format.map(|format| format.get_name().to_owned())),
+    ] {
+        arguments.extend(value.map(|value| format!("{option}={value}")));
+    }
+    for (option, values) in
+        [("--allow-secret-file", &args.reading.allow_secret_file), ("--unlisted", &args.unlisted)]
+    {
+        arguments.extend(values.iter().map(|value| format!("{option}={value}")));
+    }
+    arguments
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::{
+        args::{Cli, Command, ReadingArgs},
+        settings::config_keys,
+    };
+
+    /// Every option that means something on pipes, none as it is by default.
+    const EVERYTHING: &str = r#"
+        dirs = ["team=/srv/team", "/srv/more"]
+        strict = true
+        lenient = true
+        scheme = "acme"
+        allow-secret-file = [".env"]
+        require-single-link = true
+        page-size = 7
+        ttl-ms = 1
+        cache-scope = "private"
+        unlisted = ["a/**", "-b"]
+        list-files = true
+        no-directory-read = true
+        no-index = true
+        log-format = "json"
+    "#;
+
+    #[test]
+    fn what_a_client_is_told_to_start_is_the_same_server() {
+        let args: ServeArgs = toml::from_str(EVERYTHING).unwrap();
+        let shown = arguments(&args);
+        // A new option has to be shown too, unless it is about HTTP or names the file itself.
+        let http = ["stdio", "http", "allow-origin", "allow-host", "token-file", "metrics"];
+        for key in config_keys().iter().filter(|key| *key != "dirs" && !http.contains(&&***key)) {
+            let option = format!("--{key}");
+            let is_shown = |word: &String| word.split('=').next() == Some(option.as_str());
+            assert!(shown.iter().any(is_shown), "{option} is missing in {shown:?}");
+        }
+        // Read back, it says the same; `--strict` and `--lenient` are never typed together.
+        let typed = shown.iter().filter(|word| *word != "--lenient").map(String::as_str);
+        let cli = Cli::try_parse_from(std::iter::once("skillwire").chain(typed)).unwrap();
+        let Command::Serve(read) = cli.command else { panic!("{shown:?}") };
+        let again = arguments(&ServeArgs {
+            reading: ReadingArgs { lenient: true, ..read.reading },
+            ..*read
+        });
+        assert_eq!(again, shown);
+        assert_eq!(arguments(&ServeArgs::default()), ["serve"]);
+    }
+}

@@ -1,0 +1,165 @@
+//! A line that tells a person at a terminal how far reading has come.
+
+use std::{
+    io::IsTerminal,
+    sync::mpsc::{self, Receiver, RecvTimeoutError, Sender},
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use skillwire_source::progress::Progress;
+
+/// How long nothing is shown; what is done by then needs no explanation.
+const DELAY: Duration = Duration::from_millis(300);
+
+/// How often the line is drawn.
+const PACE: Duration = Duration::from_millis(100);
+
+/// Shows how far reading has come, on standard error, until it is dropped.
+pub(crate) struct Waiting(Option<(Sender<()>, JoinHandle<()>)>);
+
+impl Waiting {
+    /// Begins, if somebody is there to see it.
+    pub(crate) fn new(progress: Progress) -> Self {
+        if !std::io::stderr().is_terminal() {
+            return Self(None);
+        }
+        let (done, waits) = mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            draw(&progress, &waits, DELAY, ProgressDrawTarget::stderr());
+        });
+        Self(Some((done, thread)))
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let Some((done, thread)) = self.0.take() {
+            drop(done);
+            // Nothing else may be written before the line is gone.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn draw(progress: &Progress, done: &Receiver<()>, delay: Duration, target: ProgressDrawTarget) {
+    if done.recv_timeout(delay) != Err(RecvTimeoutError::Timeout) {
+        return;
+    }
+    let bar = ProgressBar::with_draw_target(None, target);
+    if let Ok(style) = ProgressStyle::with_template("{spinner} Reading skills: {pos}, {elapsed}") {
+        bar.set_style(style);
+    }
+    loop {
+        bar.set_position(progress.skills() as u64);
+        bar.tick();
+        if done.recv_timeout(PACE) != Err(RecvTimeoutError::Timeout) {
+            break;
+        }
+    }
+    bar.finish_and_clear();
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io,
+        sync::{Arc, Mutex},
+    };
+
+    use indicatif::TermLike;
+    use skillwire_source::{
+        directory::{DirectoryOptions, DirectorySource},
+        source::{Look, Source},
+    };
+    use skillwire_testkit::fixture::SkillFolder;
+
+    use super::*;
+
+    /// A terminal of one line that tells what is on it.
+    #[derive(Debug, Clone)]
+    struct Line {
+        text: Arc<Mutex<String>>,
+        shown: Sender<String>,
+    }
+
+    impl TermLike for Line {
+        fn width(&self) -> u16 {
+            80
+        }
+
+        fn move_cursor_up(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_down(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_right(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_left(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn write_line(&self, text: &str) -> io::Result<()> {
+            self.write_str(text)
+        }
+
+        fn write_str(&self, text: &str) -> io::Result<()> {
+            self.text.lock().unwrap().push_str(text);
+            Ok(())
+        }
+
+        fn clear_line(&self) -> io::Result<()> {
+            self.text.lock().unwrap().clear();
+            Ok(())
+        }
+
+        fn flush(&self) -> io::Result<()> {
+            // Nobody may want to know any more.
+            let _ = self.shown.send(self.text.lock().unwrap().clone());
+            Ok(())
+        }
+    }
+
+    /// Draws on a line of its own after a while; what is on it, and a way to end.
+    fn drawn(
+        progress: Progress,
+        delay: Duration,
+    ) -> (Receiver<String>, Sender<()>, JoinHandle<()>) {
+        let (shown, lines) = mpsc::channel();
+        let (done, waits) = mpsc::channel();
+        let line = Line { text: Arc::default(), shown };
+        let target = ProgressDrawTarget::term_like(Box::new(line));
+        let thread = std::thread::spawn(move || draw(&progress, &waits, delay, target));
+        (lines, done, thread)
+    }
+
+    #[test]
+    fn a_long_scan_shows_how_far_it_is_and_leaves_no_trace() {
+        let folder = SkillFolder::with_skills(&["a", "b", "c"]);
+        let progress = Progress::default();
+        let options =
+            DirectoryOptions { progress: progress.clone(), ..DirectoryOptions::default() };
+        let source = DirectorySource::new(folder.path(), options).unwrap();
+        let (lines, done, thread) = drawn(progress, Duration::ZERO);
+        source.scan(&Look::everywhere(), &mut |_| {}).unwrap();
+        let shown = || lines.recv_timeout(Duration::from_secs(20)).expect("the line is drawn");
+        while !shown().contains("Reading skills: 3, ") {}
+        drop(done);
+        thread.join().unwrap();
+        assert_eq!(lines.try_iter().last().as_deref(), Some(""));
+    }
+
+    #[test]
+    fn a_short_scan_shows_nothing() {
+        let (lines, done, thread) = drawn(Progress::default(), Duration::from_mins(10));
+        drop(done);
+        thread.join().unwrap();
+        assert_eq!(lines.try_iter().count(), 0);
+    }
+}

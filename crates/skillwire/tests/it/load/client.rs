@@ -1,0 +1,91 @@
+//! One way to ask, whatever the era and the transport.
+
+use std::net::SocketAddr;
+
+use serde_json::{Value, json};
+use skillwire_testkit::{
+    http::{Connection, HttpReply},
+    server::{LEGACY_HEADERS, modern_headers},
+    wire::{initialize_params, legacy_request, modern_request},
+};
+
+use crate::support::Piped;
+
+/// A client that keeps its connection.
+pub(super) enum Client {
+    Modern(Connection),
+    Legacy(Connection, String),
+    Piped(Box<Piped>),
+}
+
+/// An answer: a result, or the code of an error.
+pub(super) type Answer = Result<Value, i64>;
+
+impl Client {
+    /// A modern client over HTTP.
+    pub(super) async fn modern(address: SocketAddr) -> Self {
+        Self::Modern(Connection::open(address).await)
+    }
+
+    /// A legacy client over HTTP with a session of its own.
+    pub(super) async fn legacy(address: SocketAddr) -> Self {
+        let mut connection = Connection::open(address).await;
+        let body = legacy_request(0, "initialize", initialize_params("2025-11-25")).to_string();
+        connection.send("POST", "/mcp", &LEGACY_HEADERS, body.as_bytes()).await;
+        let reply = connection.reply().await;
+        let session = reply.header("mcp-session-id").expect("a session is opened").to_owned();
+        Self::Legacy(connection, session)
+    }
+
+    /// Asks for something.
+    pub(super) async fn ask(&mut self, method: &str, params: Value) -> Answer {
+        let answer = match self {
+            Self::Modern(connection) => {
+                let name = params["uri"].as_str().map(str::to_owned);
+                let mut headers = modern_headers(method);
+                if let Some(name) = name.as_deref().filter(|_| method == "resources/read") {
+                    headers.push(("Mcp-Name", name));
+                }
+                let body = modern_request(1, method, params).to_string();
+                connection.send("POST", "/mcp", &headers, body.as_bytes()).await;
+                connection.reply().await.message().0
+            }
+            Self::Legacy(connection, session) => {
+                let body = legacy_request(1, method, params).to_string();
+                legacy_post(connection, session, &body).await.message().0
+            }
+            Self::Piped(server) => server.modern(method, params).await.0,
+        };
+        match answer.get("result") {
+            Some(result) => Ok(result.clone()),
+            None => {
+                Err(answer["error"]["code"].as_i64().expect("an answer is a result or an error"))
+            }
+        }
+    }
+
+    /// Every entry that is listed.
+    pub(super) async fn list(&mut self) -> Vec<Value> {
+        let (mut entries, mut params) = (Vec::new(), json!({}));
+        loop {
+            let page = self.ask("skills/list", params).await.expect("a listing never fails");
+            entries.extend(page["skills"].as_array().expect("a page has skills").iter().cloned());
+            match page.get("nextCursor") {
+                Some(cursor) => params = json!({ "cursor": cursor }),
+                None => return entries,
+            }
+        }
+    }
+}
+
+/// Posts a message within a session.
+pub(super) async fn legacy_post(
+    connection: &mut Connection,
+    session: &str,
+    body: &str,
+) -> HttpReply {
+    let mut headers = LEGACY_HEADERS.to_vec();
+    headers.extend([("Mcp-Session-Id", session), ("MCP-Protocol-Version", "2025-11-25")]);
+    connection.send("POST", "/mcp", &headers, body.as_bytes()).await;
+    connection.reply().await
+}

@@ -1,0 +1,156 @@
+//! A tree that changes all the time while clients of both eras list, get and read.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use skillwire_testkit::fixture::SkillFolder;
+
+use super::say;
+use super::{
+    client::Client,
+    history::{History, digest, manifest},
+    mutator::Mutator,
+};
+use crate::support::{Listening, Piped};
+
+/// How soon a tree that stands still again must be served as it is.
+const SOON: Duration = Duration::from_secs(20);
+
+/// What one reader saw.
+#[derive(Debug, Default)]
+struct Seen {
+    walks: usize,
+    /// Files whose bytes had the digest of an entry.
+    verified: usize,
+    /// Files that were replaced between the entry and the bytes.
+    replaced: usize,
+    /// Files and skills that were refused.
+    refused: usize,
+}
+
+/// Lists, gets and reads until the time comes, and judges everything that comes back.
+async fn read(mut client: Client, history: Arc<History>, end: Instant) -> (Client, Seen) {
+    let mut seen = Seen::default();
+    while Instant::now() < end {
+        let entries = client.list().await;
+        let uris: Vec<_> = entries.iter().map(|entry| entry["uri"].as_str().unwrap()).collect();
+        assert!(uris.is_sorted_by(|a, b| a < b), "out of order, or twice: {uris:?}");
+        for (number, listed) in entries.iter().enumerate() {
+            history.assert_whole(listed);
+            // A different part of the tree each time.
+            if number % 5 == seen.walks % 5 {
+                verify(&mut client, &history, listed, &mut seen).await;
+            }
+        }
+        seen.walks += 1;
+    }
+    (client, seen)
+}
+
+/// Reads every file of a skill and holds it against the skill's entry before and after.
+async fn verify(client: &mut Client, history: &History, listed: &Value, seen: &mut Seen) {
+    let Some(mut before) = get(client, history, &listed["uri"], seen).await else { return };
+    for uri in manifest(&before).into_keys() {
+        let bytes = match client.ask("resources/read", json!({ "uri": uri })).await {
+            Ok(result) => result["contents"][0]["text"].as_str().unwrap().as_bytes().to_vec(),
+            Err(code) => {
+                assert!(is_clean(code), "{uri}: {code}");
+                seen.refused += 1;
+                continue;
+            }
+        };
+        history.assert_held(&uri, &bytes);
+        let Some(after) = get(client, history, &listed["uri"], seen).await else { return };
+        let digests = [&before, &after].map(|entry| manifest(entry).remove(&uri));
+        // No two versions share bytes, so an entry that is the same was the same all the while.
+        if digests.contains(&Some(digest(&bytes))) {
+            seen.verified += 1;
+        } else {
+            assert_ne!(digests[0], digests[1], "{uri} is not what its entry says");
+            seen.replaced += 1;
+        }
+        before = after;
+    }
+}
+
+async fn get(
+    client: &mut Client,
+    history: &History,
+    uri: &Value,
+    seen: &mut Seen,
+) -> Option<Value> {
+    match client.ask("skills/get", json!({ "uri": uri })).await {
+        Ok(result) => {
+            history.assert_whole(&result["skill"]);
+            Some(result["skill"].clone())
+        }
+        Err(code) => {
+            assert!(is_clean(code), "{uri}: {code}");
+            seen.refused += 1;
+            None
+        }
+    }
+}
+
+/// Tells whether an error says that something is not there, on either era.
+fn is_clean(code: i64) -> bool {
+    matches!(code, -32602 | -32002)
+}
+
+/// Changes a tree for some time under readers of every kind.
+async fn mutate(time: Duration) {
+    let folder = SkillFolder::new();
+    let history = Arc::new(History::default());
+    let mutator = Mutator::new(&folder, Arc::clone(&history));
+    let arguments = ["skills", "--page-size", "7"];
+    let server = Listening::serve(&folder, &arguments).await;
+    let piped = Piped::serve(&folder, &[&arguments[..], &["--no-index"]].concat());
+    let end = Instant::now() + time;
+    let mut readers = Vec::new();
+    for client in [
+        Client::modern(server.address).await,
+        Client::modern(server.address).await,
+        Client::legacy(server.address).await,
+        Client::legacy(server.address).await,
+        Client::Piped(Box::new(piped)),
+    ] {
+        readers.push(tokio::spawn(read(client, Arc::clone(&history), end)));
+    }
+    let changes = tokio::task::spawn_blocking(move || mutator.run(end)).await.unwrap();
+    let expected = Mutator::on_disk(&folder.join("skills"));
+    let mut total = Seen::default();
+    for reader in readers {
+        let (mut client, one) = reader.await.expect("every answer was a good one");
+        assert!(one.walks > 0 && one.verified > 0, "{one:?}");
+        total.walks += one.walks;
+        total.verified += one.verified;
+        total.replaced += one.replaced;
+        total.refused += one.refused;
+        let started = Instant::now();
+        loop {
+            let mut listed: Vec<_> = client.list().await.iter().map(manifest).collect();
+            listed.sort();
+            if listed == expected {
+                break;
+            }
+            assert!(started.elapsed() < SOON, "{listed:#?} is served, not {expected:#?}");
+        }
+    }
+    say(format_args!("{changes} changes, {total:?}"));
+    assert!(changes > 20, "{changes}");
+    assert!(total.replaced + total.refused > 0, "nothing changed under a reader: {total:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn srv_52_v_58_nobody_sees_half_of_a_change() {
+    mutate(Duration::from_secs(3)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes minutes; `bash tools/soak` runs it"]
+async fn long_srv_52_v_58_nobody_sees_half_of_a_change() {
+    mutate(Duration::from_mins(2)).await;
+}

@@ -1,0 +1,108 @@
+//! Subscriptions by the hundred thousand, held or refused.
+
+use std::net::SocketAddr;
+
+use serde_json::json;
+use skillwire_testkit::{
+    http::Connection,
+    wire::{legacy_request, modern_request},
+};
+
+use super::{
+    client::{Client, legacy_post},
+    crowd::{begin, end},
+};
+use crate::support::Piped;
+
+/// Files one legacy session subscribes to.
+pub(super) const EACH: usize = 4_000;
+
+/// Opens streams that follow so many files each.
+pub(super) async fn streams(
+    address: SocketAddr,
+    streams: usize,
+    uris: &[String],
+) -> Vec<Connection> {
+    let mut open = Vec::new();
+    for _ in 0..streams {
+        let mut connection = Connection::open(address).await;
+        let params = json!({ "notifications": { "resourceSubscriptions": uris } });
+        begin(&mut connection, "subscriptions/listen", None, params).await;
+        assert_eq!(connection.head().await.expect("an answer").0, 200);
+        let first = connection.event().await.expect("an acknowledgment");
+        let honoured = &first["params"]["notifications"]["resourceSubscriptions"];
+        assert_eq!(honoured.as_array().map(Vec::len), Some(uris.len()), "all are held");
+        open.push(connection);
+    }
+    open
+}
+
+/// Insists that every stream hears of a change of this file.
+pub(super) async fn all_hear(streams: &mut [Connection], uri: &str) {
+    for stream in streams {
+        while stream.event().await.expect("the stream lives")["params"]["uri"] != uri {}
+    }
+}
+
+/// Legacy sessions, each with its connection.
+#[derive(Default)]
+pub(super) struct Sessions(Vec<(Connection, String)>);
+
+impl Sessions {
+    /// Subscribes to files in sessions of [`EACH`]; tells how many were held before one was refused.
+    pub(super) async fn subscribe(
+        &mut self,
+        address: SocketAddr,
+        wanted: usize,
+        uris: &[String],
+    ) -> usize {
+        assert!(uris.len() >= EACH, "{} files are too few", uris.len());
+        let mut held = 0;
+        while held < wanted {
+            let Client::Legacy(mut connection, session) = Client::legacy(address).await else {
+                unreachable!("it is a legacy client");
+            };
+            let mut refused = false;
+            for uri in uris.iter().take(EACH.min(wanted - held)) {
+                let body = legacy_request(1, "resources/subscribe", json!({ "uri": uri }));
+                let reply = legacy_post(&mut connection, &session, &body.to_string()).await;
+                let message = reply.message();
+                if message.0.get("error").is_some() {
+                    assert_eq!(message.code(), -32602, "{}", message.0);
+                    refused = true;
+                    break;
+                }
+                held += 1;
+            }
+            self.0.push((connection, session));
+            if refused {
+                break;
+            }
+        }
+        held
+    }
+
+    /// Ends every session.
+    pub(super) async fn end(self) {
+        for (mut connection, session) in self.0 {
+            end(&mut connection, &session).await;
+        }
+    }
+}
+
+/// Asks for more subscriptions than a pipe may have; tells how many are held and how many refused.
+pub(super) async fn on_a_pipe(server: &mut Piped, wanted: usize) -> (usize, usize) {
+    let (mut held, mut refused) = (0, 0);
+    for id in 0..wanted {
+        let filter = json!({ "notifications": { "resourcesListChanged": true } });
+        let answer = server.request(&modern_request(id, "subscriptions/listen", filter)).await;
+        if answer.0.get("error").is_some() {
+            assert_eq!(answer.code(), -32600);
+            refused += 1;
+        } else {
+            assert_eq!(answer.0["method"], "notifications/subscriptions/acknowledged");
+            held += 1;
+        }
+    }
+    (held, refused)
+}

@@ -1,0 +1,89 @@
+//! What a server holds, as the system and the server itself count it.
+
+use std::{
+    fmt, fs,
+    time::{Duration, Instant},
+};
+
+use crate::support::Listening;
+
+/// How long what was let go may take to be gone: threads that idle live for ten seconds.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// What a server holds at one moment.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Vitals {
+    pub(super) descriptors: usize,
+    pub(super) threads: usize,
+    /// Resident memory in KiB.
+    pub(super) memory: usize,
+    pub(super) connections: usize,
+    pub(super) streams: usize,
+    pub(super) sessions: usize,
+}
+
+impl Vitals {
+    /// Looks at a server that answers `/metrics`.
+    pub(super) async fn of(server: &Listening) -> Self {
+        let numbers = server.get("/metrics").await.text();
+        let gauge = |name: &str| -> usize {
+            let line = numbers.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+            line.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("no {name}"))
+        };
+        let (descriptors, threads, memory) = of_process(server.process.id());
+        Self {
+            descriptors,
+            threads,
+            memory,
+            // The one that asks is there too.
+            connections: gauge("skillwire_connections") - 1,
+            streams: gauge("skillwire_streams"),
+            sessions: gauge("skillwire_sessions"),
+        }
+    }
+
+    /// Waits until a server holds nothing that it did not hold before, but for so many threads.
+    pub(super) async fn back_to(before: &Self, idle: usize, server: &Listening) -> Self {
+        let started = Instant::now();
+        loop {
+            let now = Self::of(server).await;
+            let back = now.descriptors <= before.descriptors
+                && now.threads <= before.threads + idle
+                && (now.connections, now.streams, now.sessions) == (0, 0, 0);
+            if back {
+                return now;
+            }
+            assert!(started.elapsed() < PATIENCE, "{now} is left, not {before}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
+impl fmt::Display for Vitals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { descriptors, threads, memory, connections, streams, sessions } = self;
+        write!(
+            f,
+            "{descriptors:5} descriptors {threads:3} threads {memory:7} KiB {connections:5} connections \
+             {streams:5} streams {sessions:5} sessions"
+        )
+    }
+}
+
+/// Open descriptors, threads and resident memory of a process.
+pub(super) fn of_process(id: u32) -> (usize, usize, usize) {
+    let descriptors = fs::read_dir(format!("/proc/{id}/fd")).unwrap().count();
+    let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap();
+    let number = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        line.split_whitespace().next().unwrap().parse().unwrap()
+    };
+    (descriptors, number("Threads:"), number("VmRSS:"))
+}
+
+/// How many files this process, and any it starts, may have open.
+pub(super) fn most_open_files() -> usize {
+    let limits = fs::read_to_string("/proc/self/limits").unwrap();
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap();
+    line.split_whitespace().next().unwrap().parse().unwrap_or(usize::MAX)
+}
