@@ -162,6 +162,11 @@ impl DirectorySource {
         })
     }
 
+    /// Where the folder is, without symbolic links.
+    pub fn canonical_root(&self) -> &Path {
+        &self.root.path
+    }
+
     /// What kept the last scan from reading or writing the index, if anything did.
     pub fn last_index_error(&self) -> Option<String> {
         self.index_error.lock().unwrap_or_else(PoisonError::into_inner).clone()
