@@ -1,7 +1,8 @@
 //! A host that uses everything a server offers, for suites that watch what a host does.
 //!
-//! Lists the skills at a URL, approves and loads each, and reads every file of those that loaded.
-//! Whatever is refused is printed and not used. Prints how many skills and files were read.
+//! Lists the skills at a URL, approves and loads each, and reads every file of those that loaded;
+//! with `--approve-only` it stops before anything is loaded. Whatever is refused is printed and not
+//! used. Prints how many skills and files were read.
 
 #![expect(clippy::print_stdout, reason = "a program for the command line")]
 
@@ -15,8 +16,10 @@ use skillwire_host::{
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
-    let Some(url) = std::env::args().nth(1) else {
-        println!("Usage: conformance-client URL");
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    let load = !arguments.first().is_some_and(|first| first == "--approve-only");
+    let Some(url) = arguments.pop().filter(|url| url.contains("://")) else {
+        println!("Usage: conformance-client [--approve-only] URL");
         return ExitCode::from(2);
     };
     let label = ServerLabel::parse("suite").expect("a valid label");
@@ -34,18 +37,21 @@ async fn main() -> ExitCode {
     }
     let (mut skills, mut files) = (0, 0);
     for listed in &listing.skills {
-        match use_skill(&host, listed).await {
+        match use_skill(&host, listed, load).await {
             Ok(read) => (skills, files) = (skills + 1, files + read),
             Err(refusal) => println!("refused: {refusal}"),
         }
     }
-    println!("{skills} skills loaded, {files} files read");
+    println!("{skills} skills used, {files} files read");
     ExitCode::SUCCESS
 }
 
-/// Loads one skill and reads all its files; returns how many.
-async fn use_skill(host: &Host, listed: &Listed) -> Result<usize, Refusal> {
+/// Approves one skill, loads it and reads all its files; returns how many.
+async fn use_skill(host: &Host, listed: &Listed, load: bool) -> Result<usize, Refusal> {
     let approved = host.approve(listed, Grants::load_only())?;
+    if !load {
+        return Ok(0);
+    }
     let window = host.load(approved).await?.window;
     let Resources::Listed(files) = &listed.entry().resources else { return Ok(1) };
     for file in files {

@@ -5,7 +5,6 @@ use std::{
     io::Write,
     path::{Path, PathBuf},
     sync::Arc,
-    time::Instant,
 };
 
 use skillwire_testkit::fixture::SkillFolder;
@@ -53,10 +52,10 @@ impl Mutator {
         mutator
     }
 
-    /// Changes one thing after another until the time comes, and says how many there were.
-    pub(super) fn run(mut self, end: Instant) -> usize {
+    /// Changes one thing after another until it is over, and says how many there were.
+    pub(super) fn run(mut self, over: impl Fn() -> bool) -> usize {
         let mut changes = 0;
-        while Instant::now() < end {
+        while !over() {
             let edited = format!("edited/e{}", self.below(EDITED));
             match self.below(20) {
                 0..=6 => self.save(&edited),
