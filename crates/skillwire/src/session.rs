@@ -65,8 +65,6 @@ impl Options {
 /// The host of one run.
 pub(crate) struct Session {
     host: Host,
-    /// The same host without its servers' answers: what is remembered of them.
-    memory: Host,
     settings: HostSettings,
     offline: bool,
     /// Servers that cannot even be tried.
@@ -112,25 +110,20 @@ impl Session {
         for problem in &configured.problems {
             warn(&problem.to_string())?;
         }
-        let offline = options.offline;
         let host = self::host(&settings, &options)?.build();
         if let Some(origins) = options.folders {
             host.set_folders(folders(&settings, origins));
         }
-        let memory = self::host(&settings, &Options { offline: true, ..options })?.build();
         let mut unusable = BTreeMap::new();
         for (label, config) in configured.servers {
-            match (endpoint(&label, &config), endpoint(&label, &config)) {
-                (Ok(endpoint), Ok(again)) => {
-                    host.add_server(label.clone(), endpoint);
-                    memory.add_server(label, again);
-                }
-                (Err(refusal), _) | (_, Err(refusal)) => {
+            match endpoint(&label, &config) {
+                Ok(endpoint) => host.add_server(label, endpoint),
+                Err(refusal) => {
                     unusable.insert(label, refusal);
                 }
             }
         }
-        Ok(Self { host, memory, settings, offline, unusable })
+        Ok(Self { host, settings, offline: options.offline, unusable })
     }
 
     /// The host.
@@ -196,9 +189,7 @@ impl Session {
     /// this works while a server is away.
     pub(crate) async fn find_remembered(&self, text: &str) -> Result<Named, Refusal> {
         let handle = Handle::parse(text)?;
-        if handle.origin().is_some()
-            && let Ok(listed) = self.memory.resolve(&handle).await
-        {
+        if let Ok(listed) = self.host.recall(&handle) {
             return Ok(Named { handle: handle.to_string(), listed });
         }
         self.find(text).await
