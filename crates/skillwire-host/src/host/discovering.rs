@@ -192,6 +192,14 @@ impl Host {
             .collect())
     }
 
+    /// Finds a skill among those that were approved, without asking its server; the handle must say
+    /// where it is from.
+    pub fn recall(&self, handle: &Handle) -> Result<Listed, Refusal> {
+        let missing = || Refusal::new(Reason::SkillNotFound).skill(handle);
+        let listing = self.remembered(handle.origin().ok_or_else(missing)?)?;
+        Ok(Registry::new(listing.skills).find(handle)?.listed.clone())
+    }
+
     /// What was approved before, for when nobody can be asked.
     fn remembered(&self, origin: &Origin) -> Result<Listing, Refusal> {
         let (records, errors) = self.inner.records.all();

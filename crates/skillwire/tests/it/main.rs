@@ -5,6 +5,7 @@ mod authoring;
 mod check;
 mod generated;
 mod help;
+mod host;
 mod load;
 mod manifest;
 mod new;
