@@ -5,14 +5,15 @@ use std::{
     task::{Context, Poll},
 };
 
-use axum::Router;
+use axum::{Router, body::Body};
+use bytes::Buf;
 use futures_util::future::BoxFuture;
 use http::{Request, Response};
-use http_body::Body;
+use http_body_util::BodyExt;
 use tower_service::Service;
 
 use super::Skills;
-use crate::http::{ENDPOINT, HttpOptions, HttpService, ResponseBody};
+use crate::http::{ENDPOINT, HttpOptions, HttpService, Pieces};
 
 /// The MCP endpoint as a tower service: it answers on whatever path it is mounted.
 #[derive(Clone)]
@@ -27,9 +28,11 @@ impl Endpoint {
 
 impl<B> Service<Request<B>> for Endpoint
 where
-    B: Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + 'static,
+    B: http_body::Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>>
+        + Send
+        + 'static,
 {
-    type Response = Response<ResponseBody>;
+    type Response = Response<Body>;
     type Error = Infallible;
     type Future = BoxFuture<'static, Result<Self::Response, Infallible>>;
 
@@ -39,7 +42,12 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let service = self.0.clone();
-        Box::pin(async move { Ok(service.endpoint(request).await) })
+        Box::pin(async move {
+            let response = service.endpoint(request).await;
+            // Routers want their data in one piece.
+            let joined = |mut data: Pieces| data.copy_to_bytes(data.remaining());
+            Ok(response.map(|body| Body::new(body.map_frame(move |frame| frame.map_data(joined)))))
+        })
     }
 }
 

@@ -22,7 +22,7 @@ pub use self::builder::{BuildError, SkillsBuilder};
 use self::following::Following;
 use crate::{
     engine::Engine,
-    http::{self, ConnectionLimits, HttpOptions, HttpService},
+    http::{self, ConnectionLimits, HttpOptions, HttpService, Workers},
     live::Keeper,
     stdio,
 };
@@ -93,7 +93,8 @@ impl Skills {
     /// With [`http_service`](Self::http_service) and [`http::run`] everything about it can be set.
     pub async fn serve_http(&self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
         let service = self.http_service(HttpOptions::default());
-        http::run(listener, service, ConnectionLimits::default(), shutdown).await;
+        // The threads are the caller's; who wants others calls `http::run`.
+        http::run(listener, service, Workers::here(), ConnectionLimits::default(), shutdown).await;
     }
 
     /// Answers HTTP requests, for a server of your own.

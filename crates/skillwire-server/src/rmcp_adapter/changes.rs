@@ -22,7 +22,7 @@ use crate::subscription::{Feed, Filter, LegacySubscriptions, MAX_SUBSCRIBED_URIS
 const BEGINNING: usize = 64;
 
 /// What is kept for one session.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Session {
     subscriptions: Arc<LegacySubscriptions>,
     /// Tells a legacy client of changes once it has initialised.
@@ -30,6 +30,16 @@ pub(super) struct Session {
     /// The SDK asks what is accepted and acknowledges it before it lets us listen. Listening begins
     /// when we are asked, so that no change falls between.
     beginning: Mutex<VecDeque<(SubscriptionFilter, broadcast::Receiver<Arc<Changes>>)>>,
+}
+
+impl Default for Session {
+    fn default() -> Self {
+        Self {
+            subscriptions: Arc::new(LegacySubscriptions::alone()),
+            feed: Mutex::default(),
+            beginning: Mutex::default(),
+        }
+    }
 }
 
 impl Drop for Session {
