@@ -195,7 +195,7 @@ fn fmt_30_a_long_name_is_cut_and_a_colon_is_quoted() {
 #[test]
 fn fmt_30_a_long_description_is_a_warning() {
     let home = Machine::new();
-    let long = "word ".repeat(400);
+    let long = ["word"; 400].join(" ");
     home.file(".agents/skills/pdf/SKILL.md", format!("---\nname: pdf\ndescription: {long}\n---\n"));
     let discovery = home.discover();
     assert_eq!(handles(&discovery), ["local:pdf"]);
