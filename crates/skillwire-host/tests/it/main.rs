@@ -4,6 +4,7 @@
 mod approvals;
 mod client;
 mod discovery;
+mod documents;
 mod integrity;
 mod state;
 mod support;
