@@ -151,7 +151,8 @@ mod tests {
 
     #[test]
     fn fmt_19_of_many_odd_links_a_few_are_shown_and_the_rest_is_counted() {
-        let links = |count| (0..count).map(|n| format!("[x]({n}.md) ")).collect::<String>();
+        let links =
+            |count| (0..count).map(|n| format!("[x]({n}.md)")).collect::<Vec<_>>().join(" ");
         assert_eq!(messages(&links(MOST_EACH)).len(), MOST_EACH);
         let many = messages(&links(MOST_EACH + 2));
         assert_eq!(many.len(), MOST_EACH);

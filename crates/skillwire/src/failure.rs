@@ -41,11 +41,6 @@ impl Failure {
         self
     }
 
-    /// What happened, as a sentence.
-    pub(crate) fn message(&self) -> &str {
-        &self.message
-    }
-
     /// The refusal, if it is one.
     pub(crate) fn refusal(&self) -> Option<&Refusal> {
         self.refusal.as_deref()

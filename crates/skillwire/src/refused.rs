@@ -84,6 +84,8 @@ pub(crate) fn argument(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use std::collections::BTreeMap;
 
     use skillwire_host::refusal::Reason;
@@ -118,7 +120,7 @@ mod tests {
         let mut table = String::from("| code | exit | what it means |\n|---|---|---|\n");
         for reason in Reason::ALL {
             let (code, exit) = (reason.code(), exit(reason.class()) as u8);
-            table += &format!("| `{code}` | {exit} | {} |\n", reason.meaning());
+            let _ = writeln!(table, "| `{code}` | {exit} | {} |", reason.meaning());
         }
         table
     }

@@ -1,6 +1,6 @@
 //! Reason codes and the pages that explain them.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{collections::BTreeSet, fmt::Write as _, path::Path};
 
 use skillwire_core::finding::{Code, Effect, Level};
 
@@ -54,7 +54,7 @@ fn table() -> String {
             };
             let page = format!("../crates/skillwire-core/codes/{code}.md");
             let (level, summary) = (level.as_str(), code.summary());
-            table.push_str(&format!("| [`{code}`]({page}) | {level} | {served} | {summary} |\n"));
+            let _ = writeln!(table, "| [`{code}`]({page}) | {level} | {served} | {summary} |");
         }
     }
     table

@@ -9,7 +9,8 @@ use skillwire_core::{
 };
 
 fn mended(file: &str) -> Option<String> {
-    mend(file.as_bytes()).map(|mended| String::from_utf8(mended.bytes).unwrap())
+    mend(file.as_bytes())
+        .map(|mended| String::from_utf8(mended.bytes).expect("a repair leaves text"))
 }
 
 /// Lines between fences, with a good name and description before them.

@@ -54,7 +54,7 @@ struct Row<'a> {
 pub(super) fn run(args: &ListArgs) -> Outcome {
     let options = session::Options::everywhere(args.origins);
     session::with(args.json, options, async |session| {
-        let only = args.server.as_deref().map(|label| origin(label)).transpose()?;
+        let only = args.server.as_deref().map(origin).transpose()?;
         let found = session.discover(only.as_ref()).await?;
         let rows: Vec<_> =
             found.registry.items().iter().map(|item| row(session.host(), item)).collect();

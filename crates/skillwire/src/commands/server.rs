@@ -26,6 +26,7 @@ fn label(text: &str) -> Result<ServerLabel, Failure> {
     })
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` passes")]
 fn unusable(error: StoreError) -> Failure {
     Failure::usage(format!("{error}."))
 }

@@ -1,5 +1,7 @@
 //! Refusals: exit codes, words and JSON.
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 use skillwire_testkit::{
     fixture::SkillFolder,
@@ -48,11 +50,11 @@ async fn hst_118_human_refusals() {
     let mut all = String::new();
     for handle in ["acme:refunds", "refunds", "acme:none", "none:x", "UPPER:x"] {
         let ran = user.run(&["load", handle]).await;
-        all += &format!("$ skillwire load {handle}\n{}\n", ran.transcript());
+        let _ = writeln!(all, "$ skillwire load {handle}\n{}", ran.transcript());
     }
     user.approves("acme:refunds").await;
     let ran = user.run(&["load", "acme:refunds", "--read", "no.md"]).await;
-    all += &format!("$ skillwire load acme:refunds --read no.md\n{}\n", ran.transcript());
+    let _ = writeln!(all, "$ skillwire load acme:refunds --read no.md\n{}", ran.transcript());
     insta::assert_snapshot!(all);
 }
 
