@@ -129,11 +129,11 @@ pub(crate) fn changes(
 /// What an approval allows, in words.
 pub(crate) fn granted(grants: &Grants) -> String {
     let tools = if grants.tools.is_empty() {
-        "no tools".to_owned()
+        "gets no tools".to_owned()
     } else {
         let tools: Vec<_> = grants.tools.iter().map(|tool| one_line(tool)).collect();
-        format!("the tools {}", tools.join(", "))
+        format!("gets the tools {}", tools.join(", "))
     };
-    let run = if grants.execute { "code may run" } else { "running code is asked about" };
-    format!("it may be loaded; {tools}; {run}.")
+    let run = if grants.execute { "code may run" } else { "code runs only after asking" };
+    format!("it may be loaded, {tools}, and {run}.")
 }

@@ -15,7 +15,7 @@ use crate::{output::STRONG, skill};
 const USUAL_WIDTH: usize = 100;
 
 /// Tells whether somebody can be asked: they see standard error and type on standard input.
-pub(crate) fn somebody() -> bool {
+fn somebody() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
@@ -28,15 +28,21 @@ pub(crate) fn width() -> Option<usize> {
     Some(size.map_or(USUAL_WIDTH, |(width, _)| usize::from(width.0).max(20)))
 }
 
-/// Asks a question that takes a yes; anything else is a no.
-pub(crate) fn agrees(question: &str) -> bool {
+/// Asks a question; there is no answer where nobody can be asked or nobody says anything.
+pub(crate) fn agrees(question: &str) -> Option<bool> {
+    if !somebody() {
+        return None;
+    }
     let mut err = anstream::stderr().lock();
-    let asked = write!(err, "{STRONG}{question}{STRONG:#} [y/N] ").and_then(|()| err.flush());
+    write!(err, "{STRONG}{question}{STRONG:#} [y/N] ").and_then(|()| err.flush()).ok()?;
     let mut answer = String::new();
-    // Who cannot be asked, or does not answer, has not agreed.
-    asked.is_ok()
-        && std::io::stdin().lock().read_line(&mut answer).is_ok()
-        && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
+    match std::io::stdin().lock().read_line(&mut answer) {
+        Ok(0) | Err(_) => {
+            writeln!(err).ok()?;
+            None
+        }
+        Ok(_) => Some(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")),
+    }
 }
 
 /// Asks whoever sits at the terminal.
@@ -49,8 +55,11 @@ impl Prompter for Terminal {
             return Box::pin(std::future::ready(Answer::Unavailable));
         }
         // Nothing else runs in this program while somebody thinks.
-        let answer =
-            if agrees(&words(question)) { Answer::Yes(Grants::load_only()) } else { Answer::No };
+        let answer = match agrees(&words(question)) {
+            Some(true) => Answer::Yes(Grants::load_only()),
+            Some(false) => Answer::No,
+            None => Answer::Unavailable,
+        };
         Box::pin(std::future::ready(answer))
     }
 }

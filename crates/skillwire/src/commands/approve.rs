@@ -31,21 +31,22 @@ pub(super) fn run(args: &ApproveArgs) -> Outcome {
             show(session, &named).await?;
         }
         let listed = &named.listed;
-        if !args.yes {
-            if args.json || !terminal::somebody() {
+        let agreed = if args.yes {
+            Some(true)
+        } else if args.json {
+            None
+        } else {
+            ask(&named, &grants)?
+        };
+        match agreed {
+            Some(true) => {}
+            Some(false) => return Err(session.host().decline(listed)?.into()),
+            None => {
                 return Err(Refusal::new(Reason::NotApproved)
                     .skill(listed.id())
                     .actual("nobody to ask")
                     .hint("`--yes` approves it without asking.")
                     .into());
-            }
-            let question = format!(
-                "Approve this content of {}: {}",
-                skill::origin(&listed.id().origin),
-                skill::granted(&grants)
-            );
-            if !terminal::agrees(&question) {
-                return Err(session.host().decline(listed)?.into());
             }
         }
         let approved = session.host().approve(listed, grants)?;
@@ -64,6 +65,12 @@ pub(super) fn run(args: &ApproveArgs) -> Outcome {
         }
         Ok(Exit::Ok)
     })
+}
+
+fn ask(named: &Named, grants: &Grants) -> io::Result<Option<bool>> {
+    writeln!(anstream::stderr(), "If you approve, {}", skill::granted(grants))?;
+    let origin = skill::origin(&named.listed.id().origin);
+    Ok(terminal::agrees(&format!("Approve this content from {origin}?")))
 }
 
 /// What is granted besides loading: only what the skill asks for, each thing by the user's word.

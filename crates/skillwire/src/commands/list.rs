@@ -158,18 +158,17 @@ fn print_row(
         "refused" => ERROR,
         _ => WARNING,
     };
-    let mark = if row.shares_name { "*" } else { " " };
+    let mark = if row.shares_name { format!("{WARNING}*{WARNING:#}") } else { " ".to_owned() };
     let reason = row.reason.map_or_else(String::new, |reason| format!(" {}", reason.code()));
-    let state = row.state;
-    write!(
-        out,
-        "  {handle:widest$}{WARNING}{mark}{WARNING:#} {style}{state:STATE$}{style:#}{reason}"
-    )?;
+    let state = format!("{style}{}{style:#}", row.state);
+    let pad = " ".repeat(STATE.saturating_sub(row.state.len()));
+    write!(out, "  {handle:widest$}{mark} {state}{reason}")?;
     let used = 2 + widest + 2 + STATE + reason.len() + 2;
     match width {
-        None => writeln!(out, "  {}", one_line(row.description)),
+        None => writeln!(out, "{pad}  {}", one_line(row.description)),
         Some(width) if width >= used + MIN_DESCRIPTION => {
-            writeln!(out, "  {}", one_line_within(row.description, width - used - 1))
+            let description = one_line_within(row.description, width - used - 1);
+            writeln!(out, "{pad}  {description}")
         }
         Some(width) => {
             let room = width.saturating_sub(5).max(1);

@@ -32,7 +32,7 @@ async fn hst_72_tools_and_execution_are_granted_only_by_name() {
     );
     let shown = user.gets(&["show", "acme:git"]).await;
     assert!(shown.contains("It asks for these tools"), "{shown}");
-    assert!(shown.contains("the tools Bash(git:*), Read; code may run."), "{shown}");
+    assert!(shown.contains("gets the tools Bash(git:*), Read, and code may run."), "{shown}");
     // A new approval is a new decision.
     assert_eq!(grants(&[]).await, serde_json::json!({}));
 }
@@ -83,7 +83,7 @@ async fn hst_86_a_person_at_a_terminal_is_asked_and_can_decline() {
     let (user, skills) = (User::new(), refunds());
     user.serves("acme", &skills).await;
     let mut asked = user.on_a_terminal(&["approve", "acme:refunds"]);
-    assert!(asked.answers("n").await.contains("Approve this content of server acme"));
+    assert!(asked.answers("n").await.contains("Approve this content from server acme?"));
     assert_eq!(asked.ended().await, Some(4));
     assert_eq!(user.state_of("acme:refunds").await, "declined");
     // A skill that was declined is not asked about again by a load.

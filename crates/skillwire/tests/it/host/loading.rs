@@ -175,3 +175,29 @@ async fn hst_104_a_skill_that_no_listing_mentions_is_treated_like_any_other() {
     user.approves(&handle).await;
     assert!(user.gets(&["load", &handle]).await.contains("# hidden"));
 }
+
+#[tokio::test]
+async fn hst_94_h_62_a_forged_cache_is_neither_loaded_nor_shown_as_what_was_approved() {
+    let (user, skills) = (User::new(), refunds());
+    user.serves("acme", &skills).await;
+    user.approves("acme:refunds").await;
+    let read = ["load", "acme:refunds", "--read", "references/policy.md"];
+    user.gets(&read).await;
+    let cached = user.home.join("sw/cache/files/acme/skill=3a++acme+refunds");
+    let files: Vec<_> =
+        std::fs::read_dir(&cached).unwrap().map(|file| file.unwrap().path()).collect();
+    assert_eq!(files.len(), 2);
+    for file in &files {
+        let forged = std::fs::read_to_string(file).unwrap().replace("30 days", "99 days");
+        std::fs::write(file, forged).unwrap();
+    }
+    assert!(user.gets(&read).await.contains("30 days"));
+    for file in &files {
+        let forged = std::fs::read_to_string(file).unwrap().replace("30 days", "99 days");
+        std::fs::write(file, forged).unwrap();
+    }
+    skills.file("acme/refunds/references/policy.md", "Refund within 60 days.\n");
+    let shown = user.run(&["approve", "acme:refunds"]).await.exits(4).stderr;
+    assert!(shown.contains("the approved version is not cached"), "{shown}");
+    assert!(!shown.contains("99 days"), "{shown}");
+}
