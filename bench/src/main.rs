@@ -2,6 +2,7 @@
 //! same run.
 
 use std::{
+    collections::HashSet,
     io::Write as _,
     path::{Path, PathBuf},
     process::ExitCode,
@@ -99,6 +100,7 @@ async fn measure_all(args: &Args) -> Result<Report> {
         skillwire: Program::skillwire(&binary(args)?),
         peers,
         report: Report::default(),
+        read: HashSet::new(),
     };
     bench.report.cores = std::thread::available_parallelism()?.get();
     bench.report.notes = missing;

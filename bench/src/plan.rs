@@ -26,7 +26,7 @@ pub(crate) struct Plan {
     /// Files changed one after the other, within the time for it.
     pub(crate) changes: usize,
     pub(crate) change_time: Duration,
-    /// A peer that takes longer than this in all is not asked again.
+    /// A peer that took longer than this in all is not asked again.
     pub(crate) peer_time: Duration,
 }
 
@@ -40,12 +40,12 @@ impl Plan {
             huge: 100_000,
             rounds: 7,
             long_rounds: 3,
-            load: Duration::from_millis(1_500),
+            load: Duration::from_millis(700),
             spread: 8_192,
             hot: 256,
-            changes: 10,
-            change_time: Duration::from_mins(3),
-            peer_time: Duration::from_secs(45),
+            changes: 15,
+            change_time: Duration::from_secs(30),
+            peer_time: Duration::from_secs(12),
         }
     }
 

@@ -1,6 +1,6 @@
 //! What Linux says about a process.
 
-use std::fs;
+use std::{collections::HashMap, fs};
 
 use crate::broken::{Broken, Result};
 
@@ -36,4 +36,41 @@ pub(crate) fn cpu(pid: u32) -> Result<f64> {
     let ticks =
         fields.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<u32>().ok());
     Ok(ticks.map(f64::from).sum::<f64>() / TICKS_PER_SECOND)
+}
+
+/// The processor time of a process to the nanosecond, for work that is shorter than a tick.
+///
+/// The system tells it for each thread that is alive, so it has to be asked often enough to see a
+/// thread before it ends.
+#[derive(Debug)]
+pub(crate) struct Meter {
+    pid: u32,
+    threads: HashMap<String, u64>,
+    total: u64,
+}
+
+impl Meter {
+    /// Starts at nothing.
+    pub(crate) fn new(pid: u32) -> Result<Self> {
+        let mut meter = Self { pid, threads: HashMap::new(), total: 0 };
+        meter.used()?;
+        meter.total = 0;
+        Ok(meter)
+    }
+
+    /// The seconds used since the start.
+    pub(crate) fn used(&mut self) -> Result<f64> {
+        for thread in fs::read_dir(format!("/proc/{}/task", self.pid))? {
+            let thread = thread?;
+            // A thread that ends right now has no file any more.
+            let Ok(stat) = fs::read_to_string(thread.path().join("schedstat")) else { continue };
+            let time = stat.split_whitespace().next().and_then(|field| field.parse().ok());
+            let time: u64 = time.ok_or_else(|| Broken::new("There is no `schedstat`."))?;
+            let name = thread.file_name().to_string_lossy().into_owned();
+            let before = self.threads.insert(name, time).unwrap_or(0);
+            self.total += time.saturating_sub(before);
+        }
+        #[expect(clippy::cast_precision_loss, reason = "2^53 ns are a hundred days")]
+        Ok(self.total as f64 / 1e9)
+    }
 }

@@ -2,8 +2,10 @@
 """Checks a built skillwire with the MCP project's own conformance suite.
 
     python3 tools/peers/conformance.py target/release/skillwire examples/skills
+    python3 tools/peers/conformance.py --server target/debug/examples/weather 127.0.0.1:0
 
-The suite ends with code 0 even when it tested nothing, so what counts here is its list of checks:
+The second form is for a server of one's own, which must write `listening on URL` to standard error
+and has pages of 100. The suite ends with code 0 even when it tested nothing, so what counts here is its list of checks:
 the skills scenarios must pass an exact number of them, every other scenario at least one, and
 none may fail or warn.
 """
@@ -18,7 +20,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from peers import Broken, Server, Tally, run_process, scratch, tool
+from peers import Broken, Server, Tally, run_process, scratch, serve, tool
 
 PAGE_SIZES = [100, 2]
 
@@ -34,6 +36,9 @@ SKILLS = {
     MODERN: {ENUMERATION: 32, "sep-2640-skills-manifest": 6, "sep-2640-skills-directory": 7},
     LEGACY: {ENUMERATION: 30, "sep-2640-skills-manifest": 6, "sep-2640-skills-directory": 7},
 }
+
+# Checks of file manifests, which entries that say "dynamic" do not have.
+OF_MANIFESTS = 6
 
 # Scenarios of the base protocol, on every version the suite has them for.
 BASE = {
@@ -65,9 +70,10 @@ class Run:
     passed: int | None = None
 
 
-def plan() -> list[Run]:
+def plan(dynamic: bool) -> list[Run]:
+    """Every run; `dynamic` when no entry of the server has a file manifest."""
     skills = [
-        Run(scenario, version, passed)
+        Run(scenario, version, passed - OF_MANIFESTS * (dynamic and scenario == ENUMERATION))
         for version, scenarios in SKILLS.items()
         for scenario, passed in scenarios.items()
     ]
@@ -125,31 +131,39 @@ def judge(run: Run, checks: list[dict], page_size: int) -> tuple[int, list[str],
     return passed, problems, note
 
 
-def check(binary: Path, skills: Path, tally: Tally) -> None:
+def check(title: str, command: list[str], page_size: int, dynamic: bool, tally: Tally) -> None:
     suite = tool("@modelcontextprotocol/conformance/dist/index.js")
-    for page_size in PAGE_SIZES:
-        try:
-            with Server(binary, skills, "--page-size", str(page_size)) as url:
-                for run in plan():
-                    title = f"page size {page_size}, {run.version}, {run.scenario}"
-                    try:
-                        result = judge(run, run_scenario(suite, url, run), page_size)
-                    except Broken as reason:
-                        result = 0, [str(reason)], ""
-                    tally.add(title, *result)
-        except Broken as reason:
-            tally.add(f"page size {page_size}, server", 0, [str(reason)])
+    try:
+        with Server(command) as url:
+            for run in plan(dynamic):
+                try:
+                    result = judge(run, run_scenario(suite, url, run), page_size)
+                except Broken as reason:
+                    result = 0, [str(reason)], ""
+                tally.add(f"{title}, {run.version}, {run.scenario}", *result)
+    except Broken as reason:
+        tally.add(f"{title}, server", 0, [str(reason)])
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("skillwire", type=Path, help="the built program")
-    parser.add_argument("skills", type=Path, help="the folder of skills to serve")
+    parser.add_argument("skillwire", type=Path, nargs="?", help="the built program")
+    parser.add_argument("skills", type=Path, nargs="?", help="the folder of skills to serve")
+    parser.add_argument("--dynamic", action="store_true", help="all skills are generated")
+    parser.add_argument("--server", nargs=argparse.REMAINDER, help="a server's command line")
     arguments = parser.parse_args()
+    if bool(arguments.server) == bool(arguments.skills):
+        parser.error("name a program and a folder of skills, or a server's command line")
 
     tally = Tally("conformance")
     try:
-        check(arguments.skillwire.resolve(), arguments.skills.resolve(), tally)
+        if command := arguments.server:
+            check(Path(command[0]).name, command, PAGE_SIZES[0], arguments.dynamic, tally)
+        else:
+            binary, skills = arguments.skillwire.resolve(), arguments.skills.resolve()
+            for page_size in PAGE_SIZES:
+                command = serve(binary, skills, "--page-size", str(page_size))
+                check(f"page size {page_size}", command, page_size, False, tally)
     except (Broken, OSError) as reason:
         tally.add("conformance suite", 0, [str(reason)])
     return tally.close()

@@ -81,15 +81,20 @@ def scratch() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="skillwire-peers-")
 
 
+def serve(binary: Path, skills: Path, *options: str) -> list[str]:
+    """The command line of `skillwire serve` on a free port."""
+    return [str(binary), "serve", str(skills), "--http", "127.0.0.1:0", *options]
+
+
 class Server:
-    """`skillwire serve --http` on a free port, for the length of a `with` block.
+    """A server over HTTP that says where it listens, for the length of a `with` block.
 
     The block yields the address. Leaving it stops the server, and fails when the server had
     already ended by itself or does not stop when asked to.
     """
 
-    def __init__(self, binary: Path, skills: Path, *options: str) -> None:
-        self.command = [str(binary), "serve", str(skills), "--http", "127.0.0.1:0", *options]
+    def __init__(self, command: list[str]) -> None:
+        self.command = command
         self.log: deque[str] = deque(maxlen=20)
         self.address: queue.SimpleQueue[str | None] = queue.SimpleQueue()
 

@@ -15,17 +15,20 @@ use crate::{
     broken::{Broken, Result},
     corpus::{self, Corpus},
     http::{client::Connection, load::Target},
-    proc,
+    proc::Meter,
     report::{Check, Quantity, Row},
     server::{HttpServer, PATIENCE},
     stats::Summary,
     wire,
 };
 
-/// Between two looks; the looks' own price is taken off.
+/// A folder with more directories than the system lets watch is looked through from time to time; a
+/// change must be seen within this time all the same.
+const UNWATCHED: Duration = Duration::from_mins(3);
+/// Between two looks.
 const LOOK: Duration = Duration::from_millis(5);
-/// How long looks are made without a change, to learn their price.
-const IDLE: Duration = Duration::from_secs(3);
+/// Time enough for a change to be served, in which nobody looks: looks have a price, too.
+const QUIET: Duration = Duration::from_millis(200);
 
 pub(super) async fn measure(bench: &mut Bench) -> Result<()> {
     let (small, big) = (bench.plan.medium, bench.plan.huge);
@@ -52,13 +55,13 @@ async fn size(bench: &mut Bench, count: usize) -> Result<(Summary, Summary)> {
     let home = bench.new_home()?;
     let server = HttpServer::start(bench.skillwire.over_http(&corpus.folder, home.path())).await?;
     let mut watcher = Watcher::new(server.target).await?;
-    let price = watcher.idle().await?;
     let start = Instant::now();
-    let (mut seen, before) = (Vec::new(), proc::cpu(server.target.pid)?);
-    let patience = bench.plan.change_time;
-    while seen.len() < bench.plan.changes && start.elapsed() < patience {
+    let (mut seen, mut costs) = (Vec::new(), Vec::new());
+    let patience = UNWATCHED;
+    while seen.len() < bench.plan.changes && start.elapsed() < bench.plan.change_time {
         progress(&format!("change {} at {count}", seen.len() + 1));
-        let waited = change(&corpus, seen.len(), &mut watcher, patience).await?;
+        let (waited, cost) = change(&corpus, seen.len(), &mut watcher, patience).await?;
+        costs.push(cost);
         if waited >= patience {
             bench.report.notes.push(format!(
                 "At {count} skills a change was not seen within {} s; its row counts just that.",
@@ -67,29 +70,28 @@ async fn size(bench: &mut Bench, count: usize) -> Result<(Summary, Summary)> {
         }
         seen.push(waited.as_secs_f64());
     }
-    let used = proc::cpu(server.target.pid)? - before;
-    let idle = price * seen.iter().sum::<f64>();
-    #[expect(clippy::cast_precision_loss, reason = "there are few changes")]
-    let one = (used - idle).max(0.0) / seen.len() as f64;
     server.stop().await?;
-    Ok((summary(seen)?, summary([one])?))
+    Ok((summary(seen)?, summary(costs)?))
 }
 
-/// Changes one file, waits until it is seen, and puts the old content back.
+/// Changes one file, waits until it is seen, and puts the old content back, as a change whose price
+/// is measured.
 async fn change(
     corpus: &Corpus,
     turn: usize,
     watcher: &mut Watcher,
     patience: Duration,
-) -> Result<Duration> {
+) -> Result<(Duration, f64)> {
     let skill = corpus::skill((turn * 7_919 + 13) % corpus.count);
     let root = corpus.folder.join(&skill.path);
     let (file, old) = &skill.files[1];
     let new = format!("{old}\nChanged in turn {turn}.\n");
     let seen = watcher.waits(&skill.path, &root.join(file), &new, patience).await;
-    // The corpus is for other measurements too; the next change is of another skill.
-    save(&root.join(file), old)?;
-    seen
+    // The corpus is for other measurements too, whatever happened.
+    if seen.is_err() {
+        save(&root.join(file), old)?;
+    }
+    Ok((seen?, watcher.pays(&skill.path, &root.join(file), old, patience).await?))
 }
 
 /// Writes beside a file and renames over it, as editors do.
@@ -103,23 +105,41 @@ fn save(path: &Path, content: &str) -> Result<()> {
 /// Asks for an entry again and again.
 struct Watcher {
     connection: Connection,
-    target: Target,
+    meter: Meter,
 }
 
 impl Watcher {
     async fn new(target: Target) -> Result<Self> {
-        Ok(Self { connection: Connection::open(target.address, PATIENCE).await?, target })
+        let connection = Connection::open(target.address, PATIENCE).await?;
+        Ok(Self { connection, meter: Meter::new(target.pid)? })
     }
 
-    /// The processor time per second that looking alone costs the server.
-    async fn idle(&mut self) -> Result<f64> {
-        let request = get(&corpus::skill(0).path);
-        let (start, before) = (Instant::now(), proc::cpu(self.target.pid)?);
-        while start.elapsed() < IDLE {
-            self.connection.exchange_within(&request, PATIENCE).await?;
-            tokio::time::sleep(LOOK).await;
+    /// The processor time a save costs the server until its new content is served.
+    async fn pays(
+        &mut self,
+        skill: &str,
+        file: &Path,
+        content: &str,
+        patience: Duration,
+    ) -> Result<f64> {
+        // What the change before left to do is not this one's price.
+        tokio::time::sleep(QUIET).await;
+        let before = self.meter.used()?;
+        save(file, content)?;
+        let start = Instant::now();
+        while start.elapsed() < patience {
+            tokio::time::sleep(QUIET).await;
+            let used = self.meter.used()? - before;
+            if self.has(&get(skill), &hex_digest(content)).await? {
+                return Ok(used);
+            }
         }
-        Ok((proc::cpu(self.target.pid)? - before) / start.elapsed().as_secs_f64())
+        Err(Broken::new("A change was not seen."))
+    }
+
+    async fn has(&mut self, request: &[u8], digest: &str) -> Result<bool> {
+        let entry = self.connection.exchange_within(request, PATIENCE).await?;
+        Ok(memchr::memmem::find(entry, digest.as_bytes()).is_some())
     }
 
     /// The time from a save until the entry has the new content's digest, or all of `patience`.
@@ -133,11 +153,7 @@ impl Watcher {
         let (request, digest) = (get(skill), hex_digest(content));
         save(file, content)?;
         let start = Instant::now();
-        while start.elapsed() < patience {
-            let entry = self.connection.exchange_within(&request, PATIENCE).await?;
-            if memchr::memmem::find(entry, digest.as_bytes()).is_some() {
-                break;
-            }
+        while start.elapsed() < patience && !self.has(&request, &digest).await? {
             tokio::time::sleep(LOOK).await;
         }
         Ok(start.elapsed())

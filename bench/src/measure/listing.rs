@@ -39,7 +39,7 @@ struct Rounds {
 }
 
 impl Rounds {
-    async fn run(bench: &Bench, count: usize, rounds: usize) -> Result<Self> {
+    async fn run(bench: &mut Bench, count: usize, rounds: usize) -> Result<Self> {
         let corpus = bench.corpus(count)?;
         let mut all = Self::default();
         for _ in 0..rounds {
@@ -113,7 +113,7 @@ struct Peers {
     memories: Vec<Peer>,
 }
 
-async fn ask_peers(bench: &Bench, count: usize) -> Result<Peers> {
+async fn ask_peers(bench: &mut Bench, count: usize) -> Result<Peers> {
     let corpus = bench.corpus(count)?;
     let mut peers = Peers::default();
     for program in &bench.peers {

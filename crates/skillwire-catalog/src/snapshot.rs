@@ -1,7 +1,8 @@
 //! One immutable state of everything that is served.
 //!
-//! Skills are kept in order of their URI and nothing else is kept: a file is found through the
-//! skill around it, a directory from the files below it, a page by the key it goes on from.
+//! Skills are kept in order of their URI and by their URI, and nothing else is kept: a file is found
+//! through the skill around it, a directory from the files below it, a page by the key it goes on
+//! from.
 
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ use skillwire_source::{
 };
 
 use crate::{
+    by_uri::ByUri,
     change::Change,
     instructions,
     sorted::{Key, Sorted},
@@ -64,6 +66,7 @@ pub struct Delta {
 /// Everything that is served at one moment, to callers with the same rights.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
+    by_uri: ByUri,
     pub(crate) all: Sorted,
     pub(crate) listed: Sorted,
     pub(crate) names: Sorted,
@@ -89,6 +92,7 @@ impl Snapshot {
         let mut snapshot = Self {
             names: Sorted::new(by_name, shown.clone()),
             listed: Sorted::new(by_uri, shown),
+            by_uri: ByUri::new(skills.iter()),
             all: Sorted::new(by_uri, skills),
             list_files: options.list_files,
             schemes: Vec::new(),
@@ -115,6 +119,7 @@ impl Snapshot {
                 next.take_out(old);
             }
             let listed = is_listed(skill, options);
+            next.by_uri.insert(Arc::clone(skill));
             next.all.insert(Arc::clone(skill));
             if listed {
                 next.listed.insert(Arc::clone(skill));
@@ -127,6 +132,7 @@ impl Snapshot {
     }
 
     fn take_out(&mut self, skill: &Skill) {
+        self.by_uri.remove(skill.uri.as_str());
         self.all.remove(by_uri(skill));
         self.listed.remove(by_uri(skill));
         self.names.remove(by_name(skill));
@@ -147,18 +153,26 @@ impl Snapshot {
 
     /// The skill whose `SKILL.md` has exactly this URI.
     pub fn skill(&self, uri: &str) -> Option<&Arc<Skill>> {
-        self.all.get((uri, ""))
+        self.by_uri.get(uri)
     }
 
     /// The innermost skill whose directory holds this URI, and the path of the URI within it, or
     /// nothing for the directory itself.
     pub(crate) fn around<'u>(&self, uri: &'u str) -> Option<(&Arc<Skill>, Option<&'u str>)> {
+        self.innermost(uri, uri.len())
+    }
+
+    /// The same among the directories that end at `end` or before.
+    fn innermost<'u>(
+        &self,
+        uri: &'u str,
+        mut end: usize,
+    ) -> Option<(&Arc<Skill>, Option<&'u str>)> {
         if uri.len() > MAX_URI_BYTES {
             return None;
         }
         let authority = uri.find("://")? + 3;
         let mut candidate = String::with_capacity(uri.len() + SKILL_FILE.len() + 1);
-        let mut end = uri.len();
         for _ in 0..MAX_URI_SEGMENTS {
             let root = &uri[..end];
             candidate.clear();
@@ -175,7 +189,8 @@ impl Snapshot {
 
     /// The file with exactly this URI.
     pub fn file(&self, uri: &str) -> Option<FoundFile<'_>> {
-        let (skill, rest) = self.around(uri)?;
+        // What is a file is not a directory, so it is not the root of a skill either.
+        let (skill, rest) = self.innermost(uri, uri.rfind('/')?)?;
         let path = decode_path(rest?)?;
         match &skill.content {
             Content::Files(tree) => {

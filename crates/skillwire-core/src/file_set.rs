@@ -1,14 +1,15 @@
 //! Findings about the files of a skill taken together.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use unicode_normalization::UnicodeNormalization;
 
 use crate::{
     file_rules::secret_kind,
     finding::{Code, Finding},
-    links::{self, Target},
+    link_rules,
     path::{RelPath, SKILL_FILE},
+    secret_text,
     skill_file::SkillFile,
     uri::encodes,
 };
@@ -28,7 +29,7 @@ pub fn check(skill: &SkillFile, files: &[CheckedFile<'_>]) -> Vec<Finding> {
     check_names(files, &mut findings);
     check_twins(files, &mut findings);
     check_license(skill, files, &mut findings);
-    check_links(skill, files, &mut findings);
+    link_rules::check(skill, files, &mut findings);
     check_scripts(files, &mut findings);
     findings
 }
@@ -68,6 +69,30 @@ pub fn check_secret(path: &RelPath) -> Option<Finding> {
     )
 }
 
+/// The most keys and tokens of one file that are reported.
+const MOST_SECRETS: usize = 20;
+
+/// Reports keys and tokens in a text, each with its line.
+pub fn check_secret_text(file: CheckedFile<'_>) -> Vec<Finding> {
+    let Ok(text) = std::str::from_utf8(file.bytes) else { return Vec::new() };
+    let report = |secret: secret_text::SecretText| {
+        let message =
+            format!("This looks like {}, and everything in a skill is served.", secret.kind);
+        let help = match file.path.as_str() {
+            // A pattern for this name would let through what every other skill says.
+            SKILL_FILE => "Remove it, and revoke it if it was ever published.".to_owned(),
+            path => format!(
+                "Remove it, and revoke it if it was ever published; or pass \
+                 `--allow-secret-file '{path}'` if it is none."
+            ),
+        };
+        Finding::new(Code::SecretText, file.path.as_str(), message)
+            .help(help)
+            .at(file.bytes, secret.span)
+    };
+    secret_text::find(text).take(MOST_SECRETS).map(report).collect()
+}
+
 /// Finds names that some file systems cannot keep apart.
 fn check_twins(files: &[CheckedFile<'_>], findings: &mut Vec<Finding>) {
     let mut by_folded: BTreeMap<String, &RelPath> = BTreeMap::new();
@@ -80,7 +105,7 @@ fn check_twins(files: &[CheckedFile<'_>], findings: &mut Vec<Finding>) {
                     path.as_str(),
                     format!("The name differs from `{first}` only by case or Unicode form."),
                 )
-                .help("Rename one of them: hosts that store files refuse such a pair."),
+                .help("Rename one of them: systems that take both for one name keep only one."),
             );
         }
     }
@@ -97,81 +122,16 @@ fn check_license(skill: &SkillFile, files: &[CheckedFile<'_>], findings: &mut Ve
             let lower = word.to_ascii_lowercase();
             matches!(lower.split_once('.'), Some(("license" | "licence", "txt" | "md")))
         });
-    if let Some(name) = named
-        && !files.iter().any(|file| file.path.as_str() == name)
-    {
-        findings.push(
-            Finding::new(
-                Code::LicenseFileMissing,
-                SKILL_FILE,
-                format!("`license` names `{name}`, which the skill does not have."),
-            )
-            .help("Add the file, or write a short licence name such as `Apache-2.0`."),
-        );
-    }
-}
-
-fn check_links(skill: &SkillFile, files: &[CheckedFile<'_>], findings: &mut Vec<Finding>) {
-    let paths: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
-    let exists = |path: &str| {
-        path.is_empty()
-            || paths.contains(path)
-            || paths
-                .range(path..)
-                .any(|other| other.strip_prefix(path).is_some_and(|rest| rest.starts_with('/')))
-    };
-    let mut linked = Vec::new();
-    for file in files.iter().filter(|file| is_markdown(file.path)) {
-        let Ok(text) = std::str::from_utf8(file.bytes) else { continue };
-        let is_skill_file = file.path.as_str() == SKILL_FILE;
-        let start = if is_skill_file { skill.body_offset } else { 0 };
-        let base = file.path.parent().map_or(String::new(), |parent| parent.to_string());
-        for link in links::find(&text[start..], start) {
-            match links::resolve(&base, &link.target) {
-                Target::Elsewhere => {}
-                Target::NotPortable => findings.push(
-                    Finding::new(
-                        Code::LinkNotPortable,
-                        file.path.as_str(),
-                        format!("The link `{}` leads out of the skill.", link.target),
-                    )
-                    .help("Link to files of the skill by relative path, with `/`.")
-                    .at(file.bytes, link.span),
-                ),
-                Target::Inside(path) if !exists(&path) => findings.push(
-                    Finding::new(
-                        Code::LinkMissing,
-                        file.path.as_str(),
-                        format!("The skill has no file `{path}`."),
-                    )
-                    .help("Add the file or mend the link; a host without a disk can follow only links to files that are served.")
-                    .at(file.bytes, link.span),
-                ),
-                Target::Inside(path) => linked.push((file.path.as_str(), path)),
-            }
-        }
-    }
-    check_chains(&linked, findings);
-}
-
-/// Reports files that only a reference mentions, when `SKILL.md` does not.
-fn check_chains(linked: &[(&str, String)], findings: &mut Vec<Finding>) {
-    let from_skill: BTreeSet<&str> =
-        linked.iter().filter(|(from, _)| *from == SKILL_FILE).map(|(_, to)| to.as_str()).collect();
-    let mut seen = BTreeSet::new();
-    for (from, to) in linked {
-        let second_hand = from_skill.contains(from) && !from_skill.contains(to.as_str());
-        if second_hand && to != SKILL_FILE && is_markdown_name(to) && seen.insert(to) {
-            findings.push(
-                Finding::new(
-                    Code::LinkChain,
-                    *from,
-                    format!("`{to}` is reached only through this file, not from `SKILL.md`."),
-                )
-                .help("Link to it from `SKILL.md` as well: agents rarely follow chains."),
-            );
-        }
-    }
+    let missing = named.filter(|name| !files.iter().any(|file| file.path.as_str() == *name));
+    let Some(name) = missing else { return };
+    let message = format!("`license` names `{name}`, which the skill does not have.");
+    let finding = Finding::new(Code::LicenseFileMissing, SKILL_FILE, message)
+        .help("Add the file, or write a short licence name such as `Apache-2.0`.");
+    let skill_md = files.iter().find(|file| file.path.as_str() == SKILL_FILE);
+    findings.push(match skill_md.zip(skill.license) {
+        Some((file, span)) => finding.at(file.bytes, span),
+        None => finding,
+    });
 }
 
 /// Advises a first line that says how a script is run.
@@ -194,12 +154,4 @@ fn check_scripts(files: &[CheckedFile<'_>], findings: &mut Vec<Finding>) {
             );
         }
     }
-}
-
-fn is_markdown(path: &RelPath) -> bool {
-    is_markdown_name(path.file_name())
-}
-
-fn is_markdown_name(name: &str) -> bool {
-    name.rsplit_once('.').is_some_and(|(_, ending)| ending.eq_ignore_ascii_case("md"))
 }

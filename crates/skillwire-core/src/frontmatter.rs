@@ -7,7 +7,8 @@ use crate::{
     finding::{Code, Finding},
     name::SkillName,
     path::SKILL_FILE,
-    yaml::Document,
+    span::Span,
+    yaml::{Document, quote},
 };
 
 /// The longest description, in code points.
@@ -149,6 +150,26 @@ impl Checker<'_> {
         self.findings.push(if help.is_empty() { finding } else { finding.help(help) });
     }
 
+    /// Reports a problem with a key itself.
+    fn report_key(&mut self, code: Code, pointer: &str, message: String, help: &str) {
+        let mut finding = Finding::new(code, SKILL_FILE, message).help(help);
+        if let Some(span) = self.document.node(pointer).and_then(|node| node.key) {
+            finding = finding.at(self.file, span);
+        }
+        self.findings.push(finding);
+    }
+
+    /// Points the last finding at a character of its passage, unless that is written as an escape.
+    fn point_at(&mut self, character: char) {
+        let Some(last) = self.findings.last_mut() else { return };
+        let Some(span) = last.span else { return };
+        let passage = String::from_utf8_lossy(&self.file[span.start..span.end]);
+        if let Some(at) = passage.find(character) {
+            let start = span.start + at;
+            *last = last.clone().at(self.file, Span::new(start, start + character.len_utf8()));
+        }
+    }
+
     fn name(&mut self) -> Option<SkillName> {
         let Some(value) = self.document.map.get("name") else {
             self.report(
@@ -160,13 +181,21 @@ impl Checker<'_> {
             return None;
         };
         let Value::String(text) = value else {
-            let help = format!("Write `name: \"{}\"` if that is the name.", plain(value));
+            let help = match value {
+                Value::Array(_) | Value::Object(_) | Value::Null => {
+                    "Write one word, such as `name: pdf-forms`.".to_owned()
+                }
+                value => format!("Write `name: \"{}\"` if that is the name.", plain(value)),
+            };
             let message = format!("`name` is {}, not a string.", kind(value));
             self.report(Code::NameInvalid, "/name", message, &help);
             return None;
         };
         match SkillName::parse(text) {
-            Ok(name) => Some(name),
+            Ok(name) => {
+                self.reserved(&name);
+                Some(name)
+            }
             Err(error) => {
                 let help = SkillName::suggest(text).map_or_else(
                     || "Choose a name such as `pdf-forms`.".to_owned(),
@@ -177,6 +206,19 @@ impl Checker<'_> {
                 None
             }
         }
+    }
+
+    /// Older dialects answer these words with something of their own.
+    fn reserved(&mut self, name: &SkillName) {
+        let taken_by = match name.as_str() {
+            "index" => "a list of skills, `skill://index`",
+            "lookup" => "a search by name, `skill://lookup/...`",
+            "prompt-xml" => "a prompt with all skills, `skill://prompt-xml`",
+            _ => return,
+        };
+        let message = format!("Older servers keep the name `{name}` for {taken_by}.");
+        let help = format!("Choose a more telling name, such as `{name}-guide`.");
+        self.report(Code::NameReserved, "/name", message, &help);
     }
 
     fn description(&mut self) -> Option<String> {
@@ -191,7 +233,11 @@ impl Checker<'_> {
         };
         let Value::String(text) = value else {
             let message = format!("`description` is {}, not a string.", kind(value));
-            self.report(Code::DescriptionMissing, "/description", message, "Put it in quotes.");
+            let help = match value {
+                Value::Bool(_) | Value::Number(_) => "Put it in quotes.",
+                _ => "Say what the skill does and when to use it, in one text.",
+            };
+            self.report(Code::DescriptionMissing, "/description", message, help);
             return None;
         };
         if text.trim().is_empty() {
@@ -213,6 +259,7 @@ impl Checker<'_> {
                 format!("`description` holds the invisible character U+{:04X}.", u32::from(bad));
             let help = "Remove it: hosts show descriptions to people and models.";
             self.report(Code::DescriptionCharacters, "/description", message, help);
+            self.point_at(bad);
         }
         if !says_when(text) {
             let message = "`description` does not say when to use the skill.".to_owned();
@@ -281,11 +328,11 @@ impl Checker<'_> {
             if key.starts_with(RESERVED_METADATA_PREFIX) {
                 let message = format!("`metadata` key `{key}` is reserved for MCP extensions.");
                 let help = "Use a prefix of your own, such as `com.example/`.";
-                self.report(Code::MetadataReserved, &pointer, message, help);
+                self.report_key(Code::MetadataReserved, &pointer, message, help);
             } else if matches!(key.as_str(), "id" | "key" | "type" | "data" | "value" | "info") {
                 let message = format!("`metadata` key `{key}` is likely to clash with others.");
                 let help = "Use a more telling key, or a prefix such as `com.example/`.";
-                self.report(Code::MetadataKeyGeneric, &pointer, message, help);
+                self.report_key(Code::MetadataKeyGeneric, &pointer, message, help);
             }
         }
     }
@@ -314,20 +361,18 @@ impl Checker<'_> {
     }
 
     fn unknown_keys(&mut self) {
-        for key in self.document.map.keys().filter(|key| !KNOWN_KEYS.contains(&key.as_str())) {
+        let is_known = |key: &String| KNOWN_KEYS.contains(&key.as_str());
+        for (key, value) in self.document.map.iter().filter(|(key, _)| !is_known(key)) {
             let pointer = format!("/{}", key.replace('~', "~0").replace('/', "~1"));
-            let mut finding = Finding::new(
-                Code::UnknownKey,
-                SKILL_FILE,
-                format!("The format does not define the key `{}`.", key.escape_debug()),
-            )
-            .help(
-                "It is served as written; to please strict validators, move it below `metadata`.",
-            );
-            if let Some(span) = self.document.node(&pointer).and_then(|node| node.key) {
-                finding = finding.at(self.file, span);
-            }
-            self.findings.push(finding);
+            let message = format!("The format does not define the key `{}`.", key.escape_debug());
+            let help = match value {
+                Value::Array(_) | Value::Object(_) | Value::Null => {
+                    "Move it below `metadata`, unless a host that you care about reads it here."
+                        .to_owned()
+                }
+                value => format!("Move it below `metadata`: `{key}: {}`.", quote(&plain(value))),
+            };
+            self.report_key(Code::UnknownKey, &pointer, message, &help);
         }
     }
 }

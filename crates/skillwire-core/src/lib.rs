@@ -2,21 +2,28 @@
 //!
 //! Nothing in this crate touches a file, a socket, a clock or an environment variable.
 
+pub mod code;
 pub mod content_set;
 pub mod digest;
 pub mod entry;
+pub mod excerpt;
 pub mod file_rules;
 pub mod file_set;
 pub mod finding;
 pub mod frontmatter;
 pub mod frontmatter_diff;
+mod layout_rules;
 pub mod limits;
+mod link_rules;
 pub mod links;
 pub mod media_type;
 pub mod name;
 pub mod path;
 pub mod portable;
 pub mod received;
+pub mod reference;
+pub mod repair;
+pub mod secret_text;
 pub mod skill_file;
 pub mod span;
 pub mod strict_json;

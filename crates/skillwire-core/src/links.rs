@@ -16,10 +16,23 @@ pub struct Link {
 pub enum Target {
     /// A path from the skill's root, decoded; it may or may not exist.
     Inside(String),
+    /// The same, written with `..` on the way.
+    Climbing(String),
     /// A URL, a mail address or a place in the same document.
     Elsewhere,
-    /// A path that is absolute, leaves the skill, or uses backslashes.
-    NotPortable,
+    /// A path that not every host can follow.
+    NotPortable(NotPortable),
+}
+
+/// Why a path cannot be followed everywhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotPortable {
+    /// It leads out of the skill.
+    Outside,
+    /// It begins at the root of a file system.
+    Absolute,
+    /// It separates names by backslashes.
+    Backslash,
 }
 
 /// Finds inline links and images (`[text](target)`) and reference definitions (`[id]: target`)
@@ -122,23 +135,29 @@ pub fn resolve(base: &str, target: &str) -> Target {
         return Target::Elsewhere;
     }
     let path = target.split(['#', '?']).next().unwrap_or(target);
-    if path.starts_with('/') || path.contains('\\') || path.as_bytes().get(1) == Some(&b':') {
-        return Target::NotPortable;
+    if path.starts_with(['/', '\\']) || path.as_bytes().get(1) == Some(&b':') {
+        return Target::NotPortable(NotPortable::Absolute);
     }
+    if path.contains('\\') {
+        return Target::NotPortable(NotPortable::Backslash);
+    }
+    let mut climbs = false;
     let mut segments: Vec<String> =
         base.split('/').filter(|segment| !segment.is_empty()).map(str::to_owned).collect();
     for segment in path.split('/') {
         match segment {
             "" | "." => {}
             ".." => {
+                climbs = true;
                 if segments.pop().is_none() {
-                    return Target::NotPortable;
+                    return Target::NotPortable(NotPortable::Outside);
                 }
             }
             plain => segments.push(decode(plain).unwrap_or_else(|_| plain.to_owned())),
         }
     }
-    Target::Inside(segments.join("/"))
+    let path = segments.join("/");
+    if climbs { Target::Climbing(path) } else { Target::Inside(path) }
 }
 
 #[cfg(test)]
@@ -166,11 +185,18 @@ mod tests {
     fn fmt_19_targets_are_judged_by_where_they_lead() {
         let inside = |path: &str| Target::Inside(path.to_owned());
         assert_eq!(resolve("", "references/a%20b.md#x"), inside("references/a b.md"));
-        assert_eq!(resolve("references", "../a.md"), inside("a.md"));
-        assert_eq!(resolve("", "../a.md"), Target::NotPortable);
-        assert_eq!(resolve("", "/a.md"), Target::NotPortable);
-        assert_eq!(resolve("", "a\\b.md"), Target::NotPortable);
-        assert_eq!(resolve("", "C:/a.md"), Target::NotPortable);
+        assert_eq!(resolve("references", "a.md"), inside("references/a.md"));
+        assert_eq!(resolve("references", "../a.md"), Target::Climbing("a.md".to_owned()));
+        let outside = |base, target| {
+            let Target::NotPortable(why) = resolve(base, target) else { panic!("{target}") };
+            why
+        };
+        assert_eq!(outside("", "../a.md"), NotPortable::Outside);
+        assert_eq!(outside("references", "../../a.md"), NotPortable::Outside);
+        assert_eq!(outside("", "/a.md"), NotPortable::Absolute);
+        assert_eq!(outside("", "C:/a.md"), NotPortable::Absolute);
+        assert_eq!(outside("", "\\\\host\\a.md"), NotPortable::Absolute);
+        assert_eq!(outside("", "a\\b.md"), NotPortable::Backslash);
         for elsewhere in
             ["https://x.org/a", "mailto:a@b.c", "#part", "skill://x/SKILL.md", "{x}.md"]
         {

@@ -1,9 +1,13 @@
 //! Reading a `SKILL.md`: fence, frontmatter and body, with everything that is wrong at once.
 
+use serde_json::{Map, Value};
+
 use crate::{
     finding::{Code, Finding},
     frontmatter::Frontmatter,
+    layout_rules,
     path::SKILL_FILE,
+    span::Span,
     yaml,
 };
 
@@ -20,6 +24,10 @@ pub struct SkillFile {
     pub frontmatter: Frontmatter,
     /// Offset of the first byte after the closing fence.
     pub body_offset: usize,
+    /// Where the name stands.
+    pub name: Span,
+    /// Where the licence stands, if there is one.
+    pub license: Option<Span>,
 }
 
 /// Checks the bytes of a `SKILL.md`; the value is there when name and description can be carried.
@@ -28,33 +36,28 @@ pub fn check(bytes: &[u8]) -> (Option<SkillFile>, Vec<Finding>) {
         Ok(fenced) => fenced,
         Err(finding) => return (None, vec![finding]),
     };
-    let mut findings = Vec::new();
-    if fenced.bom {
-        findings.push(
-            Finding::new(
-                Code::ByteOrderMark,
-                SKILL_FILE,
-                "The file begins with a byte order mark.",
-            )
-            .help("It is served unchanged; save as UTF-8 without BOM to please every reader."),
-        );
-    }
-    if fenced.crlf {
-        findings.push(
-            Finding::new(Code::CrLf, SKILL_FILE, "The file uses CRLF line ends.")
-                .help("It is served unchanged; some readers want LF."),
-        );
-    }
     let (document, yaml_findings) = yaml::parse(bytes, &fenced, &yaml::Limits::default());
+    let mut findings = layout_rules::check(bytes, &fenced, document.as_ref());
     findings.extend(yaml_findings);
-    let frontmatter = document.and_then(|document| {
+    let body_offset = fenced.body_offset;
+    let skill_file = document.and_then(|document| {
+        let place = |pointer: &str| document.node(pointer).map(|node| node.value);
+        let (name, license) = (place("/name"), place("/license"));
         let (frontmatter, format_findings) = Frontmatter::check(document, bytes);
         findings.extend(format_findings);
-        frontmatter
+        Some(SkillFile { frontmatter: frontmatter?, body_offset, name: name?, license })
     });
     findings.extend(check_length(fenced.body));
-    let body_offset = fenced.body_offset;
-    (frontmatter.map(|frontmatter| SkillFile { frontmatter, body_offset }), findings)
+    (skill_file, findings)
+}
+
+/// The fields of a `SKILL.md`, when they can be read, and the bytes of its body.
+///
+/// There is nothing at all where the frontmatter has no beginning or no end.
+pub fn read(bytes: &[u8]) -> Option<(Option<Map<String, Value>>, &str)> {
+    let fenced = yaml::split(bytes).ok()?;
+    let (document, _) = yaml::parse(bytes, &fenced, &yaml::Limits::default());
+    Some((document.map(|document| document.map), fenced.body))
 }
 
 fn check_length(body: &str) -> Option<Finding> {

@@ -17,7 +17,7 @@ use skillwire_host::{
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
-    let load = !arguments.first().is_some_and(|first| first == "--approve-only");
+    let load = arguments.first().is_none_or(|first| first != "--approve-only");
     let Some(url) = arguments.pop().filter(|url| url.contains("://")) else {
         println!("Usage: conformance-client [--approve-only] URL");
         return ExitCode::from(2);

@@ -1,9 +1,11 @@
 //! The metadata every modern request carries.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::error::RpcError;
+use crate::{error::RpcError, message::Text};
 
 /// Key of the request's protocol version.
 pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -26,9 +28,9 @@ struct RawMeta<'a> {
 
 /// What a modern request says about itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RequestMeta {
+pub struct RequestMeta<'a> {
     /// The revision the request is made under, not yet checked.
-    pub protocol_version: String,
+    pub protocol_version: Cow<'a, str>,
 }
 
 /// Tells whether metadata carries a protocol version, which makes the request modern.
@@ -39,7 +41,7 @@ pub fn is_modern(meta: Option<&RawValue>) -> bool {
 }
 
 /// Reads the metadata of a modern request; a missing required member is an error.
-pub fn read(meta: Option<&RawValue>) -> Result<RequestMeta, RpcError> {
+pub fn read(meta: Option<&RawValue>) -> Result<RequestMeta<'_>, RpcError> {
     let missing = |key: &str| {
         RpcError::invalid_params(format!("`params._meta` must hold `{key}` on every request."))
     };
@@ -51,7 +53,7 @@ pub fn read(meta: Option<&RawValue>) -> Result<RequestMeta, RpcError> {
     }
     let meta: RawMeta<'_> = serde_json::from_str(raw.get()).map_err(|_| malformed())?;
     let version = meta.protocol_version.ok_or_else(|| missing(PROTOCOL_VERSION))?;
-    let protocol_version = serde_json::from_str(version.get()).map_err(|_| {
+    let Text(protocol_version) = serde_json::from_str(version.get()).map_err(|_| {
         RpcError::invalid_params(format!(
             "`params._meta[\"{PROTOCOL_VERSION}\"]` must be a string."
         ))

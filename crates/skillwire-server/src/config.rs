@@ -31,7 +31,7 @@ pub struct Config {
     pub cache_scope: CacheScope,
     /// Whether `resources/directory/read` is offered.
     pub directory_read: bool,
-    /// Bytes of files and pages that are kept to be sent again.
+    /// Bytes of files that are kept to be sent again, and half as many of pages.
     pub cache_bytes: u64,
     /// The server's name, for display only.
     pub name: String,

@@ -2,12 +2,21 @@
 //!
 //! [`engine`] turns a request into an answer and knows no transport; [`stdio`] and [`http`] carry
 //! messages and know no method. The server never learns where a skill came from.
+//!
+//! To serve skills from a program of your own, begin with [`embed::Skills`].
 
 pub mod caller;
 pub mod config;
+pub mod embed;
 pub mod engine;
 pub mod http;
+pub mod live;
 pub mod metrics;
 pub mod payload;
+#[cfg(feature = "rmcp")]
+pub mod rmcp_adapter;
 pub mod stdio;
 pub mod subscription;
+
+#[cfg(feature = "macros")]
+pub use skillwire_macros::embed_skills;

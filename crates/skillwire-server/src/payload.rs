@@ -10,23 +10,36 @@ pub struct Payload(Vec<Bytes>);
 impl Payload {
     /// Makes a result of pieces that follow each other.
     pub(crate) fn new(pieces: impl IntoIterator<Item = Bytes>) -> Self {
-        Self(pieces.into_iter().collect())
+        // Room for what a response puts around them as well.
+        let mut all = Vec::with_capacity(5);
+        all.extend(pieces);
+        Self(all)
+    }
+
+    /// The result as one text.
+    #[cfg(feature = "rmcp")]
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.0.concat()
     }
 
     /// Wraps the result into the response to a request.
     pub(crate) fn into_response(self, id: &RequestId) -> Message {
-        let head = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"#);
-        let mut pieces = Vec::with_capacity(self.0.len() + 2);
-        pieces.push(Bytes::from(head));
-        pieces.extend(self.0);
+        let Self(mut pieces) = self;
+        let (before, after) = (br#"{"jsonrpc":"2.0","id":"#, br#","result":"#);
+        let id = id.as_json().as_bytes();
+        let mut head = Vec::with_capacity(before.len() + id.len() + after.len());
+        head.extend_from_slice(before);
+        head.extend_from_slice(id);
+        head.extend_from_slice(after);
+        pieces.insert(0, Bytes::from(head));
         pieces.push(Bytes::from_static(b"}"));
         Message(pieces)
     }
 }
 
-impl From<String> for Payload {
-    fn from(text: String) -> Self {
-        Self(vec![Bytes::from(text)])
+impl From<Bytes> for Payload {
+    fn from(text: Bytes) -> Self {
+        Self::new([text])
     }
 }
 

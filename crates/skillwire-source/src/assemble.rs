@@ -113,7 +113,9 @@ impl<'a> Assembly<'a> {
                         inspected[nearest].findings.push(self.not_nested(dir, &reason));
                         continue;
                     }
-                    (self.inspect(survey, &standing).0, Some(outer))
+                    let mut skill = self.inspect(survey, &standing).0;
+                    skill.findings.push(self.nested(dir));
+                    (skill, Some(outer))
                 }
             };
             judged.insert(dir, Judged { index: inspected.len(), around });
@@ -141,6 +143,14 @@ impl<'a> Assembly<'a> {
         let message = format!("The nested `{SKILL_FILE}` is no skill of its own. {reason}");
         Finding::new(Code::NestedSkillInvalid, file, message)
             .help("Mend it to publish it too; until then it is a file of the skill around it.")
+    }
+
+    /// Points out a skill that not every host finds.
+    fn nested(&self, dir: &str) -> Finding {
+        let file = self.place.name_of(&below(dir, SKILL_FILE));
+        let message = "The skill lies inside another one; hosts that look one level deep miss it.";
+        Finding::new(Code::NestedSkill, file, message)
+            .help("Move it beside the outer skill, unless it is useless without it.")
     }
 
     /// Judges one skill; the path is there when it is served.
@@ -185,6 +195,7 @@ impl<'a> Assembly<'a> {
             ));
             return None;
         };
+        findings.extend(self.placed(survey.dir, &self.check_secrets(survey)));
         if !self.rules.brief || self.rules.strictness == Strictness::Strict {
             findings.extend(self.placed(survey.dir, &self.check_files(survey, file, &tree)));
         }
@@ -201,6 +212,21 @@ impl<'a> Assembly<'a> {
         let uri = SkillUri::new(&self.rules.scheme, &path);
         let skill = Skill::new(uri, file.frontmatter.clone(), Content::Files(tree));
         Some((Arc::new(skill), path))
+    }
+
+    /// Looks for keys and tokens in the texts that the operator did not allow.
+    ///
+    /// A server looks for them too: what `check` calls a secret must not be served.
+    fn check_secrets(&self, survey: &Survey<'a>) -> Vec<Finding> {
+        let found = survey.files.iter().filter_map(|(path, holder)| {
+            let inner = RelPath::parse(relative(path, survey.dir)).ok()?;
+            let allowed = self.rules.allow_secret.allows(&inner)
+                || RelPath::parse(path).is_ok_and(|whole| self.rules.allow_secret.allows(&whole));
+            let bytes = &(self.blob)(holder)?.bytes;
+            let file = CheckedFile { path: &inner, bytes };
+            (!allowed).then(|| file_set::check_secret_text(file))
+        });
+        found.flatten().collect()
     }
 
     /// Checks names, links and scripts.
@@ -248,8 +274,13 @@ impl<'a> Assembly<'a> {
         } else {
             format!("Rename the directory to `{name}`.")
         };
-        let file = self.place.name_of(&below(dir, SKILL_FILE));
-        Some(Finding::new(Code::NameNotDirectory, file, message).help(help))
+        let path = below(dir, SKILL_FILE);
+        let finding =
+            Finding::new(Code::NameNotDirectory, self.place.name_of(&path), message).help(help);
+        Some(match (self.blob)(&path) {
+            Some(blob) => finding.at(&blob.bytes, file.name),
+            None => finding,
+        })
     }
 
     fn failures_in(&self, dir: &str) -> impl Iterator<Item = Finding> {

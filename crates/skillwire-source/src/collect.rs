@@ -62,7 +62,7 @@ fn key(inspected: &Inspected) -> (bool, &str, &str) {
 }
 
 /// Adds what the namespace has against a skill, or notes that it shares its name.
-fn judge(inspected: &mut Inspected, skill: &Skill, namespace: &Namespace<Arc<Skill>>) {
+pub(crate) fn judge(inspected: &mut Inspected, skill: &Skill, namespace: &Namespace<Arc<Skill>>) {
     let disputes = namespace.disputes(skill.uri.as_str());
     if !disputes.is_empty() {
         let own = disputes.into_iter().find(|(origin, _)| *origin == inspected.origin);

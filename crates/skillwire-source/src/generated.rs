@@ -1,5 +1,7 @@
 //! Skills whose content is made on request.
 
+mod files;
+
 use std::sync::{
     Arc,
     atomic::{AtomicBool, Ordering},
@@ -13,6 +15,7 @@ use skillwire_core::{
     uri::{Scheme, SkillUri},
 };
 
+pub use self::files::GeneratedFiles;
 use crate::{
     skill::{Content, Skill},
     source::{Inspected, Look, Report, SiteKey, Source, Unavailable},

@@ -8,11 +8,15 @@
 //! from names and sizes what may be read, and `assemble` makes skills of the content.
 
 pub mod collect;
+pub mod collection;
 pub mod directory;
+pub mod embedded;
 pub mod generated;
+pub mod ledger;
 pub mod memory;
 pub mod namespace;
 pub mod patterns;
+pub mod placed;
 pub mod progress;
 pub mod rules;
 pub mod skill;

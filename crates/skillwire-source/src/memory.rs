@@ -103,6 +103,45 @@ impl MemorySource {
     }
 }
 
+/// Judges the files of one skill, and of the skills nested in it, as every source here does.
+///
+/// This is what a source needs that finds files in a place of its own; `label` is what the operator
+/// calls that place, and stands before the path in findings. Paths that cannot be served are findings
+/// as well.
+pub fn inspect<P: AsRef<str>>(
+    label: &str,
+    path: &str,
+    files: impl IntoIterator<Item = (P, Bytes)>,
+) -> Vec<Inspected> {
+    let origin = below(label, path);
+    let refused = |code: Code, message: String| {
+        let findings = vec![Finding::new(code, &*origin, message)];
+        vec![Inspected { origin: origin.clone(), findings, skill: None }]
+    };
+    let skill_path = match SkillPath::parse(path) {
+        Ok(path) => path,
+        Err(error) => {
+            return refused(Code::NameInvalid, format!("The path of the skill {error}."));
+        }
+    };
+    let mut parsed = Vec::new();
+    for (file, bytes) in files {
+        let file = file.as_ref();
+        match RelPath::parse(file) {
+            Ok(path) => parsed.push((path, bytes)),
+            Err(error) => {
+                let message = format!("The path of the file `{}` {error}.", file.escape_debug());
+                return refused(Code::Unreadable, message);
+            }
+        }
+    }
+    let mut source = MemorySource::new(label);
+    match source.add(&skill_path, parsed) {
+        Ok(()) => source.skills.iter().flat_map(|skill| skill.inspect(&source.rules)).collect(),
+        Err(clash) => refused(Code::Unreadable, clash.to_string()),
+    }
+}
+
 impl MemorySkill {
     fn add(&mut self, path: &RelPath, bytes: Bytes) -> Result<(), FilesClash> {
         let file = Node::File(FileNode { size: bytes.len() as u64, hard_links: 1, stamp: None });

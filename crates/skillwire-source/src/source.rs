@@ -86,7 +86,7 @@ impl Inspected {
 }
 
 /// A source that cannot be read at all.
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{origin} cannot be read: {reason}")]
 pub struct Unavailable {
     /// The source, in words the operator knows.

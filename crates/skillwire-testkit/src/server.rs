@@ -13,7 +13,7 @@ use skillwire_catalog::{
 use skillwire_server::{
     config::Config,
     engine::Engine,
-    http::{self, ConnectionLimits, HttpOptions, HttpService, Tokens},
+    http::{self, ConnectionLimits, HttpOptions, HttpService, Tokens, Workers},
 };
 use skillwire_source::{
     directory::{DirectoryOptions, DirectorySource},
@@ -90,9 +90,10 @@ impl TestServer {
         let address = listener.local_addr().expect("a listener has an address");
         let service = HttpService::new(Arc::clone(&engine), options.http);
         let (stop, stopped) = oneshot::channel::<()>();
-        let task = tokio::spawn(http::run(listener, service, options.limits, async {
-            let _ = stopped.await;
-        }));
+        let task =
+            tokio::spawn(http::run(listener, service, Workers::here(), options.limits, async {
+                let _ = stopped.await;
+            }));
         Self {
             address,
             engine,

@@ -28,6 +28,8 @@ pub(crate) enum Command {
     New(NewArgs),
     /// Say everything that is wrong with skills, and how to mend it.
     Check(CheckArgs),
+    /// Check skills again and again while they are written, as a client would receive them.
+    Watch(WatchArgs),
     /// Show the entries that would be served, and what is skipped and why.
     Manifest(ManifestArgs),
     /// Serve folders of skills over MCP.
@@ -72,15 +74,70 @@ pub(crate) struct NewArgs {
     pub(crate) dir: PathBuf,
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
     /// Skills, folders of skills, or `SKILL.md` files.
-    #[arg(required = true, value_name = "PATH")]
+    #[arg(required_unless_present = "explain", value_name = "PATH")]
     pub(crate) paths: Vec<String>,
     /// Treat warnings as errors.
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Print findings as JSON.
+    /// How findings are printed [default: human].
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    format: Option<Format>,
+    /// The same as `--format json`.
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// Make the repairs that change nothing a reader sees.
+    #[arg(long)]
+    pub(crate) fix: bool,
+    /// Show the repairs as a diff; without `--fix` none is made.
+    #[arg(long)]
+    pub(crate) diff: bool,
+    /// Say which findings another validator would raise and which it would miss.
+    #[arg(long, value_enum, value_name = "VALIDATOR")]
+    pub(crate) compare: Option<Compare>,
+    /// Print the page of a reason code.
+    #[arg(long, value_name = "CODE", exclusive = true)]
+    pub(crate) explain: Option<String>,
+    /// Do not take files with this name or path for secrets; may be repeated.
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) allow_secret_file: Vec<String>,
+}
+
+impl CheckArgs {
+    /// How findings are printed.
+    pub(crate) fn format(&self) -> Format {
+        if self.json { Format::Json } else { self.format.unwrap_or_default() }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Default)]
+pub(crate) enum Format {
+    /// With the text underlined, for people.
+    #[default]
+    Human,
+    /// One object with everything.
+    Json,
+    /// SARIF 2.1.0, for code scanners.
+    Sarif,
+    /// Commands that GitHub Actions shows beside the lines.
+    Github,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Compare {
+    /// The Python package `skills-ref`.
+    Reference,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WatchArgs {
+    /// A skill, or a folder of skills.
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: String,
+    /// Print one JSON object on each line.
     #[arg(long)]
     pub(crate) json: bool,
     /// Do not take files with this name or path for secrets; may be repeated.

@@ -1,30 +1,23 @@
 //! Findings and results as people and programs read them.
 
+mod github;
+mod human;
+mod sarif;
+
 use std::io::Write;
 
 use serde::Serialize;
-use skillwire_core::finding::{Finding, Level};
+use skillwire_core::finding::Finding;
 
-use crate::output::{ERROR, FAINT, HELP, NOTE, WARNING};
+pub(crate) use self::{
+    github::github,
+    human::{Human, Note},
+    sarif::{Silenced, sarif},
+};
 
 /// Writes one finding in the form of a compiler's message.
 pub(crate) fn finding(out: &mut impl Write, finding: &Finding) -> std::io::Result<()> {
-    let style = match finding.level {
-        Level::Error => ERROR,
-        Level::Warning => WARNING,
-        Level::Info | Level::Advice => NOTE,
-    };
-    let (level, code) = (finding.level.as_str(), finding.code);
-    writeln!(out, "{style}{level}[{code}]{style:#}: {}", printable(&finding.message))?;
-    let place = match finding.position {
-        Some(position) => format!("{}:{}:{}", finding.file, position.line, position.column),
-        None => finding.file.clone(),
-    };
-    writeln!(out, "  {FAINT}-->{FAINT:#} {}", printable(&place))?;
-    if let Some(help) = &finding.help {
-        writeln!(out, "  {HELP}help{HELP:#}: {}", printable(help))?;
-    }
-    Ok(())
+    Human::brief().finding(out, finding, None)
 }
 
 /// Writes a value as indented JSON and ends the line.
@@ -32,29 +25,28 @@ pub(crate) fn finding(out: &mut impl Write, finding: &Finding) -> std::io::Resul
 /// Nothing is taken out, so that programs read what is there; what would act on a terminal is
 /// written as an escape, which means the same to them.
 pub(crate) fn json(out: &mut impl Write, value: &impl Serialize) -> std::io::Result<()> {
-    escaped(out, &serde_json::to_string_pretty(value)?)?;
-    out.flush()
+    write_escaped(out, &serde_json::to_string_pretty(value)?)
 }
 
-/// Writes a value as one line of JSON, escaped in the same way.
+/// The same on one line, for programs that read line by line.
 pub(crate) fn json_line(out: &mut impl Write, value: &impl Serialize) -> std::io::Result<()> {
-    escaped(out, &serde_json::to_string(value)?)
+    write_escaped(out, &serde_json::to_string(value)?)
 }
 
-fn escaped(out: &mut impl Write, text: &str) -> std::io::Result<()> {
+fn write_escaped(out: &mut impl Write, text: &str) -> std::io::Result<()> {
     let mut escaped = Vec::with_capacity(text.len() + 1);
-    for c in text.chars() {
-        // Line breaks are the layout; within strings they are escaped already.
-        if c == '\n' || !is_unseen(c) {
-            write!(escaped, "{c}")?;
-        } else {
-            for unit in c.encode_utf16(&mut [0; 2]).iter() {
-                write!(escaped, "\\u{unit:04x}")?;
-            }
+    // Line breaks are the layout; within strings they are escaped already.
+    for part in text.split_inclusive(|c| c != '\n' && is_unseen(c)) {
+        let last = part.chars().next_back().filter(|c| *c != '\n' && is_unseen(*c));
+        let plain = part.len() - last.map_or(0, char::len_utf8);
+        escaped.extend_from_slice(&part.as_bytes()[..plain]);
+        for unit in last.iter().flat_map(|c| c.encode_utf16(&mut [0; 2]).to_vec()) {
+            write!(escaped, "\\u{unit:04x}")?;
         }
     }
-    writeln!(escaped)?;
-    out.write_all(&escaped)
+    escaped.push(b'\n');
+    out.write_all(&escaped)?;
+    out.flush()
 }
 
 /// Escapes what would act on a terminal or begin a line of its own: names and texts here come from
@@ -72,7 +64,7 @@ pub(crate) fn printable(text: &str) -> String {
 }
 
 /// Tells whether a character moves the cursor, reorders text or cannot be seen.
-fn is_unseen(c: char) -> bool {
+pub(crate) fn is_unseen(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'

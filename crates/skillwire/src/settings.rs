@@ -138,7 +138,7 @@ impl Reading {
     pub(crate) fn source(&self, argument: &str) -> Result<DirectorySource, Failure> {
         let (prefix, dir) = split_prefix(argument);
         let options = DirectoryOptions {
-            label: dir.trim_end_matches('/').to_owned(),
+            label: folder_of(argument).to_owned(),
             prefix: prefix.iter().flat_map(|prefix| prefix.split('/')).map(str::to_owned).collect(),
             scheme: self.scheme.clone(),
             strictness: self.strictness,
@@ -160,6 +160,11 @@ pub(crate) fn unavailable(error: Unavailable) -> Failure {
 fn bad_pattern(option: &str, error: &dyn std::error::Error) -> Failure {
     Failure::usage(format!("`{option}`: {error}."))
         .hint("`*` stays within a path segment, `**` does not, and `[[]` stands for `[`.")
+}
+
+/// The folder of a `[PREFIX=]DIR` argument, as findings name it.
+pub(crate) fn folder_of(argument: &str) -> &str {
+    split_prefix(argument).1.trim_end_matches('/')
 }
 
 /// Takes a prefix off only where no folder of the whole name exists.

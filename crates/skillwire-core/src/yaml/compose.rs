@@ -6,11 +6,13 @@ use saphyr_parser::{Event, Parser, ScalarStyle, ScanError};
 use serde_json::{Map, Value};
 
 use crate::finding::{Code, Finding};
+use crate::repair::{Edit, Repair};
 use crate::span::Span;
 
 use super::extent;
 use super::layout;
 use super::place::{Places, excerpt};
+use super::repair::quote;
 use super::scalar::{self, NotJson};
 use super::{Branch, Document, Limits, Node};
 
@@ -192,18 +194,19 @@ impl Composer<'_> {
 
     fn scalar(&mut self, text: &str, style: ScalarStyle, trusted: bool, span: Span) {
         let plain = style == ScalarStyle::Plain;
-        if plain && let Some(reading) = scalar::other_reading(text) {
-            let shown = excerpt(text);
-            let message =
-                format!("`{shown}` is not quoted; other YAML parsers read it as {reading}.");
-            self.report(Code::YamlAmbiguousScalar, span, message)
-                .help(format!("Write it in quotes if it is text: `\"{shown}\"`."));
-        }
         let resolved = if plain && trusted {
             scalar::resolve(text)
         } else {
             Ok(Value::String(text.to_owned()))
         };
+        if plain && let Some(reading) = scalar::other_reading(text) {
+            self.ambiguous(
+                text,
+                reading,
+                trusted && matches!(resolved, Ok(Value::String(_))),
+                span,
+            );
+        }
         if self.expects_key() {
             self.key(resolved.ok(), text, plain, span);
             return;
@@ -213,6 +216,21 @@ impl Composer<'_> {
             Value::Null
         });
         self.value(value, Node { key: None, value: span, plain });
+    }
+
+    /// Reports a scalar that other parsers take for something else; where it is text, quotes say
+    /// so to all of them.
+    fn ambiguous(&mut self, text: &str, reading: &str, is_text: bool, span: Span) {
+        let shown = excerpt(text);
+        let message = format!("`{shown}` is not quoted; other YAML parsers read it as {reading}.");
+        let help = if is_text {
+            format!("Write it in quotes: `\"{shown}\"`.")
+        } else {
+            format!("Write it in quotes if it is text: `\"{shown}\"`.")
+        };
+        let report = self.report(Code::YamlAmbiguousScalar, span, message);
+        let repair = is_text.then(|| Repair::Replace(vec![Edit::new(span, quote(text))]));
+        report.repair(repair).help(help);
     }
 
     pub(super) fn expects_key(&self) -> bool {
@@ -383,6 +401,13 @@ impl Composer<'_> {
 pub(super) struct Report<'a>(&'a mut Vec<Finding>);
 
 impl Report<'_> {
+    fn repair(self, repair: Option<Repair>) -> Self {
+        if let Some(finding) = self.0.last_mut() {
+            finding.repair = repair;
+        }
+        self
+    }
+
     pub(super) fn help(self, help: impl Into<String>) {
         if let Some(finding) = self.0.last_mut() {
             finding.help = Some(help.into());

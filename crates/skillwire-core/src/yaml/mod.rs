@@ -88,6 +88,11 @@ impl Document {
         }
         Some(&branch.node)
     }
+
+    /// Every value, in no particular order.
+    pub fn nodes(&self) -> impl Iterator<Item = &Node> {
+        self.nodes.iter().map(|branch| &branch.node)
+    }
 }
 
 /// Parses frontmatter and reports everything that is wrong with it, in the order of the file.

@@ -1,5 +1,6 @@
 //! Translates between code points of the frontmatter, bytes of the file, and lines.
 
+use crate::excerpt::Excerpt;
 use crate::finding::{Code, Finding};
 use crate::span::{Position, Span};
 
@@ -11,6 +12,8 @@ use super::fence::Fenced;
 /// The YAML parser counts code points; findings want bytes of the whole file, and people want
 /// lines. All lookups are logarithmic, so that ten thousand findings cost no more than one scan.
 pub(super) struct Places<'a> {
+    /// The whole file.
+    file: &'a [u8],
     /// The frontmatter as the author wrote it.
     pub(super) text: &'a str,
     /// Where the frontmatter begins in the file.
@@ -24,10 +27,11 @@ pub(super) struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
-    pub(super) fn new(file: &[u8], fenced: &Fenced<'a>) -> Self {
+    pub(super) fn new(file: &'a [u8], fenced: &Fenced<'a>) -> Self {
         let text = fenced.yaml;
         let starts = text.match_indices('\n').map(|(at, _)| at + 1);
         Self {
+            file,
             text,
             offset: fenced.yaml_offset,
             first: Position::of(file, fenced.yaml_offset),
@@ -62,7 +66,9 @@ impl<'a> Places<'a> {
     pub(super) fn finding(&self, code: Code, span: Span, message: impl Into<String>) -> Finding {
         let mut finding = Finding::new(code, FILE, message);
         finding.position = Some(self.position(span.start));
+        finding.end = Some(self.position(span.end));
         finding.span = Some(span);
+        finding.excerpt = Some(Excerpt::of(self.file, span));
         finding
     }
 }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use saphyr_parser::{Parser, ScanError};
 
 use crate::finding::{Code, Finding};
+use crate::repair::{Edit, Repair};
 
 use super::place::{Places, excerpt, is_unseen};
 
@@ -38,7 +39,8 @@ pub(super) fn unquoted_colon(text: &str, places: &Places<'_>, error: &ScanError)
             places.span(start, end),
             format!("The value of `{key}` holds a `:` that YAML takes for the end of another key."),
         )
-        .help(format!("Put the value in quotes: `{}`.", line.trim()));
+        .help(format!("Put the value in quotes: `{}`.", line.trim()))
+        .repair(Repair::Replace(vec![Edit::new(places.span(start, end), quoted)]));
     let hide = |ch: char| if ch.is_whitespace() { ch } else { 'x' };
     let hidden: String = text[value.clone()].chars().map(hide).collect();
     let masked = [&text[..value.start], &hidden, &text[value.end..]].concat();

@@ -1,6 +1,9 @@
 //! Tests of the public interface, one module per concern.
 
+mod codes;
 mod format;
+mod reference;
+mod repair;
 mod uri;
 mod yaml;
 mod yaml_limits;

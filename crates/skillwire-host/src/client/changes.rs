@@ -73,3 +73,19 @@ impl Drop for Subscription {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn hst_34_whoever_falls_behind_is_told_to_look_at_everything() {
+        let sender = channel();
+        let mut changes = Changes::new(sender.subscribe(), None);
+        for n in 0..=CAPACITY {
+            sender.send(Change::Updated(n.to_string())).unwrap();
+        }
+        assert_eq!(changes.next().await, Some(Change::SkillsChanged));
+        assert_eq!(changes.next().await, Some(Change::Updated("1".to_owned())));
+    }
+}

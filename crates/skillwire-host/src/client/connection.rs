@@ -111,7 +111,7 @@ impl Connection {
         limits: Limits,
     ) -> Result<Changes, ClientError> {
         match &self.transport {
-            Transport::Pipe(pipe) => Ok(pipe.overhear()),
+            Transport::Pipe(pipe) => pipe.overhear(),
             Transport::Http(http) => {
                 let late = |_| Err(ClientError::Timeout(limits.timeout));
                 timeout(limits.timeout, http.overhear(version)).await.unwrap_or_else(late)

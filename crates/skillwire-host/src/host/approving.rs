@@ -24,20 +24,6 @@ impl Host {
         Ok(Standing::of(listed, record.as_ref()))
     }
 
-    /// What the lock file says about a skill of a server.
-    fn locked(&self, lock: &Lock, listed: &Listed) -> Result<Approved, Refusal> {
-        let refuse = || {
-            Refusal::new(Reason::NotLocked)
-                .skill(listed.id())
-                .hint("Approve the skill, run `skillwire lock`, and have the change reviewed.")
-        };
-        let content = listed.content().ok_or_else(|| refuse().actual("a skill without digests"))?;
-        let grants = lock.allows(listed.id(), &content).map_err(|mismatch| {
-            refuse().expected("content that the lock file lists").actual(mismatch)
-        })?;
-        Ok(Approved::new(listed.clone(), grants, ApprovedBy::Lock))
-    }
-
     /// Records that the user approved a skill as it is listed, with these grants.
     ///
     /// Only tools that the skill asks for can be granted to it. An approval of a dynamic skill is
@@ -74,7 +60,7 @@ impl Host {
         if let (Some(lock), Some(_), false) =
             (&self.inner.lock, listed.id().origin.server(), standing == Standing::Disabled)
         {
-            return self.locked(lock, listed);
+            return locked(lock, listed);
         }
         match standing {
             Standing::Disabled => Err(refuse(Reason::Disabled)
@@ -227,6 +213,20 @@ impl Host {
         }
         Ok(before)
     }
+}
+
+/// What the lock file says about a skill of a server.
+fn locked(lock: &Lock, listed: &Listed) -> Result<Approved, Refusal> {
+    let refuse = || {
+        Refusal::new(Reason::NotLocked)
+            .skill(listed.id())
+            .hint("Approve the skill, run `skillwire lock`, and have the change reviewed.")
+    };
+    let content = listed.content().ok_or_else(|| refuse().actual("a skill without digests"))?;
+    let grants = lock.allows(listed.id(), &content).map_err(|mismatch| {
+        refuse().expected("content that the lock file lists").actual(mismatch)
+    })?;
+    Ok(Approved::new(listed.clone(), grants, ApprovedBy::Lock))
 }
 
 /// An entry that its own listing contradicts must be confirmed first.

@@ -135,11 +135,13 @@ struct Folder {
 impl Folder {
     fn read(&mut self, directory: &Path, above: Option<&RelPath>, depth: usize) -> io::Result<()> {
         let refuse = |what: &str| Err(io::Error::other(what.to_owned()));
-        for (index, entry) in fs::read_dir(directory)?.enumerate() {
-            if index > MAX_FILES {
-                return refuse("too many entries");
-            }
-            let entry = entry?;
+        let mut entries: Vec<_> =
+            fs::read_dir(directory)?.take(MAX_FILES + 1).collect::<io::Result<_>>()?;
+        if entries.len() > MAX_FILES {
+            return refuse("too many entries");
+        }
+        entries.sort_unstable_by_key(fs::DirEntry::file_name);
+        for entry in entries {
             let Ok(name) = entry.file_name().into_string() else { return refuse("a name") };
             if is_ignored(&name) {
                 continue;

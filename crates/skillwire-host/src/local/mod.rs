@@ -50,7 +50,8 @@ pub struct Discovery {
     pub skills: Vec<LocalSkill>,
     /// Skills of a project that is not trusted.
     pub gated: Vec<GatedSkill>,
-    /// What was skipped, mended or hidden; paths are below the project or the user's home.
+    /// What was skipped, mended or hidden. Paths are below the project or the user's home; anyone
+    /// may have chosen the names in them.
     pub findings: Vec<Finding>,
 }
 

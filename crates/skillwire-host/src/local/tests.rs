@@ -103,13 +103,15 @@ fn h_56_names_of_commands_and_of_others_get_qualified_handles() {
 fn h_57_twins_of_a_name_are_no_valid_names() {
     let home = Machine::new();
     home.skill(".agents/skills/pdf");
-    for (directory, name) in [("a", "PDF"), ("b", "рdf"), ("c", "pdf\u{200b}"), ("d", "ｐdf")] {
+    let long = format!("x{}", "é".repeat(70));
+    let twins = ["PDF", "рdf", "pdf\u{200b}", "ｐdf", &long];
+    for (directory, name) in ["a", "b", "c", "d", "e"].iter().zip(twins) {
         let text = format!("---\nname: \"{name}\"\ndescription: Twin.\n---\n");
         home.file(&format!(".agents/skills/{directory}/SKILL.md"), text);
     }
     let discovery = home.discover();
     assert_eq!(handles(&discovery), ["local:pdf"]);
-    assert_eq!(codes(&discovery), ["name-invalid"; 4]);
+    assert_eq!(codes(&discovery), ["name-invalid"; 5]);
 }
 
 #[test]
@@ -193,7 +195,7 @@ fn fmt_30_a_long_name_is_cut_and_a_colon_is_quoted() {
 #[test]
 fn fmt_30_a_long_description_is_a_warning() {
     let home = Machine::new();
-    let long = "word ".repeat(400);
+    let long = ["word"; 400].join(" ");
     home.file(".agents/skills/pdf/SKILL.md", format!("---\nname: pdf\ndescription: {long}\n---\n"));
     let discovery = home.discover();
     assert_eq!(handles(&discovery), ["local:pdf"]);
@@ -243,9 +245,11 @@ fn fmt_30_no_more_is_mended_than_memory_is_set_aside_for() {
     let home = Machine::new();
     for name in ["a", "b"] {
         let text = format!("---\nname: {name}\ndescription: Use: me\n---\n");
+        assert_eq!(text.len(), 37);
         home.file(&format!(".agents/skills/{name}/SKILL.md"), text);
+        home.file(&format!(".agents/skills/{name}/more.md"), [b'x'; 40]);
     }
-    let limits = Limits { mended: 60, ..Limits::default() };
+    let limits = Limits { mended: 77 + 60, ..Limits::default() };
     let discovery = discover_within(Some(home.path()), None, limits);
     assert_eq!(handles(&discovery), ["local:a"]);
     assert_eq!(discovery.findings[1].level, Level::Error, "the other is as wrong as it ever was");

@@ -122,7 +122,7 @@ impl ModelTools {
         let approved = self.host.approved_or_ask(&listed).await?;
         let loaded = self.host.load(approved).await?;
         let window = loaded.window;
-        let handle = self.handle_of(&self.host.known().await, &window, &handle);
+        let handle = handle_of(&self.host.known().await, &window, &handle);
         let id = window_id(&window);
         self.lock().insert(id.clone(), Opened { handle: handle.clone(), window: window.clone() });
         if loaded.repeated {
@@ -142,13 +142,6 @@ impl ModelTools {
             "Window: {id}. Read its files with `read_skill_file`; end with `unload_skill`.\n"
         );
         Ok(ModelText::of_host(note).followed_by(&block))
-    }
-
-    /// The qualified handle, also when the model used a bare name.
-    fn handle_of(&self, found: &Discovered, window: &Window, used: &Handle) -> String {
-        let items = found.registry.items().iter();
-        let mut of_skill = items.filter(|item| item.listed.id() == window.skill());
-        of_skill.next().map_or_else(|| used.to_string(), |item| item.handle.clone())
     }
 
     fn unload_skill(&self, input: &Input<'_>) -> Result<ModelText, Refusal> {
@@ -202,6 +195,13 @@ impl ModelTools {
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Opened>> {
         self.windows.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The qualified handle, also when the model used a bare name.
+fn handle_of(found: &Discovered, window: &Window, used: &Handle) -> String {
+    let items = found.registry.items().iter();
+    let mut of_skill = items.filter(|item| item.listed.id() == window.skill());
+    of_skill.next().map_or_else(|| used.to_string(), |item| item.handle.clone())
 }
 
 /// What the model calls a window; another conversation has other windows under it.

@@ -198,7 +198,7 @@ async fn h_37_h_38_text_that_was_altered_on_its_way_does_not_match_and_says_why(
     assert_eq!(&window.read("x.md").await.unwrap().bytes()[..], "\u{feff}a\r\nb\r\n".as_bytes());
 }
 
-fn with_frontmatter(lines: &str, listed: serde_json::Value) -> HostileServer {
+fn with_frontmatter(lines: &str, listed: &serde_json::Value) -> HostileServer {
     let text = format!("---\nname: refunds\ndescription: Does it.\n{lines}---\nBody\n");
     HostileServer::new()
         .skill("refunds", [("SKILL.md", text)])
@@ -213,7 +213,7 @@ async fn hst_51_hst_52_h_39_frontmatter_that_differs_from_the_entry_is_not_loade
         ("", json!({ "license": "MIT" }), "/license"),
         ("version: \"1\"\n", json!({ "version": 1 }), "/version"),
     ] {
-        let server = with_frontmatter(lines, patch);
+        let server = with_frontmatter(lines, &patch);
         let refusal = host(&server).window("acme:refunds").await.err().unwrap();
         assert_eq!(refusal.reason, Reason::FrontmatterMismatch, "{lines}");
         assert_eq!(refusal.class(), Class::Verification);
@@ -244,7 +244,7 @@ async fn h_40_yaml_read_by_other_rules_is_refused_with_the_cause() {
         ("2026-01-01", json!(20_260_101)),
         ("1.0", json!("1.0")),
     ] {
-        let server = with_frontmatter(&format!("extra: {written}\n"), json!({ "extra": listed }));
+        let server = with_frontmatter(&format!("extra: {written}\n"), &json!({ "extra": listed }));
         let refusal = host(&server).window("acme:refunds").await.err().unwrap();
         assert_eq!(refusal.reason, Reason::FrontmatterMismatch, "{written}");
         assert!(refusal.hint.unwrap().contains("YAML"), "{written}");

@@ -1,8 +1,10 @@
 //! The host against servers that are honest, broken and hostile.
+#![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
 mod approvals;
 mod client;
 mod discovery;
+mod documents;
 mod integrity;
 mod state;
 mod support;

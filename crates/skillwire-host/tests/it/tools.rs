@@ -8,6 +8,7 @@ use skillwire_host::{
     policy::{DynamicPolicy, Policy},
     refusal::Reason,
     tools::{ModelTools, ToolSpec},
+    verification::VerifyOptions,
 };
 use skillwire_testkit::{
     fixture::SkillFolder,
@@ -253,7 +254,7 @@ async fn hst_66_the_directories_of_a_dynamic_skill_verify_nothing() {
     let server = HostileServer::new().dynamic_skill("daily", [("x.md", "x")]);
     let policy = Policy { dynamic: DynamicPolicy::Ask, ..Policy::default() };
     let host = host_from(Host::builder().policy(policy), &server);
-    let found = host.verify(&label("acme"), Default::default(), &|_| ()).await.unwrap();
+    let found = host.verify(&label("acme"), VerifyOptions::default(), &|_| ()).await.unwrap();
     assert_eq!((found.dynamic, found.files), (1, 0), "nothing of it counts as verified");
     let window = host.window("acme:daily").await.unwrap();
     assert!(window.list("").is_err(), "there is no manifest to answer from");

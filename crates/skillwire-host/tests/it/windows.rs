@@ -6,6 +6,7 @@ use skillwire_host::{
     host::Host,
     prompt::{Answer, Question},
     refusal::{Class, Reason},
+    verification::VerifyOptions,
     window::Child,
 };
 use skillwire_testkit::hostile::{Fault, HostileServer};
@@ -92,7 +93,7 @@ async fn hst_02_h_03_directory_reads_are_asked_for_only_where_they_are_declared(
     for value in [json!("true"), json!(1), json!({}), json!(null), json!(false)] {
         let server = refunds().fault(Fault::DirectoryRead(value));
         let host = host(&server);
-        let found = host.verify(&label("acme"), Default::default(), &|_| ()).await.unwrap();
+        let found = host.verify(&label("acme"), VerifyOptions::default(), &|_| ()).await.unwrap();
         assert!(found.passed(), "{:?}", found.findings);
         assert_eq!(server.count("resources/directory/read"), 0);
     }
@@ -112,7 +113,7 @@ async fn hst_58_hst_59_hst_63_hst_65_h_53_directory_answers_never_extend_a_skill
     });
     let host = host(&server);
     let window = host.window("acme:refunds").await.unwrap();
-    let found = host.verify(&label("acme"), Default::default(), &|_| ()).await.unwrap();
+    let found = host.verify(&label("acme"), VerifyOptions::default(), &|_| ()).await.unwrap();
     let reasons: Vec<_> = found.findings.iter().map(|f| f.refusal.reason).collect();
     assert!(reasons.contains(&Reason::ManifestIncomplete), "{reasons:?}");
     assert_eq!(reasons.iter().filter(|reason| **reason == Reason::ResourceOutside).count(), 4);

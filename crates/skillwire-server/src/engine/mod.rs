@@ -5,17 +5,20 @@ mod contents;
 mod describe;
 mod directory;
 mod paging;
+mod quote;
 mod reading;
 mod result;
 mod skills;
 mod templates;
 
 use std::{
+    borrow::Cow,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
     time::Instant,
 };
 
+use bytes::Bytes;
 use futures_util::{FutureExt, future::BoxFuture};
 use skillwire_catalog::{
     catalog::{Catalog, ViewId},
@@ -90,7 +93,8 @@ impl Engine {
     pub fn new(catalog: Arc<Catalog>, config: Config, seal: CursorSeal) -> Self {
         let server_info = server_info(&config);
         let contents = Arc::new(Contents::new(config.cache_bytes));
-        let pages = Pages::new(config.cache_bytes / 4);
+        // All pages of ten thousand skills, and little beside the skills themselves.
+        let pages = Pages::new(config.cache_bytes / 2);
         let readings = Arc::new(Semaphore::new(READINGS));
         let metrics = Arc::default();
         Self { catalog, config, seal, server_info, contents, readings, pages, metrics }
@@ -99,6 +103,11 @@ impl Engine {
     /// The catalogue that is served.
     pub fn catalog(&self) -> &Arc<Catalog> {
         &self.catalog
+    }
+
+    /// How requests are answered.
+    pub fn config(&self) -> &Config {
+        &self.config
     }
 
     /// Answers one request under an era the transport has already established.
@@ -195,13 +204,18 @@ impl Engine {
             method::DISCOVER if modern => Ok(call.discover()),
             method::LISTEN if modern => return call.listen(request),
             method::INITIALIZE if !modern => call.initialize(),
-            method::PING if !modern => Ok("{}".to_owned().into()),
+            method::PING if !modern => Ok(nothing()),
             method::RESOURCES_SUBSCRIBE if !modern => call.check_subscription(),
             // Always possible: what was subscribed to may be gone by now.
-            method::RESOURCES_UNSUBSCRIBE if !modern => call.uri().map(|_| "{}".to_owned().into()),
+            method::RESOURCES_UNSUBSCRIBE if !modern => call.uri().map(|_| nothing()),
             other => Err(RpcError::method_not_found(other)),
         })
     }
+}
+
+/// An empty result.
+fn nothing() -> Payload {
+    Bytes::from_static(b"{}").into()
 }
 
 /// What is counted of an outcome.
@@ -209,7 +223,7 @@ fn code(outcome: &Outcome) -> i32 {
     outcome.as_ref().map_or_else(|error| error.code.number(), |_| 0)
 }
 
-impl Call<'_> {
+impl<'a> Call<'a> {
     fn style(&self) -> ResultStyle {
         let config = &self.engine.config;
         let own = self.caller.is_distinguished();
@@ -225,7 +239,7 @@ impl Call<'_> {
         self.style().begin()
     }
 
-    fn uri(&self) -> Result<String, RpcError> {
+    fn uri(&self) -> Result<Cow<'a, str>, RpcError> {
         let raw =
             self.params.uri.ok_or_else(|| RpcError::invalid_params("`params.uri` is required."))?;
         string(raw, "params.uri")
@@ -255,27 +269,9 @@ impl Call<'_> {
     fn check_subscription(&self) -> Outcome {
         let uri = self.uri()?;
         match self.snapshot.file(&uri) {
-            Some(_) => Ok("{}".to_owned().into()),
+            Some(_) => Ok(nothing()),
             None => Err(self.resource_not_found(&uri)),
         }
-    }
-
-    /// The error for a file that is no longer what was published: a host that hears that it is not
-    /// served refreshes the skill, which is what is needed.
-    fn resource_changed(&self, uri: &str) -> RpcError {
-        let message = format!(
-            "`{}` has changed since its skill was published; ask for the skill again.",
-            truncated(uri)
-        );
-        self.about_resource(uri, message)
-    }
-
-    fn about_resource(&self, uri: &str, message: String) -> RpcError {
-        let code = match self.era {
-            Era::Modern => ErrorCode::InvalidParams,
-            Era::Legacy => ErrorCode::LegacyResourceNotFound,
-        };
-        RpcError::new(code, message).with_data(serde_json::json!({ "uri": truncated(uri) }))
     }
 
     fn resource_not_found(&self, uri: &str) -> RpcError {
@@ -290,8 +286,26 @@ impl Call<'_> {
         } else {
             format!("No resource is served at `{}`.", truncated(uri))
         };
-        self.about_resource(uri, message)
+        about_resource(self.era, uri, message)
     }
+}
+
+/// The error for a file that is no longer what was published: a host that hears that it is not
+/// served refreshes the skill, which is what is needed.
+fn resource_changed(era: Era, uri: &str) -> RpcError {
+    let message = format!(
+        "`{}` has changed since its skill was published; ask for the skill again.",
+        truncated(uri)
+    );
+    about_resource(era, uri, message)
+}
+
+fn about_resource(era: Era, uri: &str, message: String) -> RpcError {
+    let code = match era {
+        Era::Modern => ErrorCode::InvalidParams,
+        Era::Legacy => ErrorCode::LegacyResourceNotFound,
+    };
+    RpcError::new(code, message).with_data(serde_json::json!({ "uri": truncated(uri) }))
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! Listings, page by page.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
-use quick_cache::{Weighter, sync::Cache};
+use quick_cache::{Equivalent, Weighter, sync::Cache};
 use skillwire_catalog::{catalog::ViewId, listing::Page};
 use skillwire_protocol::{error::RpcError, message::string, method, version::Era};
 
@@ -21,23 +23,38 @@ const RESOURCES: Walk<'_> = Walk { method: method::RESOURCES_LIST, of: "", membe
 
 /// Pages of `skills/list` as they were sent, which every client of a snapshot asks for.
 #[derive(Debug)]
-pub(super) struct Pages(Cache<PageKey, Bytes, ByLength>);
+pub(super) struct Pages(Cache<PageKey<Box<str>>, Bytes, ByLength>);
 
-/// Everything a page depends on.
+/// Everything a page depends on, the cursor as it came: one that is known was opened before, for
+/// the same caller.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct PageKey {
+struct PageKey<T> {
     generation: u64,
     view: ViewId,
     era: Era,
-    caller: String,
-    after: Option<String>,
+    caller: T,
+    cursor: Option<T>,
+}
+
+impl PageKey<&str> {
+    fn to_owned(&self) -> PageKey<Box<str>> {
+        let Self { generation, view, era, caller, cursor } = *self;
+        PageKey { generation, view, era, caller: caller.into(), cursor: cursor.map(Box::from) }
+    }
+}
+
+impl Equivalent<PageKey<Box<str>>> for PageKey<&str> {
+    fn equivalent(&self, key: &PageKey<Box<str>>) -> bool {
+        let PageKey { generation, view, era, ref caller, ref cursor } = *key;
+        *self == PageKey { generation, view, era, caller, cursor: cursor.as_deref() }
+    }
 }
 
 #[derive(Debug, Clone)]
 struct ByLength;
 
-impl Weighter<PageKey, Bytes> for ByLength {
-    fn weight(&self, _: &PageKey, page: &Bytes) -> u64 {
+impl Weighter<PageKey<Box<str>>, Bytes> for ByLength {
+    fn weight(&self, _: &PageKey<Box<str>>, page: &Bytes) -> u64 {
         page.len() as u64 + 256
     }
 }
@@ -52,13 +69,16 @@ impl Pages {
 impl Call<'_> {
     /// The key a request goes on from.
     pub(super) fn after(&self, walk: &Walk<'_>) -> Result<Option<String>, RpcError> {
-        let Some(raw) = self.params.cursor else { return Ok(None) };
-        let cursor = string(raw, "params.cursor")?;
+        let Some(cursor) = self.cursor()? else { return Ok(None) };
         self.engine.seal.open(&self.scope(walk), &cursor).map(Some).map_err(|_| {
             RpcError::invalid_params(
                 "`params.cursor` is not a cursor of this listing; start again without one.",
             )
         })
+    }
+
+    fn cursor(&self) -> Result<Option<Cow<'_, str>>, RpcError> {
+        self.params.cursor.map(|raw| string(raw, "params.cursor")).transpose()
     }
 
     fn scope<'a>(&'a self, walk: &Walk<'a>) -> [&'a str; 3] {
@@ -76,23 +96,24 @@ impl Call<'_> {
     }
 
     pub(super) fn list_skills(&self) -> Outcome {
-        let after = self.after(&SKILLS)?;
+        let cursor = self.cursor()?;
         let key = PageKey {
             generation: self.snapshot.generation(),
             view: self.caller.view,
             era: self.era,
-            caller: self.caller.name.clone(),
-            after,
+            caller: self.caller.name.as_str(),
+            cursor: cursor.as_deref(),
         };
         if let Some(page) = self.engine.pages.0.get(&key) {
-            return Ok(Payload::new([page]));
+            return Ok(page.into());
         }
-        let page = self.snapshot.skills_page(key.after.as_deref(), self.engine.config.page_size);
+        let after = self.after(&SKILLS)?;
+        let page = self.snapshot.skills_page(after.as_deref(), self.engine.config.page_size);
         let mut result = self.begin_page(&SKILLS, &page);
         result.cacheable();
-        let bytes = Bytes::from(result.finish());
-        self.engine.pages.0.insert(key, bytes.clone());
-        Ok(Payload::new([bytes]))
+        let bytes = result.finish();
+        self.engine.pages.0.insert(key.to_owned(), bytes.clone());
+        Ok(bytes.into())
     }
 
     pub(super) fn list_resources(&self) -> Outcome {

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use serde_json::json;
 use skillwire_catalog::listing::Page;
 use skillwire_protocol::{meta, version::Era};
 
+use super::quote::quote;
 use crate::config::{CacheScope, Config};
 
 /// What all results to one request have in common; outlives the call that made it.
@@ -24,7 +26,9 @@ pub(crate) struct ResultStyle {
 impl ResultStyle {
     /// Begins a complete result; legacy results have no `resultType`.
     pub(crate) fn begin(&self) -> ResultText {
-        let mut result = ResultText { text: String::from("{"), style: self.clone() };
+        let mut text = Vec::with_capacity(USUAL_BYTES);
+        text.push(b'{');
+        let mut result = ResultText { text, style: self.clone() };
         if self.era == Era::Modern {
             result.json("resultType", r#""complete""#);
         }
@@ -32,9 +36,12 @@ impl ResultStyle {
     }
 }
 
+/// Room for a result without its content, so that it is not moved while it grows.
+const USUAL_BYTES: usize = 256;
+
 /// A result object under construction.
 pub(crate) struct ResultText {
-    text: String,
+    text: Vec<u8>,
     style: ResultStyle,
 }
 
@@ -42,12 +49,13 @@ impl ResultText {
     /// Adds a member that is JSON already.
     pub(crate) fn json(&mut self, name: &str, json: &str) {
         self.name(name);
-        self.text.push_str(json);
+        self.text.extend_from_slice(json.as_bytes());
     }
 
     /// Adds a string member.
     pub(crate) fn string(&mut self, name: &str, value: &str) {
-        self.json(name, &quoted(value));
+        self.name(name);
+        quote(&mut self.text, value);
     }
 
     /// Adds the items of a page, which are JSON already.
@@ -55,14 +63,14 @@ impl ResultText {
         let length: usize = page.items.iter().map(|item| item.len() + 1).sum();
         self.text.reserve(length + name.len() + 256);
         self.name(name);
-        self.text.push('[');
+        self.text.push(b'[');
         for (index, item) in page.items.iter().enumerate() {
             if index > 0 {
-                self.text.push(',');
+                self.text.push(b',');
             }
-            self.text.push_str(item);
+            self.text.extend_from_slice(item.as_bytes());
         }
-        self.text.push(']');
+        self.text.push(b']');
     }
 
     /// Adds caching hints, which only the modern era knows.
@@ -84,29 +92,35 @@ impl ResultText {
         }
     }
 
-    /// Ends this piece of the object; the other one goes on with `text`.
-    pub(crate) fn split_after(&self, text: &str) -> Self {
-        Self { text: text.to_owned(), style: self.style.clone() }
+    /// Begins the list of contents with one file, up to where its bytes follow.
+    pub(crate) fn open_contents(&mut self, uri: &str, media_type: &str) {
+        self.name("contents");
+        self.text.extend_from_slice(br#"[{"uri":"#);
+        quote(&mut self.text, uri);
+        self.text.extend_from_slice(br#","mimeType":"#);
+        quote(&mut self.text, media_type);
     }
 
-    /// The text so far, for a piece that does not end the object.
-    pub(crate) fn into_text(self) -> String {
-        self.text
+    /// Ends this piece of the object and begins the one that ends the list of contents.
+    pub(crate) fn close_contents(self) -> (Bytes, Self) {
+        let mut text = Vec::with_capacity(USUAL_BYTES);
+        text.push(b']');
+        (Bytes::from(self.text), Self { text, style: self.style })
     }
 
     /// Closes the object.
-    pub(crate) fn finish(mut self) -> String {
-        self.text.push('}');
-        self.text
+    pub(crate) fn finish(mut self) -> Bytes {
+        self.text.push(b'}');
+        Bytes::from(self.text)
     }
 
     fn name(&mut self, name: &str) {
-        if !self.text.ends_with('{') {
-            self.text.push(',');
+        if !self.text.ends_with(b"{") {
+            self.text.push(b',');
         }
-        self.text.push('"');
-        self.text.push_str(name);
-        self.text.push_str("\":");
+        self.text.push(b'"');
+        self.text.extend_from_slice(name.as_bytes());
+        self.text.extend_from_slice(b"\":");
     }
 }
 
@@ -115,9 +129,4 @@ pub(crate) fn server_info(config: &Config) -> Arc<str> {
     json!({ meta::SERVER_INFO: { "name": config.name, "version": config.version } })
         .to_string()
         .into()
-}
-
-/// A string as JSON.
-pub(crate) fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
 }

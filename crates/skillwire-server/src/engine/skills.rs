@@ -1,10 +1,8 @@
 //! `skills/get`.
 
-use bytes::Bytes;
 use skillwire_protocol::error::{RpcError, truncated};
 
 use super::{Call, Outcome};
-use crate::payload::Payload;
 
 impl Call<'_> {
     pub(super) fn get_skill(&self) -> Outcome {
@@ -18,6 +16,6 @@ impl Call<'_> {
         let mut result = self.result();
         result.json("skill", &skill.entry);
         result.cacheable();
-        Ok(Payload::new([Bytes::from(result.finish())]))
+        Ok(result.finish().into())
     }
 }

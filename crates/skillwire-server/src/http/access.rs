@@ -43,9 +43,10 @@ impl AccessRules {
             }
             (host, authority) => host.or(authority),
         };
-        let host = host.ok_or(Forbidden("The request names no host."))?.to_ascii_lowercase();
-        let name = without_port(&host);
-        let known = LOOPBACK.contains(&name) || self.hosts.iter().any(|allowed| allowed == name);
+        let host = host.ok_or(Forbidden("The request names no host."))?;
+        let name = without_port(host);
+        let is_name = |allowed: &str| allowed.eq_ignore_ascii_case(name);
+        let known = LOOPBACK.into_iter().any(is_name) || self.hosts.iter().any(|h| is_name(h));
         if !known && !self.any_host {
             return Err(Forbidden("This host name is not served; see `--allow-host`."));
         }
@@ -58,7 +59,7 @@ impl AccessRules {
         // A page served by this very host and port is no stranger, if the host is really ours.
         let own = known
             && origin.split_once("://").is_some_and(|(scheme, rest)| {
-                matches!(scheme, "http" | "https") && rest.to_ascii_lowercase() == host
+                matches!(scheme, "http" | "https") && rest.eq_ignore_ascii_case(host)
             });
         if own {
             Ok(Admitted { foreign_origin: None })

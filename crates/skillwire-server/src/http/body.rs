@@ -1,6 +1,7 @@
 //! Request bodies of bounded size and time, and response bodies of two kinds.
 
 use std::{
+    io::IoSlice,
     pin::{Pin, pin},
     task::{Context, Poll},
     time::Duration,
@@ -47,9 +48,11 @@ where
     let mut body = pin!(Limited::new(body, MAX_BODY_BYTES));
     let (mut pieces, mut length) = (Vec::new(), 0);
     let mut deadline = Instant::now() + patience;
-    loop {
+    // A body that says it has ended is not asked again: it would have to be waited for, since the
+    // connection has not looked yet, and waiting costs a timer.
+    while !body.is_end_stream() {
         let piece = match timeout_at(deadline, body.frame()).await {
-            Ok(None) => return Ok(joined(pieces, length)),
+            Ok(None) => break,
             Ok(Some(Ok(frame))) => match frame.into_data() {
                 Ok(mut data) => data.copy_to_bytes(data.remaining()),
                 // Trailers mean nothing here.
@@ -71,6 +74,7 @@ where
         }
         pieces.push(piece);
     }
+    Ok(joined(pieces, length))
 }
 
 /// The pieces as one; a single one, which is the usual case, is not copied.
@@ -85,11 +89,42 @@ fn joined(mut pieces: Vec<Bytes>, length: usize) -> Bytes {
     whole.into()
 }
 
+/// Pieces that follow each other and are sent with one call.
+#[derive(Debug, Default)]
+pub struct Pieces(std::vec::IntoIter<Bytes>);
+
+impl Buf for Pieces {
+    fn remaining(&self) -> usize {
+        self.0.as_slice().iter().map(Bytes::len).sum()
+    }
+
+    fn chunk(&self) -> &[u8] {
+        self.0.as_slice().first().map_or(&[], |piece| piece)
+    }
+
+    fn chunks_vectored<'a>(&'a self, out: &mut [IoSlice<'a>]) -> usize {
+        let pieces = self.0.as_slice();
+        out.iter_mut().zip(pieces).for_each(|(slot, piece)| *slot = IoSlice::new(piece));
+        out.len().min(pieces.len())
+    }
+
+    fn advance(&mut self, mut count: usize) {
+        while let Some(first) = self.0.as_mut_slice().first_mut() {
+            if count < first.len() {
+                return first.advance(count);
+            }
+            count -= first.len();
+            self.0.next();
+        }
+        assert_eq!(count, 0, "more bytes were sent than there are");
+    }
+}
+
 /// What an answer carries.
 #[derive(Debug)]
 pub enum ResponseBody {
-    /// Pieces that are ready.
-    Ready(std::vec::IntoIter<Bytes>),
+    /// Pieces that are ready, until they are taken.
+    Ready(Pieces),
     /// Events as they happen.
     Events(mpsc::Receiver<Bytes>),
 }
@@ -97,17 +132,16 @@ pub enum ResponseBody {
 impl ResponseBody {
     /// Makes a body of ready pieces.
     pub fn ready(pieces: Vec<Bytes>) -> Self {
-        Self::Ready(pieces.into_iter())
+        Self::Ready(Pieces(pieces.into_iter()))
     }
 
     /// Takes the pieces out of a body that is ready and at least so large.
-    pub(super) fn take_large(&mut self, least: u64) -> Option<Vec<Bytes>> {
+    pub(super) fn take_large(&mut self, least: usize) -> Option<Vec<Bytes>> {
         match self {
-            Self::Ready(pieces) => {
-                let length: u64 = pieces.as_slice().iter().map(|piece| piece.len() as u64).sum();
-                (length >= least).then(|| std::mem::take(pieces).collect())
+            Self::Ready(pieces) if pieces.remaining() >= least => {
+                Some(std::mem::take(pieces).0.collect())
             }
-            Self::Events(_) => None,
+            Self::Ready(_) | Self::Events(_) => None,
         }
     }
 
@@ -118,30 +152,31 @@ impl ResponseBody {
 }
 
 impl Body for ResponseBody {
-    type Data = Bytes;
+    type Data = Pieces;
     type Error = std::convert::Infallible;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+    ) -> Poll<Option<Result<Frame<Pieces>, Self::Error>>> {
         match self.get_mut() {
-            Self::Ready(pieces) => Poll::Ready(pieces.next().map(|piece| Ok(Frame::data(piece)))),
-            Self::Events(events) => {
-                events.poll_recv(context).map(|event| event.map(|bytes| Ok(Frame::data(bytes))))
+            Self::Ready(pieces) => {
+                let pieces = pieces.has_remaining().then(|| std::mem::take(pieces));
+                Poll::Ready(pieces.map(|pieces| Ok(Frame::data(pieces))))
             }
+            Self::Events(events) => events
+                .poll_recv(context)
+                .map(|event| event.map(|bytes| Ok(Frame::data(Pieces(vec![bytes].into_iter()))))),
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self, Self::Ready(pieces) if pieces.len() == 0)
+        matches!(self, Self::Ready(pieces) if !pieces.has_remaining())
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            Self::Ready(pieces) => {
-                SizeHint::with_exact(pieces.as_slice().iter().map(|piece| piece.len() as u64).sum())
-            }
+            Self::Ready(pieces) => SizeHint::with_exact(pieces.remaining() as u64),
             Self::Events(_) => SizeHint::default(),
         }
     }

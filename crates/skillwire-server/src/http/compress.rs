@@ -10,7 +10,7 @@ use http_body::Body;
 use super::body::ResponseBody;
 
 /// Smaller answers are not worth the work.
-const WORTH_BYTES: u64 = 16 * 1024;
+const WORTH_BYTES: usize = 16 * 1024;
 
 /// Larger answers take long enough to hold up others.
 const LONG_WORK_BYTES: u64 = 256 * 1024;

@@ -3,6 +3,8 @@
 //! Something between client and server may act on the headers alone; a request whose headers say
 //! something else than its body would be treated as two different requests.
 
+use std::borrow::Cow;
+
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::HeaderMap;
 use skillwire_protocol::{
@@ -57,15 +59,16 @@ fn check_name(headers: &HeaderMap, request: &Request<'_>) -> Result<(), RpcError
 }
 
 /// Undoes the encoding for values that a header cannot carry.
-fn decode(value: &str) -> Result<String, RpcError> {
+fn decode(value: &str) -> Result<Cow<'_, str>, RpcError> {
     let Some(encoded) = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?="))
     else {
-        return Ok(value.to_owned());
+        return Ok(Cow::Borrowed(value));
     };
     STANDARD
         .decode(encoded)
         .ok()
         .and_then(|bytes| String::from_utf8(bytes).ok())
+        .map(Cow::Owned)
         .ok_or_else(|| RpcError::new(ErrorCode::HeaderMismatch, "`Mcp-Name` is not valid base64."))
 }
 

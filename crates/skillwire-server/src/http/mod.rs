@@ -7,18 +7,21 @@ mod compress;
 mod headers;
 mod legacy;
 mod modern;
+mod quiet;
 mod reply;
 mod serve;
 mod service;
 mod sse;
 mod stall;
+mod workers;
 
 pub use self::{
     access::AccessRules,
     auth::{InvalidTokenFile, Tokens},
-    body::ResponseBody,
+    body::{Pieces, ResponseBody},
     serve::{ConnectionLimits, run},
     service::{HttpOptions, HttpService},
+    workers::Workers,
 };
 
 /// The path of the MCP endpoint.

@@ -27,7 +27,7 @@ pub(super) async fn answer(
     caller: &Caller,
     headers: &HeaderMap,
     request: &Request<'_>,
-    stopping: watch::Receiver<bool>,
+    stopping: &watch::Sender<bool>,
 ) -> Response<ResponseBody> {
     if let Err(error) = headers::check(headers, request) {
         return reply::error(StatusCode::BAD_REQUEST, Some(&request.id), &error);
@@ -38,6 +38,7 @@ pub(super) async fn answer(
         Answer::Stream(subscription) => {
             let (response, events) = sse::open();
             let open = Open::new(&engine.metrics().streams);
+            let stopping = stopping.subscribe();
             tokio::spawn(async move {
                 follow(*subscription, events, stopping).await;
                 drop(open);

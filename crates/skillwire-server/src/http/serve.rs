@@ -1,18 +1,23 @@
 //! Accepting connections, and stopping.
 
-use std::{sync::Arc, time::Duration};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::{
-    rt::{TokioIo, TokioTimer},
-    server::graceful::GracefulShutdown,
+    rt::TokioIo,
+    server::graceful::{GracefulShutdown, Watcher},
 };
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::Semaphore,
+    sync::{Semaphore, oneshot},
 };
 
-use super::{service::HttpService, stall::StallGuard};
+use super::{
+    quiet::{Activity, Answer},
+    service::HttpService,
+    stall::StallGuard,
+    workers::Workers,
+};
 use crate::metrics::Open;
 
 /// What connections may cost.
@@ -46,12 +51,13 @@ impl Default for ConnectionLimits {
 pub async fn run(
     listener: TcpListener,
     service: HttpService,
+    workers: Workers,
     limits: ConnectionLimits,
     shutdown: impl Future<Output = ()>,
 ) {
     let graceful = GracefulShutdown::new();
     tokio::select! {
-        () = accept(&listener, &service, &limits, &graceful) => {}
+        () = accept(&listener, &service, &workers, &limits, &graceful) => {}
         () = service.tidy() => {}
         () = shutdown => {}
     }
@@ -66,14 +72,16 @@ pub async fn run(
 async fn accept(
     listener: &TcpListener,
     service: &HttpService,
+    workers: &Workers,
     limits: &ConnectionLimits,
     graceful: &GracefulShutdown,
 ) {
     let permits = Arc::new(Semaphore::new(limits.connections));
     // The semaphore is never closed, so there is always a permit.
     while let Ok(permit) = Arc::clone(&permits).acquire_owned().await {
-        let stream = match listener.accept().await {
-            Ok((stream, _)) => stream,
+        let stream = listener.accept().await.and_then(|(stream, _)| stream.into_std());
+        let stream = match stream {
+            Ok(stream) => stream,
             Err(error) => {
                 // Out of descriptors, most likely; the next connection that closes frees one.
                 tracing::warn!(%error, "a connection could not be accepted");
@@ -82,41 +90,46 @@ async fn accept(
             }
         };
         let open = Open::new(&service.metrics().connections);
-        let connection = graceful.watch(connection(stream, service.clone(), limits));
-        tokio::spawn(async move {
-            if let Err(error) = connection.await {
-                tracing::debug!(%error, "a connection ended early");
+        let (service, limits, watcher) = (service.clone(), limits.clone(), graceful.watcher());
+        let (activity, (late, too_late)) = (Activity::new(), oneshot::channel());
+        tokio::spawn(Arc::clone(&activity).watch(limits.header_time, late));
+        workers.spawn(async move {
+            tokio::select! {
+                biased;
+                ended = connection(stream, service, activity, &limits, watcher) => {
+                    if let Err(error) = ended {
+                        tracing::debug!(error, "a connection ended early");
+                    }
+                }
+                Ok(()) = too_late => tracing::debug!("a client took too long to ask"),
             }
             drop((permit, open));
         });
     }
 }
 
-fn connection(
-    stream: TcpStream,
+/// Serves one connection, on the thread this is called on.
+async fn connection(
+    stream: std::net::TcpStream,
     service: HttpService,
+    activity: Arc<Activity>,
     limits: &ConnectionLimits,
-) -> http1::Connection<
-    StallGuard<TokioIo<TcpStream>>,
-    impl hyper::service::HttpService<
-        hyper::body::Incoming,
-        ResBody = super::ResponseBody,
-        Error = std::convert::Infallible,
-        Future: Send,
-    > + Send
-    + use<>,
-> {
+    watcher: Watcher,
+) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let stream = TcpStream::from_std(stream)?;
     // Small answers must not wait for more to send with them.
-    if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "TCP_NODELAY could not be set");
-    }
+    stream.set_nodelay(true)?;
+    let stream = StallGuard::new(TokioIo::new(stream), limits.stall_time, Arc::clone(&activity));
     let handler = service_fn(move |request| {
-        let service = service.clone();
-        async move { Ok(service.handle(request).await) }
+        let (service, answering) = (service.clone(), activity.answering());
+        async move {
+            let response = service.handle(request).await;
+            Ok::<_, Infallible>(response.map(|body| Answer::new(body, answering)))
+        }
     });
-    http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(limits.header_time)
+    let connection = http1::Builder::new()
+        .header_read_timeout(None)
         .max_buf_size(limits.header_bytes)
-        .serve_connection(StallGuard::new(TokioIo::new(stream), limits.stall_time), handler)
+        .serve_connection(stream, handler);
+    Ok(watcher.watch(connection).await?)
 }

@@ -126,7 +126,8 @@ impl HttpService {
         )
     }
 
-    async fn endpoint<B>(&self, request: Request<B>) -> Response<ResponseBody>
+    /// Answers one request to the endpoint, whatever path it came in on.
+    pub async fn endpoint<B>(&self, request: Request<B>) -> Response<ResponseBody>
     where
         B: Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
     {
@@ -222,7 +223,7 @@ impl HttpService {
         if is_legacy(headers, request) {
             self.0.sessions.answer(engine, caller, headers, request).await
         } else {
-            super::modern::answer(engine, caller, headers, request, self.stopping()).await
+            super::modern::answer(engine, caller, headers, request, &self.0.stopping).await
         }
     }
 
@@ -233,8 +234,8 @@ impl HttpService {
 
 /// Decides the era of a request: by its own metadata, else by what its headers claim.
 fn is_legacy(headers: &HeaderMap, request: &skillwire_protocol::message::Request<'_>) -> bool {
-    !meta::is_modern(request.params.meta)
-        && (&*request.method == method::INITIALIZE || claims_legacy(headers))
+    (&*request.method == method::INITIALIZE || claims_legacy(headers))
+        && !meta::is_modern(request.params.meta)
 }
 
 /// Tells whether headers are those of a legacy client: by their version, else by a session.
@@ -272,8 +273,10 @@ fn check_content(headers: &HeaderMap) -> Result<(), (StatusCode, &'static str)> 
 
 fn accepts_json(accept: &str) -> bool {
     accept.split(',').any(|range| {
-        let essence = range.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
-        matches!(essence.as_str(), "application/json" | "application/*" | "*/*")
+        let essence = range.split(';').next().unwrap_or("").trim();
+        ["application/json", "application/*", "*/*"]
+            .into_iter()
+            .any(|taken| essence.eq_ignore_ascii_case(taken))
     })
 }
 

@@ -2,6 +2,7 @@
 
 use std::{
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll, ready},
     time::Duration,
 };
@@ -9,16 +10,31 @@ use std::{
 use hyper::rt::{Read, ReadBufCursor, Write};
 use tokio::time::{Instant, Sleep};
 
+use super::quiet::Activity;
+
 /// Passes everything through, but fails a write that makes no progress for too long.
 pub(super) struct StallGuard<T> {
     inner: T,
     patience: Duration,
     waiting: Option<Pin<Box<Sleep>>>,
+    activity: Arc<Activity>,
 }
 
 impl<T> StallGuard<T> {
-    pub(super) fn new(inner: T, patience: Duration) -> Self {
-        Self { inner, patience, waiting: None }
+    pub(super) fn new(inner: T, patience: Duration, activity: Arc<Activity>) -> Self {
+        Self { inner, patience, waiting: None, activity }
+    }
+
+    /// Judges a write, and notes one that was made.
+    fn sent(
+        &mut self,
+        context: &mut Context<'_>,
+        progress: Poll<std::io::Result<usize>>,
+    ) -> Poll<std::io::Result<usize>> {
+        if progress.is_ready() {
+            self.activity.sent();
+        }
+        self.judge(context, progress)
     }
 
     /// Starts or stops the clock according to whether a write had to wait.
@@ -57,7 +73,7 @@ impl<T: Write + Unpin> Write for StallGuard<T> {
         bytes: &[u8],
     ) -> Poll<std::io::Result<usize>> {
         let progress = Pin::new(&mut self.inner).poll_write(context, bytes);
-        self.judge(context, progress)
+        self.sent(context, progress)
     }
 
     fn poll_flush(
@@ -86,6 +102,6 @@ impl<T: Write + Unpin> Write for StallGuard<T> {
         buffers: &[std::io::IoSlice<'_>],
     ) -> Poll<std::io::Result<usize>> {
         let progress = Pin::new(&mut self.inner).poll_write_vectored(context, buffers);
-        self.judge(context, progress)
+        self.sent(context, progress)
     }
 }

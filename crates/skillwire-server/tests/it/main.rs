@@ -1,12 +1,16 @@
 //! The server on the wire, row by row.
 
 mod affordances;
+mod attached;
 mod authorization;
 mod base_protocol;
 mod change;
 mod declaration;
+mod differential;
 mod directories;
 mod disclosure;
+mod documents;
+mod embedding;
 mod entries;
 mod errors;
 mod getting;
@@ -22,6 +26,7 @@ mod peers;
 mod reading;
 mod rmcp_peer;
 mod snapshot;
+mod sources;
 mod stdio;
 mod subscriptions;
 mod support;

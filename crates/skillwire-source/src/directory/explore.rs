@@ -14,6 +14,7 @@ use skillwire_core::{
     file_rules::is_ignored,
     finding::{Code, Finding},
     path::SKILL_FILE,
+    repair::Repair,
 };
 
 use super::{
@@ -200,7 +201,8 @@ impl<'a> Explorer<'a> {
         let origin = self.name_of(path);
         let message = format!("The file must be called `{SKILL_FILE}`, in this case.");
         let finding = Finding::new(Code::SkillFileCase, below(&origin, name), message)
-            .help(format!("Rename `{name}` to `{SKILL_FILE}`."));
+            .help(format!("Rename `{name}` to `{SKILL_FILE}`."))
+            .repair(Repair::Rename(SKILL_FILE.to_owned()));
         Inspected { origin, findings: vec![finding], skill: None }
     }
 

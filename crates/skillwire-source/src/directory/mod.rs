@@ -34,6 +34,8 @@ use crate::{
 };
 
 mod bytes;
+#[cfg(target_os = "linux")]
+mod cached;
 mod crew;
 #[cfg(all(test, unix))]
 mod disturbed;

@@ -11,8 +11,10 @@ use std::{
 
 use skillwire_core::{
     digest::Digest,
+    excerpt::Excerpt,
     finding::{Code, Finding, Level},
     path::RelPath,
+    repair::{Edit, Repair},
     span::{Position, Span},
     uri::SkillUri,
 };
@@ -59,17 +61,29 @@ pub(super) fn decode(bytes: &[u8], root: &Arc<Root>, site: &Arc<str>) -> Option<
 }
 
 fn put_finding(out: &mut Vec<u8>, finding: &Finding) {
-    let Finding { code, level, file, position, span, message, help } = finding;
+    let Finding { code, level, file, position, end, span, excerpt, message, help, repair } =
+        finding;
     put_text(out, code.as_str());
     put_text(out, level.as_str());
     put_text(out, file);
     put_text(out, message);
     put_pair(out, position.map(|position| (position.line, position.column)));
-    put_pair(out, span.map(|span| (span.start, span.end)));
-    // What may be absent is a list of none or one.
-    put_number(out, usize::from(help.is_some()));
-    if let Some(help) = help {
-        put_text(out, help);
+    put_pair(out, end.map(|end| (end.line, end.column)));
+    put_pair(out, span.map(pair));
+    put_option(out, help.as_deref());
+    put_option(out, excerpt.as_ref().map(Excerpt::text));
+    put_pair(out, excerpt.as_ref().map(|excerpt| pair(excerpt.marked())));
+    let (edits, name) = match repair {
+        None => (&[][..], None),
+        Some(Repair::Replace(edits)) => (&edits[..], None),
+        Some(Repair::Rename(name)) => (&[][..], Some(name.as_str())),
+    };
+    put_option(out, name);
+    put_number(out, edits.len());
+    for edit in edits {
+        put_number(out, edit.span.start);
+        put_number(out, edit.span.end);
+        put_text(out, &edit.text);
     }
 }
 
@@ -81,11 +95,45 @@ fn finding(reader: &mut Reader<'_>) -> Option<Finding> {
     let level = levels.into_iter().find(|known| known.as_str() == level)?;
     let file = reader.text()?.to_owned();
     let message = reader.text()?.to_owned();
-    let pair = |reader: &mut Reader<'_>| Some((reader.number()?, reader.number()?));
-    let position = reader.list(pair)?.pop().map(|(line, column)| Position { line, column });
-    let span = reader.list(pair)?.pop().map(|(start, end)| Span::new(start, end));
-    let help = reader.list(Reader::text)?.pop().map(str::to_owned);
-    Some(Finding { code, level, file, position, span, message, help })
+    let position = reader.list(position)?.pop();
+    let end = reader.list(self::position)?.pop();
+    let span = reader.list(self::span)?.pop();
+    let help = reader.list(text)?.pop();
+    let shown = reader.list(text)?.pop();
+    let marked = reader.list(self::span)?.pop();
+    let excerpt = match shown.zip(marked) {
+        Some((text, marked)) => Some(Excerpt::from_parts(text, marked)?),
+        None => None,
+    };
+    let name = reader.list(text)?.pop();
+    let edits = reader.list(|reader| Some(Edit::new(self::span(reader)?, reader.text()?)))?;
+    let replace = (!edits.is_empty()).then_some(Repair::Replace(edits));
+    let repair = name.map(Repair::Rename).or(replace);
+    Some(Finding { code, level, file, position, end, span, excerpt, message, help, repair })
+}
+
+fn position(reader: &mut Reader<'_>) -> Option<Position> {
+    Some(Position { line: reader.number()?, column: reader.number()? })
+}
+
+fn span(reader: &mut Reader<'_>) -> Option<Span> {
+    Some(Span::new(reader.number()?, reader.number()?))
+}
+
+fn text(reader: &mut Reader<'_>) -> Option<String> {
+    reader.text().map(str::to_owned)
+}
+
+fn pair(span: Span) -> (usize, usize) {
+    (span.start, span.end)
+}
+
+/// What may be absent is a list of none or one.
+fn put_option(out: &mut Vec<u8>, text: Option<&str>) {
+    put_number(out, usize::from(text.is_some()));
+    if let Some(text) = text {
+        put_text(out, text);
+    }
 }
 
 fn put_pair(out: &mut Vec<u8>, pair: Option<(usize, usize)>) {

@@ -69,14 +69,18 @@ impl DirectoryStore {
     fn leads(&self, path: &RelPath) -> Option<&str> {
         self.links.iter().find(|(link, _)| link == path).map(|(_, file)| &**file)
     }
+
+    /// Where a file of the skill is below the root.
+    fn below_root(&self, path: &RelPath) -> String {
+        let file = self.leads(path).unwrap_or(path.as_str());
+        below(&below(&self.site, &self.inside), file)
+    }
 }
 
 impl Store for DirectoryStore {
     fn read(&self, path: &RelPath, size: u64) -> Result<Bytes, StoreError> {
         let root = self.root.open().ok_or(StoreError::Changed)?;
-        let file = self.leads(path).unwrap_or(path.as_str());
-        let file = below(&below(&self.site, &self.inside), file);
-        let mut file = root.file_below(&file).map_err(|error| failed(&error))?;
+        let mut file = root.file_below(&self.below_root(path)).map_err(|error| failed(&error))?;
         let facts = facts_of(&file).map_err(|error| failed(&error))?;
         let size = usize::try_from(size).map_err(|_| StoreError::Changed)?;
         if facts.kind != Kind::File || facts.stamp.size() != size as u64 {
@@ -84,6 +88,12 @@ impl Store for DirectoryStore {
         }
         let bytes = read_exactly(&mut file, size).map_err(|error| failed(&error))?;
         bytes.map(Bytes::from).ok_or(StoreError::Changed)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn read_now(&self, path: &RelPath, size: u64) -> Option<Result<Bytes, StoreError>> {
+        let root = self.root.open()?;
+        super::cached::read(&root, &self.below_root(path), size).map(|bytes| Ok(Bytes::from(bytes)))
     }
 
     fn place(&self) -> Option<PathBuf> {

@@ -1,113 +1,172 @@
-//! `skillwire check`: every finding at once.
+//! `skillwire check`: every finding at once, and what can be done about it.
 
-use std::{io::Write, path::Path};
+mod compare;
+mod diff;
+mod explain;
+mod fix;
+mod scan;
+mod silence;
+pub(super) mod summary;
+
+use std::io::{BufWriter, Write};
 
 use serde::Serialize;
-use skillwire_core::{
-    finding::{Finding, Level},
-    path::SKILL_FILE,
-};
-use skillwire_source::collect::collect;
+use skillwire_core::finding::Finding;
 
+use self::{
+    compare::{Compared, Verdict},
+    scan::{Folder, Scanned},
+    summary::Summary,
+};
 use super::Outcome;
 use crate::{
-    args::{CheckArgs, ReadingArgs},
+    args::{CheckArgs, Compare, Format, ReadingArgs},
     exit::Exit,
-    report,
-    settings::{Reading, unavailable},
+    failure::Failure,
+    report::{self, Human},
+    settings::Reading,
     waiting::Waiting,
 };
 
-#[derive(Serialize)]
-struct Report<'a> {
-    findings: &'a [Finding],
-    summary: Summary,
-}
-
-#[derive(Serialize)]
-struct Summary {
-    skills: usize,
-    errors: usize,
-    warnings: usize,
-    infos: usize,
-    advice: usize,
-}
-
 pub(super) fn run(args: &CheckArgs) -> Outcome {
+    if let Some(code) = &args.explain {
+        return explain::run(code);
+    }
     let reading = Reading::resolve(&ReadingArgs {
         allow_secret_file: args.allow_secret_file.clone(),
         ..ReadingArgs::default()
     })?;
+    // Each path is judged by itself: nobody said that they would be served together.
+    let folders: Vec<_> =
+        args.paths.iter().map(|path| Folder::open(path, &reading)).collect::<Result<_, _>>()?;
+    if args.diff && !args.fix {
+        return fix::show(&folders);
+    }
+    if args.fix {
+        fix::run(&folders, args.diff)?;
+    }
+    let mut checked = Checked::default();
     let waiting = Waiting::new(reading.progress.clone());
-    let (mut findings, mut skills) = (Vec::<Finding>::new(), 0);
-    for path in &args.paths {
-        // Each path is judged by itself: nobody said that they would be served together.
-        let scan = collect(&[&reading.source(folder(path))?]).map_err(unavailable)?;
-        skills += scan.inspected.len();
-        findings.extend(scan.findings);
-        findings.extend(scan.inspected.into_iter().flat_map(|inspected| inspected.findings));
+    for folder in &folders {
+        checked.add(folder.scan(args.strict)?, args.compare);
     }
     drop(waiting);
-    if args.strict {
-        for finding in findings.iter_mut().filter(|finding| finding.level == Level::Warning) {
-            finding.level = Level::Error;
-        }
-    }
-    findings.sort_by(|a, b| (&a.file, a.position, a.code).cmp(&(&b.file, b.position, b.code)));
-    let count = |level| findings.iter().filter(|finding| finding.level == level).count();
-    let summary = Summary {
-        skills,
-        errors: count(Level::Error),
-        warnings: count(Level::Warning),
-        infos: count(Level::Info),
-        advice: count(Level::Advice),
-    };
+    checked.sort();
+    let summary = checked.summary();
     let exit = if summary.errors > 0 { Exit::Findings } else { Exit::Ok };
-    let written = if args.json {
-        report::json(&mut std::io::stdout().lock(), &Report { findings: &findings, summary })
-    } else {
-        print(&mut anstream::stdout().lock(), &findings, &summary)
-    };
-    match written {
+    match checked.write(args.format(), &summary) {
         // The answer stays the same when nobody wants to read the reasons.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(exit),
-        written => Ok(written.map(|()| exit)?),
+        written => Ok(written.map(|()| exit).map_err(Failure::from)?),
     }
 }
 
-fn print(out: &mut impl Write, findings: &[Finding], summary: &Summary) -> std::io::Result<()> {
-    for finding in findings {
-        report::finding(out, finding)?;
-    }
-    writeln!(out, "{}", sentence(summary))?;
-    out.flush()
+/// A finding, and what the reference validator would make of it.
+#[derive(Serialize)]
+struct Item {
+    #[serde(flatten)]
+    finding: Finding,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reference: Option<Verdict>,
 }
 
-/// A path to a `SKILL.md`, however it is spelled, means the skill around it.
-fn folder(path: &str) -> &str {
-    let path_ref = Path::new(path);
-    let names_skill_file =
-        path_ref.file_name().is_some_and(|name| name.eq_ignore_ascii_case(SKILL_FILE));
-    match path_ref.parent().and_then(Path::to_str) {
-        Some("") if names_skill_file => ".",
-        Some(parent) if names_skill_file => parent,
-        _ => path,
-    }
+/// Everything that was found below all paths.
+#[derive(Default)]
+struct Checked {
+    skills: usize,
+    items: Vec<Item>,
+    silenced: Vec<report::Silenced>,
+    compared: Option<Compared>,
 }
 
-fn sentence(summary: &Summary) -> String {
-    let counted = |count: usize, one: &str| match count {
-        1 => format!("1 {one}"),
-        many => format!("{many} {one}s"),
-    };
-    let parts = [
-        (summary.errors, counted(summary.errors, "error")),
-        (summary.warnings, counted(summary.warnings, "warning")),
-        (summary.infos, counted(summary.infos, "note")),
-        (summary.advice, format!("{} advice", summary.advice)),
-    ];
-    let found: Vec<_> =
-        parts.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text).collect();
-    let found = if found.is_empty() { "nothing to report".to_owned() } else { found.join(", ") };
-    format!("{} checked: {found}.", counted(summary.skills, "skill"))
+#[derive(Serialize)]
+struct Json<'a> {
+    findings: &'a [Item],
+    silenced: Vec<JsonSilenced<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reference: Option<&'a Compared>,
+    summary: &'a Summary,
+}
+
+#[derive(Serialize)]
+struct JsonSilenced<'a> {
+    #[serde(flatten)]
+    finding: &'a Finding,
+    reason: &'a str,
+}
+
+impl Checked {
+    fn add(&mut self, scanned: Scanned, compare: Option<Compare>) {
+        self.skills += scanned.places.len();
+        let plain = |finding| Item { finding, reference: None };
+        match compare {
+            None => {
+                let all = scanned.places.into_iter().flat_map(|place| place.findings);
+                self.items.extend(all.map(plain));
+            }
+            Some(Compare::Reference) => {
+                let compared = self.compared.get_or_insert_default();
+                for place in scanned.places {
+                    self.items.extend(compared.place(place));
+                }
+            }
+        }
+        self.items.extend(scanned.findings.into_iter().map(plain));
+        self.silenced.extend(scanned.silenced);
+    }
+
+    fn sort(&mut self) {
+        self.items.sort_by(|Item { finding: a, .. }, Item { finding: b, .. }| {
+            (&a.file, a.position, a.code).cmp(&(&b.file, b.position, b.code))
+        });
+    }
+
+    fn summary(&self) -> Summary {
+        let findings = self.items.iter().map(|item| &item.finding);
+        Summary::of(self.skills, findings, self.silenced.len())
+    }
+
+    fn write(&self, format: Format, summary: &Summary) -> std::io::Result<()> {
+        match format {
+            Format::Human => self.human(&mut BufWriter::new(anstream::stdout().lock()), summary),
+            Format::Json => report::json(&mut std::io::stdout().lock(), &self.json(summary)),
+            Format::Sarif => {
+                let findings: Vec<_> = self.items.iter().map(|item| &item.finding).collect();
+                let sarif = report::sarif(&findings, &self.silenced);
+                report::json(&mut std::io::stdout().lock(), &sarif)
+            }
+            Format::Github => {
+                let mut out = BufWriter::new(std::io::stdout().lock());
+                for item in &self.items {
+                    report::github(&mut out, &item.finding)?;
+                }
+                out.flush()
+            }
+        }
+    }
+
+    fn json<'a>(&'a self, summary: &'a Summary) -> Json<'a> {
+        let silenced = self.silenced.iter();
+        Json {
+            findings: &self.items,
+            silenced: silenced.map(|(finding, reason)| JsonSilenced { finding, reason }).collect(),
+            reference: self.compared.as_ref(),
+            summary,
+        }
+    }
+
+    fn human(&self, out: &mut impl Write, summary: &Summary) -> std::io::Result<()> {
+        let mut human = Human::explaining();
+        for Item { finding, reference } in &self.items {
+            human.finding(out, finding, reference.map(Verdict::note))?;
+        }
+        writeln!(out, "{}", summary.sentence())?;
+        if let Some(compared) = &self.compared {
+            compared.write(out)?;
+        }
+        if !self.items.is_empty() {
+            writeln!(out, "Run `skillwire check --explain CODE` to learn more about a code.")?;
+        }
+        out.flush()
+    }
 }

@@ -77,20 +77,24 @@ fn skipped(inspected: &Inspected, strictness: Strictness) -> Skipped {
     }
 }
 
+/// Writes a skill's files with their digests and sizes.
+pub(super) fn files(out: &mut impl Write, skill: &Skill) -> std::io::Result<()> {
+    let Content::Files(tree) = &skill.content else {
+        return writeln!(out, "  generated on request, no digests");
+    };
+    let root = skill.uri.root();
+    for file in &tree.files {
+        let uri = root.child(&file.path);
+        let path = &uri.as_str()[root.as_str().len() + 1..];
+        writeln!(out, "  {FAINT}{}{FAINT:#} {:>9}  {path}", file.digest, file.size)?;
+    }
+    Ok(())
+}
+
 fn print(out: &mut impl Write, manifest: &Manifest) -> std::io::Result<()> {
     for skill in &manifest.skills {
         writeln!(out, "{STRONG}{}{STRONG:#}", skill.uri)?;
-        match &skill.content {
-            Content::Generated(_) => writeln!(out, "  generated on request, no digests")?,
-            Content::Files(tree) => {
-                let root = skill.uri.root();
-                for file in &tree.files {
-                    let uri = root.child(&file.path);
-                    let path = &uri.as_str()[root.as_str().len() + 1..];
-                    writeln!(out, "  {FAINT}{}{FAINT:#} {:>9}  {path}", file.digest, file.size)?;
-                }
-            }
-        }
+        files(out, skill)?;
     }
     for skipped in &manifest.skipped {
         writeln!(out, "{WARNING}skipped{WARNING:#} {}", report::printable(&skipped.origin))?;

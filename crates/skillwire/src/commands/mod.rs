@@ -17,6 +17,7 @@ mod revoke;
 mod serve;
 mod server;
 mod show;
+mod watch;
 
 use std::io::Write;
 
@@ -41,6 +42,7 @@ pub(crate) fn run() -> Exit {
     let outcome = match cli.command {
         Command::New(args) => new::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Watch(args) => watch::run(&args),
         Command::Manifest(args) => manifest::run(&args),
         Command::Serve(args) => serve::run(*args),
         Command::Server(command) => server::run(&command),

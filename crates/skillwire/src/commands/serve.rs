@@ -1,16 +1,16 @@
 //! `skillwire serve`: a server until it is told to stop.
 
 mod live;
-mod signals;
+pub(super) mod signals;
 mod summary;
 
-use std::{io::Write, sync::Arc};
+use std::{io::Write, num::NonZero, sync::Arc};
 
 use skillwire_catalog::{catalog::Catalog, cursor::CursorSeal, refresh::Refresher};
 use skillwire_core::finding::{Code, Strictness};
 use skillwire_server::{
     engine::Engine,
-    http::{self, ConnectionLimits, HttpOptions, HttpService, Tokens},
+    http::{self, ConnectionLimits, HttpOptions, HttpService, Tokens, Workers},
     stdio,
 };
 use skillwire_source::source::{Look, Source};
@@ -34,9 +34,7 @@ pub(super) fn run(args: ServeArgs) -> Outcome {
     let settings = ServeSettings::resolve(args)?;
     logging::start(settings.log_format);
     let runtime =
-        tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
-            Failure::new(Exit::Internal, format!("Threads could not be started: {error}."))
-        })?;
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(no_threads)?;
     let outcome = runtime.block_on(serve(settings));
     // A read of standard input cannot be interrupted; do not wait for it.
     runtime.shutdown_background();
@@ -105,6 +103,8 @@ async fn serve_stdio(
     };
     refuse_collisions(&live, &first)?;
     summary::show(&first, live.strictness(), &summary::Client::Stdio { arguments });
+    // It names every skill, and is needed no more.
+    drop(first);
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
     let server = stdio::run_until(engine, tokio::io::stdin(), tokio::io::stdout(), async {
         // Either told to stop, or the other side is gone.
@@ -143,8 +143,10 @@ async fn serve_http(
     let service = HttpService::new(engine, options);
     // Connections are taken at once; their requests wait for the first snapshot.
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
+    let count = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let workers = Workers::start(count).map_err(no_threads)?;
     let mut server =
-        tokio::spawn(http::run(listener, service, ConnectionLimits::default(), async {
+        tokio::spawn(http::run(listener, service, workers, ConnectionLimits::default(), async {
             // Either told to stop, or the other side is gone.
             let _ = ended.await;
         }));
@@ -155,6 +157,8 @@ async fn serve_http(
     refuse_collisions(&live, &first)?;
     let url = format!("http://{address}{}", http::ENDPOINT);
     summary::show(&first, live.strictness(), &summary::Client::Http { url: &url, needs_token });
+    // It names every skill, and is needed no more.
+    drop(first);
     // Nobody may be reading; that is no reason not to serve.
     let _ = writeln!(std::io::stderr(), "listening on {url}");
     tokio::select! {
@@ -198,6 +202,11 @@ fn refuse_collisions(
     }
     Err(Failure::new(Exit::Findings, "Skills collide, and `--strict` forbids that.")
         .hint("Rename or move one of them, or serve without `--strict`."))
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "made for `map_err`")]
+fn no_threads(error: std::io::Error) -> Failure {
+    Failure::new(Exit::Internal, format!("Threads could not be started: {error}."))
 }
 
 fn seal() -> Result<CursorSeal, Failure> {

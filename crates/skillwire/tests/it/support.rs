@@ -208,6 +208,16 @@ impl Piped {
         Some(serde_json::from_str(&line).unwrap_or_else(|_| panic!("not a message: {line}")))
     }
 
+    /// Reads standard output up to a line that contains these words.
+    pub(crate) async fn lines_until(&mut self, words: &str) -> String {
+        let mut lines = Vec::new();
+        while lines.last().is_none_or(|line: &String| !line.contains(words)) {
+            let line = timeout(PATIENCE, self.output.next_line()).await.expect("more is said");
+            lines.push(line.expect("output is UTF-8").expect("the program runs"));
+        }
+        lines.join("\n")
+    }
+
     /// Sends a request and reads the answer.
     pub(crate) async fn request(&mut self, request: &Value) -> Reply {
         self.send(request).await;

@@ -7,7 +7,7 @@ mod sse;
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -42,9 +42,9 @@ pub(super) struct Http {
     headers: HeaderMap,
     /// The legacy session, once the server has opened one.
     session: Mutex<Option<HeaderValue>>,
-    /// What a legacy server tells by itself.
-    overheard: broadcast::Sender<Change>,
-    /// The stream on which it does, one per session.
+    /// Those who hear what a legacy server tells by itself, while its stream is open.
+    overheard: Mutex<Option<broadcast::WeakSender<Change>>>,
+    /// That stream, one per session.
     stream: tokio::sync::Mutex<Option<OwnedTask>>,
     closed: AtomicBool,
 }
@@ -62,7 +62,7 @@ impl Http {
             url,
             headers: headers::configured(extra)?,
             session: Mutex::default(),
-            overheard: changes::channel(),
+            overheard: Mutex::default(),
             stream: tokio::sync::Mutex::default(),
             closed: AtomicBool::new(false),
         })
@@ -70,6 +70,10 @@ impl Http {
 
     fn session(&self) -> MutexGuard<'_, Option<HeaderValue>> {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn overheard(&self) -> Option<broadcast::Sender<Change>> {
+        self.overheard.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.upgrade()
     }
 
     /// Sends a request and waits for its answer; letting go closes the connection.
@@ -93,6 +97,8 @@ impl Http {
         let response = self.accept(response, call.id, bytes).await?;
         if call.method == method::INITIALIZE {
             *self.session() = response.headers().get(headers::SESSION).cloned();
+            // The stream of a session before is of no more use.
+            *self.stream.lock().await = None;
         }
         if !headers::is_event_stream(response.headers()) {
             let bytes = body::collect(response.into_body(), bytes).await?;
@@ -113,8 +119,10 @@ impl Http {
         let Some(version) = call.version.filter(|_| call.era() == Era::Legacy) else { return };
         match message {
             Incoming::Notification { method, params } => {
-                if let Some(change) = incoming::change(&method, params) {
-                    let _ = self.overheard.send(change);
+                if let Some(change) = incoming::change(&method, params)
+                    && let Some(overheard) = self.overheard()
+                {
+                    let _ = overheard.send(change);
                 }
             }
             Incoming::Request { id, method } => {
@@ -149,7 +157,7 @@ impl Http {
         }
         let changes = changes::channel();
         let receiver = changes.subscribe();
-        let task = tokio::spawn(follow(events, changes));
+        let task = tokio::spawn(follow(events, changes, None));
         Ok(Changes::new(receiver, Some(Subscription::task(task.abort_handle()))))
     }
 
@@ -158,10 +166,9 @@ impl Http {
         self: &Arc<Self>,
         version: &'static str,
     ) -> Result<Changes, ClientError> {
-        let receiver = self.overheard.subscribe();
         let mut stream = self.stream.lock().await;
-        if stream.is_some() {
-            return Ok(Changes::new(receiver, None));
+        if let Some(overheard) = self.overheard() {
+            return Ok(Changes::new(overheard.subscribe(), None));
         }
         let mut request = self.request(Some(version), None)?;
         *request.method_mut() = Method::GET;
@@ -176,7 +183,12 @@ impl Http {
             return Err(ClientError::HttpStatus(response.status().as_u16()));
         }
         let events = Events::of_stream(response.into_body(), SMALL_BYTES);
-        *stream = Some(OwnedTask::spawn(follow(events, self.overheard.clone())));
+        let overheard = changes::channel();
+        let receiver = overheard.subscribe();
+        let weak = overheard.downgrade();
+        *self.overheard.lock().unwrap_or_else(PoisonError::into_inner) = Some(weak);
+        let asker = Some((Arc::downgrade(self), version));
+        *stream = Some(OwnedTask::spawn(follow(events, overheard, asker)));
         Ok(Changes::new(receiver, None))
     }
 
@@ -293,8 +305,12 @@ fn own_answer(message: Incoming<'_>, id: u64) -> Result<Box<RawValue>, ClientErr
     }
 }
 
-/// Passes on what a stream tells until it ends.
-async fn follow(mut events: Events, changes: broadcast::Sender<Change>) {
+/// Passes on what a stream tells until it ends, and answers what a legacy server asks there.
+async fn follow(
+    mut events: Events,
+    changes: broadcast::Sender<Change>,
+    legacy: Option<(Weak<Http>, &'static str)>,
+) {
     while let Ok(Some(event)) = events.next().await {
         match incoming::read(&event) {
             Ok(Incoming::Notification { method, params }) => {
@@ -303,8 +319,15 @@ async fn follow(mut events: Events, changes: broadcast::Sender<Change>) {
                 }
             }
             Ok(Incoming::Answer { .. }) => return,
+            Ok(Incoming::Request { id, method }) => {
+                if let Some((http, version)) = &legacy
+                    && let Some(http) = http.upgrade()
+                {
+                    http.later(version, answer_to(&id, &method));
+                }
+            }
             // A stream may hold what is of no interest here.
-            Ok(Incoming::Request { .. }) | Err(_) => {}
+            Err(_) => {}
         }
     }
 }

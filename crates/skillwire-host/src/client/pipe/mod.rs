@@ -73,7 +73,7 @@ impl Pipe {
     ) -> Self {
         let (outgoing, queue) = mpsc::channel(OUTGOING);
         let legacy = AtomicBool::new(false);
-        let shared = Arc::new(Shared { pending: Pending::new(), outgoing, legacy });
+        let shared = Arc::new(Shared { pending: Pending::default(), outgoing, legacy });
         let reader = OwnedTask::spawn(read_all(input, Arc::clone(&shared)));
         let writer = OwnedTask::spawn(write_all(output, queue));
         Self { shared, reader, writer, process }
@@ -113,8 +113,8 @@ impl Pipe {
     }
 
     /// Hears what a legacy server tells by itself.
-    pub(super) fn overhear(&self) -> Changes {
-        Changes::new(self.shared.pending.overhear(), None)
+    pub(super) fn overhear(&self) -> Result<Changes, ClientError> {
+        Ok(Changes::new(self.shared.pending.overhear()?, None))
     }
 
     /// Sends a notification.

@@ -45,25 +45,25 @@ impl Waiting {
 }
 
 /// Everybody who waits, until the connection ends.
-pub(super) struct Pending {
-    state: Mutex<State>,
-    /// What a legacy server tells by itself.
-    overheard: broadcast::Sender<Change>,
-}
-
 #[derive(Default)]
+pub(super) struct Pending(Mutex<State>);
+
 struct State {
     waiting: HashMap<u64, Waiting>,
+    /// What a legacy server tells by itself, while it can.
+    overheard: broadcast::Sender<Change>,
     ended: Option<ClientError>,
 }
 
-impl Pending {
-    pub(super) fn new() -> Self {
-        Self { state: Mutex::default(), overheard: changes::channel() }
+impl Default for State {
+    fn default() -> Self {
+        Self { waiting: HashMap::new(), overheard: changes::channel(), ended: None }
     }
+}
 
+impl Pending {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Lets somebody wait, unless the connection has ended.
@@ -96,6 +96,8 @@ impl Pending {
         let mut state = self.lock();
         let ended = state.ended.get_or_insert_with(|| error.clone()).clone();
         let waiting = std::mem::take(&mut state.waiting);
+        // Whoever listens hears the end.
+        state.overheard = changes::channel();
         drop(state);
         for (_, waiting) in waiting {
             waiting.fail(ended.clone());
@@ -160,7 +162,7 @@ impl Pending {
         if legacy {
             if let Some(change) = incoming::change(method, params) {
                 // Nobody listening is no failure.
-                let _ = self.overheard.send(change);
+                let _ = self.lock().overheard.send(change);
             }
             return;
         }
@@ -188,9 +190,13 @@ impl Pending {
         }
     }
 
-    /// Hears what a legacy server tells by itself.
-    pub(super) fn overhear(&self) -> broadcast::Receiver<Change> {
-        self.overheard.subscribe()
+    /// Hears what a legacy server tells by itself, unless the connection has ended.
+    pub(super) fn overhear(&self) -> Result<broadcast::Receiver<Change>, ClientError> {
+        let state = self.lock();
+        match &state.ended {
+            Some(ended) => Err(ended.clone()),
+            None => Ok(state.overheard.subscribe()),
+        }
     }
 }
 

@@ -50,7 +50,7 @@ impl Format {
 
     /// Writes how many skills an origin has and how to find them.
     pub(super) fn summary(self, origin: &Origin, count: usize, list_tool: &str) -> String {
-        let search = format!("Call {list_tool} with origin {} to search them.", origin.label());
+        let search = format!("Call {list_tool} with server {} to search them.", origin.label());
         let origin = named(origin);
         match self {
             Self::Xml => format!(

@@ -81,7 +81,7 @@ fn hst_13_hst_96_h_67_origin_and_skill_are_read_from_the_path_alone() {
 }
 
 #[test]
-fn hst_113_files_whose_names_a_disk_confuses_are_kept_apart() {
+fn files_whose_names_a_disk_confuses_are_kept_apart() {
     let (_place, cache) = cache();
     let skill = id("acme", URI);
     let names: [(&str, &[u8]); 4] =

@@ -241,16 +241,20 @@ async fn hst_05_a_request_nobody_waits_for_is_cancelled() {
 async fn hst_05_a_server_that_asks_learns_nothing() {
     let ping = r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#;
     let sample = r#"{"jsonrpc":"2.0","id":"s","method":"sampling/createMessage","params":{}}"#;
-    let server = server();
-    let connected = connect(&server, Way::Pipe(Era::Legacy)).await;
-    server.say(ping);
-    server.say(sample);
-    server.wait_for("(response)", 2).await;
-    let answers: Vec<_> =
-        server.log().into_iter().filter(|l| l.method == "(response)").map(|l| l.params).collect();
-    assert_eq!(answers[0], json!({ "jsonrpc": "2.0", "id": "p", "result": {} }));
-    assert_eq!(answers[1]["error"]["code"], -32601);
-    drop(connected);
+    for way in [Way::Pipe(Era::Legacy), Way::Http(Era::Legacy)] {
+        let server = server();
+        let connected = connect(&server, way).await;
+        let changes = connected.client.listen(&[], Limits::default()).await.unwrap();
+        for (n, question) in [ping, sample].into_iter().enumerate() {
+            server.say(question);
+            server.wait_for("(response)", n + 1).await;
+        }
+        let log = server.log().into_iter();
+        let answers: Vec<_> = log.filter(|l| l.method == "(response)").map(|l| l.params).collect();
+        assert_eq!(answers[0], json!({ "jsonrpc": "2.0", "id": "p", "result": {} }), "{way:?}");
+        assert_eq!(answers[1]["error"]["code"], -32601, "{way:?}");
+        drop(changes);
+    }
 
     // A modern client sends no answers at all.
     let server = HostileServer::new();

@@ -195,6 +195,21 @@ async fn srv_110_streams_pass_through_proxies_unbuffered() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn v_24_a_stream_may_be_quiet_for_longer_than_its_client() {
+    let header_time = Duration::from_secs(1);
+    let (_folder, server) =
+        limited(ConnectionLimits { header_time, ..ConnectionLimits::default() }).await;
+    let body = modern_request(1, "subscriptions/listen", json!({ "notifications": {} }));
+    let request = request_bytes("", &body.to_string(), "subscriptions/listen");
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    read_until(&mut stream, "\n\n").await;
+    // The first sign of life comes long after the time for headers.
+    let sign = timeout(Duration::from_secs(30), read_until(&mut stream, ":\n\n")).await;
+    sign.expect("the stream goes on");
+}
+
+#[tokio::test(start_paused = true)]
 async fn srv_110_a_quiet_stream_shows_that_it_lives() {
     let (_folder, server) = server().await;
     let body = modern_request(1, "subscriptions/listen", json!({ "notifications": {} }));

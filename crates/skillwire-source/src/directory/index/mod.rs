@@ -31,7 +31,7 @@ mod damage;
 pub(super) mod write;
 
 /// Begins every index, and changes with what the bytes after it mean.
-const MAGIC: &[u8; 8] = b"SKWIRE\x00\x01";
+const MAGIC: &[u8; 8] = b"SKWIRE\x00\x02";
 
 /// The largest index that is read, which is several times what a hundred thousand skills need.
 const MAX_SIZE: u64 = 1 << 30;

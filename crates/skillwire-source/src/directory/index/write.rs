@@ -65,7 +65,7 @@ impl Writer {
         let sum = self.sum.clone().finalize();
         self.file.write_all(&sum)?;
         self.file.flush()?;
-        self.file.get_ref().sync_all()?;
+        // Not synced: an index that a power failure leaves torn has another sum and is made anew.
         if let Some(temporary) = &self.temporary {
             fs::rename(temporary, &self.target)?;
         }

@@ -6,13 +6,13 @@
 use crate::{exit::Exit, failure::Failure};
 
 /// Requests to stop.
-pub(super) struct Stop(imp::Stop);
+pub(in crate::commands) struct Stop(imp::Stop);
 
 /// Requests to read everything again.
-pub(super) struct Reload(imp::Reload);
+pub(in crate::commands) struct Reload(imp::Reload);
 
 /// Begins to listen.
-pub(super) fn listen() -> Result<(Stop, Reload), Failure> {
+pub(in crate::commands) fn listen() -> Result<(Stop, Reload), Failure> {
     let (stop, reload) = imp::listen().map_err(|error| {
         Failure::new(Exit::Internal, format!("Signals cannot be listened to: {error}."))
     })?;
@@ -21,14 +21,14 @@ pub(super) fn listen() -> Result<(Stop, Reload), Failure> {
 
 impl Stop {
     /// Waits until the program is asked to stop.
-    pub(super) async fn requested(&mut self) {
+    pub(in crate::commands) async fn requested(&mut self) {
         self.0.requested().await;
     }
 }
 
 impl Reload {
     /// Waits until the program is asked to read everything again.
-    pub(super) async fn requested(&mut self) {
+    pub(in crate::commands) async fn requested(&mut self) {
         self.0.requested().await;
     }
 }

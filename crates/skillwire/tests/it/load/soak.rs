@@ -167,7 +167,8 @@ async fn on_pipes(plan: &Plan, folder: &SkillFolder, uris: &[String]) -> usize {
     let again = server.request(&modern_request(0, "subscriptions/listen", filter)).await;
     assert_eq!(again.0["method"], "notifications/subscriptions/acknowledged");
     let (descriptors, _, memory) = of_process(server.process.id());
-    assert!(descriptors <= before.0, "{descriptors} descriptors, {} before", before.0);
+    // A look at the folder may be under way at either moment and holds a few.
+    assert!(descriptors <= before.0 + 4, "{descriptors} descriptors, {} before", before.0);
     say(format_args!("  on a pipe: {held} subscriptions held, {refused} refused, {memory} KiB"));
     server.close().await.exits(0);
     memory

@@ -1,0 +1,133 @@
+//! Repairs that are safe to make unasked, because there is exactly one.
+
+use serde::Serialize;
+
+use crate::{code::Code, skill_file, span::Span};
+
+/// How often a file is repaired; one repair may bring the next one to light.
+const MOST_ROUNDS: usize = 4;
+
+/// What would make a finding go away without changing what a reader of the skill sees.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Repair {
+    /// Other bytes in some places of the file.
+    Replace(Vec<Edit>),
+    /// Another name for the file, in the same directory.
+    Rename(String),
+}
+
+/// Other bytes in one place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Edit {
+    /// What is replaced.
+    pub span: Span,
+    /// What stands there instead.
+    pub text: String,
+}
+
+impl Edit {
+    /// Replaces a passage.
+    pub fn new(span: Span, text: impl Into<String>) -> Self {
+        Self { span, text: text.into() }
+    }
+}
+
+/// A `SKILL.md` after its repairs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mended {
+    /// The bytes of the file.
+    pub bytes: Vec<u8>,
+    /// What was repaired, each code once, in their order.
+    pub codes: Vec<Code>,
+}
+
+/// Makes every safe repair in the bytes of a `SKILL.md`; nothing when there is none to make.
+///
+/// A repair that would change what the frontmatter says, or bring a new error, is not made,
+/// whatever rule proposed it.
+pub fn mend(original: &[u8]) -> Option<Mended> {
+    let mut mended = Mended { bytes: original.to_vec(), codes: Vec::new() };
+    for _ in 0..MOST_ROUNDS {
+        let (edits, codes) = proposed(&mended.bytes);
+        if edits.is_empty() {
+            break;
+        }
+        let bytes = apply(&mended.bytes, edits);
+        if !is_faithful(&mended.bytes, &bytes) {
+            break;
+        }
+        mended.bytes = bytes;
+        mended.codes.extend(codes);
+    }
+    mended.codes.sort_unstable();
+    mended.codes.dedup();
+    (mended.bytes != original).then_some(mended)
+}
+
+/// The edits that the rules propose, in order and without overlaps.
+fn proposed(bytes: &[u8]) -> (Vec<Edit>, Vec<Code>) {
+    let mut edits: Vec<(Edit, Code)> = Vec::new();
+    for finding in skill_file::check(bytes).1 {
+        if let Some(Repair::Replace(replace)) = finding.repair {
+            edits.extend(replace.into_iter().map(|edit| (edit, finding.code)));
+        }
+    }
+    edits.sort_by_key(|(edit, _)| (edit.span.start, edit.span.end));
+    let mut end = 0;
+    // What overlaps waits for the next round.
+    edits.retain(|(edit, _)| {
+        let apart = edit.span.start >= end && edit.span.end <= bytes.len();
+        if apart {
+            end = edit.span.end;
+        }
+        apart
+    });
+    edits.into_iter().unzip()
+}
+
+fn apply(bytes: &[u8], edits: Vec<Edit>) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    for Edit { span, text } in edits {
+        out.extend_from_slice(&bytes[at..span.start]);
+        out.extend_from_slice(text.as_bytes());
+        at = span.end;
+    }
+    out.extend_from_slice(&bytes[at..]);
+    out
+}
+
+/// Tells whether the frontmatter says the same as before, and the body is the same.
+fn is_faithful(before: &[u8], after: &[u8]) -> bool {
+    let (old, new) = (skill_file::read(before), skill_file::read(after));
+    let (Some((old_fields, old_body)), Some((new_fields, new_body))) = (old, new) else {
+        return false;
+    };
+    // Where there was no reading before, every reading is a gain.
+    old_body == new_body && (old_fields.is_none() || old_fields == new_fields)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edits_that_overlap_wait_for_the_next_round() {
+        let edit = |start, end, text: &str| Edit::new(Span::new(start, end), text);
+        assert_eq!(apply(b"abcd", vec![edit(0, 1, "X"), edit(3, 3, "-")]), b"Xbc-d");
+        assert_eq!(apply(b"abcd", vec![]), b"abcd");
+    }
+
+    #[test]
+    fn a_repair_that_changes_a_field_or_the_body_is_not_faithful() {
+        let file = |fields: &str, body: &str| format!("---\n{fields}\n---\n{body}").into_bytes();
+        let before = file("name: yes", "text\n");
+        assert!(is_faithful(&before, &file("name: \"yes\"", "text\n")));
+        assert!(!is_faithful(&before, &file("name: true", "text\n")));
+        assert!(!is_faithful(&before, &file("name: \"yes\"", "text\r\n")));
+        assert!(!is_faithful(&before, b"name: yes"));
+        assert!(!is_faithful(&before, &file("name: [", "text\n")));
+        assert!(is_faithful(&file("name: a: b", ""), &file("name: \"a: b\"", "")));
+    }
+}

@@ -1,0 +1,376 @@
+//! Keys and tokens in a text, by the forms their issuers gave them.
+//!
+//! Only forms that hardly anything else has are looked for, and what is evidently made up for a
+//! manual (`AKIA...EXAMPLE`, `ghp_xxxx`) is let through: an alarm that is often false is ignored.
+
+use std::{ops::Range, sync::LazyLock};
+
+use aho_corasick::{AhoCorasick, MatchKind};
+
+use crate::span::Span;
+
+/// A key or token in a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SecretText {
+    /// What it is, with its article.
+    pub kind: &'static str,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// How a token goes on after the letters it begins with.
+#[derive(Debug, Clone, Copy)]
+enum Form {
+    /// So many characters of a set.
+    Run(Set, Range2),
+    /// Runs with a character between them.
+    Parts(&'static [(Set, Range2)], u8),
+    /// The rest of a PEM header and at least one line of data.
+    PrivateKey,
+    /// Twenty letters and digits before and after.
+    Infix,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Set {
+    Upper,
+    Digits,
+    Alphanumeric,
+    /// With `-` and `_`.
+    UrlSafe,
+}
+
+/// The least and the most characters.
+type Range2 = (usize, usize);
+
+const MANY: usize = 4_096;
+
+const ALNUM_36: Form = Form::Run(Set::Alphanumeric, (36, 36));
+const SLACK: Form = Form::Parts(&[(Set::Digits, (10, 13)), (Set::UrlSafe, (20, MANY))], b'-');
+const LONG: Form = Form::Run(Set::UrlSafe, (40, MANY));
+
+/// What a token begins with, what it is, and how it goes on.
+const FORMS: [(&str, &str, Form); 26] = [
+    ("-----BEGIN ", "a private key", Form::PrivateKey),
+    ("AKIA", "an AWS access key", Form::Run(Set::Upper, (16, 16))),
+    ("ASIA", "an AWS access key", Form::Run(Set::Upper, (16, 16))),
+    ("ghp_", "a GitHub token", ALNUM_36),
+    ("gho_", "a GitHub token", ALNUM_36),
+    ("ghu_", "a GitHub token", ALNUM_36),
+    ("ghs_", "a GitHub token", ALNUM_36),
+    ("ghr_", "a GitHub token", ALNUM_36),
+    (
+        "github_pat_",
+        "a GitHub token",
+        Form::Parts(&[(Set::Alphanumeric, (22, 22)), (Set::Alphanumeric, (59, 59))], b'_'),
+    ),
+    ("glpat-", "a GitLab token", Form::Run(Set::UrlSafe, (20, MANY))),
+    ("xoxb-", "a Slack token", SLACK),
+    ("xoxp-", "a Slack token", SLACK),
+    ("xoxa-", "a Slack token", SLACK),
+    ("xoxr-", "a Slack token", SLACK),
+    ("xoxs-", "a Slack token", SLACK),
+    (
+        "hooks.slack.com/services/",
+        "a Slack webhook",
+        Form::Parts(
+            &[(Set::Upper, (9, 12)), (Set::Upper, (9, 12)), (Set::Alphanumeric, (24, 24))],
+            b'/',
+        ),
+    ),
+    ("sk-ant-", "an Anthropic key", Form::Run(Set::UrlSafe, (80, MANY))),
+    ("sk-proj-", "an OpenAI key", LONG),
+    ("sk-svcacct-", "an OpenAI key", LONG),
+    ("T3BlbkFJ", "an OpenAI key", Form::Infix),
+    ("AIza", "a Google key", Form::Run(Set::UrlSafe, (35, 35))),
+    ("sk_live_", "a Stripe key", Form::Run(Set::Alphanumeric, (24, MANY))),
+    ("rk_live_", "a Stripe key", Form::Run(Set::Alphanumeric, (24, MANY))),
+    ("npm_", "an npm token", ALNUM_36),
+    ("hf_", "a Hugging Face token", Form::Run(Set::Alphanumeric, (34, 34))),
+    (
+        "SG.",
+        "a SendGrid key",
+        Form::Parts(&[(Set::UrlSafe, (22, 22)), (Set::UrlSafe, (43, 43))], b'.'),
+    ),
+];
+
+static BEGINNINGS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    // Of the kinds of matching, only this one is done many bytes at a time.
+    AhoCorasick::builder()
+        .match_kind(MatchKind::LeftmostFirst)
+        .build(FORMS.iter().map(|(beginning, ..)| beginning))
+        .ok()
+});
+
+/// Finds every key and token, in the order of the text.
+pub fn find(text: &str) -> impl Iterator<Item = SecretText> {
+    let beginnings = BEGINNINGS.as_ref().into_iter();
+    let mut end = 0;
+    beginnings.flat_map(move |beginnings| beginnings.find_iter(text)).filter_map(move |found| {
+        let (_, kind, form) = FORMS[found.pattern().as_usize()];
+        let range = form.match_at(text.as_bytes(), found.start(), found.end())?;
+        let genuine = range.start >= end && !is_made_up(&text[range.clone()], found.len());
+        genuine.then(|| {
+            end = range.end;
+            SecretText { kind, span: Span::new(range.start, range.end) }
+        })
+    })
+}
+
+/// Replaces all but the beginning of each key and token.
+pub(crate) fn blotted(text: String) -> String {
+    const SHOWN: usize = 4;
+    let secrets: Vec<_> = find(&text).map(|secret| secret.span).collect();
+    if secrets.is_empty() {
+        return text;
+    }
+    // As many bytes as before, so that what is marked stays where it is.
+    let is_hidden =
+        |at: usize| secrets.iter().any(|span| span.start + SHOWN <= at && at < span.end);
+    let hide = |(at, c): (usize, char)| if is_hidden(at) && c.is_ascii_graphic() { '*' } else { c };
+    text.char_indices().map(hide).collect()
+}
+
+impl Form {
+    /// The whole token whose beginning stands at `start..after`.
+    fn match_at(self, text: &[u8], start: usize, after: usize) -> Option<Range<usize>> {
+        let end = match self {
+            Self::PrivateKey => return private_key(text, start, after),
+            Self::Infix => {
+                let before = run(Set::Alphanumeric, text[..start].iter().rev());
+                let from = start.checked_sub(before)?;
+                let after = after + run(Set::Alphanumeric, text[after..].iter());
+                let long = before >= 20 && after - start >= 28;
+                let prefixed = text[..from].ends_with(b"sk-");
+                return (long && prefixed).then(|| from - 3..after);
+            }
+            Self::Run(set, lengths) => part(text, after, set, lengths)?,
+            Self::Parts(parts, between) => {
+                let mut at = after;
+                for (index, (set, lengths)) in parts.iter().enumerate() {
+                    if index > 0 {
+                        at += usize::from(text.get(at) == Some(&between));
+                        if text.get(at - 1) != Some(&between) {
+                            return None;
+                        }
+                    }
+                    at = part(text, at, *set, *lengths)?;
+                }
+                at
+            }
+        };
+        // A token stands alone; within a longer word it is something else.
+        let begins = start == 0 || !is_word(text[start - 1]);
+        let ends = text.get(end).is_none_or(|byte| !byte.is_ascii_alphanumeric());
+        (begins && ends).then_some(start..end)
+    }
+}
+
+/// Where a run of the right length that begins at `at` ends.
+fn part(text: &[u8], at: usize, set: Set, (least, most): Range2) -> Option<usize> {
+    let length = run(set, text.get(at..)?.iter().take(most));
+    (length >= least).then_some(at + length)
+}
+
+fn run<'a>(set: Set, bytes: impl Iterator<Item = &'a u8>) -> usize {
+    bytes
+        .take_while(|byte| match set {
+            Set::Upper => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
+            Set::Digits => byte.is_ascii_digit(),
+            Set::Alphanumeric => byte.is_ascii_alphanumeric(),
+            Set::UrlSafe => byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'),
+        })
+        .count()
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+/// A private key from its header to its end; a header without data is a manual's.
+fn private_key(text: &[u8], start: usize, after: usize) -> Option<Range<usize>> {
+    const ENDS: [&[u8]; 2] = [b"PRIVATE KEY-----", b"PRIVATE KEY BLOCK-----"];
+    const LEAST_DATA: usize = 40;
+    const LONGEST_KEY: usize = 16_384;
+    const FOOTER: &[u8] = b"-----END ";
+    let header = &text[after..text.len().min(after + 48)];
+    let length = ENDS.iter().find_map(|end| {
+        let at = header.windows(end.len()).position(|window| window == *end)?;
+        let plain = header[..at].iter().all(|b| b.is_ascii_uppercase() || *b == b' ');
+        plain.then_some(at + end.len())
+    })?;
+    let data = &text[after + length..text.len().min(after + length + 512)];
+    let is_data = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
+    // In JSON and in code a line end is written `\n`.
+    let mut lines = data.split(|byte| matches!(byte, b'\n' | b'\\'));
+    let begins = lines.any(|line| {
+        let line = line.trim_ascii().strip_prefix(b"n").unwrap_or(line.trim_ascii());
+        line.len() >= LEAST_DATA && line.iter().take(LEAST_DATA).all(is_data)
+    });
+    if !begins {
+        return None;
+    }
+    let data = after + length;
+    let rest = &text[data..text.len().min(data + LONGEST_KEY)];
+    let footer = rest.windows(FOOTER.len()).position(|window| window == FOOTER);
+    // Without a footer a key ends where something else begins.
+    let is_part = |byte: &u8| is_data(byte) || byte.is_ascii_whitespace() || *byte == b'\\';
+    let end = footer.map_or_else(
+        || rest.iter().take_while(|byte| is_part(byte)).count(),
+        |at| (at + FOOTER.len() + length).min(rest.len()),
+    );
+    Some(start..data + end)
+}
+
+/// Tells whether a token is one that a manual would show.
+fn is_made_up(token: &str, beginning: usize) -> bool {
+    const WORDS: [&str; 8] =
+        ["example", "xxxx", "0123456", "1234567", "abcdefg", "your", "dummy", "redacted"];
+    const LEAST_DIFFERENT: usize = 8;
+    if token.starts_with('-') {
+        return false;
+    }
+    let lower = token.to_ascii_lowercase();
+    let mut different = [false; 256];
+    token.bytes().skip(beginning).for_each(|byte| different[usize::from(byte)] = true);
+    let different = different.iter().filter(|seen| **seen).count();
+    let body = || token.bytes().skip(beginning);
+    different < LEAST_DIFFERENT
+        || !body().any(|byte| byte.is_ascii_digit())
+        || !body().any(|byte| byte.is_ascii_alphabetic())
+        || WORDS.iter().any(|word| lower.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Letters and digits without a pattern, so that no test holds a token as it would be issued.
+    fn noise(length: usize) -> String {
+        let alphabet = b"Q7kT2mZ9xR4bW8nJ5vL3cH6pF1dGsYqA";
+        (0..length).map(|at| char::from(alphabet[(at * 7 + at / 5) % alphabet.len()])).collect()
+    }
+
+    fn upper(length: usize) -> String {
+        noise(length).to_uppercase()
+    }
+
+    fn kinds(text: &str) -> Vec<&'static str> {
+        find(text).map(|secret| secret.kind).collect()
+    }
+
+    fn tokens() -> Vec<(&'static str, String)> {
+        let key = format!("-----BEGIN RSA PRIVATE{} KEY-----", "");
+        vec![
+            ("a private key", format!("{key}\n{}\n", noise(64))),
+            ("a private key", format!("{{\"k\": \"{key}\\n{}\\n\"}}", noise(64))),
+            (
+                "a private key",
+                format!("-----BEGIN PGP PRIVATE KEY BLOCK{}\n\n{}", "-----", noise(64)),
+            ),
+            ("an AWS access key", format!("AKIA{}", upper(16))),
+            ("an AWS access key", format!("ASIA{}", upper(16))),
+            ("a GitHub token", format!("ghp_{}", noise(36))),
+            ("a GitHub token", format!("github_pat_{}_{}", noise(22), noise(59))),
+            ("a GitLab token", format!("glpat-{}", noise(20))),
+            ("a Slack token", format!("xoxb-123487650912-{}", noise(24))),
+            (
+                "a Slack webhook",
+                format!("hooks.slack.com/services/T{}/B{}/{}", upper(8), upper(8), noise(24)),
+            ),
+            ("an Anthropic key", format!("sk-ant-api03-{}", noise(90))),
+            ("an OpenAI key", format!("sk-proj-{}", noise(48))),
+            ("an OpenAI key", format!("sk-{}T3BlbkFJ{}", noise(20), noise(20))),
+            ("a Google key", format!("AIza{}", noise(35))),
+            ("a Stripe key", format!("sk_live_{}", noise(24))),
+            ("an npm token", format!("npm_{}", noise(36))),
+            ("a Hugging Face token", format!("hf_{}", noise(34))),
+            ("a SendGrid key", format!("SG.{}.{}", noise(22), noise(43))),
+        ]
+    }
+
+    #[test]
+    fn v_43_tokens_are_found_wherever_they_stand() {
+        for (kind, token) in tokens() {
+            for text in [token.clone(), format!("export X=\"{token}\"\n"), format!("é ({token}).")]
+            {
+                assert_eq!(kinds(&text), [kind], "{text}");
+            }
+        }
+        let (_, token) = &tokens()[3];
+        let text = format!("a {token} b");
+        let found: Vec<_> = find(&text).collect();
+        assert_eq!((found[0].span.start, found[0].span.end), (2, 22));
+    }
+
+    #[test]
+    fn v_43_tokens_of_another_length_or_inside_words_are_none() {
+        for text in [
+            format!("AKIA{}", upper(15)),
+            format!("AKIA{}", upper(17)),
+            format!("xAKIA{}", upper(16)),
+            format!("ghp_{}", noise(35)),
+            format!("ghp_{}", noise(37)),
+            format!("github_pat_{}-{}", noise(22), noise(59)),
+            format!("github_pat_{}", noise(22)),
+            format!("xoxb-{}", noise(24)),
+            format!("sk-ant-{}", noise(20)),
+            format!("sk-{}", noise(48)),
+            format!("{}T3BlbkFJ{}", noise(20), noise(20)),
+            format!("sk-{}T3BlbkFJ{}", noise(19), noise(20)),
+            format!("AIza{}", noise(36)),
+            format!("SG.{}{}", noise(22), noise(43)),
+            "SG.".to_owned(),
+            "sha256:13282b32e467ac552a38bbbb006c7c7e1d9a5555b8915a4c7f3310bc64666995".to_owned(),
+        ] {
+            assert_eq!(kinds(&text), [""; 0], "{text}");
+        }
+    }
+
+    #[test]
+    fn v_43_what_a_manual_shows_is_no_secret() {
+        for text in [
+            "AKIAIOSFODNN7EXAMPLE".to_owned(),
+            format!("ghp_{}", "x".repeat(36)),
+            format!("ghp_{}", "abcdefghijklmnopqrstuvwxyz0123456789"),
+            format!("ghp_{}", noise(36).replace(|c: char| c.is_ascii_digit(), "a")),
+            format!("sk-ant-api03-your-key-{}", noise(90)),
+            "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----".to_owned(),
+            "-----BEGIN CERTIFICATE-----\nMIIB".to_owned(),
+            format!("-----BEGIN PUBLIC KEY-----\n{}", noise(64)),
+        ] {
+            assert_eq!(kinds(&text), [""; 0], "{text}");
+        }
+    }
+
+    #[test]
+    fn v_43_a_private_key_is_blotted_out_to_its_end() {
+        let (head, foot) =
+            (["-----BEGIN", "EC PRIVATE KEY-----"], ["-----END", "EC PRIVATE KEY-----"]);
+        let (head, foot) = (head.join(" "), foot.join(" "));
+        for between in ["\n", "\\n"] {
+            let data = [noise(64), noise(60)].join(between);
+            for key in
+                [format!("{head}{between}{data}{between}{foot}"), format!("{head}{between}{data}")]
+            {
+                let text = format!("a \"{key}\" b.");
+                let span = find(&text).next().expect("the key is found").span;
+                assert_eq!(&text[span.start..span.end], key);
+                let blotted = blotted(text.clone());
+                assert!(
+                    blotted.starts_with("a \"----****") && blotted.ends_with("\" b."),
+                    "{blotted}"
+                );
+                assert!(!blotted.contains(&noise(8)), "{blotted}");
+            }
+        }
+    }
+
+    #[test]
+    fn v_43_tokens_are_blotted_out_and_nothing_else_is() {
+        let (_, token) = &tokens()[3];
+        let text = format!("é {token} é");
+        assert_eq!(blotted(text.clone()), format!("é AKIA{} é", "*".repeat(16)));
+        assert_eq!(blotted("plain".to_owned()), "plain");
+    }
+}

@@ -1,0 +1,62 @@
+//! Skills as a part of an axum router, or of anything else that takes a tower service.
+
+use std::{
+    convert::Infallible,
+    task::{Context, Poll},
+};
+
+use axum::{Router, body::Body};
+use bytes::Buf;
+use futures_util::future::BoxFuture;
+use http::{Request, Response};
+use http_body_util::BodyExt;
+use tower_service::Service;
+
+use super::Skills;
+use crate::http::{ENDPOINT, HttpOptions, HttpService, Pieces};
+
+/// The MCP endpoint as a tower service: it answers on whatever path it is mounted.
+#[derive(Clone)]
+pub struct Endpoint(HttpService);
+
+impl Endpoint {
+    /// Mounts a service; whoever keeps it can [`stop`](HttpService::stop) its streams.
+    pub fn new(service: HttpService) -> Self {
+        Self(service)
+    }
+}
+
+impl<B> Service<Request<B>> for Endpoint
+where
+    B: http_body::Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>>
+        + Send
+        + 'static,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Self::Response, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let service = self.0.clone();
+        Box::pin(async move {
+            let response = service.endpoint(request).await;
+            // Routers want their data in one piece.
+            let joined = |mut data: Pieces| data.copy_to_bytes(data.remaining());
+            Ok(response.map(|body| Body::new(body.map_frame(move |frame| frame.map_data(joined)))))
+        })
+    }
+}
+
+impl Skills {
+    /// A router with the endpoint at `/mcp`, to be merged into or nested in another one.
+    ///
+    /// The options say which hosts and origins are let in besides those of this machine, and with
+    /// which tokens; a layer of the router around it cannot loosen that.
+    pub fn router<S: Clone + Send + Sync + 'static>(&self, options: HttpOptions) -> Router<S> {
+        Router::new().route_service(ENDPOINT, Endpoint::new(self.http_service(options)))
+    }
+}

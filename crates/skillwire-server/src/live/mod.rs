@@ -1,0 +1,189 @@
+//! Keeping a running server up to date with its sources.
+
+mod notice;
+
+use std::{
+    fmt,
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use skillwire_catalog::{
+    catalog::ViewId,
+    refresh::{Refreshed, Refresher},
+};
+use skillwire_core::finding::Strictness;
+use skillwire_source::{
+    source::Look,
+    watch::{News, Watch, WatchState, Watcher},
+};
+use tokio::{sync::mpsc, task::JoinError, time::sleep_until};
+
+use self::notice::Told;
+pub use self::notice::{Notice, Subject};
+use crate::engine::Engine;
+
+/// The shortest pause between two looks at the sources.
+const MIN_PAUSE: Duration = Duration::from_secs(1);
+
+/// The same while the system tells of every change, as far as it knows.
+const WATCHED_PAUSE: Duration = Duration::from_mins(1);
+
+/// A look may take at most one part in so many of the time.
+const SHARE: u32 = 20;
+
+/// How long after the start every file is read anew, whatever an index said about it.
+const FIRST_READING: Duration = Duration::from_secs(30);
+
+/// How often every file is read anew, whatever the file system says about changes.
+const READING: Duration = Duration::from_hours(1);
+
+/// Looks at the sources again and again, and tells what is news about them.
+pub struct Keeper {
+    engine: Arc<Engine>,
+    strictness: Strictness,
+    tell: Box<dyn Fn(&Notice) + Send + Sync>,
+    state: Mutex<State>,
+}
+
+struct State {
+    refresher: Refresher,
+    told: Told,
+    /// How long the last look at everything took.
+    took: Duration,
+    /// Whether the system tells of changes in every folder.
+    watched: bool,
+}
+
+impl fmt::Debug for Keeper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Keeper").field("strictness", &self.strictness).finish_non_exhaustive()
+    }
+}
+
+impl Keeper {
+    /// Keeps the engine's catalogue; `tell` hears everything once, and its end.
+    pub fn new(
+        refresher: Refresher,
+        engine: Arc<Engine>,
+        strictness: Strictness,
+        tell: impl Fn(&Notice) + Send + Sync + 'static,
+    ) -> Self {
+        let told = Told::default();
+        let state = State { refresher, told, took: Duration::ZERO, watched: false };
+        Self { engine, strictness, tell: Box::new(tell), state: Mutex::new(state) }
+    }
+
+    /// Looks at the sources once; blocks while files are read.
+    pub fn refresh(&self, look: &Look) -> Refreshed {
+        let whole = look.at.is_none();
+        let (refreshed, news) = {
+            let mut state = self.state();
+            let started = Instant::now();
+            let refreshed = state.refresher.refresh(look);
+            if whole && !look.closely {
+                state.took = started.elapsed();
+            }
+            let news = state.told.news(&refreshed, whole, self.strictness);
+            (refreshed, news)
+        };
+        self.count(&refreshed);
+        // Nothing is locked here, so that whoever is told may look at the sources as well.
+        self.tell(&news);
+        refreshed
+    }
+
+    /// Looks at the sources once, off the event loop; files of a small catalogue are kept as well.
+    pub async fn look(self: &Arc<Self>, look: Look) -> Result<Refreshed, JoinError> {
+        let keeper = Arc::clone(self);
+        tokio::task::spawn_blocking(move || {
+            let refreshed = keeper.refresh(&look);
+            if !refreshed.sites.is_empty() {
+                tokio::task::spawn_blocking(move || keeper.engine.warm());
+            }
+            refreshed
+        })
+        .await
+    }
+
+    /// Keeps up with the sources for ever; looks at everything whenever `reload` is done.
+    pub async fn follow(self: &Arc<Self>, mut reload: impl AsyncFnMut()) {
+        let catalog = Arc::clone(self.engine.catalog());
+        let (sender, mut news) = mpsc::unbounded_channel();
+        // The watcher gathers news for a while before it tells them, so few are ever waiting.
+        let (_watcher, state) = Watcher::start(self.watched(), move |told| {
+            let _ = sender.send(told);
+        });
+        let mut next_look = Instant::now() + self.pause();
+        let mut next_reading = Instant::now() + FIRST_READING;
+        loop {
+            let look = tokio::select! {
+                () = sleep_until(next_look.into()) => Look::everywhere(),
+                () = sleep_until(next_reading.into()) => Look::everywhere().closely(),
+                places = catalog.stale() => Look::at(places).closely(),
+                Some(told) = news.recv() => match told {
+                    News::Changed(paths) => Look::at(paths),
+                    News::Everything => Look::everywhere(),
+                },
+                () = reload() => Look::everywhere(),
+            };
+            if look.at.is_none() && look.closely {
+                next_reading = Instant::now() + READING;
+            }
+            let whole = look.at.is_none();
+            if let Err(error) = self.look(look).await {
+                tracing::error!("Reading skills broke: {error}.");
+            }
+            if whole {
+                self.tell_watches(&state);
+                next_look = Instant::now() + self.pause();
+            }
+        }
+    }
+
+    /// Says which folders the system tells nothing of.
+    fn tell_watches(&self, watches: &WatchState) {
+        let roots = watches.roots();
+        let news = {
+            let mut state = self.state();
+            state.watched = roots.iter().all(|(_, watch)| *watch == Watch::Watched);
+            let unwatched = roots.into_iter().filter_map(|(root, watch)| match watch {
+                Watch::Unwatched(reason) => Some((root, reason)),
+                Watch::Pending | Watch::Watched => None,
+            });
+            state.told.watches(unwatched.collect())
+        };
+        self.tell(&news);
+    }
+
+    fn tell(&self, news: &[Notice]) {
+        for notice in news {
+            (self.tell)(notice);
+        }
+    }
+
+    fn watched(&self) -> Vec<PathBuf> {
+        self.state().refresher.watched()
+    }
+
+    /// How long to wait before looking at everything again.
+    fn pause(&self) -> Duration {
+        let state = self.state();
+        let least = if state.watched { WATCHED_PAUSE } else { MIN_PAUSE };
+        least.max(state.took * SHARE)
+    }
+
+    fn count(&self, refreshed: &Refreshed) {
+        let served = self.engine.catalog().now(ViewId::EVERYTHING);
+        let served = served.map_or(0, |snapshot| snapshot.skill_count());
+        self.engine.metrics().skills.set(i64::try_from(served).unwrap_or(i64::MAX));
+        if !refreshed.changes.is_empty() {
+            self.engine.metrics().snapshots.inc();
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,220 @@
+//! What whoever runs a server should know about its skills, said once.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    path::PathBuf,
+    sync::Arc,
+};
+
+use skillwire_catalog::refresh::Refreshed;
+use skillwire_core::finding::{Code, Finding, Level, Strictness};
+use skillwire_source::{
+    namespace::SiteId,
+    source::{Inspected, Unavailable},
+};
+
+/// Something that came to hold about the skills of a server, or no longer does.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Notice {
+    /// What it is about.
+    pub subject: Subject,
+    /// Whether it no longer holds.
+    pub over: bool,
+}
+
+/// What a notice is about.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Subject {
+    /// A skill is not served, for this reason; a limit that is exceeded is one.
+    Skipped {
+        /// Where the skill is, in words the operator knows.
+        origin: String,
+        /// The reason.
+        finding: Finding,
+    },
+    /// A skill is served, but its author should know this.
+    Remark(Finding),
+    /// Something belongs to no skill, such as a folder that holds none.
+    Source(Finding),
+    /// A source cannot be read; what it held before is still served.
+    Unavailable(Unavailable),
+    /// A folder is looked through from time to time, since the system does not tell of changes.
+    Unwatched {
+        /// The folder.
+        root: PathBuf,
+        /// Why it is not watched.
+        reason: String,
+    },
+}
+
+impl Notice {
+    /// Tells whether whoever runs the server must know.
+    ///
+    /// A remark counts only if the skill breaks the format, shares its name, or holds something that
+    /// looks like a skill and is none; the rest is for authors, who run `skillwire check`.
+    pub fn concerns_operator(&self) -> bool {
+        match &self.subject {
+            Subject::Remark(finding) => {
+                finding.level == Level::Error
+                    || matches!(finding.code, Code::DuplicateName | Code::NestedSkillInvalid)
+            }
+            _ => true,
+        }
+    }
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let over = if self.over { "no longer: " } else { "" };
+        write!(f, "{over}{}", self.subject)
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Skipped { origin, finding } => {
+                write!(f, "skipped {origin}: {}", line(finding))
+            }
+            Self::Remark(finding) | Self::Source(finding) => f.write_str(&line(finding)),
+            Self::Unavailable(source) => {
+                write!(f, "{source} What it held before is still served.")
+            }
+            Self::Unwatched { root, reason } => write!(
+                f,
+                "{} is looked through from time to time instead of being watched: {reason}",
+                root.display()
+            ),
+        }
+    }
+}
+
+fn line(finding: &Finding) -> String {
+    let place = match finding.position {
+        Some(position) => format!("{}:{}", finding.file, position.line),
+        None => finding.file.clone(),
+    };
+    format!("{} ({place}) [{}]", finding.message, finding.code)
+}
+
+/// Subjects, each known by its text.
+type Subjects = BTreeMap<String, Subject>;
+
+/// What was said before, by what it is about, so that it is said once.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    sites: BTreeMap<SiteId, Subjects>,
+    disputes: BTreeMap<Arc<str>, Subjects>,
+    sources: Subjects,
+    unwatched: Subjects,
+}
+
+impl Told {
+    /// What a refresh brings that was not said before; `whole` when it looked at everything.
+    pub(super) fn news(
+        &mut self,
+        refreshed: &Refreshed,
+        whole: bool,
+        strictness: Strictness,
+    ) -> Vec<Notice> {
+        let mut news = Vec::new();
+        for (site, inspected) in &refreshed.sites {
+            let now = subjects(inspected.iter().flat_map(|one| about(one, strictness)));
+            replace(&mut self.sites, site, now, &mut news);
+        }
+        for site in &refreshed.gone {
+            replace(&mut self.sites, site, Subjects::new(), &mut news);
+        }
+        for (uri, disputes) in &refreshed.disputes {
+            let skipped = |(origin, finding): &(String, Finding)| Subject::Skipped {
+                origin: origin.clone(),
+                finding: finding.clone(),
+            };
+            replace(&mut self.disputes, uri, subjects(disputes.iter().map(skipped)), &mut news);
+        }
+        if whole {
+            let gone = refreshed.unavailable.iter().cloned().map(Subject::Unavailable);
+            let findings = refreshed.findings.iter().cloned().map(Subject::Source);
+            let now = subjects(gone.chain(findings));
+            differ(&std::mem::replace(&mut self.sources, now.clone()), &now, &mut news);
+        }
+        news
+    }
+
+    /// What is new about folders that are not watched.
+    pub(super) fn watches(&mut self, unwatched: BTreeSet<(PathBuf, String)>) -> Vec<Notice> {
+        let now = unwatched.into_iter().map(|(root, reason)| Subject::Unwatched { root, reason });
+        let now = subjects(now);
+        let mut news = Vec::new();
+        differ(&std::mem::replace(&mut self.unwatched, now.clone()), &now, &mut news);
+        news
+    }
+}
+
+/// What there is to say about one place.
+fn about(inspected: &Inspected, strictness: Strictness) -> Vec<Subject> {
+    if inspected.skill.is_some() {
+        return inspected.findings.iter().cloned().map(Subject::Remark).collect();
+    }
+    // A dispute is told with the URI it is about.
+    let reasons = inspected.reasons(strictness).filter(|f| f.code != Code::PathCollision);
+    let origin = &inspected.origin;
+    reasons
+        .map(|finding| Subject::Skipped { origin: origin.clone(), finding: finding.clone() })
+        .collect()
+}
+
+fn subjects(found: impl Iterator<Item = Subject>) -> Subjects {
+    found.map(|subject| (subject.to_string(), subject)).collect()
+}
+
+fn replace<K: Ord + Clone>(
+    told: &mut BTreeMap<K, Subjects>,
+    key: &K,
+    now: Subjects,
+    news: &mut Vec<Notice>,
+) {
+    differ(&told.remove(key).unwrap_or_default(), &now, news);
+    if !now.is_empty() {
+        told.insert(key.clone(), now);
+    }
+}
+
+fn differ(before: &Subjects, now: &Subjects, news: &mut Vec<Notice>) {
+    let missing = |from: &Subjects, text: &str| !from.contains_key(text);
+    let came = now.iter().filter(|(text, _)| missing(before, text));
+    let went = before.iter().filter(|(text, _)| missing(now, text));
+    news.extend(came.map(|(_, subject)| Notice { subject: subject.clone(), over: false }));
+    news.extend(went.map(|(_, subject)| Notice { subject: subject.clone(), over: true }));
+}
+
+#[cfg(test)]
+mod tests {
+    use skillwire_source::source::SiteKey;
+
+    use super::*;
+
+    fn refreshed(findings: Vec<Finding>) -> Refreshed {
+        let place = Inspected { origin: "skills/a".to_owned(), findings, skill: None };
+        let site = (0, SiteKey("a".into()));
+        Refreshed { sites: vec![(site, vec![place])], ..Refreshed::default() }
+    }
+
+    fn texts(notices: Vec<Notice>) -> Vec<String> {
+        notices.into_iter().map(|notice| notice.to_string()).collect()
+    }
+
+    #[test]
+    fn what_holds_is_said_once_and_its_end_as_well() {
+        let mut told = Told::default();
+        let many = Finding::new(Code::TooManyFiles, "skills/a", "There are 513 files.");
+        let mut news = |findings| texts(told.news(&refreshed(findings), false, Strictness::Normal));
+        let said = "skipped skills/a: There are 513 files. (skills/a) [too-many-files]";
+        assert_eq!(news(vec![many.clone()]), [said]);
+        assert_eq!(news(vec![many]), [""; 0]);
+        assert_eq!(news(Vec::new()), [format!("no longer: {said}")]);
+        assert_eq!(news(Vec::new()), [""; 0]);
+    }
+}

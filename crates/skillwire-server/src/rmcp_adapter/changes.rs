@@ -1,0 +1,146 @@
+//! Telling the SDK's clients of changes.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use rmcp::{
+    ErrorData, Peer, RoleServer,
+    model::{ResourceUpdatedNotificationParam, SubscriptionFilter},
+    service::SubscriptionSink,
+};
+use serde_json::Value;
+use skillwire_catalog::catalog::{Catalog, Changes, ViewId};
+use skillwire_protocol::{message::Request, method};
+use tokio::{sync::broadcast, task::AbortHandle};
+
+use super::ask;
+use crate::subscription::{Feed, Filter, LegacySubscriptions, MAX_SUBSCRIBED_URIS};
+
+/// Subscriptions that may be between their acceptance and their beginning.
+const BEGINNING: usize = 64;
+
+/// What is kept for one session.
+#[derive(Debug)]
+pub(super) struct Session {
+    subscriptions: Arc<LegacySubscriptions>,
+    /// Tells a legacy client of changes once it has initialised.
+    feed: Mutex<Option<AbortHandle>>,
+    /// The SDK asks what is accepted and acknowledges it before it lets us listen. Listening begins
+    /// when we are asked, so that no change falls between.
+    beginning: Mutex<VecDeque<(SubscriptionFilter, broadcast::Receiver<Arc<Changes>>)>>,
+}
+
+impl Default for Session {
+    fn default() -> Self {
+        Self {
+            subscriptions: Arc::new(LegacySubscriptions::alone()),
+            feed: Mutex::default(),
+            beginning: Mutex::default(),
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if let Some(feed) = lock(&self.feed).take() {
+            feed.abort();
+        }
+    }
+}
+
+impl Session {
+    /// Keeps what a legacy request changes about the session.
+    pub(super) fn note(&self, request: &Request<'_>) -> Result<(), ErrorData> {
+        self.subscriptions.note(request).map_err(|refusal| ask::error(&refusal))
+    }
+
+    /// Tells a legacy client of changes from now on.
+    pub(super) fn tell(&self, catalog: &Catalog, peer: Peer<RoleServer>) {
+        let mut feed = Feed::new(ViewId::EVERYTHING, catalog.changes());
+        let followed = Arc::clone(&self.subscriptions);
+        let task = tokio::spawn(async move {
+            while let Some(found) = feed.next(|| followed.filter()).await {
+                for (method, params) in found {
+                    let sent = match updated_uri(method, &params) {
+                        None => peer.notify_resource_list_changed().await,
+                        Some(uri) => {
+                            let params = ResourceUpdatedNotificationParam::new(uri);
+                            peer.notify_resource_updated(params).await
+                        }
+                    };
+                    if sent.is_err() {
+                        return;
+                    }
+                }
+            }
+        });
+        if let Some(old) = lock(&self.feed).replace(task.abort_handle()) {
+            old.abort();
+        }
+    }
+
+    /// What is accepted of a subscription besides what the handler inside accepts.
+    pub(super) fn accept(
+        &self,
+        catalog: &Catalog,
+        requested: &SubscriptionFilter,
+        mut accepted: SubscriptionFilter,
+    ) -> SubscriptionFilter {
+        let mut beginning = lock(&self.beginning);
+        beginning.push_back((requested.clone(), catalog.changes()));
+        if beginning.len() > BEGINNING {
+            beginning.pop_front();
+        }
+        let snapshot = catalog.now(ViewId::EVERYTHING);
+        let served = |uri: &&String| snapshot.as_ref().is_some_and(|s| s.file(uri).is_some());
+        let wanted = requested.resource_subscriptions.iter().flatten();
+        let ours: Vec<String> = wanted.filter(served).take(MAX_SUBSCRIBED_URIS).cloned().collect();
+        if !ours.is_empty() {
+            accepted.resource_subscriptions.get_or_insert_default().extend(ours);
+        }
+        if requested.resources_list_changed == Some(true) {
+            accepted.resources_list_changed = Some(true);
+        }
+        accepted
+    }
+
+    /// The changes since a subscription was accepted.
+    pub(super) fn begin(&self, catalog: &Catalog, requested: &SubscriptionFilter) -> Feed {
+        let mut beginning = lock(&self.beginning);
+        let at = beginning.iter().position(|(filter, _)| filter == requested);
+        let since = at.and_then(|at| beginning.remove(at)).map(|(_, changes)| changes);
+        Feed::new(ViewId::EVERYTHING, since.unwrap_or_else(|| catalog.changes()))
+    }
+}
+
+/// Tells a subscriber of changes until it is gone.
+pub(super) async fn forward(mut feed: Feed, accepted: &SubscriptionFilter, sink: SubscriptionSink) {
+    let uris = accepted.resource_subscriptions.iter().flatten();
+    let filter = Filter {
+        list: accepted.resources_list_changed == Some(true),
+        uris: uris.map(|uri| Arc::from(uri.as_str())).collect(),
+    };
+    while let Some(found) = feed.next(|| filter.clone()).await {
+        for (method, params) in found {
+            let sent = match updated_uri(method, &params) {
+                None => sink.notify_resource_list_changed().await,
+                Some(uri) => sink.notify_resource_updated(uri).await,
+            };
+            if sent.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// The file a notification is about; none for one about the lists.
+fn updated_uri(method: &str, params: &Value) -> Option<String> {
+    let uri = params.get("uri").and_then(Value::as_str);
+    uri.filter(|_| method == method::RESOURCES_UPDATED).map(str::to_owned)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,375 @@
+//! The SDK's handler, one method after the other.
+
+#![expect(deprecated, reason = "clients of the old era subscribe with methods that are deprecated")]
+
+use std::borrow::Cow;
+
+use rmcp::{
+    ErrorData, ServerHandler,
+    model::{
+        CallToolRequestParams, CallToolResponse, CancelTaskParams, CancelledNotificationParam,
+        CompleteRequestParams, CompleteResult, CustomNotification, CustomRequest, CustomResult,
+        DiscoverResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, GetTaskParams,
+        GetTaskResult, InitializeRequestParams, InitializeResult, ListPromptsResult,
+        ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+        ProgressNotificationParam, ProtocolVersion, ReadResourceRequestParams,
+        ReadResourceResponse, ReadResourceResult, Reference, ServerConfig, SetLevelRequestParams,
+        SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+        UpdateTaskParams,
+    },
+    service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext},
+};
+use serde_json::{Value, json};
+use skillwire_protocol::{method, version::Era};
+
+use super::{WithSkills, ask, changes, era, merge, typed};
+
+type Context = RequestContext<RoleServer>;
+
+/// Known methods that come to the hook for unknown ones when the SDK cannot read their parameters.
+const BASE_METHODS: [&str; 12] = [
+    method::RESOURCES_READ,
+    method::RESOURCES_LIST,
+    method::RESOURCES_TEMPLATES_LIST,
+    method::RESOURCES_SUBSCRIBE,
+    method::RESOURCES_UNSUBSCRIBE,
+    method::COMPLETE,
+    method::LISTEN,
+    method::TOOLS_CALL,
+    method::TOOLS_LIST,
+    method::PROMPTS_GET,
+    method::PROMPTS_LIST,
+    method::INITIALIZE,
+];
+
+impl<H: ServerHandler> WithSkills<H> {
+    /// Our page of a listing, and after our last one the handler's own.
+    async fn page(
+        &self,
+        (method, member): (&str, &str),
+        request: Option<PaginatedRequestParams>,
+        era: Era,
+        own: impl AsyncFnOnce(Option<PaginatedRequestParams>) -> Result<Value, ErrorData>,
+    ) -> Result<Value, ErrorData> {
+        let cursor = request.as_ref().and_then(|request| request.cursor.as_deref());
+        let offers_resources = self.own().resources.is_some();
+        if let Some(cursor) = merge::own_cursor(cursor).filter(|_| offers_resources) {
+            let request = request.unwrap_or_default().with_cursor(Some(cursor));
+            let mut page = own(Some(request)).await?;
+            self.drop_ours(&mut page[member]);
+            merge::mark_cursor(&mut page);
+            return Ok(page);
+        }
+        let params = cursor.map(|cursor| json!({ "cursor": cursor }));
+        let mut page = self.ask(era, method, params).await?;
+        if offers_resources && page.get("nextCursor").is_none() {
+            let mut more = own(request.map(|request| request.with_cursor(None))).await?;
+            self.drop_ours(&mut more[member]);
+            merge::append(member, &mut page, more)?;
+        }
+        Ok(page)
+    }
+
+    /// Takes out of the handler's own list what is served as a part of a skill.
+    fn drop_ours(&self, items: &mut Value) {
+        let Some(items) = items.as_array_mut() else { return };
+        items.retain(|item| !item["uri"].as_str().is_some_and(|uri| self.serves(uri)));
+    }
+
+    fn subscription(&self, era: Era, method: &str, uri: &str) -> Result<(), ErrorData> {
+        let text = ask::text(method, Some(json!({ "uri": uri })));
+        let engine = self.skills.engine();
+        ask::read(&text, |request| {
+            let answer = engine.answer(&crate::caller::Caller::default(), era, request);
+            match answer {
+                crate::engine::Answer::Now(Err(refusal)) => Err(ask::error(&refusal)),
+                _ => self.session.note(request),
+            }
+        })?
+    }
+}
+
+impl<H: ServerHandler> ServerHandler for WithSkills<H> {
+    fn get_info(&self) -> ServerConfig {
+        let mut info = self.server.get_info();
+        merge::declare(&self.skills, &mut info.capabilities);
+        merge::instruct(&self.skills, &mut info.instructions);
+        info
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: Context,
+    ) -> Result<InitializeResult, ErrorData> {
+        let mut info = self.server.initialize(request, context).await?;
+        merge::declare(&self.skills, &mut info.capabilities);
+        merge::instruct(&self.skills, &mut info.instructions);
+        Ok(info)
+    }
+
+    fn negotiate_initialize(
+        &self,
+        request: &InitializeRequestParams,
+    ) -> Result<InitializeResult, ErrorData> {
+        let mut info = self.server.negotiate_initialize(request)?;
+        merge::declare(&self.skills, &mut info.capabilities);
+        merge::instruct(&self.skills, &mut info.instructions);
+        Ok(info)
+    }
+
+    async fn discover(&self, context: Context) -> Result<DiscoverResult, ErrorData> {
+        let mut discovered = self.server.discover(context).await?;
+        merge::declare(&self.skills, &mut discovered.capabilities);
+        merge::instruct(&self.skills, &mut discovered.instructions);
+        Ok(discovered)
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: Context,
+    ) -> Result<CustomResult, ErrorData> {
+        let (era, params) = (era(&context), request.params.clone());
+        match request.method.as_str() {
+            ours @ (method::SKILLS_LIST | method::SKILLS_GET | method::DIRECTORY_READ) => {
+                match self.ask(era, ours, params).await {
+                    // Reading directories can be turned off, and the handler may offer it then.
+                    Err(error) if error.code == ErrorCode::METHOD_NOT_FOUND => {
+                        self.server.on_custom_request(request, context).await
+                    }
+                    answered => answered.map(CustomResult::new),
+                }
+            }
+            known if BASE_METHODS.contains(&known) => Err(self.refuse(era, known, params).await),
+            _ => self.server.on_custom_request(request, context).await,
+        }
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: Context,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let era = era(&context);
+        let own = async |request| {
+            let listed = self.server.list_resources(request, context).await?;
+            serde_json::to_value(listed).map_err(|_| ask::internal())
+        };
+        typed(self.page((method::RESOURCES_LIST, "resources"), request, era, own).await?)
+    }
+
+    async fn list_resource_templates(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: Context,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let era = era(&context);
+        let own = async |request| {
+            let listed = self.server.list_resource_templates(request, context).await?;
+            serde_json::to_value(listed).map_err(|_| ask::internal())
+        };
+        let listing = (method::RESOURCES_TEMPLATES_LIST, "resourceTemplates");
+        typed(self.page(listing, request, era, own).await?)
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: Context,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let (era, uri) = (era(&context), request.uri.clone());
+        if !self.serves(&uri) && self.own().resources.is_some() {
+            match self.server.read_resource(request, context).await {
+                // The engine knows better what is wrong with a URI of a skill.
+                Err(_) if self.is_ours(&uri) => {}
+                own => return own,
+            }
+        }
+        let result = self.ask(era, method::RESOURCES_READ, Some(json!({ "uri": uri }))).await?;
+        typed::<ReadResourceResult>(result).map(Into::into)
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: Context,
+    ) -> Result<CompleteResult, ErrorData> {
+        let own = self.own().completions.is_some();
+        if own && !matches!(request.r#ref, Reference::Resource(_)) {
+            return self.server.complete(request, context).await;
+        }
+        let params = serde_json::to_value(&request).map_err(|_| ask::internal())?;
+        match self.ask(era(&context), method::COMPLETE, Some(params)).await {
+            Err(_) if own => self.server.complete(request, context).await,
+            answered => typed(answered?),
+        }
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: Context,
+    ) -> Result<(), ErrorData> {
+        let own = self.own().resources.is_some_and(|own| own.subscribe == Some(true));
+        if own && !self.serves(&request.uri) {
+            return self.server.subscribe(request, context).await;
+        }
+        self.subscription(era(&context), method::RESOURCES_SUBSCRIBE, &request.uri)
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        context: Context,
+    ) -> Result<(), ErrorData> {
+        let own = self.own().resources.is_some_and(|own| own.subscribe == Some(true));
+        // What was subscribed to here may be gone by now.
+        self.subscription(era(&context), method::RESOURCES_UNSUBSCRIBE, &request.uri)?;
+        if own && !self.serves(&request.uri) {
+            return self.server.unsubscribe(request, context).await;
+        }
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        let own = self.server.accepted_subscription_filter(requested).unwrap_or_default();
+        Some(self.session.accept(self.skills.engine().catalog(), requested, own))
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let feed = self.session.begin(self.skills.engine().catalog(), context.requested());
+        let (accepted, sink) = (context.accepted().clone(), context.sink().clone());
+        let own = self.server.accepted_subscription_filter(context.requested()).is_some();
+        let told = async {
+            changes::forward(feed, &accepted, sink).await;
+            // Whether there is anything left to listen to is not for us to say.
+            std::future::pending::<()>().await;
+        };
+        let served = async {
+            if own {
+                return self.server.listen(context).await;
+            }
+            context.cancelled().await;
+            Ok(())
+        };
+        tokio::select! {
+            ended = served => ended,
+            () = told => Ok(()),
+        }
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        self.session.tell(self.skills.engine().catalog(), context.peer.clone());
+        self.server.on_initialized(context).await;
+    }
+
+    // Everything below is the handler's own.
+
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        self.server.supported_protocol_versions()
+    }
+
+    async fn ping(&self, context: Context) -> Result<(), ErrorData> {
+        self.server.ping(context).await
+    }
+
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        context: Context,
+    ) -> Result<(), ErrorData> {
+        self.server.set_level(request, context).await
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: Context,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        self.server.get_prompt(request, context).await
+    }
+
+    async fn list_prompts(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: Context,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        self.server.list_prompts(request, context).await
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: Context,
+    ) -> Result<CallToolResponse, ErrorData> {
+        self.server.call_tool(request, context).await
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: Context,
+    ) -> Result<ListToolsResult, ErrorData> {
+        self.server.list_tools(request, context).await
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.server.get_tool(name)
+    }
+
+    async fn on_cancelled(
+        &self,
+        notification: CancelledNotificationParam,
+        context: NotificationContext<RoleServer>,
+    ) {
+        self.server.on_cancelled(notification, context).await;
+    }
+
+    async fn on_progress(
+        &self,
+        notification: ProgressNotificationParam,
+        context: NotificationContext<RoleServer>,
+    ) {
+        self.server.on_progress(notification, context).await;
+    }
+
+    async fn on_roots_list_changed(&self, context: NotificationContext<RoleServer>) {
+        self.server.on_roots_list_changed(context).await;
+    }
+
+    async fn on_custom_notification(
+        &self,
+        notification: CustomNotification,
+        context: NotificationContext<RoleServer>,
+    ) {
+        self.server.on_custom_notification(notification, context).await;
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: Context,
+    ) -> Result<GetTaskResult, ErrorData> {
+        self.server.get_task(request, context).await
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        context: Context,
+    ) -> Result<(), ErrorData> {
+        self.server.update_task(request, context).await
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        context: Context,
+    ) -> Result<(), ErrorData> {
+        self.server.cancel_task(request, context).await
+    }
+}

@@ -1,0 +1,96 @@
+//! What a server says about itself and lists, when it offers skills besides its own.
+
+use rmcp::{
+    ErrorData,
+    model::{ResourcesCapability, ServerCapabilities},
+};
+use serde_json::{Value, json};
+use skillwire_catalog::catalog::ViewId;
+use skillwire_protocol::capabilities::{SKILLS_EXTENSION, of_skills_server};
+
+use super::ask;
+use crate::embed::Skills;
+
+/// Begins a cursor of the handler's own listing; ours are base64 and have no colon.
+const OWN: &str = "own:";
+
+/// Declares what skills need.
+pub(super) fn declare(skills: &Skills, capabilities: &mut ServerCapabilities) {
+    let declared = of_skills_server(skills.engine().config().directory_read);
+    let settings = declared["extensions"][SKILLS_EXTENSION].as_object().cloned();
+    let extensions = capabilities.extensions.get_or_insert_default();
+    extensions.insert(SKILLS_EXTENSION.to_owned(), settings.unwrap_or_default());
+    let resources = capabilities.resources.get_or_insert_with(ResourcesCapability::default);
+    resources.list_changed = Some(true);
+    resources.subscribe = Some(true);
+    capabilities.completions.get_or_insert_default();
+}
+
+/// Adds to a server's own instructions what skills there are.
+pub(super) fn instruct(skills: &Skills, instructions: &mut Option<String>) {
+    let Some(snapshot) = skills.engine().catalog().now(ViewId::EVERYTHING) else { return };
+    let ours = snapshot.instructions();
+    *instructions = Some(match instructions.take() {
+        Some(own) if !own.is_empty() => format!("{own}\n\n{ours}"),
+        _ => ours.to_owned(),
+    });
+}
+
+/// The cursor that the handler gave out, if this is one of its cursors.
+pub(super) fn own_cursor(cursor: Option<&str>) -> Option<String> {
+    cursor?.strip_prefix(OWN).map(str::to_owned)
+}
+
+/// Marks the cursor of a page of the handler's own listing.
+pub(super) fn mark_cursor(page: &mut Value) {
+    if let Some(cursor) = page.get("nextCursor").and_then(Value::as_str) {
+        page["nextCursor"] = format!("{OWN}{cursor}").into();
+    }
+}
+
+/// Appends the handler's first page to our last one.
+///
+/// The result is as fresh as the staler of the two, and as private as the more private one. What the
+/// handler says nothing about, the SDK takes for stale and private, and so do we.
+pub(super) fn append(member: &str, ours: &mut Value, mut own: Value) -> Result<(), ErrorData> {
+    let more = own[member].take();
+    let (Value::Array(more), Some(items)) = (more, ours[member].as_array_mut()) else {
+        return Err(ask::internal());
+    };
+    items.extend(more);
+    mark_cursor(&mut own);
+    if let Some(cursor) = own.get("nextCursor") {
+        ours["nextCursor"] = cursor.clone();
+    }
+    // Only results of the modern era have these members.
+    if let Some(ttl) = ours.get("ttlMs").and_then(Value::as_u64) {
+        ours["ttlMs"] = json!(ttl.min(own["ttlMs"].as_u64().unwrap_or(0)));
+        if own["cacheScope"] != "public" {
+            ours["cacheScope"] = json!("private");
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn appended(own: Value) -> Value {
+        let mut ours = json!({ "resources": [1], "ttlMs": 60_000, "cacheScope": "public" });
+        append("resources", &mut ours, own).expect("both are pages");
+        ours
+    }
+
+    #[test]
+    fn a_joined_page_is_as_stale_and_as_private_as_either_part() {
+        let silent = appended(json!({ "resources": [2], "nextCursor": "c" }));
+        let expected = json!({
+            "resources": [1, 2], "ttlMs": 0, "cacheScope": "private", "nextCursor": "own:c"
+        });
+        assert_eq!(silent, expected);
+        let public = appended(json!({ "resources": [], "ttlMs": 90_000, "cacheScope": "public" }));
+        assert_eq!(public["ttlMs"], 60_000);
+        assert_eq!(public["cacheScope"], "public");
+    }
+}

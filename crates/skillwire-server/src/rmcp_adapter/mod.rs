@@ -1,0 +1,120 @@
+//! Skills as a part of a server written with the official SDK, `rmcp`.
+//!
+//! [`Skills::attach`] wraps a handler. Requests about skills are answered by our own engine, lists of
+//! resources hold both, and everything else goes to the wrapped handler as before. No other module
+//! knows the SDK.
+
+mod ask;
+mod changes;
+mod handler;
+mod merge;
+
+use rmcp::{
+    ErrorData, ServerHandler,
+    model::{ErrorCode, ServerCapabilities},
+    service::{RequestContext, RoleServer},
+};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use skillwire_catalog::catalog::ViewId;
+use skillwire_protocol::{
+    meta, method,
+    version::{Era, MODERN},
+};
+
+use self::changes::Session;
+use crate::embed::Skills;
+
+/// A handler that offers skills besides what it offered before.
+///
+/// It keeps what one session subscribed to, so each session needs its own: make one per session, as
+/// the SDK's HTTP service does. A clone is for another session.
+#[derive(Debug)]
+pub struct WithSkills<H> {
+    server: H,
+    skills: Skills,
+    session: Session,
+}
+
+impl<H: Clone> Clone for WithSkills<H> {
+    fn clone(&self) -> Self {
+        self.skills.attach(self.server.clone())
+    }
+}
+
+impl Skills {
+    /// Adds skills to a handler that may have tools, prompts and resources of its own.
+    ///
+    /// Where both would serve a resource at one URI, it is the skill's. The name and version that
+    /// clients see are the handler's.
+    pub fn attach<H>(&self, server: H) -> WithSkills<H> {
+        WithSkills { server, skills: self.clone(), session: Session::default() }
+    }
+}
+
+impl<H: ServerHandler> WithSkills<H> {
+    /// The handler inside.
+    pub fn server(&self) -> &H {
+        &self.server
+    }
+
+    /// Asks the engine and names this server in the answer.
+    async fn ask(&self, era: Era, method: &str, params: Option<Value>) -> Result<Value, ErrorData> {
+        let mut result = ask::ask(self.skills.engine(), era, method, params).await?;
+        if let Some(info) = result.pointer_mut("/_meta").and_then(|m| m.get_mut(meta::SERVER_INFO))
+        {
+            *info = serde_json::to_value(self.server.get_info().server_info).unwrap_or_default();
+        }
+        Ok(result)
+    }
+
+    /// Answers a known method whose parameters the SDK could not read.
+    async fn refuse(&self, era: Era, method: &str, params: Option<Value>) -> ErrorData {
+        let refused = match method {
+            // Their parameters are ours as well, so the engine can say what is wrong with them.
+            method::RESOURCES_READ
+            | method::RESOURCES_LIST
+            | method::RESOURCES_TEMPLATES_LIST
+            | method::RESOURCES_SUBSCRIBE
+            | method::RESOURCES_UNSUBSCRIBE
+            | method::COMPLETE
+            | method::LISTEN => self.ask(era, method, params).await.err(),
+            _ => None,
+        };
+        let malformed = format!("The parameters of `{method}` are malformed.");
+        refused.unwrap_or_else(|| ErrorData::new(ErrorCode::INVALID_PARAMS, malformed, None))
+    }
+
+    /// Tells whether a file is one of ours.
+    fn serves(&self, uri: &str) -> bool {
+        let snapshot = self.skills.engine().catalog().now(ViewId::EVERYTHING);
+        snapshot.is_some_and(|snapshot| snapshot.file(uri).is_some())
+    }
+
+    /// Tells whether a URI has the scheme of skills that are served here.
+    fn is_ours(&self, uri: &str) -> bool {
+        let scheme = uri.split_once("://").map(|(scheme, _)| scheme);
+        let snapshot = self.skills.engine().catalog().now(ViewId::EVERYTHING);
+        snapshot.is_some_and(|snapshot| snapshot.schemes().any(|ours| Some(ours) == scheme))
+    }
+
+    /// What the handler inside offers by itself.
+    fn own(&self) -> ServerCapabilities {
+        self.server.get_info().capabilities
+    }
+}
+
+/// The era of a request, as the SDK has established it.
+fn era(context: &RequestContext<RoleServer>) -> Era {
+    // Revisions are dates, so their order is that of their text.
+    let modern = context.protocol_version().is_some_and(|version| version.as_str() >= MODERN);
+    if modern { Era::Modern } else { Era::Legacy }
+}
+
+/// Makes the SDK's type of an answer.
+fn typed<T: DeserializeOwned>(result: Value) -> Result<T, ErrorData> {
+    serde_json::from_value(result).map_err(|error| {
+        tracing::error!(%error, "an answer does not fit the SDK's type");
+        ask::internal()
+    })
+}

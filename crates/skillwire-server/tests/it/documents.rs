@@ -1,0 +1,26 @@
+//! The guide to embedding shows the examples as they are.
+
+use std::{fs, path::Path};
+
+/// What an example may be long, so that it can be read in one go.
+const MAX_LINES: usize = 60;
+
+#[test]
+fn the_guide_shows_every_example_as_it_is_compiled() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let guide = fs::read_to_string(here.join("../../docs/embedding.md")).expect("the guide");
+    let mut shown = 0;
+    for found in fs::read_dir(here.join("examples")).expect("the examples") {
+        let path = found.expect("an example").path();
+        if path.extension().is_none_or(|extension| extension != "rs") {
+            continue;
+        }
+        let code = fs::read_to_string(&path).expect("an example is text");
+        let name = path.file_name().and_then(|name| name.to_str()).expect("a name");
+        assert!(code.lines().count() <= MAX_LINES, "{name} is too long");
+        assert!(guide.contains(&format!("```rust\n{code}```\n")), "{name} differs in the guide");
+        assert!(guide.contains(&format!("(../crates/skillwire-server/examples/{name})")), "{name}");
+        shown += 1;
+    }
+    assert_eq!(shown, 4);
+}

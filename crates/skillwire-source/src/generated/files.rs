@@ -1,0 +1,81 @@
+//! A generator put together from functions.
+
+use std::{collections::BTreeMap, fmt};
+
+use bytes::Bytes;
+use skillwire_core::path::RelPath;
+
+use super::{GenerateError, Generator};
+
+type Make = Box<dyn Fn() -> Result<Bytes, GenerateError> + Send + Sync>;
+
+/// Files that functions make, each time they are read.
+#[derive(Default)]
+pub struct GeneratedFiles {
+    files: BTreeMap<RelPath, Make>,
+    /// The first path that cannot be one; without it the skill would lack a file in silence.
+    invalid: Option<GenerateError>,
+}
+
+impl fmt::Debug for GeneratedFiles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.files.keys()).finish()
+    }
+}
+
+impl GeneratedFiles {
+    /// Begins without files; `SKILL.md` must be among those added.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a file, given the function that makes its content.
+    #[must_use]
+    pub fn file<T: Into<Bytes>>(
+        self,
+        path: &str,
+        make: impl Fn() -> T + Send + Sync + 'static,
+    ) -> Self {
+        self.add(path, Box::new(move || Ok(make().into())))
+    }
+
+    /// Adds a file whose function may fail; the error goes to the operator's log.
+    #[must_use]
+    pub fn try_file<T: Into<Bytes>, E: fmt::Display>(
+        self,
+        path: &str,
+        make: impl Fn() -> Result<T, E> + Send + Sync + 'static,
+    ) -> Self {
+        let failed = |error: E| GenerateError(error.to_string());
+        self.add(path, Box::new(move || make().map(Into::into).map_err(failed)))
+    }
+
+    fn add(mut self, path: &str, make: Make) -> Self {
+        match RelPath::parse(path) {
+            Ok(path) => {
+                self.files.insert(path, make);
+            }
+            Err(error) => {
+                let error = GenerateError(format!("the path `{path}` {error}"));
+                self.invalid.get_or_insert(error);
+            }
+        }
+        self
+    }
+
+    fn check(&self) -> Result<(), GenerateError> {
+        self.invalid.clone().map_or(Ok(()), Err)
+    }
+}
+
+impl Generator for GeneratedFiles {
+    fn read(&self, path: &RelPath) -> Result<Option<Bytes>, GenerateError> {
+        self.check()?;
+        self.files.get(path).map(|make| make()).transpose()
+    }
+
+    fn paths(&self) -> Result<Vec<RelPath>, GenerateError> {
+        self.check()?;
+        Ok(self.files.keys().cloned().collect())
+    }
+}

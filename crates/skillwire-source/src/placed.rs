@@ -1,0 +1,73 @@
+//! One folder that is one skill, served at a path its owner chose.
+
+use std::path::PathBuf;
+
+use skillwire_core::{
+    finding::{Code, Finding},
+    path::{SKILL_FILE, SkillPath},
+};
+
+use crate::{
+    directory::{DirectoryOptions, DirectorySource},
+    source::{Inspected, Look, Report, Source, Unavailable},
+};
+
+/// A folder whose `SKILL.md` is served at one path, and nowhere else.
+///
+/// A folder of skills does not become many skills by mistake, and a skill that changes its name
+/// does not move: either is not served, and the finding says why.
+#[derive(Debug)]
+pub struct PlacedSkill {
+    path: SkillPath,
+    directory: DirectorySource,
+}
+
+impl PlacedSkill {
+    /// Makes a source of the skill in a folder; the path takes the place of the options' prefix.
+    pub fn new(
+        path: SkillPath,
+        folder: impl Into<PathBuf>,
+        options: DirectoryOptions,
+    ) -> Result<Self, Unavailable> {
+        let mut prefix: Vec<String> = path.segments().map(str::to_owned).collect();
+        prefix.pop();
+        let directory = DirectorySource::new(folder, DirectoryOptions { prefix, ..options })?;
+        Ok(Self { path, directory })
+    }
+
+    /// Refuses a skill that would be served somewhere else.
+    fn place(&self, mut inspected: Inspected) -> Inspected {
+        let Some(skill) = &inspected.skill else { return inspected };
+        let (served, wanted) = (skill.path(), self.path.to_string());
+        let inside = served.strip_prefix(&wanted).is_some_and(|rest| rest.starts_with('/'));
+        if served != wanted && !inside {
+            let file = format!("{}/{SKILL_FILE}", inspected.origin);
+            let message = format!("The skill would be served at `{served}`, not at `{wanted}`.");
+            let help = "Name the folder of one skill, and a path that ends in the skill's name.";
+            inspected.findings.push(Finding::new(Code::NameInvalid, file, message).help(help));
+            inspected.skill = None;
+        }
+        inspected
+    }
+}
+
+impl Source for PlacedSkill {
+    fn scan(
+        &self,
+        look: &Look,
+        report: &mut (dyn FnMut(Report) + Send),
+    ) -> Result<Vec<Finding>, Unavailable> {
+        self.directory.scan(look, &mut |found| {
+            report(match found {
+                Report::Site(key, inspected) => {
+                    Report::Site(key, inspected.into_iter().map(|one| self.place(one)).collect())
+                }
+                gone @ Report::Gone(_) => gone,
+            });
+        })
+    }
+
+    fn watched(&self) -> Vec<PathBuf> {
+        self.directory.watched()
+    }
+}

@@ -1,0 +1,148 @@
+//! The rules about what is reported.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use serde_json::Value;
+use skillwire_core::{
+    digest::Digest,
+    limits::{MAX_BYTES, MAX_FILES},
+    path::RelPath,
+    skill_file,
+};
+use skillwire_source::{
+    collect::collect,
+    skill::{Content, FileTree, Skill},
+    source::Source,
+};
+
+use super::{Kept, Violation, first_scan, violated};
+
+/// Every skill of a source, and something to say about each.
+fn each<S: Source>(make: impl Fn() -> S, check: impl Fn(&Skill) -> Kept) -> Kept {
+    let source = make();
+    let sites = first_scan(&source)?;
+    let skills = sites.values().flatten().filter_map(|inspected| inspected.skill.as_deref());
+    skills.into_iter().try_for_each(|skill| {
+        check(skill).map_err(|Violation(text)| Violation(format!("`{}`: {text}", skill.uri)))
+    })
+}
+
+/// Each file can be read again, with the bytes whose digest and size are published, and what is not
+/// there cannot.
+pub fn files_read_back<S: Source>(make: impl Fn() -> S) -> Kept {
+    let none = RelPath::parse("skillwire-contract/none").expect("a path");
+    each(make, |skill| match &skill.content {
+        Content::Files(tree) => {
+            for file in &tree.files {
+                let Ok(bytes) = tree.store.read(&file.path, file.size) else {
+                    return violated(format!("The file `{}` cannot be read.", file.path));
+                };
+                if bytes.len() as u64 != file.size || Digest::of(&bytes) != file.digest {
+                    return violated(format!("The file `{}` has other bytes.", file.path));
+                }
+            }
+            match tree.store.read(&none, 0) {
+                Ok(_) => violated("A file that is not there can be read."),
+                Err(_) => Ok(()),
+            }
+        }
+        Content::Generated(generator) => {
+            let Ok(paths) = generator.paths() else {
+                return violated("The generator cannot say which files there are.");
+            };
+            if !paths.contains(&RelPath::skill_file()) {
+                return violated("The generator does not name its `SKILL.md`.");
+            }
+            for path in &paths {
+                if !matches!(generator.read(path), Ok(Some(_))) {
+                    return violated(format!("The generator does not make `{path}`."));
+                }
+            }
+            match generator.read(&none) {
+                Ok(None) => Ok(()),
+                _ => violated("The generator does not say that a file is not there."),
+            }
+        }
+    })
+}
+
+/// An entry says what is in the skill: the frontmatter of its `SKILL.md`, and each file once.
+pub fn entries_fit_their_files<S: Source>(make: impl Fn() -> S) -> Kept {
+    each(make, |skill| {
+        let Ok(entry) = serde_json::from_str::<Value>(&skill.entry) else {
+            return violated("The entry is not JSON.");
+        };
+        if entry["uri"] != skill.uri.as_str() {
+            return violated("The entry has another URI.");
+        }
+        if entry["frontmatter"] != frontmatter(skill)? {
+            return violated("The entry's frontmatter is not that of `SKILL.md`.");
+        }
+        if entry["frontmatter"]["name"] != skill.name() {
+            return violated("The URI does not end in the skill's name.");
+        }
+        match &skill.content {
+            Content::Generated(_) if entry["resources"] == "dynamic" => Ok(()),
+            Content::Generated(_) => violated("The entry of a generated skill lists files."),
+            Content::Files(tree) => check_tree(skill, tree, &entry["resources"]),
+        }
+    })
+}
+
+/// The frontmatter in the bytes of a `SKILL.md`.
+fn frontmatter(skill: &Skill) -> Result<Value, Violation> {
+    let path = RelPath::skill_file();
+    let bytes = match &skill.content {
+        Content::Files(tree) => {
+            tree.file(&path).and_then(|file| tree.store.read(&path, file.size).ok())
+        }
+        Content::Generated(generator) => generator.read(&path).ok().flatten(),
+    };
+    let checked = bytes.and_then(|bytes| skill_file::check(&bytes).0);
+    let value = checked.and_then(|checked| serde_json::to_value(&checked.frontmatter).ok());
+    value.map_or_else(|| violated("`SKILL.md` cannot be read or understood."), Ok)
+}
+
+fn check_tree(skill: &Skill, tree: &FileTree, listed: &Value) -> Kept {
+    let ordered = tree.files.windows(2).all(|pair| pair[0].path < pair[1].path);
+    if !ordered {
+        return violated("The files are not in path order, each once.");
+    }
+    if tree.files.len() > MAX_FILES {
+        return violated("There are more files than any host accepts.");
+    }
+    if tree.files.iter().map(|file| file.size).sum::<u64>() > MAX_BYTES {
+        return violated("The files are larger together than any host accepts.");
+    }
+    let told = |file: &Value| {
+        let text = |name: &str| file[name].as_str().unwrap_or_default().to_owned();
+        (text("uri"), text("digest"), file["size"].as_u64())
+    };
+    let listed: BTreeSet<_> = listed.as_array().into_iter().flatten().map(told).collect();
+    let there: BTreeSet<_> = tree
+        .files
+        .iter()
+        .map(|file| {
+            let uri = skill.uri.root().child(&file.path).to_string();
+            (uri, file.digest.to_string(), Some(file.size))
+        })
+        .collect();
+    if listed == there { Ok(()) } else { violated("The entry does not list exactly the files.") }
+}
+
+/// All skills of a source can be served together.
+pub fn sites_have_room_for_each_other<S: Source>(make: impl Fn() -> S) -> Kept {
+    let sites = first_scan(&make())?;
+    let reported = sites.values().flatten().filter_map(|one| one.skill.as_ref()).count();
+    let source = make();
+    let Ok(collected) = collect(&[&source]) else {
+        return violated("The source is unavailable.");
+    };
+    let served: Vec<&Arc<Skill>> =
+        collected.inspected.iter().filter_map(|one| one.skill.as_ref()).collect();
+    if served.len() == reported {
+        return Ok(());
+    }
+    let kept_out = collected.inspected.iter().find(|one| one.skill.is_none());
+    violated(format!("{} of {reported} skills can be served; {kept_out:?}.", served.len()))
+}

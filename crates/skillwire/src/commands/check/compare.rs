@@ -1,0 +1,142 @@
+//! What the reference validator would say about the same skills.
+
+use std::{
+    io::{self, Read, Write},
+    path::Path,
+};
+
+use serde::Serialize;
+use skillwire_core::{
+    finding::Code,
+    limits::MAX_BYTES,
+    path::SKILL_FILE,
+    reference::{self, Complaint},
+};
+
+use super::{Item, scan::Place, summary::counted};
+use crate::report::{Note, printable};
+
+/// What the reference validator makes of a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Verdict {
+    Raised,
+    Missed,
+}
+
+impl Verdict {
+    /// The line below a finding.
+    pub(super) fn note(self) -> Note<'static> {
+        match self {
+            Self::Raised => ("reference", "The reference validator raises this too."),
+            Self::Missed => ("reference", "The reference validator does not raise this."),
+        }
+    }
+}
+
+/// What the reference validator makes of all skills.
+#[derive(Debug, Serialize)]
+pub(super) struct Compared {
+    version: &'static str,
+    raised: usize,
+    missed: usize,
+    /// The skills it would refuse.
+    refused: Vec<RefusedSkill>,
+}
+
+#[derive(Debug, Serialize)]
+struct RefusedSkill {
+    origin: String,
+    complaints: Vec<Raised>,
+}
+
+/// Something that the reference validator would raise.
+#[derive(Debug, Serialize)]
+struct Raised {
+    /// The code under which we report the same, where there is one.
+    code: Option<Code>,
+    message: String,
+    /// Whether we report it for this skill.
+    reported: bool,
+}
+
+impl Default for Compared {
+    fn default() -> Self {
+        Self { version: reference::VERSION, raised: 0, missed: 0, refused: Vec::new() }
+    }
+}
+
+impl Compared {
+    /// Judges one skill.
+    pub(super) fn place(&mut self, place: Place) -> Vec<Item> {
+        let complaints = complaints(&place);
+        let Place { origin, findings, .. } = place;
+        let reports = |complaint: &Complaint| {
+            findings.iter().any(|finding| complaint.code == Some(finding.code))
+        };
+        let raised = complaints.iter().map(|complaint| Raised {
+            code: complaint.code,
+            message: complaint.message.clone(),
+            reported: reports(complaint),
+        });
+        let raised: Vec<_> = raised.collect();
+        let own = |file: &str| file.rsplit_once('/').is_some_and(|(dir, _)| dir == origin);
+        let mut items = Vec::new();
+        for finding in findings {
+            let same = |complaint: &Complaint| complaint.code == Some(finding.code);
+            let verdict = if own(&finding.file) && complaints.iter().any(same) {
+                self.raised += 1;
+                Verdict::Raised
+            } else {
+                self.missed += 1;
+                Verdict::Missed
+            };
+            items.push(Item { finding, reference: Some(verdict) });
+        }
+        if !raised.is_empty() {
+            self.refused.push(RefusedSkill { origin, complaints: raised });
+        }
+        items
+    }
+
+    /// Writes the comparison as sentences.
+    pub(super) fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        for RefusedSkill { origin, complaints } in &self.refused {
+            for Raised { message, .. } in complaints.iter().filter(|raised| !raised.reported) {
+                let origin = printable(origin);
+                writeln!(out, "Only the reference validator objects to `{origin}`: {message}")?;
+            }
+        }
+        writeln!(
+            out,
+            "The reference validator, `skills-ref` {}, would refuse {}; of the findings above it \
+             would raise {} and miss {}.",
+            self.version,
+            counted(self.refused.len(), "skill"),
+            self.raised,
+            self.missed
+        )
+    }
+}
+
+/// What the reference validator would complain about.
+fn complaints(place: &Place) -> Vec<Complaint> {
+    let odd = place.findings.iter().find(|finding| finding.code == Code::SkillFileCase);
+    let name = odd.and_then(|finding| finding.file.rsplit('/').next()).unwrap_or(SKILL_FILE);
+    let Some(directory) = place.directory.file_name().and_then(|name| name.to_str()) else {
+        return Vec::new();
+    };
+    // What cannot be read is a finding already.
+    read(&place.directory.join(name))
+        .map_or_else(|_| Vec::new(), |bytes| reference::judge(name, &bytes, directory))
+}
+
+/// Reads a regular file; opening anything else could wait for ever.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    if !std::fs::symlink_metadata(path)?.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(MAX_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}

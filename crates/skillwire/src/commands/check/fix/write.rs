@@ -1,0 +1,237 @@
+//! Changing a file without losing anything: whole or not at all, and only if it is still the file
+//! that was read.
+
+use std::{
+    fs::{self, File, Metadata, OpenOptions},
+    io::{self, Read, Write},
+    path::{Path, PathBuf},
+};
+
+use skillwire_core::limits::MAX_BYTES;
+
+/// Why a file was left as it is; reads on from "was not repaired:".
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Refused {
+    #[error("it lies behind a symbolic link")]
+    BehindLink,
+    #[error("it is not a regular file")]
+    NotAFile,
+    #[error("it has another hard link, which would keep the old content")]
+    HardLink,
+    #[error("it is too large")]
+    TooLarge,
+    #[error("it changed since it was read")]
+    Changed,
+    #[error("a file of the new name is there already")]
+    NameTaken,
+    #[error("{0}")]
+    Failed(#[from] io::Error),
+}
+
+/// A file as it was read.
+pub(super) struct Original {
+    path: PathBuf,
+    root: PathBuf,
+    bytes: Vec<u8>,
+}
+
+impl Original {
+    /// Reads a regular file below `root`, a folder without symbolic links.
+    pub(super) fn read(root: &Path, path: PathBuf) -> Result<Self, Refused> {
+        let (bytes, _) = read(root, &path)?;
+        Ok(Self { path, root: root.to_owned(), bytes })
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// Puts other bytes in place of a file's, with the same permissions and owner.
+pub(super) fn replace(original: &Original, bytes: &[u8]) -> Result<(), Refused> {
+    let Original { path, root, bytes: before } = original;
+    let (now, metadata) = read(root, path)?;
+    if now != *before {
+        return Err(Refused::Changed);
+    }
+    let draft = Draft::create(path, &metadata, bytes)?;
+    // Looked at once more, now that only the rename is left.
+    if read(root, path)?.0 != *before {
+        return Err(Refused::Changed);
+    }
+    draft.rename_to(path)
+}
+
+/// Gives a file another name in its directory, never over something that is there.
+pub(super) fn rename(root: &Path, from: &Path, to: &Path) -> Result<(), Refused> {
+    check_place(root, from)?;
+    match fs::hard_link(from, to) {
+        Ok(()) => Ok(fs::remove_file(from)?),
+        // On a system that does not mind the case, the new name is the file itself.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            if fs::canonicalize(from)? == fs::canonicalize(to)? {
+                Ok(fs::rename(from, to)?)
+            } else {
+                Err(Refused::NameTaken)
+            }
+        }
+        // Not every file system has hard links.
+        Err(_) if fs::symlink_metadata(to).is_err() => Ok(fs::rename(from, to)?),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Reads a file that is where it seems to be.
+fn read(root: &Path, path: &Path) -> Result<(Vec<u8>, Metadata), Refused> {
+    check_place(root, path)?;
+    let file = File::open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(Refused::NotAFile);
+    }
+    #[cfg(unix)]
+    if std::os::unix::fs::MetadataExt::nlink(&metadata) > 1 {
+        return Err(Refused::HardLink);
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(Refused::TooLarge);
+    }
+    Ok((bytes, metadata))
+}
+
+/// Makes sure that no symbolic link leads to a file, or is it.
+fn check_place(root: &Path, path: &Path) -> Result<(), Refused> {
+    let directory = path.parent().ok_or(Refused::NotAFile)?;
+    if !directory.starts_with(root) || fs::canonicalize(directory)? != directory {
+        return Err(Refused::BehindLink);
+    }
+    let kind = fs::symlink_metadata(path)?.file_type();
+    if kind.is_symlink() {
+        Err(Refused::BehindLink)
+    } else if kind.is_file() {
+        Ok(())
+    } else {
+        Err(Refused::NotAFile)
+    }
+}
+
+/// A file that is not yet where it belongs; it goes away when it never gets there.
+struct Draft(Option<PathBuf>);
+
+impl Draft {
+    fn create(beside: &Path, like: &Metadata, bytes: &[u8]) -> Result<Self, Refused> {
+        let name = beside.file_name().unwrap_or_default().to_string_lossy();
+        // Nobody takes a name that ends in `~` for a part of the skill.
+        let path = beside.with_file_name(format!(".{name}.{}~", std::process::id()));
+        let mut file = OpenOptions::new().write(true).create_new(true).open(&path)?;
+        let draft = Self(Some(path));
+        file.write_all(bytes)?;
+        keep_owner(&file, like)?;
+        file.set_permissions(like.permissions())?;
+        file.sync_all()?;
+        Ok(draft)
+    }
+
+    fn rename_to(mut self, path: &Path) -> Result<(), Refused> {
+        if let Some(draft) = &self.0 {
+            fs::rename(draft, path)?;
+        }
+        self.0 = None;
+        Ok(())
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if let Some(path) = &self.0 {
+            // The refusal that led here is told; a left-over file ends in `~` and is ignored.
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// Gives a file the owner of another one, where they differ.
+#[cfg(unix)]
+fn keep_owner(file: &File, like: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, fchown};
+
+    let own = file.metadata()?;
+    if (own.uid(), own.gid()) == (like.uid(), like.gid()) {
+        return Ok(());
+    }
+    fchown(file, Some(like.uid()), Some(like.gid()))
+}
+
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "on other systems it can fail")]
+fn keep_owner(_: &File, _: &Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use skillwire_testkit::fixture::SkillFolder;
+
+    use super::*;
+
+    /// A folder without symbolic links above it, with one file.
+    fn folder() -> (SkillFolder, PathBuf) {
+        let folder = SkillFolder::new();
+        folder.file("a/SKILL.md", "before");
+        let root = fs::canonicalize(folder.path()).unwrap();
+        (folder, root)
+    }
+
+    fn files(root: &Path) -> usize {
+        fs::read_dir(root.join("a")).unwrap().count()
+    }
+
+    #[test]
+    fn a_file_that_changed_since_it_was_read_is_left_alone() {
+        let (folder, root) = folder();
+        let path = root.join("a/SKILL.md");
+        let original = Original::read(&root, path.clone()).unwrap();
+        folder.file("a/SKILL.md", "newer");
+        assert!(matches!(replace(&original, b"after"), Err(Refused::Changed)));
+        assert_eq!(fs::read(&path).unwrap(), b"newer");
+        assert_eq!(files(&root), 1);
+        folder.file("a/SKILL.md", "before");
+        replace(&original, b"after").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"after");
+        assert_eq!(files(&root), 1);
+    }
+
+    #[test]
+    fn nothing_is_renamed_over_something_else() {
+        let (folder, root) = folder();
+        folder.file("a/skill.md", "other");
+        let [from, to] = ["a/skill.md", "a/SKILL.md"].map(|path| root.join(path));
+        if files(&root) == 2 {
+            assert!(matches!(rename(&root, &from, &to), Err(Refused::NameTaken)));
+            assert_eq!(fs::read(&to).unwrap(), b"before");
+        }
+        rename(&root, &from, &root.join("a/new.md")).unwrap();
+        assert_eq!(fs::read(root.join("a/new.md")).unwrap(), b"other");
+        assert!(!from.exists() || !to.exists() || files(&root) == 2);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn v_31_a_directory_that_became_a_link_is_not_followed() {
+        let (folder, root) = folder();
+        let original = Original::read(&root, root.join("a/SKILL.md")).unwrap();
+        let (outside, elsewhere) = self::folder();
+        folder.remove("a");
+        std::os::unix::fs::symlink(elsewhere.join("a"), root.join("a")).unwrap();
+        assert!(matches!(replace(&original, b"after"), Err(Refused::BehindLink)));
+        let from = root.join("a/SKILL.md");
+        assert!(matches!(rename(&root, &from, &root.join("a/x")), Err(Refused::BehindLink)));
+        assert_eq!(fs::read(outside.join("a/SKILL.md")).unwrap(), b"before");
+        // Nor is a file that became one.
+        folder.remove("a").directory("a");
+        std::os::unix::fs::symlink(elsewhere.join("a/SKILL.md"), &from).unwrap();
+        assert!(matches!(replace(&original, b"after"), Err(Refused::BehindLink)));
+    }
+}

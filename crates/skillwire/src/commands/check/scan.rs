@@ -1,0 +1,108 @@
+//! Reading one of the paths that were named.
+
+use std::path::{Path, PathBuf};
+
+use skillwire_core::{
+    finding::{Finding, Level},
+    path::{RelPath, SKILL_FILE},
+};
+use skillwire_source::{collect::collect, source::Inspected};
+
+use super::silence::Silences;
+use crate::{
+    failure::Failure,
+    report::Silenced,
+    settings::{Reading, folder_of, unavailable},
+};
+
+/// A folder to check, and how.
+pub(super) struct Folder<'a> {
+    /// As it was named, or the folder around the `SKILL.md` that was.
+    argument: &'a str,
+    /// Where it is, without symbolic links.
+    root: PathBuf,
+    silences: Silences,
+    reading: &'a Reading,
+}
+
+/// What one folder holds.
+pub(super) struct Scanned {
+    pub(super) places: Vec<Place>,
+    /// Findings that belong to no skill.
+    pub(super) findings: Vec<Finding>,
+    pub(super) silenced: Vec<Silenced>,
+}
+
+/// A skill, or what tried to be one.
+pub(super) struct Place {
+    /// Its directory, without symbolic links.
+    pub(super) directory: PathBuf,
+    /// What the findings call its directory.
+    pub(super) origin: String,
+    pub(super) findings: Vec<Finding>,
+}
+
+impl<'a> Folder<'a> {
+    pub(super) fn open(path: &'a str, reading: &'a Reading) -> Result<Self, Failure> {
+        let argument = around_skill_file(path);
+        let root = reading.source(argument)?.canonical_root().to_owned();
+        let silences = Silences::beside(&root)?;
+        Ok(Self { argument, root, silences, reading })
+    }
+
+    /// Reads everything and judges it.
+    pub(super) fn scan(&self, strict: bool) -> Result<Scanned, Failure> {
+        let collected = collect(&[&self.reading.source(self.argument)?]).map_err(unavailable)?;
+        let mut silenced = Vec::new();
+        let mut heed = |findings: Vec<Finding>| -> Vec<Finding> {
+            let mut heeded = Vec::with_capacity(findings.len());
+            for mut finding in findings {
+                let path = self.path_of(&finding.file);
+                if let Some(reason) = self.silences.reason(&finding, path.as_deref()) {
+                    silenced.push((finding, reason.to_owned()));
+                    continue;
+                }
+                if strict && finding.level == Level::Warning {
+                    finding.level = Level::Error;
+                }
+                heeded.push(finding);
+            }
+            heeded
+        };
+        let findings = heed(collected.findings);
+        let place = |Inspected { origin, findings, .. }| Place {
+            directory: self.path_of(&origin).unwrap_or_else(|| self.root.clone()),
+            origin,
+            findings: heed(findings),
+        };
+        let places = collected.inspected.into_iter().map(place).collect();
+        Ok(Scanned { places, findings, silenced })
+    }
+
+    /// Where a file is that findings call by this name; nothing when it is not in the folder.
+    pub(super) fn path_of(&self, file: &str) -> Option<PathBuf> {
+        let inside = file.strip_prefix(folder_of(self.argument))?.trim_start_matches('/');
+        if inside.is_empty() {
+            return Some(self.root.clone());
+        }
+        let inside = RelPath::parse(inside).ok()?;
+        Some(self.root.join(inside.as_str()))
+    }
+
+    /// Where the folder is, without symbolic links.
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+}
+
+/// A path to a `SKILL.md`, however it is spelled, means the skill around it.
+fn around_skill_file(path: &str) -> &str {
+    let path_ref = Path::new(path);
+    let names_skill_file =
+        path_ref.file_name().is_some_and(|name| name.eq_ignore_ascii_case(SKILL_FILE));
+    match path_ref.parent().and_then(Path::to_str) {
+        Some("") if names_skill_file => ".",
+        Some(parent) if names_skill_file => parent,
+        _ => path,
+    }
+}

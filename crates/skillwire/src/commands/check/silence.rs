@@ -1,0 +1,138 @@
+//! What a `skillwire.toml` beside the skills silences, and why.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use serde::Deserialize;
+use skillwire_core::{
+    finding::{Code, Effect, Finding},
+    path::SKILL_FILE,
+    span::Position,
+};
+use skillwire_source::patterns::PathPatterns;
+use toml::Spanned;
+
+use crate::failure::Failure;
+
+/// The name of the file.
+const FILE: &str = "skillwire.toml";
+
+/// The most bytes it may have.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// Everything that is silenced for one folder.
+#[derive(Default)]
+pub(super) struct Silences {
+    /// The folder the file is in, to which patterns are relative.
+    base: PathBuf,
+    all: Vec<Silence>,
+}
+
+struct Silence {
+    code: Code,
+    reason: String,
+    files: Option<PathPatterns>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    silence: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    code: Spanned<String>,
+    reason: Spanned<String>,
+    files: Option<Spanned<Vec<String>>>,
+}
+
+/// Reads a small regular file; anything else could keep the program waiting or fill its memory.
+fn read(path: &Path) -> io::Result<String> {
+    let metadata = std::fs::metadata(path)?;
+    if !metadata.is_file() || metadata.len() > MOST_BYTES {
+        return Err(io::Error::other("it is not a small regular file"));
+    }
+    std::fs::read_to_string(path)
+}
+
+impl Silences {
+    /// Reads the file that is nearest to a folder: in it, or in one above it.
+    ///
+    /// The search ends at the root of a repository. A file inside a skill belongs to the skill.
+    pub(super) fn beside(folder: &Path) -> Result<Self, Failure> {
+        let is_skill = folder.join(SKILL_FILE).exists();
+        for base in folder.ancestors().skip(usize::from(is_skill)) {
+            let path = base.join(FILE);
+            match read(&path) {
+                Ok(text) => return Self::parse(base, &text),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => {
+                    let message = format!("`{}` cannot be read: {error}.", path.display());
+                    return Err(Failure::usage(message));
+                }
+            }
+            if base.join(".git").exists() {
+                break;
+            }
+        }
+        Ok(Self::default())
+    }
+
+    fn parse(base: &Path, text: &str) -> Result<Self, Failure> {
+        let refuse = |at: usize, problem: &str| {
+            let Position { line, column } = Position::of(text.as_bytes(), at);
+            let place = base.join(FILE);
+            Failure::usage(format!(
+                "`{}`, line {line}, column {column}: {problem}",
+                place.display()
+            ))
+        };
+        let file: File = toml::from_str(text).map_err(|error| {
+            let problem = error.message().trim_end_matches('.').replace('\n', " ");
+            refuse(error.span().map_or(0, |span| span.start), &format!("{problem}."))
+                .hint("Write `[[silence]]` with a `code`, a `reason` and, if need be, `files`.")
+        })?;
+        let mut all = Vec::new();
+        for Entry { code, reason, files } in file.silence {
+            let known = Code::parse(code.get_ref()).ok_or_else(|| {
+                refuse(code.span().start, &format!("There is no code `{}`.", code.get_ref()))
+                    .hint("`skillwire check` prints the code of each finding in brackets.")
+            })?;
+            if matches!(known.effect(), Effect::Skip | Effect::SkipUnlessLenient) {
+                let problem = format!("`{known}` cannot be silenced: the skill is not served.");
+                return Err(refuse(code.span().start, &problem)
+                    .hint(format!("`skillwire check --explain {known}` says how to mend it.")));
+            }
+            if reason.get_ref().trim().is_empty() {
+                let problem = "The reason is empty.";
+                return Err(refuse(reason.span().start, problem)
+                    .hint("Say to the next reader why this is as it should be."));
+            }
+            let files = files.map(|files| {
+                PathPatterns::parse(files.get_ref())
+                    .map_err(|error| refuse(files.span().start, &format!("{error}.")))
+            });
+            let reason = reason.into_inner();
+            all.push(Silence { code: known, reason, files: files.transpose()? });
+        }
+        Ok(Self { base: base.to_owned(), all })
+    }
+
+    /// Why a finding is not to be reported, when it is not.
+    pub(super) fn reason(&self, finding: &Finding, path: Option<&Path>) -> Option<&str> {
+        let relative = || path?.strip_prefix(&self.base).ok()?.to_str();
+        let fits = |silence: &&Silence| {
+            silence.code == finding.code
+                && silence
+                    .files
+                    .as_ref()
+                    .is_none_or(|files| relative().is_some_and(|relative| files.matches(relative)))
+        };
+        self.all.iter().find(fits).map(|silence| silence.reason.as_str())
+    }
+}

@@ -1,0 +1,144 @@
+//! `skillwire watch`: what `check` and a client would see, again after every change.
+
+mod show;
+
+use std::{
+    collections::BTreeMap,
+    io::{IsTerminal, Write},
+    time::Duration,
+};
+
+use skillwire_core::digest::Digest;
+use skillwire_source::{
+    collection::Collection,
+    directory::DirectorySource,
+    source::{Inspected, Look, SiteKey, Source, Unavailable},
+    watch::{News, Watch, WatchState, Watcher},
+};
+use tokio::sync::mpsc;
+
+use self::show::{Json, People, Show};
+use super::{Outcome, serve::signals};
+use crate::{
+    args::{ReadingArgs, WatchArgs},
+    exit::Exit,
+    failure::Failure,
+    report::printable,
+    settings::{Reading, unavailable},
+};
+
+/// How often a folder is looked at of whose changes the system does not tell.
+const PAUSE: Duration = Duration::from_secs(1);
+
+pub(super) fn run(args: &WatchArgs) -> Outcome {
+    let reading = Reading::resolve(&ReadingArgs {
+        allow_secret_file: args.allow_secret_file.clone(),
+        ..ReadingArgs::default()
+    })?;
+    let source = reading.source(&args.dir)?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
+            Failure::new(Exit::Internal, format!("Signals cannot be listened to: {error}."))
+        })?;
+    let watching = Watching { source, collection: Collection::default(), shown: BTreeMap::new() };
+    let followed = if args.json {
+        runtime.block_on(watching.follow(&mut Json::new(std::io::stdout())))
+    } else {
+        let clear = std::io::stdout().is_terminal();
+        runtime.block_on(watching.follow(&mut People::new(anstream::stdout(), clear)))
+    };
+    followed.map(|()| Exit::Ok)
+}
+
+struct Watching {
+    source: DirectorySource,
+    collection: Collection,
+    /// What was last shown of each place: where it is, and a digest of what was said about it.
+    shown: BTreeMap<SiteKey, (String, Digest)>,
+}
+
+impl Watching {
+    /// Shows everything once, and then whatever differs, until the program is told to stop.
+    async fn follow(mut self, show: &mut impl Show) -> Result<(), Failure> {
+        let (mut stop, _) = signals::listen()?;
+        let (sender, mut news) = mpsc::unbounded_channel();
+        // The watcher gathers news for a while before it tells them, so few are ever waiting.
+        let (_watcher, state) = Watcher::start(self.source.watched(), move |told| {
+            let _ = sender.send(told);
+        });
+        self.collection.update(&self.source, &Look::everywhere()).map_err(unavailable)?;
+        self.report(show)?;
+        let mut gone = None;
+        loop {
+            let look = tokio::select! {
+                () = stop.requested() => return Ok(()),
+                Some(told) = news.recv() => match told {
+                    News::Changed(paths) => Look::at(paths),
+                    News::Everything => Look::everywhere(),
+                },
+                () = tokio::time::sleep(PAUSE), if !is_watched(&state) => Look::everywhere(),
+            };
+            match self.collection.update(&self.source, &look) {
+                Ok(()) => {
+                    gone = None;
+                    self.report(show)?;
+                }
+                Err(error) => tell_once(&mut gone, &error),
+            }
+        }
+    }
+
+    /// Shows each place of which something else is to be said than before.
+    fn report(&mut self, show: &mut impl Show) -> Result<(), Failure> {
+        let first = self.shown.is_empty();
+        let mut now = BTreeMap::new();
+        let (mut changed, mut places): (Vec<Vec<Inspected>>, Vec<Inspected>) = Default::default();
+        for (key, inspected) in self.collection.sites() {
+            let origin = inspected.first().map_or_else(String::new, |place| place.origin.clone());
+            let said = said(&inspected);
+            let before = self.shown.get(key);
+            if before.is_none_or(|(_, before)| *before != said) {
+                changed.push(inspected.clone());
+            }
+            places.extend(inspected);
+            now.insert(key.clone(), (origin, said));
+        }
+        let gone: Vec<String> = self
+            .shown
+            .iter()
+            .filter(|(key, _)| !now.contains_key(*key))
+            .map(|(_, (origin, _))| origin.clone())
+            .collect();
+        self.shown = now;
+        if first || !changed.is_empty() || !gone.is_empty() {
+            let findings = self.collection.findings();
+            show.batch(&show::Batch { first, changed, gone, places, findings })?;
+        }
+        Ok(())
+    }
+}
+
+/// A digest of everything that is shown of a place.
+fn said(inspected: &[Inspected]) -> Digest {
+    let mut said = String::new();
+    for Inspected { origin, findings, skill } in inspected {
+        said.push_str(origin);
+        said.push_str(&serde_json::to_string(findings).unwrap_or_default());
+        said.push_str(skill.as_ref().map_or("", |skill| &skill.entry));
+    }
+    Digest::of(said.as_bytes())
+}
+
+fn is_watched(state: &WatchState) -> bool {
+    !state.roots().iter().any(|(_, watch)| matches!(watch, Watch::Unwatched(_)))
+}
+
+/// Says why the folder cannot be read, unless that was said before.
+fn tell_once(before: &mut Option<String>, error: &Unavailable) {
+    let now = format!("`{}` cannot be read: {}", error.origin, error.reason);
+    if before.as_ref() != Some(&now) {
+        // Whoever watches without standard error does not want to know.
+        let _ = writeln!(anstream::stderr(), "{}", printable(&now));
+        *before = Some(now);
+    }
+}

@@ -1,0 +1,193 @@
+//! Findings as a compiler would print them: the text underlined in its file, why it matters, and
+//! what to do.
+
+use std::{
+    collections::BTreeSet,
+    io::Write,
+    ops::{Range, RangeInclusive},
+};
+
+use annotate_snippets::{
+    AnnotationKind, Group, Level as Severity, Origin, Renderer, Snippet,
+    renderer::DEFAULT_TERM_WIDTH,
+};
+use skillwire_core::{
+    excerpt::Excerpt,
+    finding::{Code, Finding, Level},
+    span::Position,
+};
+
+use super::{is_unseen, printable};
+use crate::output::{ERROR, FAINT, HELP, NOTE, STRONG, WARNING};
+
+/// The narrowest and the widest terminal that lines are fitted to.
+const WIDTHS: RangeInclusive<usize> = 40..=DEFAULT_TERM_WIDTH;
+
+/// What is left of the width for the text around the mark.
+const MARGIN: usize = 40;
+
+/// What the line number takes of the width.
+const GUTTER: usize = 6;
+
+/// The least that is marked of a passage, however narrow the terminal is.
+const LEAST_MARK: usize = 8;
+
+/// A line that is added to a finding, with the word it begins with.
+pub(crate) type Note<'a> = (&'a str, &'a str);
+
+/// Prints findings one after the other.
+pub(crate) struct Human {
+    renderer: Renderer,
+    width: usize,
+    /// The codes whose reason was given; once is enough. Nothing when no reasons are wanted.
+    explained: Option<BTreeSet<Code>>,
+}
+
+impl Human {
+    /// Prints findings alone.
+    pub(crate) fn brief() -> Self {
+        let width = terminal_size::terminal_size_of(std::io::stdout())
+            .map_or(DEFAULT_TERM_WIDTH, |(width, _)| usize::from(width.0))
+            .clamp(*WIDTHS.start(), *WIDTHS.end());
+        let renderer = Renderer::styled()
+            .error(ERROR)
+            .warning(WARNING)
+            .info(NOTE)
+            .note(NOTE)
+            .help(HELP)
+            .line_num(FAINT)
+            .context(FAINT)
+            .emphasis(STRONG)
+            .term_width(width - GUTTER);
+        Self { renderer, width, explained: None }
+    }
+
+    /// Prints findings for authors: the first of each code says why it matters.
+    pub(crate) fn explaining() -> Self {
+        Self { explained: Some(BTreeSet::new()), ..Self::brief() }
+    }
+
+    /// Prints one finding and an empty line.
+    pub(crate) fn finding(
+        &mut self,
+        out: &mut impl Write,
+        finding: &Finding,
+        note: Option<Note<'_>>,
+    ) -> std::io::Result<()> {
+        let severity = match finding.level {
+            Level::Error => Severity::ERROR,
+            Level::Warning => Severity::WARNING,
+            Level::Info => Severity::INFO,
+            Level::Advice => Severity::NOTE.with_name("advice"),
+        };
+        let title = severity.primary_title(printable(&finding.message)).id(finding.code.as_str());
+        let mut group = Group::with_title(title);
+        let file = printable(&finding.file);
+        match (&finding.excerpt, finding.position) {
+            (Some(excerpt), Some(position)) if !excerpt.is_cut_before() => {
+                let (text, marked) =
+                    shown(excerpt, self.width.saturating_sub(MARGIN).max(LEAST_MARK));
+                let mark = AnnotationKind::Primary.span(marked);
+                let snippet = Snippet::source(text).path(file).line_start(position.line);
+                group = group.element(snippet.annotation(mark));
+            }
+            // Of a line that was cut, only the place in the file is right.
+            (_, Some(Position { line, column })) => {
+                group = group.element(Origin::path(file).line(line).char_column(column));
+            }
+            (_, None) => group = group.element(Origin::path(file)),
+        }
+        let first = self.explained.as_mut().is_some_and(|codes| codes.insert(finding.code));
+        if first {
+            group = group.element(Severity::NOTE.with_name("why").message(finding.code.why()));
+        }
+        if let Some(help) = &finding.help {
+            group = group.element(Severity::HELP.message(printable(help)));
+        }
+        if finding.repair.is_some() && self.explained.is_some() {
+            let message = "`skillwire check --fix` makes this repair; `--diff` shows it.";
+            group = group.element(Severity::HELP.with_name("fix").message(message));
+        }
+        if let Some((word, text)) = note {
+            group = group.element(Severity::NOTE.with_name(word).message(text));
+        }
+        writeln!(out, "{}\n", self.renderer.render(&[group]))
+    }
+}
+
+/// An excerpt with a visible character for each that it has, and what is marked in it, at most
+/// `width` characters of a line.
+fn shown(excerpt: &Excerpt, width: usize) -> (String, Range<usize>) {
+    let marked = excerpt.marked();
+    let mut text = String::with_capacity(excerpt.text().len());
+    let mut mark = None;
+    let mut left = width;
+    for (at, c) in excerpt.text().char_indices() {
+        let inside = (marked.start..marked.end).contains(&at) && left > 0;
+        let start = text.len();
+        text.push(visible(c));
+        if inside || at == marked.start {
+            let end = if inside { text.len() } else { start };
+            mark.get_or_insert(start..end).end = end;
+            left = if c == '\n' { width } else { left.saturating_sub(1) };
+        }
+    }
+    let end = text.len();
+    (text, mark.unwrap_or(end..end))
+}
+
+/// The character itself, or one that stands for it where it would act on a terminal.
+fn visible(c: char) -> char {
+    match c {
+        '\n' | '\t' => c,
+        '\0'..='\x1f' => char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{fffd}'),
+        c if is_unseen(c) => '\u{fffd}',
+        c => c,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use skillwire_core::span::Span;
+
+    use super::*;
+
+    fn marked(text: &str, start: usize, end: usize, width: usize) -> (String, String) {
+        let (shown, mark) = shown(&Excerpt::of(text.as_bytes(), Span::new(start, end)), width);
+        let mark = shown[mark].to_owned();
+        (shown, mark)
+    }
+
+    #[test]
+    fn v_54_an_excerpt_shows_a_sign_for_what_would_act_on_a_terminal() {
+        let (shown, mark) = marked("a\u{1b}[2J\u{202e}b\n", 1, 9, 80);
+        assert_eq!((shown.as_str(), mark.as_str()), ("a␛[2J\u{fffd}b", "␛[2J\u{fffd}b"));
+    }
+
+    #[test]
+    fn codes_that_no_folder_shows_at_will() {
+        let unreadable = Finding::new(Code::Unreadable, "a/x.md", "It cannot be read: denied.")
+            .help("Let the server's user read it, or move it out of the skill.");
+        let unstable = Finding::new(Code::Unstable, "a/x.md", "It kept changing.")
+            .help("Write it elsewhere and rename it into place.");
+        let generated = Finding::new(Code::DynamicSkill, "reports/daily", "It is generated.")
+            .help("Serve files where you can.");
+        let forgotten = Finding::new(Code::IndexNotKept, "skills", "The disk is full.")
+            .help("Make the cache folder writable, or serve with `--no-index`.");
+        let mut out = Vec::new();
+        let mut human = Human::explaining();
+        for finding in [unreadable, unstable, generated, forgotten] {
+            human.finding(&mut out, &finding, None).unwrap();
+        }
+        let plain = anstream::adapter::strip_bytes(&out).into_vec();
+        insta::assert_snapshot!(String::from_utf8(plain).unwrap());
+    }
+
+    #[test]
+    fn a_mark_is_not_wider_than_the_terminal() {
+        assert_eq!(marked("key: value", 5, 10, 80).1, "value");
+        assert_eq!(marked("key: value", 5, 10, 3).1, "val");
+        assert_eq!(marked("key:", 4, 4, 80).1, "");
+        assert_eq!(marked("key: value", 5, 5, 80).1, "");
+    }
+}

@@ -1,0 +1,26 @@
+//! `check --explain`: the page of a code.
+
+use skillwire_core::finding::Code;
+use skillwire_testkit::fixture::SkillFolder;
+
+use crate::support::run;
+
+#[tokio::test]
+async fn the_page_of_every_code_is_printed() {
+    let folder = SkillFolder::new();
+    for code in Code::ALL {
+        let ran = run(&folder, &["check", "--explain", code.as_str()]).await.exits(0);
+        assert_eq!(ran.stdout, code.page());
+        assert_eq!(ran.stderr, "");
+    }
+}
+
+#[tokio::test]
+async fn a_code_that_does_not_exist_is_answered_with_those_that_are_alike() {
+    let folder = SkillFolder::new();
+    let ran = run(&folder, &["check", "--explain", "key-duplicate"]).await.exits(2);
+    assert_eq!(ran.stdout, "");
+    assert!(ran.stderr.contains("`yaml-duplicate-key`"), "{ran:?}");
+    run(&folder, &["check", "--explain", "E0308"]).await.refuses(2, "There is no code `E0308`.");
+    run(&folder, &["check"]).await.refuses(2, "PATH");
+}
