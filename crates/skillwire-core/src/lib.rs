@@ -15,6 +15,7 @@ pub mod links;
 pub mod media_type;
 pub mod name;
 pub mod path;
+pub mod portable;
 pub mod received;
 pub mod skill_file;
 pub mod span;

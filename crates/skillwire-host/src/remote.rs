@@ -99,6 +99,14 @@ impl Remote {
         Ok(client)
     }
 
+    /// Ends the connection, if there is one.
+    pub(crate) async fn disconnect(&self) {
+        let client = self.client.lock().await.take();
+        if let Some(client) = client {
+            client.close().await;
+        }
+    }
+
     /// Sends a request; a connection that has ended is made anew for the next one.
     async fn request(
         &self,

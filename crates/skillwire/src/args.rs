@@ -5,9 +5,16 @@ use std::{net::SocketAddr, path::PathBuf, str::FromStr};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Deserialize;
 
+pub(crate) use self::host::{
+    ApproveArgs, AuditArgs, ExportArgs, HandleArgs, ListArgs, LoadArgs, LockArgs, OriginArgs,
+    PromptArgs, PromptFormat, ServerAddArgs, ServerCommand, ServerImportArgs, ServerListArgs,
+    ServerRemoveArgs, ShowArgs,
+};
 use crate::exit::EXIT_CODES;
 
-/// Checks, serves and inspects Agent Skills over MCP.
+mod host;
+
+/// Checks, serves and uses Agent Skills over MCP.
 #[derive(Debug, Parser)]
 #[command(name = "skillwire", version, after_help = EXIT_CODES, arg_required_else_help = true)]
 pub(crate) struct Cli {
@@ -25,6 +32,31 @@ pub(crate) enum Command {
     Manifest(ManifestArgs),
     /// Serve folders of skills over MCP.
     Serve(Box<ServeArgs>),
+    /// Configure the servers whose skills you use.
+    #[command(subcommand)]
+    Server(ServerCommand),
+    /// Show every skill of every server and of the skill folders on this machine.
+    List(ListArgs),
+    /// Inspect a skill or one of its files; this loads and approves nothing.
+    Show(ShowArgs),
+    /// Allow a skill to be loaded, as it is now.
+    Approve(ApproveArgs),
+    /// Withdraw an approval with everything that was granted.
+    Revoke(HandleArgs),
+    /// Let a skill that was disabled be shown to models and loaded again.
+    Enable(HandleArgs),
+    /// Neither show a skill to models nor load it.
+    Disable(HandleArgs),
+    /// Verify an approved skill and print it as text for a model.
+    Load(LoadArgs),
+    /// Print the catalogue of skills as text for a model.
+    Prompt(PromptArgs),
+    /// Write what is approved into a file that can be reviewed.
+    Lock(LockArgs),
+    /// Show what happened to skills on this machine.
+    Audit(AuditArgs),
+    /// Copy the verified files of a skill into a folder, to look at them.
+    Export(ExportArgs),
     /// Print a completion script for a shell.
     Completions(CompletionsArgs),
     /// Print the manual page, or write one for every command.

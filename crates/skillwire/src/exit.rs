@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 /// How the program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(dead_code, reason = "the table is whole from the start, so that scripts can rely on it")]
 pub(crate) enum Exit {
     /// It did what was asked.
     Ok = 0,

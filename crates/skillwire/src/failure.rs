@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use crate::exit::Exit;
+use skillwire_host::refusal::Refusal;
+
+use crate::{exit::Exit, refused};
 
 /// An error that ends the program.
 #[derive(Debug)]
@@ -10,6 +12,16 @@ pub(crate) struct Failure {
     exit: Exit,
     message: String,
     hint: Option<String>,
+    refusal: Option<Box<Refusal>>,
+}
+
+/// A refusal ends the program with the exit code of its class.
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        let message = refusal.reason.meaning().to_owned();
+        let exit = refused::exit(refusal.class());
+        Self { exit, message, hint: None, refusal: Some(Box::new(refusal)) }
+    }
 }
 
 impl Failure {
@@ -20,7 +32,7 @@ impl Failure {
 
     /// Something went wrong that has its own exit code.
     pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Self { exit, message: message.into(), hint: None }
+        Self { exit, message: message.into(), hint: None, refusal: None }
     }
 
     /// Adds what to do next.
@@ -34,6 +46,11 @@ impl Failure {
         &self.message
     }
 
+    /// The refusal, if it is one.
+    pub(crate) fn refusal(&self) -> Option<&Refusal> {
+        self.refusal.as_deref()
+    }
+
     pub(crate) fn exit(&self) -> Exit {
         self.exit
     }
@@ -41,6 +58,9 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(refusal) = &self.refusal {
+            return refused::Shown(refusal).fmt(f);
+        }
         let (error, help) = (crate::output::ERROR, crate::output::HELP);
         write!(f, "{error}error:{error:#} {}", self.message)?;
         if let Some(hint) = &self.hint {

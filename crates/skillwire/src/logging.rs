@@ -7,6 +7,20 @@ use crate::{args::LogFormat, settings};
 /// What the log shows unless it is told otherwise.
 const USUAL: &str = "info";
 
+/// Starts the log of a command that people type: only what they should know, without times.
+pub(crate) fn for_people() {
+    let asked = settings::log_filter().and_then(|text| EnvFilter::try_new(text).ok());
+    // Starting twice can only happen in tests, where the first log is as good.
+    let _ = fmt()
+        .with_env_filter(asked.unwrap_or_else(|| EnvFilter::new("warn")))
+        .with_writer(std::io::stderr)
+        .with_target(false)
+        .without_time()
+        .with_ansi(settings::colour_on_stderr())
+        .log_internal_errors(false)
+        .try_init();
+}
+
 /// Starts the log.
 pub(crate) fn start(format: LogFormat) {
     let asked = settings::log_filter().map(EnvFilter::try_new);

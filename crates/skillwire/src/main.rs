@@ -6,8 +6,12 @@ mod exit;
 mod failure;
 mod logging;
 mod output;
+mod refused;
 mod report;
+mod session;
 mod settings;
+mod skill;
+mod terminal;
 mod waiting;
 
 use std::process::ExitCode;

@@ -14,3 +14,7 @@ pub(crate) const HELP: Style = AnsiColor::Green.on_default().bold();
 pub(crate) const STRONG: Style = Style::new().bold();
 /// What matters less.
 pub(crate) const FAINT: Style = Style::new().dimmed();
+/// What is there now and was not before.
+pub(crate) const ADDED: Style = AnsiColor::Green.on_default();
+/// What was there before and is not now.
+pub(crate) const REMOVED: Style = AnsiColor::Red.on_default();

@@ -32,7 +32,16 @@ pub(crate) fn finding(out: &mut impl Write, finding: &Finding) -> std::io::Resul
 /// Nothing is taken out, so that programs read what is there; what would act on a terminal is
 /// written as an escape, which means the same to them.
 pub(crate) fn json(out: &mut impl Write, value: &impl Serialize) -> std::io::Result<()> {
-    let text = serde_json::to_string_pretty(value)?;
+    escaped(out, &serde_json::to_string_pretty(value)?)?;
+    out.flush()
+}
+
+/// Writes a value as one line of JSON, escaped in the same way.
+pub(crate) fn json_line(out: &mut impl Write, value: &impl Serialize) -> std::io::Result<()> {
+    escaped(out, &serde_json::to_string(value)?)
+}
+
+fn escaped(out: &mut impl Write, text: &str) -> std::io::Result<()> {
     let mut escaped = Vec::with_capacity(text.len() + 1);
     for c in text.chars() {
         // Line breaks are the layout; within strings they are escaped already.
@@ -45,8 +54,7 @@ pub(crate) fn json(out: &mut impl Write, value: &impl Serialize) -> std::io::Res
         }
     }
     writeln!(escaped)?;
-    out.write_all(&escaped)?;
-    out.flush()
+    out.write_all(&escaped)
 }
 
 /// Escapes what would act on a terminal or begin a line of its own: names and texts here come from

@@ -1,6 +1,7 @@
 //! From what was typed to what is meant: arguments, configuration file and environment resolved.
 
 mod client;
+mod host;
 
 use std::{
     net::SocketAddr,
@@ -21,6 +22,7 @@ use skillwire_source::{
     source::Unavailable,
 };
 
+pub(crate) use self::host::{HostSettings, endpoint};
 use crate::{
     args::{CacheScopeArg, HttpAddress, LogFormat, ReadingArgs, ServeArgs},
     exit::Exit,
@@ -345,21 +347,45 @@ fn index_name(argument: &str) -> String {
 
 /// Where things are kept that can be made again: `$SKILLWIRE_HOME/cache`, or the place the
 /// platform has for them.
-#[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
 fn cache_folder() -> Option<PathBuf> {
+    own_folder("cache", "Library/Caches", "LOCALAPPDATA", "XDG_CACHE_HOME", ".cache")
+}
+
+/// Where decisions and configured servers are kept: `$SKILLWIRE_HOME/state`, or the place the
+/// platform has for them.
+fn state_folder() -> Option<PathBuf> {
+    let mac = "Library/Application Support";
+    own_folder("state", mac, "APPDATA", "XDG_DATA_HOME", ".local/share")
+}
+
+/// A folder in `$SKILLWIRE_HOME`, or `skillwire` in the one that a platform names.
+#[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
+fn own_folder(name: &str, mac: &str, windows: &str, xdg: &str, dot: &str) -> Option<PathBuf> {
     if let Some(home) = std::env::var_os("SKILLWIRE_HOME").filter(|home| !home.is_empty()) {
-        return Some(PathBuf::from(home).join("cache"));
+        // What is kept must be found from every folder.
+        return std::path::absolute(PathBuf::from(home).join(name)).ok();
     }
-    let user = std::env::home_dir;
     let platform = if cfg!(target_os = "macos") {
-        user().map(|home| home.join("Library/Caches"))
+        home_folder().map(|home| home.join(mac))
     } else if cfg!(windows) {
-        std::env::var_os("LOCALAPPDATA").map(PathBuf::from)
+        std::env::var_os(windows).map(PathBuf::from)
     } else {
-        let xdg = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-        xdg.filter(|path| path.is_absolute()).or_else(|| user().map(|home| home.join(".cache")))
+        let xdg = std::env::var_os(xdg).map(PathBuf::from);
+        xdg.filter(|path| path.is_absolute()).or_else(|| home_folder().map(|home| home.join(dot)))
     };
     platform.map(|folder| folder.join("skillwire"))
+}
+
+/// The user's home.
+fn home_folder() -> Option<PathBuf> {
+    std::env::home_dir().filter(|home| home.is_absolute())
+}
+
+/// The whole environment, of which a started server gets a part.
+#[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
+fn environment() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
 /// What `SKILLWIRE_LOG` asks the log to show.

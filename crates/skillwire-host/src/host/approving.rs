@@ -32,8 +32,8 @@ impl Host {
                 .hint("Approve the skill, run `skillwire lock`, and have the change reviewed.")
         };
         let content = listed.content().ok_or_else(|| refuse().actual("a skill without digests"))?;
-        let grants = lock.allows(listed.id(), &content).map_err(|_| {
-            refuse().expected("content that the lock file lists").actual(content.fingerprint())
+        let grants = lock.allows(listed.id(), &content).map_err(|mismatch| {
+            refuse().expected("content that the lock file lists").actual(mismatch)
         })?;
         Ok(Approved::new(listed.clone(), grants, ApprovedBy::Lock))
     }
@@ -110,6 +110,15 @@ impl Host {
     ///
     /// The user is not asked about the same skill, or skills of the same server, without end.
     pub async fn approved_or_ask(&self, listed: &Listed) -> Result<Approved, Refusal> {
+        let approved = self.approved_or_asked(listed).await;
+        if let Err(refusal) = &approved {
+            let content = listed.content().map(|content| content.fingerprint());
+            self.log_skill(listed.id(), content, Action::Load, Err(refusal.reason), None);
+        }
+        approved
+    }
+
+    async fn approved_or_asked(&self, listed: &Listed) -> Result<Approved, Refusal> {
         let refusal = match self.approved(listed) {
             Ok(approved) => return Ok(approved),
             Err(refusal) if matches!(refusal.reason, Reason::NotApproved | Reason::Changed) => {
@@ -136,18 +145,21 @@ impl Host {
             changes,
             asked_before,
         };
-        let content = listed.content().map(|content| content.fingerprint());
         match self.ask(&question).await {
             Answer::Yes(grants) => self.approve(listed, grants),
-            Answer::No => {
-                let mut decline = |record: &mut Record| record.declined = content;
-                self.inner.records.update(listed.id(), &mut decline).map_err(unusable)?;
-                let reason = Reason::UserDeclined;
-                self.log_skill(listed.id(), content, Action::Ask, Err(reason), None);
-                Err(Refusal::new(reason).skill(listed.id()))
-            }
+            Answer::No => Err(self.decline(listed)?),
             Answer::Unavailable => Err(refusal),
         }
+    }
+
+    /// Records that the user declined a skill as it is listed, and returns what to tell who asked.
+    pub fn decline(&self, listed: &Listed) -> Result<Refusal, Refusal> {
+        let content = listed.content().map(|content| content.fingerprint());
+        let mut decline = |record: &mut Record| record.declined = content;
+        self.inner.records.update(listed.id(), &mut decline).map_err(unusable)?;
+        let reason = Reason::UserDeclined;
+        self.log_skill(listed.id(), content, Action::Ask, Err(reason), None);
+        Ok(Refusal::new(reason).skill(listed.id()))
     }
 
     /// Withdraws an approval with all its grants, and says whether there was one.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures_util::future::join_all;
 use skillwire_core::entry::Resources;
 
 use super::{Host, lock};
@@ -75,5 +76,12 @@ impl Host {
     pub fn close(&self) {
         self.open_windows().iter().for_each(|window| window.release());
         lock(&self.inner.remotes).clear();
+    }
+
+    /// Closes every window and gives servers that were started a moment to end by themselves.
+    pub async fn disconnect(&self) {
+        let remotes: Vec<_> = lock(&self.inner.remotes).values().cloned().collect();
+        self.close();
+        join_all(remotes.iter().map(|remote| remote.disconnect())).await;
     }
 }

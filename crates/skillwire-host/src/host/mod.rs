@@ -2,6 +2,7 @@
 
 mod approving;
 mod discovering;
+mod exporting;
 mod loading;
 mod reading;
 
@@ -17,6 +18,7 @@ use std::{
 
 pub use self::{
     discovering::Discovered,
+    exporting::ExportedFile,
     loading::Loaded,
     reading::{Inspected, ResourceContent},
 };

@@ -1,11 +1,22 @@
 //! One file for each command.
 
+mod approve;
+mod audit;
 mod check;
 mod completions;
+mod enable;
+mod export;
+mod list;
+mod load;
+mod lock;
 mod man;
 mod manifest;
 mod new;
+mod prompt;
+mod revoke;
 mod serve;
+mod server;
+mod show;
 
 use std::io::Write;
 
@@ -32,6 +43,18 @@ pub(crate) fn run() -> Exit {
         Command::Check(args) => check::run(&args),
         Command::Manifest(args) => manifest::run(&args),
         Command::Serve(args) => serve::run(*args),
+        Command::Server(command) => server::run(&command),
+        Command::List(args) => list::run(&args),
+        Command::Show(args) => show::run(&args),
+        Command::Approve(args) => approve::run(&args),
+        Command::Revoke(args) => revoke::run(&args),
+        Command::Enable(args) => enable::run(&args, true),
+        Command::Disable(args) => enable::run(&args, false),
+        Command::Load(args) => load::run(&args),
+        Command::Prompt(args) => prompt::run(&args),
+        Command::Lock(args) => lock::run(&args),
+        Command::Audit(args) => audit::run(&args),
+        Command::Export(args) => export::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
     };
@@ -45,4 +68,4 @@ pub(crate) fn run() -> Exit {
 }
 
 /// What a command comes to.
-type Outcome = Result<Exit, Failure>;
+pub(crate) type Outcome = Result<Exit, Failure>;

@@ -34,7 +34,31 @@ async fn manual_pages_of_all_commands() {
         .expect("the folder is made")
         .map(|entry| entry.expect("it can be listed").file_name().into_string().expect("UTF-8"))
         .collect();
-    let expected = ["", "-check", "-completions", "-man", "-manifest", "-new", "-serve"];
+    let expected = [
+        "",
+        "-approve",
+        "-audit",
+        "-check",
+        "-completions",
+        "-disable",
+        "-enable",
+        "-export",
+        "-list",
+        "-load",
+        "-lock",
+        "-man",
+        "-manifest",
+        "-new",
+        "-prompt",
+        "-revoke",
+        "-serve",
+        "-server",
+        "-server-add",
+        "-server-import",
+        "-server-list",
+        "-server-remove",
+        "-show",
+    ];
     let expected: BTreeSet<_> =
         expected.iter().map(|command| format!("skillwire{command}.1")).collect();
     assert!(pages.is_superset(&expected), "{pages:?}");

@@ -17,15 +17,23 @@ fn commands(help: &str) -> Vec<&str> {
         .collect()
 }
 
+/// The commands below one, the first last.
+fn below(path: &[String], help: &str) -> Vec<Vec<String>> {
+    let names = commands(help).into_iter().rev();
+    names.map(|name| [path, &[name.to_owned()]].concat()).collect()
+}
+
 #[tokio::test]
 async fn help_of_every_command() {
     let folder = SkillFolder::new();
     let top = run(&folder, &["--help"]).await.exits(0);
     let mut tree = format!("$ skillwire --help\n{}", top.stdout);
-    for name in commands(&top.stdout) {
-        let help = run(&folder, &[name, "--help"]).await.exits(0);
-        write!(tree, "\n$ skillwire {name} --help\n{}", help.stdout).unwrap();
+    let mut todo: Vec<Vec<String>> = below(&[], &top.stdout);
+    while let Some(path) = todo.pop() {
+        let help = run(&folder, &[&path[..], &["--help".to_owned()]].concat()).await.exits(0);
+        write!(tree, "\n$ skillwire {} --help\n{}", path.join(" "), help.stdout).unwrap();
         assert_eq!(help.stderr, "");
+        todo.extend(below(&path, &help.stdout));
     }
     insta::assert_snapshot!(tree);
 }

@@ -4,6 +4,7 @@
 mod check;
 mod generated;
 mod help;
+mod host;
 mod load;
 mod manifest;
 mod new;

@@ -25,7 +25,7 @@ use tokio::{
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_skillwire");
 
 /// Nothing here takes this long; a test that waits longer has failed.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What a run came to.
 #[derive(Debug)]

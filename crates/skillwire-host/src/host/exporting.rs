@@ -1,0 +1,71 @@
+//! Copies of a skill for people to look at, outside of every window.
+
+use bytes::Bytes;
+use skillwire_core::{entry::Resources, path::RelPath, portable};
+
+use super::Host;
+use crate::{
+    audit::Action,
+    listed::Listed,
+    refusal::{Reason, Refusal},
+};
+
+/// One file of a copy, with the size and digest that are listed for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExportedFile {
+    /// Where it belongs, below the copy's folder.
+    pub path: RelPath,
+    /// What it holds.
+    pub bytes: Bytes,
+}
+
+impl Host {
+    /// Gets and checks every file of a skill, so that the user can keep a copy to look at.
+    ///
+    /// This is the one place that fetches files nobody asked for one by one. Files that some disk
+    /// cannot keep apart, or that some system has another meaning for, are refused before that;
+    /// `reserved` are names the copy needs for itself.
+    pub async fn export(
+        &self,
+        listed: &Listed,
+        reserved: &[RelPath],
+    ) -> Result<Vec<ExportedFile>, Refusal> {
+        let exported = self.export_unlogged(listed, reserved).await;
+        let outcome = exported.as_ref().map(|_| ()).map_err(|refusal| refusal.reason);
+        let content = listed.content().map(|content| content.fingerprint());
+        self.log_skill(listed.id(), content, Action::Export, outcome, None);
+        exported
+    }
+
+    async fn export_unlogged(
+        &self,
+        listed: &Listed,
+        reserved: &[RelPath],
+    ) -> Result<Vec<ExportedFile>, Refusal> {
+        let skill = listed.id();
+        let refuse = |reason| Refusal::new(reason).skill(skill);
+        let Resources::Listed(files) = &listed.entry().resources else {
+            return Err(refuse(Reason::DynamicDeclined)
+                .expected("a manifest with digests")
+                .actual("`\"dynamic\"`"));
+        };
+        let mut named = Vec::with_capacity(files.len());
+        for file in files {
+            let path = skill.uri.below(&file.uri);
+            named
+                .push((path.ok_or_else(|| refuse(Reason::ResourceOutside).file(&file.uri))?, file));
+        }
+        portable::check(named.iter().map(|(path, _)| path).chain(reserved)).map_err(|error| {
+            refuse(Reason::FileNamesCollide)
+                .expected("names that every disk keeps apart")
+                .actual(error)
+                .hint("`skillwire show` shows single files without writing them.")
+        })?;
+        let mut exported = Vec::with_capacity(named.len());
+        for (path, file) in named {
+            let bytes = self.fetch(listed, file).await?.bytes().clone();
+            exported.push(ExportedFile { path, bytes });
+        }
+        Ok(exported)
+    }
+}

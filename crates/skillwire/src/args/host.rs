@@ -1,0 +1,209 @@
+//! The commands that use skills of servers, as they were typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ServerCommand {
+    /// Configure a server under a label of your choice.
+    ///
+    /// What a server calls itself means nothing: skills, approvals and cached files belong to the
+    /// label. A program is started in the folder in which `skillwire` is called, so name files by
+    /// their whole path.
+    Add(ServerAddArgs),
+    /// Configure every server of a file in the `mcpServers` shape.
+    Import(ServerImportArgs),
+    /// Show the configured servers; secrets are masked.
+    List(ServerListArgs),
+    /// Forget a server, its cached files and every decision about its skills, without asking.
+    Remove(ServerRemoveArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServerAddArgs {
+    /// What you call the server: 1 to 64 of `a-z`, `0-9`, `-`, `_` and `.`.
+    pub(crate) label: String,
+    /// Where the server speaks streamable HTTP.
+    #[arg(required_unless_present = "command")]
+    pub(crate) url: Option<String>,
+    /// The program that is the server, with its arguments.
+    #[arg(last = true, value_name = "CMD", conflicts_with = "url")]
+    pub(crate) command: Vec<String>,
+    /// A header of every request; may be repeated.
+    #[arg(long, value_name = "NAME=VALUE", conflicts_with = "command")]
+    pub(crate) header: Vec<String>,
+    /// A file that holds a bearer token, read at each connection.
+    #[arg(long, value_name = "FILE", conflicts_with = "command")]
+    pub(crate) bearer_token_file: Option<PathBuf>,
+    /// A variable for the program's environment; may be repeated.
+    #[arg(long, value_name = "NAME=VALUE", conflicts_with = "url")]
+    pub(crate) env: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServerImportArgs {
+    /// A JSON file with `mcpServers`, as MCP clients keep it.
+    pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServerListArgs {
+    /// Print the servers as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServerRemoveArgs {
+    /// The server's label.
+    pub(crate) label: String,
+    /// Print what was removed as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Which origins are looked at.
+#[derive(Debug, Args, Clone, Copy, Default)]
+pub(crate) struct OriginArgs {
+    /// Use the skills in this folder's `.agents/skills`, `.claude/skills` and the like, too.
+    #[arg(long)]
+    pub(crate) trust_project: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// Only the skills of this server, or of `local` or `project`.
+    #[arg(long, value_name = "LABEL")]
+    pub(crate) server: Option<String>,
+    /// Print skills, refused entries and unreachable servers as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) origins: OriginArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// `LABEL:NAME`, `LABEL:PATH/NAME`, `LABEL:URI`, or a name that only one skill has.
+    pub(crate) handle: String,
+    /// A file of the skill to show.
+    pub(crate) file: Option<String>,
+    /// Print the entry and where it stands as JSON.
+    #[arg(long, conflicts_with = "file")]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) origins: OriginArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ApproveArgs {
+    /// `LABEL:NAME`, `LABEL:PATH/NAME`, `LABEL:URI`, or a name that only one skill has.
+    pub(crate) handle: String,
+    /// Also grant every tool the skill asks for in `allowed-tools`.
+    #[arg(long)]
+    pub(crate) tools: bool,
+    /// Also grant this one of the tools it asks for, word for word; may be repeated.
+    #[arg(long, value_name = "TOOL")]
+    pub(crate) tool: Vec<String>,
+    /// Also let code be run while an agent acts on the skill, without asking each time.
+    #[arg(long)]
+    pub(crate) exec: bool,
+    /// Do not ask; needed where nobody can be asked.
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Print what was approved as JSON; implies that nobody is asked.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) origins: OriginArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HandleArgs {
+    /// `LABEL:NAME`, `LABEL:PATH/NAME`, `LABEL:URI`, or a name that only one skill has.
+    pub(crate) handle: String,
+    /// Print the outcome as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) origins: OriginArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LoadArgs {
+    /// `LABEL:NAME`, `LABEL:PATH/NAME`, `LABEL:URI`, or a name that only one skill has.
+    pub(crate) handle: String,
+    /// Then read this file of the skill; may be repeated.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) read: Vec<String>,
+    /// Use only what was approved and cached before.
+    #[arg(long)]
+    pub(crate) offline: bool,
+    /// Let this lock file approve, and nothing else, for agents that nobody can be asked for.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) lock: Option<PathBuf>,
+    /// Ask about a skill without digests instead of declining it.
+    #[arg(long)]
+    pub(crate) allow_dynamic: bool,
+    /// Print the blocks as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) origins: OriginArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PromptFormat {
+    Xml,
+    Md,
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PromptArgs {
+    /// The notation of the block.
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "xml")]
+    pub(crate) format: PromptFormat,
+    /// The most tokens, estimated as a quarter of the bytes; origins that do not fit are summarised.
+    #[arg(long, value_name = "TOKENS")]
+    pub(crate) budget: Option<usize>,
+    #[command(flatten)]
+    pub(crate) origins: OriginArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LockArgs {
+    /// Write nothing; say whether the file is what would be written.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// The lock file.
+    #[arg(long, value_name = "FILE", default_value = "skillwire.lock")]
+    pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditArgs {
+    /// Print events as lines of JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Only the last events.
+    #[arg(long, value_name = "N")]
+    pub(crate) last: Option<usize>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// `LABEL:NAME`, `LABEL:PATH/NAME`, `LABEL:URI`, or a name that only one skill has.
+    pub(crate) handle: String,
+    /// The folder to make the copy in, new or empty.
+    pub(crate) dir: PathBuf,
+    /// Write even where agents look for skills, which makes the copy a local skill.
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Print what was written as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) origins: OriginArgs,
+}

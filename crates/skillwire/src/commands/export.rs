@@ -1,0 +1,111 @@
+//! `skillwire export`: a copy of a skill to look at, where nothing takes it for a local skill.
+
+use std::{
+    fs,
+    io::{self, Write as _},
+    path::Path,
+};
+
+use serde_json::json;
+use skillwire_core::path::RelPath;
+use skillwire_host::{host::ExportedFile, local::is_discovery_place};
+
+use super::Outcome;
+use crate::{
+    args::ExportArgs,
+    exit::Exit,
+    failure::Failure,
+    report,
+    session::{self, Named},
+    settings::HostSettings,
+    skill,
+};
+
+/// The file that says where a copy came from.
+const MARKER: &str = ".skillwire-export.json";
+
+pub(super) fn run(args: &ExportArgs) -> Outcome {
+    let options = session::Options::about(&args.handle, args.origins);
+    session::with(args.json, options, async |session| {
+        check_place(session.settings(), &args.dir, args.force)?;
+        let named = session.find_now(&args.handle).await?;
+        let marker = RelPath::parse(MARKER)
+            .map_err(|error| Failure::new(Exit::Internal, format!("The marker's path {error}.")))?;
+        let files = session.host().export(&named.listed, &[marker]).await?;
+        write(&args.dir, &files, &named)?;
+        if args.json {
+            let copied = json!({
+                "handle": named.handle,
+                "origin": named.listed.id().origin,
+                "uri": named.listed.id().uri,
+                "directory": args.dir,
+                "files": files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>(),
+            });
+            report::json(&mut io::stdout().lock(), &copied)?;
+        } else {
+            let plural = if files.len() == 1 { "" } else { "s" };
+            writeln!(
+                anstream::stdout(),
+                "Copied {} file{plural} of {} from {} to `{}`.",
+                files.len(),
+                named.handle,
+                skill::origin(&named.listed.id().origin),
+                args.dir.display()
+            )?;
+        }
+        Ok(Exit::Ok)
+    })
+}
+
+/// A copy goes into a new or empty folder, and not where an agent would take it for a skill.
+fn check_place(settings: &HostSettings, dir: &Path, force: bool) -> Result<(), Failure> {
+    if !force && is_discovery_place(dir, settings.home(), settings.project()) {
+        return Err(Failure::new(
+            Exit::Declined,
+            format!(
+                "`{}` is where agents look for skills; a copy there would become a local skill.",
+                dir.display()
+            ),
+        )
+        .hint("Choose another folder, or pass `--force` if that is what you want."));
+    }
+    match fs::read_dir(dir) {
+        Ok(mut entries) => match entries.next() {
+            None => Ok(()),
+            Some(_) => Err(Failure::usage(format!("`{}` is not empty.", dir.display()))
+                .hint("Name a new folder; nothing is ever overwritten.")),
+        },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(cannot(dir, &error)),
+    }
+}
+
+fn write(dir: &Path, files: &[ExportedFile], named: &Named) -> Result<(), Failure> {
+    let marker = json!({
+        "origin": named.listed.id().origin,
+        "uri": named.listed.id().uri,
+        "content": named.listed.content().map(|content| content.fingerprint()),
+        "note": "A copy for inspection. It matches what the server listed; that does not make it \
+                 trusted.",
+    });
+    let marker = serde_json::to_string_pretty(&marker).map_err(io::Error::from)? + "\n";
+    // First, so that a copy that stays incomplete says what it is as well.
+    new_file(&dir.join(MARKER), marker.as_bytes())?;
+    for file in files {
+        let path = file.path.segments().fold(dir.to_owned(), |path, segment| path.join(segment));
+        new_file(&path, &file.bytes)?;
+    }
+    Ok(())
+}
+
+fn new_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let written = fs::create_dir_all(path.parent().unwrap_or(path)).and_then(|()| {
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create_new(true).open(path)?.write_all(bytes)
+    });
+    written.map_err(|error| cannot(path, &error))
+}
+
+fn cannot(path: &Path, error: &io::Error) -> Failure {
+    Failure::usage(format!("`{}` cannot be written: {error}.", path.display()))
+}

@@ -1,0 +1,179 @@
+//! `skillwire list`: every skill of every origin, and where it stands.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use skillwire_host::{
+    context::text::{one_line, one_line_within},
+    host::{Discovered, Host},
+    origin::Origin,
+    refusal::{Reason, Refusal},
+    registry::Item,
+    standing::Standing,
+};
+
+use super::Outcome;
+use crate::{
+    args::ListArgs,
+    exit::Exit,
+    output::{ADDED, ERROR, FAINT, STRONG, WARNING},
+    refused, report,
+    session::{self, report_incomplete},
+    skill, terminal,
+};
+
+/// Descriptions that would get less room than this stand on a line of their own.
+const MIN_DESCRIPTION: usize = 30;
+
+/// The room for the longest state, `approved`.
+const STATE: usize = 8;
+
+#[derive(Serialize)]
+struct Listing<'a> {
+    skills: Vec<Row<'a>>,
+    refused: &'a [Refusal],
+    incomplete: &'a [Refusal],
+    warnings: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Row<'a> {
+    handle: &'a str,
+    name: &'a str,
+    origin: &'a Origin,
+    uri: &'a str,
+    description: &'a str,
+    state: &'static str,
+    /// Why a skill cannot be used although its entry can be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<Reason>,
+    shares_name: bool,
+    dynamic: bool,
+}
+
+pub(super) fn run(args: &ListArgs) -> Outcome {
+    let options = session::Options::everywhere(args.origins);
+    session::with(args.json, options, async |session| {
+        let only = args.server.as_deref().map(|label| origin(label)).transpose()?;
+        let found = session.discover(only.as_ref()).await?;
+        let rows: Vec<_> =
+            found.registry.items().iter().map(|item| row(session.host(), item)).collect();
+        let nothing = rows.is_empty() && found.refused.is_empty();
+        let exit = match found.incomplete.first() {
+            Some(first) if nothing => refused::exit(first.class()),
+            _ => Exit::Ok,
+        };
+        if args.json {
+            let Discovered { refused, incomplete, warnings, .. } = &found;
+            let listing = Listing { skills: rows, refused, incomplete, warnings };
+            report::json(&mut io::stdout().lock(), &listing)?;
+            return Ok(exit);
+        }
+        print(&mut anstream::stdout().lock(), &rows, &found.refused, terminal::width())?;
+        report_incomplete(&found)?;
+        if nothing && found.incomplete.is_empty() {
+            writeln!(
+                anstream::stderr(),
+                "There are no skills; `skillwire server add` adds a server."
+            )?;
+        }
+        Ok(exit)
+    })
+}
+
+fn origin(label: &str) -> Result<Origin, Refusal> {
+    Origin::parse(label).map_err(|error| {
+        Refusal::new(Reason::ServerUnknown)
+            .skill(label)
+            .actual(format!("a label that {error}"))
+            .hint("`skillwire server list` shows the labels.")
+    })
+}
+
+fn row<'a>(host: &Host, item: &'a Item) -> Row<'a> {
+    let (state, reason) = match host.standing(&item.listed) {
+        Ok(standing) => (standing.word(), None),
+        // A decision that cannot be read is none, and its neighbours are as they were.
+        Err(refusal) => ("refused", Some(refusal.reason)),
+    };
+    let entry = item.listed.entry();
+    Row {
+        handle: &item.handle,
+        name: item.listed.name().as_str(),
+        origin: &item.listed.id().origin,
+        uri: item.listed.id().uri.as_str(),
+        description: entry.frontmatter.description(),
+        state,
+        reason,
+        shares_name: item.shares_name,
+        dynamic: item.listed.is_dynamic(),
+    }
+}
+
+fn print(
+    out: &mut impl Write,
+    rows: &[Row<'_>],
+    refused: &[Refusal],
+    width: Option<usize>,
+) -> io::Result<()> {
+    let mut before = None;
+    let widest = rows.iter().map(|row| one_line(row.handle).chars().count()).max().unwrap_or(0);
+    for row in rows {
+        if before != Some(row.origin) {
+            writeln!(out, "{FAINT}from {}{FAINT:#}", skill::origin(row.origin))?;
+            before = Some(row.origin);
+        }
+        print_row(out, row, widest, width)?;
+    }
+    for refusal in refused {
+        let skill = one_line(refusal.skill.as_deref().unwrap_or("an entry"));
+        let code = refusal.reason.code();
+        writeln!(out, "  {skill}  {ERROR}refused{ERROR:#} {code}: {}", refusal.reason.meaning())?;
+        for (what, text) in [("expected", &refusal.expected), ("actual", &refusal.actual)] {
+            if let Some(text) = text {
+                writeln!(out, "    {FAINT}{what}:{FAINT:#} {}", one_line(text))?;
+            }
+        }
+    }
+    if rows.iter().any(|row| row.shares_name) {
+        writeln!(
+            out,
+            "{WARNING}*{WARNING:#} Several skills have this name: use the whole handle."
+        )?;
+    }
+    out.flush()
+}
+
+fn print_row(
+    out: &mut impl Write,
+    row: &Row<'_>,
+    widest: usize,
+    width: Option<usize>,
+) -> io::Result<()> {
+    let handle = one_line(row.handle);
+    let style = match row.state {
+        word if word == Standing::New.word() => STRONG,
+        "approved" => ADDED,
+        "disabled" => FAINT,
+        "refused" => ERROR,
+        _ => WARNING,
+    };
+    let mark = if row.shares_name { "*" } else { " " };
+    let reason = row.reason.map_or_else(String::new, |reason| format!(" {}", reason.code()));
+    let state = row.state;
+    write!(
+        out,
+        "  {handle:widest$}{WARNING}{mark}{WARNING:#} {style}{state:STATE$}{style:#}{reason}"
+    )?;
+    let used = 2 + widest + 2 + STATE + reason.len() + 2;
+    match width {
+        None => writeln!(out, "  {}", one_line(row.description)),
+        Some(width) if width >= used + MIN_DESCRIPTION => {
+            writeln!(out, "  {}", one_line_within(row.description, width - used - 1))
+        }
+        Some(width) => {
+            let room = width.saturating_sub(5).max(1);
+            writeln!(out, "\n    {FAINT}{}{FAINT:#}", one_line_within(row.description, room))
+        }
+    }
+}

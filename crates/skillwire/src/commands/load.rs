@@ -1,0 +1,111 @@
+//! `skillwire load`: an approved skill as text for a model, every byte checked.
+
+use std::{
+    io::{self, IsTerminal as _, Write as _},
+    path::Path,
+};
+
+use serde::Serialize;
+use skillwire_core::digest::Digest;
+use skillwire_host::{
+    context::{
+        block::{LoadedSkill, SkillFile, loaded_skill, skill_file},
+        boundary::Boundaries,
+        text,
+    },
+    origin::Origin,
+    refusal::Refusal,
+    window::Window,
+};
+
+use super::{Outcome, lock};
+use crate::{
+    args::LoadArgs,
+    exit::Exit,
+    report,
+    session::{self, Session},
+};
+
+#[derive(Serialize)]
+struct Loaded {
+    handle: String,
+    origin: Origin,
+    uri: String,
+    /// One digest over everything that was approved; a dynamic skill has none.
+    content: Option<Digest>,
+    blocks: Vec<Block>,
+}
+
+#[derive(Serialize)]
+struct Block {
+    uri: String,
+    text: String,
+}
+
+pub(super) fn run(args: &LoadArgs) -> Outcome {
+    let lock = args.lock.as_deref().map(lock::read).transpose()?;
+    let options = session::Options {
+        lock,
+        offline: args.offline,
+        allow_dynamic: args.allow_dynamic,
+        ..session::Options::about(&args.handle, args.origins)
+    };
+    session::with(args.json, options, async |session| {
+        // A reader gets all that was asked for or nothing.
+        let loaded = load(session, args).await?;
+        let mut out = io::stdout().lock();
+        if args.json {
+            report::json(&mut out, &loaded)?;
+            return Ok(Exit::Ok);
+        }
+        for Block { text, .. } in &loaded.blocks {
+            // A model gets the bytes as they are; a terminal must not obey them.
+            if io::stdout().is_terminal() {
+                out.write_all(text::lines(text).as_bytes())?;
+            } else {
+                out.write_all(text.as_bytes())?;
+            }
+        }
+        out.flush()?;
+        Ok(Exit::Ok)
+    })
+}
+
+async fn load(session: &Session, args: &LoadArgs) -> Result<Loaded, Refusal> {
+    let named = session.find_now(&args.handle).await?;
+    let host = session.host();
+    let approved = host.approved_or_ask(&named.listed).await?;
+    let directory = host.directory_of(named.listed.id());
+    let window = host.load(approved).await?.window;
+    let blocks = blocks(&window, &named.handle, directory.as_deref(), &args.read).await;
+    // The text leaves this program, and with it the window.
+    window.release();
+    let blocks = blocks?;
+    let id = window.skill();
+    Ok(Loaded {
+        handle: named.handle,
+        origin: id.origin.clone(),
+        uri: id.uri.to_string(),
+        content: window.content().map(|content| content.fingerprint()),
+        blocks,
+    })
+}
+
+async fn blocks(
+    window: &Window,
+    handle: &str,
+    directory: Option<&Path>,
+    files: &[String],
+) -> Result<Vec<Block>, Refusal> {
+    let boundaries = Boundaries::random();
+    let (entry, content) = (&**window.entry(), window.skill_file());
+    let skill = LoadedSkill { handle, entry, content, directory };
+    let text = loaded_skill(skill, &boundaries)?.into_string();
+    let mut blocks = vec![Block { uri: content.uri().to_string(), text }];
+    for reference in files {
+        let content = window.read(reference).await?;
+        let text = skill_file(SkillFile { handle, content: &content }, &boundaries)?.into_string();
+        blocks.push(Block { uri: content.uri().to_string(), text });
+    }
+    Ok(blocks)
+}

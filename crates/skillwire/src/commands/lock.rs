@@ -1,0 +1,108 @@
+//! `skillwire lock`: what is approved, in a file that can be reviewed.
+
+use std::{
+    fs,
+    io::{self, Write as _},
+    path::Path,
+};
+
+use skillwire_host::{
+    context::text::one_line,
+    lock::Lock,
+    record::RecordStore as _,
+    refusal::{Reason, Refusal},
+};
+
+use super::Outcome;
+use crate::{
+    args::LockArgs,
+    exit::Exit,
+    failure::Failure,
+    output::{ADDED, REMOVED, WARNING},
+    settings::HostSettings,
+};
+
+pub(super) fn run(args: &LockArgs) -> Outcome {
+    let approved = approved(&HostSettings::resolve()?)?;
+    if args.check { check(&approved, &args.file) } else { write(&approved, &args.file) }
+}
+
+/// Everything that is approved now; a decision that cannot be read is never left out in silence.
+fn approved(settings: &HostSettings) -> Result<Lock, Failure> {
+    let (records, errors) = settings.records().all();
+    if let Some(error) = errors.into_iter().next() {
+        return Err(Refusal::new(Reason::StateUnusable)
+            .file(error.place)
+            .actual(error.problem)
+            .hint("Nothing was written. Mend or remove the file, and decide about its skill anew.")
+            .into());
+    }
+    let mut lock = Lock::default();
+    for record in records.into_iter().filter(|record| !record.disabled) {
+        if let Some(approval) = record.approval.filter(|approval| !approval.revoked) {
+            lock.insert(&record.id, &approval.content, approval.grants);
+        }
+    }
+    Ok(lock)
+}
+
+fn write(lock: &Lock, file: &Path) -> Outcome {
+    let cannot = |error: io::Error| {
+        Failure::usage(format!("`{}` cannot be written: {error}.", file.display()))
+    };
+    // By way of a new file, so that a full disk leaves the old one whole.
+    let mut name = file.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".new-{}", std::process::id()));
+    let new = file.with_file_name(name);
+    let written = fs::write(&new, lock.to_string()).and_then(|()| fs::rename(&new, file));
+    if let Err(error) = written {
+        // It may not be there; what went wrong is what matters.
+        let _ = fs::remove_file(&new);
+        return Err(cannot(error));
+    }
+    let count = lock.skills().count();
+    let plural = if count == 1 { "" } else { "s" };
+    writeln!(anstream::stdout(), "Wrote {count} approved skill{plural} to `{}`.", file.display())?;
+    Ok(Exit::Ok)
+}
+
+fn check(approved: &Lock, file: &Path) -> Outcome {
+    let locked = read(file)?;
+    let mut out = anstream::stdout().lock();
+    let mut differences = 0;
+    let find = |lock: &Lock, id| lock.skills().find(|(other, _)| *other == id).map(|(_, d)| d);
+    for (id, content) in approved.skills() {
+        let id_text = one_line(&id.to_string());
+        match find(&locked, id) {
+            None => writeln!(out, "{ADDED}approved, not locked{ADDED:#}  {id_text}")?,
+            Some(other) if other != content => {
+                writeln!(out, "{WARNING}other content locked{WARNING:#}  {id_text}")?;
+            }
+            Some(_) => continue,
+        }
+        differences += 1;
+    }
+    for (id, _) in locked.skills().filter(|(id, _)| find(approved, id).is_none()) {
+        differences += 1;
+        writeln!(out, "{REMOVED}locked, not approved{REMOVED:#}  {}", one_line(&id.to_string()))?;
+    }
+    if differences == 0 && locked != *approved {
+        differences = 1;
+        writeln!(out, "{WARNING}Other grants are locked than given.{WARNING:#}")?;
+    }
+    out.flush()?;
+    if differences == 0 {
+        writeln!(anstream::stdout(), "`{}` is what is approved.", file.display())?;
+        return Ok(Exit::Ok);
+    }
+    Err(Failure::new(Exit::Findings, format!("`{}` is not what is approved.", file.display()))
+        .hint("`skillwire lock` writes it anew; review the difference."))
+}
+
+/// Reads a lock file, which must be right in every part.
+pub(super) fn read(file: &Path) -> Result<Lock, Failure> {
+    let text = fs::read_to_string(file).map_err(|error| {
+        Failure::usage(format!("`{}` cannot be read: {error}.", file.display()))
+    })?;
+    Lock::parse(&text).map_err(|error| Failure::usage(format!("`{}` {error}.", file.display())))
+}

@@ -1,0 +1,52 @@
+//! `skillwire prompt`: the catalogue of skills for a model.
+
+use std::io::{self, Write as _};
+
+use skillwire_host::{
+    context::catalogue::{CatalogueItem, CatalogueOptions, Format, render},
+    standing::Standing,
+};
+
+use super::Outcome;
+use crate::{
+    args::{PromptArgs, PromptFormat},
+    exit::Exit,
+    session::{self, report_incomplete, warn},
+};
+
+pub(super) fn run(args: &PromptArgs) -> Outcome {
+    let options = session::Options::everywhere(args.origins);
+    session::with(false, options, async |session| {
+        let found = session.discover(None).await?;
+        report_incomplete(&found)?;
+        let mut items = Vec::new();
+        for item in found.registry.items() {
+            match session.host().standing(&item.listed) {
+                // A skill that is off is hidden. One that is not approved is shown: a model can
+                // ask for it, and the user is asked then.
+                Ok(Standing::Disabled) => {}
+                Ok(_) => items.push(CatalogueItem {
+                    handle: item.handle.clone(),
+                    description: item.listed.entry().frontmatter.description().to_owned(),
+                    origin: item.listed.id().origin.clone(),
+                }),
+                Err(refusal) => warn(&format!("{} is left out: {refusal}", item.handle))?,
+            }
+        }
+        let options = CatalogueOptions {
+            format: match args.format {
+                PromptFormat::Xml => Format::Xml,
+                PromptFormat::Md => Format::Markdown,
+                PromptFormat::Json => Format::Json,
+            },
+            budget: args.budget,
+            ..CatalogueOptions::default()
+        };
+        if let Some(catalogue) = render(&items, &options) {
+            let mut out = io::stdout().lock();
+            out.write_all(catalogue.text.as_str().as_bytes())?;
+            out.flush()?;
+        }
+        Ok(Exit::Ok)
+    })
+}

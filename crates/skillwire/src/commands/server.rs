@@ -1,0 +1,31 @@
+//! `skillwire server`: the servers whose skills are used.
+
+mod add;
+mod import;
+mod list;
+mod remove;
+
+use skillwire_host::{label::ServerLabel, record::StoreError};
+
+use super::Outcome;
+use crate::{args::ServerCommand, failure::Failure};
+
+pub(super) fn run(command: &ServerCommand) -> Outcome {
+    match command {
+        ServerCommand::Add(args) => add::run(args),
+        ServerCommand::Import(args) => import::run(args),
+        ServerCommand::List(args) => list::run(args),
+        ServerCommand::Remove(args) => remove::run(args),
+    }
+}
+
+fn label(text: &str) -> Result<ServerLabel, Failure> {
+    ServerLabel::parse(text).map_err(|error| {
+        Failure::usage(format!("The label `{}` {error}.", text.escape_debug()))
+            .hint("Use a label such as `acme` or `work.github`.")
+    })
+}
+
+fn unusable(error: StoreError) -> Failure {
+    Failure::usage(format!("{error}."))
+}

@@ -1,0 +1,104 @@
+//! `skillwire show`: a look at a skill before anything is decided.
+
+use std::io::{self, Write};
+
+use serde_json::json;
+use skillwire_core::{digest::Digest, media_type};
+use skillwire_host::{
+    context::{flags::flags, text},
+    grants::requested_tools,
+    host::Inspected,
+    standing::Standing,
+};
+
+use super::Outcome;
+use crate::{
+    args::ShowArgs,
+    exit::Exit,
+    output::{FAINT, STRONG, WARNING},
+    refused::argument,
+    report,
+    session::{self, Named},
+    skill,
+};
+
+pub(super) fn run(args: &ShowArgs) -> Outcome {
+    let options = session::Options::about(&args.handle, args.origins);
+    session::with(args.json, options, async |session| {
+        let named = session.find_now(&args.handle).await?;
+        if let Some(file) = &args.file {
+            let inspected = session.host().inspect(&named.listed, file).await?;
+            print_file(&inspected)?;
+            return Ok(Exit::Ok);
+        }
+        let standing = session.host().standing(&named.listed)?;
+        if args.json {
+            let Named { handle, listed } = &named;
+            let shown = json!({
+                "handle": handle,
+                "origin": listed.id().origin,
+                "state": standing.word(),
+                "entry": &**listed.entry(),
+                "requested_tools": requested_tools(&listed.entry().frontmatter),
+                "grants": match &standing {
+                    Standing::Approved(grants) => Some(grants),
+                    _ => None,
+                },
+            });
+            report::json(&mut io::stdout().lock(), &shown)?;
+        } else {
+            print(&mut anstream::stdout().lock(), &named, &standing)?;
+        }
+        Ok(Exit::Ok)
+    })
+}
+
+fn print(out: &mut impl Write, named: &Named, standing: &Standing) -> io::Result<()> {
+    let Named { handle, listed } = named;
+    skill::card(out, handle, &listed.id().origin, listed.entry())?;
+    match standing {
+        Standing::Approved(grants) => {
+            writeln!(out, "{STRONG}approved{STRONG:#}: {}", skill::granted(grants))?;
+        }
+        Standing::Changed(diff) => skill::changes(out, &listed.id().uri, diff)?,
+        other => writeln!(out, "{STRONG}{}{STRONG:#}", other.word())?,
+    }
+    let handle = argument(handle);
+    writeln!(out, "{FAINT}`skillwire show {handle} FILE` shows a file.{FAINT:#}")?;
+    out.flush()
+}
+
+/// Writes a file so that nothing in it acts on the terminal; what is noteworthy goes beside it.
+fn print_file(file: &Inspected) -> io::Result<()> {
+    let mut err = anstream::stderr().lock();
+    let digest = Digest::of(&file.bytes);
+    if file.verified {
+        writeln!(
+            err,
+            "{FAINT}{} matches what {} lists ({digest}); that is no reason to trust it.{FAINT:#}",
+            file.uri,
+            skill::origin(&file.skill.origin)
+        )?;
+    } else {
+        writeln!(err, "{WARNING}warning{WARNING:#}: Nothing says what {} should be.", file.uri)?;
+    }
+    let Ok(text) = std::str::from_utf8(&file.bytes) else {
+        let kind = media_type::of(&file.uri.name(), &file.bytes);
+        writeln!(
+            err,
+            "It is not text ({} bytes, {kind}); `skillwire export` copies it.",
+            file.bytes.len()
+        )?;
+        return Ok(());
+    };
+    let flags = flags(text.as_bytes());
+    if !flags.is_empty() {
+        writeln!(err, "{WARNING}warning{WARNING:#}: It holds {flags}, shown as escapes.")?;
+    }
+    let mut out = io::stdout().lock();
+    out.write_all(text::lines(text).as_bytes())?;
+    if !text.ends_with('\n') {
+        writeln!(out)?;
+    }
+    out.flush()
+}

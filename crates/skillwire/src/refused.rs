@@ -1,0 +1,156 @@
+//! Refusals, as people and programs read them.
+
+use std::fmt;
+
+use skillwire_host::{
+    context::text::one_line,
+    refusal::{Class, Refusal},
+};
+
+use crate::{
+    commands::Outcome,
+    exit::Exit,
+    output::{ERROR, FAINT, HELP},
+    report,
+};
+
+/// The exit code of a refusal.
+pub(crate) fn exit(class: Class) -> Exit {
+    match class {
+        Class::Verification => Exit::Verification,
+        // State that cannot be used approves nothing.
+        Class::Approval | Class::State => Exit::Approval,
+        Class::NotFound => Exit::NotFound,
+        Class::Ambiguous => Exit::Ambiguous,
+        Class::Unreachable => Exit::Unreachable,
+        Class::Declined => Exit::Declined,
+    }
+}
+
+/// Where a program reads the answer, a refusal is the answer: JSON on standard output.
+pub(crate) fn answer(json: bool, outcome: Outcome) -> Outcome {
+    match outcome {
+        Err(failure) if json => match failure.refusal() {
+            Some(refusal) => {
+                report::json(&mut std::io::stdout().lock(), &refusal)?;
+                Ok(failure.exit())
+            }
+            None => Err(failure),
+        },
+        outcome => outcome,
+    }
+}
+
+/// A refusal in the form of a compiler's message.
+pub(crate) struct Shown<'a>(pub(crate) &'a Refusal);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Refusal { reason, skill, file, expected, actual, hint } = self.0;
+        write!(f, "{ERROR}error[{}]{ERROR:#}: {}", reason.code(), reason.meaning())?;
+        if let Some(skill) = skill {
+            write!(f, "\n  {FAINT}-->{FAINT:#} {}", one_line(skill))?;
+        }
+        if let Some(file) = file {
+            write!(f, "\n  {FAINT}file:{FAINT:#} {}", one_line(file))?;
+        }
+        if let Some(expected) = expected {
+            write!(f, "\n  {FAINT}expected:{FAINT:#} {}", one_line(expected))?;
+        }
+        if let Some(actual) = actual {
+            write!(f, "\n  {FAINT}actual:{FAINT:#} {}", one_line(actual))?;
+        }
+        if let Some(hint) = hint {
+            let hint = match skill {
+                Some(skill) => hint.replace(&**skill, &argument(skill)),
+                None => hint.to_string(),
+            };
+            write!(f, "\n{HELP}help:{HELP:#} {}", one_line(&hint))?;
+        }
+        Ok(())
+    }
+}
+
+/// A stranger's text as one argument of a command that people copy into a shell.
+///
+/// A URI may hold `;`, `&`, `$`, parentheses and quotes, and a server chose it.
+pub(crate) fn argument(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:/@%+=,".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use skillwire_host::refusal::Reason;
+
+    use super::*;
+
+    #[test]
+    fn hst_118_every_class_but_one_has_an_exit_code_of_its_own() {
+        let mut codes: BTreeMap<u8, Vec<Class>> = BTreeMap::new();
+        for reason in Reason::ALL {
+            let classes = codes.entry(exit(reason.class()) as u8).or_default();
+            if !classes.contains(&reason.class()) {
+                classes.push(reason.class());
+            }
+        }
+        let codes: Vec<_> = codes.into_iter().collect();
+        assert_eq!(
+            codes,
+            [
+                (3, vec![Class::Verification]),
+                (4, vec![Class::Approval, Class::State]),
+                (5, vec![Class::NotFound]),
+                (6, vec![Class::Ambiguous]),
+                (7, vec![Class::Unreachable]),
+                (8, vec![Class::Declined]),
+            ]
+        );
+    }
+
+    /// The table of all codes, as it stands in the documentation.
+    fn table() -> String {
+        let mut table = String::from("| code | exit | what it means |\n|---|---|---|\n");
+        for reason in Reason::ALL {
+            let (code, exit) = (reason.code(), exit(reason.class()) as u8);
+            table += &format!("| `{code}` | {exit} | {} |\n", reason.meaning());
+        }
+        table
+    }
+
+    #[test]
+    fn hst_118_every_code_is_documented_as_it_is() {
+        let page = include_str!("../../../docs/refusals.md");
+        let table = table();
+        assert!(page.contains(&table), "docs/refusals.md should have this table:\n{table}");
+    }
+
+    #[test]
+    fn a_uri_in_a_hint_cannot_become_a_command_when_it_is_copied() {
+        let skill = "acme:skill://$(reboot);x'y/a/SKILL.md";
+        let hint = format!("`skillwire approve {skill}` shows and approves it.");
+        let shown = Shown(&Refusal::new(Reason::NotApproved).skill(skill).hint(hint)).to_string();
+        let copied = "skillwire approve 'acme:skill://$(reboot);x'\\''y/a/SKILL.md'";
+        assert!(shown.contains(copied), "{shown}");
+        assert_eq!(argument("acme:billing/refunds"), "acme:billing/refunds");
+        assert_eq!(argument(""), "''");
+    }
+
+    #[test]
+    fn hst_112_what_a_server_says_does_not_act_on_a_terminal() {
+        let refusal = Refusal::new(Reason::ServerError)
+            .skill("acme\u{1b}[2J")
+            .file("x\u{202e}")
+            .expected("a\nb")
+            .actual("\u{7}")
+            .hint("\u{1b}]0;x");
+        let shown = anstream::adapter::strip_str(&Shown(&refusal).to_string()).to_string();
+        assert!(!shown.contains(['\u{1b}', '\u{202e}', '\u{7}']), "{shown:?}");
+        assert_eq!(shown.lines().count(), 6);
+    }
+}

@@ -1,0 +1,253 @@
+//! One run of a command that uses skills: the host with the user's state, servers and folders.
+
+use std::{collections::BTreeMap, io::Write as _, time::Duration};
+
+use skillwire_host::{
+    client::ClientOptions,
+    handle::Handle,
+    host::{Discovered, Host, HostBuilder},
+    label::ServerLabel,
+    listed::Listed,
+    local::{self, Discovery, ProjectTrust},
+    lock::Lock,
+    origin::Origin,
+    policy::{DynamicPolicy, Policy},
+    refusal::Refusal,
+    registry::Registry,
+};
+
+use crate::{
+    args::OriginArgs,
+    commands::Outcome,
+    exit::Exit,
+    failure::Failure,
+    logging,
+    output::WARNING,
+    refused,
+    report::printable,
+    settings::{HostSettings, endpoint},
+    terminal::Terminal,
+};
+
+/// How long a started server has to end by itself; nobody wants to wait for it at a prompt.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// What one run may do.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Options {
+    /// Use only what is remembered and cached.
+    pub(crate) offline: bool,
+    /// Ask about skills without digests instead of declining them.
+    pub(crate) allow_dynamic: bool,
+    /// Let this alone approve skills of servers.
+    pub(crate) lock: Option<Lock>,
+    /// Which skill folders of this machine are read besides the servers.
+    pub(crate) folders: Option<OriginArgs>,
+}
+
+impl Options {
+    /// Looks at every origin.
+    pub(crate) fn everywhere(origins: OriginArgs) -> Self {
+        Self { folders: Some(origins), ..Self::default() }
+    }
+
+    /// Looks where a handle leads; folders are not read for a server's skill.
+    pub(crate) fn about(handle: &str, origins: OriginArgs) -> Self {
+        let handle = Handle::parse(handle);
+        let origin = handle.as_ref().ok().and_then(Handle::origin);
+        if origin.is_some_and(|origin| origin.server().is_some()) {
+            return Self::default();
+        }
+        Self::everywhere(origins)
+    }
+}
+
+/// The host of one run.
+pub(crate) struct Session {
+    host: Host,
+    /// The same host without its servers' answers: what is remembered of them.
+    memory: Host,
+    settings: HostSettings,
+    offline: bool,
+    /// Servers that cannot even be tried.
+    unusable: BTreeMap<ServerLabel, Refusal>,
+}
+
+/// A skill that a handle named.
+#[derive(Debug, Clone)]
+pub(crate) struct Named {
+    /// The handle that names this skill and no other.
+    pub(crate) handle: String,
+    /// The skill.
+    pub(crate) listed: Listed,
+}
+
+/// Does some work with a host; with `json`, a refusal is written as such.
+pub(crate) fn with(
+    json: bool,
+    options: Options,
+    work: impl AsyncFnOnce(&Session) -> Outcome,
+) -> Outcome {
+    logging::for_people();
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
+            Failure::new(Exit::Internal, format!("The runtime could not be started: {error}."))
+        })?;
+    let outcome = runtime.block_on(async {
+        let session = Session::open(options)?;
+        let outcome = work(&session).await;
+        session.host.disconnect().await;
+        outcome
+    });
+    runtime.shutdown_background();
+    refused::answer(json, outcome)
+}
+
+impl Session {
+    fn open(options: Options) -> Result<Self, Failure> {
+        let settings = HostSettings::resolve()?;
+        let configured = settings.servers().load().map_err(|error| {
+            Failure::usage(format!("{error}.")).hint("No server is used until that is mended.")
+        })?;
+        for problem in &configured.problems {
+            warn(&problem.to_string())?;
+        }
+        let offline = options.offline;
+        let host = self::host(&settings, &options)?.build();
+        if let Some(origins) = options.folders {
+            host.set_folders(folders(&settings, origins));
+        }
+        let memory = self::host(&settings, &Options { offline: true, ..options })?.build();
+        let mut unusable = BTreeMap::new();
+        for (label, config) in configured.servers {
+            match (endpoint(&label, &config), endpoint(&label, &config)) {
+                (Ok(endpoint), Ok(again)) => {
+                    host.add_server(label.clone(), endpoint);
+                    memory.add_server(label, again);
+                }
+                (Err(refusal), _) | (_, Err(refusal)) => {
+                    unusable.insert(label, refusal);
+                }
+            }
+        }
+        Ok(Self { host, memory, settings, offline, unusable })
+    }
+
+    /// The host.
+    pub(crate) fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// Where things are kept.
+    pub(crate) fn settings(&self) -> &HostSettings {
+        &self.settings
+    }
+
+    /// Lists every origin, or one of them; only the failure of that one is an error.
+    pub(crate) async fn discover(&self, only: Option<&Origin>) -> Result<Discovered, Refusal> {
+        match only {
+            None => {
+                let mut found = self.host.discover().await;
+                found.incomplete.extend(self.unusable.values().cloned());
+                Ok(found)
+            }
+            Some(Origin::Server(label)) => {
+                self.check_usable(Some(label))?;
+                let listing = self.host.list(label).await?;
+                Ok(Discovered {
+                    registry: Registry::new(listing.skills.iter().cloned()),
+                    refused: listing.refused.clone(),
+                    incomplete: listing.truncated.clone().into_iter().collect(),
+                    warnings: listing.warnings.clone(),
+                })
+            }
+            // Nothing was listed yet but the folders.
+            Some(folder) => {
+                let found = self.host.known().await;
+                let items = found.registry.items().iter();
+                let of_folder = items.filter(|item| item.listed.id().origin == *folder);
+                let registry = Registry::new(of_folder.map(|item| item.listed.clone()));
+                let refused = if *folder == Origin::Project { found.refused } else { Vec::new() };
+                Ok(Discovered { registry, refused, ..Discovered::default() })
+            }
+        }
+    }
+
+    /// Finds the one skill a handle names, as its origin lists it.
+    pub(crate) async fn find(&self, text: &str) -> Result<Named, Refusal> {
+        let handle = Handle::parse(text)?;
+        self.check_usable(handle.origin().and_then(Origin::server))?;
+        let listed = self.host.resolve(&handle).await?;
+        Ok(self.named(listed).await)
+    }
+
+    /// Finds the one skill a handle names, as its origin gives it when it is asked for it alone.
+    pub(crate) async fn find_now(&self, text: &str) -> Result<Named, Refusal> {
+        let found = self.find(text).await?;
+        // A URI was asked for alone already.
+        if matches!(Handle::parse(text)?, Handle::Uri(..)) {
+            return Ok(found);
+        }
+        let listed = self.host.refresh(&found.listed).await?;
+        Ok(Named { listed, ..found })
+    }
+
+    /// Finds the one skill a handle names, among those that were approved if the handle says where;
+    /// this works while a server is away.
+    pub(crate) async fn find_remembered(&self, text: &str) -> Result<Named, Refusal> {
+        let handle = Handle::parse(text)?;
+        if handle.origin().is_some()
+            && let Ok(listed) = self.memory.resolve(&handle).await
+        {
+            return Ok(Named { handle: handle.to_string(), listed });
+        }
+        self.find(text).await
+    }
+
+    /// Gives a skill the handle that listings show.
+    async fn named(&self, listed: Listed) -> Named {
+        let known = if self.offline { self.host.discover().await } else { self.host.known().await };
+        let id = listed.id();
+        let item = known.registry.items().iter().find(|item| item.listed.id() == id);
+        let handle = item.map_or_else(|| id.to_string(), |item| item.handle.clone());
+        Named { handle, listed }
+    }
+
+    fn check_usable(&self, label: Option<&ServerLabel>) -> Result<(), Refusal> {
+        match label.and_then(|label| self.unusable.get(label)) {
+            Some(refusal) => Err(refusal.clone()),
+            None => Ok(()),
+        }
+    }
+}
+
+fn folders(settings: &HostSettings, origins: OriginArgs) -> Discovery {
+    let trust = if origins.trust_project { ProjectTrust::Trusted } else { ProjectTrust::Untrusted };
+    local::discover(settings.home(), settings.project().map(|project| (project, trust)))
+}
+
+fn host(settings: &HostSettings, options: &Options) -> Result<HostBuilder, Failure> {
+    let dynamic = if options.allow_dynamic { DynamicPolicy::Ask } else { DynamicPolicy::Decline };
+    Ok(Host::builder()
+        .policy(Policy { dynamic, ..Policy::default() })
+        .client_options(ClientOptions { shutdown_grace: GRACE, ..ClientOptions::default() })
+        .records(settings.records())
+        .cache(settings.cache()?)
+        .audit(settings.audit())
+        .prompter(Terminal)
+        .lock(options.lock.clone())
+        .offline(options.offline))
+}
+
+/// Tells the user something that does not stop the command.
+pub(crate) fn warn(message: &str) -> std::io::Result<()> {
+    writeln!(anstream::stderr(), "{WARNING}warning{WARNING:#}: {}", printable(message))
+}
+
+/// Tells the user what could not be listed.
+pub(crate) fn report_incomplete(found: &Discovered) -> std::io::Result<()> {
+    for refusal in &found.incomplete {
+        writeln!(anstream::stderr(), "{}", refused::Shown(refusal))?;
+    }
+    found.warnings.iter().try_for_each(|warning| warn(warning))
+}

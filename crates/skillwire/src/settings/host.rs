@@ -1,0 +1,173 @@
+//! Where the host keeps its state, and what the programs it starts get to know.
+
+use std::path::{Path, PathBuf};
+
+use skillwire_host::{
+    client::Endpoint,
+    label::ServerLabel,
+    refusal::{Reason, Refusal},
+    secret::Secret,
+    state::{AuditLog, FileCache, FileRecords, HttpServer, ServerConfig, Servers, StdioServer},
+};
+
+use super::{cache_folder, environment, home_folder, state_folder};
+use crate::failure::Failure;
+
+/// The largest token file that is read.
+const MAX_TOKEN_BYTES: u64 = 64 * 1024;
+
+/// Variables a program may need to work at all; none of them is made for secrets.
+const INHERITED: [&str; 21] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "LANG",
+    "LANGUAGE",
+    "TMPDIR",
+    "SHELL",
+    "TERM",
+    "TZ",
+    // Windows.
+    "APPDATA",
+    "COMSPEC",
+    "LOCALAPPDATA",
+    "PATHEXT",
+    "PROGRAMDATA",
+    "PROGRAMFILES",
+    "SYSTEMDRIVE",
+    "SYSTEMROOT",
+    "TEMP",
+    "TMP",
+    "USERPROFILE",
+];
+
+/// Families of such variables.
+const INHERITED_FAMILIES: [&str; 2] = ["LC_", "XDG_"];
+
+/// Where the host keeps and finds things.
+pub(crate) struct HostSettings {
+    state: PathBuf,
+    cache: PathBuf,
+    home: Option<PathBuf>,
+    project: Option<PathBuf>,
+}
+
+impl HostSettings {
+    /// Finds the folders.
+    pub(crate) fn resolve() -> Result<Self, Failure> {
+        let nowhere = || {
+            Failure::usage("There is no folder to keep state in: this user has no home.")
+                .hint("Set `SKILLWIRE_HOME` to a folder that only you can write to.")
+        };
+        Ok(Self {
+            state: state_folder().ok_or_else(nowhere)?,
+            cache: cache_folder().ok_or_else(nowhere)?,
+            home: home_folder(),
+            project: std::env::current_dir().ok(),
+        })
+    }
+
+    /// The configured servers.
+    pub(crate) fn servers(&self) -> Servers {
+        Servers::new(&self.state, "servers.json")
+    }
+
+    /// What the user decided.
+    pub(crate) fn records(&self) -> FileRecords {
+        FileRecords::new(self.state.join("approvals"))
+    }
+
+    /// What happened.
+    pub(crate) fn audit(&self) -> AuditLog {
+        AuditLog::new(&self.state)
+    }
+
+    /// Verified files of servers.
+    pub(crate) fn cache(&self) -> Result<FileCache, Failure> {
+        FileCache::new(self.cache.join("files")).map_err(|error| {
+            Failure::usage(format!("{error}.")).hint("Set `SKILLWIRE_HOME` to another folder.")
+        })
+    }
+
+    /// The user's home, for skill folders in it.
+    pub(crate) fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
+    }
+
+    /// The folder that is worked in, for skill folders in it.
+    pub(crate) fn project(&self) -> Option<&Path> {
+        self.project.as_deref()
+    }
+}
+
+/// Makes the endpoint of a configured server; the bearer token is read now.
+pub(crate) fn endpoint(label: &ServerLabel, config: &ServerConfig) -> Result<Endpoint, Refusal> {
+    match config {
+        ServerConfig::Stdio(server) => Ok(command(server)),
+        ServerConfig::Http(server) => http(label, server),
+    }
+}
+
+fn command(server: &StdioServer) -> Endpoint {
+    let inherited = environment()
+        .filter(|(name, _)| is_inherited(name) && !server.env().contains_key(name))
+        .map(|(name, value)| (name, Secret::new(value)));
+    let own = server.env().iter().map(|(name, value)| (name.clone(), value.clone()));
+    Endpoint::Command {
+        program: server.command().to_owned(),
+        args: server.args().to_vec(),
+        env: inherited.chain(own).collect(),
+    }
+}
+
+/// Tells whether a variable is passed on; Windows does not care about the case of names.
+fn is_inherited(name: &str) -> bool {
+    let name = if cfg!(windows) { name.to_ascii_uppercase() } else { name.to_owned() };
+    INHERITED.contains(&name.as_str())
+        || INHERITED_FAMILIES.iter().any(|family| name.starts_with(family))
+}
+
+fn http(label: &ServerLabel, server: &HttpServer) -> Result<Endpoint, Refusal> {
+    let mut headers: Vec<(String, Secret)> =
+        server.headers().iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    if let Some(file) = server.bearer_token_file() {
+        let token = bearer_token(file).map_err(|problem| {
+            Refusal::new(Reason::ServerUnreachable)
+                .skill(label)
+                .expected(format!("a bearer token in `{}`", file.display()))
+                .actual(format!("a file that {problem}"))
+        })?;
+        headers.push(("Authorization".to_owned(), Secret::new(format!("Bearer {token}"))));
+    }
+    Ok(Endpoint::Http { url: server.url().reveal().to_owned(), headers })
+}
+
+/// Reads a token; the problem reads on from the file and never repeats what is in it.
+fn bearer_token(file: &Path) -> Result<String, String> {
+    use std::io::Read as _;
+    let opened = std::fs::File::open(file).map_err(|error| format!("cannot be read: {error}"))?;
+    let mut text = String::new();
+    opened
+        .take(MAX_TOKEN_BYTES)
+        .read_to_string(&mut text)
+        .map_err(|error| format!("cannot be read: {error}"))?;
+    let token = text.trim();
+    let usable = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
+    if usable { Ok(token.to_owned()) } else { Err("does not hold one token".to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_started_server_gets_no_variable_that_may_hold_a_secret() {
+        for name in ["PATH", "HOME", "LANG", "LC_ALL", "XDG_RUNTIME_DIR", "TMPDIR", "TERM"] {
+            assert!(is_inherited(name), "{name}");
+        }
+        for name in ["GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "SSH_AUTH_SOCK", "PATHS", "LC", ""] {
+            assert!(!is_inherited(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! A skill as it is shown to people: what it says of itself, its files, and what changed.
+
+use std::io::{self, Write};
+
+use serde_json::Value;
+use skillwire_core::{
+    content_set::ContentDiff,
+    entry::{Resources, SkillEntry, SkillResource},
+    uri::SkillUri,
+};
+use skillwire_host::{
+    context::text::{one_line, one_line_within},
+    grants::{Grants, requested_tools},
+    origin::Origin,
+};
+
+use crate::output::{ADDED, FAINT, REMOVED, STRONG, WARNING};
+
+/// The longest value of the frontmatter that is shown whole.
+const MAX_VALUE_CHARS: usize = 600;
+
+/// The most files that are named.
+const MAX_FILES: usize = 200;
+
+/// Where a skill comes from, in words.
+pub(crate) fn origin(origin: &Origin) -> String {
+    match origin {
+        Origin::Local => "your skill folders".to_owned(),
+        Origin::Project => "the skill folders of this project".to_owned(),
+        Origin::Server(label) => format!("server {label}"),
+    }
+}
+
+/// Writes what an entry says: metadata, requests for permissions, and files.
+pub(crate) fn card(
+    out: &mut impl Write,
+    handle: &str,
+    from: &Origin,
+    entry: &SkillEntry,
+) -> io::Result<()> {
+    writeln!(out, "{STRONG}{}{STRONG:#}  from {}", one_line(handle), origin(from))?;
+    field(out, "uri", entry.uri.as_str())?;
+    for (key, value) in entry.frontmatter.fields() {
+        let text = match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        field(out, &one_line(key), &one_line_within(&text, MAX_VALUE_CHARS))?;
+    }
+    let tools = requested_tools(&entry.frontmatter);
+    if !tools.is_empty() {
+        writeln!(
+            out,
+            "{WARNING}It asks for these tools{WARNING:#}, which it does not get by being loaded:"
+        )?;
+        for tool in tools {
+            writeln!(out, "  {}", one_line(&tool))?;
+        }
+    }
+    files(out, entry)
+}
+
+fn field(out: &mut impl Write, name: &str, value: &str) -> io::Result<()> {
+    writeln!(out, "  {FAINT}{name}:{FAINT:#} {value}")
+}
+
+fn files(out: &mut impl Write, entry: &SkillEntry) -> io::Result<()> {
+    let Resources::Listed(files) = &entry.resources else {
+        return writeln!(
+            out,
+            "{WARNING}Its files have no digests{WARNING:#}: the content may differ each time."
+        );
+    };
+    let bytes: u64 = files.iter().map(|file| file.size).sum();
+    let plural = if files.len() == 1 { "" } else { "s" };
+    writeln!(out, "{} file{plural}, {bytes} bytes:", files.len())?;
+    for file in files.iter().take(MAX_FILES) {
+        writeln!(out, "  {:>9}  {}", file.size, path(&entry.uri, file))?;
+    }
+    if files.len() > MAX_FILES {
+        writeln!(out, "  {FAINT}and {} more{FAINT:#}", files.len() - MAX_FILES)?;
+    }
+    Ok(())
+}
+
+/// The path of a file in its skill.
+pub(crate) fn path(skill: &SkillUri, file: &SkillResource) -> String {
+    let path = skill.below(&file.uri);
+    one_line(&path.map_or_else(|| file.uri.to_string(), |path| path.to_string()))
+}
+
+/// Writes how a skill differs from what was approved.
+pub(crate) fn changes(
+    out: &mut impl Write,
+    skill: &SkillUri,
+    diff: &ContentDiff,
+) -> io::Result<()> {
+    if diff.is_empty() {
+        return writeln!(out, "It is what was approved before, but was something else in between.");
+    }
+    writeln!(out, "{WARNING}It changed since it was approved:{WARNING:#}")?;
+    for file in &diff.added {
+        let path = path(skill, file);
+        writeln!(out, "  {ADDED}added{ADDED:#}    {path} ({} bytes)", file.size)?;
+    }
+    for file in &diff.removed {
+        writeln!(out, "  {REMOVED}removed{REMOVED:#}  {}", path(skill, file))?;
+    }
+    for (before, after) in &diff.changed {
+        let path = path(skill, after);
+        writeln!(
+            out,
+            "  {WARNING}changed{WARNING:#}  {path} ({} bytes, before {})",
+            after.size, before.size
+        )?;
+    }
+    for field in &diff.frontmatter {
+        let value = |value: &Option<Value>| match value {
+            Some(value) => one_line_within(&value.to_string(), MAX_VALUE_CHARS),
+            None => "nothing".to_owned(),
+        };
+        writeln!(out, "  {WARNING}frontmatter{WARNING:#} {}", one_line(&field.pointer))?;
+        writeln!(out, "    {REMOVED}- {}{REMOVED:#}", value(&field.before))?;
+        writeln!(out, "    {ADDED}+ {}{ADDED:#}", value(&field.after))?;
+    }
+    Ok(())
+}
+
+/// What an approval allows, in words.
+pub(crate) fn granted(grants: &Grants) -> String {
+    let tools = if grants.tools.is_empty() {
+        "no tools".to_owned()
+    } else {
+        let tools: Vec<_> = grants.tools.iter().map(|tool| one_line(tool)).collect();
+        format!("the tools {}", tools.join(", "))
+    };
+    let run = if grants.execute { "code may run" } else { "running code is asked about" };
+    format!("it may be loaded; {tools}; {run}.")
+}

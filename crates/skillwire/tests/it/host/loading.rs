@@ -1,0 +1,177 @@
+//! From a server to text for a model, and everything that is refused on the way.
+
+use skillwire_testkit::{
+    fixture::{SkillFolder, skill_md},
+    hostile::{Fault, HostileServer},
+};
+
+use super::user::{User, refunds};
+use crate::support::Listening;
+
+#[tokio::test]
+async fn hst_107_a_skill_is_listed_approved_and_loaded() {
+    let (user, skills) = (User::new(), refunds());
+    user.serves("acme", &skills).await;
+    assert_eq!(user.state_of("acme:refunds").await, "new");
+    user.run(&["load", "acme:refunds"]).await.refuses(4, "error[not_approved]");
+    user.approves("acme:refunds").await;
+    assert_eq!(user.state_of("acme:refunds").await, "approved");
+    let block = user.gets(&["load", "acme:refunds"]).await;
+    assert!(block.contains("# refunds\n"), "{block}");
+    assert!(block.contains("Origin: MCP server acme"), "{block}");
+    assert!(block.contains("Base URI: skill://acme/refunds/"), "{block}");
+    assert!(!block.contains("Refund within"), "nobody asked for that file");
+    let both = user.gets(&["load", "refunds", "--read", "references/policy.md"]).await;
+    assert!(both.contains("# refunds\n") && both.contains("Refund within 30 days.\n"), "{both}");
+}
+
+#[tokio::test]
+async fn hst_107_over_http_and_as_json() {
+    let (user, skills) = (User::new(), refunds());
+    let server = Listening::serve(&skills, &[".", "--no-index"]).await;
+    let url = format!("http://{}/mcp", server.address);
+    user.gets(&["server", "add", "web", &url]).await;
+    user.approves("web:acme/refunds").await;
+    let handle = "web:skill://acme/refunds/SKILL.md";
+    let loaded = user.reads(&["load", handle, "--read", "./references/policy.md", "--json"]).await;
+    assert_eq!(loaded["origin"], "web");
+    assert_eq!(loaded["uri"], "skill://acme/refunds/SKILL.md");
+    assert!(loaded["content"].as_str().unwrap().starts_with("sha256:"));
+    assert_eq!(loaded["blocks"][1]["uri"], "skill://acme/refunds/references/policy.md");
+    assert!(loaded["blocks"][1]["text"].as_str().unwrap().contains("Refund within 30 days."));
+}
+
+#[tokio::test]
+async fn hst_43_paths_outside_the_skill_or_its_manifest_are_refused_and_nothing_is_printed() {
+    let (user, skills) = (User::new(), refunds());
+    user.serves("acme", &skills).await;
+    user.approves("acme:refunds").await;
+    for (file, reason) in [
+        ("../../etc/passwd", "path_outside_skill"),
+        ("/etc/passwd", "path_outside_skill"),
+        ("file:///etc/passwd", "path_outside_skill"),
+        ("references/none.md", "file_not_listed"),
+    ] {
+        let ran = user.run(&["load", "acme:refunds", "--read", file]).await;
+        ran.refuses(3, &format!("error[{reason}]"));
+    }
+}
+
+#[tokio::test]
+async fn hst_89_a_changed_byte_needs_approval_again_and_shows_what_changed() {
+    let (user, skills) = (User::new(), refunds());
+    user.serves("acme", &skills).await;
+    user.approves("acme:refunds").await;
+    user.gets(&["load", "acme:refunds", "--read", "references/policy.md"]).await;
+    skills.file("acme/refunds/references/policy.md", "Refund within 90 days.\n");
+    skills.file("acme/refunds/run.sh", "echo\n");
+    user.run(&["load", "acme:refunds"]).await.refuses(4, "error[changed]");
+    assert_eq!(user.state_of("acme:refunds").await, "changed");
+    let asked = user.run(&["approve", "acme:refunds"]).await.exits(4);
+    let shown = asked.stderr;
+    for line in [
+        "changed  references/policy.md (23 bytes, before 23)",
+        "added    run.sh (5 bytes)",
+        "-Refund within 30 days.",
+        "+Refund within 90 days.",
+        "error[not_approved]",
+    ] {
+        assert!(shown.contains(line), "{line:?} is not in {shown}");
+    }
+    user.run(&["load", "acme:refunds"]).await.exits(4);
+    user.approves("acme:refunds").await;
+    user.gets(&["load", "acme:refunds"]).await;
+}
+
+#[tokio::test]
+async fn hst_89_the_old_content_does_not_bring_its_approval_back() {
+    let (user, skills) = (User::new(), SkillFolder::with_skills(&["a"]));
+    user.serves("acme", &skills).await;
+    user.approves("acme:a").await;
+    skills.file("a/SKILL.md", skill_md("a") + "More.\n");
+    user.run(&["load", "acme:a"]).await.exits(4);
+    skills.file("a/SKILL.md", skill_md("a"));
+    user.run(&["load", "acme:a"]).await.exits(4);
+}
+
+#[tokio::test]
+async fn hst_50_wrong_bytes_are_exit_3_with_expected_and_actual() {
+    let user = User::new();
+    let server = HostileServer::new().skill("refunds", [("x.md", "right")]);
+    let listening = server.http().await;
+    user.adds("acme", &listening).await;
+    user.approves("acme:refunds").await;
+    server.set_fault(Fault::read_bytes("skill://refunds/x.md", "wrong"));
+    let ran = user.run(&["load", "acme:refunds", "--read", "x.md", "--json"]).await.exits(3);
+    let refusal = ran.json();
+    assert_eq!(refusal["reason"], "digest_mismatch");
+    assert_eq!(refusal["skill"], "acme:skill://refunds/SKILL.md");
+    assert_eq!(refusal["file"], "skill://refunds/x.md");
+    assert_ne!(refusal["expected"], refusal["actual"]);
+    assert!(refusal["hint"].as_str().unwrap().ends_with('.'));
+    assert_eq!(ran.stderr, "");
+}
+
+#[tokio::test]
+async fn a_load_asks_for_the_entry_once() {
+    let user = User::new();
+    let server = HostileServer::new().skill("refunds", [("x.md", "x")]);
+    let listening = server.http().await;
+    user.adds("acme", &listening).await;
+    user.approves("acme:refunds").await;
+    for handle in ["acme:refunds", "acme:skill://refunds/SKILL.md"] {
+        server.clear_log();
+        user.gets(&["load", handle]).await;
+        assert_eq!(server.count("skills/get"), 1, "{handle}: {:?}", server.methods());
+    }
+    server.clear_log();
+    user.gets(&["load", "acme:refunds", "--offline"]).await;
+    assert!(server.methods().is_empty(), "{:?}", server.methods());
+}
+
+#[tokio::test]
+async fn hst_96_offline_only_what_was_approved_and_cached_is_loaded_and_stays_of_its_server() {
+    let user = User::new();
+    let server = HostileServer::new().skill("refunds", [("x.md", "kept"), ("y.md", "not kept")]);
+    let listening = server.http().await;
+    user.adds("acme", &listening).await;
+    user.approves("acme:refunds").await;
+    user.gets(&["load", "acme:refunds", "--read", "x.md"]).await;
+    drop(listening);
+    user.run(&["load", "acme:refunds"]).await.refuses(7, "error[server_unreachable]");
+    let block = user.gets(&["load", "acme:refunds", "--offline", "--read", "x.md"]).await;
+    assert!(block.contains("Origin: MCP server acme") && block.contains("kept"), "{block}");
+    let ran = user.run(&["load", "acme:refunds", "--offline", "--read", "y.md"]).await;
+    ran.refuses(8, "error[offline]");
+    user.gets(&["revoke", "acme:refunds"]).await;
+    user.run(&["load", "acme:refunds", "--offline"]).await.exits(5);
+}
+
+#[tokio::test]
+async fn hst_91_a_skill_without_digests_is_declined_and_otherwise_asked_about_each_time() {
+    let user = User::new();
+    let server = HostileServer::new().dynamic_skill("notes", [("x.md", "x")]);
+    let listening = server.http().await;
+    user.adds("acme", &listening).await;
+    user.run(&["load", "acme:notes"]).await.refuses(8, "error[dynamic_declined]");
+    user.run(&["approve", "acme:notes", "--yes"]).await.exits(8);
+    // Nobody can be asked here.
+    let ran = user.run(&["load", "acme:notes", "--allow-dynamic"]).await;
+    ran.refuses(4, "error[not_approved]");
+}
+
+#[tokio::test]
+async fn hst_104_a_skill_that_no_listing_mentions_is_treated_like_any_other() {
+    let user = User::new();
+    let uri = "skill://hidden/SKILL.md";
+    let server = HostileServer::new()
+        .skill("hidden", [("x.md", "x")])
+        .fault(Fault::Unlisted(uri.to_owned()));
+    let listening = server.http().await;
+    user.adds("acme", &listening).await;
+    let handle = format!("acme:{uri}");
+    user.run(&["load", "acme:hidden"]).await.exits(5);
+    user.run(&["load", &handle]).await.refuses(4, "error[not_approved]");
+    user.approves(&handle).await;
+    assert!(user.gets(&["load", &handle]).await.contains("# hidden"));
+}

@@ -1,0 +1,15 @@
+//! Using skills of servers, from the command line.
+
+mod approving;
+mod discovering;
+mod exporting;
+mod folders;
+mod inspecting;
+mod loading;
+mod locking;
+mod refusing;
+mod servers;
+mod state;
+#[cfg(unix)]
+mod terminal;
+mod user;
