@@ -129,7 +129,7 @@ def check(binary: Path, skills: Path, tally: Tally) -> None:
     suite = tool("@modelcontextprotocol/conformance/dist/index.js")
     for page_size in PAGE_SIZES:
         try:
-            with Server(binary, skills, "--page-size", str(page_size)) as url:
+            with Server.skillwire(binary, skills, "--page-size", str(page_size)) as url:
                 for run in plan():
                     title = f"page size {page_size}, {run.version}, {run.scenario}"
                     try:

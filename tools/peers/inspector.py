@@ -97,7 +97,7 @@ def check(binary: Path, skills: Path, tally: Tally) -> None:
                 result = 0, [str(reason)], ""
             tally.add(f"{transport}, {era}", *result)
 
-    with Server(binary, skills) as url:
+    with Server.skillwire(binary, skills) as url:
         verify([url], "http")
     verify([str(binary), "serve", str(skills)], "stdio")
 
