@@ -15,7 +15,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from peers import Broken, Server, Tally, run_process, scratch, serve, tool
+from peers import Broken, Server, Tally, run_process, scratch, tool
 
 ERAS = ["modern", "legacy"]
 VERIFY = ["--method", "skills/list", "--verify", "--require-digests", "--format", "json"]
@@ -97,7 +97,7 @@ def check(binary: Path, skills: Path, tally: Tally) -> None:
                 result = 0, [str(reason)], ""
             tally.add(f"{transport}, {era}", *result)
 
-    with Server(serve(binary, skills)) as url:
+    with Server.skillwire(binary, skills) as url:
         verify([url], "http")
     verify([str(binary), "serve", str(skills)], "stdio")
 

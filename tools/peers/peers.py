@@ -1,4 +1,4 @@
-"""What the two checks share: finding the tools, running them, and a server that is always stopped.
+"""What the checks share: finding the tools, running them, and a server that is always stopped.
 
 The tools come from `npm ci --ignore-scripts` in this folder. They need Node.js 22, which that
 command also brings for Linux; elsewhere a `node` on the PATH is used when it is new enough.
@@ -10,11 +10,14 @@ import os
 import queue
 import re
 import shutil
+import socket
 import subprocess
 import tempfile
 import threading
+import time
 from collections import deque
 from pathlib import Path
+from urllib.parse import urlsplit
 
 HERE = Path(__file__).resolve().parent
 PACKAGES = HERE / "node_modules"
@@ -53,12 +56,15 @@ def tool(path: str) -> list[str]:
     return [node(), str(script)]
 
 
-def run_process(command: list[str], home: str | None = None) -> subprocess.CompletedProcess[str]:
+def run_process(
+    command: list[str], home: str | None = None, variables: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     """Runs a command to its end, or ends it after `TOOL_SECONDS`.
 
     With `home` the command sees that folder as the user's own, so that it leaves nothing behind.
     """
     environment = os.environ | {"NO_COLOR": "1"} | ({"HOME": home} if home else {})
+    environment |= variables or {}
     try:
         return subprocess.run(
             command,
@@ -87,31 +93,41 @@ def serve(binary: Path, skills: Path, *options: str) -> list[str]:
 
 
 class Server:
-    """A server over HTTP that says where it listens, for the length of a `with` block.
+    """A server on a free port of the loopback, for the length of a `with` block.
 
     The block yields the address. Leaving it stops the server, and fails when the server had
     already ended by itself or does not stop when asked to.
     """
 
-    def __init__(self, command: list[str]) -> None:
+    def __init__(self, command: list[str], speaks_on: str = "stderr") -> None:
         self.command = command
+        self.speaks_on = speaks_on
         self.log: deque[str] = deque(maxlen=20)
         self.address: queue.SimpleQueue[str | None] = queue.SimpleQueue()
 
+    @classmethod
+    def skillwire(cls, binary: Path, skills: Path, *options: str) -> Server:
+        """`skillwire serve --http` over a folder."""
+        return cls(serve(binary, skills, *options))
+
     def __enter__(self) -> str:
+        streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        streams[self.speaks_on] = subprocess.PIPE
         self.process = subprocess.Popen(
             self.command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
+            # Some servers live as long as their input.
+            stdin=subprocess.PIPE,
             text=True,
             encoding="utf-8",
             errors="replace",
+            **streams,
         )
         self.reader = threading.Thread(target=self._read_log, daemon=True)
         self.reader.start()
         try:
             address = self.address.get(timeout=READY_SECONDS)
+            if address is not None:
+                self._wait_until_reachable(address)
         except queue.Empty:
             self._stop()
             raise self._broken(f"did not say where it listens within {READY_SECONDS} s") from None
@@ -123,6 +139,19 @@ class Server:
             raise self._broken("ended before it listened")
         return address
 
+    def _wait_until_reachable(self, address: str) -> None:
+        """Some servers say where they will listen before they do."""
+        url = urlsplit(address)
+        end = time.monotonic() + READY_SECONDS
+        while True:
+            try:
+                socket.create_connection((url.hostname, url.port), timeout=1).close()
+                return
+            except OSError:
+                if time.monotonic() > end or self.process.poll() is not None:
+                    raise self._broken(f"cannot be reached at {address}") from None
+                time.sleep(0.02)
+
     def __exit__(self, kind: object, *_: object) -> None:
         ended = self.process.poll()
         stopped = self._stop()
@@ -132,8 +161,8 @@ class Server:
             raise self._broken(f"did not stop within {STOP_SECONDS} s")
 
     def _read_log(self) -> None:
-        assert self.process.stderr is not None
-        for line in self.process.stderr:
+        output = getattr(self.process, self.speaks_on)
+        for line in output:
             self.log.append(line.rstrip("\n"))
             if found := LISTENING.fullmatch(self.log[-1]):
                 self.address.put(found[1])

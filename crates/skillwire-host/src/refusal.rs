@@ -98,7 +98,7 @@ reasons! {
     DigestInvalid = "digest_invalid", Verification;
     /// A listed size is not a whole number of bytes.
     SizeInvalid = "size_invalid", Verification;
-    /// One listing has two different entries for the same skill.
+    /// The server gives two different entries for the same skill.
     EntryInconsistent = "entry_inconsistent", Verification;
     /// `skills/get` answered with another skill than the one asked for.
     EntrySubstituted = "entry_substituted", Verification;

@@ -8,7 +8,7 @@ use serde::Deserialize;
 pub(crate) use self::host::{
     ApproveArgs, AuditArgs, ExportArgs, HandleArgs, ListArgs, LoadArgs, LockArgs, OriginArgs,
     PromptArgs, PromptFormat, ServerAddArgs, ServerCommand, ServerImportArgs, ServerListArgs,
-    ServerRemoveArgs, ShowArgs,
+    ServerRemoveArgs, ShowArgs, VerifyArgs,
 };
 use crate::exit::EXIT_CODES;
 
@@ -51,6 +51,12 @@ pub(crate) enum Command {
     Disable(HandleArgs),
     /// Verify an approved skill and print it as text for a model.
     Load(LoadArgs),
+    /// Read everything a server offers and say which rules it breaks.
+    ///
+    /// Every file is compared with its manifest, and so are directories where the server shows
+    /// them. A rule that a server must keep and breaks is exit code 3; one that it should keep is
+    /// told and no more. Nothing is approved, loaded or kept.
+    Verify(VerifyArgs),
     /// Print the catalogue of skills as text for a model.
     Prompt(PromptArgs),
     /// Write what is approved into a file that can be reviewed.

@@ -86,19 +86,29 @@ pub(crate) fn with(
     options: Options,
     work: impl AsyncFnOnce(&Session) -> Outcome,
 ) -> Outcome {
+    run(json, async || {
+        let session = Session::open(options)?;
+        let outcome = work(&session).await;
+        session.host.disconnect().await;
+        outcome
+    })
+}
+
+/// Does some work that talks to servers; with `json`, a refusal is written as such.
+pub(crate) fn run(json: bool, work: impl AsyncFnOnce() -> Outcome) -> Outcome {
     logging::for_people();
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
             Failure::new(Exit::Internal, format!("The runtime could not be started: {error}."))
         })?;
-    let outcome = runtime.block_on(async {
-        let session = Session::open(options)?;
-        let outcome = work(&session).await;
-        session.host.disconnect().await;
-        outcome
-    });
+    let outcome = runtime.block_on(work());
     runtime.shutdown_background();
     refused::answer(json, outcome)
+}
+
+/// How servers are talked to from a command line.
+pub(crate) fn client_options() -> ClientOptions {
+    ClientOptions { shutdown_grace: GRACE, ..ClientOptions::default() }
 }
 
 impl Session {
@@ -221,7 +231,7 @@ fn host(settings: &HostSettings, options: &Options) -> Result<HostBuilder, Failu
     let dynamic = if options.allow_dynamic { DynamicPolicy::Ask } else { DynamicPolicy::Decline };
     Ok(Host::builder()
         .policy(Policy { dynamic, ..Policy::default() })
-        .client_options(ClientOptions { shutdown_grace: GRACE, ..ClientOptions::default() })
+        .client_options(client_options())
         .records(settings.records())
         .cache(settings.cache()?)
         .audit(settings.audit())

@@ -5,7 +5,7 @@ use serde_json::Map;
 use skillwire_core::uri::SkillUri;
 use skillwire_protocol::{method, version::Era};
 
-use super::{Finding, Server};
+use super::{Demand, Finding, Server};
 use crate::{
     client::ClientError,
     refusal::{Reason, Refusal},
@@ -19,12 +19,16 @@ pub(super) async fn check(server: &Server, listing: &Listing) -> Vec<Finding> {
     let mut findings = Vec::new();
     let uri = || Map::from_iter([("uri".to_owned(), NOT_THERE.into())]);
     let cursor = Map::from_iter([("cursor".to_owned(), "skillwire-verify-forged".into())]);
-    for (method, params) in [
-        (method::SKILLS_GET, uri()),
-        (method::RESOURCES_READ, uri()),
-        (method::SKILLS_LIST, cursor),
+    let absent = "error -32602 for something that is not there";
+    let forged = "error -32602 for a cursor it never gave";
+    for (demand, method, params, expected) in [
+        (Demand::Must, method::SKILLS_GET, uri(), absent),
+        (Demand::Must, method::RESOURCES_READ, uri(), absent),
+        (Demand::Should, method::SKILLS_LIST, cursor, forged),
     ] {
-        findings.extend(wrong_code(server, method, params).await);
+        let refusal = wrong_code(server, method, params).await;
+        let refusal = refusal.map(|refusal| refusal.expected(expected));
+        findings.extend(refusal.map(|refusal| Finding { demand, refusal }));
     }
     findings.extend(dangling_instructions(server, listing).await);
     findings
@@ -35,7 +39,7 @@ async fn wrong_code(
     server: &Server,
     method: &str,
     params: Map<String, serde_json::Value>,
-) -> Option<Finding> {
+) -> Option<Refusal> {
     let client = server.client().await.ok()?;
     let modern = client.server().era == Era::Modern;
     let answer = client.request(method, params, server.limits()).await;
@@ -45,13 +49,7 @@ async fn wrong_code(
         Err(error) => error.to_string(),
         Ok(_) => "a result".to_owned(),
     };
-    Some(Finding::must(
-        Refusal::new(Reason::WrongErrorCode)
-            .skill(server.origin())
-            .file(method)
-            .expected("error -32602 for something that is not there")
-            .actual(actual),
-    ))
+    Some(Refusal::new(Reason::WrongErrorCode).skill(server.origin()).file(method).actual(actual))
 }
 
 /// Instructions may name skills; each one must be there.

@@ -19,6 +19,14 @@ pub(super) struct Checked {
 
 pub(super) async fn check(server: &Server, listed: &Listed, in_flight: usize) -> Checked {
     let mut checked = Checked::default();
+    if listed.source() == Source::Inconsistent {
+        checked.findings.push(Finding::must(
+            Refusal::new(Reason::EntryInconsistent)
+                .skill(listed.id())
+                .expected("one entry for each skill in a listing")
+                .actual("two different ones"),
+        ));
+    }
     checked.findings.extend(check_get(server, listed).await);
     match &listed.entry().resources {
         Resources::Dynamic => {

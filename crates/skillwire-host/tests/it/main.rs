@@ -9,4 +9,5 @@ mod integrity;
 mod state;
 mod support;
 mod tools;
+mod verification;
 mod windows;

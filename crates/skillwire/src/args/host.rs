@@ -154,6 +154,19 @@ pub(crate) struct LoadArgs {
     pub(crate) origins: OriginArgs,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArgs {
+    /// The label of a configured server, or the URL of any server.
+    #[arg(required_unless_present = "command")]
+    pub(crate) target: Option<String>,
+    /// The program that is the server, with its arguments.
+    #[arg(last = true, value_name = "CMD", conflicts_with = "target")]
+    pub(crate) command: Vec<String>,
+    /// Print what was counted and found as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PromptFormat {
     Xml,

@@ -17,6 +17,7 @@ mod revoke;
 mod serve;
 mod server;
 mod show;
+mod verify;
 mod watch;
 
 use std::io::Write;
@@ -53,6 +54,7 @@ pub(crate) fn run() -> Exit {
         Command::Enable(args) => enable::run(&args, true),
         Command::Disable(args) => enable::run(&args, false),
         Command::Load(args) => load::run(&args),
+        Command::Verify(args) => verify::run(&args),
         Command::Prompt(args) => prompt::run(&args),
         Command::Lock(args) => lock::run(&args),
         Command::Audit(args) => audit::run(&args),

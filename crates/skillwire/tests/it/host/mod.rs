@@ -13,3 +13,4 @@ mod state;
 #[cfg(unix)]
 mod terminal;
 mod user;
+mod verifying;

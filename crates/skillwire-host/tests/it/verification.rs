@@ -1,0 +1,193 @@
+//! The audit of a whole server: what it finds, and what it leaves alone.
+
+use std::sync::Mutex;
+
+use serde_json::json;
+use skillwire_host::{
+    host::Host,
+    refusal::Reason,
+    verification::{Demand, Progress, Verification, VerifyOptions},
+};
+use skillwire_testkit::hostile::{Fault, HostileServer, Reply};
+
+use crate::support::{host, host_from, label};
+
+const SKILL_MD: &str = "skill://refunds/SKILL.md";
+const X: &str = "skill://refunds/x.md";
+
+fn refunds() -> HostileServer {
+    HostileServer::new()
+        .skill("refunds", [("x.md", "details"), ("dir/y.md", "more")])
+        .fault(Fault::DirectoryRead(json!(true)))
+}
+
+async fn verified_by(host: &Host) -> Verification {
+    host.verify(&label("acme"), VerifyOptions::default(), &|_| {})
+        .await
+        .expect("the server can be listed")
+}
+
+async fn verified(server: &HostileServer) -> Verification {
+    verified_by(&host(server)).await
+}
+
+/// The demand, reason and place of each finding.
+fn findings(found: &Verification) -> Vec<(Demand, Reason, Option<&str>)> {
+    let all = found.findings.iter();
+    all.map(|f| (f.demand, f.refusal.reason, f.refusal.file.as_deref())).collect()
+}
+
+fn error_if(wrong: bool, code: i64) -> Reply {
+    if wrong { Reply::error(code) } else { Reply::Honest }
+}
+
+#[tokio::test]
+async fn hst_86_an_honest_server_passes_and_nothing_is_approved_or_loaded() {
+    let server = refunds().skill("other", [("z.md", "z")]);
+    let audit = crate::support::KeptAudit::default();
+    let host = host_from(Host::builder().audit(audit.clone()), &server);
+    let steps = Mutex::new(Vec::new());
+    let step = |progress| steps.lock().unwrap().push(progress);
+    let found = host.verify(&label("acme"), VerifyOptions::default(), &step).await.unwrap();
+    assert_eq!(findings(&found), []);
+    assert!(found.passed());
+    // Each skill has a `SKILL.md` besides.
+    assert_eq!((found.skills, found.files, found.dynamic), (2, 5, 0));
+    let steps = steps.into_inner().unwrap();
+    assert_eq!(steps, [Progress { done: 1, total: 2 }, Progress { done: 2, total: 2 }]);
+    assert!(host.open_windows().is_empty());
+    assert!(audit.events().is_empty());
+    let listed = host.list(&label("acme")).await.unwrap();
+    let approved = host.approved(&listed.skills[0]);
+    assert_eq!(approved.unwrap_err().reason, Reason::NotApproved);
+}
+
+#[tokio::test]
+async fn srv_52_h_31_bytes_that_do_not_match_are_found_and_neighbours_still_counted() {
+    let found = verified(&refunds().fault(Fault::read_bytes(X, "DETAILS"))).await;
+    assert_eq!(findings(&found), [(Demand::Must, Reason::DigestMismatch, Some(X))]);
+    let refusal = &found.findings[0].refusal;
+    assert!(refusal.expected.as_ref().unwrap().starts_with("sha256:"));
+    assert_ne!(refusal.expected, refusal.actual);
+    assert_eq!(found.files, 2, "the other files of the skill match");
+    assert!(!found.passed());
+}
+
+#[tokio::test]
+async fn srv_41_a_file_that_only_a_directory_shows_makes_the_manifest_incomplete() {
+    let hidden = "skill://refunds/hidden.md";
+    let children = ["SKILL.md", "x.md", "hidden.md"]
+        .map(|name| json!({ "uri": format!("skill://refunds/{name}"), "name": name }));
+    let directory = json!(
+        { "uri": "skill://refunds/dir", "name": "dir", "mimeType": "inode/directory" }
+    );
+    let children = children.into_iter().chain([directory]).collect();
+    let uri = "skill://refunds".to_owned();
+    let found = verified(&refunds().fault(Fault::Children { uri, children })).await;
+    assert_eq!(findings(&found), [(Demand::Must, Reason::ManifestIncomplete, Some(hidden))]);
+}
+
+#[tokio::test]
+async fn srv_82_a_listed_file_that_no_directory_shows_is_found() {
+    let uri = "skill://refunds/dir".to_owned();
+    let found = verified(&refunds().fault(Fault::Children { uri, children: Vec::new() })).await;
+    let y = "skill://refunds/dir/y.md";
+    assert_eq!(findings(&found), [(Demand::Must, Reason::FileMissing, Some(y))]);
+}
+
+#[tokio::test]
+async fn hst_02_directories_are_left_alone_where_they_are_not_offered() {
+    let server = HostileServer::new().skill("refunds", [("x.md", "details")]);
+    assert_eq!(findings(&verified(&server).await), []);
+    assert_eq!(server.count("resources/directory/read"), 0);
+}
+
+#[tokio::test]
+async fn srv_57_srv_66_srv_73_other_errors_than_invalid_params_are_found() {
+    let missing = |demand, method| (demand, Reason::WrongErrorCode, Some(method));
+    let absent = |uri: &str| uri.contains("no-such-skill");
+    let server = refunds()
+        .on("skills/get", move |asked, _| error_if(absent(asked.uri()), -32603))
+        .on("resources/read", move |asked, _| error_if(absent(asked.uri()), -32002))
+        .on("skills/list", |asked, _| error_if(asked.params["cursor"].is_string(), -32000));
+    let found = verified(&server).await;
+    assert_eq!(
+        findings(&found),
+        [
+            missing(Demand::Must, "skills/get"),
+            missing(Demand::Must, "resources/read"),
+            missing(Demand::Should, "skills/list"),
+        ]
+    );
+    assert!(found.findings[0].refusal.actual.as_ref().unwrap().contains("-32603"));
+}
+
+#[tokio::test]
+async fn srv_57_a_server_that_minds_no_forged_cursor_still_passes() {
+    let server = refunds().on("skills/list", |asked, _| {
+        let forged = asked.params["cursor"].is_string();
+        if forged { Reply::Result(json!({ "skills": [] })) } else { Reply::Honest }
+    });
+    let found = verified(&server).await;
+    let expected = (Demand::Should, Reason::WrongErrorCode, Some("skills/list"));
+    assert_eq!(findings(&found), [expected]);
+    assert!(found.passed());
+}
+
+#[tokio::test]
+async fn srv_68_another_entry_by_name_than_in_the_listing_is_found() {
+    let server = refunds();
+    let mut entry = server.entry(SKILL_MD);
+    entry["frontmatter"]["description"] = json!("Something else.");
+    let uri = SKILL_MD.to_owned();
+    let found = verified(&server.fault(Fault::Gets { uri, entry })).await;
+    assert_eq!(findings(&found), [(Demand::Must, Reason::EntryInconsistent, None)]);
+}
+
+#[tokio::test]
+async fn hst_17_h_08_two_entries_for_one_skill_in_a_listing_are_found() {
+    let server = refunds();
+    let mut entry = server.entry(SKILL_MD);
+    entry["frontmatter"]["description"] = json!("Something else.");
+    let found = verified(&server.fault(Fault::AlsoListed(entry))).await;
+    let must: Vec<_> = findings(&found).into_iter().filter(|f| f.0 == Demand::Must).collect();
+    assert_eq!(must, [(Demand::Must, Reason::EntryInconsistent, None)]);
+}
+
+#[tokio::test]
+async fn hst_17_an_entry_that_cannot_be_used_is_found_and_the_others_are_verified() {
+    let patch = json!({ "frontmatter": { "name": "Other" } });
+    let server = refunds().skill("bad", [("x.md", "x")]);
+    let found = verified(&server.fault(Fault::entry("skill://bad/SKILL.md", patch))).await;
+    assert_eq!(findings(&found), [(Demand::Must, Reason::NameInvalid, None)]);
+    assert_eq!((found.skills, found.files), (1, 3));
+}
+
+#[tokio::test]
+async fn srv_79_instructions_that_point_nowhere_are_a_finding_that_does_not_fail() {
+    let text = "Start with `skill://refunds/SKILL.md`, then skill://gone/SKILL.md.";
+    let found = verified(&refunds().fault(Fault::Instructions(json!(text)))).await;
+    assert_eq!(findings(&found), [(Demand::Should, Reason::InstructionsDangling, None)]);
+    let actual = found.findings[0].refusal.actual.as_deref();
+    assert_eq!(actual, Some("skill://gone/SKILL.md"));
+    assert!(found.passed());
+}
+
+#[tokio::test]
+async fn hst_111_a_listing_cut_short_fails_and_what_was_listed_is_verified() {
+    let found = verified(&refunds().fault(Fault::SameCursorForever)).await;
+    assert_eq!(findings(&found)[0], (Demand::Must, Reason::ProtocolError, None));
+    assert_eq!(found.files, 3);
+}
+
+#[tokio::test]
+async fn content_without_digests_is_counted_and_its_frontmatter_compared() {
+    let server = HostileServer::new().dynamic_skill("live", [("x.md", "x")]);
+    let found = verified(&server).await;
+    assert_eq!((found.skills, found.files, found.dynamic), (1, 0, 1));
+    assert_eq!(findings(&found), []);
+    let other = "---\nname: live\ndescription: Another.\n---\n";
+    let server = server.fault(Fault::read_bytes("skill://live/SKILL.md", other));
+    let found = verified(&server).await;
+    assert_eq!(found.findings[0].refusal.reason, Reason::FrontmatterMismatch);
+}

@@ -1,0 +1,110 @@
+//! `skillwire verify`: the audit of a whole server.
+
+mod progress;
+mod report;
+
+use std::collections::BTreeMap;
+
+use skillwire_host::{
+    client::Endpoint,
+    host::Host,
+    label::ServerLabel,
+    policy::{Budgets, Policy},
+    refusal::{Reason, Refusal},
+    state::{HttpServer, InvalidServer, ServerConfig, ServerUrl, StdioServer},
+    verification::{Demand, Verification, VerifyOptions},
+};
+
+use self::progress::Bar;
+use super::Outcome;
+use crate::{
+    args::VerifyArgs,
+    exit::Exit,
+    failure::Failure,
+    session,
+    settings::{HostSettings, endpoint},
+};
+
+/// What a server that has no label is called in the report.
+const UNLABELLED: &str = "target";
+
+/// An audit reads whole servers, one bounded file after the other, and keeps none of it.
+const MOST_BYTES: u64 = 1 << 40;
+
+pub(super) fn run(args: &VerifyArgs) -> Outcome {
+    session::run(args.json, async || {
+        let (label, endpoint) = target(args)?;
+        let budgets = Budgets { session_bytes: MOST_BYTES, ..Budgets::default() };
+        let host = Host::builder()
+            .policy(Policy { budgets, ..Policy::default() })
+            .client_options(session::client_options())
+            .build();
+        host.add_server(label.clone(), endpoint);
+        let bar = Bar::new();
+        let found =
+            host.verify(&label, VerifyOptions::default(), &|progress| bar.show(progress)).await;
+        host.disconnect().await;
+        bar.clear();
+        let found = found?;
+        let mut out = anstream::stdout().lock();
+        if args.json {
+            crate::report::json(&mut out, &found)?;
+        } else {
+            report::write(&mut out, &found)?;
+        }
+        Ok(exit(&found))
+    })
+}
+
+/// The server to verify, under the user's label or one for this report alone.
+fn target(args: &VerifyArgs) -> Result<(ServerLabel, Endpoint), Failure> {
+    let invalid = |error: InvalidServer| {
+        Failure::usage(format!("This is no server: {error}."))
+            .hint("Name a configured server, a URL such as `https://skills.example.com/mcp`, or a program after `--`.")
+    };
+    let config = match (args.command.as_slice(), args.target.as_deref()) {
+        ([command, rest @ ..], _) => {
+            let server = StdioServer::new(command, rest.to_vec(), BTreeMap::new());
+            ServerConfig::Stdio(server.map_err(invalid)?)
+        }
+        ([], Some(url)) if url.contains("://") => {
+            let url = ServerUrl::parse(url).map_err(invalid)?;
+            ServerConfig::Http(HttpServer::new(url, BTreeMap::new(), None).map_err(invalid)?)
+        }
+        ([], label) => return configured(label.unwrap_or_default()),
+    };
+    let label = ServerLabel::parse(UNLABELLED)
+        .map_err(|error| Failure::new(Exit::Internal, format!("`{UNLABELLED}` {error}.")))?;
+    let endpoint = endpoint(&label, &config)?;
+    Ok((label, endpoint))
+}
+
+fn configured(label: &str) -> Result<(ServerLabel, Endpoint), Failure> {
+    let unknown = || {
+        Refusal::new(Reason::ServerUnknown).skill(label.escape_debug()).hint(
+            "`skillwire server list` shows the labels; a URL or a program after `--` needs none.",
+        )
+    };
+    let label = ServerLabel::parse(label).map_err(|_| unknown())?;
+    let servers = HostSettings::resolve()?.servers().load();
+    let servers = servers.map_err(|error| Failure::usage(format!("{error}.")))?.servers;
+    let config = servers.get(&label).ok_or_else(unknown)?;
+    let endpoint = endpoint(&label, config)?;
+    Ok((label, endpoint))
+}
+
+/// A broken MUST is a failed verification; a server that went away meanwhile broke none.
+fn exit(found: &Verification) -> Exit {
+    let mut broken = found.findings.iter().filter(|finding| finding.demand == Demand::Must);
+    if found.passed() {
+        Exit::Ok
+    } else if broken.all(|finding| is_absence(&finding.refusal)) {
+        Exit::Unreachable
+    } else {
+        Exit::Verification
+    }
+}
+
+fn is_absence(refusal: &Refusal) -> bool {
+    matches!(refusal.reason, Reason::ServerUnreachable | Reason::ServerTimeout)
+}

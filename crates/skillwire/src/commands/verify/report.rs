@@ -1,0 +1,71 @@
+//! What a verification found, for people.
+
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+};
+
+use skillwire_host::{
+    context::text::one_line,
+    verification::{Demand, Finding, Verification},
+};
+
+use crate::output::{ERROR, FAINT, STRONG, WARNING};
+
+/// Writes the findings, skill by skill, and a line that sums them up.
+pub(super) fn write(out: &mut impl Write, found: &Verification) -> io::Result<()> {
+    let mut by_skill: BTreeMap<&str, Vec<&Finding>> = BTreeMap::new();
+    for finding in &found.findings {
+        by_skill
+            .entry(finding.refusal.skill.as_deref().unwrap_or_default())
+            .or_default()
+            .push(finding);
+    }
+    for (skill, findings) in by_skill {
+        writeln!(out, "{STRONG}{}{STRONG:#}", one_line(skill))?;
+        for finding in findings {
+            write_finding(out, finding)?;
+        }
+    }
+    writeln!(out, "{}", summary(found))?;
+    out.flush()
+}
+
+fn write_finding(out: &mut impl Write, finding: &Finding) -> io::Result<()> {
+    let (style, level) = match finding.demand {
+        Demand::Must => (ERROR, "error"),
+        Demand::Should => (WARNING, "warning"),
+    };
+    let refusal = &finding.refusal;
+    let (code, meaning) = (refusal.reason.code(), refusal.reason.meaning());
+    writeln!(out, "  {style}{level}[{code}]{style:#}: {meaning}")?;
+    let details =
+        [("at", &refusal.file), ("expected", &refusal.expected), ("actual", &refusal.actual)];
+    for (name, value) in details {
+        if let Some(value) = value {
+            writeln!(out, "    {FAINT}{name}:{FAINT:#} {}", one_line(value))?;
+        }
+    }
+    Ok(())
+}
+
+fn summary(found: &Verification) -> String {
+    let Verification { skills, files, dynamic, findings } = found;
+    let count = |demand| findings.iter().filter(|finding| finding.demand == demand).count();
+    let (errors, warnings) = (count(Demand::Must), count(Demand::Should));
+    let unverifiable = match dynamic {
+        0 => String::new(),
+        _ => format!(" Without digests, which nobody can verify: {}.", counted(*dynamic, "skill")),
+    };
+    format!(
+        "{} listed, {} as promised: {}, {}.{unverifiable}",
+        counted(*skills, "skill"),
+        counted(*files, "file"),
+        counted(errors, "error"),
+        counted(warnings, "warning"),
+    )
+}
+
+fn counted(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}

@@ -1,0 +1,77 @@
+//! `skillwire verify`: exit codes, the report and its JSON.
+
+use serde_json::json;
+use skillwire_testkit::hostile::{Fault, HostileServer};
+
+use super::user::{User, refunds};
+use crate::support::BINARY;
+
+const X: &str = "skill://a/x.md";
+
+fn server() -> HostileServer {
+    HostileServer::new().skill("a", [("x.md", "details")])
+}
+
+#[tokio::test]
+async fn hst_118_an_honest_server_passes_by_label_by_url_and_as_a_program() {
+    let (user, skills) = (User::new(), refunds());
+    let folder = skills.path().to_str().unwrap();
+    let passes = "1 skill listed, 2 files as promised: 0 errors, 0 warnings.\n";
+    user.serves("acme", &skills).await;
+    assert_eq!(user.gets(&["verify", "acme"]).await, passes);
+    let program = ["verify", "--", BINARY, "serve", "--no-index", folder];
+    assert_eq!(user.gets(&program).await, passes);
+    let listening = server().http().await;
+    assert_eq!(user.gets(&["verify", &listening.url()]).await, passes);
+    let counted = user.reads(&["verify", "acme", "--json"]).await;
+    assert_eq!(counted, json!({ "skills": 1, "files": 2, "dynamic": 0, "findings": [] }));
+    // A look at a server leaves nothing behind.
+    assert!(!user.state("approvals").exists() && !user.state("audit.jsonl").exists());
+    assert!(!user.home.join("sw/cache").exists());
+}
+
+#[tokio::test]
+async fn hst_118_a_broken_must_is_exit_3_with_its_reason() {
+    let user = User::new();
+    let text = json!("See skill://gone/SKILL.md.");
+    let server = server().fault(Fault::read_bytes(X, "DETAILS")).fault(Fault::Instructions(text));
+    let listening = server.http().await;
+    user.adds("acme", &listening).await;
+    let ran = user.run(&["verify", "acme"]).await.exits(3);
+    insta::assert_snapshot!(ran.transcript());
+    let found = user.run(&["verify", "acme", "--json"]).await.exits(3).json();
+    let finding = &found["findings"][0];
+    assert_eq!(
+        (&finding["demand"], &finding["reason"]),
+        (&json!("must"), &json!("digest_mismatch"))
+    );
+    assert_eq!(
+        (&finding["skill"], &finding["file"]),
+        (&json!("acme:skill://a/SKILL.md"), &json!(X))
+    );
+    assert!(finding["expected"].is_string() && finding["actual"].is_string());
+    assert_eq!(found["findings"][1]["demand"], "should");
+}
+
+#[tokio::test]
+async fn srv_79_a_broken_should_is_told_and_no_more() {
+    let user = User::new();
+    let text = json!("See skill://gone/SKILL.md.");
+    let listening = server().fault(Fault::Instructions(text)).http().await;
+    let said = user.gets(&["verify", &listening.url()]).await;
+    assert!(said.contains("warning[instructions_dangling]"), "{said}");
+    assert!(said.ends_with("0 errors, 1 warning.\n"), "{said}");
+}
+
+#[tokio::test]
+async fn hst_118_who_cannot_be_verified_has_another_exit_code() {
+    let user = User::new();
+    user.run(&["verify", "--", "./no-such-program"]).await.refuses(7, "error[server_unreachable]");
+    user.run(&["verify", "none"]).await.refuses(5, "error[server_unknown]");
+    user.run(&["verify", "Not A Label"]).await.refuses(5, "error[server_unknown]");
+    user.run(&["verify", "ftp://x.example"]).await.refuses(2, "This is no server");
+    user.run(&["verify"]).await.exits(2);
+    let listening = server().fault(Fault::Undeclared).http().await;
+    let ran = user.run(&["verify", &listening.url(), "--json"]).await.exits(7);
+    assert_eq!(ran.json()["reason"], "skills_not_offered");
+}
