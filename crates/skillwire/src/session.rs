@@ -81,13 +81,14 @@ pub(crate) struct Named {
 }
 
 /// Does some work with a host; with `json`, a refusal is written as such.
+#[expect(clippy::needless_pass_by_value, reason = "callers make the options for this one call")]
 pub(crate) fn with(
     json: bool,
     options: Options,
     work: impl AsyncFnOnce(&Session) -> Outcome,
 ) -> Outcome {
     run(json, async || {
-        let session = Session::open(options)?;
+        let session = Session::open(&options)?;
         let outcome = work(&session).await;
         session.host.disconnect().await;
         outcome
@@ -112,7 +113,7 @@ pub(crate) fn client_options() -> ClientOptions {
 }
 
 impl Session {
-    fn open(options: Options) -> Result<Self, Failure> {
+    fn open(options: &Options) -> Result<Self, Failure> {
         let settings = HostSettings::resolve()?;
         let configured = settings.servers().load().map_err(|error| {
             Failure::usage(format!("{error}.")).hint("No server is used until that is mended.")
@@ -120,7 +121,7 @@ impl Session {
         for problem in &configured.problems {
             warn(&problem.to_string())?;
         }
-        let host = self::host(&settings, &options)?.build();
+        let host = self::host(&settings, options)?.build();
         if let Some(origins) = options.folders {
             host.set_folders(folders(&settings, origins));
         }
