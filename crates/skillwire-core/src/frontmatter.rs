@@ -29,7 +29,6 @@ const RESERVED_METADATA_PREFIX: &str = "io.modelcontextprotocol/";
 pub struct Frontmatter {
     fields: Map<String, Value>,
     name: SkillName,
-    description: String,
 }
 
 impl Frontmatter {
@@ -37,18 +36,15 @@ impl Frontmatter {
     pub fn check(document: Document, file: &[u8]) -> (Option<Self>, Vec<Finding>) {
         let mut checker = Checker { document: &document, file, findings: Vec::new() };
         let name = checker.name();
-        let description = checker.description();
+        let described = checker.description();
         checker.compatibility();
         checker.license();
         checker.metadata();
         checker.allowed_tools();
         checker.unknown_keys();
         let findings = checker.findings;
-        let frontmatter = name.zip(description).map(|(name, description)| Self {
-            fields: document.map,
-            name,
-            description,
-        });
+        let frontmatter =
+            name.filter(|_| described).map(|name| Self { fields: document.map, name });
         (frontmatter, findings)
     }
 
@@ -79,7 +75,7 @@ impl Frontmatter {
         if let Some(text) = text("compatibility")? {
             at_most("compatibility", &text, MAX_COMPATIBILITY_CHARS)?;
         }
-        Ok(Self { fields, name, description })
+        Ok(Self { fields, name })
     }
 
     /// The skill's name.
@@ -89,7 +85,8 @@ impl Frontmatter {
 
     /// The skill's description.
     pub fn description(&self) -> &str {
-        &self.description
+        // Both ways to make one see to it that it is there and a string.
+        self.fields.get("description").and_then(Value::as_str).unwrap_or_default()
     }
 
     /// Every field the author wrote.
@@ -221,7 +218,8 @@ impl Checker<'_> {
         self.report(Code::NameReserved, "/name", message, &help);
     }
 
-    fn description(&mut self) -> Option<String> {
+    /// Tells whether there is a description that can be carried.
+    fn description(&mut self) -> bool {
         let Some(value) = self.document.map.get("description") else {
             self.report(
                 Code::DescriptionMissing,
@@ -229,7 +227,7 @@ impl Checker<'_> {
                 "The frontmatter has no `description`.".to_owned(),
                 "Add a line `description: ...` that says what the skill does and when to use it.",
             );
-            return None;
+            return false;
         };
         let Value::String(text) = value else {
             let message = format!("`description` is {}, not a string.", kind(value));
@@ -238,13 +236,13 @@ impl Checker<'_> {
                 _ => "Say what the skill does and when to use it, in one text.",
             };
             self.report(Code::DescriptionMissing, "/description", message, help);
-            return None;
+            return false;
         };
         if text.trim().is_empty() {
             let message = "`description` is empty.".to_owned();
             let help = "Say what the skill does and when to use it.";
             self.report(Code::DescriptionMissing, "/description", message, help);
-            return None;
+            return false;
         }
         let length = text.chars().count();
         if length > MAX_DESCRIPTION_CHARS {
@@ -266,7 +264,7 @@ impl Checker<'_> {
             let help = "Add a sentence that begins with \"Use when\", with words a user would say.";
             self.report(Code::DescriptionWithoutWhen, "/description", message, help);
         }
-        Some(text.clone())
+        true
     }
 
     fn compatibility(&mut self) {

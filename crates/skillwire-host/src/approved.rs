@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use skillwire_core::{content_set::ContentSet, entry::SkillEntry};
+use skillwire_core::{content_set::ContentSet, digest::Digest, entry::SkillEntry};
 
 use crate::{grants::Grants, listed::Listed, origin::SkillId};
 
@@ -25,11 +25,14 @@ pub struct Approved {
     listed: Listed,
     grants: Grants,
     by: ApprovedBy,
+    /// One digest over the content, unless the skill is dynamic; every event of the log names it.
+    fingerprint: Option<Digest>,
 }
 
 impl Approved {
     pub(crate) fn new(listed: Listed, grants: Grants, by: ApprovedBy) -> Self {
-        Self { listed, grants, by }
+        let fingerprint = listed.content().map(|content| content.fingerprint());
+        Self { listed, grants, by, fingerprint }
     }
 
     /// The skill.
@@ -45,6 +48,11 @@ impl Approved {
     /// The content that was approved, unless the skill is dynamic.
     pub fn content(&self) -> Option<ContentSet> {
         self.listed.content()
+    }
+
+    /// One digest over the approved content, unless the skill is dynamic.
+    pub fn fingerprint(&self) -> Option<Digest> {
+        self.fingerprint
     }
 
     /// What was granted besides loading.

@@ -11,6 +11,7 @@ use std::{
 use bytes::Bytes;
 use skillwire_core::{
     content_set::ContentSet,
+    digest::Digest,
     entry::{Resources, SkillEntry, SkillResource},
     path::RelPath,
     uri::ResourceUri,
@@ -119,6 +120,11 @@ impl Window {
     /// The content the skill was loaded with, unless it is dynamic.
     pub fn content(&self) -> Option<ContentSet> {
         self.approved.content()
+    }
+
+    /// One digest over that content.
+    pub fn fingerprint(&self) -> Option<Digest> {
+        self.approved.fingerprint()
     }
 
     /// Who approved the skill.

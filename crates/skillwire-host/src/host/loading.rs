@@ -27,9 +27,9 @@ impl Host {
     /// Loads an approved skill: fetches `SKILL.md`, compares size, digest and frontmatter with the
     /// entry, and opens the window. Nothing else is fetched.
     pub async fn load(&self, approved: Approved) -> Result<Loaded, Refusal> {
-        let content = approved.content();
+        let content = approved.fingerprint();
         let open = self.open_windows().into_iter().find(|window| {
-            window.skill() == approved.id() && content.is_some() && window.content() == content
+            content.is_some() && window.fingerprint() == content && window.skill() == approved.id()
         });
         if let Some(window) = open {
             return Ok(Loaded { window, repeated: true });

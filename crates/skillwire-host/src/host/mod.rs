@@ -281,8 +281,7 @@ impl Host {
         outcome: Result<(), Reason>,
         detail: Option<&str>,
     ) {
-        let content = approved.content().map(|content| content.fingerprint());
-        self.log_skill(approved.id(), content, action, outcome, detail);
+        self.log_skill(approved.id(), approved.fingerprint(), action, outcome, detail);
     }
 
     fn log_skill(
