@@ -36,8 +36,8 @@ impl Standing {
             return if of_folder { Self::Approved(Grants::load_only()) } else { Self::New };
         };
         let content = listed.content();
-        if let Some(content) = &content
-            && record.declined == Some(content.fingerprint())
+        if let (Some(content), Some(declined)) = (&content, record.declined)
+            && declined == content.fingerprint()
         {
             return Self::Declined;
         }
@@ -47,6 +47,9 @@ impl Standing {
             // An approval never covers what has no digests, and never comes back by itself.
             (Some(approval), None) => Self::Changed(Box::new(gone(approval))),
             (Some(approval), Some(content)) => {
+                if !approval.revoked && approval.content == content {
+                    return Self::Approved(approval.grants.clone());
+                }
                 let diff = approval.content.changes_to(&content);
                 if diff.is_empty() && !approval.revoked {
                     Self::Approved(approval.grants.clone())

@@ -14,6 +14,9 @@ use crate::{
     window::{DynamicContent, FileContent, Window, find},
 };
 
+/// How many contents are remembered as compared.
+const MOST_COMPARED: usize = 4_096;
+
 /// A loaded skill.
 #[derive(Clone)]
 pub struct Loaded {
@@ -59,8 +62,31 @@ impl Host {
                 FileContent::Dynamic(DynamicContent { skill, uri, bytes })
             }
         };
-        check_frontmatter(skill, &approved.entry().frontmatter, content.bytes())?;
+        self.compare_frontmatter(approved, &content)?;
         Ok(content)
+    }
+
+    /// Compares `SKILL.md` with the entry, once for each content: bytes with the same digest under
+    /// the same entry have the same frontmatter.
+    fn compare_frontmatter(
+        &self,
+        approved: &Approved,
+        content: &FileContent,
+    ) -> Result<(), Refusal> {
+        let fingerprint = approved.fingerprint();
+        if fingerprint.is_some_and(|fingerprint| lock(&self.inner.compared).contains(&fingerprint))
+        {
+            return Ok(());
+        }
+        check_frontmatter(approved.id(), &approved.entry().frontmatter, content.bytes())?;
+        if let Some(fingerprint) = fingerprint {
+            let mut compared = lock(&self.inner.compared);
+            if compared.len() >= MOST_COMPARED {
+                compared.clear();
+            }
+            compared.insert(fingerprint);
+        }
+        Ok(())
     }
 
     /// A skill may have been switched off since it was approved.

@@ -7,7 +7,7 @@ mod loading;
 mod reading;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashSet},
     path::PathBuf,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
@@ -15,6 +15,8 @@ use std::{
     },
     time::SystemTime,
 };
+
+use skillwire_core::digest::Digest;
 
 pub use self::{
     discovering::Discovered,
@@ -62,6 +64,8 @@ struct Inner {
     remotes: Mutex<BTreeMap<ServerLabel, Arc<Remote>>>,
     windows: Mutex<Vec<Weak<Window>>>,
     next_window: AtomicU64,
+    /// Contents whose `SKILL.md` was found to agree with the entry.
+    compared: Mutex<HashSet<Digest>>,
     /// When the user was asked about skills of each server, in this session.
     questions: Mutex<BTreeMap<String, Vec<SystemTime>>>,
 }
@@ -173,6 +177,7 @@ impl HostBuilder {
             remotes: Mutex::default(),
             windows: Mutex::default(),
             next_window: AtomicU64::new(1),
+            compared: Mutex::default(),
             questions: Mutex::default(),
         };
         Host { inner: Arc::new(inner) }
@@ -287,7 +292,7 @@ impl Host {
     fn log_skill(
         &self,
         skill: &SkillId,
-        content: Option<skillwire_core::digest::Digest>,
+        content: Option<Digest>,
         action: Action,
         outcome: Result<(), Reason>,
         detail: Option<&str>,
