@@ -28,7 +28,6 @@ const RESERVED_METADATA_PREFIX: &str = "io.modelcontextprotocol/";
 pub struct Frontmatter {
     fields: Map<String, Value>,
     name: SkillName,
-    description: String,
 }
 
 impl Frontmatter {
@@ -43,11 +42,8 @@ impl Frontmatter {
         checker.allowed_tools();
         checker.unknown_keys();
         let findings = checker.findings;
-        let frontmatter = name.zip(description).map(|(name, description)| Self {
-            fields: document.map,
-            name,
-            description,
-        });
+        let frontmatter =
+            name.zip(description).map(|(name, _)| Self { fields: document.map, name });
         (frontmatter, findings)
     }
 
@@ -78,7 +74,7 @@ impl Frontmatter {
         if let Some(text) = text("compatibility")? {
             at_most("compatibility", &text, MAX_COMPATIBILITY_CHARS)?;
         }
-        Ok(Self { fields, name, description })
+        Ok(Self { fields, name })
     }
 
     /// The skill's name.
@@ -88,7 +84,8 @@ impl Frontmatter {
 
     /// The skill's description.
     pub fn description(&self) -> &str {
-        &self.description
+        // Kept once, among the fields: a listing holds very many of these.
+        self.fields.get("description").and_then(Value::as_str).unwrap_or_default()
     }
 
     /// Every field the author wrote.
