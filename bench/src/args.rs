@@ -51,4 +51,12 @@ pub(crate) enum Helper {
         /// The file of bodies.
         bodies: PathBuf,
     },
+    /// Lists a server into a registry and prints the bytes this process holds then.
+    #[command(hide = true)]
+    Registry {
+        /// Where the server is.
+        url: String,
+        /// How many skills it has.
+        count: usize,
+    },
 }

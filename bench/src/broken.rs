@@ -7,7 +7,7 @@ use std::{fmt, io, path::Path};
 pub(crate) struct Broken(pub(crate) String);
 
 /// What everything here returns.
-pub(crate) type Result<T> = std::result::Result<T, Broken>;
+pub(crate) type Result<T, E = Broken> = std::result::Result<T, E>;
 
 impl Broken {
     pub(crate) fn new(what: impl Into<String>) -> Self {

@@ -14,7 +14,10 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::{
     args::{Args, Helper},
     broken::{Broken, Result},
-    measure::{Bench, Part},
+    measure::{
+        Bench, Part,
+        host::{Inspector, memory},
+    },
     plan::Plan,
     program::Program,
     report::Report,
@@ -49,12 +52,8 @@ fn main() -> ExitCode {
 
 /// Returns whether every target was reached.
 fn run(mut args: Args) -> Result<bool> {
-    if let Some(Helper::Bare { kind, bodies }) = args.helper.take() {
-        // As many threads as a server would have by default.
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-        let served = runtime.block_on(http::bare::run(kind, &bodies));
-        runtime.shutdown_background();
-        return served.map(|()| true);
+    if let Some(helper) = args.helper.take() {
+        return help(helper).map(|()| true);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     // Stopping drops what is being measured, and with it every server that was started.
@@ -78,6 +77,24 @@ fn run(mut args: Args) -> Result<bool> {
     Ok(args.quick || report.is_good())
 }
 
+/// Does what another process of this program started this one for.
+fn help(helper: Helper) -> Result<()> {
+    match helper {
+        Helper::Bare { kind, bodies } => {
+            // As many threads as a server would have by default.
+            let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+            let served = runtime.block_on(http::bare::run(kind, &bodies));
+            runtime.shutdown_background();
+            served
+        }
+        Helper::Registry { url, count } => {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            let resident = runtime.block_on(memory::resident(&url, count))?;
+            Ok(writeln!(std::io::stdout(), "{resident}")?)
+        }
+    }
+}
+
 async fn measure_all(args: &Args) -> Result<Report> {
     let mut plan = if args.quick { Plan::quick() } else { Plan::full() };
     if let Some(rounds) = args.rounds {
@@ -94,11 +111,17 @@ async fn measure_all(args: &Args) -> Result<Report> {
     } else {
         peers::find(&Path::new(env!("CARGO_MANIFEST_DIR")).join("peers"))
     };
+    let inspector = if args.quick || args.no_peers {
+        Err("The Inspector was left out.".to_owned())
+    } else {
+        Inspector::find()
+    };
     let mut bench = Bench {
         plan,
         scratch,
         skillwire: Program::skillwire(&binary(args)?),
         peers,
+        inspector,
         report: Report::default(),
         read: HashSet::new(),
     };

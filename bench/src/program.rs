@@ -53,6 +53,13 @@ impl Program {
         command
     }
 
+    /// The command that verifies a server, if this is skillwire.
+    pub(crate) fn verify(&self, url: &str) -> Command {
+        let mut command = Command::new(&self.command);
+        command.args(["verify", url, "--json"]);
+        command
+    }
+
     /// The command that serves a folder over HTTP.
     pub(crate) fn over_http(&self, folder: &Path, home: &Path) -> Command {
         let mut command = self.over_stdio(folder, home);

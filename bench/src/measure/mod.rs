@@ -4,6 +4,7 @@ use std::{collections::HashSet, io::Write as _, path::PathBuf};
 
 use tempfile::TempDir;
 
+use self::host::Inspector;
 use crate::{
     broken::{Broken, Result},
     corpus::Corpus,
@@ -18,6 +19,7 @@ mod change;
 mod contest;
 mod cost;
 mod first_answer;
+pub(crate) mod host;
 mod listing;
 mod pages;
 mod reads;
@@ -35,11 +37,13 @@ pub(crate) enum Part {
     Pages,
     /// One file changed while the server runs.
     Change,
+    /// Listing, loading and verifying as a host.
+    Host,
 }
 
 impl Part {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::FirstAnswer, Self::Listing, Self::Reads, Self::Pages, Self::Change];
+    pub(crate) const ALL: [Self; 6] =
+        [Self::FirstAnswer, Self::Listing, Self::Reads, Self::Pages, Self::Change, Self::Host];
 }
 
 /// What every measurement needs.
@@ -49,6 +53,8 @@ pub(crate) struct Bench {
     pub(crate) scratch: PathBuf,
     pub(crate) skillwire: Program,
     pub(crate) peers: Vec<Program>,
+    /// The Inspector, or why it is not used.
+    pub(crate) inspector: Result<Inspector, String>,
     pub(crate) report: Report,
     /// The sizes of corpora that are in the page cache, as everything fits there.
     pub(crate) read: HashSet<usize>,
@@ -63,6 +69,7 @@ impl Bench {
             Part::Reads => reads::measure(self).await,
             Part::Pages => pages::measure(self).await,
             Part::Change => change::measure(self).await,
+            Part::Host => host::measure(self).await,
         };
         if let Err(broken) = measured {
             self.report.broken.push(format!("**{part:?} could not be measured:** {broken}"));

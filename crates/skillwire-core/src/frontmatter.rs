@@ -85,7 +85,7 @@ impl Frontmatter {
 
     /// The skill's description.
     pub fn description(&self) -> &str {
-        // Both ways to make one see to it that it is there and a string.
+        // Kept once, among the fields: a listing holds very many of these.
         self.fields.get("description").and_then(Value::as_str).unwrap_or_default()
     }
 

@@ -1,5 +1,7 @@
 //! Reading an entry that a server sent: everything the extension demands of it, or the reason why not.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -108,6 +110,10 @@ struct RawResource<'a> {
     #[serde(borrow, default)]
     size: Option<&'a RawValue>,
 }
+
+/// A string, borrowed unless it has escapes.
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// Reads one entry, given as JSON text.
 pub fn read(text: &str, limits: EntryLimits) -> Result<SkillEntry, EntryFault> {
@@ -233,10 +239,10 @@ fn read_resource(raw: &RawValue, skill: &SkillUri) -> Result<SkillResource, Entr
         EntryFault::new(EntryProblem::Outside, format!("a URI below `{}`", skill.root()), actual)
             .of(&text)
     };
-    let uri = ResourceUri::parse(&text).map_err(|error| outside(format!("one that {error}")))?;
-    if !skill.contains(&uri) {
-        return Err(outside(format!("`{}`", short(&text))));
-    }
+    let uri = skill.resource(&text).ok_or_else(|| match ResourceUri::parse(&text) {
+        Err(error) => outside(format!("one that {error}")),
+        Ok(_) => outside(format!("`{}`", short(&text))),
+    })?;
     let digest = element.digest.and_then(string).and_then(|text| text.parse::<Digest>().ok());
     let digest = digest.ok_or_else(|| {
         let expected = "`sha256:` and 64 lower-case hexadecimal digits";
@@ -255,8 +261,8 @@ fn size(text: &str) -> Option<u64> {
     text.parse().ok().filter(|size| digits && *size <= MAX_SIZE)
 }
 
-fn string(raw: &RawValue) -> Option<String> {
-    serde_json::from_str(raw.get()).ok()
+fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
+    serde_json::from_str(raw.get()).ok().map(|Text(text)| text)
 }
 
 fn shown(raw: Option<&RawValue>) -> String {

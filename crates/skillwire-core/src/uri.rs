@@ -195,9 +195,23 @@ impl SkillUri {
         self.below(uri).is_some()
     }
 
+    /// The URI of something below the skill's root, from a text that is one already.
+    ///
+    /// It accepts exactly what [`ResourceUri::parse`] and [`Self::contains`] do together, and need
+    /// not look at the root again.
+    pub fn resource(&self, text: &str) -> Option<ResourceUri> {
+        self.path_in(text)?;
+        let is_file = text == self.file.as_str();
+        Some(if is_file { self.file.clone() } else { ResourceUri(text.into()) })
+    }
+
     /// The path of something below the skill's root.
     pub fn below(&self, uri: &ResourceUri) -> Option<RelPath> {
-        let rest = uri.as_str().strip_prefix(self.root.as_str())?.strip_prefix('/')?;
+        self.path_in(uri.as_str())
+    }
+
+    fn path_in(&self, text: &str) -> Option<RelPath> {
+        let rest = text.strip_prefix(self.root.as_str())?.strip_prefix('/')?;
         RelPath::parse(&decode_path(rest)?).ok()
     }
 }
@@ -379,6 +393,23 @@ mod tests {
             if let Ok(path) = RelPath::parse(&joined) {
                 let made = uri("pdf").root().child(&path);
                 proptest::prop_assert_eq!(&ResourceUri::parse(made.as_str()).unwrap(), &made);
+            }
+        }
+
+        #[test]
+        fn srv_23_what_lies_below_a_skill_is_what_parses_and_is_contained(
+            text in "(%[0-9a-fA-F]{2}|[a-zA-Z./:@?# é~%-]){0,12}"
+        ) {
+            let skill = uri("acme/pdf");
+            for candidate in [
+                text.clone(),
+                format!("skill://acme/pdf{text}"),
+                format!("skill://acme/pdf/{text}"),
+                format!("skill://acme/pdf/a/{text}"),
+            ] {
+                let parsed = ResourceUri::parse(&candidate).ok();
+                let contained = parsed.filter(|parsed| skill.contains(parsed));
+                proptest::prop_assert_eq!(skill.resource(&candidate), contained);
             }
         }
 

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
 use skillwire_core::{
     entry::SkillEntry,
@@ -21,13 +21,17 @@ const MAX_CURSOR_BYTES: usize = 64 * 1024;
 /// However long a server says an answer stays fresh, it is asked again after this time.
 const MAX_LIFETIME: Duration = Duration::from_hours(24);
 
-/// One page, with every entry read or refused on its own.
+/// What stands around the entries of a page.
 #[derive(Debug)]
-pub(crate) struct Page {
-    pub(crate) entries: Vec<Result<Arc<SkillEntry>, Refusal>>,
+pub(crate) struct Head {
+    /// How many entries there are.
+    pub(crate) entries: usize,
     pub(crate) next: Option<String>,
     pub(crate) freshness: Freshness,
 }
+
+/// The entries of a page, each read or refused on its own.
+pub(crate) type Entries = Vec<Result<Arc<SkillEntry>, Refusal>>;
 
 /// How long an answer may be used without asking again.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -50,6 +54,12 @@ struct RawPage<'a> {
 }
 
 #[derive(Deserialize)]
+struct RawSkills<'a> {
+    #[serde(borrow)]
+    skills: Vec<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
 struct RawGet<'a> {
     #[serde(borrow, default)]
     skill: Option<&'a RawValue>,
@@ -59,13 +69,13 @@ struct RawGet<'a> {
     scope: Option<&'a RawValue>,
 }
 
-/// Reads a page; a page that is not one is refused whole, an entry that is not one alone.
-pub(crate) fn read_page(origin: &Origin, text: &str, limits: EntryLimits) -> Result<Page, Refusal> {
+/// Reads what is needed to ask for the next page; a page that is not one is refused whole.
+pub(crate) fn read_head(origin: &Origin, text: &str) -> Result<Head, Refusal> {
     let broken = |what: &str| protocol_error(origin, "skills/list", what);
     let raw: RawPage<'_> = serde_json::from_str(text).map_err(|_| broken("no object"))?;
     let skills = raw.skills.filter(|raw| raw.get().starts_with('['));
     let skills = skills.ok_or_else(|| broken("no list `skills`"))?;
-    let skills: Vec<&RawValue> =
+    let skills: Vec<IgnoredAny> =
         serde_json::from_str(skills.get()).map_err(|_| broken("no list `skills`"))?;
     let next = match raw.next.map(RawValue::get) {
         None | Some("null") => None,
@@ -77,8 +87,18 @@ pub(crate) fn read_page(origin: &Origin, text: &str, limits: EntryLimits) -> Res
             Some(cursor.ok_or_else(|| broken("a `nextCursor` that is not a string"))?)
         }
     };
-    let entries = skills.into_iter().map(|raw| read_entry(origin, raw.get(), limits)).collect();
-    Ok(Page { entries, next, freshness: freshness(raw.ttl, raw.scope) })
+    Ok(Head { entries: skills.len(), next, freshness: freshness(raw.ttl, raw.scope) })
+}
+
+/// Reads the entries of a page; an entry that is not one is refused alone.
+pub(crate) fn read_entries(
+    origin: &Origin,
+    text: &str,
+    limits: EntryLimits,
+) -> Result<Entries, Refusal> {
+    let RawSkills { skills } = serde_json::from_str(text)
+        .map_err(|_| protocol_error(origin, "skills/list", "no list `skills`"))?;
+    Ok(skills.into_iter().map(|raw| read_entry(origin, raw.get(), limits)).collect())
 }
 
 /// Reads the answer to `skills/get`; it must be about the skill that was asked for.

@@ -21,7 +21,7 @@ use crate::{
     label::ServerLabel,
     listed::{Listed, Source},
     origin::{Origin, SkillId},
-    page::{self, Freshness},
+    page::{self, Entries, Freshness, Head},
     policy::Policy,
     refusal::{Reason, Refusal},
 };
@@ -177,7 +177,9 @@ impl Remote {
         let mut collecting = Collecting::default();
         let mut cursor: Option<String> = None;
         let mut cursors = HashSet::new();
-        let mut bytes = 0_u64;
+        let (mut bytes, mut entries) = (0_u64, 0);
+        // The entries of the page before, which are read while the next page is on its way.
+        let mut reading: Option<Reading> = None;
         for number in 0.. {
             let page = if number == budgets.pages {
                 Err(self.exhausted(format!("at most {} pages", budgets.pages), "more"))
@@ -193,16 +195,28 @@ impl Remote {
                 }
                 Err(refusal) => return Err(refusal),
             };
-            collecting.add(&self.origin(), page.entries, &page.freshness);
-            let Some(next) = page.next else { break };
-            let total = collecting.entries();
+            if let Some(reading) = reading.take() {
+                collecting.add(&self.origin(), reading.finish().await?);
+            }
+            let (answer, head) = page;
+            entries += head.entries;
+            collecting.note(&head.freshness);
+            let read = {
+                let (origin, limits) = (self.origin(), self.policy.limits);
+                move || page::read_entries(&origin, answer.text(), limits)
+            };
+            let Some(next) = head.next else {
+                collecting.add(&self.origin(), read()?);
+                break;
+            };
+            reading = Some(Reading::start(self.origin(), read));
             let stop = if !cursors.insert(next.clone()) {
                 Some(page::protocol_error(
                     &self.origin(),
                     method::SKILLS_LIST,
                     "the same cursor again",
                 ))
-            } else if total >= budgets.entries {
+            } else if entries >= budgets.entries {
                 Some(self.exhausted(format!("at most {} entries", budgets.entries), "more"))
             } else if bytes >= budgets.listing_bytes {
                 Some(self.exhausted(format!("at most {} bytes", budgets.listing_bytes), "more"))
@@ -215,6 +229,9 @@ impl Remote {
             }
             cursor = Some(next);
         }
+        if let Some(reading) = reading {
+            collecting.add(&self.origin(), reading.finish().await?);
+        }
         Ok(collecting.finish())
     }
 
@@ -224,7 +241,7 @@ impl Remote {
         cursor: Option<&str>,
         deadline: Instant,
         bytes: &mut u64,
-    ) -> Result<page::Page, Refusal> {
+    ) -> Result<(RawAnswer, Head), Refusal> {
         let mut params = Map::new();
         if let Some(cursor) = cursor {
             params.insert("cursor".to_owned(), cursor.into());
@@ -234,7 +251,8 @@ impl Remote {
         let answer = self.request(client, method::SKILLS_LIST, params, limits).await;
         let answer = answer.map_err(|error| self.refuse(&error))?;
         *bytes += u64::try_from(answer.text().len()).unwrap_or(u64::MAX);
-        page::read_page(&self.origin(), answer.text(), self.policy.limits)
+        let head = page::read_head(&self.origin(), answer.text())?;
+        Ok((answer, head))
     }
 
     /// The entry of a skill that was asked for after the listing was made, if one was.
@@ -372,6 +390,25 @@ fn uri_params(uri: &str) -> Map<String, Value> {
     Map::from_iter([("uri".to_owned(), uri.into())])
 }
 
+/// The entries of a page, being read on a thread that may take its time.
+struct Reading(Origin, tokio::task::JoinHandle<Result<Entries, Refusal>>);
+
+impl Reading {
+    fn start(
+        origin: Origin,
+        read: impl FnOnce() -> Result<Entries, Refusal> + Send + 'static,
+    ) -> Self {
+        Self(origin, tokio::task::spawn_blocking(read))
+    }
+
+    async fn finish(self) -> Result<Entries, Refusal> {
+        let Self(origin, reading) = self;
+        // Only a panic ends it early.
+        let broken = |_| page::protocol_error(&origin, method::SKILLS_LIST, "something unreadable");
+        reading.await.map_err(broken)?
+    }
+}
+
 /// A listing on its way.
 #[derive(Default)]
 struct Collecting {
@@ -381,22 +418,16 @@ struct Collecting {
 }
 
 impl Collecting {
-    fn entries(&self) -> usize {
-        self.listing.skills.len() + self.listing.refused.len()
-    }
-
-    fn add(
-        &mut self,
-        origin: &Origin,
-        entries: Vec<Result<Arc<skillwire_core::entry::SkillEntry>, Refusal>>,
-        freshness: &Freshness,
-    ) {
+    fn add(&mut self, origin: &Origin, entries: Entries) {
         for entry in entries {
             match entry {
                 Ok(entry) => self.add_entry(Listed::new(origin.clone(), entry, Source::Named)),
                 Err(refusal) => self.listing.refused.push(refusal),
             }
         }
+    }
+
+    fn note(&mut self, freshness: &Freshness) {
         // The listing is as fresh as its stalest page.
         let lifetime = self.lifetime.unwrap_or(freshness.lifetime);
         self.lifetime = Some(lifetime.min(freshness.lifetime));

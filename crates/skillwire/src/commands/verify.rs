@@ -108,3 +108,27 @@ fn exit(found: &Verification) -> Exit {
 fn is_absence(refusal: &Refusal) -> bool {
     matches!(refusal.reason, Reason::ServerUnreachable | Reason::ServerTimeout)
 }
+
+#[cfg(test)]
+mod tests {
+    use skillwire_host::verification::Finding;
+
+    use super::*;
+
+    #[test]
+    fn hst_118_the_worst_finding_decides_the_exit_code() {
+        let finding = |demand, reason| Finding { demand, refusal: Refusal::new(reason) };
+        let should = finding(Demand::Should, Reason::WrongErrorCode);
+        let gone = finding(Demand::Must, Reason::ServerUnreachable);
+        let broken = finding(Demand::Must, Reason::DigestMismatch);
+        for (findings, code) in [
+            (vec![], Exit::Ok),
+            (vec![should.clone()], Exit::Ok),
+            (vec![gone.clone(), should], Exit::Unreachable),
+            (vec![gone, broken], Exit::Verification),
+        ] {
+            let found = Verification { findings, ..Verification::default() };
+            assert_eq!(exit(&found), code, "{found:?}");
+        }
+    }
+}

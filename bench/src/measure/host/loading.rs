@@ -1,0 +1,104 @@
+//! Loading an approved skill from the cache, against reading and hashing its `SKILL.md`.
+
+use std::{hint::black_box, path::Path, time::Instant};
+
+use sha2::{Digest as _, Sha256};
+use skillwire_host::{
+    approved::Approved,
+    grants::Grants,
+    host::{Host, HostBuilder},
+    record::StoreError,
+    state::{FileCache, FileRecords, MemoryCache, MemoryRecords},
+};
+
+use super::{super::summary, Bench, host, url};
+use crate::{
+    broken::{Broken, Result},
+    corpus::Corpus,
+    measure::progress,
+    report::{Check, Quantity, Row},
+    server::HttpServer,
+};
+
+/// So many loads are one measurement; one alone is too short for a clock.
+const LOADS: usize = 1_000;
+
+pub(super) async fn measure(bench: &mut Bench) -> Result<()> {
+    let corpus = bench.corpus(bench.plan.small)?;
+    let home = bench.new_home()?;
+    progress("loads from the cache");
+    let cache = FileCache::new(home.path().join("files"))
+        .map_err(|error: StoreError| Broken::new(error.to_string()))?;
+    let records = FileRecords::new(home.path().join("approvals"));
+    let on_disk = Host::builder().cache(cache).records(records);
+    contest(bench, &corpus, "cache and approvals on disk", on_disk, true).await?;
+    let in_memory = Host::builder().cache(MemoryCache::default()).records(MemoryRecords::default());
+    contest(bench, &corpus, "cache and approvals in memory", in_memory, false).await
+}
+
+/// Measures one kind of stores; what is read from a disk is read by the reference, too.
+async fn contest(
+    bench: &mut Bench,
+    corpus: &Corpus,
+    stores: &str,
+    builder: HostBuilder,
+    reads: bool,
+) -> Result<()> {
+    let home = bench.new_home()?;
+    let server = HttpServer::start(bench.skillwire.over_http(&corpus.folder, home.path())).await?;
+    let (host, label) = host(builder, url(server.target))?;
+    let listing = host.list(&label).await?;
+    let listed = listing.skills.first().ok_or_else(|| Broken::new("Nothing is listed."))?;
+    let approved = host.approve(listed, Grants::load_only())?;
+    // The first load fills the cache; that the server is gone shows that the others come from it.
+    host.load(approved.clone()).await?.window.release();
+    server.stop().await?;
+    let file = corpus.folder.join(listed.entry().uri.as_str().trim_start_matches("skill://"));
+    let content = std::fs::read(&file).map_err(Broken::at(&file))?;
+    let (mut ours, mut bare) = (Vec::new(), Vec::new());
+    for _ in 0..bench.plan.rounds {
+        let start = Instant::now();
+        if reads {
+            read_and_hash(&file)?;
+        } else {
+            hash(&content);
+        }
+        bare.push(start.elapsed().as_secs_f64());
+        let start = Instant::now();
+        load(&host, &approved).await?;
+        ours.push(start.elapsed().as_secs_f64());
+    }
+    let reference = if reads { "reading and hashing `SKILL.md`" } else { "hashing `SKILL.md`" };
+    bench.report.rows.push(
+        Row::new(
+            format!("host: {LOADS} loads of an approved skill, {stores}"),
+            Quantity::Time,
+            summary(ours)?,
+        )
+        .against(reference, summary(bare)?)
+        .wants(Check::AtMostOfReference(2.0)),
+    );
+    Ok(())
+}
+
+async fn load(host: &Host, approved: &Approved) -> Result<()> {
+    for _ in 0..LOADS {
+        let loaded = host.load(approved.clone()).await?;
+        // An open window would be given out again without reading anything.
+        loaded.window.release();
+    }
+    Ok(())
+}
+
+fn read_and_hash(file: &Path) -> Result<()> {
+    for _ in 0..LOADS {
+        black_box(Sha256::digest(std::fs::read(file).map_err(Broken::at(file))?));
+    }
+    Ok(())
+}
+
+fn hash(content: &[u8]) {
+    for _ in 0..LOADS {
+        black_box(Sha256::digest(black_box(content)));
+    }
+}
