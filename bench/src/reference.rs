@@ -51,7 +51,7 @@ pub(crate) fn warm_up(folder: &Path) -> Result<Met> {
                     for path in part {
                         bytes += fs::read(path).map_err(Broken::at(path))?.len() as u64;
                     }
-                    Result::Ok(bytes)
+                    Ok::<u64, Broken>(bytes)
                 })
             })
             .collect();
