@@ -147,6 +147,8 @@ async fn hst_91_h_46_an_approval_never_covers_dynamic_content_and_never_comes_ba
     server.set_fault(Fault::entry(SKILL_MD, json!({ "resources": "dynamic" })));
     let listed = host.named("acme:refunds").await.unwrap();
     assert_eq!(host.approved(&listed).unwrap_err().reason, Reason::NotApproved);
+    let Standing::Changed(diff) = host.standing(&listed).unwrap() else { panic!("not changed") };
+    assert_eq!(diff.removed.len(), 2, "no file has a digest any more");
     for asked in 1..=2 {
         let approved = host.approved_or_ask(&listed).await.unwrap();
         host.load(approved).await.unwrap();

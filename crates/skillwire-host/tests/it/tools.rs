@@ -209,6 +209,9 @@ async fn hst_25_no_store_relies_on_a_name() {
     let refusal = host.approved(&host.named("acme:b/refunds").await.unwrap()).unwrap_err();
     assert_eq!(refusal.reason, Reason::NotApproved);
     let second = host.window("acme:b/refunds").await.unwrap();
+    assert_ne!(first.id(), second.id());
+    assert_eq!(first.content(), host.named("acme:a/refunds").await.unwrap().content());
+    assert_ne!(first.content(), second.content());
     assert_eq!(&first.read("x.md").await.unwrap().bytes()[..], b"a");
     assert_eq!(&second.read("x.md").await.unwrap().bytes()[..], b"b");
 }
@@ -295,4 +298,17 @@ fn hst_120_nothing_else_in_the_library_can_start_a_process() {
         }
     }
     assert_eq!(found, ["src/client/pipe/process.rs"]);
+}
+
+#[tokio::test]
+async fn hst_84_a_skill_of_a_folder_that_is_switched_on_again_needs_no_approval() {
+    let home = SkillFolder::new();
+    home.skill(".agents/skills/refunds");
+    let host = Host::builder().build();
+    host.set_folders(local::discover(Some(home.path()), None));
+    let listed = host.named("local:refunds").await.unwrap();
+    host.set_enabled(listed.id(), false).unwrap();
+    assert_eq!(host.approved(&listed).unwrap_err().reason, Reason::Disabled);
+    host.set_enabled(listed.id(), true).unwrap();
+    assert!(host.load(host.approved(&listed).unwrap()).await.is_ok());
 }
