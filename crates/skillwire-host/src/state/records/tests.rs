@@ -185,6 +185,19 @@ fn h_65_a_rolled_back_or_copied_record_names_only_its_own_content() {
 }
 
 #[test]
+fn h_65_an_approval_moved_into_another_skills_record_is_refused() {
+    let fixture = Fixture::approved();
+    let other = id("acme", "skill://acme/other/SKILL.md");
+    fixture.approve(&other, "theirs");
+    let theirs = fs::read(fixture.folder().join("skill=3a++acme+other.json")).unwrap();
+    let theirs: Value = serde_json::from_slice(&theirs).unwrap();
+    // It is whole and matches its fingerprint, but it is about something else.
+    fixture.tamper("/approval", theirs["approval"].clone());
+    let error = fixture.records.get(&fixture.id).unwrap_err();
+    assert!(error.problem.contains("approves another skill"), "{error}");
+}
+
+#[test]
 fn h_65_a_broken_record_can_be_set_aside_and_is_kept() {
     let fixture = Fixture::approved();
     let aside = |fixture: &Fixture| fixture.records.set_aside(&fixture.id).unwrap();
