@@ -142,8 +142,8 @@ fn v_43_tokens_in_a_text_are_errors_with_their_lines() {
         file_set::check_secret_text(CheckedFile { path: &path, bytes })
     };
     // Put together here, so that no file holds a token as it would be issued.
-    let token =
-        |at: usize| format!("ghp_{}{at:03}", "Q7kT2mZ9xR4bW8nJ5vL3cH6pF1dGsYqAE".to_owned());
+    let noise = "Q7kT2mZ9xR4bW8nJ5vL3cH6pF1dGsYqAE";
+    let token = |at: usize| format!("ghp_{noise}{at:03}");
     let text = format!("first\nkey = {}\n", token(7));
     let findings = check("notes.md", text.as_bytes());
     assert_eq!(codes(&findings), [Code::SecretText]);
@@ -153,7 +153,7 @@ fn v_43_tokens_in_a_text_are_errors_with_their_lines() {
     // That way out would let through what every other `SKILL.md` says.
     let findings = check("SKILL.md", text.as_bytes());
     assert!(!help(&findings[0]).contains("--allow-secret-file"));
-    let many: String = (0..30).map(|at| format!("{}\n", token(at))).collect();
+    let many = (0..30).map(token).collect::<Vec<_>>().join("\n");
     assert_eq!(check("notes.md", many.as_bytes()).len(), 20);
     assert_eq!(check("notes.bin", &[text.as_bytes(), b"\xff"].concat()), []);
 }
