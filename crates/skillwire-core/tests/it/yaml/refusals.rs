@@ -102,7 +102,27 @@ fn fmt_28_references_tags_and_documents_are_refused() {
     for yaml in ["%YAML 1.2\na: 1\n", "a: 1\n--- # two\nb: 2\n", "%é 1\na: 1\n", "a: 1\n... \n"] {
         assert!(errors(yaml).iter().all(|&code| code == Code::YamlDocuments), "{yaml}");
     }
+    for (yaml, words, end) in [
+        ("a: 1\n%b: 1\n", "YAML directive", 2),
+        ("a: 1\r\n... # c\r\n", "ends the YAML document", 4),
+        ("a: 1\n--- b\n", "starts a second YAML document", 4),
+    ] {
+        let finding = only(yaml);
+        assert!(finding.message.contains(words), "{}", finding.message);
+        assert_eq!(finding.position, Some(Position { line: 3, column: 1 }), "{yaml}");
+        assert_eq!(finding.end, Some(Position { line: 3, column: end }), "{yaml}");
+    }
     assert_eq!(value("\"<<\": 1\na: <<\n"), json!({ "<<": 1, "a": "<<" }));
+}
+
+#[test]
+fn fmt_25_long_and_hidden_text_in_a_message_is_cut_and_made_visible() {
+    let message = |key: &str| only(&format!("\"{key}\": 1\n\"{key}\": 2\n")).message;
+    let longest = "k".repeat(60);
+    assert!(message(&longest).contains(&format!("`{longest}`")));
+    assert!(message(&format!("{longest}l")).contains(&format!("`{longest}…`")));
+    assert!(message("a\u{202e}b").contains("`a\\u{202e}b`"));
+    assert!(message("a\\tb").contains("`a\\tb`"));
 }
 
 #[test]
@@ -129,6 +149,9 @@ fn v_54_characters_that_yaml_forbids_are_refused() {
             assert_eq!(errors(&yaml), [Code::YamlSyntax], "{yaml:?}");
         }
     }
+    let several = only("a: x\u{1}y\u{2}\u{1}\n");
+    assert!(several.message.contains("3 characters that YAML forbids; the first is U+0001"));
+    assert_eq!(several.position, Some(Position { line: 2, column: 5 }));
     let finding = only("a: \u{1b}[31m\n");
     assert!(finding.message.contains("U+001B") && !finding.message.contains('\u{1b}'));
     assert_eq!(value("a: \"\\e\\x7f\"\n"), json!({ "a": "\u{1b}\u{7f}" }));
