@@ -359,6 +359,29 @@ mod tests {
     }
 
     #[test]
+    fn srv_23_paths_below_a_skill_are_read_as_they_are_written() {
+        for (text, path) in [
+            ("a/b.md", Some("a/b.md")),
+            ("a%20b/c%25/d.md", Some("a b/c%/d.md")),
+            ("%C3%A9", Some("é")),
+            ("a%2Fb", None),
+            ("a%2f", None),
+            ("%61", None),
+            ("a b", None),
+            ("a%20b/../c", None),
+        ] {
+            assert_eq!(decode_path(text).as_deref(), path, "{text}");
+            let whole = format!("skill://pdf/{text}");
+            let found = uri("pdf").resource(&whole);
+            assert_eq!(found.is_some(), path.is_some(), "{text}");
+            assert_eq!(
+                found.and_then(|found| uri("pdf").below(&found)).as_ref().map(RelPath::as_str),
+                path
+            );
+        }
+    }
+
+    #[test]
     fn srv_71_only_the_normal_form_is_a_uri() {
         for bad in [
             "skill://pdf/../x/SKILL.md",

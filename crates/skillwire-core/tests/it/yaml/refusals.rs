@@ -55,6 +55,8 @@ fn fmt_25_keys_are_strings() {
         assert_eq!(errors(&format!("{key}: v\n")), [Code::YamlKeyNotAString], "{key}");
     }
     assert!(only("123: v\n").help.unwrap().contains("\"123\""));
+    assert!(only("123: v\n").message.contains("`123` is not a string"));
+    assert!(only(": v\n").message.contains("missing before the `:`"));
     assert_eq!(
         value("\"123\": v\n'null': w\n? x\n: y\n"),
         json!({ "123": "v", "null": "w", "x": "y" })
@@ -74,6 +76,16 @@ fn fmt_25_the_root_is_a_mapping() {
         };
         assert_eq!(codes, [expected], "{yaml:?}");
     }
+    let finding = only("\n\n- a\n- b\n  \n");
+    assert_eq!(finding.position, Some(Position { line: 4, column: 1 }));
+    assert_eq!(finding.end, Some(Position { line: 5, column: 4 }));
+    for (yaml, what) in [("~\n", "empty"), ("- a\n", "a list"), ("a\n", "a single value")] {
+        assert!(only(yaml).message.contains(&format!("is {what}, not a mapping")), "{yaml}");
+    }
+    let codes: Vec<_> = read("- yes\n").1.iter().map(|finding| finding.code).collect();
+    assert_eq!(codes, [Code::FrontmatterNotAMapping, Code::YamlAmbiguousScalar]);
+    // What cannot be parsed may well have been meant as a mapping.
+    assert_eq!(only("@x\n").code, Code::YamlSyntax);
     assert_eq!(value("{a: 1}\n"), json!({ "a": 1 }));
 }
 
@@ -89,6 +101,13 @@ fn fmt_28_references_tags_and_documents_are_refused() {
     ] {
         assert_eq!(errors(yaml), [Code::YamlReference], "{yaml}");
     }
+    for (yaml, columns) in [("a: 1\nb: &name x\n", (4, 9)), ("a: 1\nb: !!str x\n", (4, 9))] {
+        let finding = only(yaml);
+        let ends = finding.position.zip(finding.end).map(|(p, end)| (p.column, end.column));
+        assert_eq!(ends, Some(columns), "{yaml}");
+    }
+    assert_eq!(errors("a: &x 1\nb: *x\nc: 2\n"), [Code::YamlReference; 2]);
+    assert_eq!(errors("a: &x 1\n*x : 1\nc: 2\n"), [Code::YamlReference; 2]);
     for yaml in [
         "a: !!str 1\n",
         "a: ! 1\n",
