@@ -307,7 +307,15 @@ impl Remote {
             ClientError::InputRequired => Reason::InputRequired,
             _ => Reason::ServerUnreachable,
         };
-        Refusal::new(reason).skill(&self.label).actual(error)
+        let refusal = Refusal::new(reason).skill(&self.label);
+        match error {
+            // The reason has said the rest already.
+            ClientError::Unreachable(detail) => refusal
+                .actual(detail)
+                .hint("Start or install it; `skillwire server list` shows how it is reached."),
+            ClientError::Protocol(detail) => refusal.actual(detail),
+            other => refusal.actual(other),
+        }
     }
 }
 

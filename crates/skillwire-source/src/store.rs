@@ -1,6 +1,12 @@
 //! Where the bytes of a skill's files are when a client asks for them.
 
-use std::{any::Any, collections::BTreeMap, path::PathBuf, pin::Pin, sync::atomic::{AtomicU32, Ordering}};
+use std::{
+    any::Any,
+    collections::BTreeMap,
+    path::PathBuf,
+    pin::Pin,
+    sync::atomic::{AtomicU32, Ordering},
+};
 
 use bytes::Bytes;
 use skillwire_core::path::RelPath;

@@ -16,6 +16,7 @@ use skillwire_server::{
     engine::Engine,
     http::{self, ConnectionLimits, HttpOptions, HttpService, Tokens, Workers},
     live::Keeper,
+    offer::Offers,
 };
 use skillwire_source::{
     directory::{DirectoryOptions, DirectorySource},
@@ -47,6 +48,8 @@ pub struct TestOptions {
     pub limits: ConnectionLimits,
     /// Where skills are looked for that the sources do not report.
     pub elsewhere: Option<Arc<dyn Elsewhere>>,
+    /// Tools and prompts.
+    pub offers: Offers,
 }
 
 /// A running server; it stops when the value goes away.
@@ -92,7 +95,8 @@ impl TestServer {
         }
         let catalog = Arc::new(catalog);
         let seal = CursorSeal::new([42; 32]);
-        let mut engine = Engine::new(Arc::clone(&catalog), options.config, seal);
+        let mut engine =
+            Engine::new(Arc::clone(&catalog), options.config, seal).offering(options.offers);
         if let Some(elsewhere) = options.elsewhere {
             engine = engine.with_elsewhere(elsewhere);
         }
@@ -176,7 +180,8 @@ impl TestServer {
         let name = params["uri"].as_str().or(params["name"].as_str()).map(header_text);
         let body = modern_request(1, method, params).to_string();
         let mut headers = modern_headers(method);
-        if let Some(name) = name.as_deref().filter(|_| method == "resources/read") {
+        let named = matches!(method, "resources/read" | "tools/call" | "prompts/get");
+        if let Some(name) = name.as_deref().filter(|_| named) {
             headers.push(("Mcp-Name", name));
         }
         headers.extend_from_slice(extra);

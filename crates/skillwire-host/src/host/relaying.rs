@@ -105,11 +105,7 @@ impl Relay {
     }
 
     /// Reads a file of a skill without digests; nothing says what it should be.
-    pub async fn read_dynamic(
-        &self,
-        skill: &SkillId,
-        uri: &ResourceUri,
-    ) -> Result<Bytes, Refusal> {
+    pub async fn read_dynamic(&self, skill: &SkillId, uri: &ResourceUri) -> Result<Bytes, Refusal> {
         self.host.read_unlisted(skill, uri, self.host.policy().limits.bytes).await
     }
 

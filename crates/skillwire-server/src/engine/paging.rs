@@ -11,7 +11,7 @@ use super::{
     Call, Outcome,
     result::{ResultStyle, ResultText},
 };
-use crate::{config::CacheScope, payload::Payload};
+use crate::config::CacheScope;
 
 /// A listing a client walks: a method, and what it lists for methods that list many things.
 #[derive(Debug, Clone, Copy)]
@@ -133,14 +133,5 @@ impl Call<'_> {
         result.cacheable();
         result.server_info();
         Ok(result.finish().into())
-    }
-
-    /// Answers a list method for which a server of skills has nothing.
-    pub(super) fn list_nothing(&self, member: &str) -> Payload {
-        let mut result = self.result();
-        result.page(member, &Page::default());
-        result.cacheable();
-        result.server_info();
-        result.finish().into()
     }
 }

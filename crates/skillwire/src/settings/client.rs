@@ -30,13 +30,11 @@ pub(super) fn arguments(args: &ServeArgs) -> Vec<String> {
     ] {
         arguments.extend(value.map(|value| format!("{option}={value}")));
     }
-    for (option, values) in
-        [
-            ("--upstream", &args.upstream),
-            ("--allow-secret-file", &args.reading.allow_secret_file),
-            ("--unlisted", &args.unlisted),
-        ]
-    {
+    for (option, values) in [
+        ("--upstream", &args.upstream),
+        ("--allow-secret-file", &args.reading.allow_secret_file),
+        ("--unlisted", &args.unlisted),
+    ] {
         arguments.extend(values.iter().map(|value| format!("{option}={value}")));
     }
     arguments

@@ -37,8 +37,8 @@ impl UpstreamSettings {
                 continue;
             }
             let config = configured.servers.remove(&label).ok_or_else(unknown)?;
-            let endpoint = endpoint(&label, &config)
-                .map_err(|refusal| Failure::usage(refusal.to_string()))?;
+            let endpoint =
+                endpoint(&label, &config).map_err(|refusal| Failure::usage(refusal.to_string()))?;
             servers.push((label, endpoint));
         }
         Ok(Some(Self { servers, scheme: scheme.clone() }))

@@ -15,9 +15,7 @@ use skillwire_upstream::{
 use tokio::runtime::Runtime;
 
 use super::no_threads;
-use crate::{
-    exit::Exit, failure::Failure, session::client_options, settings::UpstreamSettings,
-};
+use crate::{exit::Exit, failure::Failure, session::client_options, settings::UpstreamSettings};
 
 /// How long the first listings may take before clients are answered without them.
 const SETTLING: Duration = Duration::from_secs(3);
