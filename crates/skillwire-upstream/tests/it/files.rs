@@ -110,6 +110,32 @@ async fn gw_12_g_12_directories_nobody_lists_are_an_honest_error() {
 }
 
 #[tokio::test]
+async fn gw_12_directories_of_dynamic_skills_are_asked_for_where_they_are_offered() {
+    let server = HostileServer::new()
+        .dynamic_skill("live", [("now.md", "12:00"), ("sub/x", "x")])
+        .fault(Fault::DirectoryRead(json!(true)));
+    let outside = json!({ "uri": "skill://other/x", "name": "x" });
+    let shown = json!({ "uri": "skill://live/sub/x", "name": "x" });
+    let server = server.fault(Fault::Children {
+        uri: "skill://live/sub".to_owned(),
+        children: vec![outside, shown],
+    });
+    let gateway = Gateway::of(&server).await;
+    for (directory, expected) in [
+        ("skill://acme/live", vec!["live/SKILL.md", "live/now.md", "live/sub"]),
+        ("skill://acme/live/sub", vec!["live/sub/x"]),
+    ] {
+        let read = json!({ "uri": directory });
+        let page = gateway.server.call("resources/directory/read", read).await;
+        let children = page["resources"].as_array().unwrap().iter();
+        let children: Vec<_> = children.map(|child| child["uri"].as_str().unwrap()).collect();
+        let expected: Vec<_> =
+            expected.into_iter().map(|path| format!("skill://acme/{path}")).collect();
+        assert_eq!(children, expected);
+    }
+}
+
+#[tokio::test]
 async fn gw_08_content_without_digests_is_asked_for_each_time() {
     let server = HostileServer::new().dynamic_skill("live", [("now.md", "12:00")]);
     let gateway = Gateway::of(&server).await;

@@ -7,6 +7,7 @@ mod folders;
 mod inspecting;
 mod loading;
 mod locking;
+mod passing_on;
 mod refusing;
 mod servers;
 mod state;
