@@ -14,6 +14,7 @@ use skillwire_server::{
     config::Config,
     engine::Engine,
     http::{self, ConnectionLimits, HttpOptions, HttpService, Tokens, Workers},
+    offer::Offers,
 };
 use skillwire_source::{
     directory::{DirectoryOptions, DirectorySource},
@@ -42,6 +43,8 @@ pub struct TestOptions {
     pub tokens: Option<String>,
     /// What connections may cost.
     pub limits: ConnectionLimits,
+    /// Tools and prompts.
+    pub offers: Offers,
 }
 
 /// A running server; it stops when the value goes away.
@@ -85,7 +88,8 @@ impl TestServer {
         }
         let catalog = Arc::new(catalog);
         let seal = CursorSeal::new([42; 32]);
-        let engine = Arc::new(Engine::new(Arc::clone(&catalog), options.config, seal));
+        let engine = Engine::new(Arc::clone(&catalog), options.config, seal);
+        let engine = Arc::new(engine.offering(options.offers));
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has a free port");
         let address = listener.local_addr().expect("a listener has an address");
         let service = HttpService::new(Arc::clone(&engine), options.http);
@@ -152,7 +156,8 @@ impl TestServer {
         let name = params["uri"].as_str().or(params["name"].as_str()).map(header_text);
         let body = modern_request(1, method, params).to_string();
         let mut headers = modern_headers(method);
-        if let Some(name) = name.as_deref().filter(|_| method == "resources/read") {
+        let named = matches!(method, "resources/read" | "tools/call" | "prompts/get");
+        if let Some(name) = name.as_deref().filter(|_| named) {
             headers.push(("Mcp-Name", name));
         }
         headers.extend_from_slice(extra);

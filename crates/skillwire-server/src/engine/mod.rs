@@ -4,6 +4,7 @@ mod completion;
 mod contents;
 mod describe;
 mod directory;
+mod offers;
 mod paging;
 mod quote;
 mod reading;
@@ -45,8 +46,9 @@ use crate::{
     caller::Caller,
     config::{CacheScope, Config},
     metrics::Metrics,
+    offer::{Link, Offers},
     payload::Payload,
-    subscription::Subscription,
+    subscription::{Feed, Subscription},
 };
 
 /// Files that are read from disk at the same time.
@@ -77,6 +79,9 @@ pub struct Engine {
     readings: Arc<Semaphore>,
     pages: Pages,
     metrics: Arc<Metrics>,
+    offers: Offers,
+    /// The age of what clients carry is counted from here.
+    start: Instant,
 }
 
 /// One request with everything needed to answer it.
@@ -86,6 +91,7 @@ struct Call<'a> {
     era: Era,
     snapshot: Arc<Snapshot>,
     params: &'a Params<'a>,
+    link: &'a Link,
 }
 
 impl Engine {
@@ -97,7 +103,30 @@ impl Engine {
         let pages = Pages::new(config.cache_bytes / 2);
         let readings = Arc::new(Semaphore::new(READINGS));
         let metrics = Arc::default();
-        Self { catalog, config, seal, server_info, contents, readings, pages, metrics }
+        let (offers, start) = (Offers::default(), Instant::now());
+        Self {
+            catalog,
+            config,
+            seal,
+            server_info,
+            contents,
+            readings,
+            pages,
+            metrics,
+            offers,
+            start,
+        }
+    }
+
+    /// Offers tools and prompts as well.
+    #[must_use]
+    pub fn offering(self, offers: Offers) -> Self {
+        Self { offers, ..self }
+    }
+
+    /// What is offered besides skills.
+    pub fn offers(&self) -> &Offers {
+        &self.offers
     }
 
     /// The catalogue that is served.
@@ -112,8 +141,20 @@ impl Engine {
 
     /// Answers one request under an era the transport has already established.
     ///
-    /// The first snapshot must be there. A panic is answered, never passed on.
+    /// The first snapshot must be there. A panic is answered, never passed on. Nothing but the
+    /// answer can be sent this way: no progress, and no question to a legacy client's user.
     pub fn answer(&self, caller: &Caller, era: Era, request: &Request<'_>) -> Answer {
+        self.answer_over(&Link::none(), caller, era, request)
+    }
+
+    /// Answers one request of a client that can be sent messages meanwhile.
+    pub(crate) fn answer_over(
+        &self,
+        link: &Link,
+        caller: &Caller,
+        era: Era,
+        request: &Request<'_>,
+    ) -> Answer {
         let span = tracing::debug_span!(
             "request",
             method = truncated(&request.method),
@@ -121,7 +162,8 @@ impl Engine {
         );
         let _entered = span.enter();
         let started = Instant::now();
-        let dispatched = catch_unwind(AssertUnwindSafe(|| self.dispatch(caller, era, request)));
+        let dispatched =
+            catch_unwind(AssertUnwindSafe(|| self.dispatch(link, caller, era, request)));
         let answer = dispatched.unwrap_or_else(|_| {
             tracing::error!(method = truncated(&request.method), "a handler panicked");
             Answer::Now(Err(RpcError::internal()))
@@ -178,16 +220,27 @@ impl Engine {
         }
     }
 
+    /// Every change a caller may hear of, from now on.
+    pub(crate) fn feed(&self, caller: &Caller) -> Feed {
+        let feed = Feed::new(caller.view, self.catalog.changes());
+        if self.offers.is_empty() { feed } else { feed.following(self.offers.changes()) }
+    }
+
+    /// Tells whether the answer to a method may be preceded by messages.
+    pub(crate) fn talks(&self, method: &str) -> bool {
+        matches!(method, method::TOOLS_CALL | method::PROMPTS_GET) && !self.offers.is_empty()
+    }
+
     /// The numbers about this server.
     pub fn metrics(&self) -> &Arc<Metrics> {
         &self.metrics
     }
 
-    fn dispatch(&self, caller: &Caller, era: Era, request: &Request<'_>) -> Answer {
+    fn dispatch(&self, link: &Link, caller: &Caller, era: Era, request: &Request<'_>) -> Answer {
         let Some(snapshot) = self.catalog.now(caller.view) else {
             return Answer::Now(Err(RpcError::internal()));
         };
-        let call = Call { engine: self, caller, era, snapshot, params: &request.params };
+        let call = Call { engine: self, caller, era, snapshot, params: &request.params, link };
         let modern = era == Era::Modern;
         Answer::Now(match &*request.method {
             method::SKILLS_LIST => call.list_skills(),
@@ -196,10 +249,10 @@ impl Engine {
             method::DIRECTORY_READ if self.config.directory_read => return call.read_directory(),
             method::RESOURCES_LIST => call.list_resources(),
             method::RESOURCES_TEMPLATES_LIST => call.list_templates(),
-            method::TOOLS_LIST => Ok(call.list_nothing("tools")),
-            method::PROMPTS_LIST => Ok(call.list_nothing("prompts")),
-            method::TOOLS_CALL => call.refuse_named("tool"),
-            method::PROMPTS_GET => call.refuse_named("prompt"),
+            method::TOOLS_LIST => call.list_tools(),
+            method::PROMPTS_LIST => call.list_prompts(),
+            method::TOOLS_CALL => return call.call_tool(),
+            method::PROMPTS_GET => return call.get_prompt(),
             method::COMPLETE => call.complete(),
             method::DISCOVER if modern => Ok(call.discover()),
             method::LISTEN if modern => return call.listen(request),
@@ -245,21 +298,12 @@ impl<'a> Call<'a> {
         string(raw, "params.uri")
     }
 
-    /// Answers a call by name for which there can be no match.
-    fn refuse_named(&self, kind: &str) -> Outcome {
-        let name = match self.params.name {
-            Some(raw) => string(raw, "params.name")?,
-            None => return Err(RpcError::invalid_params("`params.name` is required.")),
-        };
-        Err(RpcError::invalid_params(format!("There is no {kind} `{}`.", truncated(&name))))
-    }
-
     fn listen(&self, request: &Request<'_>) -> Answer {
         // Listening begins before the snapshot is looked at, so that no change falls between.
-        let changes = self.engine.catalog.changes();
+        let feed = self.engine.feed(self.caller);
         let snapshot = self.engine.catalog.now(self.caller.view);
         let snapshot = snapshot.as_ref().unwrap_or(&self.snapshot);
-        match Subscription::open(request, self.caller, snapshot, changes) {
+        match Subscription::open(request, snapshot, feed) {
             Ok(subscription) => Answer::Stream(Box::new(subscription)),
             Err(error) => Answer::Now(Err(error)),
         }
