@@ -5,6 +5,7 @@ use std::{net::SocketAddr, path::PathBuf, str::FromStr};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Deserialize;
 
+pub(crate) use self::execution::{DoctorArgs, IsolationArgs, RunArgs};
 pub(crate) use self::host::{
     ApproveArgs, AuditArgs, ExportArgs, HandleArgs, ListArgs, LoadArgs, LockArgs, OriginArgs,
     PromptArgs, PromptFormat, ServerAddArgs, ServerCommand, ServerImportArgs, ServerListArgs,
@@ -12,6 +13,7 @@ pub(crate) use self::host::{
 };
 use crate::exit::EXIT_CODES;
 
+mod execution;
 mod host;
 
 /// Checks, serves and uses Agent Skills over MCP.
@@ -65,6 +67,14 @@ pub(crate) enum Command {
     Audit(AuditArgs),
     /// Copy the verified files of a skill into a folder, to look at them.
     Export(ExportArgs),
+    /// Run a script of an approved skill in isolation.
+    ///
+    /// The skill must be approved with `--exec`. A private copy of its verified files is run with no
+    /// network, no variables of yours and bounded time, memory and space; where this machine cannot
+    /// isolate it, it is not run.
+    Run(RunArgs),
+    /// Show how scripts can be isolated on this machine, and what is missing.
+    Doctor(DoctorArgs),
     /// Print a completion script for a shell.
     Completions(CompletionsArgs),
     /// Print the manual page, or write one for every command.

@@ -356,6 +356,19 @@ fn cache_folder() -> Option<PathBuf> {
     own_folder("cache", "Library/Caches", "LOCALAPPDATA", "XDG_CACHE_HOME", ".cache")
 }
 
+/// Where it is remembered how scripts can be isolated here.
+pub(crate) fn isolation_file() -> Option<PathBuf> {
+    cache_folder().map(|folder| folder.join("isolation.json"))
+}
+
+/// A variable that a script is granted by name.
+#[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
+pub(crate) fn variable(name: &str) -> Option<String> {
+    // Such names make the system's lookup panic, and no variable has one.
+    let usable = !name.is_empty() && !name.contains(['=', '\0']);
+    usable.then(|| std::env::var(name).ok()).flatten()
+}
+
 /// Where decisions and configured servers are kept: `$SKILLWIRE_HOME/state`, or the place the
 /// platform has for them.
 fn state_folder() -> Option<PathBuf> {

@@ -3,7 +3,7 @@
 use std::{fs, os::unix::fs::MetadataExt as _, path::Path};
 
 use crate::support::{
-    Attack, SECRET, User, Victim, assert_fail_inside, assert_succeed_outside, as_user, cells,
+    Attack, SECRET, User, Victim, as_user, assert_fail_inside, assert_succeed_outside, cells,
     public_folder, users,
 };
 
@@ -33,8 +33,19 @@ for name in names.split():
 fn nothing_outside_is_written() {
     let cells = cells();
     let all = [
-        "create", "append", "truncate", "rename", "link", "symbolic", "folder", "fifo", "mode",
-        "times", "attribute", "skill", "remove",
+        "create",
+        "append",
+        "truncate",
+        "rename",
+        "link",
+        "symbolic",
+        "folder",
+        "fifo",
+        "mode",
+        "times",
+        "attribute",
+        "skill",
+        "remove",
     ];
     for user in users() {
         let home = Home::of(user);
@@ -114,7 +125,8 @@ fn nothing_of_anybody_is_read() {
         let attack = Attack::python(READS)
             .give("home", home.path().to_str().unwrap())
             .give("pid", victim.pid());
-        let mut possible = vec!["home", "environment", "command", "users", "kernel", "mounts", "listing"];
+        let mut possible =
+            vec!["home", "environment", "command", "users", "kernel", "mounts", "listing"];
         if user == User::Root {
             possible.push("shadow");
         }

@@ -60,9 +60,9 @@ pub(crate) struct Cell {
 /// Every user in every tier that this machine gives. Where it does not give one, the refusal is
 /// asserted: it names what is missing and what to do, and nothing ran.
 pub(crate) fn cells() -> Vec<Cell> {
-    let all = users().into_iter().flat_map(|user| {
-        ["full", "restricted"].into_iter().map(move |tier| Cell { user, tier })
-    });
+    let all = users()
+        .into_iter()
+        .flat_map(|user| ["full", "restricted"].into_iter().map(move |tier| Cell { user, tier }));
     all.filter(|cell| {
         let answer = Attack::python("print('here')").run(*cell);
         if let Some(unavailable) = answer.get("unavailable") {
@@ -320,7 +320,8 @@ pub(crate) fn assert_fail_inside(answer: &Value, names: &[&str], cell: Cell) {
     let output = answer["stdout"].as_str().unwrap_or_else(|| panic!("{cell:?}: {answer}"));
     let went = attempts(output);
     for name in names {
-        let how = went.get(*name).unwrap_or_else(|| panic!("{name} was not tried, {cell:?}: {answer}"));
+        let how =
+            went.get(*name).unwrap_or_else(|| panic!("{name} was not tried, {cell:?}: {answer}"));
         assert!(how.is_some(), "{name} succeeded, {cell:?}: {answer}");
     }
 }

@@ -4,6 +4,7 @@ mod approve;
 mod audit;
 mod check;
 mod completions;
+mod doctor;
 mod enable;
 mod export;
 mod list;
@@ -14,6 +15,7 @@ mod manifest;
 mod new;
 mod prompt;
 mod revoke;
+mod run;
 mod serve;
 mod server;
 mod show;
@@ -59,6 +61,8 @@ pub(crate) fn run() -> Exit {
         Command::Lock(args) => lock::run(&args),
         Command::Audit(args) => audit::run(&args),
         Command::Export(args) => export::run(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
     };
