@@ -5,6 +5,7 @@ use std::{net::SocketAddr, path::PathBuf, str::FromStr};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Deserialize;
 
+pub(crate) use self::archive::{PackArgs, UnpackArgs};
 pub(crate) use self::host::{
     ApproveArgs, AuditArgs, ExportArgs, HandleArgs, ListArgs, LoadArgs, LockArgs, OriginArgs,
     PromptArgs, PromptFormat, ServerAddArgs, ServerCommand, ServerImportArgs, ServerListArgs,
@@ -12,6 +13,7 @@ pub(crate) use self::host::{
 };
 use crate::exit::EXIT_CODES;
 
+mod archive;
 mod host;
 
 /// Checks, serves and uses Agent Skills over MCP.
@@ -65,6 +67,14 @@ pub(crate) enum Command {
     Audit(AuditArgs),
     /// Copy the verified files of a skill into a folder, to look at them.
     Export(ExportArgs),
+    /// Pack a skill into one archive, with the same bytes every time.
+    Pack(PackArgs),
+    /// Unpack an archive of a skill, all of it or nothing.
+    ///
+    /// Everything is checked before anything is written: no path and no link may lead outside, no
+    /// two names may be one on some disk, and neither number nor size may pass what a skill may
+    /// have. A refused archive is exit code 3.
+    Unpack(UnpackArgs),
     /// Print a completion script for a shell.
     Completions(CompletionsArgs),
     /// Print the manual page, or write one for every command.

@@ -12,11 +12,13 @@ mod lock;
 mod man;
 mod manifest;
 mod new;
+mod pack;
 mod prompt;
 mod revoke;
 mod serve;
 mod server;
 mod show;
+mod unpack;
 mod verify;
 mod watch;
 
@@ -59,6 +61,8 @@ pub(crate) fn run() -> Exit {
         Command::Lock(args) => lock::run(&args),
         Command::Audit(args) => audit::run(&args),
         Command::Export(args) => export::run(&args),
+        Command::Pack(args) => pack::run(&args),
+        Command::Unpack(args) => unpack::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
     };
