@@ -5,10 +5,12 @@ use std::{net::SocketAddr, path::PathBuf, str::FromStr};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Deserialize;
 
+#[cfg(feature = "oauth")]
+pub(crate) use self::host::ServerLoginArgs;
 pub(crate) use self::host::{
     ApproveArgs, AuditArgs, ExportArgs, HandleArgs, ListArgs, LoadArgs, LockArgs, OriginArgs,
     PromptArgs, PromptFormat, ServerAddArgs, ServerCommand, ServerImportArgs, ServerListArgs,
-    ServerRemoveArgs, ShowArgs, VerifyArgs,
+    ServerLogoutArgs, ServerRemoveArgs, ShowArgs, VerifyArgs,
 };
 use crate::exit::EXIT_CODES;
 
