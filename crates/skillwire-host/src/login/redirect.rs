@@ -172,6 +172,6 @@ mod tests {
         assert_eq!(brought("error=access_denied&state=t", "s"), None);
         let refused = |query| brought(query, "s").unwrap().unwrap_err().clause;
         assert!(refused("error=access_denied&state=s").ends_with(": `access_denied`"));
-        assert!(refused("error=%1b[2J&state=s").ends_with("refused"));
+        assert!(refused("error=%1b%5B2J&state=s").ends_with("refused"));
     }
 }
