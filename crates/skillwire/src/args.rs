@@ -6,10 +6,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Deserialize;
 
 pub(crate) use self::archive::{PackArgs, UnpackArgs};
+#[cfg(feature = "oauth")]
+pub(crate) use self::host::ServerLoginArgs;
 pub(crate) use self::host::{
     ApproveArgs, AuditArgs, ExportArgs, HandleArgs, ListArgs, LoadArgs, LockArgs, OriginArgs,
     PromptArgs, PromptFormat, ServerAddArgs, ServerCommand, ServerImportArgs, ServerListArgs,
-    ServerRemoveArgs, ShowArgs, VerifyArgs,
+    ServerLogoutArgs, ServerRemoveArgs, ShowArgs, VerifyArgs,
 };
 use crate::exit::EXIT_CODES;
 
