@@ -5,15 +5,25 @@ use std::{net::SocketAddr, path::PathBuf, str::FromStr};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Deserialize;
 
+<<<<<<< HEAD
 pub(crate) use self::execution::{DoctorArgs, IsolationArgs, RunArgs};
+=======
+pub(crate) use self::archive::{PackArgs, UnpackArgs};
+#[cfg(feature = "oauth")]
+pub(crate) use self::host::ServerLoginArgs;
+>>>>>>> main
 pub(crate) use self::host::{
     ApproveArgs, AuditArgs, ExportArgs, HandleArgs, ListArgs, LoadArgs, LockArgs, OriginArgs,
     PromptArgs, PromptFormat, ServerAddArgs, ServerCommand, ServerImportArgs, ServerListArgs,
-    ServerRemoveArgs, ShowArgs, VerifyArgs,
+    ServerLogoutArgs, ServerRemoveArgs, ShowArgs, VerifyArgs,
 };
 use crate::exit::EXIT_CODES;
 
+<<<<<<< HEAD
 mod execution;
+=======
+mod archive;
+>>>>>>> main
 mod host;
 
 /// Checks, serves and uses Agent Skills over MCP.
@@ -67,6 +77,7 @@ pub(crate) enum Command {
     Audit(AuditArgs),
     /// Copy the verified files of a skill into a folder, to look at them.
     Export(ExportArgs),
+<<<<<<< HEAD
     /// Run a script of an approved skill in isolation.
     ///
     /// The skill must be approved with `--exec`. A private copy of its verified files is run with no
@@ -75,6 +86,16 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Show how scripts can be isolated on this machine, and what is missing.
     Doctor(DoctorArgs),
+=======
+    /// Pack a skill into one archive, with the same bytes every time.
+    Pack(PackArgs),
+    /// Unpack an archive of a skill, all of it or nothing.
+    ///
+    /// Everything is checked before anything is written: no path and no link may lead outside, no
+    /// two names may be one on some disk, and neither number nor size may pass what a skill may
+    /// have. A refused archive is exit code 3.
+    Unpack(UnpackArgs),
+>>>>>>> main
     /// Print a completion script for a shell.
     Completions(CompletionsArgs),
     /// Print the manual page, or write one for every command.

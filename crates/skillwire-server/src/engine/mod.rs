@@ -54,6 +54,13 @@ use crate::{
 /// Files that are read from disk at the same time.
 const READINGS: usize = 32;
 
+/// Bytes of pages that are kept: all pages of ten thousand skills, and little beside the skills
+/// themselves.
+const PAGE_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Bytes of files that are read before anybody asks for them.
+const WARM_BYTES: u64 = 16 * 1024 * 1024;
+
 /// What a method answers: a result, or an error.
 pub type Outcome = Result<Payload, RpcError>;
 
@@ -99,8 +106,7 @@ impl Engine {
     pub fn new(catalog: Arc<Catalog>, config: Config, seal: CursorSeal) -> Self {
         let server_info = server_info(&config);
         let contents = Arc::new(Contents::new(config.cache_bytes));
-        // All pages of ten thousand skills, and little beside the skills themselves.
-        let pages = Pages::new(config.cache_bytes / 2);
+        let pages = Pages::new(PAGE_BYTES.min(config.cache_bytes / 2));
         let readings = Arc::new(Semaphore::new(READINGS));
         let metrics = Arc::default();
         let (offers, start) = (Offers::default(), Instant::now());
@@ -198,12 +204,12 @@ impl Engine {
         }
     }
 
-    /// Reads all files of a catalogue that is small enough to be kept, so that it is served from
-    /// memory, even when its folder goes away. Blocks; a larger catalogue is left alone.
+    /// Reads all files of a small catalogue, so that it is served from memory, even when its folder
+    /// goes away. Blocks; a larger catalogue is left alone.
     pub fn warm(&self) {
         let Some(snapshot) = self.catalog.now(ViewId::EVERYTHING) else { return };
         // What is kept is text with escapes or base64, and larger than the file.
-        let most = self.config.cache_bytes / 2;
+        let most = WARM_BYTES.min(self.config.cache_bytes / 2);
         let mut total = 0_u64;
         let small = snapshot.stored_files().all(|(_, file)| {
             total = total.saturating_add(file.size);

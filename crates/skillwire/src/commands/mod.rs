@@ -13,12 +13,14 @@ mod lock;
 mod man;
 mod manifest;
 mod new;
+mod pack;
 mod prompt;
 mod revoke;
 mod run;
 mod serve;
 mod server;
 mod show;
+mod unpack;
 mod verify;
 mod watch;
 
@@ -63,6 +65,8 @@ pub(crate) fn run() -> Exit {
         Command::Export(args) => export::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Doctor(args) => doctor::run(&args),
+        Command::Pack(args) => pack::run(&args),
+        Command::Unpack(args) => unpack::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
     };
