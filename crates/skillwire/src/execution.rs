@@ -1,7 +1,7 @@
 //! What running scripts needs from this program: the sandbox, interpreters, variables, and words
 //! for what happened.
 
-use std::path::Path;
+use std::{fmt::Write as _, path::Path};
 
 use serde_json::{Value, json};
 use skillwire_core::digest::Digest;
@@ -68,7 +68,8 @@ fn isolation_unavailable(unavailable: &Unavailable) -> Failure {
     let mut message =
         "Scripts cannot be isolated on this machine, and are not run without.".to_owned();
     for missing in &unavailable.missing {
-        message.push_str(&format!("\n  {missing}"));
+        // Writing to a string cannot fail.
+        let _ = write!(message, "\n  {missing}");
     }
     Failure::new(Exit::Declined, message).hint(
         "`skillwire doctor` shows what this machine gives. `--accept-restricted` accepts less, where \

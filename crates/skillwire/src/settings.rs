@@ -1,6 +1,7 @@
 //! From what was typed to what is meant: arguments, configuration file and environment resolved.
 
 mod client;
+mod execution;
 mod host;
 
 use std::{
@@ -10,6 +11,7 @@ use std::{
 
 use skillwire_catalog::snapshot::SnapshotOptions;
 use skillwire_core::{digest::Digest, finding::Strictness, path::RelPath, uri::Scheme};
+use skillwire_scripts::scripts::Scripts;
 use skillwire_server::{
     config::{CacheScope, Config},
     http::AccessRules,
@@ -39,6 +41,8 @@ pub(crate) struct ServeSettings {
     pub(crate) log_format: LogFormat,
     /// Where the sources count what they have looked at.
     pub(crate) progress: Progress,
+    /// What runs scripts, if anything does.
+    pub(crate) scripts: Option<Scripts>,
     /// What a client's configuration says to start the same server on pipes.
     pub(crate) client_arguments: Vec<String>,
 }
@@ -82,6 +86,7 @@ impl ServeSettings {
         let unlisted = PathPatterns::parse(&args.unlisted)
             .map_err(|error| bad_pattern("--unlisted", &error))?;
         Ok(Self {
+            scripts: execution::scripts(&args)?,
             client_arguments: client::arguments(&args),
             progress: reading.progress,
             sources,
@@ -293,7 +298,9 @@ fn config_keys() -> Vec<String> {
     let command = <ServeArgs as clap::Args>::augment_args(clap::Command::new("serve"));
     let options = command.get_arguments().filter_map(clap::Arg::get_long);
     let keys = options.filter(|name| *name != "config").map(str::to_owned);
-    std::iter::once("dirs".to_owned()).chain(keys).collect()
+    // Tables have no option.
+    let others = ["dirs", "script", "interpreters"].map(str::to_owned);
+    others.into_iter().chain(keys).collect()
 }
 
 fn read_file(path: &Path, option: &str) -> Result<String, Failure> {
@@ -336,6 +343,11 @@ fn overlay(typed: ServeArgs, mut file: ServeArgs) -> ServeArgs {
         allow_origin: list(typed.allow_origin, file.allow_origin),
         allow_host: list(typed.allow_host, file.allow_host),
         token_file: typed.token_file.or(file.token_file),
+        execute: typed.execute || file.execute,
+        allow_script: list(typed.allow_script, file.allow_script),
+        accept_restricted: typed.accept_restricted || file.accept_restricted,
+        script: file.script,
+        interpreters: file.interpreters,
         no_index: typed.no_index || file.no_index,
         metrics: typed.metrics || file.metrics,
         log_format: typed.log_format.or(file.log_format),

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use serde::Deserialize;
 
 /// Which isolation is good enough.
 #[derive(Debug, Args, Clone, Copy, Default)]
@@ -53,4 +54,22 @@ pub(crate) struct DoctorArgs {
     /// Print what was found as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// A `[[script]]` table of the configuration file.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(crate) struct ScriptRule {
+    /// Patterns over the path of a skill and its script, such as `refunds/scripts/*.py`.
+    pub(crate) allow: Vec<String>,
+    /// Variables of the server's environment that they see.
+    #[serde(default)]
+    pub(crate) env: Vec<String>,
+    /// Destinations they may connect to, each as `HOST:PORT`.
+    #[serde(default)]
+    pub(crate) network: Vec<String>,
+    /// How long they may take, in seconds.
+    pub(crate) timeout: Option<u64>,
+    /// How much memory they may hold, in MiB.
+    pub(crate) memory: Option<u64>,
 }

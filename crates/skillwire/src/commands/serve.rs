@@ -1,5 +1,6 @@
 //! `skillwire serve`: a server until it is told to stop.
 
+mod execute;
 mod live;
 pub(super) mod signals;
 mod summary;
@@ -49,6 +50,7 @@ async fn serve(settings: ServeSettings) -> Outcome {
         config,
         strictness,
         transport,
+        scripts,
         client_arguments,
         ..
     } = settings;
@@ -74,7 +76,11 @@ async fn serve(settings: ServeSettings) -> Outcome {
         }
     };
     let catalog = Arc::new(catalog);
-    let engine = Arc::new(Engine::new(Arc::clone(&catalog), config, seal()?));
+    let mut engine = Engine::new(Arc::clone(&catalog), config, seal()?);
+    if let Some(scripts) = scripts {
+        engine = engine.offering(execute::offers(&catalog, scripts)?);
+    }
+    let engine = Arc::new(engine);
     let sources = sources.into_iter().map(|source| Box::new(source) as Box<dyn Source>).collect();
     let refresher = Refresher::new(catalog, sources);
     let live = Live::new(refresher, strictness, Arc::clone(&engine), Waiting::new(progress));
