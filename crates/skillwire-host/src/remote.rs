@@ -31,6 +31,9 @@ use crate::{
 /// How long to wait before an internal error of the server is tried again.
 const RETRY_DELAYS: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(400)];
 
+/// Entries that are kept besides the listing.
+const MAX_NAMED: usize = 10_000;
+
 struct Held {
     listing: Arc<Listing>,
     fresh_until: Duration,
@@ -154,6 +157,19 @@ impl Remote {
         Ok(listing)
     }
 
+    /// How much longer the listing is fresh, if there is one.
+    pub(crate) async fn lifetime(&self) -> Option<Duration> {
+        let held = self.listing.lock().await;
+        held.as_ref().map(|held| held.fresh_until.saturating_sub(self.clock.elapsed()))
+    }
+
+    /// Has the next look make the listing anew, since it is no longer what the server has.
+    pub(crate) async fn expire_listing(&self) {
+        if let Some(held) = self.listing.lock().await.as_mut() {
+            held.fresh_until = Duration::ZERO;
+        }
+    }
+
     /// The last listing, however old, so that building a context asks nobody.
     pub(crate) async fn held_listing(&self) -> Option<Arc<Listing>> {
         self.listing.lock().await.as_ref().map(|held| Arc::clone(&held.listing))
@@ -173,6 +189,12 @@ impl Remote {
         self.get(uri, Source::Named).await
     }
 
+    /// How much longer the entry is fresh that was asked for last.
+    pub(crate) fn named_lifetime(&self, uri: &SkillUri) -> Option<Duration> {
+        let (_, until) = self.held(uri)?;
+        Some(until.saturating_sub(self.clock.elapsed()))
+    }
+
     fn held(&self, uri: &SkillUri) -> Option<(Listed, Duration)> {
         self.named.lock().unwrap_or_else(PoisonError::into_inner).get(uri).cloned()
     }
@@ -190,11 +212,15 @@ impl Remote {
             }
             error => self.refuse(&error).skill(&id),
         })?;
-        let (entry, Freshness { lifetime, .. }) =
-            page::read_get(&id, answer.text(), self.policy.limits)?;
-        let listed = Listed::new(self.origin(), entry, source);
+        let (received, Freshness { lifetime, .. }) =
+            page::read_get(&id, answer.text(), &self.policy)?;
+        let listed = Listed::received(self.origin(), received, source);
         let until = self.clock.elapsed() + lifetime;
         let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+        // A server may have an entry for every URI there can be.
+        if named.len() >= MAX_NAMED {
+            named.clear();
+        }
         named.insert(uri.clone(), (listed.clone(), until));
         Ok(listed)
     }

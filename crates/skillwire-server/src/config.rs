@@ -1,7 +1,7 @@
 //! How a server answers.
 
 /// Who may reuse a cached answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum CacheScope {
     /// Anybody.
     #[default]

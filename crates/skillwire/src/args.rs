@@ -253,6 +253,9 @@ pub(crate) struct ServeArgs {
     /// Folders of skills, or single skills, each as `[PREFIX=]DIR`.
     #[arg(value_name = "DIR")]
     pub(crate) dirs: Vec<String>,
+    /// Pass on the skills of a configured server under `skill://LABEL/`; may be repeated.
+    #[arg(long, value_name = "LABEL")]
+    pub(crate) upstream: Vec<String>,
     /// Speak over standard input and output; this is the default.
     #[arg(long, conflicts_with = "http")]
     pub(crate) stdio: bool,

@@ -3,6 +3,7 @@
 mod client;
 mod execution;
 mod host;
+mod upstream;
 
 use std::{
     net::SocketAddr,
@@ -24,7 +25,10 @@ use skillwire_source::{
     source::Unavailable,
 };
 
-pub(crate) use self::host::{HostSettings, endpoint};
+pub(crate) use self::{
+    host::{HostSettings, endpoint},
+    upstream::UpstreamSettings,
+};
 use crate::{
     args::{CacheScopeArg, HttpAddress, LogFormat, ReadingArgs, ServeArgs},
     exit::Exit,
@@ -34,6 +38,8 @@ use crate::{
 /// Everything `serve` needs to know.
 pub(crate) struct ServeSettings {
     pub(crate) sources: Vec<DirectorySource>,
+    /// Servers whose skills are passed on, if there are any.
+    pub(crate) upstream: Option<UpstreamSettings>,
     pub(crate) snapshot: SnapshotOptions,
     pub(crate) config: Config,
     pub(crate) strictness: Strictness,
@@ -66,7 +72,7 @@ impl ServeSettings {
             );
         }
         let args = overlay(typed, file);
-        if args.dirs.is_empty() {
+        if args.dirs.is_empty() && args.upstream.is_empty() {
             return Err(Failure::usage("No folder was named.")
                 .hint("Name a folder of skills: `skillwire serve ./skills`."));
         }
@@ -88,6 +94,7 @@ impl ServeSettings {
         Ok(Self {
             scripts: execution::scripts(&args)?,
             client_arguments: client::arguments(&args),
+            upstream: UpstreamSettings::resolve(&args.upstream, &reading.scheme)?,
             progress: reading.progress,
             sources,
             snapshot: SnapshotOptions { unlisted, list_files: args.list_files },
@@ -321,6 +328,7 @@ fn overlay(typed: ServeArgs, mut file: ServeArgs) -> ServeArgs {
     let chose_strictness = typed.reading.strict || typed.reading.lenient;
     ServeArgs {
         dirs: list(typed.dirs, file.dirs),
+        upstream: list(typed.upstream, file.upstream),
         http: typed.http.or(file.http),
         stdio: typed.stdio || file.stdio,
         reading: ReadingArgs {
