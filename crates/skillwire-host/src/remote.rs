@@ -299,6 +299,9 @@ impl Remote {
 
     /// Says what an error of the connection means, without repeating anything secret.
     fn refuse(&self, error: &ClientError) -> Refusal {
+        if let ClientError::LoginRequired(_) = error {
+            return login_required(&self.label).actual(error);
+        }
         let reason = match error {
             ClientError::Timeout(_) => Reason::ServerTimeout,
             ClientError::TooLarge(_) => Reason::ResponseTooLarge,
@@ -317,6 +320,15 @@ impl Remote {
             other => refusal.actual(other),
         }
     }
+}
+
+/// Says what to do about a server that wants a login.
+fn login_required(label: &ServerLabel) -> Refusal {
+    let refusal = Refusal::new(Reason::LoginRequired).skill(label);
+    if cfg!(feature = "oauth") {
+        return refusal.hint(format!("`skillwire server login {label}` logs in."));
+    }
+    refusal.hint("Configure a bearer token; this program was built without logins.")
 }
 
 /// Tells whether the server broke while answering, which may pass.

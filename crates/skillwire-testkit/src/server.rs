@@ -46,10 +46,10 @@ pub struct TestOptions {
     pub tokens: Option<String>,
     /// What connections may cost.
     pub limits: ConnectionLimits,
-    /// Where skills are looked for that the sources do not report.
-    pub elsewhere: Option<Arc<dyn Elsewhere>>,
     /// Tools and prompts.
     pub offers: Offers,
+    /// Where skills are looked for that the sources do not report.
+    pub elsewhere: Option<Arc<dyn Elsewhere>>,
 }
 
 /// A running server; it stops when the value goes away.
@@ -95,12 +95,11 @@ impl TestServer {
         }
         let catalog = Arc::new(catalog);
         let seal = CursorSeal::new([42; 32]);
-        let mut engine =
-            Engine::new(Arc::clone(&catalog), options.config, seal).offering(options.offers);
+        let mut engine = Engine::new(Arc::clone(&catalog), options.config, seal);
         if let Some(elsewhere) = options.elsewhere {
             engine = engine.with_elsewhere(elsewhere);
         }
-        let engine = Arc::new(engine);
+        let engine = Arc::new(engine.offering(options.offers));
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has a free port");
         let address = listener.local_addr().expect("a listener has an address");
         let service = HttpService::new(Arc::clone(&engine), options.http);

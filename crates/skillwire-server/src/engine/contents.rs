@@ -231,8 +231,8 @@ mod tests {
         let contents = Contents::new(1_000);
         assert_eq!(contents.read(&held(b"new"), &published), Err(ContentError::Changed));
         assert_eq!(contents.read(&held(b"older"), &published), Err(ContentError::Changed));
-        assert!(contents.kept(&published.digest).is_none());
+        assert!(contents.kept(&held(b"old"), &published).is_none());
         assert!(contents.read(&held(b"old"), &published).is_ok());
-        assert!(contents.kept(&published.digest).is_some());
+        assert!(contents.kept(&held(b"old"), &published).is_some());
     }
 }

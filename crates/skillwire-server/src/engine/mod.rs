@@ -87,11 +87,11 @@ pub struct Engine {
     readings: Arc<Semaphore>,
     pages: Pages,
     metrics: Arc<Metrics>,
-    /// Where skills are looked for that the catalogue does not have.
-    elsewhere: Option<Arc<dyn Elsewhere>>,
     offers: Offers,
     /// The age of what clients carry is counted from here.
     start: Instant,
+    /// Where skills are looked for that the catalogue does not have.
+    elsewhere: Option<Arc<dyn Elsewhere>>,
 }
 
 /// One request with everything needed to answer it.
@@ -112,7 +112,7 @@ impl Engine {
         let pages = Pages::new(PAGE_BYTES.min(config.cache_bytes / 2));
         let readings = Arc::new(Semaphore::new(READINGS));
         let metrics = Arc::default();
-        let (offers, start) = (Offers::default(), Instant::now());
+        let (offers, start, elsewhere) = (Offers::default(), Instant::now(), None);
         Self {
             catalog,
             config,
@@ -124,8 +124,14 @@ impl Engine {
             metrics,
             offers,
             start,
-            elsewhere: None,
+            elsewhere,
         }
+    }
+
+    /// Looks for skills that the catalogue does not have, and for how long answers may be reused.
+    #[must_use]
+    pub fn with_elsewhere(self, elsewhere: Arc<dyn Elsewhere>) -> Self {
+        Self { elsewhere: Some(elsewhere), ..self }
     }
 
     /// Offers tools and prompts as well.
@@ -137,12 +143,6 @@ impl Engine {
     /// What is offered besides skills.
     pub fn offers(&self) -> &Offers {
         &self.offers
-    }
-
-    /// Looks for skills that the catalogue does not have, and for how long answers may be reused.
-    #[must_use]
-    pub fn with_elsewhere(self, elsewhere: Arc<dyn Elsewhere>) -> Self {
-        Self { elsewhere: Some(elsewhere), ..self }
     }
 
     /// The catalogue that is served.
@@ -215,8 +215,8 @@ impl Engine {
     }
 
     /// Reads all files of a small catalogue, so that it is served from memory, even when its folder
-    /// goes away. Blocks; a larger catalogue is left alone, and so are files that somebody else has
-    /// to be asked for.
+    /// goes away. Blocks; a larger catalogue is left alone, and so are files that somebody else has to
+    /// be asked for.
     pub fn warm(&self) {
         let Some(snapshot) = self.catalog.now(ViewId::EVERYTHING) else { return };
         // What is kept is text with escapes or base64, and larger than the file.
