@@ -1,5 +1,7 @@
 //! How a server answers.
 
+use crate::dialect::{Dialects, Offered, Usage};
+
 /// Who may reuse a cached answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CacheScope {
@@ -33,6 +35,12 @@ pub struct Config {
     pub directory_read: bool,
     /// Bytes of files that are kept to be sent again, and half as many of pages.
     pub cache_bytes: u64,
+    /// Which dialects are spoken besides the extension.
+    pub dialects: Dialects,
+    /// The skill that is the guide to this server's tools.
+    pub usage: Option<Usage>,
+    /// What the server offers besides skills; skills may depend on it.
+    pub offered: Offered,
     /// The server's name, for display only.
     pub name: String,
     /// The server's version, for display only.
@@ -47,6 +55,9 @@ impl Default for Config {
             cache_scope: CacheScope::Public,
             directory_read: true,
             cache_bytes: 32 * 1024 * 1024,
+            dialects: Dialects::default(),
+            usage: None,
+            offered: Offered::default(),
             name: "skillwire".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }

@@ -1,13 +1,14 @@
 //! From a request to its answer, for both eras and every transport.
 
 mod completion;
-mod contents;
+pub(crate) mod contents;
 mod describe;
+mod dialects;
 mod directory;
 mod paging;
 mod quote;
-mod reading;
-mod result;
+pub(crate) mod reading;
+pub(crate) mod result;
 mod skills;
 mod templates;
 
@@ -44,6 +45,7 @@ use self::{
 use crate::{
     caller::Caller,
     config::{CacheScope, Config},
+    dialect::{Projections, RunScripts},
     metrics::Metrics,
     payload::Payload,
     subscription::Subscription,
@@ -69,14 +71,18 @@ pub enum Answer {
 #[derive(Debug)]
 pub struct Engine {
     catalog: Arc<Catalog>,
-    config: Config,
+    config: Arc<Config>,
     seal: CursorSeal,
     server_info: Arc<str>,
     contents: Arc<Contents>,
     /// Turns to read files from disk.
     readings: Arc<Semaphore>,
-    pages: Pages,
+    pages: Arc<Pages>,
     metrics: Arc<Metrics>,
+    /// What dialects share between requests.
+    projections: Arc<Projections>,
+    /// What runs scripts of skills, if anything does.
+    scripts: Option<Arc<dyn RunScripts>>,
 }
 
 /// One request with everything needed to answer it.
@@ -94,10 +100,30 @@ impl Engine {
         let server_info = server_info(&config);
         let contents = Arc::new(Contents::new(config.cache_bytes));
         // All pages of ten thousand skills, and little beside the skills themselves.
-        let pages = Pages::new(config.cache_bytes / 2);
+        let pages = Arc::new(Pages::new(config.cache_bytes / 2));
         let readings = Arc::new(Semaphore::new(READINGS));
         let metrics = Arc::default();
-        Self { catalog, config, seal, server_info, contents, readings, pages, metrics }
+        let projections = Arc::new(Projections::new(config.cache_bytes / 2));
+        let (config, scripts) = (Arc::new(config), None);
+        Self {
+            catalog,
+            config,
+            seal,
+            server_info,
+            contents,
+            readings,
+            pages,
+            metrics,
+            projections,
+            scripts,
+        }
+    }
+
+    /// Lets clients of the "Skills" page run scripts of skills.
+    #[must_use]
+    pub fn with_scripts(mut self, scripts: Arc<dyn RunScripts>) -> Self {
+        self.scripts = Some(scripts);
+        self
     }
 
     /// The catalogue that is served.
@@ -190,17 +216,20 @@ impl Engine {
         let call = Call { engine: self, caller, era, snapshot, params: &request.params };
         let modern = era == Era::Modern;
         Answer::Now(match &*request.method {
-            method::SKILLS_LIST => call.list_skills(),
-            method::SKILLS_GET => call.get_skill(),
+            method::SKILLS_LIST => return call.list_skills(),
+            method::SKILLS_GET => return call.get_skill(),
+            page @ (method::SKILLS_READ
+            | method::SKILLS_READ_REFERENCE
+            | method::SKILLS_EXECUTE) => return call.skills_page(page),
             method::RESOURCES_READ => return call.read_resource(),
             method::DIRECTORY_READ if self.config.directory_read => return call.read_directory(),
-            method::RESOURCES_LIST => call.list_resources(),
-            method::RESOURCES_TEMPLATES_LIST => call.list_templates(),
+            method::RESOURCES_LIST => return call.list_resources(),
+            method::RESOURCES_TEMPLATES_LIST => return call.list_templates(),
             method::TOOLS_LIST => Ok(call.list_nothing("tools")),
             method::PROMPTS_LIST => Ok(call.list_nothing("prompts")),
             method::TOOLS_CALL => call.refuse_named("tool"),
             method::PROMPTS_GET => call.refuse_named("prompt"),
-            method::COMPLETE => call.complete(),
+            method::COMPLETE => return call.complete(),
             method::DISCOVER if modern => Ok(call.discover()),
             method::LISTEN if modern => return call.listen(request),
             method::INITIALIZE if !modern => call.initialize(),
@@ -268,9 +297,10 @@ impl<'a> Call<'a> {
     /// Legacy subscriptions are kept by the transport's session; here only the URI is judged.
     fn check_subscription(&self) -> Outcome {
         let uri = self.uri()?;
-        match self.snapshot.file(&uri) {
-            Some(_) => Ok(nothing()),
-            None => Err(self.resource_not_found(&uri)),
+        if self.snapshot.file(&uri).is_some() || self.projected(&uri).is_some() {
+            Ok(nothing())
+        } else {
+            Err(self.resource_not_found(&uri))
         }
     }
 
@@ -292,7 +322,7 @@ impl<'a> Call<'a> {
 
 /// The error for a file that is no longer what was published: a host that hears that it is not
 /// served refreshes the skill, which is what is needed.
-fn resource_changed(era: Era, uri: &str) -> RpcError {
+pub(crate) fn resource_changed(era: Era, uri: &str) -> RpcError {
     let message = format!(
         "`{}` has changed since its skill was published; ask for the skill again.",
         truncated(uri)
@@ -300,12 +330,20 @@ fn resource_changed(era: Era, uri: &str) -> RpcError {
     about_resource(era, uri, message)
 }
 
-fn about_resource(era: Era, uri: &str, message: String) -> RpcError {
+/// An error about a resource, in the code of its era.
+pub(crate) fn about_resource(era: Era, uri: &str, message: String) -> RpcError {
     let code = match era {
         Era::Modern => ErrorCode::InvalidParams,
         Era::Legacy => ErrorCode::LegacyResourceNotFound,
     };
     RpcError::new(code, message).with_data(serde_json::json!({ "uri": truncated(uri) }))
+}
+
+/// The error for a cursor that was not made here.
+pub(crate) fn invalid_cursor() -> RpcError {
+    RpcError::invalid_params(
+        "`params.cursor` is not a cursor of this listing; start again without one.",
+    )
 }
 
 #[cfg(test)]

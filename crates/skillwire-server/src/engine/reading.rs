@@ -36,7 +36,7 @@ impl Call<'_> {
             Err(error) => return Answer::Now(Err(error)),
         };
         match self.snapshot.file(&uri) {
-            None => Answer::Now(Err(self.resource_not_found(&uri))),
+            None => self.read_projected(&uri),
             Some(FoundFile::Generated(skill, path)) => self.read_generated(&uri, skill, path),
             Some(FoundFile::Stored { skill, tree, record }) => {
                 self.read_stored(&uri, skill, tree, record)
@@ -119,7 +119,12 @@ impl Wanted {
 }
 
 /// Writes the result for one file around its rendered bytes.
-fn contents(style: &ResultStyle, uri: &str, media_type: &str, rendered: Bytes) -> Payload {
+pub(crate) fn contents(
+    style: &ResultStyle,
+    uri: &str,
+    media_type: &str,
+    rendered: Bytes,
+) -> Payload {
     let mut head = style.begin();
     head.open_contents(uri, media_type);
     let (head, mut tail) = head.close_contents();
@@ -129,7 +134,7 @@ fn contents(style: &ResultStyle, uri: &str, media_type: &str, rendered: Bytes) -
 }
 
 /// Runs a generator off the event loop and hides why it failed from the client.
-pub(super) async fn run<T: Send + 'static>(
+pub(crate) async fn run<T: Send + 'static>(
     generator: Arc<dyn Generator>,
     work: impl FnOnce(&dyn Generator) -> Result<T, GenerateError> + Send + 'static,
 ) -> Result<T, RpcError> {

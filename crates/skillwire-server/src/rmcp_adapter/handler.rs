@@ -132,7 +132,12 @@ impl<H: ServerHandler> ServerHandler for WithSkills<H> {
     ) -> Result<CustomResult, ErrorData> {
         let (era, params) = (era(&context), request.params.clone());
         match request.method.as_str() {
-            ours @ (method::SKILLS_LIST | method::SKILLS_GET | method::DIRECTORY_READ) => {
+            ours @ (method::SKILLS_LIST
+            | method::SKILLS_GET
+            | method::SKILLS_READ
+            | method::SKILLS_READ_REFERENCE
+            | method::SKILLS_EXECUTE
+            | method::DIRECTORY_READ) => {
                 match self.ask(era, ours, params).await {
                     // Reading directories can be turned off, and the handler may offer it then.
                     Err(error) if error.code == ErrorCode::METHOD_NOT_FOUND => {
