@@ -5,6 +5,7 @@
 //! The clients here are deliberately plain: they send exactly the bytes a test wants and show
 //! exactly the bytes that come back, so that nothing between test and server can mend either.
 
+pub mod archives;
 pub mod contract;
 pub mod fixture;
 pub mod hostile;
