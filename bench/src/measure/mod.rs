@@ -18,6 +18,7 @@ use crate::{
 mod change;
 mod contest;
 mod cost;
+mod dialects;
 mod first_answer;
 pub(crate) mod host;
 mod listing;
@@ -39,9 +40,12 @@ pub(crate) enum Part {
     Change,
     /// Listing, loading and verifying as a host.
     Host,
+    /// The extension with every older dialect on and off; only when it is asked for.
+    Dialects,
 }
 
 impl Part {
+    /// What is measured unless something else is asked for.
     pub(crate) const ALL: [Self; 6] =
         [Self::FirstAnswer, Self::Listing, Self::Reads, Self::Pages, Self::Change, Self::Host];
 }
@@ -70,6 +74,7 @@ impl Bench {
             Part::Pages => pages::measure(self).await,
             Part::Change => change::measure(self).await,
             Part::Host => host::measure(self).await,
+            Part::Dialects => dialects::measure(self).await,
         };
         if let Err(broken) = measured {
             self.report.broken.push(format!("**{part:?} could not be measured:** {broken}"));

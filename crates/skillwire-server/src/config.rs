@@ -1,6 +1,6 @@
 //! How a server answers.
 
-use crate::dialect::{Dialects, Offered, Usage};
+use crate::dialect::{Dialects, Usage};
 
 /// Who may reuse a cached answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -39,8 +39,6 @@ pub struct Config {
     pub dialects: Dialects,
     /// The skill that is the guide to this server's tools.
     pub usage: Option<Usage>,
-    /// What the server offers besides skills; skills may depend on it.
-    pub offered: Offered,
     /// The server's name, for display only.
     pub name: String,
     /// The server's version, for display only.
@@ -57,7 +55,6 @@ impl Default for Config {
             cache_bytes: 32 * 1024 * 1024,
             dialects: Dialects::default(),
             usage: None,
-            offered: Offered::default(),
             name: "skillwire".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }

@@ -7,9 +7,11 @@
 
 pub mod archives;
 pub mod contract;
+pub mod dialects;
 pub mod fixture;
 pub mod hostile;
 pub mod http;
 pub mod server;
 pub mod stdio;
+pub mod transcript;
 pub mod wire;

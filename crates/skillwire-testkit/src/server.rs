@@ -12,12 +12,15 @@ use skillwire_catalog::{
 };
 use skillwire_server::{
     config::Config,
+    dialect::RunScripts,
     engine::Engine,
     http::{self, ConnectionLimits, HttpOptions, HttpService, Tokens, Workers},
+    offer::Offers,
 };
 use skillwire_source::{
     directory::{DirectoryOptions, DirectorySource},
     namespace::SiteId,
+    patterns::PathPatterns,
     source::{Inspected, Look, Source},
 };
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
@@ -40,8 +43,14 @@ pub struct TestOptions {
     pub http: HttpOptions,
     /// The text of a token file.
     pub tokens: Option<String>,
+    /// Skills that are published under `/.well-known/`.
+    pub public: Vec<String>,
     /// What connections may cost.
     pub limits: ConnectionLimits,
+    /// Tools and prompts.
+    pub offers: Offers,
+    /// What runs scripts of skills.
+    pub scripts: Option<Arc<dyn RunScripts>>,
 }
 
 /// A running server; it stops when the value goes away.
@@ -83,9 +92,18 @@ impl TestServer {
             options.http.tokens =
                 Some(Tokens::parse(text, &mut catalog).expect("tokens are well formed"));
         }
+        if !options.public.is_empty() {
+            let public = PathPatterns::parse(&options.public).expect("patterns are well formed");
+            options.http.public = Some(catalog.restrict(public));
+        }
         let catalog = Arc::new(catalog);
         let seal = CursorSeal::new([42; 32]);
-        let engine = Arc::new(Engine::new(Arc::clone(&catalog), options.config, seal));
+        let engine = Engine::new(Arc::clone(&catalog), options.config, seal);
+        let engine = engine.offering(options.offers);
+        let engine = Arc::new(match options.scripts {
+            Some(scripts) => engine.with_scripts(scripts),
+            None => engine,
+        });
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has a free port");
         let address = listener.local_addr().expect("a listener has an address");
         let service = HttpService::new(Arc::clone(&engine), options.http);
@@ -152,7 +170,8 @@ impl TestServer {
         let name = params["uri"].as_str().or(params["name"].as_str()).map(header_text);
         let body = modern_request(1, method, params).to_string();
         let mut headers = modern_headers(method);
-        if let Some(name) = name.as_deref().filter(|_| method == "resources/read") {
+        let named = matches!(method, "resources/read" | "tools/call" | "prompts/get");
+        if let Some(name) = name.as_deref().filter(|_| named) {
             headers.push(("Mcp-Name", name));
         }
         headers.extend_from_slice(extra);

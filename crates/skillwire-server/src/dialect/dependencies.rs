@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use skillwire_catalog::snapshot::Snapshot;
 
 use super::{card::Card, scene::Scene};
-use crate::dialect::Offered;
+use crate::{caller::Caller, offer::Offers};
 
 /// Something a skill needs that its server does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +35,8 @@ const KINDS: [(&str, &str, &str); 3] =
 /// The dependencies of a skill that its own server has; others are nobody's to promise.
 pub(super) fn served(scene: &Scene, card: &Card) -> Option<Value> {
     let mut declared = card.dependencies()?;
-    let has = |kind: &str, name: &str| has(&scene.snapshot, &scene.config.offered, kind, name);
+    let has =
+        |kind: &str, name: &str| has(&scene.snapshot, (&scene.offers, &scene.caller), kind, name);
     let mut kept = Map::new();
     for (member, kind, key) in KINDS {
         if let Some(Value::Array(mut items)) = declared.remove(member) {
@@ -47,7 +48,8 @@ pub(super) fn served(scene: &Scene, card: &Card) -> Option<Value> {
 }
 
 /// Everything that listed skills need and their server does not have; looks at every skill.
-pub fn missing(snapshot: &Snapshot, offered: &Offered) -> Vec<Missing> {
+pub fn missing(snapshot: &Snapshot, offers: &Offers) -> Vec<Missing> {
+    let caller = Caller::default();
     // Most skills need nothing, which their text says without being read.
     let declaring = snapshot.listed().filter(|skill| skill.entry.contains("dependencies"));
     let mut found = Vec::new();
@@ -56,7 +58,7 @@ pub fn missing(snapshot: &Snapshot, offered: &Offered) -> Vec<Missing> {
         for (member, kind, key) in KINDS {
             let items = declared.get(member).and_then(Value::as_array);
             let names = items.into_iter().flatten().filter_map(|item| name(item, key));
-            let absent = names.filter(|name| !has(snapshot, offered, kind, name));
+            let absent = names.filter(|name| !has(snapshot, (offers, &caller), kind, name));
             found.extend(absent.map(|name| Missing {
                 skill: skill.uri.to_string(),
                 kind,
@@ -71,10 +73,10 @@ fn name<'a>(item: &'a Value, key: &str) -> Option<&'a str> {
     item.as_str().or_else(|| item.get(key)?.as_str())
 }
 
-fn has(snapshot: &Snapshot, offered: &Offered, kind: &str, name: &str) -> bool {
+fn has(snapshot: &Snapshot, (offers, caller): (&Offers, &Caller), kind: &str, name: &str) -> bool {
     match kind {
-        "tool" => offered.tools.iter().any(|tool| tool == name),
-        "prompt" => offered.prompts.iter().any(|prompt| prompt == name),
+        "tool" => offers.with_tool(caller, name).is_some(),
+        "prompt" => offers.with_prompt(caller, name).is_some(),
         _ => snapshot.file(name).is_some(),
     }
 }

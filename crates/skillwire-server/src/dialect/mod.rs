@@ -19,12 +19,17 @@ mod scene;
 mod scoped;
 mod sep_2076;
 mod skilljack;
+mod skilljack_offer;
 mod skills_over_mcp;
 mod skills_page;
 mod superset;
 mod switches;
 mod templates;
 mod usage;
+mod well_known;
+
+/// The era whose clients are spoken to in every dialect.
+pub const LEGACY: Era = Era::Legacy;
 
 pub(crate) use self::{
     alias::{Projected, resolve_now},
@@ -33,24 +38,19 @@ pub(crate) use self::{
     scene::{Projections, Scene},
     scoped::list as list_scope,
     sep_2076::{get as get_by_name, given},
+    skilljack_offer::SkilljackOffer,
     skills_page::{execute, read as read_skill, read_reference},
     superset::entry as superset,
     templates::{complete, list as list_templates},
     usage::sentence as usage_sentence,
+    well_known::{Published, get as published, is_well_known},
 };
+use skillwire_protocol::version::Era;
+
 pub use self::{
-    dependencies::{Missing, missing as missing_dependencies},
+    dependencies::{Missing, missing},
     listing::ALIAS_OF,
     skills_page::{NotRun, RunScripts, Script},
     switches::{Dialect, Dialects, InvalidSwitch, Switch},
     usage::Usage,
 };
-
-/// What a server offers besides skills, by name.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Offered {
-    /// Its tools.
-    pub tools: Vec<String>,
-    /// Its prompts.
-    pub prompts: Vec<String>,
-}

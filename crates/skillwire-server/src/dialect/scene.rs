@@ -17,16 +17,19 @@ use tokio::sync::Semaphore;
 
 use super::{
     Dialect,
+    archives::Archives,
     documents::Documents,
     names::{LookupNames, Named},
 };
 use crate::{
+    caller::Caller,
     config::Config,
     engine::{
         contents::{ContentError, published, render},
         invalid_cursor, reading, resource_changed,
         result::{ResultStyle, ResultText},
     },
+    offer::Offers,
     payload::Payload,
 };
 
@@ -38,12 +41,17 @@ const REMEMBERED: usize = 8;
 pub(crate) struct Projections {
     names: Cache<(u64, ViewId), Arc<LookupNames>>,
     pub(super) documents: Documents,
+    pub(super) archives: Archives,
 }
 
 impl Projections {
     /// Keeps documents of at most so many bytes.
     pub(crate) fn new(most: u64) -> Self {
-        Self { names: Cache::new(REMEMBERED), documents: Documents::new(most) }
+        Self {
+            names: Cache::new(REMEMBERED),
+            documents: Documents::new(most),
+            archives: Archives::new(most),
+        }
     }
 }
 
@@ -58,7 +66,8 @@ pub(crate) struct Scene {
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) readings: Arc<Semaphore>,
     pub(crate) seal: CursorSeal,
-    pub(crate) caller: String,
+    pub(crate) caller: Caller,
+    pub(crate) offers: Offers,
 }
 
 impl Scene {
@@ -184,7 +193,7 @@ impl Scene {
         cursor: Option<&str>,
     ) -> Result<Option<String>, RpcError> {
         let Some(cursor) = cursor else { return Ok(None) };
-        let scope = [walk.0, &self.caller, walk.1];
+        let scope = [walk.0, &self.caller.name, walk.1];
         self.seal.open(&scope, cursor).map(Some).map_err(|_| invalid_cursor())
     }
 
@@ -198,7 +207,7 @@ impl Scene {
         let mut result = self.style.begin();
         result.page(member, page);
         if let Some(next) = &page.next {
-            let scope = [walk.0, &self.caller, walk.1];
+            let scope = [walk.0, &self.caller.name, walk.1];
             result.string("nextCursor", &self.seal.seal(&scope, next));
         }
         result

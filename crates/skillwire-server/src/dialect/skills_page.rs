@@ -114,7 +114,7 @@ pub(crate) async fn execute(
     items.retain(|item| item.kind == Kind::Script);
     let path = resolve(&items, &script).map(|item| item.path.clone());
     let path = path.ok_or_else(|| failed("The skill has no such script.".to_owned()))?;
-    let wanted = Script { skill, path, arguments, caller: scene.caller.clone() };
+    let wanted = Script { skill, path, arguments, caller: scene.caller.name.clone() };
     let ran = runner.run(wanted).await.map_err(|NotRun(reason)| failed(reason))?;
     let mut result = scene.style.begin();
     for (member, value) in ran.as_object().into_iter().flatten() {

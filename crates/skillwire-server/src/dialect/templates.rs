@@ -157,7 +157,7 @@ fn files(skill: &Skill, typed: &str) -> Vec<String> {
 }
 
 /// Names that begin with a text, whatever its case.
-fn names(
+pub(super) fn names(
     scene: &Scene,
     names: &LookupNames,
     typed: &str,

@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     dialect::{self, Dialect, Scene},
+    offer::{self, Typing},
     payload::Payload,
 };
 
@@ -26,6 +27,7 @@ struct Reference {
     #[serde(rename = "type")]
     kind: String,
     uri: Option<String>,
+    name: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -59,10 +61,26 @@ impl Call<'_> {
             Some(raw) => required(Some(raw), "context")?,
             None => Context::default(),
         };
-        let ("ref/resource", Some(uri)) = (reference.kind.as_str(), reference.uri) else {
-            let message = "`params.ref` must be a resource template of this server.";
-            return Err(RpcError::invalid_params(message));
+        let completion = match (reference.kind.as_str(), reference.uri, reference.name) {
+            ("ref/resource", Some(uri), _) => {
+                return self.of_template(uri, argument, context);
+            }
+            ("ref/prompt", _, Some(name)) => self.of_prompt(&name, &argument, &context)?,
+            _ => {
+                let message =
+                    "`params.ref` must be a resource template or a prompt of this server.";
+                return Err(RpcError::invalid_params(message));
+            }
         };
+        Ok(Answer::Now(Ok(finish(self.result(), &completion))))
+    }
+
+    fn of_template(
+        &self,
+        uri: String,
+        argument: Argument,
+        context: Context,
+    ) -> Result<Answer, RpcError> {
         let own = Template::recognise(&uri, self.snapshot.schemes());
         let Some((template, scheme)) = own.filter(|_| self.speaks(Dialect::Templates)) else {
             let Context { arguments } = context;
@@ -77,6 +95,26 @@ impl Call<'_> {
             (_, other) => return Err(unknown_argument(other)),
         };
         Ok(Answer::Now(Ok(finish(self.result(), &completion))))
+    }
+
+    fn of_prompt(
+        &self,
+        name: &str,
+        argument: &Argument,
+        context: &Context,
+    ) -> Result<Completion, RpcError> {
+        let found = self.offers().find(|offer| offer.prompts(self.caller).contains(name));
+        let offer = found.ok_or_else(|| offer::unknown("prompt", name))?;
+        let typing = Typing {
+            prompt: name,
+            argument: &argument.name,
+            typed: &argument.value,
+            given: &context.arguments,
+        };
+        let mut values = offer.complete(self.caller, &typing);
+        let total = Some(values.len());
+        values.truncate(MAX_VALUES);
+        Ok(Completion { values, total })
     }
 
     /// Skills whose path, or whose name, begins with the typed text.

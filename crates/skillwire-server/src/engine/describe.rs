@@ -37,8 +37,23 @@ impl Call<'_> {
         Ok(result.finish().into())
     }
 
+    /// What is said about tools comes first: clients that know them are more than those that know
+    /// skills.
+    fn instructions(&self) -> Cow<'_, str> {
+        let mut own = Cow::Borrowed(self.snapshot.instructions());
+        if self.speaks(Dialect::Usage) {
+            own.to_mut().push_str(&dialect::usage_sentence(&self.scene()).unwrap_or_default());
+        }
+        match self.engine.offers.instructions(self.caller) {
+            None => own,
+            Some(offered) => format!("{offered}\n\n{own}").into(),
+        }
+    }
+
     fn capabilities(&self) -> String {
-        let mut declared = capabilities::of_skills_server(self.engine.config.directory_read);
+        let lists_change = self.offers().next().is_some();
+        let directory_read = self.engine.config.directory_read;
+        let mut declared = capabilities::of_skills_server(directory_read, lists_change);
         if self.has_superset() {
             declared["skills"] = json!({ "listChanged": true });
             if self.engine.scripts.is_some() && self.speaks(Dialect::SkillsPage) {
@@ -46,17 +61,5 @@ impl Call<'_> {
             }
         }
         declared.to_string()
-    }
-
-    /// What is here, and what to read before using it.
-    fn instructions(&self) -> Cow<'_, str> {
-        let ours = self.snapshot.instructions();
-        if !self.speaks(Dialect::Usage) {
-            return ours.into();
-        }
-        match dialect::usage_sentence(&self.scene()) {
-            Some(sentence) => format!("{ours}{sentence}").into(),
-            None => ours.into(),
-        }
     }
 }

@@ -2,17 +2,121 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
-use skillwire_catalog::listing::Page;
-use skillwire_protocol::{error::RpcError, message::string, method, version::Era};
+use serde_json::{Value, value::RawValue};
+use skillwire_catalog::{
+    catalog::{Catalog, ViewId},
+    cursor::CursorSeal,
+    listing::Page,
+};
+use skillwire_protocol::{
+    error::RpcError,
+    message::{Params, string},
+    method,
+    version::Era,
+};
+
+use tokio::sync::Semaphore;
 
 use super::{
-    Answer, Call, Outcome,
+    Answer, Call, Engine, Outcome,
     paging::{PageKey, SKILLS},
+    result::{ResultStyle, server_info},
 };
-use crate::dialect::{self, Dialect, LISTED, Projected, Scene};
+use crate::{
+    caller::Caller,
+    config::Config,
+    dialect::{self, Dialect, LISTED, Projected, Projections, Scene, SkilljackOffer},
+    offer::{Link, Offer, Offers},
+    subscription::Followed,
+};
+
+impl Engine {
+    /// What subscribing to a URI follows, if it is served to the caller.
+    pub(crate) fn follow(&self, caller: &Caller, era: Era, uri: &str) -> Option<Followed> {
+        let snapshot = self.catalog.now(caller.view)?;
+        let (params, link) = (&Params::default(), &Link::default());
+        Call { engine: self, caller, era, snapshot, params, link }.follow(uri)
+    }
+
+    /// What is published at a path to everybody who sees a view.
+    pub(crate) async fn published(
+        &self,
+        view: ViewId,
+        path: &str,
+    ) -> Result<Option<dialect::Published>, RpcError> {
+        let caller = Caller { name: String::new(), view };
+        let snapshot = self.catalog.now(view).ok_or_else(RpcError::internal)?;
+        let (params, link) = (&Params::default(), &Link::default());
+        let call = Call { engine: self, caller: &caller, era: Era::Legacy, snapshot, params, link };
+        let scene = call.scene();
+        dialect::published(scene, path).await
+    }
+
+    /// What listed skills say they need of this server and it does not have, if clients are told
+    /// of such needs at all. Looks at every skill.
+    pub fn missing_dependencies(&self) -> Vec<dialect::Missing> {
+        let told = self.config.dialects.on(Dialect::Sep2076, Era::Legacy);
+        let snapshot = self.catalog.now(ViewId::EVERYTHING).filter(|_| told);
+        snapshot.map_or_else(Vec::new, |snapshot| dialect::missing(&snapshot, &self.offers))
+    }
+
+    /// What legacy clients are told, besides the change of resources, when the listings change.
+    pub(crate) fn announcements(&self) -> &'static [&'static str] {
+        const ALL: [&str; 3] =
+            [method::SKILLS_LIST_CHANGED, method::TOOLS_LIST_CHANGED, method::PROMPTS_LIST_CHANGED];
+        let dialects = self.config.dialects;
+        let by_name = dialects.any(&[Dialect::Sep2076, Dialect::SkillsPage], Era::Legacy);
+        // The descriptions of its tools name the skills.
+        match (by_name, dialects.on(Dialect::Skilljack, Era::Legacy)) {
+            (true, true) => &ALL,
+            (true, false) => &ALL[..1],
+            (false, true) => &ALL[1..],
+            (false, false) => &[],
+        }
+    }
+}
+
+/// Skills as tools and prompts, for clients of the legacy era that know them as nothing else.
+pub(super) fn skilljack(
+    config: &Arc<Config>,
+    catalog: &Arc<Catalog>,
+    shared: (&Arc<Projections>, &Arc<Semaphore>),
+    seal: &CursorSeal,
+) -> Option<Arc<dyn Offer>> {
+    if !config.dialects.on(Dialect::Skilljack, Era::Legacy) {
+        return None;
+    }
+    let (config, catalog, seal) = (Arc::clone(config), Arc::clone(catalog), seal.clone());
+    let (projections, readings) = (Arc::clone(shared.0), Arc::clone(shared.1));
+    let server_info = server_info(&config);
+    Some(Arc::new(SkilljackOffer::new(Box::new(move |caller| {
+        Some(Scene {
+            snapshot: catalog.now(caller.view)?,
+            view: caller.view,
+            style: ResultStyle {
+                era: Era::Legacy,
+                ttl_ms: config.ttl_ms,
+                scope: config.cache_scope,
+                server_info: Arc::clone(&server_info),
+            },
+            config: Arc::clone(&config),
+            projections: Arc::clone(&projections),
+            catalog: Arc::clone(&catalog),
+            readings: Arc::clone(&readings),
+            seal: seal.clone(),
+            caller: caller.clone(),
+            offers: Offers::default(),
+        })
+    }))))
+}
 
 impl Call<'_> {
+    /// Everything that is offered to the client besides skills.
+    pub(super) fn offers(&self) -> impl Iterator<Item = &Arc<dyn Offer>> {
+        let as_tools = self.engine.skilljack.iter().filter(|_| self.era == Era::Legacy);
+        self.engine.offers.iter().chain(as_tools)
+    }
+
     /// Whether the client is spoken to in a dialect.
     pub(super) fn speaks(&self, dialect: Dialect) -> bool {
         self.engine.config.dialects.on(dialect, self.era)
@@ -30,7 +134,8 @@ impl Call<'_> {
             catalog: Arc::clone(&engine.catalog),
             readings: Arc::clone(&engine.readings),
             seal: engine.seal.clone(),
-            caller: self.caller.name.clone(),
+            caller: self.caller.clone(),
+            offers: engine.offers.clone(),
         }
     }
 
@@ -75,7 +180,7 @@ impl Call<'_> {
     /// Answers `skills/get` by name.
     pub(super) fn get_by_name(&self) -> Answer {
         let read = || {
-            let name = self.required(self.params.name, "name")?;
+            let name = required(self.params.name, "name")?;
             Ok::<_, RpcError>((name, dialect::given(self.params.arguments)?))
         };
         match read() {
@@ -94,11 +199,11 @@ impl Call<'_> {
 
     fn try_skills_page(&self, method: &str) -> Result<Answer, RpcError> {
         let params = self.params;
-        let name = || self.required(params.name, "name");
+        let name = || required(params.name, "name");
         match (method, &self.engine.scripts) {
             (method::SKILLS_READ, _) => Ok(later(dialect::read_skill(self.scene(), name()?))),
             (method::SKILLS_READ_REFERENCE, _) => {
-                let reference = self.required(params.skill_reference, "reference")?;
+                let reference = required(params.skill_reference, "reference")?;
                 Ok(later(dialect::read_reference(self.scene(), name()?, reference)))
             }
             (method::SKILLS_EXECUTE, Some(runner)) => {
@@ -109,7 +214,7 @@ impl Call<'_> {
                     Some(_) => return Err(not_an_object()),
                     None => None,
                 };
-                let wanted = (name()?, self.required(params.script, "script")?, arguments);
+                let wanted = (name()?, required(params.script, "script")?, arguments);
                 Ok(later(dialect::execute(self.scene(), Arc::clone(runner), wanted)))
             }
             _ => Err(RpcError::method_not_found(method)),
@@ -139,20 +244,31 @@ impl Call<'_> {
         later(dialect::read_resource(self.scene(), uri.to_owned(), missing))
     }
 
-    /// What subscribing to something that is no file follows.
-    pub(super) fn projected(&self, uri: &str) -> Option<Projected> {
-        dialect::resolve_now(&self.scene(), uri)
+    /// What subscribing to a URI follows.
+    pub(super) fn follow(&self, uri: &str) -> Option<Followed> {
+        if self.snapshot.file(uri).is_some() {
+            return Some(Followed::Itself);
+        }
+        if uri == "skill://" && self.speaks(Dialect::Skilljack) {
+            return Some(Followed::Anything);
+        }
+        Some(match dialect::resolve_now(&self.scene(), uri)? {
+            Projected::Index | Projected::PlainIndex | Projected::PromptXml => Followed::List,
+            Projected::File(skill, path) => Followed::File(skill.uri.root().child(&path).shared()),
+            Projected::Archive(skill, _)
+            | Projected::Manifest(skill)
+            | Projected::Collection(skill)
+            | Projected::Documents(skill, _)
+            | Projected::Usage(skill) => Followed::File(skill.uri.file().shared()),
+        })
     }
+}
 
-    fn required(
-        &self,
-        raw: Option<&serde_json::value::RawValue>,
-        name: &str,
-    ) -> Result<String, RpcError> {
-        let path = format!("params.{name}");
-        let raw = raw.ok_or_else(|| RpcError::invalid_params(format!("`{path}` is required.")))?;
-        string(raw, &path).map(std::borrow::Cow::into_owned)
-    }
+/// A parameter that must be there and a string.
+fn required(raw: Option<&RawValue>, name: &str) -> Result<String, RpcError> {
+    let path = format!("params.{name}");
+    let raw = raw.ok_or_else(|| RpcError::invalid_params(format!("`{path}` is required.")))?;
+    string(raw, &path).map(std::borrow::Cow::into_owned)
 }
 
 fn not_an_object() -> RpcError {

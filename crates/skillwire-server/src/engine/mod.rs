@@ -5,6 +5,7 @@ pub(crate) mod contents;
 mod describe;
 mod dialects;
 mod directory;
+mod offers;
 mod paging;
 mod quote;
 pub(crate) mod reading;
@@ -47,8 +48,9 @@ use crate::{
     config::{CacheScope, Config},
     dialect::{Projections, RunScripts},
     metrics::Metrics,
+    offer::{Link, Offer, Offers},
     payload::Payload,
-    subscription::Subscription,
+    subscription::{Feed, Subscription},
 };
 
 /// Files that are read from disk at the same time.
@@ -68,7 +70,6 @@ pub enum Answer {
 }
 
 /// Answers requests from a catalogue.
-#[derive(Debug)]
 pub struct Engine {
     catalog: Arc<Catalog>,
     config: Arc<Config>,
@@ -83,6 +84,17 @@ pub struct Engine {
     projections: Arc<Projections>,
     /// What runs scripts of skills, if anything does.
     scripts: Option<Arc<dyn RunScripts>>,
+    /// Skills as tools and prompts, if a dialect has them so.
+    skilljack: Option<Arc<dyn Offer>>,
+    offers: Offers,
+    /// The age of what clients carry is counted from here.
+    start: Instant,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("config", &self.config).finish_non_exhaustive()
+    }
 }
 
 /// One request with everything needed to answer it.
@@ -92,6 +104,7 @@ struct Call<'a> {
     era: Era,
     snapshot: Arc<Snapshot>,
     params: &'a Params<'a>,
+    link: &'a Link,
 }
 
 impl Engine {
@@ -105,6 +118,8 @@ impl Engine {
         let metrics = Arc::default();
         let projections = Arc::new(Projections::new(config.cache_bytes / 2));
         let (config, scripts) = (Arc::new(config), None);
+        let skilljack = dialects::skilljack(&config, &catalog, (&projections, &readings), &seal);
+        let (offers, start) = (Offers::default(), Instant::now());
         Self {
             catalog,
             config,
@@ -116,14 +131,27 @@ impl Engine {
             metrics,
             projections,
             scripts,
+            skilljack,
+            offers,
+            start,
         }
     }
 
     /// Lets clients of the "Skills" page run scripts of skills.
     #[must_use]
-    pub fn with_scripts(mut self, scripts: Arc<dyn RunScripts>) -> Self {
-        self.scripts = Some(scripts);
-        self
+    pub fn with_scripts(self, scripts: Arc<dyn RunScripts>) -> Self {
+        Self { scripts: Some(scripts), ..self }
+    }
+
+    /// Offers tools and prompts as well.
+    #[must_use]
+    pub fn offering(self, offers: Offers) -> Self {
+        Self { offers, ..self }
+    }
+
+    /// What is offered besides skills.
+    pub fn offers(&self) -> &Offers {
+        &self.offers
     }
 
     /// The catalogue that is served.
@@ -138,8 +166,20 @@ impl Engine {
 
     /// Answers one request under an era the transport has already established.
     ///
-    /// The first snapshot must be there. A panic is answered, never passed on.
+    /// The first snapshot must be there. A panic is answered, never passed on. Nothing but the
+    /// answer can be sent this way: no progress, and no question to a legacy client's user.
     pub fn answer(&self, caller: &Caller, era: Era, request: &Request<'_>) -> Answer {
+        self.answer_over(&Link::none(), caller, era, request)
+    }
+
+    /// Answers one request of a client that can be sent messages meanwhile.
+    pub(crate) fn answer_over(
+        &self,
+        link: &Link,
+        caller: &Caller,
+        era: Era,
+        request: &Request<'_>,
+    ) -> Answer {
         let span = tracing::debug_span!(
             "request",
             method = truncated(&request.method),
@@ -147,7 +187,8 @@ impl Engine {
         );
         let _entered = span.enter();
         let started = Instant::now();
-        let dispatched = catch_unwind(AssertUnwindSafe(|| self.dispatch(caller, era, request)));
+        let dispatched =
+            catch_unwind(AssertUnwindSafe(|| self.dispatch(link, caller, era, request)));
         let answer = dispatched.unwrap_or_else(|_| {
             tracing::error!(method = truncated(&request.method), "a handler panicked");
             Answer::Now(Err(RpcError::internal()))
@@ -204,16 +245,27 @@ impl Engine {
         }
     }
 
+    /// Every change a caller may hear of, from now on.
+    pub(crate) fn feed(&self, caller: &Caller) -> Feed {
+        let feed = Feed::new(caller.view, self.catalog.changes());
+        if self.offers.is_empty() { feed } else { feed.following(self.offers.changes()) }
+    }
+
+    /// Tells whether the answer to a method may be preceded by messages.
+    pub(crate) fn talks(&self, method: &str) -> bool {
+        matches!(method, method::TOOLS_CALL | method::PROMPTS_GET) && !self.offers.is_empty()
+    }
+
     /// The numbers about this server.
     pub fn metrics(&self) -> &Arc<Metrics> {
         &self.metrics
     }
 
-    fn dispatch(&self, caller: &Caller, era: Era, request: &Request<'_>) -> Answer {
+    fn dispatch(&self, link: &Link, caller: &Caller, era: Era, request: &Request<'_>) -> Answer {
         let Some(snapshot) = self.catalog.now(caller.view) else {
             return Answer::Now(Err(RpcError::internal()));
         };
-        let call = Call { engine: self, caller, era, snapshot, params: &request.params };
+        let call = Call { engine: self, caller, era, snapshot, params: &request.params, link };
         let modern = era == Era::Modern;
         Answer::Now(match &*request.method {
             method::SKILLS_LIST => return call.list_skills(),
@@ -225,10 +277,10 @@ impl Engine {
             method::DIRECTORY_READ if self.config.directory_read => return call.read_directory(),
             method::RESOURCES_LIST => return call.list_resources(),
             method::RESOURCES_TEMPLATES_LIST => return call.list_templates(),
-            method::TOOLS_LIST => Ok(call.list_nothing("tools")),
-            method::PROMPTS_LIST => Ok(call.list_nothing("prompts")),
-            method::TOOLS_CALL => call.refuse_named("tool"),
-            method::PROMPTS_GET => call.refuse_named("prompt"),
+            method::TOOLS_LIST => call.list_tools(),
+            method::PROMPTS_LIST => call.list_prompts(),
+            method::TOOLS_CALL => return call.call_tool(),
+            method::PROMPTS_GET => return call.get_prompt(),
             method::COMPLETE => return call.complete(),
             method::DISCOVER if modern => Ok(call.discover()),
             method::LISTEN if modern => return call.listen(request),
@@ -274,21 +326,13 @@ impl<'a> Call<'a> {
         string(raw, "params.uri")
     }
 
-    /// Answers a call by name for which there can be no match.
-    fn refuse_named(&self, kind: &str) -> Outcome {
-        let name = match self.params.name {
-            Some(raw) => string(raw, "params.name")?,
-            None => return Err(RpcError::invalid_params("`params.name` is required.")),
-        };
-        Err(RpcError::invalid_params(format!("There is no {kind} `{}`.", truncated(&name))))
-    }
-
     fn listen(&self, request: &Request<'_>) -> Answer {
         // Listening begins before the snapshot is looked at, so that no change falls between.
-        let changes = self.engine.catalog.changes();
+        let feed = self.engine.feed(self.caller);
         let snapshot = self.engine.catalog.now(self.caller.view);
         let snapshot = snapshot.as_ref().unwrap_or(&self.snapshot);
-        match Subscription::open(request, self.caller, snapshot, changes) {
+        let call = Call { snapshot: Arc::clone(snapshot), ..*self };
+        match Subscription::open(request, |uri| call.follow(uri), feed) {
             Ok(subscription) => Answer::Stream(Box::new(subscription)),
             Err(error) => Answer::Now(Err(error)),
         }
@@ -297,11 +341,7 @@ impl<'a> Call<'a> {
     /// Legacy subscriptions are kept by the transport's session; here only the URI is judged.
     fn check_subscription(&self) -> Outcome {
         let uri = self.uri()?;
-        if self.snapshot.file(&uri).is_some() || self.projected(&uri).is_some() {
-            Ok(nothing())
-        } else {
-            Err(self.resource_not_found(&uri))
-        }
+        self.follow(&uri).map(|_| nothing()).ok_or_else(|| self.resource_not_found(&uri))
     }
 
     fn resource_not_found(&self, uri: &str) -> RpcError {

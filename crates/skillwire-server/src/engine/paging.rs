@@ -8,7 +8,6 @@ use skillwire_catalog::{catalog::ViewId, listing::Page};
 use skillwire_protocol::{error::RpcError, message::string, method, version::Era};
 
 use super::{Answer, Call, Outcome, invalid_cursor, result::ResultText};
-use crate::payload::Payload;
 
 /// A listing a client walks: a method, and what it lists for methods that list many things.
 #[derive(Debug, Clone, Copy)]
@@ -140,14 +139,5 @@ impl Call<'_> {
         result.cacheable();
         result.server_info();
         Ok(result.finish().into())
-    }
-
-    /// Answers a list method for which a server of skills has nothing.
-    pub(super) fn list_nothing(&self, member: &str) -> Payload {
-        let mut result = self.result();
-        result.page(member, &Page::default());
-        result.cacheable();
-        result.server_info();
-        result.finish().into()
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use skillwire_protocol::error::{RpcError, truncated};
 
-use super::{Answer, Call, Outcome};
-use crate::dialect::Dialect;
+use super::{Answer, Call};
+use crate::{dialect::Dialect, payload::Payload};
 
 impl Call<'_> {
     /// By URI, or in an older dialect by name; never by both.
@@ -33,14 +33,14 @@ impl Call<'_> {
         match found {
             Err(error) => Answer::Now(Err(error)),
             Ok(skill) if self.has_superset() => self.get_superset(Arc::clone(skill)),
-            Ok(skill) => Answer::Now(self.entry(&skill.entry)),
+            Ok(skill) => Answer::Now(Ok(self.entry(&skill.entry))),
         }
     }
 
-    fn entry(&self, entry: &str) -> Outcome {
+    fn entry(&self, entry: &str) -> Payload {
         let mut result = self.result();
         result.json("skill", entry);
         result.cacheable();
-        Ok(result.finish().into())
+        result.finish().into()
     }
 }

@@ -83,7 +83,9 @@ impl<H: ServerHandler> WithSkills<H> {
             let answer = engine.answer(&crate::caller::Caller::default(), era, request);
             match answer {
                 crate::engine::Answer::Now(Err(refusal)) => Err(ask::error(&refusal)),
-                _ => self.session.note(request),
+                _ => self.session.note(request, |uri| {
+                    engine.follow(&crate::caller::Caller::default(), era, uri)
+                }),
             }
         })?
     }

@@ -25,14 +25,17 @@ pub(super) fn arguments(args: &ServeArgs) -> Vec<String> {
         ("--scheme", args.reading.scheme.clone()),
         ("--page-size", args.page_size.map(|size| size.to_string())),
         ("--ttl-ms", args.ttl_ms.map(|ttl| ttl.to_string())),
+        ("--usage-skill", args.usage_skill.clone()),
         ("--cache-scope", scope.map(|scope| scope.get_name().to_owned())),
         ("--log-format", format.map(|format| format.get_name().to_owned())),
     ] {
         arguments.extend(value.map(|value| format!("{option}={value}")));
     }
-    for (option, values) in
-        [("--allow-secret-file", &args.reading.allow_secret_file), ("--unlisted", &args.unlisted)]
-    {
+    for (option, values) in [
+        ("--allow-secret-file", &args.reading.allow_secret_file),
+        ("--unlisted", &args.unlisted),
+        ("--dialect", &args.dialect),
+    ] {
         arguments.extend(values.iter().map(|value| format!("{option}={value}")));
     }
     arguments
@@ -63,6 +66,8 @@ mod tests {
         list-files = true
         no-directory-read = true
         no-index = true
+        dialect = ["skilljack=on", "strict:index=off"]
+        usage-skill = "crm=acme/guide"
         log-format = "json"
     "#;
 
@@ -71,7 +76,8 @@ mod tests {
         let args: ServeArgs = toml::from_str(EVERYTHING).unwrap();
         let shown = arguments(&args);
         // A new option has to be shown too, unless it is about HTTP or names the file itself.
-        let http = ["stdio", "http", "allow-origin", "allow-host", "token-file", "metrics"];
+        let http =
+            ["stdio", "http", "allow-origin", "allow-host", "token-file", "metrics", "public"];
         for key in config_keys().iter().filter(|key| *key != "dirs" && !http.contains(&&***key)) {
             let option = format!("--{key}");
             let is_shown = |word: &String| word.split('=').next() == Some(option.as_str());
