@@ -3,7 +3,7 @@
 use crate::dialect::{Dialects, Usage};
 
 /// Who may reuse a cached answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum CacheScope {
     /// Anybody.
     #[default]
@@ -33,7 +33,7 @@ pub struct Config {
     pub cache_scope: CacheScope,
     /// Whether `resources/directory/read` is offered.
     pub directory_read: bool,
-    /// Bytes of files that are kept to be sent again, and half as many of pages.
+    /// Bytes of files that are kept to be sent again; they are used only as files are read.
     pub cache_bytes: u64,
     /// Which dialects are spoken besides the extension.
     pub dialects: Dialects,
@@ -52,7 +52,7 @@ impl Default for Config {
             ttl_ms: 60_000,
             cache_scope: CacheScope::Public,
             directory_read: true,
-            cache_bytes: 32 * 1024 * 1024,
+            cache_bytes: 128 * 1024 * 1024,
             dialects: Dialects::default(),
             usage: None,
             name: "skillwire".to_owned(),

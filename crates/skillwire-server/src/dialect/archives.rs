@@ -107,7 +107,9 @@ fn pack(skill: &Skill, format: Format) -> Result<Option<Archive>, Unread> {
 /// The files of a skill that can be an archive.
 fn packable(skill: &Skill) -> Option<&FileTree> {
     let Content::Files(tree) = &skill.content else { return None };
-    (total(tree) <= MAX_PACKED_BYTES).then_some(tree)
+    // Nobody else is asked for files that no client has asked for.
+    let here = tree.store.remote().is_none();
+    (here && total(tree) <= MAX_PACKED_BYTES).then_some(tree)
 }
 
 fn total(tree: &FileTree) -> u64 {

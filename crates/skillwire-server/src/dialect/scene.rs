@@ -12,7 +12,10 @@ use skillwire_catalog::{
 };
 use skillwire_core::{path::RelPath, skill_file, uri::ResourceUri};
 use skillwire_protocol::{error::RpcError, version::Era};
-use skillwire_source::skill::{Content, FileTree, Skill};
+use skillwire_source::{
+    generated::RemoteGenerator,
+    skill::{Content, FileTree, Skill},
+};
 use tokio::sync::Semaphore;
 
 use super::{
@@ -123,6 +126,9 @@ impl Scene {
     ) -> Result<Option<Bytes>, RpcError> {
         match &skill.content {
             Content::Generated(generator) => {
+                if let Some(fetch) = generator.remote().map(|remote| remote.fetch(path)) {
+                    return fetch.await.map_err(|error| reading::failed(&error));
+                }
                 let path = path.clone();
                 reading::run(Arc::clone(generator), move |generator| generator.read(&path)).await
             }
@@ -138,6 +144,10 @@ impl Scene {
     ) -> Result<Option<Bytes>, RpcError> {
         let Some(record) = tree.file(path).cloned() else { return Ok(None) };
         let store = Arc::clone(&tree.store);
+        let fetched = store.remote().map(|remote| remote.fetch(&record.path, record.size));
+        if let Some(fetch) = fetched {
+            return self.compared(skill, path, published(fetch.await, &record));
+        }
         // The semaphore is never closed, so there is always a turn.
         let turn = Arc::clone(&self.readings).acquire_owned().await;
         let read = tokio::task::spawn_blocking(move || {
@@ -145,7 +155,17 @@ impl Scene {
             drop(turn);
             read
         });
-        match read.await.map_err(|error| broken(&error))? {
+        self.compared(skill, path, read.await.map_err(|error| broken(&error))?)
+    }
+
+    /// Bytes that are what was published, or what to say instead.
+    fn compared(
+        &self,
+        skill: &Skill,
+        path: &RelPath,
+        read: Result<Bytes, ContentError>,
+    ) -> Result<Option<Bytes>, RpcError> {
+        match read {
             Ok(bytes) => Ok(Some(bytes)),
             Err(ContentError::Changed) => {
                 let uri = skill.uri.root().child(path);
@@ -173,6 +193,9 @@ impl Scene {
         match &skill.content {
             Content::Files(tree) => Ok(tree.files.iter().map(|file| file.path.clone()).collect()),
             Content::Generated(generator) => {
+                if let Some(remote) = generator.remote() {
+                    return remote_paths(remote).await;
+                }
                 let mut paths =
                     reading::run(Arc::clone(generator), |generator| generator.paths()).await?;
                 paths.sort_unstable();
@@ -212,6 +235,32 @@ impl Scene {
         }
         result
     }
+}
+
+/// The most files and directories of a skill that somebody else is asked about.
+const MAX_REMOTE_PATHS: usize = 512;
+
+/// The files of a skill that somebody else makes, as far as they say.
+async fn remote_paths(remote: &dyn RemoteGenerator) -> Result<Vec<RelPath>, RpcError> {
+    let mut paths = vec![RelPath::skill_file()];
+    let (mut open, mut seen) = (vec![String::new()], 0);
+    while let Some(directory) = open.pop() {
+        let told = remote.children(&directory).await.map_err(|error| reading::failed(&error))?;
+        for child in told.into_iter().flatten() {
+            seen += 1;
+            if seen > MAX_REMOTE_PATHS {
+                break;
+            }
+            if child.is_directory {
+                open.push(child.path.to_string());
+            } else {
+                paths.push(child.path);
+            }
+        }
+    }
+    paths.sort_unstable();
+    paths.dedup();
+    Ok(paths)
 }
 
 /// A name that stands for no skill.

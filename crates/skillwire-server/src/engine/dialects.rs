@@ -15,6 +15,7 @@ use skillwire_protocol::{
     version::Era,
 };
 
+use skillwire_source::skill::Skill;
 use tokio::sync::Semaphore;
 
 use super::{
@@ -165,16 +166,9 @@ impl Call<'_> {
     }
 
     /// Answers `skills/get` for a skill in the form `skills/list` has.
-    pub(super) fn get_superset(&self, skill: Arc<skillwire_source::skill::Skill>) -> Answer {
+    pub(super) fn get_superset(&self, skill: Arc<Skill>) -> Answer {
         let scene = self.scene();
-        later(async move {
-            let names = scene.names().await?;
-            let name = names.of_skill(&scene.snapshot, &skill).unwrap_or_default();
-            let mut result = scene.style.begin();
-            result.json("skill", &dialect::superset(&scene, &skill, name));
-            result.cacheable();
-            Ok(result.finish().into())
-        })
+        later(async move { get_superset(scene, &skill).await })
     }
 
     /// Answers `skills/get` by name.
@@ -269,6 +263,17 @@ fn required(raw: Option<&RawValue>, name: &str) -> Result<String, RpcError> {
     let path = format!("params.{name}");
     let raw = raw.ok_or_else(|| RpcError::invalid_params(format!("`{path}` is required.")))?;
     string(raw, &path).map(std::borrow::Cow::into_owned)
+}
+
+/// The entry of a skill for every dialect.
+pub(super) async fn get_superset(scene: Scene, skill: &Skill) -> Outcome {
+    let names = scene.names().await?;
+    // A skill that was found elsewhere may be newer than the names.
+    let name = names.of_skill(&scene.snapshot, skill).unwrap_or(skill.name());
+    let mut result = scene.style.begin();
+    result.json("skill", &dialect::superset(&scene, skill, name));
+    result.cacheable();
+    Ok(result.finish().into())
 }
 
 fn not_an_object() -> RpcError {

@@ -7,6 +7,8 @@ mod folders;
 mod inspecting;
 mod loading;
 mod locking;
+#[cfg(feature = "oauth")]
+mod login;
 mod refusing;
 mod servers;
 mod state;
