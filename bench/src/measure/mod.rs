@@ -19,6 +19,7 @@ mod change;
 mod check;
 mod contest;
 mod cost;
+mod dialects;
 mod first_answer;
 pub(crate) mod host;
 mod listing;
@@ -42,9 +43,12 @@ pub(crate) enum Part {
     Host,
     /// Checking skills as an author.
     Check,
+    /// The extension with every older dialect on and off; only when it is asked for.
+    Dialects,
 }
 
 impl Part {
+    /// What is measured unless something else is asked for.
     pub(crate) const ALL: [Self; 7] = [
         Self::FirstAnswer,
         Self::Listing,
@@ -81,6 +85,7 @@ impl Bench {
             Part::Change => change::measure(self).await,
             Part::Host => host::measure(self).await,
             Part::Check => check::measure(self).await,
+            Part::Dialects => dialects::measure(self).await,
         };
         if let Err(broken) = measured {
             self.report.broken.push(format!("**{part:?} could not be measured:** {broken}"));
