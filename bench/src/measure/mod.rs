@@ -24,6 +24,7 @@ pub(crate) mod host;
 mod listing;
 mod pages;
 mod reads;
+mod upstream;
 
 /// A part of the benchmark that can be run alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -42,10 +43,12 @@ pub(crate) enum Part {
     Host,
     /// Checking skills as an author.
     Check,
+    /// Servers behind a server.
+    Upstream,
 }
 
 impl Part {
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::FirstAnswer,
         Self::Listing,
         Self::Reads,
@@ -53,6 +56,7 @@ impl Part {
         Self::Change,
         Self::Host,
         Self::Check,
+        Self::Upstream,
     ];
 }
 
@@ -81,6 +85,7 @@ impl Bench {
             Part::Change => change::measure(self).await,
             Part::Host => host::measure(self).await,
             Part::Check => check::measure(self).await,
+            Part::Upstream => upstream::measure(self).await,
         };
         if let Err(broken) = measured {
             self.report.broken.push(format!("**{part:?} could not be measured:** {broken}"));
