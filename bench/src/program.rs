@@ -67,6 +67,24 @@ impl Program {
         command
     }
 
+    /// The command that makes a server known under a label, if this is skillwire.
+    pub(crate) fn add_server(&self, label: &str, url: &str, home: &Path) -> Command {
+        let mut command = Command::new(&self.command);
+        command.args(["server", "add", label, url]).env("SKILLWIRE_HOME", home);
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// The command that passes on servers over pipes, if this is skillwire.
+    pub(crate) fn passing_on(&self, labels: &[String], home: &Path) -> Command {
+        let mut command = Command::new(&self.command);
+        command.arg("serve").env("SKILLWIRE_HOME", home);
+        command.args(labels.iter().map(|label| format!("--upstream={label}")));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command.kill_on_drop(true);
+        command
+    }
+
     /// The command that checks a folder, if this is skillwire.
     pub(crate) fn check(&self, folder: &Path) -> Command {
         let mut command = Command::new(&self.command);

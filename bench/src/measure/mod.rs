@@ -25,6 +25,7 @@ pub(crate) mod host;
 mod listing;
 mod pages;
 mod reads;
+mod upstream;
 
 /// A part of the benchmark that can be run alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -45,11 +46,13 @@ pub(crate) enum Part {
     Check,
     /// The extension with every older dialect on and off; only when it is asked for.
     Dialects,
+    /// Servers behind a server.
+    Upstream,
 }
 
 impl Part {
     /// What is measured unless something else is asked for.
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::FirstAnswer,
         Self::Listing,
         Self::Reads,
@@ -57,6 +60,7 @@ impl Part {
         Self::Change,
         Self::Host,
         Self::Check,
+        Self::Upstream,
     ];
 }
 
@@ -86,6 +90,7 @@ impl Bench {
             Part::Host => host::measure(self).await,
             Part::Check => check::measure(self).await,
             Part::Dialects => dialects::measure(self).await,
+            Part::Upstream => upstream::measure(self).await,
         };
         if let Err(broken) = measured {
             self.report.broken.push(format!("**{part:?} could not be measured:** {broken}"));
