@@ -1,17 +1,23 @@
 //! The command line as it was typed.
 
-use std::{net::SocketAddr, path::PathBuf, str::FromStr};
+use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, str::FromStr};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Deserialize;
 
+pub(crate) use self::archive::{PackArgs, UnpackArgs};
+pub(crate) use self::execution::{DoctorArgs, IsolationArgs, RunArgs, ScriptRule};
+#[cfg(feature = "oauth")]
+pub(crate) use self::host::ServerLoginArgs;
 pub(crate) use self::host::{
     ApproveArgs, AuditArgs, ExportArgs, HandleArgs, ListArgs, LoadArgs, LockArgs, OriginArgs,
     PromptArgs, PromptFormat, ServerAddArgs, ServerCommand, ServerImportArgs, ServerListArgs,
-    ServerRemoveArgs, ShowArgs, VerifyArgs,
+    ServerLogoutArgs, ServerRemoveArgs, ShowArgs, VerifyArgs,
 };
 use crate::exit::EXIT_CODES;
 
+mod archive;
+mod execution;
 mod host;
 
 /// Checks, serves and uses Agent Skills over MCP.
@@ -65,6 +71,22 @@ pub(crate) enum Command {
     Audit(AuditArgs),
     /// Copy the verified files of a skill into a folder, to look at them.
     Export(ExportArgs),
+    /// Run a script of an approved skill in isolation.
+    ///
+    /// The skill must be approved with `--exec`. A private copy of its verified files is run with no
+    /// network, no variables of yours and bounded time, memory and space; where this machine cannot
+    /// isolate it, it is not run.
+    Run(RunArgs),
+    /// Show how scripts can be isolated on this machine, and what is missing.
+    Doctor(DoctorArgs),
+    /// Pack a skill into one archive, with the same bytes every time.
+    Pack(PackArgs),
+    /// Unpack an archive of a skill, all of it or nothing.
+    ///
+    /// Everything is checked before anything is written: no path and no link may lead outside, no
+    /// two names may be one on some disk, and neither number nor size may pass what a skill may
+    /// have. A refused archive is exit code 3.
+    Unpack(UnpackArgs),
     /// Print a completion script for a shell.
     Completions(CompletionsArgs),
     /// Print the manual page, or write one for every command.
@@ -231,6 +253,9 @@ pub(crate) struct ServeArgs {
     /// Folders of skills, or single skills, each as `[PREFIX=]DIR`.
     #[arg(value_name = "DIR")]
     pub(crate) dirs: Vec<String>,
+    /// Pass on the skills of a configured server under `skill://LABEL/`; may be repeated.
+    #[arg(long, value_name = "LABEL")]
+    pub(crate) upstream: Vec<String>,
     /// Speak over standard input and output; this is the default.
     #[arg(long, conflicts_with = "http")]
     pub(crate) stdio: bool,
@@ -267,6 +292,30 @@ pub(crate) struct ServeArgs {
     /// A file of `NAME TOKEN [PATTERN...]` lines; required unless the address is loopback.
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
+    /// Speak an older dialect, or do not: `NAME=on` or `NAME=off`; may be repeated.
+    #[arg(long, value_name = "NAME=on|off")]
+    pub(crate) dialect: Vec<String>,
+    /// Answer `skill://SERVER/usage` with this skill, as `[SERVER=]SKILL`.
+    #[arg(long, value_name = "SKILL")]
+    pub(crate) usage_skill: Option<String>,
+    /// Publish skills whose path matches to everybody under `/.well-known/`; may be repeated.
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) public: Vec<String>,
+    /// Run scripts of skills in isolation: those that `--allow-script` or the configuration name.
+    #[arg(long)]
+    pub(crate) execute: bool,
+    /// Let scripts run whose path matches, such as `refunds/scripts/*.py`; may be repeated.
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) allow_script: Vec<String>,
+    /// Run scripts as single confined processes where namespaces are not allowed.
+    #[arg(long)]
+    pub(crate) accept_restricted: bool,
+    /// Scripts that may run and what they are granted; only in the configuration.
+    #[arg(skip)]
+    pub(crate) script: Vec<ScriptRule>,
+    /// Programs for languages; only in the configuration.
+    #[arg(skip)]
+    pub(crate) interpreters: BTreeMap<String, String>,
     /// Do not remember between starts what was read; every start reads every file.
     #[arg(long)]
     pub(crate) no_index: bool,

@@ -1,7 +1,10 @@
 //! From what was typed to what is meant: arguments, configuration file and environment resolved.
 
 mod client;
+mod dialects;
+mod execution;
 mod host;
+mod upstream;
 
 use std::{
     net::SocketAddr,
@@ -10,6 +13,7 @@ use std::{
 
 use skillwire_catalog::snapshot::SnapshotOptions;
 use skillwire_core::{digest::Digest, finding::Strictness, path::RelPath, uri::Scheme};
+use skillwire_scripts::scripts::Scripts;
 use skillwire_server::{
     config::{CacheScope, Config},
     http::AccessRules,
@@ -22,7 +26,11 @@ use skillwire_source::{
     source::Unavailable,
 };
 
-pub(crate) use self::host::{HostSettings, endpoint};
+use self::dialects::DialectSettings;
+pub(crate) use self::{
+    host::{HostSettings, endpoint},
+    upstream::UpstreamSettings,
+};
 use crate::{
     args::{CacheScopeArg, HttpAddress, LogFormat, ReadingArgs, ServeArgs},
     exit::Exit,
@@ -32,6 +40,8 @@ use crate::{
 /// Everything `serve` needs to know.
 pub(crate) struct ServeSettings {
     pub(crate) sources: Vec<DirectorySource>,
+    /// Servers whose skills are passed on, if there are any.
+    pub(crate) upstream: Option<UpstreamSettings>,
     pub(crate) snapshot: SnapshotOptions,
     pub(crate) config: Config,
     pub(crate) strictness: Strictness,
@@ -39,6 +49,8 @@ pub(crate) struct ServeSettings {
     pub(crate) log_format: LogFormat,
     /// Where the sources count what they have looked at.
     pub(crate) progress: Progress,
+    /// What runs scripts, if anything does.
+    pub(crate) scripts: Option<Scripts>,
     /// What a client's configuration says to start the same server on pipes.
     pub(crate) client_arguments: Vec<String>,
 }
@@ -46,7 +58,13 @@ pub(crate) struct ServeSettings {
 /// How clients reach the server.
 pub(crate) enum Transport {
     Stdio,
-    Http { address: SocketAddr, access: AccessRules, tokens: Option<String>, metrics: bool },
+    Http {
+        address: SocketAddr,
+        access: AccessRules,
+        tokens: Option<String>,
+        metrics: bool,
+        public: Option<PathPatterns>,
+    },
 }
 
 impl ServeSettings {
@@ -62,14 +80,18 @@ impl ServeSettings {
             );
         }
         let args = overlay(typed, file);
-        if args.dirs.is_empty() {
+        if args.dirs.is_empty() && args.upstream.is_empty() {
             return Err(Failure::usage("No folder was named.")
                 .hint("Name a folder of skills: `skillwire serve ./skills`."));
         }
         let index = if args.no_index { None } else { cache_folder() };
         let reading = Reading { brief: true, index, ..Reading::resolve(&args.reading)? };
         let sources = args.dirs.iter().map(|dir| reading.source(dir)).collect::<Result<_, _>>()?;
+        let name = Config::default().name;
+        let DialectSettings { dialects, usage, public } = DialectSettings::resolve(&args, &name)?;
         let config = Config {
+            dialects,
+            usage,
             page_size: page_size(args.page_size)?,
             ttl_ms: args.ttl_ms.unwrap_or(60_000),
             cache_scope: match args.cache_scope {
@@ -82,14 +104,16 @@ impl ServeSettings {
         let unlisted = PathPatterns::parse(&args.unlisted)
             .map_err(|error| bad_pattern("--unlisted", &error))?;
         Ok(Self {
+            scripts: execution::scripts(&args)?,
             client_arguments: client::arguments(&args),
+            upstream: UpstreamSettings::resolve(&args.upstream, &reading.scheme)?,
             progress: reading.progress,
             sources,
             snapshot: SnapshotOptions { unlisted, list_files: args.list_files },
             config,
             strictness: reading.strictness,
             log_format: args.log_format.unwrap_or_default(),
-            transport: transport(&args)?,
+            transport: transport(&args, public)?,
         })
     }
 }
@@ -195,13 +219,14 @@ fn page_size(size: Option<usize>) -> Result<usize, Failure> {
     }
 }
 
-fn transport(args: &ServeArgs) -> Result<Transport, Failure> {
+fn transport(args: &ServeArgs, public: Option<PathPatterns>) -> Result<Transport, Failure> {
     let Some(HttpAddress(address)) = args.http else {
         let needs_http = [
             ("--allow-origin", !args.allow_origin.is_empty()),
             ("--allow-host", !args.allow_host.is_empty()),
             ("--token-file", args.token_file.is_some()),
             ("--metrics", args.metrics),
+            ("--public", !args.public.is_empty()),
         ];
         return match needs_http.into_iter().find(|(_, given)| *given) {
             None => Ok(Transport::Stdio),
@@ -238,7 +263,7 @@ fn transport(args: &ServeArgs) -> Result<Transport, Failure> {
             .collect::<Result<_, _>>()?,
         any_host: !loopback && args.allow_host.is_empty(),
     };
-    Ok(Transport::Http { address, access, tokens, metrics: args.metrics })
+    Ok(Transport::Http { address, access, tokens, metrics: args.metrics, public })
 }
 
 fn host_of(address: SocketAddr) -> String {
@@ -293,7 +318,9 @@ fn config_keys() -> Vec<String> {
     let command = <ServeArgs as clap::Args>::augment_args(clap::Command::new("serve"));
     let options = command.get_arguments().filter_map(clap::Arg::get_long);
     let keys = options.filter(|name| *name != "config").map(str::to_owned);
-    std::iter::once("dirs".to_owned()).chain(keys).collect()
+    // Tables have no option.
+    let others = ["dirs", "script", "interpreters"].map(str::to_owned);
+    others.into_iter().chain(keys).collect()
 }
 
 fn read_file(path: &Path, option: &str) -> Result<String, Failure> {
@@ -306,14 +333,15 @@ fn read_file(path: &Path, option: &str) -> Result<String, Failure> {
 fn overlay(typed: ServeArgs, mut file: ServeArgs) -> ServeArgs {
     if typed.stdio {
         // Whoever wants pipes this once does not want what the file says about HTTP.
-        let ServeArgs { http, allow_origin, allow_host, token_file, metrics, .. } =
+        let ServeArgs { http, allow_origin, allow_host, token_file, public, metrics, .. } =
             ServeArgs::default();
-        file = ServeArgs { http, allow_origin, allow_host, token_file, metrics, ..file };
+        file = ServeArgs { http, allow_origin, allow_host, token_file, public, metrics, ..file };
     }
     let list = |typed: Vec<String>, file: Vec<String>| if typed.is_empty() { file } else { typed };
     let chose_strictness = typed.reading.strict || typed.reading.lenient;
     ServeArgs {
         dirs: list(typed.dirs, file.dirs),
+        upstream: list(typed.upstream, file.upstream),
         http: typed.http.or(file.http),
         stdio: typed.stdio || file.stdio,
         reading: ReadingArgs {
@@ -336,6 +364,15 @@ fn overlay(typed: ServeArgs, mut file: ServeArgs) -> ServeArgs {
         allow_origin: list(typed.allow_origin, file.allow_origin),
         allow_host: list(typed.allow_host, file.allow_host),
         token_file: typed.token_file.or(file.token_file),
+        // Each names a dialect of its own; of two about the same one, the typed one comes last.
+        dialect: file.dialect.into_iter().chain(typed.dialect).collect(),
+        usage_skill: typed.usage_skill.or(file.usage_skill),
+        public: list(typed.public, file.public),
+        execute: typed.execute || file.execute,
+        allow_script: list(typed.allow_script, file.allow_script),
+        accept_restricted: typed.accept_restricted || file.accept_restricted,
+        script: file.script,
+        interpreters: file.interpreters,
         no_index: typed.no_index || file.no_index,
         metrics: typed.metrics || file.metrics,
         log_format: typed.log_format.or(file.log_format),
@@ -354,6 +391,19 @@ fn index_name(argument: &str) -> String {
 /// platform has for them.
 fn cache_folder() -> Option<PathBuf> {
     own_folder("cache", "Library/Caches", "LOCALAPPDATA", "XDG_CACHE_HOME", ".cache")
+}
+
+/// Where it is remembered how scripts can be isolated here.
+pub(crate) fn isolation_file() -> Option<PathBuf> {
+    cache_folder().map(|folder| folder.join("isolation.json"))
+}
+
+/// A variable that a script is granted by name.
+#[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
+pub(crate) fn variable(name: &str) -> Option<String> {
+    // Such names make the system's lookup panic, and no variable has one.
+    let usable = !name.is_empty() && !name.contains(['=', '\0']);
+    usable.then(|| std::env::var(name).ok()).flatten()
 }
 
 /// Where decisions and configured servers are kept: `$SKILLWIRE_HOME/state`, or the place the

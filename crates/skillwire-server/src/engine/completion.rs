@@ -1,13 +1,22 @@
 //! `completion/complete`: skill paths and file paths for the templates.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};
 use skillwire_protocol::error::{RpcError, truncated};
 use skillwire_source::skill::Content;
 
 use super::{
-    Call, Outcome,
+    Answer, Call, Outcome,
+    dialects::later,
+    result::ResultText,
     templates::{FILE_PATH, SKILL_PATH, Template},
+};
+use crate::{
+    dialect::{self, Dialect, Scene},
+    offer::{self, Typing},
+    payload::Payload,
 };
 
 /// The most values one completion may hold.
@@ -18,6 +27,7 @@ struct Reference {
     #[serde(rename = "type")]
     kind: String,
     uri: Option<String>,
+    name: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -29,7 +39,7 @@ struct Argument {
 #[derive(Deserialize, Default)]
 struct Context {
     #[serde(default)]
-    arguments: std::collections::BTreeMap<String, String>,
+    arguments: BTreeMap<String, String>,
 }
 
 /// Values found, and how many there are in all.
@@ -40,46 +50,71 @@ struct Completion {
 }
 
 impl Call<'_> {
-    pub(super) fn complete(&self) -> Outcome {
+    pub(super) fn complete(&self) -> Answer {
+        self.try_complete().unwrap_or_else(|error| Answer::Now(Err(error)))
+    }
+
+    fn try_complete(&self) -> Result<Answer, RpcError> {
         let reference: Reference = required(self.params.reference, "ref")?;
         let argument: Argument = required(self.params.argument, "argument")?;
         let context: Context = match self.params.context {
             Some(raw) => required(Some(raw), "context")?,
             None => Context::default(),
         };
-        let ("ref/resource", Some(uri)) = (reference.kind.as_str(), reference.uri) else {
-            let message = "`params.ref` must be a resource template of this server.";
-            return Err(RpcError::invalid_params(message));
+        let completion = match (reference.kind.as_str(), reference.uri, reference.name) {
+            ("ref/resource", Some(uri), _) => {
+                return self.of_template(uri, argument, context);
+            }
+            ("ref/prompt", _, Some(name)) => self.of_prompt(&name, &argument, &context)?,
+            _ => {
+                let message =
+                    "`params.ref` must be a resource template or a prompt of this server.";
+                return Err(RpcError::invalid_params(message));
+            }
         };
-        let (template, scheme) =
-            Template::recognise(&uri, self.snapshot.schemes()).ok_or_else(|| {
-                RpcError::invalid_params(format!(
-                    "`{}` is not a template of this server.",
-                    truncated(&uri)
-                ))
-            })?;
+        Ok(Answer::Now(Ok(finish(self.result(), &completion))))
+    }
+
+    fn of_template(
+        &self,
+        uri: String,
+        argument: Argument,
+        context: Context,
+    ) -> Result<Answer, RpcError> {
+        let own = Template::recognise(&uri, self.snapshot.schemes());
+        let Some((template, scheme)) = own.filter(|_| self.speaks(Dialect::Templates)) else {
+            let Context { arguments } = context;
+            return Ok(later(complete_in_dialect(self.scene(), uri, argument, arguments)));
+        };
         let completion = match (template, argument.name.as_str()) {
             (_, SKILL_PATH) => self.skill_paths(scheme, &argument.value),
             (Template::File, FILE_PATH) => {
                 let skill = context.arguments.get(SKILL_PATH).map_or("", String::as_str);
                 self.file_paths(scheme, skill, &argument.value)
             }
-            (_, other) => {
-                return Err(RpcError::invalid_params(format!(
-                    "The template has no argument `{}`.",
-                    truncated(other)
-                )));
-            }
+            (_, other) => return Err(unknown_argument(other)),
         };
-        let mut result = self.result();
-        let more = completion.total.is_none_or(|total| total > completion.values.len());
-        let mut json = json!({ "hasMore": more, "values": completion.values });
-        if let Some(total) = completion.total {
-            json["total"] = total.into();
-        }
-        result.json("completion", &json.to_string());
-        result.server_info();
-        Ok(result.finish().into())
+        Ok(Answer::Now(Ok(finish(self.result(), &completion))))
+    }
+
+    fn of_prompt(
+        &self,
+        name: &str,
+        argument: &Argument,
+        context: &Context,
+    ) -> Result<Completion, RpcError> {
+        let found = self.offers().find(|offer| offer.prompts(self.caller).contains(name));
+        let offer = found.ok_or_else(|| offer::unknown("prompt", name))?;
+        let typing = Typing {
+            prompt: name,
+            argument: &argument.name,
+            typed: &argument.value,
+            given: &context.arguments,
+        };
+        let mut values = offer.complete(self.caller, &typing);
+        let total = Some(values.len());
+        values.truncate(MAX_VALUES);
+        Ok(Completion { values, total })
     }
 
     /// Skills whose path, or whose name, begins with the typed text.
@@ -108,6 +143,42 @@ impl Call<'_> {
         let total = Some(found.len());
         Completion { values: found.into_iter().take(MAX_VALUES).collect(), total }
     }
+}
+
+/// Completes a variable of a template that only a dialect has.
+async fn complete_in_dialect(
+    scene: Scene,
+    template: String,
+    argument: Argument,
+    known: BTreeMap<String, String>,
+) -> Outcome {
+    let wanted = (argument.name.as_str(), argument.value.as_str());
+    let found = dialect::complete(&scene, &template, wanted, &known, MAX_VALUES).await?;
+    let mut values = found
+        .ok_or_else(|| {
+            let text = format!("`{}` is not a template of this server.", truncated(&template));
+            RpcError::invalid_params(text)
+        })?
+        .map_err(|_| unknown_argument(&argument.name))?;
+    let total = (values.len() <= MAX_VALUES).then_some(values.len());
+    values.truncate(MAX_VALUES);
+    Ok(finish(scene.style.begin(), &Completion { values, total }))
+}
+
+fn unknown_argument(name: &str) -> RpcError {
+    RpcError::invalid_params(format!("The template has no argument `{}`.", truncated(name)))
+}
+
+fn finish(mut result: ResultText, completion: &Completion) -> Payload {
+    let Completion { values, total } = completion;
+    let more = total.is_none_or(|total| total > values.len());
+    let mut json = json!({ "hasMore": more, "values": values });
+    if let Some(total) = total {
+        json["total"] = (*total).into();
+    }
+    result.json("completion", &json.to_string());
+    result.server_info();
+    result.finish().into()
 }
 
 fn required<'a, T: Deserialize<'a>>(raw: Option<&'a RawValue>, name: &str) -> Result<T, RpcError> {

@@ -1,17 +1,22 @@
 //! `server/discover` and `initialize`.
 
+use std::borrow::Cow;
+
 use serde_json::json;
 use skillwire_protocol::{capabilities, error::RpcError, message::string, version};
 
 use super::{Call, Outcome};
-use crate::payload::Payload;
+use crate::{
+    dialect::{self, Dialect},
+    payload::Payload,
+};
 
 impl Call<'_> {
     pub(super) fn discover(&self) -> Payload {
         let mut result = self.result();
         result.json("supportedVersions", &json!(version::SUPPORTED).to_string());
         result.json("capabilities", &self.capabilities());
-        result.string("instructions", self.snapshot.instructions());
+        result.string("instructions", &self.instructions());
         result.cacheable();
         result.server_info();
         result.finish().into()
@@ -28,11 +33,33 @@ impl Call<'_> {
         result.string("protocolVersion", version::negotiate_legacy(&requested));
         result.json("capabilities", &self.capabilities());
         result.json("serverInfo", &info.to_string());
-        result.string("instructions", self.snapshot.instructions());
+        result.string("instructions", &self.instructions());
         Ok(result.finish().into())
     }
 
+    /// What is said about tools comes first: clients that know them are more than those that know
+    /// skills.
+    fn instructions(&self) -> Cow<'_, str> {
+        let mut own = Cow::Borrowed(self.snapshot.instructions());
+        if self.speaks(Dialect::Usage) {
+            own.to_mut().push_str(&dialect::usage_sentence(&self.scene()).unwrap_or_default());
+        }
+        match self.engine.offers.instructions(self.caller) {
+            None => own,
+            Some(offered) => format!("{offered}\n\n{own}").into(),
+        }
+    }
+
     fn capabilities(&self) -> String {
-        capabilities::of_skills_server(self.engine.config.directory_read).to_string()
+        let lists_change = self.offers().next().is_some();
+        let directory_read = self.engine.config.directory_read;
+        let mut declared = capabilities::of_skills_server(directory_read, lists_change);
+        if self.has_superset() {
+            declared["skills"] = json!({ "listChanged": true });
+            if self.engine.scripts.is_some() && self.speaks(Dialect::SkillsPage) {
+                declared["skills"]["scripts"] = true.into();
+            }
+        }
+        declared.to_string()
     }
 }

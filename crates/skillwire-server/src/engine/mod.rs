@@ -1,13 +1,15 @@
 //! From a request to its answer, for both eras and every transport.
 
 mod completion;
-mod contents;
+pub(crate) mod contents;
 mod describe;
+mod dialects;
 mod directory;
+mod offers;
 mod paging;
 mod quote;
-mod reading;
-mod result;
+pub(crate) mod reading;
+pub(crate) mod result;
 mod skills;
 mod templates;
 
@@ -33,6 +35,7 @@ use skillwire_protocol::{
     version::Era,
 };
 
+use skillwire_source::elsewhere::{Elsewhere, Reuse};
 use tokio::sync::Semaphore;
 use tracing::Instrument;
 
@@ -44,13 +47,22 @@ use self::{
 use crate::{
     caller::Caller,
     config::{CacheScope, Config},
+    dialect::{Projections, RunScripts},
     metrics::Metrics,
+    offer::{Link, Offer, Offers},
     payload::Payload,
-    subscription::Subscription,
+    subscription::{Feed, Subscription},
 };
 
 /// Files that are read from disk at the same time.
 const READINGS: usize = 32;
+
+/// Bytes of pages that are kept: all pages of ten thousand skills, and little beside the skills
+/// themselves.
+const PAGE_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Bytes of files that are read before anybody asks for them.
+const WARM_BYTES: u64 = 16 * 1024 * 1024;
 
 /// What a method answers: a result, or an error.
 pub type Outcome = Result<Payload, RpcError>;
@@ -66,17 +78,33 @@ pub enum Answer {
 }
 
 /// Answers requests from a catalogue.
-#[derive(Debug)]
 pub struct Engine {
     catalog: Arc<Catalog>,
-    config: Config,
+    config: Arc<Config>,
     seal: CursorSeal,
     server_info: Arc<str>,
     contents: Arc<Contents>,
     /// Turns to read files from disk.
     readings: Arc<Semaphore>,
-    pages: Pages,
+    pages: Arc<Pages>,
     metrics: Arc<Metrics>,
+    /// What dialects share between requests.
+    projections: Arc<Projections>,
+    /// What runs scripts of skills, if anything does.
+    scripts: Option<Arc<dyn RunScripts>>,
+    /// Skills as tools and prompts, if a dialect has them so.
+    skilljack: Option<Arc<dyn Offer>>,
+    offers: Offers,
+    /// The age of what clients carry is counted from here.
+    start: Instant,
+    /// Where skills are looked for that the catalogue does not have.
+    elsewhere: Option<Arc<dyn Elsewhere>>,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("config", &self.config).finish_non_exhaustive()
+    }
 }
 
 /// One request with everything needed to answer it.
@@ -86,6 +114,7 @@ struct Call<'a> {
     era: Era,
     snapshot: Arc<Snapshot>,
     params: &'a Params<'a>,
+    link: &'a Link,
 }
 
 impl Engine {
@@ -93,11 +122,52 @@ impl Engine {
     pub fn new(catalog: Arc<Catalog>, config: Config, seal: CursorSeal) -> Self {
         let server_info = server_info(&config);
         let contents = Arc::new(Contents::new(config.cache_bytes));
-        // All pages of ten thousand skills, and little beside the skills themselves.
-        let pages = Pages::new(config.cache_bytes / 2);
+        let pages = Arc::new(Pages::new(PAGE_BYTES.min(config.cache_bytes / 2)));
         let readings = Arc::new(Semaphore::new(READINGS));
         let metrics = Arc::default();
-        Self { catalog, config, seal, server_info, contents, readings, pages, metrics }
+        let projections = Arc::new(Projections::new(PAGE_BYTES.min(config.cache_bytes / 2)));
+        let (config, scripts) = (Arc::new(config), None);
+        let skilljack = dialects::skilljack(&config, &catalog, (&projections, &readings), &seal);
+        let (offers, start, elsewhere) = (Offers::default(), Instant::now(), None);
+        Self {
+            catalog,
+            config,
+            seal,
+            server_info,
+            contents,
+            readings,
+            pages,
+            metrics,
+            projections,
+            scripts,
+            skilljack,
+            offers,
+            start,
+            elsewhere,
+        }
+    }
+
+    /// Lets clients of the "Skills" page run scripts of skills.
+    #[must_use]
+    pub fn with_scripts(self, scripts: Arc<dyn RunScripts>) -> Self {
+        Self { scripts: Some(scripts), ..self }
+    }
+
+    /// Looks for skills that the catalogue does not have, and for how long answers may be reused.
+    #[must_use]
+    pub fn with_elsewhere(self, elsewhere: Arc<dyn Elsewhere>) -> Self {
+        Self { elsewhere: Some(elsewhere), ..self }
+    }
+
+    /// Offers tools and prompts as well.
+    #[must_use]
+    pub fn offering(self, offers: Offers) -> Self {
+        Self { offers, ..self }
+    }
+
+    /// What is offered besides skills.
+    pub fn offers(&self) -> &Offers {
+        &self.offers
     }
 
     /// The catalogue that is served.
@@ -112,8 +182,20 @@ impl Engine {
 
     /// Answers one request under an era the transport has already established.
     ///
-    /// The first snapshot must be there. A panic is answered, never passed on.
+    /// The first snapshot must be there. A panic is answered, never passed on. Nothing but the
+    /// answer can be sent this way: no progress, and no question to a legacy client's user.
     pub fn answer(&self, caller: &Caller, era: Era, request: &Request<'_>) -> Answer {
+        self.answer_over(&Link::none(), caller, era, request)
+    }
+
+    /// Answers one request of a client that can be sent messages meanwhile.
+    pub(crate) fn answer_over(
+        &self,
+        link: &Link,
+        caller: &Caller,
+        era: Era,
+        request: &Request<'_>,
+    ) -> Answer {
         let span = tracing::debug_span!(
             "request",
             method = truncated(&request.method),
@@ -121,7 +203,8 @@ impl Engine {
         );
         let _entered = span.enter();
         let started = Instant::now();
-        let dispatched = catch_unwind(AssertUnwindSafe(|| self.dispatch(caller, era, request)));
+        let dispatched =
+            catch_unwind(AssertUnwindSafe(|| self.dispatch(link, caller, era, request)));
         let answer = dispatched.unwrap_or_else(|_| {
             tracing::error!(method = truncated(&request.method), "a handler panicked");
             Answer::Now(Err(RpcError::internal()))
@@ -156,26 +239,39 @@ impl Engine {
         }
     }
 
-    /// Reads all files of a catalogue that is small enough to be kept, so that it is served from
-    /// memory, even when its folder goes away. Blocks; a larger catalogue is left alone.
+    /// Reads all files of a small catalogue, so that it is served from memory, even when its folder
+    /// goes away. Blocks; a larger catalogue is left alone, and so are files that somebody else has to
+    /// be asked for.
     pub fn warm(&self) {
         let Some(snapshot) = self.catalog.now(ViewId::EVERYTHING) else { return };
         // What is kept is text with escapes or base64, and larger than the file.
-        let most = self.config.cache_bytes / 2;
+        let most = WARM_BYTES.min(self.config.cache_bytes / 2);
         let mut total = 0_u64;
-        let small = snapshot.stored_files().all(|(_, file)| {
+        let here = || snapshot.stored_files().filter(|(store, _)| store.remote().is_none());
+        let small = here().all(|(_, file)| {
             total = total.saturating_add(file.size);
             total <= most
         });
         if !small {
             return;
         }
-        for (store, file) in snapshot.stored_files() {
-            if self.contents.kept(&file.digest).is_none() {
+        for (store, file) in here() {
+            if self.contents.kept(store, file).is_none() {
                 // Whoever asks for a file that cannot be read is told so.
                 let _ = self.contents.read(store, file);
             }
         }
+    }
+
+    /// Every change a caller may hear of, from now on.
+    pub(crate) fn feed(&self, caller: &Caller) -> Feed {
+        let feed = Feed::new(caller.view, self.catalog.changes());
+        if self.offers.is_empty() { feed } else { feed.following(self.offers.changes()) }
+    }
+
+    /// Tells whether the answer to a method may be preceded by messages.
+    pub(crate) fn talks(&self, method: &str) -> bool {
+        matches!(method, method::TOOLS_CALL | method::PROMPTS_GET) && !self.offers.is_empty()
     }
 
     /// The numbers about this server.
@@ -183,24 +279,27 @@ impl Engine {
         &self.metrics
     }
 
-    fn dispatch(&self, caller: &Caller, era: Era, request: &Request<'_>) -> Answer {
+    fn dispatch(&self, link: &Link, caller: &Caller, era: Era, request: &Request<'_>) -> Answer {
         let Some(snapshot) = self.catalog.now(caller.view) else {
             return Answer::Now(Err(RpcError::internal()));
         };
-        let call = Call { engine: self, caller, era, snapshot, params: &request.params };
+        let call = Call { engine: self, caller, era, snapshot, params: &request.params, link };
         let modern = era == Era::Modern;
         Answer::Now(match &*request.method {
-            method::SKILLS_LIST => call.list_skills(),
-            method::SKILLS_GET => call.get_skill(),
+            method::SKILLS_LIST => return call.list_skills(),
+            method::SKILLS_GET => return call.get_skill(),
+            page @ (method::SKILLS_READ
+            | method::SKILLS_READ_REFERENCE
+            | method::SKILLS_EXECUTE) => return call.skills_page(page),
             method::RESOURCES_READ => return call.read_resource(),
             method::DIRECTORY_READ if self.config.directory_read => return call.read_directory(),
-            method::RESOURCES_LIST => call.list_resources(),
-            method::RESOURCES_TEMPLATES_LIST => call.list_templates(),
-            method::TOOLS_LIST => Ok(call.list_nothing("tools")),
-            method::PROMPTS_LIST => Ok(call.list_nothing("prompts")),
-            method::TOOLS_CALL => call.refuse_named("tool"),
-            method::PROMPTS_GET => call.refuse_named("prompt"),
-            method::COMPLETE => call.complete(),
+            method::RESOURCES_LIST => return call.list_resources(),
+            method::RESOURCES_TEMPLATES_LIST => return call.list_templates(),
+            method::TOOLS_LIST => call.list_tools(),
+            method::PROMPTS_LIST => call.list_prompts(),
+            method::TOOLS_CALL => return call.call_tool(),
+            method::PROMPTS_GET => return call.get_prompt(),
+            method::COMPLETE => return call.complete(),
             method::DISCOVER if modern => Ok(call.discover()),
             method::LISTEN if modern => return call.listen(request),
             method::INITIALIZE if !modern => call.initialize(),
@@ -226,10 +325,14 @@ fn code(outcome: &Outcome) -> i32 {
 impl<'a> Call<'a> {
     fn style(&self) -> ResultStyle {
         let config = &self.engine.config;
-        let own = self.caller.is_distinguished();
+        let Reuse { at_most, private } =
+            self.engine.elsewhere.as_ref().map_or_else(Reuse::default, |e| e.reuse());
+        let own = private || self.caller.is_distinguished();
+        // Whole seconds, so that a page that is kept serves more than one request.
+        let at_most = at_most.map_or(u64::MAX, |time| time.as_secs().saturating_mul(1_000));
         ResultStyle {
             era: self.era,
-            ttl_ms: config.ttl_ms,
+            ttl_ms: config.ttl_ms.min(at_most),
             scope: if own { CacheScope::Private } else { config.cache_scope },
             server_info: Arc::clone(&self.engine.server_info),
         }
@@ -245,21 +348,13 @@ impl<'a> Call<'a> {
         string(raw, "params.uri")
     }
 
-    /// Answers a call by name for which there can be no match.
-    fn refuse_named(&self, kind: &str) -> Outcome {
-        let name = match self.params.name {
-            Some(raw) => string(raw, "params.name")?,
-            None => return Err(RpcError::invalid_params("`params.name` is required.")),
-        };
-        Err(RpcError::invalid_params(format!("There is no {kind} `{}`.", truncated(&name))))
-    }
-
     fn listen(&self, request: &Request<'_>) -> Answer {
         // Listening begins before the snapshot is looked at, so that no change falls between.
-        let changes = self.engine.catalog.changes();
+        let feed = self.engine.feed(self.caller);
         let snapshot = self.engine.catalog.now(self.caller.view);
         let snapshot = snapshot.as_ref().unwrap_or(&self.snapshot);
-        match Subscription::open(request, self.caller, snapshot, changes) {
+        let call = Call { snapshot: Arc::clone(snapshot), ..*self };
+        match Subscription::open(request, |uri| call.follow(uri), feed) {
             Ok(subscription) => Answer::Stream(Box::new(subscription)),
             Err(error) => Answer::Now(Err(error)),
         }
@@ -268,10 +363,7 @@ impl<'a> Call<'a> {
     /// Legacy subscriptions are kept by the transport's session; here only the URI is judged.
     fn check_subscription(&self) -> Outcome {
         let uri = self.uri()?;
-        match self.snapshot.file(&uri) {
-            Some(_) => Ok(nothing()),
-            None => Err(self.resource_not_found(&uri)),
-        }
+        self.follow(&uri).map(|_| nothing()).ok_or_else(|| self.resource_not_found(&uri))
     }
 
     fn resource_not_found(&self, uri: &str) -> RpcError {
@@ -292,7 +384,7 @@ impl<'a> Call<'a> {
 
 /// The error for a file that is no longer what was published: a host that hears that it is not
 /// served refreshes the skill, which is what is needed.
-fn resource_changed(era: Era, uri: &str) -> RpcError {
+pub(crate) fn resource_changed(era: Era, uri: &str) -> RpcError {
     let message = format!(
         "`{}` has changed since its skill was published; ask for the skill again.",
         truncated(uri)
@@ -300,12 +392,20 @@ fn resource_changed(era: Era, uri: &str) -> RpcError {
     about_resource(era, uri, message)
 }
 
-fn about_resource(era: Era, uri: &str, message: String) -> RpcError {
+/// An error about a resource, in the code of its era.
+pub(crate) fn about_resource(era: Era, uri: &str, message: String) -> RpcError {
     let code = match era {
         Era::Modern => ErrorCode::InvalidParams,
         Era::Legacy => ErrorCode::LegacyResourceNotFound,
     };
     RpcError::new(code, message).with_data(serde_json::json!({ "uri": truncated(uri) }))
+}
+
+/// The error for a cursor that was not made here.
+pub(crate) fn invalid_cursor() -> RpcError {
+    RpcError::invalid_params(
+        "`params.cursor` is not a cursor of this listing; start again without one.",
+    )
 }
 
 #[cfg(test)]

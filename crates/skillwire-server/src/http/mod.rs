@@ -13,6 +13,8 @@ mod serve;
 mod service;
 mod sse;
 mod stall;
+mod talk;
+mod well_known;
 mod workers;
 
 pub use self::{

@@ -4,6 +4,7 @@ mod approve;
 mod audit;
 mod check;
 mod completions;
+mod doctor;
 mod enable;
 mod export;
 mod list;
@@ -12,11 +13,14 @@ mod lock;
 mod man;
 mod manifest;
 mod new;
+mod pack;
 mod prompt;
 mod revoke;
+mod run;
 mod serve;
 mod server;
 mod show;
+mod unpack;
 mod verify;
 mod watch;
 
@@ -59,6 +63,10 @@ pub(crate) fn run() -> Exit {
         Command::Lock(args) => lock::run(&args),
         Command::Audit(args) => audit::run(&args),
         Command::Export(args) => export::run(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
+        Command::Pack(args) => pack::run(&args),
+        Command::Unpack(args) => unpack::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
     };

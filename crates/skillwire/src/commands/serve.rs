@@ -1,6 +1,8 @@
 //! `skillwire serve`: a server until it is told to stop.
 
+mod execute;
 mod live;
+mod passing;
 pub(super) mod signals;
 mod summary;
 
@@ -18,6 +20,7 @@ use tokio::net::TcpListener;
 
 use self::{
     live::Live,
+    passing::Passing,
     signals::{Reload, Stop},
 };
 use super::Outcome;
@@ -44,11 +47,13 @@ pub(super) fn run(args: ServeArgs) -> Outcome {
 async fn serve(settings: ServeSettings) -> Outcome {
     let ServeSettings {
         sources,
+        upstream,
         progress,
         snapshot,
         config,
         strictness,
         transport,
+        scripts,
         client_arguments,
         ..
     } = settings;
@@ -56,7 +61,7 @@ async fn serve(settings: ServeSettings) -> Outcome {
     let mut catalog = Catalog::new(snapshot);
     let endpoint = match transport {
         Transport::Stdio => Endpoint::Stdio,
-        Transport::Http { address, access, tokens, metrics } => {
+        Transport::Http { address, access, tokens, metrics, public } => {
             let tokens = match tokens {
                 Some(text) => Some(Tokens::parse(&text, &mut catalog).map_err(|error| {
                     Failure::usage(format!("The token file cannot be used: {error}.")).hint(
@@ -70,20 +75,37 @@ async fn serve(settings: ServeSettings) -> Outcome {
                 Failure::usage(format!("{address} cannot be listened on: {error}."))
                     .hint("Choose another port, or port 0 for a free one.")
             })?;
-            Endpoint::Http { listener, options: HttpOptions { access, tokens, metrics } }
+            let public = public.map(|public| catalog.restrict(public));
+            Endpoint::Http { listener, options: HttpOptions { access, tokens, metrics, public } }
         }
     };
     let catalog = Arc::new(catalog);
-    let engine = Arc::new(Engine::new(Arc::clone(&catalog), config, seal()?));
-    let sources = sources.into_iter().map(|source| Box::new(source) as Box<dyn Source>).collect();
+    let mut engine = Engine::new(Arc::clone(&catalog), config, seal()?);
+    if let Some(scripts) = scripts {
+        engine = engine.offering(execute::offers(&catalog, scripts)?);
+    }
+    let folders = sources.into_iter().map(|source| Box::new(source) as Box<dyn Source>);
+    let mut sources: Vec<_> = folders.collect();
+    let passing = upstream.map(Passing::start).transpose()?;
+    let upstreams = passing.as_ref().map(|passing| passing.upstreams().clone());
+    if let Some(upstreams) = &upstreams {
+        sources.extend(upstreams.sources());
+        engine = engine.with_elsewhere(Arc::new(upstreams.clone()));
+    }
+    let engine = Arc::new(engine);
     let refresher = Refresher::new(catalog, sources);
-    let live = Live::new(refresher, strictness, Arc::clone(&engine), Waiting::new(progress));
-    match endpoint {
+    let waiting = Waiting::new(progress);
+    let live = Live::new(refresher, strictness, Arc::clone(&engine), waiting, upstreams);
+    let outcome = match endpoint {
         Endpoint::Stdio => serve_stdio(engine, live, signals, &client_arguments).await,
         Endpoint::Http { listener, options } => {
             serve_http(engine, live, signals, listener, options).await
         }
+    };
+    if let Some(passing) = passing {
+        passing.stop().await;
     }
+    outcome
 }
 
 enum Endpoint {
@@ -102,6 +124,7 @@ async fn serve_stdio(
         () = stop.requested() => return Ok(Exit::Ok),
     };
     refuse_collisions(&live, &first)?;
+    report_missing(&engine);
     summary::show(&first, live.strictness(), &summary::Client::Stdio { arguments });
     // It names every skill, and is needed no more.
     drop(first);
@@ -140,6 +163,7 @@ async fn serve_http(
         Failure::new(Exit::Internal, format!("The address is unknown: {error}."))
     })?;
     let needs_token = options.tokens.is_some();
+    let checked = Arc::clone(&engine);
     let service = HttpService::new(engine, options);
     // Connections are taken at once; their requests wait for the first snapshot.
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
@@ -155,6 +179,7 @@ async fn serve_http(
         () = stop.requested() => return Ok(Exit::Ok),
     };
     refuse_collisions(&live, &first)?;
+    report_missing(&checked);
     let url = format!("http://{address}{}", http::ENDPOINT);
     summary::show(&first, live.strictness(), &summary::Client::Http { url: &url, needs_token });
     // It names every skill, and is needed no more.
@@ -178,6 +203,16 @@ async fn serve_http(
         () = stop.requested() => {}
     }
     Ok(Exit::Ok)
+}
+
+/// Logs what skills need and this server does not have; nobody waits for that.
+fn report_missing(engine: &Arc<Engine>) {
+    let engine = Arc::clone(engine);
+    tokio::task::spawn_blocking(move || {
+        for missing in engine.missing_dependencies() {
+            tracing::warn!("{}", report::printable(&missing.to_string()));
+        }
+    });
 }
 
 /// With `--strict`, two skills on one path are a reason not to start.

@@ -1,0 +1,174 @@
+//! One server as a source of skills.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use skillwire_core::{
+    finding::Finding,
+    uri::{Scheme, SkillUri},
+};
+use skillwire_host::host::Relay;
+use skillwire_source::{
+    elsewhere::{Reuse, Sought},
+    source::{Look, Report, SiteKey, Source, Unavailable, Wake},
+    store::Later,
+};
+use tokio::{runtime::Handle, task::AbortHandle, time::Instant};
+
+use crate::{
+    admission::Admission,
+    follow,
+    hops::InstanceId,
+    rewriting::Rewriting,
+    shared::{Fresh, Shared},
+    stock::PassedOn,
+};
+
+/// How a server is followed.
+#[derive(Debug, Clone)]
+pub struct UpstreamOptions {
+    /// The scheme of the URIs its skills are passed on under.
+    pub scheme: Scheme,
+    /// The shortest time between two listings of a server that tells of no changes.
+    pub pause: Duration,
+    /// The longest time between two listings, whatever the server says about lifetimes.
+    pub longest_pause: Duration,
+    /// The first and the longest pause before a server that failed is tried again.
+    pub retry: (Duration, Duration),
+    /// How long a skill is known that is not listed and was asked for by name.
+    pub named_for: Duration,
+}
+
+impl Default for UpstreamOptions {
+    fn default() -> Self {
+        Self {
+            scheme: Scheme::default(),
+            pause: Duration::from_mins(1),
+            longest_pause: Duration::from_hours(1),
+            retry: (Duration::from_secs(1), Duration::from_mins(1)),
+            named_for: Duration::from_mins(10),
+        }
+    }
+}
+
+/// One server whose skills are passed on; clones are the same one.
+///
+/// It is followed in the background: listed, listened to, and listed again. A [`Look`] at it only
+/// reports what has become known, and never waits for the server.
+#[derive(Debug, Clone)]
+pub struct Upstream {
+    shared: Arc<Shared>,
+    _following: Arc<Following>,
+}
+
+/// The task that follows a server until nobody needs it.
+#[derive(Debug)]
+struct Following(AbortHandle);
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Upstream {
+    /// Begins to follow a server on a runtime; `admission` says what is passed on.
+    pub fn start(
+        relay: Relay,
+        admission: Arc<dyn Admission>,
+        instance: InstanceId,
+        options: UpstreamOptions,
+        runtime: &Handle,
+    ) -> Self {
+        let rewriting = Rewriting::new(options.scheme.clone(), relay.label().clone());
+        let shared = Arc::new(Shared::new(relay, rewriting, admission, instance, options, runtime));
+        let task = runtime.spawn(follow::follow(Arc::clone(&shared)));
+        Self { shared, _following: Arc::new(Following(task.abort_handle())) }
+    }
+
+    /// How its URIs are rewritten.
+    pub fn rewriting(&self) -> &Rewriting {
+        &self.shared.rewriting
+    }
+
+    /// Waits until the server has been tried once.
+    pub async fn tried(&self) {
+        let mut tried = self.shared.tried.subscribe();
+        // The sender lives as long as `self`, so waiting cannot fail.
+        let _ = tried.wait_for(|tried| *tried).await;
+    }
+
+    /// Has the server listed again at once.
+    pub fn relist(&self) {
+        self.shared.wanted.notify_one();
+    }
+
+    /// Asks the admission anew about everything, since it decides otherwise than before.
+    pub fn reconsider(&self) {
+        self.shared.tell();
+    }
+
+    /// Why the server cannot be listed now, if it cannot.
+    pub fn failure(&self) -> Option<String> {
+        self.shared.stock().failure().map(str::to_owned)
+    }
+
+    /// How answers made from what is known now may be reused.
+    pub fn reuse(&self) -> Reuse {
+        let Fresh { stale_at, private } = *self.shared.fresh();
+        let left = |until: Instant| until.saturating_duration_since(Instant::now());
+        Reuse { at_most: Some(stale_at.map_or(Duration::ZERO, left)), private }
+    }
+
+    /// Asks for a skill by the URI it has at the server.
+    pub fn find(&self, uri: SkillUri) -> Later<Sought> {
+        let shared = Arc::clone(&self.shared);
+        let asked = self.shared.runtime.spawn(async move { shared.find(&uri).await });
+        Box::pin(async move { asked.await.unwrap_or(Sought::Failed) })
+    }
+}
+
+impl Source for Upstream {
+    fn scan(
+        &self,
+        look: &Look,
+        report: &mut (dyn FnMut(Report) + Send),
+    ) -> Result<Vec<Finding>, Unavailable> {
+        let shared = &self.shared;
+        // Before the stock is looked at, so that what comes later is told again.
+        let pending = std::mem::take(&mut shared.news().pending);
+        if pending || look.closely {
+            self.report(report);
+        }
+        match self.failure() {
+            None => Ok(Vec::new()),
+            Some(reason) => {
+                let origin = format!("The server `{}`", shared.rewriting.label());
+                Err(Unavailable { origin, reason })
+            }
+        }
+    }
+
+    fn on_news(&self, wake: Wake) {
+        let mut news = self.shared.news();
+        news.wake = Some(Arc::clone(&wake));
+        if news.pending {
+            drop(news);
+            wake();
+        }
+    }
+}
+
+impl Upstream {
+    /// Reports every skill that is news.
+    fn report(&self, report: &mut (dyn FnMut(Report) + Send)) {
+        let shared = &self.shared;
+        let passed = shared.stock().passed_on(&*shared.admission);
+        let sites: BTreeMap<SiteKey, PassedOn> = passed
+            .into_iter()
+            .map(|passed| (SiteKey(passed.skill.id().uri.file().shared()), passed))
+            .collect();
+        let now = sites.iter().map(|(key, passed)| (key.clone(), passed.fingerprint)).collect();
+        let inspect = |key: &SiteKey| sites.get(key).map_or_else(Vec::new, |p| shared.inspect(p));
+        shared.ledger.report(&now, inspect, report);
+    }
+}
