@@ -292,6 +292,15 @@ pub(crate) struct ServeArgs {
     /// A file of `NAME TOKEN [PATTERN...]` lines; required unless the address is loopback.
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
+    /// Speak an older dialect, or do not: `NAME=on` or `NAME=off`; may be repeated.
+    #[arg(long, value_name = "NAME=on|off")]
+    pub(crate) dialect: Vec<String>,
+    /// Answer `skill://SERVER/usage` with this skill, as `[SERVER=]SKILL`.
+    #[arg(long, value_name = "SKILL")]
+    pub(crate) usage_skill: Option<String>,
+    /// Publish skills whose path matches to everybody under `/.well-known/`; may be repeated.
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) public: Vec<String>,
     /// Run scripts of skills in isolation: those that `--allow-script` or the configuration name.
     #[arg(long)]
     pub(crate) execute: bool,

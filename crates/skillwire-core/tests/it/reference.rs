@@ -76,6 +76,7 @@ fn fields_are_judged_by_its_own_limits() {
     assert_eq!(name("\n- a"), [invalid]);
     assert_eq!(name("A_b"), [invalid, invalid, elsewhere]);
     assert_eq!(name("-a--b"), [invalid, invalid, elsewhere]);
+    assert_eq!(name(&"a".repeat(64)), [elsewhere]);
     assert_eq!(name(&"a".repeat(65)), [invalid, elsewhere]);
     assert_eq!(
         codes("---\na: b\n---\n", "a"),

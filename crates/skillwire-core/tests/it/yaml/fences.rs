@@ -155,3 +155,46 @@ fn fmt_24_nodes_tell_where_and_how_a_value_was_written() {
             && document.node("name").is_none()
     );
 }
+
+#[test]
+fn fmt_24_a_quoted_value_ends_with_its_own_quote() {
+    for quoted in
+        [r#""x\"y""#, r#""\\""#, r#""x'y""#, r"'x\'", "'it''s'", "''", r#""""#, r#"'x"y'"#]
+    {
+        let file = format!("---\na: {quoted} # \"c' \"d'\n---\n");
+        let document = read_file(&file).0.unwrap();
+        assert_eq!(text(&file, "/a", &document), (Some("a"), quoted));
+    }
+}
+
+#[test]
+fn fmt_24_a_block_begins_with_its_indicator_and_not_with_one_in_a_comment() {
+    let file = "---\na: # x | y > z\n  |-\n  text\nb: 1\n---\n";
+    let document = read_file(file).0.unwrap();
+    assert_eq!(document.map["a"], "text");
+    assert_eq!(text(file, "/a", &document), (Some("a"), "|-\n  text"));
+}
+
+#[test]
+fn fmt_24_a_value_in_brackets_ends_with_its_own_bracket() {
+    for flow in [
+        "[]",
+        "{ }",
+        "[a,]",
+        "[a , ]",
+        "[[a],]",
+        "[a: b,]",
+        "{a: ,}",
+        "{a: b , }",
+        "{a,\t}",
+        "[a, b,\n  # ] c\n  ]",
+        "[a, b # ] c\n  ]",
+        "{a: 1, # } c\n  # } d\n  }",
+        "{a: 1\n  # } c\n  }",
+        "[{a: 1},\r\n  ]",
+    ] {
+        let file = format!("---\nx: {flow} # ]}}\ny: 1\n---\n");
+        let document = read_file(&file).0.unwrap_or_else(|| panic!("{flow:?}"));
+        assert_eq!(text(&file, "/x", &document), (Some("x"), flow));
+    }
+}
