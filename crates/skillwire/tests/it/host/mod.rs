@@ -15,5 +15,5 @@ mod servers;
 mod state;
 #[cfg(unix)]
 mod terminal;
-mod user;
+pub(crate) mod user;
 mod verifying;
