@@ -11,5 +11,6 @@ pub mod fixture;
 pub mod hostile;
 pub mod http;
 pub mod server;
+pub mod site;
 pub mod stdio;
 pub mod wire;

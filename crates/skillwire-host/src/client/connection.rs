@@ -46,6 +46,10 @@ impl Connection {
             Endpoint::Http { url, headers } => {
                 Transport::Http(Arc::new(Http::new(&url, &headers, options.connect_timeout)?))
             }
+            Endpoint::Web(_) => {
+                let problem = "a web origin with skills is no MCP server";
+                return Err(ClientError::Unreachable(problem.to_owned()));
+            }
             Endpoint::Pipes { input, output } => {
                 Transport::Pipe(Box::new(Pipe::new(input, output, None)))
             }

@@ -5,7 +5,7 @@ use std::{fmt, time::Duration};
 use skillwire_protocol::version::Era;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::secret::Secret;
+use crate::{secret::Secret, web::WebOrigin};
 
 /// Where a server is. Only the user's configuration makes one; nothing a server sends does.
 pub enum Endpoint {
@@ -25,6 +25,8 @@ pub enum Endpoint {
         /// Headers of every request, such as `Authorization`.
         headers: Vec<(String, Secret)>,
     },
+    /// A site of the web that publishes skills; nothing is spoken with it but plain requests.
+    Web(WebOrigin),
     /// Pipes to a server that somebody else started.
     Pipes {
         /// What the server writes.
@@ -43,7 +45,7 @@ impl Endpoint {
                 args: args.clone(),
                 env: env.clone(),
             }),
-            Self::Http { .. } | Self::Pipes { .. } => None,
+            Self::Http { .. } | Self::Pipes { .. } | Self::Web(_) => None,
         }
     }
 }
@@ -55,6 +57,7 @@ impl Endpoint {
             Self::Http { url, headers } => {
                 Some(Self::Http { url: url.clone(), headers: headers.clone() })
             }
+            Self::Web(web) => Some(Self::Web(web.clone())),
             Self::Command { .. } | Self::Pipes { .. } => self.again(),
         }
     }
@@ -68,6 +71,7 @@ impl fmt::Debug for Endpoint {
                 f.debug_struct("Command").field("program", program).finish_non_exhaustive()
             }
             Self::Http { .. } => f.debug_struct("Http").finish_non_exhaustive(),
+            Self::Web(_) => f.debug_struct("Web").finish_non_exhaustive(),
             Self::Pipes { .. } => f.debug_struct("Pipes").finish_non_exhaustive(),
         }
     }

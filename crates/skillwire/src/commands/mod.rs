@@ -2,8 +2,10 @@
 
 mod approve;
 mod audit;
+mod browse;
 mod check;
 mod completions;
+mod convert;
 mod enable;
 mod export;
 mod list;
@@ -63,6 +65,7 @@ pub(crate) fn run() -> Exit {
         Command::Export(args) => export::run(&args),
         Command::Pack(args) => pack::run(&args),
         Command::Unpack(args) => unpack::run(&args),
+        Command::Convert(args) => convert::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
     };
