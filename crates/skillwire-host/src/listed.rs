@@ -12,6 +12,7 @@ use skillwire_core::{
 use crate::{
     dialect::{Dialect, Offer, Road},
     origin::{Origin, SkillId},
+    page::ReceivedEntry,
     record::Approval,
 };
 
@@ -36,11 +37,22 @@ pub struct Listed {
     source: Source,
     /// What was promised, in an older dialect; the released one promises all in the entry.
     offer: Option<Arc<Offer>>,
+    text: Option<Arc<str>>,
 }
 
 impl Listed {
     pub(crate) fn new(origin: Origin, entry: Arc<SkillEntry>, source: Source) -> Self {
-        Self { id: SkillId { origin, uri: entry.uri.clone() }, entry, source, offer: None }
+        Self {
+            id: SkillId { origin, uri: entry.uri.clone() },
+            entry,
+            source,
+            text: None,
+            offer: None,
+        }
+    }
+
+    pub(crate) fn received(origin: Origin, received: ReceivedEntry, source: Source) -> Self {
+        Self { text: received.text, ..Self::new(origin, received.entry, source) }
     }
 
     /// A skill of an older dialect, of which only the listing is known.
@@ -55,7 +67,7 @@ impl Listed {
         offer: Arc<Offer>,
         source: Source,
     ) -> Self {
-        Self { id: self.id.clone(), entry, source, offer: Some(offer) }
+        Self { offer: Some(offer), ..Self::new(self.id.origin.clone(), entry, source) }
     }
 
     /// A skill as it was approved in this dialect, for when nobody can be asked.
@@ -110,6 +122,16 @@ impl Listed {
             && content.files().iter().all(|file| approval.content.file(&file.uri) == Some(file))
     }
 
+    /// The skill as it is told to others: without digests where its server gives none.
+    #[must_use]
+    pub(crate) fn passed_on(self) -> Self {
+        if !self.is_first_seen() {
+            return self;
+        }
+        let entry = SkillEntry { resources: Resources::Dynamic, ..(*self.entry).clone() };
+        Self { entry: Arc::new(entry), offer: None, ..self }
+    }
+
     /// The same skill with every file that was pinned before.
     #[must_use]
     pub(crate) fn with_pins(&self, pinned: &ContentSet) -> Self {
@@ -124,6 +146,19 @@ impl Listed {
     /// The entry, as the origin gave it.
     pub fn entry(&self) -> &Arc<SkillEntry> {
         &self.entry
+    }
+
+    /// The entry as its server wrote it, with whatever it holds that nobody here knows of.
+    ///
+    /// It is there if [`Policy::keeps_entry_text`](crate::policy::Policy::keeps_entry_text) says so
+    /// and a server wrote an entry.
+    pub fn text(&self) -> Option<&Arc<str>> {
+        self.text.as_ref()
+    }
+
+    /// Tells whether the origin gave two contents for the skill, so that it must be asked again.
+    pub fn is_contradicted(&self) -> bool {
+        self.source == Source::Inconsistent
     }
 
     /// The skill's name, which others may have too.

@@ -154,6 +154,10 @@ reasons! {
     NameAmbiguous = "name_ambiguous", Ambiguous;
     /// The server cannot be reached.
     ServerUnreachable = "server_unreachable", Unreachable;
+    /// The server wants a login.
+    LoginRequired = "login_required", Unreachable;
+    /// Logging in to the server failed.
+    LoginFailed = "login_failed", Unreachable;
     /// The server did not answer in time.
     ServerTimeout = "server_timeout", Unreachable;
     /// The server broke the protocol.

@@ -23,7 +23,7 @@ use crate::{
     client::{Client, ClientError, ClientOptions, Endpoint, Limits, RawAnswer},
     clock::Clock,
     contents::{self, Content},
-    dialect::{self, Dialect},
+    dialect::{self, Dialect, Offer},
     label::ServerLabel,
     listed::{Listed, Source},
     origin::{Origin, SkillId},
@@ -42,6 +42,9 @@ pub(crate) struct Archives {
     pub(crate) opened: Mutex<HashMap<String, Arc<Vec<File>>>>,
     pub(crate) budget: Mutex<Budget>,
 }
+
+/// Entries that are kept besides the listing.
+const MAX_NAMED: usize = 10_000;
 
 struct Held {
     listing: Arc<Listing>,
@@ -190,6 +193,19 @@ impl Remote {
         Ok(listing)
     }
 
+    /// How much longer the listing is fresh, if there is one.
+    pub(crate) async fn lifetime(&self) -> Option<Duration> {
+        let held = self.listing.lock().await;
+        held.as_ref().map(|held| held.fresh_until.saturating_sub(self.clock.elapsed()))
+    }
+
+    /// Has the next look make the listing anew, since it is no longer what the server has.
+    pub(crate) async fn expire_listing(&self) {
+        if let Some(held) = self.listing.lock().await.as_mut() {
+            held.fresh_until = Duration::ZERO;
+        }
+    }
+
     /// The last listing, however old, so that building a context asks nobody.
     pub(crate) async fn held_listing(&self) -> Option<Arc<Listing>> {
         self.listing.lock().await.as_ref().map(|held| Arc::clone(&held.listing))
@@ -207,6 +223,12 @@ impl Remote {
             return Ok(listed);
         }
         self.get(uri, Source::Named).await
+    }
+
+    /// How much longer the entry is fresh that was asked for last.
+    pub(crate) fn named_lifetime(&self, uri: &SkillUri) -> Option<Duration> {
+        let (_, until) = self.held(uri)?;
+        Some(until.saturating_sub(self.clock.elapsed()))
     }
 
     fn held(&self, uri: &SkillUri) -> Option<(Listed, Duration)> {
@@ -238,6 +260,13 @@ impl Remote {
             None => return Ok(None),
         };
         Ok(Some(listing).filter(|listing| listing.dialect != Some(Dialect::V1)))
+    }
+
+    /// What was promised about a skill of an older dialect.
+    pub(crate) async fn offer_of(&self, uri: &SkillUri) -> Option<Arc<Offer>> {
+        let listing = self.held_listing().await?;
+        let listed = listing.skills.iter().find(|listed| listed.id().uri == *uri)?;
+        listed.offer().cloned()
     }
 
     /// Finds a skill of an older dialect and reads what is needed to approve it.
@@ -274,11 +303,15 @@ impl Remote {
             }
             error => self.refuse(&error).skill(&id).into(),
         })?;
-        let (entry, Freshness { lifetime, .. }) =
-            page::read_get(&id, answer.text(), self.policy.limits)?;
-        let listed = Listed::new(self.origin(), entry, source);
+        let (received, Freshness { lifetime, .. }) =
+            page::read_get(&id, answer.text(), &self.policy)?;
+        let listed = Listed::received(self.origin(), received, source);
         let until = self.clock.elapsed() + lifetime;
         let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+        // A server may have an entry for every URI there can be.
+        if named.len() >= MAX_NAMED {
+            named.clear();
+        }
         named.insert(uri.clone(), (listed.clone(), until));
         Ok(listed)
     }
@@ -363,6 +396,9 @@ impl Remote {
 
     /// Says what an error of the connection means, without repeating anything secret.
     pub(crate) fn refuse(&self, error: &ClientError) -> Refusal {
+        if let ClientError::LoginRequired(_) = error {
+            return login_required(&self.label).actual(error);
+        }
         let reason = match error {
             ClientError::Timeout(_) => Reason::ServerTimeout,
             ClientError::TooLarge(_) => Reason::ResponseTooLarge,
@@ -371,8 +407,25 @@ impl Remote {
             ClientError::InputRequired => Reason::InputRequired,
             _ => Reason::ServerUnreachable,
         };
-        Refusal::new(reason).skill(&self.label).actual(error)
+        let refusal = Refusal::new(reason).skill(&self.label);
+        match error {
+            // The reason has said the rest already.
+            ClientError::Unreachable(detail) => refusal
+                .actual(detail)
+                .hint("Start or install it; `skillwire server list` shows how it is reached."),
+            ClientError::Protocol(detail) => refusal.actual(detail),
+            other => refusal.actual(other),
+        }
     }
+}
+
+/// Says what to do about a server that wants a login.
+fn login_required(label: &ServerLabel) -> Refusal {
+    let refusal = Refusal::new(Reason::LoginRequired).skill(label);
+    if cfg!(feature = "oauth") {
+        return refusal.hint(format!("`skillwire server login {label}` logs in."));
+    }
+    refusal.hint("Configure a bearer token; this program was built without logins.")
 }
 
 /// Tells whether the server broke while answering, which may pass.

@@ -1,6 +1,7 @@
-//! What a server declares about itself.
+//! What servers and clients declare about themselves.
 
-use serde_json::{Value, json};
+use serde::Deserialize;
+use serde_json::{Value, json, value::RawValue};
 
 /// The identifier of the Skills extension.
 pub const SKILLS_EXTENSION: &str = "io.modelcontextprotocol/skills";
@@ -8,17 +9,46 @@ pub const SKILLS_EXTENSION: &str = "io.modelcontextprotocol/skills";
 /// The capabilities of a server of skills.
 ///
 /// An extension without options is the empty object, never an array, null or a boolean. Tools and
-/// prompts are declared because their lists are answered, though they are empty: declaration and
-/// handlers must agree, and clients ask for these lists unasked.
-pub fn of_skills_server(directory_read: bool) -> Value {
+/// prompts are declared because their lists are answered, though they may be empty: declaration and
+/// handlers must agree, and clients ask for these lists unasked. `lists_change` tells whether their
+/// changes are announced.
+pub fn of_skills_server(directory_read: bool, lists_change: bool) -> Value {
     let settings = if directory_read { json!({ "directoryRead": true }) } else { json!({}) };
+    let lists = if lists_change { json!({ "listChanged": true }) } else { json!({}) };
     json!({
         "resources": { "listChanged": true, "subscribe": true },
         "completions": {},
-        "prompts": {},
-        "tools": {},
+        "prompts": lists,
+        "tools": lists,
         "extensions": { SKILLS_EXTENSION: settings },
     })
+}
+
+/// What of a client's capabilities matters here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ClientCapabilities {
+    /// Whether its user can be shown a form.
+    pub forms: bool,
+}
+
+#[derive(Deserialize)]
+struct RawCapabilities {
+    #[serde(default)]
+    elicitation: Option<Value>,
+}
+
+impl ClientCapabilities {
+    /// Reads what a client declares; what cannot be read is not declared.
+    pub fn read(raw: Option<&RawValue>) -> Self {
+        // An array would be taken for the members in their order.
+        let raw = raw.filter(|raw| raw.get().starts_with('{'));
+        let read = raw.and_then(|raw| serde_json::from_str::<RawCapabilities>(raw.get()).ok());
+        let Some(Value::Object(modes)) = read.and_then(|read| read.elicitation) else {
+            return Self::default();
+        };
+        // A client that names no mode has forms: there were no others once.
+        Self { forms: modes.contains_key("form") || !modes.contains_key("url") }
+    }
 }
 
 #[cfg(test)]
@@ -27,7 +57,27 @@ mod tests {
 
     #[test]
     fn srv_08_settings_without_options_are_an_empty_object() {
-        let text = of_skills_server(false).to_string();
+        let text = of_skills_server(false, false).to_string();
         assert!(text.contains(r#""io.modelcontextprotocol/skills":{}"#), "{text}");
+    }
+
+    #[test]
+    fn forms_are_declared_by_name_or_by_naming_no_mode() {
+        let forms = |text: &str| {
+            let raw = RawValue::from_string(text.to_owned()).unwrap();
+            ClientCapabilities::read(Some(&raw)).forms
+        };
+        assert!(forms(r#"{"elicitation":{}}"#));
+        assert!(forms(r#"{"elicitation":{"form":{},"url":{}}}"#));
+        for without in [
+            "{}",
+            "[{}]",
+            r#"{"elicitation":{"url":{}}}"#,
+            r#"{"elicitation":null}"#,
+            r#"{"elicitation":true}"#,
+        ] {
+            assert!(!forms(without), "{without}");
+        }
+        assert!(!ClientCapabilities::read(None).forms);
     }
 }

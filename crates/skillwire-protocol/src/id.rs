@@ -28,6 +28,12 @@ impl RequestId {
     }
 }
 
+impl From<u64> for RequestId {
+    fn from(number: u64) -> Self {
+        Self(number.to_string().into())
+    }
+}
+
 impl fmt::Display for RequestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

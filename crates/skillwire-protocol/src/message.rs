@@ -17,8 +17,17 @@ pub enum Message<'a> {
     Request(Request<'a>),
     /// Wants none.
     Notification(Notification<'a>),
-    /// Answers something we never asked.
-    Response,
+    /// Answers something we asked.
+    Response(Response<'a>),
+}
+
+/// An answer to something we asked, unread.
+#[derive(Debug)]
+pub struct Response<'a> {
+    /// What it answers; an answer to nothing has none.
+    pub id: Option<RequestId>,
+    /// The result; without one, the other side failed.
+    pub result: Option<&'a RawValue>,
 }
 
 /// A request.
@@ -74,6 +83,18 @@ pub struct Params<'a> {
     /// A tool or prompt.
     #[serde(borrow, default, deserialize_with = "present")]
     pub name: Option<&'a RawValue>,
+    /// What a tool or prompt is given.
+    #[serde(borrow, default, deserialize_with = "present")]
+    pub arguments: Option<&'a RawValue>,
+    /// What the user answered to an `input_required` result.
+    #[serde(rename = "inputResponses", borrow, default, deserialize_with = "present")]
+    pub input_responses: Option<&'a RawValue>,
+    /// What an `input_required` result asked to have repeated.
+    #[serde(rename = "requestState", borrow, default, deserialize_with = "present")]
+    pub request_state: Option<&'a RawValue>,
+    /// What the client of an `initialize` can do.
+    #[serde(borrow, default, deserialize_with = "present")]
+    pub capabilities: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -165,7 +186,7 @@ pub fn read(bytes: &[u8]) -> Result<Message<'_>, Malformed> {
     }
     let Some(method) = envelope.method else {
         return if envelope.result.is_some() || envelope.error.is_some() {
-            Ok(Message::Response)
+            Ok(Message::Response(Response { id: id.flatten(), result: envelope.result }))
         } else {
             Err(invalid("The message has no `method`."))
         };
@@ -214,6 +235,12 @@ pub fn error_response(id: Option<&RequestId>, error: &RpcError) -> String {
         Some(id) => format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#),
         None => format!(r#"{{"jsonrpc":"2.0","error":{error}}}"#),
     }
+}
+
+/// Writes a request.
+pub fn request(id: &RequestId, method: &str, params: &serde_json::Value) -> String {
+    let method = serde_json::Value::from(method);
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":{method},"params":{params}}}"#)
 }
 
 /// Writes a notification.
@@ -300,6 +327,16 @@ mod tests {
 
     #[test]
     fn v_16_responses_are_recognised() {
-        assert!(matches!(read(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#), Ok(Message::Response)));
+        let response = |text: &'static str| match read(text.as_bytes()) {
+            Ok(Message::Response(response)) => (response.id, response.result.map(RawValue::get)),
+            other => panic!("{other:?} is no response"),
+        };
+        let id = RequestId::from(1);
+        assert_eq!(
+            response(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#),
+            (Some(id.clone()), Some("{}"))
+        );
+        assert_eq!(response(r#"{"jsonrpc":"2.0","id":1,"error":{}}"#), (Some(id), None));
+        assert_eq!(response(r#"{"jsonrpc":"2.0","error":{}}"#), (None, None));
     }
 }

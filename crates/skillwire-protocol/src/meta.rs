@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::{error::RpcError, message::Text};
+use crate::{capabilities::ClientCapabilities, error::RpcError, id::RequestId, message::Text};
 
 /// Key of the request's protocol version.
 pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -24,6 +24,8 @@ struct RawMeta<'a> {
     protocol_version: Option<&'a RawValue>,
     #[serde(rename = "io.modelcontextprotocol/clientCapabilities", borrow, default)]
     client_capabilities: Option<&'a RawValue>,
+    #[serde(rename = "progressToken", borrow, default)]
+    progress_token: Option<&'a RawValue>,
 }
 
 /// What a modern request says about itself.
@@ -35,9 +37,25 @@ pub struct RequestMeta<'a> {
 
 /// Tells whether metadata carries a protocol version, which makes the request modern.
 pub fn is_modern(meta: Option<&RawValue>) -> bool {
-    meta.filter(|raw| raw.get().starts_with('{'))
-        .and_then(|raw| serde_json::from_str::<RawMeta<'_>>(raw.get()).ok())
-        .is_some_and(|meta| meta.protocol_version.is_some())
+    lenient(meta).is_some_and(|meta| meta.protocol_version.is_some())
+}
+
+/// What the client of a modern request can do; nothing when it does not say.
+pub fn capabilities(meta: Option<&RawValue>) -> ClientCapabilities {
+    let meta = lenient(meta);
+    ClientCapabilities::read(meta.and_then(|meta| meta.client_capabilities))
+}
+
+/// The token under which the client wants to hear of progress, on either era.
+pub fn progress_token(meta: Option<&RawValue>) -> Option<RequestId> {
+    lenient(meta)?.progress_token.and_then(RequestId::from_raw)
+}
+
+/// Metadata that can be read at all.
+fn lenient(meta: Option<&RawValue>) -> Option<RawMeta<'_>> {
+    // An array would be taken for the members in their order.
+    let raw = meta.filter(|raw| raw.get().starts_with('{'))?;
+    serde_json::from_str(raw.get()).ok()
 }
 
 /// Reads the metadata of a modern request; a missing required member is an error.
@@ -86,5 +104,18 @@ mod tests {
             assert!(read(Some(&raw(&bad))).is_err(), "{bad}");
         }
         assert!(!is_modern(Some(&raw("[\"x\",{}]"))));
+    }
+
+    #[test]
+    fn a_progress_token_is_a_string_or_a_whole_number() {
+        let token = |text: &str| {
+            let raw = RawValue::from_string(format!(r#"{{"progressToken":{text}}}"#)).unwrap();
+            progress_token(Some(&raw)).map(|token| token.to_string())
+        };
+        assert_eq!(token(r#""a""#).as_deref(), Some(r#""a""#));
+        assert_eq!(token("7").as_deref(), Some("7"));
+        for bad in ["null", "1.5", "{}", "true"] {
+            assert_eq!(token(bad), None, "{bad}");
+        }
     }
 }

@@ -44,3 +44,11 @@ pub const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 pub const RESOURCES_LIST_CHANGED: &str = "notifications/resources/list_changed";
 /// Tells that one resource changed.
 pub const RESOURCES_UPDATED: &str = "notifications/resources/updated";
+/// Tells that the list of tools changed.
+pub const TOOLS_LIST_CHANGED: &str = "notifications/tools/list_changed";
+/// Tells that the list of prompts changed.
+pub const PROMPTS_LIST_CHANGED: &str = "notifications/prompts/list_changed";
+/// Tells how far a request has come.
+pub const PROGRESS: &str = "notifications/progress";
+/// Shows the client's user a form.
+pub const ELICIT: &str = "elicitation/create";

@@ -22,9 +22,12 @@ use skillwire_protocol::{
     message::{Request, response, string},
     meta, method,
 };
-use tokio::sync::broadcast::{self, error::RecvError};
+use tokio::sync::{
+    broadcast::{self, error::RecvError},
+    watch,
+};
 
-use crate::caller::Caller;
+use crate::offer::{ListChanges, ListVersions};
 
 /// The most URIs one subscription follows; what is beyond is left out of the acknowledgment.
 pub const MAX_SUBSCRIBED_URIS: usize = 4_096;
@@ -38,6 +41,10 @@ struct RequestedFilter {
     resources_list_changed: bool,
     #[serde(rename = "resourceSubscriptions", default)]
     resource_subscriptions: Vec<String>,
+    #[serde(rename = "toolsListChanged", default)]
+    tools_list_changed: bool,
+    #[serde(rename = "promptsListChanged", default)]
+    prompts_list_changed: bool,
 }
 
 /// What a listener wants to hear.
@@ -47,6 +54,10 @@ pub struct Filter {
     pub list: bool,
     /// Changes of these files.
     pub uris: HashSet<Arc<str>>,
+    /// Changes of the list of tools.
+    pub tools: bool,
+    /// Changes of the list of prompts.
+    pub prompts: bool,
 }
 
 impl Filter {
@@ -72,6 +83,14 @@ impl Filter {
     /// The notifications for a listener that missed some changes: everything it follows.
     fn everything(&self) -> Vec<(&'static str, Value)> {
         self.notifications(&Change { list: true, updated: self.uris.clone() })
+    }
+
+    /// The notifications that a change of what is offered gives rise to.
+    fn of_offers(&self, old: ListVersions, new: ListVersions) -> Vec<(&'static str, Value)> {
+        let tools = (self.tools && old.tools != new.tools).then_some(method::TOOLS_LIST_CHANGED);
+        let prompts =
+            (self.prompts && old.prompts != new.prompts).then_some(method::PROMPTS_LIST_CHANGED);
+        tools.into_iter().chain(prompts).map(|method| (method, json!({}))).collect()
     }
 }
 
@@ -152,7 +171,7 @@ impl LegacySubscriptions {
 
     /// What to tell the session of the next change.
     pub(crate) fn filter(&self) -> Filter {
-        Filter { list: true, uris: self.lock().clone() }
+        Filter { list: true, uris: self.lock().clone(), tools: true, prompts: true }
     }
 }
 
@@ -161,12 +180,45 @@ impl LegacySubscriptions {
 pub struct Feed {
     view: ViewId,
     changes: broadcast::Receiver<Arc<Changes>>,
+    offers: Option<Lists>,
+}
+
+/// Changes of what is offered, and what of them was told.
+#[derive(Debug)]
+struct Lists {
+    told: ListVersions,
+    now: watch::Receiver<ListVersions>,
+}
+
+impl Lists {
+    /// Waits for the next change.
+    async fn next(&mut self) -> (ListVersions, ListVersions) {
+        if self.now.changed().await.is_err() {
+            // Nobody is left to change anything.
+            return std::future::pending().await;
+        }
+        let now = *self.now.borrow_and_update();
+        (std::mem::replace(&mut self.told, now), now)
+    }
 }
 
 impl Feed {
     /// Follows the changes of a view.
     pub fn new(view: ViewId, changes: broadcast::Receiver<Arc<Changes>>) -> Self {
-        Self { view, changes }
+        Self { view, changes, offers: None }
+    }
+
+    /// Follows the lists of what is offered as well.
+    #[must_use]
+    pub fn following(self, offers: &ListChanges) -> Self {
+        let mut now = offers.follow();
+        let told = *now.borrow_and_update();
+        Self { offers: Some(Lists { told, now }), ..self }
+    }
+
+    /// Tells whether tools and prompts are followed.
+    fn follows_offers(&self) -> bool {
+        self.offers.is_some()
     }
 
     /// Waits for changes that `filter` wants; nothing more comes once the catalogue is gone.
@@ -175,7 +227,23 @@ impl Feed {
         filter: impl Fn() -> F,
     ) -> Option<Vec<(&'static str, Value)>> {
         loop {
-            let found = match self.changes.recv().await {
+            let offered = async {
+                match &mut self.offers {
+                    Some(lists) => lists.next().await,
+                    None => std::future::pending().await,
+                }
+            };
+            let change = tokio::select! {
+                change = self.changes.recv() => change,
+                (old, new) = offered => {
+                    let found = filter().borrow().of_offers(old, new);
+                    if found.is_empty() {
+                        continue;
+                    }
+                    return Some(found);
+                }
+            };
+            let found = match change {
                 Ok(changes) => match changes.of(self.view) {
                     Some(change) => filter().borrow().notifications(change),
                     None => Vec::new(),
@@ -200,12 +268,7 @@ pub struct Subscription {
 
 impl Subscription {
     /// Opens a subscription to what the caller may see of what it asks for.
-    pub fn open(
-        request: &Request<'_>,
-        caller: &Caller,
-        snapshot: &Snapshot,
-        changes: broadcast::Receiver<Arc<Changes>>,
-    ) -> Result<Self, RpcError> {
+    pub fn open(request: &Request<'_>, snapshot: &Snapshot, feed: Feed) -> Result<Self, RpcError> {
         let raw = request.params.notifications.ok_or_else(|| {
             RpcError::invalid_params(
                 "`params.notifications` is required; it says what to listen for.",
@@ -228,18 +291,26 @@ impl Subscription {
             .take(MAX_SUBSCRIBED_URIS)
             .map(Arc::from)
             .collect();
-        Ok(Self {
-            id: request.id.clone(),
-            filter: Filter { list: wanted.resources_list_changed, uris },
-            feed: Feed::new(caller.view, changes),
-        })
+        let filter = Filter {
+            list: wanted.resources_list_changed,
+            uris,
+            // What is never offered never changes.
+            tools: wanted.tools_list_changed && feed.follows_offers(),
+            prompts: wanted.prompts_list_changed && feed.follows_offers(),
+        };
+        Ok(Self { id: request.id.clone(), filter, feed })
     }
 
     /// The first message: what is honoured of what was asked for.
     pub fn acknowledgment(&self) -> String {
         let mut honoured = serde_json::Map::new();
-        if self.filter.list {
-            honoured.insert("resourcesListChanged".to_owned(), true.into());
+        let lists = [
+            ("resourcesListChanged", self.filter.list),
+            ("toolsListChanged", self.filter.tools),
+            ("promptsListChanged", self.filter.prompts),
+        ];
+        for (name, _) in lists.into_iter().filter(|(_, wanted)| *wanted) {
+            honoured.insert(name.to_owned(), true.into());
         }
         if !self.filter.uris.is_empty() {
             let mut uris: Vec<_> = self.filter.uris.iter().map(|uri| Value::from(&**uri)).collect();

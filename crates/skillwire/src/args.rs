@@ -1,19 +1,24 @@
 //! The command line as it was typed.
 
-use std::{net::SocketAddr, path::PathBuf, str::FromStr};
+use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, str::FromStr};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Deserialize;
 
 pub(crate) use self::archive::{ConvertArgs, PackArgs, UnpackArgs};
+pub(crate) use self::execution::{DoctorArgs, IsolationArgs, RunArgs, ScriptRule};
+#[cfg(feature = "oauth")]
+pub(crate) use self::host::ServerLoginArgs;
 pub(crate) use self::host::{
     ApproveArgs, AuditArgs, ExportArgs, HandleArgs, ListArgs, LoadArgs, LockArgs, OriginArgs,
     PromptArgs, PromptFormat, ServerAddArgs, ServerAllowLegacyArgs, ServerCommand,
-    ServerImportArgs, ServerKind, ServerListArgs, ServerRemoveArgs, ShowArgs, VerifyArgs,
+    ServerImportArgs, ServerKind, ServerListArgs, ServerLogoutArgs, ServerRemoveArgs, ShowArgs,
+    VerifyArgs,
 };
 use crate::exit::EXIT_CODES;
 
 mod archive;
+mod execution;
 mod host;
 
 /// Checks, serves and uses Agent Skills over MCP.
@@ -67,6 +72,14 @@ pub(crate) enum Command {
     Audit(AuditArgs),
     /// Copy the verified files of a skill into a folder, to look at them.
     Export(ExportArgs),
+    /// Run a script of an approved skill in isolation.
+    ///
+    /// The skill must be approved with `--exec`. A private copy of its verified files is run with no
+    /// network, no variables of yours and bounded time, memory and space; where this machine cannot
+    /// isolate it, it is not run.
+    Run(RunArgs),
+    /// Show how scripts can be isolated on this machine, and what is missing.
+    Doctor(DoctorArgs),
     /// Pack a skill into one archive, with the same bytes every time.
     Pack(PackArgs),
     /// Unpack an archive of a skill, all of it or nothing.
@@ -247,6 +260,9 @@ pub(crate) struct ServeArgs {
     /// Folders of skills, or single skills, each as `[PREFIX=]DIR`.
     #[arg(value_name = "DIR")]
     pub(crate) dirs: Vec<String>,
+    /// Pass on the skills of a configured server under `skill://LABEL/`; may be repeated.
+    #[arg(long, value_name = "LABEL")]
+    pub(crate) upstream: Vec<String>,
     /// Speak over standard input and output; this is the default.
     #[arg(long, conflicts_with = "http")]
     pub(crate) stdio: bool,
@@ -283,6 +299,21 @@ pub(crate) struct ServeArgs {
     /// A file of `NAME TOKEN [PATTERN...]` lines; required unless the address is loopback.
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
+    /// Run scripts of skills in isolation: those that `--allow-script` or the configuration name.
+    #[arg(long)]
+    pub(crate) execute: bool,
+    /// Let scripts run whose path matches, such as `refunds/scripts/*.py`; may be repeated.
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) allow_script: Vec<String>,
+    /// Run scripts as single confined processes where namespaces are not allowed.
+    #[arg(long)]
+    pub(crate) accept_restricted: bool,
+    /// Scripts that may run and what they are granted; only in the configuration.
+    #[arg(skip)]
+    pub(crate) script: Vec<ScriptRule>,
+    /// Programs for languages; only in the configuration.
+    #[arg(skip)]
+    pub(crate) interpreters: BTreeMap<String, String>,
     /// Do not remember between starts what was read; every start reads every file.
     #[arg(long)]
     pub(crate) no_index: bool,

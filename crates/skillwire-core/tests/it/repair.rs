@@ -53,6 +53,13 @@ fn a_value_with_a_colon_is_quoted_on_one_line_or_several() {
 }
 
 #[test]
+fn repairs_within_each_other_are_made_one_after_the_other() {
+    let before = "---\r\nname: pdf\r\ndescription: Does: this\r\n  and that.\r\n---\r\n";
+    let after = "---\nname: pdf\ndescription: \"Does: this and that.\"\n---\n";
+    assert_eq!(mended(before).as_deref(), Some(after));
+}
+
+#[test]
 fn layout_is_mended_up_to_the_closing_fence_and_no_further() {
     let before =
         "\u{feff}--- \r\nname: pdf\t\r\ndescription: Use when asked.  \r\n---\r\nBody  \r\n";
@@ -76,6 +83,9 @@ fn layout_findings_point_at_the_first_place() {
     assert_eq!(place(bom, Code::ByteOrderMark), (1, 2, 5, message));
     let message = "2 lines of the frontmatter end in CRLF.".to_owned();
     assert_eq!(place(bom, Code::CrLf), (1, 2, 5, message));
+    let plain = "---\r\nname: pdf\ndescription: Use when asked.\n---\n";
+    let message = "A line of the frontmatter ends in CRLF.".to_owned();
+    assert_eq!(place(plain, Code::CrLf), (1, 1, 4, message));
     let one = "---\nname: pdf\r\ndescription: Use when asked.\n---\nbody\r\n";
     let message = "A line of the frontmatter ends in CRLF.".to_owned();
     assert_eq!(place(one, Code::CrLf), (2, 1, 10, message));
@@ -115,8 +125,8 @@ fn blanks_inside_texts_of_several_lines_stay() {
         assert_eq!(mended(&before), None, "{text:?}");
         assert!(!findings(&before).iter().any(|f| f.code == Code::TrailingBlanks), "{text:?}");
     }
-    let around = file("license: |\n  a  \n  b\nmetadata: \n  c: d \n");
-    let after = file("license: |\n  a  \n  b\nmetadata:\n  c: d\n");
+    let around = file("license: |\n  a  \n  b\nmetadata: \n\t\n  c: d \n");
+    let after = file("license: |\n  a  \n  b\nmetadata:\n\n  c: d\n");
     assert_eq!(mended(&around), Some(after));
 }
 

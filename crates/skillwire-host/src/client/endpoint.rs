@@ -1,10 +1,11 @@
 //! Where a server is, and how patient its client is.
 
-use std::{fmt, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use skillwire_protocol::version::Era;
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use super::bearer::Bearer;
 use crate::{secret::Secret, web::WebOrigin};
 
 /// Where a server is. Only the user's configuration makes one; nothing a server sends does.
@@ -27,6 +28,15 @@ pub enum Endpoint {
     },
     /// A site of the web that publishes skills; nothing is spoken with it but plain requests.
     Web(WebOrigin),
+    /// A URL that wants a token which does not last: `https`, or `http` on this machine.
+    LoggedIn {
+        /// The URL of the MCP endpoint.
+        url: String,
+        /// Other headers of every request.
+        headers: Vec<(String, Secret)>,
+        /// Gives the tokens.
+        bearer: Arc<dyn Bearer>,
+    },
     /// Pipes to a server that somebody else started.
     Pipes {
         /// What the server writes.
@@ -45,7 +55,7 @@ impl Endpoint {
                 args: args.clone(),
                 env: env.clone(),
             }),
-            Self::Http { .. } | Self::Pipes { .. } | Self::Web(_) => None,
+            Self::Http { .. } | Self::LoggedIn { .. } | Self::Pipes { .. } | Self::Web(_) => None,
         }
     }
 }
@@ -58,6 +68,11 @@ impl Endpoint {
                 Some(Self::Http { url: url.clone(), headers: headers.clone() })
             }
             Self::Web(web) => Some(Self::Web(web.clone())),
+            Self::LoggedIn { url, headers, bearer } => Some(Self::LoggedIn {
+                url: url.clone(),
+                headers: headers.clone(),
+                bearer: Arc::clone(bearer),
+            }),
             Self::Command { .. } | Self::Pipes { .. } => self.again(),
         }
     }
@@ -72,6 +87,7 @@ impl fmt::Debug for Endpoint {
             }
             Self::Http { .. } => f.debug_struct("Http").finish_non_exhaustive(),
             Self::Web(_) => f.debug_struct("Web").finish_non_exhaustive(),
+            Self::LoggedIn { .. } => f.debug_struct("LoggedIn").finish_non_exhaustive(),
             Self::Pipes { .. } => f.debug_struct("Pipes").finish_non_exhaustive(),
         }
     }

@@ -6,6 +6,7 @@ mod exporting;
 mod loading;
 mod pinning;
 mod reading;
+mod relaying;
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -24,6 +25,7 @@ pub use self::{
     exporting::ExportedFile,
     loading::Loaded,
     reading::{Inspected, ResourceContent},
+    relaying::{Child, FreshEntry, FreshListing, Relay},
 };
 use crate::{
     approved::Approved,

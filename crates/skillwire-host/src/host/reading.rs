@@ -157,8 +157,12 @@ impl Host {
         uri: &ResourceUri,
         most: u64,
     ) -> Result<Bytes, Refusal> {
-        let content = self.server_of(skill, uri)?.read(uri, most).await;
-        content.map(|content| content.bytes).map_err(|refusal| refusal.skill(skill))
+        let server = self.server_of(skill, uri)?;
+        let bytes = match server.offer_of(&skill.uri).await {
+            Some(offer) => server.read_offered(skill, &offer, uri, most).await,
+            None => server.read(uri, most).await.map(|content| content.bytes),
+        };
+        bytes.map_err(|refusal| refusal.skill(skill))
     }
 
     pub(super) fn server_of(

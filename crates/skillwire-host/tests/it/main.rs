@@ -7,6 +7,8 @@ mod dialects;
 mod discovery;
 mod documents;
 mod integrity;
+#[cfg(feature = "oauth")]
+mod login;
 mod state;
 mod support;
 mod tools;

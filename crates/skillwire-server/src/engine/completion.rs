@@ -9,6 +9,7 @@ use super::{
     Call, Outcome,
     templates::{FILE_PATH, SKILL_PATH, Template},
 };
+use crate::offer::{self, Typing};
 
 /// The most values one completion may hold.
 const MAX_VALUES: usize = 100;
@@ -18,6 +19,7 @@ struct Reference {
     #[serde(rename = "type")]
     kind: String,
     uri: Option<String>,
+    name: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -47,28 +49,13 @@ impl Call<'_> {
             Some(raw) => required(Some(raw), "context")?,
             None => Context::default(),
         };
-        let ("ref/resource", Some(uri)) = (reference.kind.as_str(), reference.uri) else {
-            let message = "`params.ref` must be a resource template of this server.";
-            return Err(RpcError::invalid_params(message));
-        };
-        let (template, scheme) =
-            Template::recognise(&uri, self.snapshot.schemes()).ok_or_else(|| {
-                RpcError::invalid_params(format!(
-                    "`{}` is not a template of this server.",
-                    truncated(&uri)
-                ))
-            })?;
-        let completion = match (template, argument.name.as_str()) {
-            (_, SKILL_PATH) => self.skill_paths(scheme, &argument.value),
-            (Template::File, FILE_PATH) => {
-                let skill = context.arguments.get(SKILL_PATH).map_or("", String::as_str);
-                self.file_paths(scheme, skill, &argument.value)
-            }
-            (_, other) => {
-                return Err(RpcError::invalid_params(format!(
-                    "The template has no argument `{}`.",
-                    truncated(other)
-                )));
+        let completion = match (reference.kind.as_str(), reference.uri, reference.name) {
+            ("ref/resource", Some(uri), _) => self.of_template(&uri, &argument, &context)?,
+            ("ref/prompt", _, Some(name)) => self.of_prompt(&name, &argument, &context)?,
+            _ => {
+                let message =
+                    "`params.ref` must be a resource template or a prompt of this server.";
+                return Err(RpcError::invalid_params(message));
             }
         };
         let mut result = self.result();
@@ -80,6 +67,54 @@ impl Call<'_> {
         result.json("completion", &json.to_string());
         result.server_info();
         Ok(result.finish().into())
+    }
+
+    fn of_template(
+        &self,
+        uri: &str,
+        argument: &Argument,
+        context: &Context,
+    ) -> Result<Completion, RpcError> {
+        let (template, scheme) =
+            Template::recognise(uri, self.snapshot.schemes()).ok_or_else(|| {
+                RpcError::invalid_params(format!(
+                    "`{}` is not a template of this server.",
+                    truncated(uri)
+                ))
+            })?;
+        Ok(match (template, argument.name.as_str()) {
+            (_, SKILL_PATH) => self.skill_paths(scheme, &argument.value),
+            (Template::File, FILE_PATH) => {
+                let skill = context.arguments.get(SKILL_PATH).map_or("", String::as_str);
+                self.file_paths(scheme, skill, &argument.value)
+            }
+            (_, other) => {
+                return Err(RpcError::invalid_params(format!(
+                    "The template has no argument `{}`.",
+                    truncated(other)
+                )));
+            }
+        })
+    }
+
+    fn of_prompt(
+        &self,
+        name: &str,
+        argument: &Argument,
+        context: &Context,
+    ) -> Result<Completion, RpcError> {
+        let found = self.engine.offers.with_prompt(self.caller, name);
+        let offer = found.ok_or_else(|| offer::unknown("prompt", name))?;
+        let typing = Typing {
+            prompt: name,
+            argument: &argument.name,
+            typed: &argument.value,
+            given: &context.arguments,
+        };
+        let mut values = offer.complete(self.caller, &typing);
+        let total = Some(values.len());
+        values.truncate(MAX_VALUES);
+        Ok(Completion { values, total })
     }
 
     /// Skills whose path, or whose name, begins with the typed text.

@@ -1,5 +1,7 @@
 //! `server/discover` and `initialize`.
 
+use std::borrow::Cow;
+
 use serde_json::json;
 use skillwire_protocol::{capabilities, error::RpcError, message::string, version};
 
@@ -11,7 +13,7 @@ impl Call<'_> {
         let mut result = self.result();
         result.json("supportedVersions", &json!(version::SUPPORTED).to_string());
         result.json("capabilities", &self.capabilities());
-        result.string("instructions", self.snapshot.instructions());
+        result.string("instructions", &self.instructions());
         result.cacheable();
         result.server_info();
         result.finish().into()
@@ -28,11 +30,23 @@ impl Call<'_> {
         result.string("protocolVersion", version::negotiate_legacy(&requested));
         result.json("capabilities", &self.capabilities());
         result.json("serverInfo", &info.to_string());
-        result.string("instructions", self.snapshot.instructions());
+        result.string("instructions", &self.instructions());
         Ok(result.finish().into())
     }
 
+    /// What is said about tools comes first: clients that know them are more than those that know
+    /// skills.
+    fn instructions(&self) -> Cow<'_, str> {
+        let own = self.snapshot.instructions();
+        match self.engine.offers.instructions(self.caller) {
+            None => own.into(),
+            Some(offered) => format!("{offered}\n\n{own}").into(),
+        }
+    }
+
     fn capabilities(&self) -> String {
-        capabilities::of_skills_server(self.engine.config.directory_read).to_string()
+        let lists_change = !self.engine.offers.is_empty();
+        let directory_read = self.engine.config.directory_read;
+        capabilities::of_skills_server(directory_read, lists_change).to_string()
     }
 }

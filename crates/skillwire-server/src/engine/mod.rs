@@ -4,6 +4,7 @@ mod completion;
 mod contents;
 mod describe;
 mod directory;
+mod offers;
 mod paging;
 mod quote;
 mod reading;
@@ -33,6 +34,7 @@ use skillwire_protocol::{
     version::Era,
 };
 
+use skillwire_source::elsewhere::{Elsewhere, Reuse};
 use tokio::sync::Semaphore;
 use tracing::Instrument;
 
@@ -45,12 +47,20 @@ use crate::{
     caller::Caller,
     config::{CacheScope, Config},
     metrics::Metrics,
+    offer::{Link, Offers},
     payload::Payload,
-    subscription::Subscription,
+    subscription::{Feed, Subscription},
 };
 
 /// Files that are read from disk at the same time.
 const READINGS: usize = 32;
+
+/// Bytes of pages that are kept: all pages of ten thousand skills, and little beside the skills
+/// themselves.
+const PAGE_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Bytes of files that are read before anybody asks for them.
+const WARM_BYTES: u64 = 16 * 1024 * 1024;
 
 /// What a method answers: a result, or an error.
 pub type Outcome = Result<Payload, RpcError>;
@@ -77,6 +87,11 @@ pub struct Engine {
     readings: Arc<Semaphore>,
     pages: Pages,
     metrics: Arc<Metrics>,
+    offers: Offers,
+    /// The age of what clients carry is counted from here.
+    start: Instant,
+    /// Where skills are looked for that the catalogue does not have.
+    elsewhere: Option<Arc<dyn Elsewhere>>,
 }
 
 /// One request with everything needed to answer it.
@@ -86,6 +101,7 @@ struct Call<'a> {
     era: Era,
     snapshot: Arc<Snapshot>,
     params: &'a Params<'a>,
+    link: &'a Link,
 }
 
 impl Engine {
@@ -93,11 +109,40 @@ impl Engine {
     pub fn new(catalog: Arc<Catalog>, config: Config, seal: CursorSeal) -> Self {
         let server_info = server_info(&config);
         let contents = Arc::new(Contents::new(config.cache_bytes));
-        // All pages of ten thousand skills, and little beside the skills themselves.
-        let pages = Pages::new(config.cache_bytes / 2);
+        let pages = Pages::new(PAGE_BYTES.min(config.cache_bytes / 2));
         let readings = Arc::new(Semaphore::new(READINGS));
         let metrics = Arc::default();
-        Self { catalog, config, seal, server_info, contents, readings, pages, metrics }
+        let (offers, start, elsewhere) = (Offers::default(), Instant::now(), None);
+        Self {
+            catalog,
+            config,
+            seal,
+            server_info,
+            contents,
+            readings,
+            pages,
+            metrics,
+            offers,
+            start,
+            elsewhere,
+        }
+    }
+
+    /// Looks for skills that the catalogue does not have, and for how long answers may be reused.
+    #[must_use]
+    pub fn with_elsewhere(self, elsewhere: Arc<dyn Elsewhere>) -> Self {
+        Self { elsewhere: Some(elsewhere), ..self }
+    }
+
+    /// Offers tools and prompts as well.
+    #[must_use]
+    pub fn offering(self, offers: Offers) -> Self {
+        Self { offers, ..self }
+    }
+
+    /// What is offered besides skills.
+    pub fn offers(&self) -> &Offers {
+        &self.offers
     }
 
     /// The catalogue that is served.
@@ -112,8 +157,20 @@ impl Engine {
 
     /// Answers one request under an era the transport has already established.
     ///
-    /// The first snapshot must be there. A panic is answered, never passed on.
+    /// The first snapshot must be there. A panic is answered, never passed on. Nothing but the
+    /// answer can be sent this way: no progress, and no question to a legacy client's user.
     pub fn answer(&self, caller: &Caller, era: Era, request: &Request<'_>) -> Answer {
+        self.answer_over(&Link::none(), caller, era, request)
+    }
+
+    /// Answers one request of a client that can be sent messages meanwhile.
+    pub(crate) fn answer_over(
+        &self,
+        link: &Link,
+        caller: &Caller,
+        era: Era,
+        request: &Request<'_>,
+    ) -> Answer {
         let span = tracing::debug_span!(
             "request",
             method = truncated(&request.method),
@@ -121,7 +178,8 @@ impl Engine {
         );
         let _entered = span.enter();
         let started = Instant::now();
-        let dispatched = catch_unwind(AssertUnwindSafe(|| self.dispatch(caller, era, request)));
+        let dispatched =
+            catch_unwind(AssertUnwindSafe(|| self.dispatch(link, caller, era, request)));
         let answer = dispatched.unwrap_or_else(|_| {
             tracing::error!(method = truncated(&request.method), "a handler panicked");
             Answer::Now(Err(RpcError::internal()))
@@ -156,26 +214,39 @@ impl Engine {
         }
     }
 
-    /// Reads all files of a catalogue that is small enough to be kept, so that it is served from
-    /// memory, even when its folder goes away. Blocks; a larger catalogue is left alone.
+    /// Reads all files of a small catalogue, so that it is served from memory, even when its folder
+    /// goes away. Blocks; a larger catalogue is left alone, and so are files that somebody else has to
+    /// be asked for.
     pub fn warm(&self) {
         let Some(snapshot) = self.catalog.now(ViewId::EVERYTHING) else { return };
         // What is kept is text with escapes or base64, and larger than the file.
-        let most = self.config.cache_bytes / 2;
+        let most = WARM_BYTES.min(self.config.cache_bytes / 2);
         let mut total = 0_u64;
-        let small = snapshot.stored_files().all(|(_, file)| {
+        let here = || snapshot.stored_files().filter(|(store, _)| store.remote().is_none());
+        let small = here().all(|(_, file)| {
             total = total.saturating_add(file.size);
             total <= most
         });
         if !small {
             return;
         }
-        for (store, file) in snapshot.stored_files() {
-            if self.contents.kept(&file.digest).is_none() {
+        for (store, file) in here() {
+            if self.contents.kept(store, file).is_none() {
                 // Whoever asks for a file that cannot be read is told so.
                 let _ = self.contents.read(store, file);
             }
         }
+    }
+
+    /// Every change a caller may hear of, from now on.
+    pub(crate) fn feed(&self, caller: &Caller) -> Feed {
+        let feed = Feed::new(caller.view, self.catalog.changes());
+        if self.offers.is_empty() { feed } else { feed.following(self.offers.changes()) }
+    }
+
+    /// Tells whether the answer to a method may be preceded by messages.
+    pub(crate) fn talks(&self, method: &str) -> bool {
+        matches!(method, method::TOOLS_CALL | method::PROMPTS_GET) && !self.offers.is_empty()
     }
 
     /// The numbers about this server.
@@ -183,23 +254,23 @@ impl Engine {
         &self.metrics
     }
 
-    fn dispatch(&self, caller: &Caller, era: Era, request: &Request<'_>) -> Answer {
+    fn dispatch(&self, link: &Link, caller: &Caller, era: Era, request: &Request<'_>) -> Answer {
         let Some(snapshot) = self.catalog.now(caller.view) else {
             return Answer::Now(Err(RpcError::internal()));
         };
-        let call = Call { engine: self, caller, era, snapshot, params: &request.params };
+        let call = Call { engine: self, caller, era, snapshot, params: &request.params, link };
         let modern = era == Era::Modern;
         Answer::Now(match &*request.method {
             method::SKILLS_LIST => call.list_skills(),
-            method::SKILLS_GET => call.get_skill(),
+            method::SKILLS_GET => return call.get_skill(),
             method::RESOURCES_READ => return call.read_resource(),
             method::DIRECTORY_READ if self.config.directory_read => return call.read_directory(),
             method::RESOURCES_LIST => call.list_resources(),
             method::RESOURCES_TEMPLATES_LIST => call.list_templates(),
-            method::TOOLS_LIST => Ok(call.list_nothing("tools")),
-            method::PROMPTS_LIST => Ok(call.list_nothing("prompts")),
-            method::TOOLS_CALL => call.refuse_named("tool"),
-            method::PROMPTS_GET => call.refuse_named("prompt"),
+            method::TOOLS_LIST => call.list_tools(),
+            method::PROMPTS_LIST => call.list_prompts(),
+            method::TOOLS_CALL => return call.call_tool(),
+            method::PROMPTS_GET => return call.get_prompt(),
             method::COMPLETE => call.complete(),
             method::DISCOVER if modern => Ok(call.discover()),
             method::LISTEN if modern => return call.listen(request),
@@ -226,10 +297,14 @@ fn code(outcome: &Outcome) -> i32 {
 impl<'a> Call<'a> {
     fn style(&self) -> ResultStyle {
         let config = &self.engine.config;
-        let own = self.caller.is_distinguished();
+        let Reuse { at_most, private } =
+            self.engine.elsewhere.as_ref().map_or_else(Reuse::default, |e| e.reuse());
+        let own = private || self.caller.is_distinguished();
+        // Whole seconds, so that a page that is kept serves more than one request.
+        let at_most = at_most.map_or(u64::MAX, |time| time.as_secs().saturating_mul(1_000));
         ResultStyle {
             era: self.era,
-            ttl_ms: config.ttl_ms,
+            ttl_ms: config.ttl_ms.min(at_most),
             scope: if own { CacheScope::Private } else { config.cache_scope },
             server_info: Arc::clone(&self.engine.server_info),
         }
@@ -245,21 +320,12 @@ impl<'a> Call<'a> {
         string(raw, "params.uri")
     }
 
-    /// Answers a call by name for which there can be no match.
-    fn refuse_named(&self, kind: &str) -> Outcome {
-        let name = match self.params.name {
-            Some(raw) => string(raw, "params.name")?,
-            None => return Err(RpcError::invalid_params("`params.name` is required.")),
-        };
-        Err(RpcError::invalid_params(format!("There is no {kind} `{}`.", truncated(&name))))
-    }
-
     fn listen(&self, request: &Request<'_>) -> Answer {
         // Listening begins before the snapshot is looked at, so that no change falls between.
-        let changes = self.engine.catalog.changes();
+        let feed = self.engine.feed(self.caller);
         let snapshot = self.engine.catalog.now(self.caller.view);
         let snapshot = snapshot.as_ref().unwrap_or(&self.snapshot);
-        match Subscription::open(request, self.caller, snapshot, changes) {
+        match Subscription::open(request, snapshot, feed) {
             Ok(subscription) => Answer::Stream(Box::new(subscription)),
             Err(error) => Answer::Now(Err(error)),
         }

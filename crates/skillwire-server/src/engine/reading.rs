@@ -14,11 +14,11 @@ use tokio::task::JoinError;
 
 use super::{
     Answer, Call, Outcome,
-    contents::{ContentError, render},
+    contents::{ContentError, TEXT_MEMBER, render},
     resource_changed,
     result::ResultStyle,
 };
-use crate::payload::Payload;
+use crate::{config::CacheScope, payload::Payload};
 
 /// A stored file that was asked for; outlives the call, as it may have to be read.
 struct Wanted {
@@ -36,12 +36,22 @@ impl Call<'_> {
             Err(error) => return Answer::Now(Err(error)),
         };
         match self.snapshot.file(&uri) {
-            None => Answer::Now(Err(self.resource_not_found(&uri))),
+            None => match self.read_linked(&uri) {
+                Some(contents) => Answer::Now(Ok(contents)),
+                None => Answer::Now(Err(self.resource_not_found(&uri))),
+            },
             Some(FoundFile::Generated(skill, path)) => self.read_generated(&uri, skill, path),
             Some(FoundFile::Stored { skill, tree, record }) => {
                 self.read_stored(&uri, skill, tree, record)
             }
         }
+    }
+
+    /// What the result of a call linked to; it is for one caller and not for caches.
+    fn read_linked(&self, uri: &str) -> Option<Payload> {
+        let linked = self.engine.offers.read(self.caller, uri)?;
+        let style = ResultStyle { scope: CacheScope::Private, ..self.style() };
+        Some(contents(&style, uri, linked.media_type, render(&linked.bytes)))
     }
 
     fn read_generated(&self, uri: &str, skill: &Skill, path: RelPath) -> Answer {
@@ -51,7 +61,10 @@ impl Call<'_> {
         let (generator, uri) = (Arc::clone(generator), uri.to_owned());
         let (style, not_found) = (self.style(), self.resource_not_found(&uri));
         Answer::Later(Box::pin(async move {
-            let read = run(generator, move |generator| generator.read(&path)).await?;
+            let read = match generator.remote().map(|remote| remote.fetch(&path)) {
+                Some(fetch) => fetch.await.map_err(|error| failed(&error))?,
+                None => run(generator, move |generator| generator.read(&path)).await?,
+            };
             let bytes = read.ok_or(not_found)?;
             let name = uri.rsplit('/').next().unwrap_or_default();
             Ok(contents(&style, &uri, media_type::of(name, &bytes), render(&bytes)))
@@ -69,7 +82,7 @@ impl Call<'_> {
         let own_entry = skill.uri.as_str() == uri;
         let media_type = if own_entry { "text/markdown" } else { record.media_type };
         let engine = self.engine;
-        if let Some(rendered) = engine.contents.kept(&record.digest) {
+        if let Some(rendered) = engine.contents.kept(&tree.store, record) {
             engine.metrics.contents_kept.inc();
             return Answer::Now(Ok(contents(&self.style(), uri, media_type, rendered)));
         }
@@ -86,6 +99,12 @@ impl Call<'_> {
         }
         let (store, record) = (Arc::clone(&tree.store), record.clone());
         let (shared, turns) = (Arc::clone(&engine.contents), Arc::clone(&engine.readings));
+        if store.remote().is_some() {
+            // No thread and no turn of those who read files here.
+            return Answer::Later(Box::pin(async move {
+                wanted.answer(shared.fetch(&store, &record).await)
+            }));
+        }
         Answer::Later(Box::pin(async move {
             // The semaphore is never closed, so there is always a turn.
             let turn = turns.acquire_owned().await;
@@ -121,6 +140,9 @@ impl Wanted {
 /// Writes the result for one file around its rendered bytes.
 fn contents(style: &ResultStyle, uri: &str, media_type: &str, rendered: Bytes) -> Payload {
     let mut head = style.begin();
+    // The type may have been guessed from a name, before anybody here had seen the bytes.
+    let wrong = media_type.starts_with("text/") && !rendered.starts_with(TEXT_MEMBER);
+    let media_type = if wrong { "application/octet-stream" } else { media_type };
     head.open_contents(uri, media_type);
     let (head, mut tail) = head.close_contents();
     tail.cacheable();
@@ -135,13 +157,16 @@ pub(super) async fn run<T: Send + 'static>(
 ) -> Result<T, RpcError> {
     match tokio::task::spawn_blocking(move || work(&*generator)).await {
         Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => {
-            tracing::error!(%error, "a generated skill failed");
-            Err(RpcError::internal())
-        }
+        Ok(Err(error)) => Err(failed(&error)),
         Err(error) => {
             tracing::error!(%error, "a generated skill panicked");
             Err(RpcError::internal())
         }
     }
+}
+
+/// Logs why a generator failed, which is nothing for a client to know.
+pub(super) fn failed(error: &GenerateError) -> RpcError {
+    tracing::error!(%error, "a generated skill failed");
+    RpcError::internal()
 }

@@ -26,11 +26,20 @@ pub(crate) struct ResultStyle {
 impl ResultStyle {
     /// Begins a complete result; legacy results have no `resultType`.
     pub(crate) fn begin(&self) -> ResultText {
+        self.begin_as("complete")
+    }
+
+    /// Begins a result that asks for more before the request can be completed.
+    pub(crate) fn begin_unfinished(&self) -> ResultText {
+        self.begin_as("input_required")
+    }
+
+    fn begin_as(&self, kind: &str) -> ResultText {
         let mut text = Vec::with_capacity(USUAL_BYTES);
         text.push(b'{');
         let mut result = ResultText { text, style: self.clone() };
         if self.era == Era::Modern {
-            result.json("resultType", r#""complete""#);
+            result.string("resultType", kind);
         }
         result
     }

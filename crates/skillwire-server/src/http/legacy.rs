@@ -8,6 +8,7 @@ use std::{
 
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use skillwire_protocol::{
+    capabilities::ClientCapabilities,
     message::{self, Request},
     method,
     version::Era,
@@ -18,11 +19,13 @@ use super::{
     body::ResponseBody,
     reply,
     sse::{self, EventSender},
+    talk,
 };
 use crate::{
     caller::Caller,
     engine::{Answer, Engine, Outcome},
-    metrics::{Metrics, Open},
+    metrics::Open,
+    offer::{LegacyLink, Link, Offers},
     subscription::{Feed, LegacySubscriptions, Room},
 };
 
@@ -48,7 +51,15 @@ struct Session {
     subscriptions: LegacySubscriptions,
     streaming: Mutex<bool>,
     ended: watch::Sender<bool>,
+    link: LegacyLink,
+    offers: Offers,
     _open: Open,
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.offers.session_ended(&self.link.id);
+    }
 }
 
 impl Session {
@@ -87,6 +98,9 @@ impl Sessions {
             Found::Unnamed => None,
             Found::Unknown => return unknown_session(),
         };
+        if engine.talks(&request.method) {
+            return talk(engine, caller, session.as_deref(), request).await;
+        }
         let outcome = match engine.answer(caller, Era::Legacy, request) {
             Answer::Now(outcome) => outcome,
             Answer::Later(work) => work.await,
@@ -103,7 +117,8 @@ impl Sessions {
         let opened = opening && outcome.is_ok();
         let mut response = respond(request, outcome);
         if opened {
-            let id = self.open(caller, engine.metrics());
+            let capabilities = ClientCapabilities::read(request.params.capabilities);
+            let id = self.open(caller, engine, capabilities);
             if let Some(id) = id.and_then(|id| HeaderValue::from_str(&id).ok()) {
                 response.headers_mut().insert(SESSION, id);
             } else {
@@ -118,6 +133,28 @@ impl Sessions {
         match self.find(caller, headers) {
             Found::Unknown => unknown_session(),
             Found::Session(..) | Found::Unnamed => reply::empty(StatusCode::ACCEPTED),
+        }
+    }
+
+    /// Takes the answer to something a session's user was asked.
+    pub(super) fn answered(
+        &self,
+        caller: &Caller,
+        headers: &HeaderMap,
+        answer: &message::Response<'_>,
+    ) -> Response<ResponseBody> {
+        match self.find(caller, headers) {
+            Found::Session(_, session) => {
+                if let Some(id) = &answer.id {
+                    session.link.questions.answered(id, answer.result);
+                }
+                reply::empty(StatusCode::ACCEPTED)
+            }
+            Found::Unnamed => reply::refuse(
+                StatusCode::BAD_REQUEST,
+                "Nothing was asked outside a session, so there is nothing to answer.",
+            ),
+            Found::Unknown => unknown_session(),
         }
     }
 
@@ -139,7 +176,7 @@ impl Sessions {
         }
         let (response, events) = sse::open();
         let open = Open::new(&engine.metrics().streams);
-        let feed = Feed::new(caller.view, engine.catalog().changes());
+        let feed = engine.feed(caller);
         tokio::spawn(async move {
             follow(&session, feed, &events, stopping).await;
             drop(open);
@@ -175,7 +212,12 @@ impl Sessions {
         }
     }
 
-    fn open(&self, caller: &Caller, metrics: &Metrics) -> Option<String> {
+    fn open(
+        &self,
+        caller: &Caller,
+        engine: &Engine,
+        capabilities: ClientCapabilities,
+    ) -> Option<String> {
         let mut random = [0_u8; 16];
         getrandom::fill(&mut random).ok()?;
         let id = format!("{:032x}", u128::from_le_bytes(random));
@@ -189,7 +231,9 @@ impl Sessions {
             subscriptions: LegacySubscriptions::within(&self.room),
             streaming: Mutex::default(),
             ended: watch::Sender::new(false),
-            _open: Open::new(&metrics.sessions),
+            link: LegacyLink { id: id.as_str().into(), capabilities, questions: Arc::default() },
+            offers: engine.offers().clone(),
+            _open: Open::new(&engine.metrics().sessions),
         };
         sessions.insert(id.clone(), Arc::new(session));
         Some(id)
@@ -221,6 +265,29 @@ fn retain(sessions: &mut HashMap<String, Arc<Session>>, kept: impl Fn(&Session) 
         }
         kept
     });
+}
+
+/// Answers a request during which the session's user may be asked something.
+async fn talk(
+    engine: &Engine,
+    caller: &Caller,
+    session: Option<&Session>,
+    request: &Request<'_>,
+) -> Response<ResponseBody> {
+    let (messages, said) = talk::channel();
+    let link =
+        Link { messages: Some(messages), session: session.map(|session| session.link.clone()) };
+    let answer = engine.answer_over(&link, caller, Era::Legacy, request);
+    drop(link);
+    match answer {
+        Answer::Now(outcome) => respond(request, outcome),
+        Answer::Later(work) => {
+            let id = request.id.clone();
+            let message = move |outcome| reply::message(&id, outcome);
+            talk::answer(engine, work, said, |outcome| respond(request, outcome), message).await
+        }
+        Answer::Stream(_) => reply::refuse(StatusCode::BAD_REQUEST, "There is no such stream."),
+    }
 }
 
 enum Found {
@@ -273,20 +340,26 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use skillwire_catalog::{catalog::Catalog, cursor::CursorSeal, snapshot::SnapshotOptions};
+
     use super::*;
+    use crate::config::Config;
 
     #[test]
     fn v_08_srv_105_sessions_that_are_never_ended_make_room_for_new_ones() {
         let sessions = Sessions::default();
         let caller = Caller::default();
-        let mut opened: Vec<_> = (0..MAX_SESSIONS)
-            .map(|_| sessions.open(&caller, &Metrics::default()).expect("an id"))
-            .collect();
+        let engine = engine();
+        let open = || {
+            let opened = sessions.open(&caller, &engine, ClientCapabilities::default());
+            opened.expect("an id")
+        };
+        let mut opened: Vec<_> = (0..MAX_SESSIONS).map(|_| open()).collect();
         let first = session(&sessions, &opened[0]);
         // The second was used last, though it is old; somebody listens on the third.
         *lock(&session(&sessions, &opened[1]).used) = Instant::now();
         *lock(&session(&sessions, &opened[2]).streaming) = true;
-        opened.push(sessions.open(&caller, &Metrics::default()).expect("an id"));
+        opened.push(open());
         let left = lock(&sessions.open);
         assert!(left.len() <= MAX_SESSIONS && left.len() > MAX_SESSIONS / 2, "{}", left.len());
         assert!(!left.contains_key(&opened[0]));
@@ -299,9 +372,13 @@ mod tests {
     #[test]
     fn v_08_sessions_that_nobody_uses_end_by_themselves() {
         let sessions = Sessions::default();
-        let metrics = Metrics::default();
-        let [idle, listening] =
-            [0, 1].map(|_| sessions.open(&Caller::default(), &metrics).expect("an id"));
+        let engine = engine();
+        let metrics = engine.metrics();
+        let [idle, listening] = [0, 1].map(|_| {
+            let caller = Caller::default();
+            let opened = sessions.open(&caller, &engine, ClientCapabilities::default());
+            opened.expect("an id")
+        });
         *lock(&session(&sessions, &listening).streaming) = true;
         sessions.end_idle(Instant::now() + IDLE / 2);
         assert_eq!(metrics.sessions.get(), 2);
@@ -309,6 +386,11 @@ mod tests {
         let left = lock(&sessions.open);
         assert!(!left.contains_key(&idle) && left.contains_key(&listening));
         assert_eq!(metrics.sessions.get(), 1);
+    }
+
+    fn engine() -> Engine {
+        let catalog = Arc::new(Catalog::new(SnapshotOptions::default()));
+        Engine::new(catalog, Config::default(), CursorSeal::new([0; 32]))
     }
 
     fn session(sessions: &Sessions, id: &str) -> Arc<Session> {

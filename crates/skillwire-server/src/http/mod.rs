@@ -13,6 +13,7 @@ mod serve;
 mod service;
 mod sse;
 mod stall;
+mod talk;
 mod workers;
 
 pub use self::{

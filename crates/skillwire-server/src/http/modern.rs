@@ -13,11 +13,13 @@ use super::{
     body::ResponseBody,
     headers, reply,
     sse::{self, EventSender, Gone},
+    talk,
 };
 use crate::{
     caller::Caller,
     engine::{Answer, Engine, Outcome},
     metrics::Open,
+    offer::Link,
     subscription::Subscription,
 };
 
@@ -32,6 +34,9 @@ pub(super) async fn answer(
     if let Err(error) = headers::check(headers, request) {
         return reply::error(StatusCode::BAD_REQUEST, Some(&request.id), &error);
     }
+    if engine.talks(&request.method) {
+        return talk(engine, caller, request).await;
+    }
     match engine.answer(caller, Era::Modern, request) {
         Answer::Now(outcome) => respond(&request.id, outcome),
         Answer::Later(work) => respond(&request.id, work.await),
@@ -45,6 +50,24 @@ pub(super) async fn answer(
             });
             response
         }
+    }
+}
+
+/// Answers a request that may be told of progress.
+async fn talk(engine: &Engine, caller: &Caller, request: &Request<'_>) -> Response<ResponseBody> {
+    let (messages, said) = talk::channel();
+    let link = Link { messages: Some(messages), session: None };
+    let answer = engine.answer_over(&link, caller, Era::Modern, request);
+    drop(link);
+    let id = request.id.clone();
+    match answer {
+        Answer::Now(outcome) => respond(&id, outcome),
+        Answer::Later(work) => {
+            let last = id.clone();
+            let message = move |outcome| reply::message(&last, outcome);
+            talk::answer(engine, work, said, |outcome| respond(&id, outcome), message).await
+        }
+        Answer::Stream(_) => reply::refuse(StatusCode::BAD_REQUEST, "There is no such stream."),
     }
 }
 

@@ -9,7 +9,7 @@ use skillwire_protocol::{
 };
 
 use super::body::ResponseBody;
-use crate::payload::Message;
+use crate::{engine::Outcome, payload::Message};
 
 /// Makes a response of one message.
 pub(super) fn json(status: StatusCode, message: impl Into<Message>) -> Response<ResponseBody> {
@@ -19,6 +19,14 @@ pub(super) fn json(status: StatusCode, message: impl Into<Message>) -> Response<
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     response
+}
+
+/// Makes the message that answers a request.
+pub(super) fn message(id: &RequestId, outcome: Outcome) -> Message {
+    match outcome {
+        Ok(result) => result.into_response(id),
+        Err(error) => message::error_response(Some(id), &error).into(),
+    }
 }
 
 /// Makes a response that is one JSON-RPC error.

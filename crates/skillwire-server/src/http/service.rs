@@ -206,10 +206,7 @@ impl HttpService {
                 self.0.sessions.notified(&caller, headers)
             }
             Message::Notification(_) => reply::empty(StatusCode::ACCEPTED),
-            Message::Response => reply::refuse(
-                StatusCode::BAD_REQUEST,
-                "This server asks nothing, so there is nothing to answer.",
-            ),
+            Message::Response(answer) => self.0.sessions.answered(&caller, headers, &answer),
         }
     }
 

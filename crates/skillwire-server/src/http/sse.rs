@@ -7,6 +7,7 @@ use http::{HeaderValue, Response, header};
 use tokio::sync::mpsc;
 
 use super::body::ResponseBody;
+use crate::payload::Message;
 
 /// Events that may wait for a slow reader.
 const BACKLOG: usize = 64;
@@ -36,6 +37,12 @@ impl EventSender {
     pub(super) async fn send(&self, message: &str) -> Result<(), Gone> {
         let event = format!("event: message\ndata: {message}\n\n");
         self.0.send(Bytes::from(event)).await.map_err(|_| Gone)
+    }
+
+    /// Sends a message that is in pieces.
+    pub(super) async fn send_message(&self, message: Message) -> Result<(), Gone> {
+        let text = message.into_pieces().concat();
+        self.send(&String::from_utf8_lossy(&text)).await
     }
 
     /// Waits for `work`, sending comments meanwhile; ends early when the reader goes away.

@@ -121,6 +121,7 @@ pub(super) async fn forward(mut feed: Feed, accepted: &SubscriptionFilter, sink:
     let filter = Filter {
         list: accepted.resources_list_changed == Some(true),
         uris: uris.map(|uri| Arc::from(uri.as_str())).collect(),
+        ..Filter::default()
     };
     while let Some(found) = feed.next(|| filter.clone()).await {
         for (method, params) in found {

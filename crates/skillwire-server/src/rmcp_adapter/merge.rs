@@ -16,7 +16,7 @@ const OWN: &str = "own:";
 
 /// Declares what skills need.
 pub(super) fn declare(skills: &Skills, capabilities: &mut ServerCapabilities) {
-    let declared = of_skills_server(skills.engine().config().directory_read);
+    let declared = of_skills_server(skills.engine().config().directory_read, false);
     let settings = declared["extensions"][SKILLS_EXTENSION].as_object().cloned();
     let extensions = capabilities.extensions.get_or_insert_default();
     extensions.insert(SKILLS_EXTENSION.to_owned(), settings.unwrap_or_default());

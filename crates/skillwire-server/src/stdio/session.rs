@@ -1,8 +1,15 @@
 //! The state of one stdio connection.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use skillwire_protocol::{
+    capabilities::ClientCapabilities,
     error::{ErrorCode, RpcError},
     id::RequestId,
     message::{self, Message, Notification, Request},
@@ -19,8 +26,9 @@ use super::lines::MAX_LINE_BYTES;
 use crate::{
     caller::Caller,
     engine::{Answer, Engine, Outcome},
+    offer::{LegacyLink, Link},
     payload,
-    subscription::{Feed, LegacySubscriptions, Subscription},
+    subscription::{LegacySubscriptions, Subscription},
 };
 
 /// Requests that may be under way at once; further ones are refused.
@@ -29,11 +37,30 @@ const MAX_PENDING: usize = 256;
 /// How long requests under way may take once the input has ended.
 const LAST_WORK: Duration = Duration::from_secs(5);
 
+/// Sessions that were ever opened, so that each has a name of its own.
+static OPENED: AtomicU64 = AtomicU64::new(1);
+
 /// A request under way.
 struct Pending {
     task: JoinHandle<()>,
     /// Whether it ends only when somebody ends it.
     endless: bool,
+}
+
+/// What `initialize` opened.
+struct LegacySession {
+    subscriptions: Arc<LegacySubscriptions>,
+    feed: JoinHandle<()>,
+    link: LegacyLink,
+}
+
+impl LegacySession {
+    /// Ends it, and what was kept for it.
+    fn end(self, engine: &Engine) {
+        self.feed.abort();
+        self.link.questions.abandon();
+        engine.offers().session_ended(&self.link.id);
+    }
 }
 
 /// What the server knows about its one client.
@@ -43,9 +70,8 @@ pub(super) struct StdioSession {
     sender: mpsc::Sender<payload::Message>,
     /// Requests that take time, so that they can be cancelled.
     pending: HashMap<RequestId, Pending>,
-    /// Subscriptions of the legacy session, once `initialize` has opened it.
-    legacy: Option<Arc<LegacySubscriptions>>,
-    legacy_feed: Option<JoinHandle<()>>,
+    /// The legacy session, once `initialize` has opened it.
+    legacy: Option<LegacySession>,
     /// Whether the server is about to end, so that subscriptions are ended in order.
     stopping: watch::Sender<bool>,
 }
@@ -58,7 +84,6 @@ impl StdioSession {
             sender,
             pending: HashMap::new(),
             legacy: None,
-            legacy_feed: None,
             stopping: watch::Sender::new(false),
         }
     }
@@ -67,8 +92,11 @@ impl StdioSession {
         match message::read(line) {
             Ok(Message::Request(request)) => self.request(&request).await,
             Ok(Message::Notification(notification)) => self.notification(&notification),
-            // We never ask anything, so there is nothing to be answered.
-            Ok(Message::Response) => {}
+            Ok(Message::Response(response)) => {
+                if let (Some(id), Some(legacy)) = (&response.id, &self.legacy) {
+                    legacy.link.questions.answered(id, response.result);
+                }
+            }
             Err(malformed) => {
                 self.send(message::error_response(malformed.id.as_ref(), &malformed.error)).await;
             }
@@ -89,6 +117,9 @@ impl StdioSession {
     /// Lets work under way finish, within bounds, and ends everything else.
     pub(super) async fn close(self) {
         let deadline = Instant::now() + LAST_WORK;
+        if let Some(legacy) = &self.legacy {
+            legacy.link.questions.abandon();
+        }
         let stopping = *self.stopping.borrow();
         for Pending { task, endless } in self.pending.into_values() {
             let abort = task.abort_handle();
@@ -97,8 +128,8 @@ impl StdioSession {
                 abort.abort();
             }
         }
-        if let Some(feed) = self.legacy_feed {
-            feed.abort();
+        if let Some(legacy) = self.legacy {
+            legacy.end(&self.engine);
         }
     }
 
@@ -110,7 +141,8 @@ impl StdioSession {
                 return;
             }
         };
-        let answer = self.engine.answer(&self.caller, era, request);
+        let link = self.link(era, request);
+        let answer = self.engine.answer_over(&link, &self.caller, era, request);
         match answer {
             Answer::Now(outcome) => {
                 let outcome = match outcome {
@@ -134,6 +166,16 @@ impl StdioSession {
         }
     }
 
+    /// What can be sent to the client before the answer to a request.
+    fn link(&self, era: Era, request: &Request<'_>) -> Link {
+        if !self.engine.talks(&request.method) {
+            return Link::none();
+        }
+        let legacy = self.legacy.as_ref().filter(|_| era == Era::Legacy);
+        let session = legacy.map(|legacy| legacy.link.clone());
+        Link { messages: Some(self.sender.clone()), session }
+    }
+
     /// Decides under which era a request is answered.
     fn era(&self, request: &Request<'_>) -> Result<Era, RpcError> {
         if meta::is_modern(request.params.meta) {
@@ -154,19 +196,19 @@ impl StdioSession {
     /// Keeps what a successful legacy request changes about the session.
     fn note_session(&mut self, request: &Request<'_>) -> Result<(), RpcError> {
         match (&*request.method, &self.legacy) {
-            (method::INITIALIZE, _) => self.open_legacy(),
-            (_, Some(subscriptions)) => subscriptions.note(request)?,
+            (method::INITIALIZE, _) => self.open_legacy(request),
+            (_, Some(legacy)) => legacy.subscriptions.note(request)?,
             _ => {}
         }
         Ok(())
     }
 
-    fn open_legacy(&mut self) {
+    fn open_legacy(&mut self, request: &Request<'_>) {
         let subscriptions = Arc::new(LegacySubscriptions::alone());
-        let mut feed = Feed::new(self.caller.view, self.engine.catalog().changes());
+        let mut changes = self.engine.feed(&self.caller);
         let (sender, followed) = (self.sender.clone(), Arc::clone(&subscriptions));
-        let task = tokio::spawn(async move {
-            while let Some(found) = feed.next(|| followed.filter()).await {
+        let feed = tokio::spawn(async move {
+            while let Some(found) = changes.next(|| followed.filter()).await {
                 for (method, params) in found {
                     if sender.send(message::notification(method, &params).into()).await.is_err() {
                         return;
@@ -174,10 +216,15 @@ impl StdioSession {
                 }
             }
         });
-        if let Some(old) = self.legacy_feed.replace(task) {
-            old.abort();
+        let number = OPENED.fetch_add(1, Ordering::Relaxed);
+        let link = LegacyLink {
+            id: format!("stdio-{number}").into(),
+            capabilities: ClientCapabilities::read(request.params.capabilities),
+            questions: Arc::default(),
+        };
+        if let Some(old) = self.legacy.replace(LegacySession { subscriptions, feed, link }) {
+            old.end(&self.engine);
         }
-        self.legacy = Some(subscriptions);
     }
 
     fn notification(&mut self, notification: &Notification<'_>) {

@@ -22,6 +22,7 @@ mod listing;
 mod mapping;
 mod metadata;
 mod nested;
+mod offers;
 mod peers;
 mod reading;
 mod rmcp_peer;

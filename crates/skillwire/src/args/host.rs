@@ -22,7 +22,15 @@ pub(crate) enum ServerCommand {
     /// how their URIs look. That is a guess, so it needs your word for each server; what is found is
     /// approved and held to what was seen like everything else.
     AllowLegacy(ServerAllowLegacyArgs),
-    /// Forget a server, its cached files and every decision about its skills, without asking.
+    /// Log in to a server that wants it, with a browser.
+    ///
+    /// The address to open is printed. What comes of the login is kept where only you can read it,
+    /// sent to this server alone, and renewed by itself for as long as the server lets it.
+    #[cfg(feature = "oauth")]
+    Login(ServerLoginArgs),
+    /// Forget the login to a server.
+    Logout(ServerLogoutArgs),
+    /// Forget a server, its login, cached files and all decisions about its skills, unasked.
     Remove(ServerRemoveArgs),
 }
 
@@ -79,6 +87,25 @@ pub(crate) struct ServerListArgs {
     /// Print the servers as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[cfg(feature = "oauth")]
+#[derive(Debug, Args)]
+pub(crate) struct ServerLoginArgs {
+    /// The server's label.
+    pub(crate) label: String,
+    /// What this program is called at the authorization server, if it was registered there by hand.
+    #[arg(long, value_name = "ID")]
+    pub(crate) client_id: Option<String>,
+    /// How many seconds you have to log in.
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub(crate) wait: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServerLogoutArgs {
+    /// The server's label.
+    pub(crate) label: String,
 }
 
 #[derive(Debug, Args)]

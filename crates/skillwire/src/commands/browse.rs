@@ -107,7 +107,7 @@ async fn fill(
                 let more = if values.len() > MOST_SHOWN { ", …" } else { "" };
                 writeln!(anstream::stderr(), "  {FAINT}{}{more}{FAINT:#}", shown.join(", "))?;
             }
-            typed = ask(variable)?.trim().to_owned();
+            ask(variable)?.trim().clone_into(&mut typed);
             if typed.is_empty() {
                 return Err(Failure::usage("Nothing was chosen."));
             }

@@ -6,6 +6,7 @@ mod browse;
 mod check;
 mod completions;
 mod convert;
+mod doctor;
 mod enable;
 mod export;
 mod list;
@@ -17,6 +18,7 @@ mod new;
 mod pack;
 mod prompt;
 mod revoke;
+mod run;
 mod serve;
 mod server;
 mod show;
@@ -63,6 +65,8 @@ pub(crate) fn run() -> Exit {
         Command::Lock(args) => lock::run(&args),
         Command::Audit(args) => audit::run(&args),
         Command::Export(args) => export::run(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Pack(args) => pack::run(&args),
         Command::Unpack(args) => unpack::run(&args),
         Command::Convert(args) => convert::run(&args),

@@ -4,6 +4,9 @@ mod add;
 mod allow_legacy;
 mod import;
 mod list;
+#[cfg(feature = "oauth")]
+mod login;
+mod logout;
 mod remove;
 
 use skillwire_host::{label::ServerLabel, record::StoreError};
@@ -17,6 +20,9 @@ pub(super) fn run(command: &ServerCommand) -> Outcome {
         ServerCommand::AllowLegacy(args) => allow_legacy::run(args),
         ServerCommand::Import(args) => import::run(args),
         ServerCommand::List(args) => list::run(args),
+        #[cfg(feature = "oauth")]
+        ServerCommand::Login(args) => login::run(args),
+        ServerCommand::Logout(args) => logout::run(args),
         ServerCommand::Remove(args) => remove::run(args),
     }
 }

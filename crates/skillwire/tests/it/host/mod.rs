@@ -8,6 +8,9 @@ mod folders;
 mod inspecting;
 mod loading;
 mod locking;
+#[cfg(feature = "oauth")]
+mod login;
+mod passing_on;
 mod refusing;
 mod servers;
 mod state;

@@ -1,0 +1,157 @@
+//! `tools/*` and `prompts/*`: lists of what is offered, and calls of it.
+
+use std::{borrow::Cow, sync::Arc};
+
+use serde_json::{Map, Value, json};
+use skillwire_core::digest::Digest;
+use skillwire_protocol::{
+    capabilities::ClientCapabilities, error::RpcError, message::string, meta, method, version::Era,
+};
+
+use super::{
+    Answer, Call, Outcome,
+    paging::Walk,
+    result::{ResultStyle, ResultText},
+};
+use crate::offer::{
+    self, Asked, Client, Interrupt, Invocation, Items, Kind, Offer, PromptReply, StateSeal,
+    ToolReply,
+};
+
+const TOOLS: Walk<'_> = Walk { method: method::TOOLS_LIST, of: "", member: "tools" };
+const PROMPTS: Walk<'_> = Walk { method: method::PROMPTS_LIST, of: "", member: "prompts" };
+
+impl Call<'_> {
+    pub(super) fn list_tools(&self) -> Outcome {
+        self.list_offered(&TOOLS, &self.engine.offers.tools(self.caller))
+    }
+
+    pub(super) fn list_prompts(&self) -> Outcome {
+        self.list_offered(&PROMPTS, &self.engine.offers.prompts(self.caller))
+    }
+
+    fn list_offered(&self, walk: &Walk<'_>, lists: &[Arc<Items>]) -> Outcome {
+        let after = self.after(walk)?;
+        let page = offer::page(lists, after.as_deref(), self.engine.config.page_size);
+        let mut result = self.begin_page(walk, &page);
+        result.cacheable();
+        result.server_info();
+        Ok(result.finish().into())
+    }
+
+    pub(super) fn call_tool(&self) -> Answer {
+        let style = self.style();
+        let (offer, invocation) = match self.tool() {
+            Ok(found) => found,
+            Err(error) => return Answer::Now(Err(error)),
+        };
+        let work = offer.call(invocation);
+        Answer::Later(Box::pin(async move { finish(&style, work.await, tool_result) }))
+    }
+
+    pub(super) fn get_prompt(&self) -> Answer {
+        let style = self.style();
+        let (offer, invocation) = match self.prompt() {
+            Ok(found) => found,
+            Err(error) => return Answer::Now(Err(error)),
+        };
+        let work = offer.prompt(invocation);
+        Answer::Later(Box::pin(async move { finish(&style, work.await, prompt_result) }))
+    }
+
+    fn tool(&self) -> Result<(&Arc<dyn Offer>, Invocation), RpcError> {
+        let name = self.name()?;
+        let found = self.engine.offers.with_tool(self.caller, &name);
+        let offer = found.ok_or_else(|| offer::unknown("tool", &name))?;
+        Ok((offer, self.invocation(method::TOOLS_CALL, &name)?))
+    }
+
+    fn prompt(&self) -> Result<(&Arc<dyn Offer>, Invocation), RpcError> {
+        let name = self.name()?;
+        let found = self.engine.offers.with_prompt(self.caller, &name);
+        let offer = found.ok_or_else(|| offer::unknown("prompt", &name))?;
+        Ok((offer, self.invocation(method::PROMPTS_GET, &name)?))
+    }
+
+    fn name(&self) -> Result<Cow<'_, str>, RpcError> {
+        match self.params.name {
+            Some(raw) => string(raw, "params.name"),
+            None => Err(RpcError::invalid_params("`params.name` is required.")),
+        }
+    }
+
+    fn invocation(&self, method: &str, name: &str) -> Result<Invocation, RpcError> {
+        let arguments: Map<String, Value> = match self.params.arguments {
+            None => Map::new(),
+            Some(raw) => serde_json::from_str(raw.get())
+                .map_err(|_| RpcError::invalid_params("`params.arguments` must be an object."))?,
+        };
+        let caller = self.caller.clone();
+        let digest = Digest::of(json!(arguments).to_string().as_bytes()).to_string();
+        let scope = [caller.name.as_str(), method, name, &digest];
+        let seal = StateSeal::new(self.engine.seal.clone(), self.engine.start, scope);
+        let state =
+            self.params.request_state.map(|raw| string(raw, "params.requestState")).transpose()?;
+        let answers = match self.era {
+            Era::Modern => seal.open(state.as_deref(), self.params.input_responses)?,
+            // The members mean nothing there.
+            Era::Legacy => seal.open(None, None)?,
+        };
+        let capabilities = match (self.era, &self.link.session) {
+            (Era::Modern, _) => meta::capabilities(self.params.meta),
+            (Era::Legacy, Some(session)) => session.capabilities,
+            (Era::Legacy, None) => ClientCapabilities::default(),
+        };
+        let client = Client::new(Asked {
+            caller,
+            era: self.era,
+            forms: capabilities.forms,
+            progress: meta::progress_token(self.params.meta),
+            link: self.link.clone(),
+            answers,
+            seal,
+        });
+        Ok(Invocation { name: name.to_owned(), arguments, client })
+    }
+}
+
+/// Writes what a call came to.
+fn finish<T>(
+    style: &ResultStyle,
+    outcome: Result<T, Interrupt>,
+    write: impl FnOnce(&mut ResultText, T),
+) -> Outcome {
+    match outcome.map_err(Interrupt::into_kind) {
+        Ok(reply) => {
+            let mut result = style.begin();
+            write(&mut result, reply);
+            result.server_info();
+            Ok(result.finish().into())
+        }
+        Err(Kind::Failed(error)) => Err(error),
+        Err(Kind::InputRequired(needed)) => {
+            let mut result = style.begin_unfinished();
+            result.json("inputRequests", &needed.requests.to_string());
+            result.string("requestState", &needed.state);
+            result.server_info();
+            Ok(result.finish().into())
+        }
+    }
+}
+
+fn tool_result(result: &mut ResultText, reply: ToolReply) {
+    result.json("content", &Value::Array(reply.content).to_string());
+    if let Some(structured) = reply.structured {
+        result.json("structuredContent", &structured.to_string());
+    }
+    if reply.is_error {
+        result.json("isError", "true");
+    }
+}
+
+fn prompt_result(result: &mut ResultText, reply: PromptReply) {
+    if let Some(description) = &reply.description {
+        result.string("description", description);
+    }
+    result.json("messages", &Value::Array(reply.messages).to_string());
+}

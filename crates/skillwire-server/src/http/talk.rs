@@ -1,0 +1,74 @@
+//! Answers that may be preceded by messages: plain if there are none, else a stream of events.
+
+use futures_util::future::BoxFuture;
+use http::Response;
+use tokio::sync::mpsc;
+
+use super::{
+    body::ResponseBody,
+    sse::{self, EventSender, Gone},
+};
+use crate::{
+    engine::{Engine, Outcome},
+    metrics::Open,
+    payload::Message,
+};
+
+/// Messages that may wait to be sent.
+const BACKLOG: usize = 16;
+
+/// Opens the way for messages that precede an answer.
+pub(super) fn channel() -> (mpsc::Sender<Message>, mpsc::Receiver<Message>) {
+    mpsc::channel(BACKLOG)
+}
+
+/// Waits for work; `write` makes its outcome a response, `message` the last event of a stream.
+pub(super) async fn answer(
+    engine: &Engine,
+    mut work: BoxFuture<'static, Outcome>,
+    mut said: mpsc::Receiver<Message>,
+    write: impl FnOnce(Outcome) -> Response<ResponseBody>,
+    message: impl FnOnce(Outcome) -> Message + Send + 'static,
+) -> Response<ResponseBody> {
+    let first = tokio::select! {
+        biased;
+        outcome = &mut work => return write(outcome),
+        Some(first) = said.recv() => first,
+    };
+    let (response, events) = sse::open();
+    let open = Open::new(&engine.metrics().streams);
+    tokio::spawn(async move {
+        // A client that goes away takes the work with it.
+        let _ = follow(first, work, said, &events, message).await;
+        drop(open);
+    });
+    response
+}
+
+async fn follow(
+    first: Message,
+    mut work: BoxFuture<'static, Outcome>,
+    mut said: mpsc::Receiver<Message>,
+    events: &EventSender,
+    message: impl FnOnce(Outcome) -> Message,
+) -> Result<(), Gone> {
+    events.send_message(first).await?;
+    let outcome = loop {
+        let next = async {
+            tokio::select! {
+                // What was said before the end is sent before it.
+                biased;
+                Some(next) = said.recv() => Ok(next),
+                outcome = &mut work => Err(outcome),
+            }
+        };
+        match events.wait(next).await? {
+            Ok(next) => events.send_message(next).await?,
+            Err(outcome) => break outcome,
+        }
+    };
+    while let Ok(next) = said.try_recv() {
+        events.send_message(next).await?;
+    }
+    events.send_message(message(outcome)).await
+}

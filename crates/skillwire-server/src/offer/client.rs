@@ -1,0 +1,100 @@
+//! The client of a call that is under way.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use skillwire_protocol::{id::RequestId, method, version::Era};
+
+use super::{
+    link::Link,
+    questions::{Elicited, Form},
+    reply::Interrupt,
+    state::{Answers, StateSeal},
+};
+use crate::caller::Caller;
+
+/// Everything a request says about who sent it.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) caller: Caller,
+    pub(crate) era: Era,
+    /// Whether its user can be shown a form.
+    pub(crate) forms: bool,
+    pub(crate) progress: Option<RequestId>,
+    pub(crate) link: Link,
+    pub(crate) answers: Answers,
+    pub(crate) seal: StateSeal,
+}
+
+/// Who asks, how to tell of progress, and how to ask the user.
+#[derive(Debug)]
+pub struct Client {
+    asked: Asked,
+    told: AtomicU64,
+}
+
+impl Client {
+    pub(crate) fn new(asked: Asked) -> Self {
+        Self { asked, told: AtomicU64::new(0) }
+    }
+
+    /// Who is asking.
+    pub fn caller(&self) -> &Caller {
+        &self.asked.caller
+    }
+
+    /// The era of the request.
+    pub fn era(&self) -> Era {
+        self.asked.era
+    }
+
+    /// The legacy session of the request; modern requests stand alone.
+    pub fn session(&self) -> Option<&str> {
+        self.asked.link.session.as_ref().map(|session| &*session.id)
+    }
+
+    /// Tells whether the user can be shown a form.
+    pub fn can_ask(&self) -> bool {
+        self.asked.forms
+    }
+
+    /// Shows the user a form and waits for what they do with it.
+    ///
+    /// On the modern era the call is interrupted, which the error says and which must be passed on;
+    /// the client sends the request again with the answer, and the call runs again from its
+    /// beginning. The same form under the same key then has its answer; another form, because what
+    /// it is about has changed meanwhile, is asked anew.
+    pub async fn ask(&self, key: &str, form: &Form) -> Result<Elicited, Interrupt> {
+        if !self.can_ask() {
+            return Ok(Elicited::Unavailable);
+        }
+        if self.era() == Era::Legacy {
+            return Ok(self.asked.link.ask(form).await);
+        }
+        if let Some(answer) = self.asked.answers.to(key, form)? {
+            return Ok(answer);
+        }
+        let state = self.asked.seal.seal(&self.asked.answers, key, form);
+        Err(Interrupt::asking(key, form, state))
+    }
+
+    /// Tells the client how far the call has come, if it wants to know.
+    ///
+    /// A client that does not read misses it; a number that is not larger than the last is not sent.
+    pub fn progress(&self, done: u64, total: Option<u64>, text: &str) {
+        let (Some(token), Some(messages)) = (&self.asked.progress, &self.asked.link.messages)
+        else {
+            return;
+        };
+        if self.told.fetch_max(done, Ordering::Relaxed) >= done {
+            return;
+        }
+        let total = total.map(|total| format!(r#","total":{total}"#)).unwrap_or_default();
+        let text = serde_json::Value::from(text);
+        // The token goes in as text, since an integer may be larger than a JSON value can hold.
+        let message = format!(
+            r#"{{"jsonrpc":"2.0","method":"{}","params":{{"progressToken":{token},"progress":{done}{total},"message":{text}}}}}"#,
+            method::PROGRESS
+        );
+        let _ = messages.try_send(message.into());
+    }
+}

@@ -1,0 +1,196 @@
+//! What a server offers besides skills and their files: tools and prompts.
+//!
+//! An [`Offer`] is given to an engine; several stand side by side ([`Offers`]). A call that is under
+//! way sees its [`Client`]: who asks, how to tell of progress, and how to ask the user.
+
+mod changes;
+mod client;
+mod items;
+mod link;
+mod questions;
+mod reply;
+mod state;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use bytes::Bytes;
+use futures_util::{FutureExt, future::BoxFuture};
+use serde_json::{Map, Value};
+use skillwire_protocol::error::{RpcError, truncated};
+
+pub use self::{
+    changes::ListChanges,
+    client::Client,
+    items::{Item, Items},
+    questions::{Elicited, Form},
+    reply::{Interrupt, PromptReply, ToolReply},
+};
+pub(crate) use self::{
+    changes::ListVersions,
+    client::Asked,
+    items::page,
+    link::{LegacyLink, Link},
+    reply::Kind,
+    state::StateSeal,
+};
+use crate::caller::Caller;
+
+/// A tool or prompt that a client asks for.
+#[derive(Debug)]
+pub struct Invocation {
+    /// The name, which is one of those that were listed.
+    pub name: String,
+    /// What it is given; nothing about it was checked.
+    pub arguments: Map<String, Value>,
+    /// Who asks.
+    pub client: Client,
+}
+
+/// The argument of a prompt that somebody is typing.
+#[derive(Debug)]
+pub struct Typing<'a> {
+    /// The prompt's name.
+    pub prompt: &'a str,
+    /// The argument's name.
+    pub argument: &'a str,
+    /// What is typed so far.
+    pub typed: &'a str,
+    /// Other arguments that are known already.
+    pub given: &'a BTreeMap<String, String>,
+}
+
+/// A resource that the result of a call linked to.
+#[derive(Debug, Clone)]
+pub struct Linked {
+    /// What it holds.
+    pub bytes: Bytes,
+    /// The media type that fits the bytes.
+    pub media_type: &'static str,
+}
+
+/// Tools and prompts.
+///
+/// Lists are looked at with every request and must be ready; calls may take their time. A call that
+/// its client cancels, or whose client goes away, is dropped.
+pub trait Offer: Send + Sync {
+    /// What a model should know from the start.
+    fn instructions(&self, _caller: &Caller) -> Option<String> {
+        None
+    }
+
+    /// The tools; each is an object with `name` and `inputSchema`.
+    fn tools(&self, _caller: &Caller) -> Arc<Items> {
+        Arc::default()
+    }
+
+    /// The prompts; each is an object with `name`.
+    fn prompts(&self, _caller: &Caller) -> Arc<Items> {
+        Arc::default()
+    }
+
+    /// Calls a tool. A failure the model should see is a [`ToolReply`] too.
+    fn call(&self, invocation: Invocation) -> BoxFuture<'static, Result<ToolReply, Interrupt>> {
+        std::future::ready(Err(unknown("tool", &invocation.name).into())).boxed()
+    }
+
+    /// Writes a prompt.
+    fn prompt(&self, invocation: Invocation) -> BoxFuture<'static, Result<PromptReply, Interrupt>> {
+        std::future::ready(Err(unknown("prompt", &invocation.name).into())).boxed()
+    }
+
+    /// Values for the argument of a prompt, best first.
+    fn complete(&self, _caller: &Caller, _typing: &Typing<'_>) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// A resource that the result of a call linked to; nothing for what is somebody else's.
+    fn read(&self, _caller: &Caller, _uri: &str) -> Option<Linked> {
+        None
+    }
+
+    /// A legacy session is over, and with it whatever was kept for it.
+    fn session_ended(&self, _session: &str) {}
+}
+
+/// Offers side by side.
+#[derive(Clone, Default)]
+pub struct Offers {
+    all: Vec<Arc<dyn Offer>>,
+    changes: ListChanges,
+}
+
+impl std::fmt::Debug for Offers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Offers").field("all", &self.all.len()).finish_non_exhaustive()
+    }
+}
+
+/// Two offers have a tool of the same name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("two tools are called `{0}`")]
+pub struct DuplicateTool(pub String);
+
+impl Offers {
+    /// Joins offers, which announce their changes through `changes`.
+    ///
+    /// What is called the same later on is the first one's; the others' is not reachable.
+    pub fn joined(all: Vec<Arc<dyn Offer>>, changes: ListChanges) -> Result<Self, DuplicateTool> {
+        let mut seen = std::collections::BTreeSet::new();
+        for offer in &all {
+            for item in offer.tools(&Caller::default()).iter() {
+                if !seen.insert(item.name().to_owned()) {
+                    return Err(DuplicateTool(item.name().to_owned()));
+                }
+            }
+        }
+        Ok(Self { all, changes })
+    }
+
+    /// Tells whether nothing is offered, now or ever.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    pub(crate) fn changes(&self) -> &ListChanges {
+        &self.changes
+    }
+
+    /// The paragraphs of all offers.
+    pub(crate) fn instructions(&self, caller: &Caller) -> Option<String> {
+        let texts: Vec<String> =
+            self.all.iter().filter_map(|offer| offer.instructions(caller)).collect();
+        (!texts.is_empty()).then(|| texts.join("\n\n"))
+    }
+
+    pub(crate) fn tools(&self, caller: &Caller) -> Vec<Arc<Items>> {
+        self.all.iter().map(|offer| offer.tools(caller)).collect()
+    }
+
+    pub(crate) fn prompts(&self, caller: &Caller) -> Vec<Arc<Items>> {
+        self.all.iter().map(|offer| offer.prompts(caller)).collect()
+    }
+
+    /// Who has a tool.
+    pub(crate) fn with_tool(&self, caller: &Caller, name: &str) -> Option<&Arc<dyn Offer>> {
+        self.all.iter().find(|offer| offer.tools(caller).contains(name))
+    }
+
+    /// Who has a prompt.
+    pub(crate) fn with_prompt(&self, caller: &Caller, name: &str) -> Option<&Arc<dyn Offer>> {
+        self.all.iter().find(|offer| offer.prompts(caller).contains(name))
+    }
+
+    /// A resource that the result of a call linked to.
+    pub(crate) fn read(&self, caller: &Caller, uri: &str) -> Option<Linked> {
+        self.all.iter().find_map(|offer| offer.read(caller, uri))
+    }
+
+    pub(crate) fn session_ended(&self, session: &str) {
+        self.all.iter().for_each(|offer| offer.session_ended(session));
+    }
+}
+
+/// The error for a name that is not offered.
+pub(crate) fn unknown(kind: &str, name: &str) -> RpcError {
+    RpcError::invalid_params(format!("There is no {kind} `{}`.", truncated(name)))
+}

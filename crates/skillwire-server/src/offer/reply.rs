@@ -1,0 +1,89 @@
+//! What calls come to.
+
+use serde_json::{Value, json};
+use skillwire_protocol::{error::RpcError, method};
+
+use super::questions::Form;
+
+/// The result of a tool.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ToolReply {
+    /// Blocks of content, as the base protocol has them.
+    pub content: Vec<Value>,
+    /// The same for programs.
+    pub structured: Option<Value>,
+    /// Whether the tool failed, in a way the model should see.
+    pub is_error: bool,
+}
+
+impl ToolReply {
+    /// A result that is one text.
+    pub fn text(text: impl Into<String>) -> Self {
+        let block = json!({ "type": "text", "text": text.into() });
+        Self { content: vec![block], ..Self::default() }
+    }
+
+    /// A failure the model should see.
+    pub fn error(text: impl Into<String>) -> Self {
+        Self { is_error: true, ..Self::text(text) }
+    }
+
+    /// Adds the same for programs.
+    #[must_use]
+    pub fn structured(self, value: Value) -> Self {
+        Self { structured: Some(value), ..self }
+    }
+
+    /// Adds a block of content.
+    #[must_use]
+    pub fn with(mut self, block: Value) -> Self {
+        self.content.push(block);
+        self
+    }
+}
+
+/// The result of a prompt.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct PromptReply {
+    /// What the prompt is for.
+    pub description: Option<String>,
+    /// Messages, each with a `role` and a `content`.
+    pub messages: Vec<Value>,
+}
+
+/// Why a call has no result.
+#[derive(Debug)]
+pub struct Interrupt(Kind);
+
+#[derive(Debug)]
+pub(crate) enum Kind {
+    Failed(RpcError),
+    InputRequired(InputRequired),
+}
+
+/// A question for the user, and what the client must send with the answer.
+#[derive(Debug)]
+pub(crate) struct InputRequired {
+    pub(crate) requests: Value,
+    pub(crate) state: String,
+}
+
+impl From<RpcError> for Interrupt {
+    fn from(error: RpcError) -> Self {
+        Self(Kind::Failed(error))
+    }
+}
+
+impl Interrupt {
+    /// Ends a call with a question to the user.
+    pub(super) fn asking(key: &str, form: &Form, state: String) -> Self {
+        let mut params = form.params();
+        params["mode"] = "form".into();
+        let request = json!({ "method": method::ELICIT, "params": params });
+        Self(Kind::InputRequired(InputRequired { requests: json!({ key: request }), state }))
+    }
+
+    pub(crate) fn into_kind(self) -> Kind {
+        self.0
+    }
+}

@@ -1,0 +1,122 @@
+//! What a modern client carries for us between a question and its answer.
+//!
+//! The request is sent again with the user's answers and with a statement of what was asked, which
+//! is sealed: it opens only for the same caller, tool and arguments, for a short time, and in this
+//! process. An answer counts only for the very question it was given to, so what the user agreed to
+//! is what they were shown.
+
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use skillwire_catalog::cursor::CursorSeal;
+use skillwire_core::digest::Digest;
+use skillwire_protocol::error::RpcError;
+
+use super::questions::{Elicited, Form};
+
+/// How long an answer may take.
+const LIFE: Duration = Duration::from_mins(30);
+
+/// Answers that one request may gather in turn.
+const MAX_ANSWERS: usize = 8;
+
+/// Seals the state of requests.
+#[derive(Debug, Clone)]
+pub(crate) struct StateSeal {
+    seal: CursorSeal,
+    /// Time is counted from here, so that nobody's clock matters.
+    start: Instant,
+    /// Caller, method, name and arguments of the request.
+    scope: [String; 4],
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct State {
+    /// Seconds since the start.
+    until: u64,
+    /// What was asked last: its key, and its digest.
+    asked: (String, String),
+    /// What was answered before that: key, digest of the question, and answer.
+    answered: Vec<(String, String, Box<RawValue>)>,
+}
+
+/// The answers that came with a request.
+#[derive(Debug, Default)]
+pub(crate) struct Answers {
+    /// Key, digest of the question, and answer.
+    known: Vec<(String, String, Box<RawValue>)>,
+}
+
+impl StateSeal {
+    pub(crate) fn new(seal: CursorSeal, start: Instant, scope: [&str; 4]) -> Self {
+        Self { seal, start, scope: scope.map(str::to_owned) }
+    }
+
+    /// Reads the answers of a request that is sent again.
+    ///
+    /// A state that was not made here for this request is refused; one that is too old counts for
+    /// nothing, and the user is asked again.
+    pub(crate) fn open(
+        &self,
+        state: Option<&str>,
+        responses: Option<&RawValue>,
+    ) -> Result<Answers, RpcError> {
+        let Some(state) = state else { return Ok(Answers::default()) };
+        let refused = || {
+            RpcError::invalid_params(
+                "`params.requestState` was not made for this request; send it without one.",
+            )
+        };
+        let text = self.seal.open(&self.scope(), state).map_err(|_| refused())?;
+        let state: State = serde_json::from_str(&text).map_err(|_| refused())?;
+        if self.start.elapsed().as_secs() > state.until {
+            return Ok(Answers::default());
+        }
+        let mut known = state.answered;
+        let (key, digest) = state.asked;
+        if let Some(answer) = response(responses, &key)? {
+            known.push((key, digest, answer));
+        }
+        Ok(Answers { known })
+    }
+
+    /// Makes the state that goes with a question.
+    pub(super) fn seal(&self, answers: &Answers, key: &str, form: &Form) -> String {
+        let state = State {
+            until: (self.start.elapsed() + LIFE).as_secs(),
+            asked: (key.to_owned(), digest(form)),
+            answered: answers.known.iter().take(MAX_ANSWERS).cloned().collect(),
+        };
+        self.seal.seal(&self.scope(), &serde_json::to_string(&state).unwrap_or_default())
+    }
+
+    fn scope(&self) -> [&str; 5] {
+        let [caller, method, name, arguments] = &self.scope;
+        ["requestState", caller, method, name, arguments]
+    }
+}
+
+impl Answers {
+    /// The answer to a question, if it is to this very one.
+    pub(super) fn to(&self, key: &str, form: &Form) -> Result<Option<Elicited>, RpcError> {
+        let question = digest(form);
+        let found = self.known.iter().find(|(known, of, _)| known == key && *of == question);
+        found.map(|(_, _, answer)| Elicited::read(answer)).transpose()
+    }
+}
+
+fn digest(form: &Form) -> String {
+    Digest::of(form.params().to_string().as_bytes()).to_string()
+}
+
+/// One of the responses of a client, whatever else it sent.
+fn response(responses: Option<&RawValue>, key: &str) -> Result<Option<Box<RawValue>>, RpcError> {
+    let Some(raw) = responses else { return Ok(None) };
+    let mut all: BTreeMap<String, Box<RawValue>> = serde_json::from_str(raw.get())
+        .map_err(|_| RpcError::invalid_params("`params.inputResponses` must be an object."))?;
+    Ok(all.remove(key))
+}
