@@ -13,6 +13,7 @@ pub mod guarded;
 pub mod hostile;
 pub mod http;
 pub mod server;
+pub mod site;
 pub mod stdio;
 pub mod transcript;
 pub mod wire;

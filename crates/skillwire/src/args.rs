@@ -5,14 +5,15 @@ use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, str::FromStr};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Deserialize;
 
-pub(crate) use self::archive::{PackArgs, UnpackArgs};
+pub(crate) use self::archive::{ConvertArgs, PackArgs, UnpackArgs};
 pub(crate) use self::execution::{DoctorArgs, IsolationArgs, RunArgs, ScriptRule};
 #[cfg(feature = "oauth")]
 pub(crate) use self::host::ServerLoginArgs;
 pub(crate) use self::host::{
     ApproveArgs, AuditArgs, ExportArgs, HandleArgs, ListArgs, LoadArgs, LockArgs, OriginArgs,
-    PromptArgs, PromptFormat, ServerAddArgs, ServerCommand, ServerImportArgs, ServerListArgs,
-    ServerLogoutArgs, ServerRemoveArgs, ShowArgs, VerifyArgs,
+    PromptArgs, PromptFormat, ServerAddArgs, ServerAllowLegacyArgs, ServerCommand,
+    ServerImportArgs, ServerKind, ServerListArgs, ServerLogoutArgs, ServerRemoveArgs, ShowArgs,
+    VerifyArgs,
 };
 use crate::exit::EXIT_CODES;
 
@@ -87,6 +88,12 @@ pub(crate) enum Command {
     /// two names may be one on some disk, and neither number nor size may pass what a skill may
     /// have. A refused archive is exit code 3.
     Unpack(UnpackArgs),
+    /// Convert a document that lists skills from one dialect to another.
+    ///
+    /// The documents are those of `D1` (a page of `skills/list`), `D2` and `D3`
+    /// (`skill://index.json`), `D7` (`_manifest`) and `D11` (`/.well-known/`). Nothing is made up: a
+    /// document that lacks what another needs is exit code 1.
+    Convert(ConvertArgs),
     /// Print a completion script for a shell.
     Completions(CompletionsArgs),
     /// Print the manual page, or write one for every command.
