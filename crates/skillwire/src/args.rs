@@ -5,13 +5,17 @@ use std::{net::SocketAddr, path::PathBuf, str::FromStr};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Deserialize;
 
-pub(crate) use self::host::{
-    ApproveArgs, AuditArgs, ExportArgs, HandleArgs, ListArgs, LoadArgs, LockArgs, OriginArgs,
-    PromptArgs, PromptFormat, ServerAddArgs, ServerCommand, ServerImportArgs, ServerListArgs,
-    ServerRemoveArgs, ShowArgs, VerifyArgs,
+pub(crate) use self::{
+    bridge::BridgeArgs,
+    host::{
+        ApproveArgs, AuditArgs, ExportArgs, HandleArgs, ListArgs, LoadArgs, LockArgs, OriginArgs,
+        PromptArgs, PromptFormat, ServerAddArgs, ServerCommand, ServerImportArgs, ServerListArgs,
+        ServerRemoveArgs, ShowArgs, VerifyArgs,
+    },
 };
 use crate::exit::EXIT_CODES;
 
+mod bridge;
 mod host;
 
 /// Checks, serves and uses Agent Skills over MCP.
@@ -34,6 +38,12 @@ pub(crate) enum Command {
     Manifest(ManifestArgs),
     /// Serve folders of skills over MCP.
     Serve(Box<ServeArgs>),
+    /// Give any MCP client the skills of your servers and folders, as tools and prompts.
+    ///
+    /// Put this command into the client's configuration. A skill of a server is loaded only after
+    /// you approved it: in the client if it can ask you, else with `skillwire approve`. What the
+    /// client does with a skill's text, and what its own tools may do, is for the client to control.
+    Bridge(BridgeArgs),
     /// Configure the servers whose skills you use.
     #[command(subcommand)]
     Server(ServerCommand),

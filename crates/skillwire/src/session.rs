@@ -1,6 +1,6 @@
 //! One run of a command that uses skills: the host with the user's state, servers and folders.
 
-use std::{collections::BTreeMap, io::Write as _, time::Duration};
+use std::{collections::BTreeMap, io::Write as _, path::Path, time::Duration};
 
 use skillwire_host::{
     client::ClientOptions,
@@ -113,7 +113,8 @@ pub(crate) fn client_options() -> ClientOptions {
 }
 
 impl Session {
-    fn open(options: &Options) -> Result<Self, Failure> {
+    /// Puts the host together; nothing is asked of any server.
+    pub(crate) fn open(options: &Options) -> Result<Self, Failure> {
         let settings = HostSettings::resolve()?;
         let configured = settings.servers().load().map_err(|error| {
             Failure::usage(format!("{error}.")).hint("No server is used until that is mended.")
@@ -123,7 +124,7 @@ impl Session {
         }
         let host = self::host(&settings, options)?.build();
         if let Some(origins) = options.folders {
-            host.set_folders(folders(&settings, origins));
+            host.set_folders(folders(settings.home(), settings.project(), origins));
         }
         let mut unusable = BTreeMap::new();
         for (label, config) in configured.servers {
@@ -140,6 +141,11 @@ impl Session {
     /// The host.
     pub(crate) fn host(&self) -> &Host {
         &self.host
+    }
+
+    /// Servers that cannot even be tried, and why.
+    pub(crate) fn unusable(&self) -> impl Iterator<Item = &Refusal> {
+        self.unusable.values()
     }
 
     /// Where things are kept.
@@ -223,9 +229,14 @@ impl Session {
     }
 }
 
-fn folders(settings: &HostSettings, origins: OriginArgs) -> Discovery {
+/// Reads the skill folders of this machine.
+pub(crate) fn folders(
+    home: Option<&Path>,
+    project: Option<&Path>,
+    origins: OriginArgs,
+) -> Discovery {
     let trust = if origins.trust_project { ProjectTrust::Trusted } else { ProjectTrust::Untrusted };
-    local::discover(settings.home(), settings.project().map(|project| (project, trust)))
+    local::discover(home, project.map(|project| (project, trust)))
 }
 
 fn host(settings: &HostSettings, options: &Options) -> Result<HostBuilder, Failure> {

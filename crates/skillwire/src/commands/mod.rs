@@ -2,6 +2,7 @@
 
 mod approve;
 mod audit;
+mod bridge;
 mod check;
 mod completions;
 mod enable;
@@ -46,6 +47,7 @@ pub(crate) fn run() -> Exit {
         Command::Watch(args) => watch::run(&args),
         Command::Manifest(args) => manifest::run(&args),
         Command::Serve(args) => serve::run(*args),
+        Command::Bridge(args) => bridge::run(&args),
         Command::Server(command) => server::run(&command),
         Command::List(args) => list::run(&args),
         Command::Show(args) => show::run(&args),
