@@ -4,9 +4,8 @@
     python3 tools/peers/host.py target/release/skillwire \\
         target/release/examples/conformance-client examples/skills
 
-The conformance suite plays a server that lies and watches what the example client reads. Those
-scenarios also pass a client that reads nothing, so the same client must use every skill and read
-every file of an honest server. Then the program itself lists, approves, loads and verifies skills
+The conformance suite plays a server that lies and watches what the example client reads. As a
+positive control the same client must use every skill and read every file of an honest server. Then the program itself lists, approves, loads and verifies skills
 of three independent servers; what is wrong with each of them is known and must be found, no more
 and no less.
 """

@@ -85,21 +85,24 @@ def judge(reports: list[dict], promised: dict[str, dict[str, str]]) -> tuple[int
     return sum(not found for found in by_skill), problems, note
 
 
-def check(binary: Path, skills: Path, tally: Tally) -> None:
+def verify(
+    target: list[str], transport: str, promised: dict[str, dict[str, str]], tally: Tally
+) -> None:
+    """Has everything read that a server promises, in both eras."""
     inspector = tool("@modelcontextprotocol/inspector/clients/launcher/build/index.js")
+    for era in ERAS:
+        try:
+            result = judge(inspect(inspector, target, transport, era), promised)
+        except Broken as reason:
+            result = 0, [str(reason)], ""
+        tally.add(f"{transport}, {era}", *result)
+
+
+def check(binary: Path, skills: Path, tally: Tally) -> None:
     promised = manifest(binary, skills)
-
-    def verify(target: list[str], transport: str) -> None:
-        for era in ERAS:
-            try:
-                result = judge(inspect(inspector, target, transport, era), promised)
-            except Broken as reason:
-                result = 0, [str(reason)], ""
-            tally.add(f"{transport}, {era}", *result)
-
     with Server.skillwire(binary, skills) as url:
-        verify([url], "http")
-    verify([str(binary), "serve", str(skills)], "stdio")
+        verify([url], "http", promised, tally)
+    verify([str(binary), "serve", str(skills)], "stdio", promised, tally)
 
 
 def main() -> int:

@@ -1,25 +1,30 @@
 //! The bridge: a host on one side, tools and prompts on the other.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use futures_util::{FutureExt, future::BoxFuture};
-use skillwire_host::{context::boundary::Boundaries, host::Host, label::ServerLabel};
+use skillwire_core::uri::SkillUri;
+use skillwire_host::{
+    context::boundary::Boundaries,
+    handle::Handle,
+    host::{Discovered, Host},
+    origin::{Origin, SkillId},
+};
 use skillwire_server::{
     caller::Caller,
     offer::{Interrupt, Invocation, Items, ListChanges, Offer, PromptReply, ToolReply, Typing},
 };
-use tokio::sync::Notify;
+use skillwire_upstream::{
+    admission::Admission,
+    upstream::{Upstream, UpstreamOptions},
+    upstreams::{StartError, Upstreams},
+};
+use tokio::{runtime, sync::Notify};
 
 use crate::{
-    arguments::Arguments,
-    options::BridgeOptions,
-    stop::Stop,
-    view::{Status, View},
-    windows::Windows,
+    admission::ApprovedOnly, arguments::Arguments, follow::statuses, options::BridgeOptions,
+    stop::Stop, view::View, windows::Windows,
 };
 
 /// Offers the skills of a host to a client that knows tools and prompts; clones are the same bridge.
@@ -31,32 +36,41 @@ struct Inner {
     options: BridgeOptions,
     boundaries: Boundaries,
     windows: Windows,
-    view: ArcSwap<View>,
-    statuses: Mutex<BTreeMap<ServerLabel, Status>>,
+    view: Arc<ArcSwap<View>>,
+    upstreams: Upstreams,
     /// Rings when what is known may have changed.
-    bell: Notify,
+    bell: Arc<Notify>,
     changes: ListChanges,
 }
 
 impl Bridge {
-    /// Makes a bridge to a host, which announces through `changes` what it offers otherwise.
+    /// Begins to follow the servers of a host on a runtime; what is offered otherwise than before is
+    /// announced through `changes`.
     ///
-    /// Nothing is asked for before [`Self::follow`] runs; until then there are tools and no skills.
-    pub fn new(host: Host, options: BridgeOptions, changes: ListChanges) -> Self {
-        let statuses: BTreeMap<_, _> =
-            host.servers().into_iter().map(|label| (label, Status::Pending)).collect();
-        let empty = skillwire_host::host::Discovered::default();
-        let view = View::new(&host, empty, statuses.clone(), &options);
-        Self(Arc::new(Inner {
+    /// The tools are there at once; skills come as servers answer, while [`Self::follow`] runs and
+    /// a catalogue looks at [`Self::sources`].
+    pub fn start(
+        host: Host,
+        options: BridgeOptions,
+        changes: ListChanges,
+        runtime: &runtime::Handle,
+    ) -> Result<Self, StartError> {
+        let view = Arc::new(ArcSwap::from_pointee(View::default()));
+        let admission: Arc<dyn Admission> = Arc::new(ApprovedOnly(Arc::clone(&view)));
+        let (labels, following) = (host.servers(), UpstreamOptions::default());
+        let upstreams = Upstreams::start(&host, &labels, &admission, &following, runtime)?;
+        let first = View::new(&host, Discovered::default(), statuses(&upstreams), &options);
+        view.store(Arc::new(first));
+        Ok(Self(Arc::new(Inner {
             host,
             options,
             boundaries: Boundaries::random(),
             windows: Windows::default(),
-            view: ArcSwap::from_pointee(view),
-            statuses: Mutex::new(statuses),
-            bell: Notify::new(),
+            view,
+            upstreams,
+            bell: Arc::new(Notify::new()),
             changes,
-        }))
+        })))
     }
 
     /// The host behind the bridge.
@@ -90,8 +104,30 @@ impl Bridge {
         self.0.bell.notified().await;
     }
 
-    pub(crate) fn statuses(&self) -> MutexGuard<'_, BTreeMap<ServerLabel, Status>> {
-        self.0.statuses.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn bell(&self) -> &Arc<Notify> {
+        &self.0.bell
+    }
+
+    /// The servers, which also look for skills that no listing mentions.
+    pub fn upstreams(&self) -> &Upstreams {
+        &self.0.upstreams
+    }
+
+    /// The URI under which a skill of a server is passed on.
+    pub(crate) fn passed_on_as(&self, skill: &SkillId) -> Option<SkillUri> {
+        let label = skill.origin.server()?;
+        let mut all = self.0.upstreams.all().iter().map(Upstream::rewriting);
+        all.find(|rewriting| rewriting.label() == label)?.down_skill(&skill.uri)
+    }
+
+    /// The skill that is passed on under a URI.
+    pub(crate) fn passed_on_from(&self, uri: &str) -> Option<Handle> {
+        let uri = SkillUri::parse(uri).ok()?;
+        self.0.upstreams.all().iter().find_map(|upstream| {
+            let rewriting = upstream.rewriting();
+            let own = rewriting.up_skill(&uri)?;
+            Some(Handle::Uri(Origin::Server(rewriting.label().clone()), own))
+        })
     }
 
     /// Takes over a new view, and announces what is offered otherwise than before.
@@ -103,6 +139,9 @@ impl Bridge {
         }
         if old.prompts != view.prompts {
             self.0.changes.prompts();
+        }
+        if !old.approves_the_same_as(&view) {
+            self.0.upstreams.reconsider();
         }
     }
 

@@ -8,8 +8,10 @@
 
 pub mod bridge;
 pub mod options;
+pub mod search;
 pub mod shell;
 
+mod admission;
 mod approval;
 mod arguments;
 mod difference;

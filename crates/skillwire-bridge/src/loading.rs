@@ -45,7 +45,10 @@ impl Bridge {
 
     /// Opens a window on a skill and writes its text.
     pub(crate) async fn open(&self, client: &Client, name: &str) -> Result<Opening, Stop> {
-        let handle = Handle::parse(name)?;
+        let handle = match self.passed_on_from(name) {
+            Some(handle) => handle,
+            None => Handle::parse(name)?,
+        };
         let (mut listed, mut called) = self.resolve(&handle).await?;
         let mut loaded = self.load(client, &listed).await;
         if matches!(&loaded, Err(Stop::Refused(refusal)) if may_be_outdated(refusal.reason)) {

@@ -17,18 +17,18 @@ impl Bridge {
         let file = arguments.optional("file")?.filter(|file| !file.is_empty());
         let opening = self.open(client, name).await?;
         let Opening { handle, window, word, block } = &opening;
+        let skill = window.skill();
+        let uri = self.passed_on_as(skill).unwrap_or_else(|| skill.uri.clone());
         let intro = format!(
             "Use the skill {}, which follows as a resource from its origin. Its window is {word}; \
              `read_skill_file` reads its files.",
             one_line(handle)
         );
-        let mut messages = vec![
-            message(&json!({ "type": "text", "text": intro })),
-            resource(window.skill_file().uri().as_str(), block),
-        ];
+        let mut messages =
+            vec![message(&json!({ "type": "text", "text": intro })), resource(uri.as_str(), block)];
         if let Some(file) = file {
             let text = self.file(window, handle, file).await?;
-            messages.push(resource(&format!("{}/{file}", window.skill().uri.root()), &text));
+            messages.push(resource(&format!("{}/{file}", uri.root()), &text));
         }
         let description = window.entry().frontmatter.description();
         Ok(PromptReply { description: Some(one_line(description)), messages })

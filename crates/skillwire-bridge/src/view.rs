@@ -1,6 +1,10 @@
 //! Everything that is known at one moment, ready to be listed.
 
-use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    sync::{Arc, OnceLock},
+};
 
 use serde_json::{Value, json};
 use skillwire_host::{
@@ -20,7 +24,7 @@ use skillwire_host::{
 };
 use skillwire_server::offer::Items;
 
-use crate::options::BridgeOptions;
+use crate::{options::BridgeOptions, search::Index};
 
 /// The most characters of a description in a list of prompts.
 const MAX_DESCRIPTION: usize = 300;
@@ -42,7 +46,7 @@ pub(crate) enum Status {
     /// What it lists is known.
     Listed,
     /// Why it cannot be listed now; what it listed before stays known.
-    Failed(Refusal),
+    Failed(String),
 }
 
 /// Where a skill stands, in what a listing says of it.
@@ -79,6 +83,8 @@ pub(crate) struct View {
     registry: Registry,
     shown: Vec<Shown>,
     statuses: BTreeMap<ServerLabel, Status>,
+    /// Made when somebody searches for the first time.
+    index: OnceLock<Index>,
     pub(crate) tools: Arc<Items>,
     pub(crate) prompts: Arc<Items>,
     pub(crate) instructions: String,
@@ -113,6 +119,14 @@ impl View {
         items.filter(|(_, shown)| *shown != Shown::Disabled)
     }
 
+    /// Every skill that has words of a query, best first.
+    pub(crate) fn search(&self, query: &str) -> Vec<(&Item, Shown)> {
+        let items = self.registry.items();
+        let found = self.index.get_or_init(|| Index::new(items)).find(query);
+        let shown = found.into_iter().map(|place| (&items[place], self.shown[place]));
+        shown.filter(|(_, shown)| *shown != Shown::Disabled).collect()
+    }
+
     /// The skill that a handle names.
     pub(crate) fn find(&self, handle: &Handle) -> Result<&Item, Refusal> {
         self.registry.find(handle)
@@ -125,19 +139,41 @@ impl View {
         items.get(at)
     }
 
+    /// Tells whether a skill is approved exactly as it is listed.
+    pub(crate) fn is_approved(&self, listed: &Listed) -> bool {
+        let items = self.registry.items();
+        let Ok(at) = items.binary_search_by(|item| item.listed.id().cmp(listed.id())) else {
+            return false;
+        };
+        self.shown[at] == Shown::Approved && same(&items[at].listed, listed)
+    }
+
+    /// Tells whether the same skills are approved with the same content.
+    pub(crate) fn approves_the_same_as(&self, other: &Self) -> bool {
+        let (mut ours, mut theirs) = (self.approved(), other.approved());
+        loop {
+            match (ours.next(), theirs.next()) {
+                (None, None) => return true,
+                (Some(one), Some(two)) if same(one, two) => {}
+                _ => return false,
+            }
+        }
+    }
+
+    fn approved(&self) -> impl Iterator<Item = &Listed> {
+        let approved = self.items().filter(|(_, shown)| *shown == Shown::Approved);
+        approved.map(|(item, _)| &item.listed)
+    }
+
     /// What should be known about servers that are not listed as they are now.
     pub(crate) fn troubles(&self) -> Vec<String> {
         let trouble = |(label, status): (&ServerLabel, &Status)| match status {
             Status::Listed => None,
             Status::Pending => Some(format!("The server `{label}` has not answered yet.")),
-            Status::Failed(refusal) => Some(format!(
-                "The server `{label}` cannot be listed now ({}): {} What it listed before may be \
-                 out of date.",
-                refusal.reason.code(),
-                refusal.actual.as_deref().map_or_else(
-                    || refusal.reason.meaning().to_owned(),
-                    |actual| format!("{}.", one_line_within(actual, 200))
-                )
+            Status::Failed(reason) => Some(format!(
+                "The server `{label}` cannot be listed now, so what it listed before may be out of \
+                 date. {}",
+                one_line_within(reason, 300)
             )),
         };
         self.statuses.iter().filter_map(trouble).collect()
@@ -191,6 +227,12 @@ impl View {
         }
         text
     }
+}
+
+/// Tells whether two entries are of one skill and promise the same content.
+fn same(one: &Listed, two: &Listed) -> bool {
+    let entries = || Arc::ptr_eq(one.entry(), two.entry()) || one.entry() == two.entry();
+    one.id() == two.id() && entries()
 }
 
 fn shown(host: &Host, listed: &Listed, standing: &Standing) -> Shown {

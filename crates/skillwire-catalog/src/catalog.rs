@@ -10,9 +10,10 @@ use std::{
 };
 
 use arc_swap::ArcSwapOption;
+use skillwire_core::uri::SkillUri;
 use skillwire_source::{
     patterns::PathPatterns,
-    skill::{Content, Skill},
+    skill::{Content, Skill, path_of},
 };
 use tokio::sync::{Mutex, broadcast, mpsc, watch};
 
@@ -162,6 +163,12 @@ impl Catalog {
     pub fn now(&self, view: ViewId) -> Option<Arc<Snapshot>> {
         let views = self.current.load();
         views.as_ref().and_then(|views| views.0.get(view.0)).map(Arc::clone)
+    }
+
+    /// Tells whether a view would show a skill at this URI, if there were one.
+    pub fn would_show(&self, view: ViewId, uri: &SkillUri) -> bool {
+        let visible = self.views.get(view.0);
+        visible.is_some_and(|visible| visible.as_ref().is_none_or(|v| v.matches(&path_of(uri))))
     }
 
     /// Waits for the first snapshot.

@@ -25,7 +25,9 @@ impl Change {
         new: Option<&Arc<Skill>>,
         listed: bool,
     ) {
-        let same_entry = old.zip(new).is_some_and(|(old, new)| old.entry == new.entry);
+        let same_entry = old
+            .zip(new)
+            .is_some_and(|(old, new)| old.entry == new.entry && old.listed == new.listed);
         if same_entry && matches!(new.map(|new| &new.content), Some(Content::Files(_))) {
             return;
         }

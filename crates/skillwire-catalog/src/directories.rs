@@ -7,7 +7,10 @@ use skillwire_core::{
     path::RelPath,
     uri::{ResourceUri, decode_path},
 };
-use skillwire_source::skill::{Content, FileTree, Resource, Skill};
+use skillwire_source::{
+    generated::RemoteChild,
+    skill::{Content, FileTree, Resource, Skill},
+};
 
 use crate::{listing::Page, snapshot::Snapshot};
 
@@ -118,6 +121,22 @@ pub fn generated_children(skill: &Skill, path: &str, files: &[RelPath]) -> Vec<S
         } else {
             let uri = root.child(file);
             let json = describe_generated(skill, file, &uri);
+            children.insert(uri.to_string(), Cow::Owned(json));
+        }
+    }
+    children.into_values().map(Cow::into_owned).collect()
+}
+
+/// The children of a directory of a generated skill, as somebody else told them.
+pub fn remote_children(skill: &Skill, told: &[RemoteChild]) -> Vec<String> {
+    let root = skill.uri.root();
+    let mut children = Children::new();
+    for child in told {
+        if child.is_directory {
+            add_directory(root, child.path.as_str(), &mut children);
+        } else {
+            let uri = root.child(&child.path);
+            let json = describe_generated(skill, &child.path, &uri);
             children.insert(uri.to_string(), Cow::Owned(json));
         }
     }

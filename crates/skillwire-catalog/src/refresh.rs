@@ -11,7 +11,7 @@ use skillwire_source::{
     collect::{occupants, shared_name},
     namespace::{Namespace, SiteId},
     skill::Skill,
-    source::{Inspected, Look, Report, Source, Unavailable},
+    source::{Inspected, Look, Report, Source, Unavailable, Wake},
 };
 
 use crate::{
@@ -67,6 +67,13 @@ impl Refresher {
     /// The directories whose changes matter.
     pub fn watched(&self) -> Vec<PathBuf> {
         self.sources.iter().flat_map(|source| source.watched()).collect()
+    }
+
+    /// Has every source that knows of changes by itself tell of them.
+    pub fn on_news(&self, wake: &Wake) {
+        for source in &self.sources {
+            source.on_news(Arc::clone(wake));
+        }
     }
 
     /// Looks at every source and publishes what differs as one snapshot.

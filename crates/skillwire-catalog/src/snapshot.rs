@@ -125,7 +125,8 @@ impl Snapshot {
                 next.listed.insert(Arc::clone(skill));
                 next.names.insert(Arc::clone(skill));
             }
-            change.note(old, Some(skill), listed);
+            let was_listed = old.is_some_and(|old| is_listed(old, options));
+            change.note(old, Some(skill), listed || was_listed);
         }
         next.describe();
         (next, change)
@@ -240,7 +241,7 @@ impl Snapshot {
 }
 
 fn is_listed(skill: &Skill, options: &SnapshotOptions) -> bool {
-    options.unlisted.is_empty() || !options.unlisted.matches(&skill.path())
+    skill.listed && (options.unlisted.is_empty() || !options.unlisted.matches(&skill.path()))
 }
 
 /// The part of a URI after `scheme://`.

@@ -298,6 +298,18 @@ mod tests {
     }
 
     #[test]
+    fn strictness_decides_about_the_effects_in_between_and_no_others() {
+        let skipped_by = |effect: Effect| {
+            [Strictness::Strict, Strictness::Normal, Strictness::Lenient]
+                .map(|strictness| effect.skips(strictness))
+        };
+        assert_eq!(skipped_by(Effect::Serve), [false, false, false]);
+        assert_eq!(skipped_by(Effect::SkipWhenStrict), [true, false, false]);
+        assert_eq!(skipped_by(Effect::SkipUnlessLenient), [true, true, false]);
+        assert_eq!(skipped_by(Effect::Skip), [true, true, true]);
+    }
+
+    #[test]
     fn only_errors_and_warnings_can_skip_a_skill() {
         for code in Code::ALL {
             let skips = code.effect() != Effect::Serve;

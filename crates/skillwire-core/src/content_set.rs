@@ -215,6 +215,11 @@ mod tests {
         assert_eq!(counts(&added), (0, 1, 0, 0));
         assert_eq!(counts(&removed), (0, 0, 1, 0));
         assert_eq!(counts(&renamed), (0, 1, 1, 0));
+        for other in [&changed, &added, &removed, &renamed] {
+            assert!(!approved.changes_to(other).is_empty());
+        }
+        let paths: Vec<_> = removed.files().iter().map(|file| file.uri.as_str()).collect();
+        assert_eq!(paths, ["skill://a/SKILL.md", "skill://a/b.md"]);
         let all = [&approved, &changed, &added, &removed, &renamed];
         let distinct: std::collections::BTreeSet<Digest> =
             all.iter().map(|content| content.fingerprint()).collect();
@@ -236,8 +241,21 @@ mod tests {
             let other = content(&other, &FILES);
             assert_ne!(other.frontmatter_digest(), approved.frontmatter_digest());
             assert_ne!(other.fingerprint(), approved.fingerprint());
-            assert!(!approved.changes_to(&other).frontmatter.is_empty());
+            let changes = approved.changes_to(&other);
+            assert!(!changes.frontmatter.is_empty() && !changes.is_empty());
         }
+    }
+
+    #[test]
+    fn h_40_a_number_counts_by_its_value_and_not_by_its_spelling() {
+        let digest = |number: Value| {
+            let fields = json!({"name": "a", "description": "Does a.", "metadata": {"n": number}});
+            content(&fields, &FILES).frontmatter_digest()
+        };
+        assert_eq!(digest(json!(3)), digest(json!(3.0)));
+        assert_eq!(digest(json!(0)), digest(json!(-0.0)));
+        assert_ne!(digest(json!(3)), digest(json!(4)));
+        assert_ne!(digest(json!(3)), digest(json!("3")));
     }
 
     #[test]

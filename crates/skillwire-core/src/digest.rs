@@ -80,6 +80,7 @@ mod tests {
     #[test]
     fn srv_45_digest_is_sha256_and_64_lowercase_hex() {
         assert_eq!(Digest::of(b"").to_string(), EMPTY);
+        assert_eq!(format!("{:?}", Digest::of(b"")), EMPTY);
         assert_eq!(EMPTY.parse::<Digest>().unwrap(), Digest::of(b""));
         for bad in [
             EMPTY.to_uppercase(),

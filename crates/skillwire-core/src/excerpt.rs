@@ -166,6 +166,16 @@ mod tests {
     }
 
     #[test]
+    fn v_56_what_is_not_text_is_cut_as_well() {
+        // Each of these bytes goes on with a character that never began.
+        let text = [0x80; 5_000];
+        let first = Excerpt::of(&text, Span::new(0, 400));
+        assert_eq!(first.marked(), Span::new(0, 0));
+        let last = Excerpt::of(&text, Span::new(4_999, 5_000));
+        assert!(last.is_cut_before());
+    }
+
+    #[test]
     fn it_is_known_whether_the_beginning_of_a_line_is_there() {
         let text = "x".repeat(5_000);
         let cut = |at| Excerpt::of(text.as_bytes(), Span::new(at, at + 1)).is_cut_before();

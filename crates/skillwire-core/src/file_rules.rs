@@ -52,7 +52,8 @@ mod tests {
         for name in [".git", ".DS_Store", "__pycache__", ".SKILL.md.swp", "a.md~", ".#a", "#a#"] {
             assert!(is_ignored(name), "{name}");
         }
-        for name in [".gitignore", ".env", "node_modules", "~", "a~b", ".swp", "#", "notes.swp"] {
+        let kept = [".gitignore", ".env", ".eslintrc.json", "node_modules", "~", "a~b", ".swp"];
+        for name in kept.into_iter().chain(["#", "##", "#a", "notes.swp"]) {
             assert!(!is_ignored(name), "{name}");
         }
     }

@@ -1,5 +1,7 @@
 //! Comparing the frontmatter a server listed with the one its `SKILL.md` holds.
 
+use std::cmp::Ordering;
+
 use serde_json::{Map, Number, Value};
 
 use crate::frontmatter::Frontmatter;
@@ -27,13 +29,10 @@ impl FieldDifference {
         if !scalar(before) || !scalar(after) {
             return None;
         }
-        if types_differ || (before.is_number() && after.is_number()) {
-            return Some(
-                "The two sides read the same text by different YAML rules (YAML 1.1 against 1.2, or \
-                 everything as a string); the author can put the value in quotes.",
-            );
-        }
-        None
+        (types_differ || before.is_number()).then_some(
+            "The two sides read the same text by different YAML rules (YAML 1.1 against 1.2, or \
+             everything as a string); the author can put the value in quotes.",
+        )
     }
 }
 
@@ -86,16 +85,11 @@ fn compare(
 
 /// Compares by value: `1` and `1.0` are one number in two spellings.
 fn same_number(before: &Number, after: &Number) -> bool {
-    match (before.as_i64(), after.as_i64()) {
-        (Some(before), Some(after)) => before == after,
-        _ => {
-            before == after
-                || before
-                    .as_f64()
-                    .zip(after.as_f64())
-                    .is_some_and(|(a, b)| a.total_cmp(&b).is_eq() || (a == 0.0 && b == 0.0))
-        }
+    // Integers can be larger than what floating point keeps apart.
+    if !before.is_f64() && !after.is_f64() {
+        return before == after;
     }
+    before.as_f64().partial_cmp(&after.as_f64()) == Some(Ordering::Equal)
 }
 
 #[cfg(test)]
@@ -135,6 +129,12 @@ mod tests {
     #[test]
     fn h_40_numbers_compare_by_value_and_yaml_versions_are_named_as_the_cause() {
         assert!(pointers(json!({"v": 1.0, "w": 10}), json!({"v": 1, "w": 1e1})).is_empty());
+        assert!(pointers(json!({"v": 0.0}), json!({"v": -0.0})).is_empty());
+        assert_eq!(pointers(json!({"v": 0.0}), json!({"v": 0.5})), ["/v"]);
+        assert_eq!(pointers(json!({"v": 1.5}), json!({"v": 2.5})), ["/v"]);
+        let large = 1_u64 << 53;
+        assert_eq!(pointers(json!({"v": large}), json!({"v": large + 1})), ["/v"]);
+        assert_eq!(pointers(json!({"v": u64::MAX}), json!({"v": u64::MAX - 1})), ["/v"]);
         for (listed, found) in [
             (json!(false), json!("no")),
             (json!(10), json!("012")),
@@ -145,7 +145,15 @@ mod tests {
                 differences(&frontmatter(json!({"v": listed})), &frontmatter(json!({"v": found})));
             assert!(found[0].cause().is_some_and(|cause| cause.contains("YAML")), "{found:?}");
         }
-        let found = differences(&frontmatter(json!({"v": "a"})), &frontmatter(json!({"v": "b"})));
-        assert_eq!(found[0].cause(), None);
+        for (listed, found) in [
+            (json!("a"), json!("b")),
+            (json!(true), json!(false)),
+            (json!([1]), json!("a")),
+            (json!("a"), json!({"b": 1})),
+        ] {
+            let found =
+                differences(&frontmatter(json!({"v": listed})), &frontmatter(json!({"v": found})));
+            assert_eq!(found[0].cause(), None, "{found:?}");
+        }
     }
 }

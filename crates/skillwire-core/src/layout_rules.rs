@@ -68,7 +68,7 @@ fn trailing_blanks(
 ) -> Option<Finding> {
     let yaml = fenced.yaml_offset..fenced.yaml_offset + fenced.yaml.len();
     let texts = document.map(|document| several_lines(bytes, document)).unwrap_or_default();
-    let in_text = |at: usize| texts.iter().any(|text| text.start < at && at <= text.end);
+    let in_text = |at: usize| texts.iter().any(|text| (text.start..=text.end).contains(&at));
     let mut edits = Vec::new();
     for line in lines(bytes, fenced.body_offset) {
         let ended = &bytes[line.clone()];
@@ -81,7 +81,7 @@ fn trailing_blanks(
         // knows where values are.
         let is_fence = !yaml.contains(&line.start);
         let is_layout = is_fence || (document.is_some() && !in_text(blanks.start));
-        if kept > 0 && blanks.start < blanks.end && is_layout {
+        if blanks.start < blanks.end && is_layout {
             edits.push(Edit::new(blanks, ""));
         }
     }
@@ -131,14 +131,14 @@ fn flow_style(bytes: &[u8], document: &Document, findings: &mut Vec<Finding>) {
         .collect();
     brackets.sort_unstable_by_key(|span| span.start);
     let mut end = 0;
-    for span in brackets.into_iter().filter(|span| bytes[span.start..span.end].len() > 1) {
+    for span in brackets {
+        let [bracket, inner @ .., _] = &bytes[span.start..span.end] else { continue };
         if span.start < end {
             continue;
         }
         end = span.end;
-        let what = if bytes[span.start] == b'[' { "list" } else { "mapping" };
-        let empty = bytes[span.start + 1..span.end - 1].trim_ascii().is_empty();
-        let help = match (what, empty) {
+        let what = if *bracket == b'[' { "list" } else { "mapping" };
+        let help = match (what, inner.trim_ascii().is_empty()) {
             (_, true) => "Remove the key, or give it a value.",
             ("list", _) => "Write each item on a line of its own that begins with `- `.",
             _ => "Write each `key: value` on an indented line of its own.",

@@ -164,8 +164,15 @@ pub fn resolve(base: &str, target: &str) -> Target {
 mod tests {
     use super::*;
 
+    /// The targets, each of which must stand where its span says.
     fn targets(markdown: &str) -> Vec<String> {
-        find(markdown, 0).into_iter().map(|link| link.target).collect()
+        let links = find(markdown, 100).into_iter();
+        links
+            .map(|Link { target, span }| {
+                assert_eq!(target, markdown[span.start - 100..span.end - 100]);
+                target
+            })
+            .collect()
     }
 
     #[test]
@@ -177,8 +184,43 @@ mod tests {
             targets(text),
             ["references/a.md", "assets/b c.png", "c.md", "d.md", "e(1).md", "f.md"]
         );
-        let link = &find("x [a](b.md)", 100)[0];
-        assert_eq!((link.span.start, link.span.end), (106, 110));
+    }
+
+    #[test]
+    fn fmt_19_only_a_line_that_can_close_a_fence_ends_code() {
+        for (text, found) in [
+            ("```\n~~~\n[no](no.md)\n```\n[a](a.md)", "a.md"),
+            ("~~~ sh\n[no](no.md)\n~~~~\n[a](a.md)", "a.md"),
+            ("````\n```\n[no](no.md)\n````\n[a](a.md)", "a.md"),
+            ("```\n``` x\n[no](no.md)\n```\n[a](a.md)", "a.md"),
+            ("   ```\n[no](no.md)\n   ```\n   [a](a.md)", "a.md"),
+            ("    ```\n[a](a.md)", "a.md"),
+            ("``\n[a](a.md)", "a.md"),
+            ("`x` ```\n[a](a.md)", "a.md"),
+        ] {
+            assert_eq!(targets(text), [found], "{text:?}");
+        }
+        assert_eq!(targets("```\n[no](no.md)\n"), [""; 0]);
+    }
+
+    #[test]
+    fn fmt_19_code_and_escapes_within_a_line_are_told_from_links() {
+        for (text, found) in [
+            ("\\`[a](a.md)`", &["a.md"][..]),
+            ("`[a](a.md)", &["a.md"]),
+            ("`` ` [no](no.md)``[a](a.md)", &["a.md"]),
+            ("[a] [b](b.md)", &["b.md"]),
+            ("[a](a.md)[b](b.md)", &["a.md", "b.md"]),
+            ("[a](a(b(c)).md) [d](d.md)", &["a(b(c)).md", "d.md"]),
+            ("[a]( a.md ) [b]( <b c.md> \"t\")", &["a.md", "b c.md"]),
+            ("[a](a.md\t\"title\")", &["a.md"]),
+            ("[a]() [b](b.md", &[]),
+            ("[a](<>)", &[]),
+            ("[long label]: <a b.md> \"title\"\n", &["a b.md"]),
+            ("[a]: b.md [c](d.md)", &["b.md"]),
+        ] {
+            assert_eq!(targets(text), found, "{text:?}");
+        }
     }
 
     #[test]
@@ -186,6 +228,9 @@ mod tests {
         let inside = |path: &str| Target::Inside(path.to_owned());
         assert_eq!(resolve("", "references/a%20b.md#x"), inside("references/a b.md"));
         assert_eq!(resolve("references", "a.md"), inside("references/a.md"));
+        assert_eq!(resolve("a/b", "./c//d.md?x=1"), inside("a/b/c/d.md"));
+        assert_eq!(resolve("", "a b:c.md"), inside("a b:c.md"));
+        assert_eq!(resolve("", "100%.md"), inside("100%.md"));
         assert_eq!(resolve("references", "../a.md"), Target::Climbing("a.md".to_owned()));
         let outside = |base, target| {
             let Target::NotPortable(why) = resolve(base, target) else { panic!("{target}") };
@@ -197,9 +242,16 @@ mod tests {
         assert_eq!(outside("", "C:/a.md"), NotPortable::Absolute);
         assert_eq!(outside("", "\\\\host\\a.md"), NotPortable::Absolute);
         assert_eq!(outside("", "a\\b.md"), NotPortable::Backslash);
-        for elsewhere in
-            ["https://x.org/a", "mailto:a@b.c", "#part", "skill://x/SKILL.md", "{x}.md"]
-        {
+        for elsewhere in [
+            "https://x.org/a",
+            "mailto:a@b.c",
+            "web+x-1.0:a",
+            "//x.org/a",
+            "#part",
+            "skill://x/SKILL.md",
+            "{x}.md",
+            "$x/a.md",
+        ] {
             assert_eq!(resolve("", elsewhere), Target::Elsewhere, "{elsewhere}");
         }
     }

@@ -34,7 +34,6 @@ fn by_ending(ending: &str) -> Option<(&'static str, Kind)> {
     let binary = |media_type| Some((media_type, Kind::Binary));
     match ending {
         "md" | "markdown" => text("text/markdown"),
-        "txt" | "log" | "ini" | "cfg" | "conf" => text("text/plain"),
         "json" => text("application/json"),
         "jsonl" | "ndjson" => text("application/x-ndjson"),
         "yaml" | "yml" => text("application/yaml"),
@@ -113,11 +112,84 @@ mod tests {
         assert_eq!(of("LICENSE", b"Words."), "text/plain");
         assert_eq!(of("blob", b"\x00\x01"), "application/octet-stream");
         assert_eq!(of("wrong.md", b"\x89PNG\r\n\x1a\n"), "image/png");
+        assert_eq!(of("notes.log", b"Words."), "text/plain");
         assert_eq!(of("latin.md", b"caf\xe9"), "application/octet-stream");
+        assert_eq!(of("nul.md", b"a\0b"), "application/octet-stream");
         assert_eq!(of("wrong.png", b"%PDF-1.7"), "application/pdf");
         assert_eq!(
             of("x.docx", b"PK\x03\x04"),
             "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
         );
+    }
+
+    #[test]
+    fn srv_27_known_endings_have_their_types_in_every_case() {
+        const WORD: &str =
+            "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
+        const SHEET: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+        const SLIDES: &str =
+            "application/vnd.openxmlformats-officedocument.presentationml.presentation";
+        let types = [
+            ("md markdown MD", "text/markdown"),
+            ("jsonl ndjson", "application/x-ndjson"),
+            ("yaml yml", "application/yaml"),
+            ("toml", "application/toml"),
+            ("xml xsd xsl", "application/xml"),
+            ("html htm", "text/html"),
+            ("css", "text/css"),
+            ("js mjs cjs", "text/javascript"),
+            ("ts tsx jsx", "text/x-typescript"),
+            ("sh bash zsh", "text/x-shellscript"),
+            ("rs", "text/x-rust"),
+            ("go", "text/x-go"),
+            ("rb", "text/x-ruby"),
+            ("java", "text/x-java"),
+            ("c h", "text/x-c"),
+            ("cpp hpp cc", "text/x-c++"),
+            ("sql", "application/sql"),
+            ("csv", "text/csv"),
+            ("tsv", "text/tab-separated-values"),
+            ("svg", "image/svg+xml"),
+            ("png", "image/png"),
+            ("jpg jpeg", "image/jpeg"),
+            ("gif", "image/gif"),
+            ("webp", "image/webp"),
+            ("ico", "image/x-icon"),
+            ("pdf", "application/pdf"),
+            ("zip", "application/zip"),
+            ("gz tgz", "application/gzip"),
+            ("tar", "application/x-tar"),
+            ("wasm", "application/wasm"),
+            ("woff", "font/woff"),
+            ("woff2", "font/woff2"),
+            ("ttf", "font/ttf"),
+            ("otf", "font/otf"),
+            ("mp3", "audio/mpeg"),
+            ("wav", "audio/wav"),
+            ("mp4", "video/mp4"),
+            ("docx", WORD),
+            ("xlsx", SHEET),
+            ("pptx", SLIDES),
+        ];
+        for (endings, expected) in types {
+            for ending in endings.split(' ') {
+                assert_eq!(of(&format!("a.{ending}"), b"Words."), expected, "{ending}");
+            }
+        }
+    }
+
+    #[test]
+    fn srv_27_what_begins_like_a_known_format_is_one_whatever_its_name() {
+        for (bytes, expected) in [
+            (&b"\xff\xd8\xff\xe0"[..], "image/jpeg"),
+            (b"GIF87a", "image/gif"),
+            (b"GIF89a", "image/gif"),
+            (b"PK\x03\x04", "application/zip"),
+            (b"\x1f\x8b\x08", "application/gzip"),
+            (b"\0asm\x01", "application/wasm"),
+        ] {
+            assert_eq!(of("blob", bytes), expected);
+            assert_eq!(of("notes.txt", bytes), expected);
+        }
     }
 }

@@ -26,25 +26,45 @@ pub enum NotPortable {
 
 /// Checks that files stay apart and keep their names on every disk.
 pub fn check<'a>(paths: impl IntoIterator<Item = &'a RelPath>) -> Result<(), NotPortable> {
-    // Every file and directory by the name that a forgetful disk would know it by.
-    let mut known: HashMap<String, (String, bool)> = HashMap::new();
-    for path in paths {
+    let mut names = Names::default();
+    paths.into_iter().try_for_each(|path| names.add_file(path))
+}
+
+/// The names in a tree that is still growing: each must stay apart from all before it.
+#[derive(Debug, Default)]
+pub struct Names {
+    /// Every file and directory by the name that a forgetful disk would know it by.
+    known: HashMap<String, (String, bool)>,
+}
+
+impl Names {
+    /// Adds a file and the directories it is in.
+    pub fn add_file(&mut self, path: &RelPath) -> Result<(), NotPortable> {
+        self.add(path, true)
+    }
+
+    /// Adds a directory and those it is in; the same directory may come again.
+    pub fn add_directory(&mut self, path: &RelPath) -> Result<(), NotPortable> {
+        self.add(path, false)
+    }
+
+    fn add(&mut self, path: &RelPath, ends_in_file: bool) -> Result<(), NotPortable> {
         let text = path.as_str();
         if path.segments().any(is_reserved) {
             return Err(NotPortable::Reserved(text.to_owned()));
         }
         let ends = text.match_indices('/').map(|(at, _)| at).chain([text.len()]);
         for end in ends {
-            let (part, is_file) = (&text[..end], end == text.len());
-            let first = known.insert(folded(part), (part.to_owned(), is_file));
+            let (part, is_file) = (&text[..end], ends_in_file && end == text.len());
+            let first = self.known.insert(folded(part), (part.to_owned(), is_file));
             if let Some((first, was_file)) = first
                 && (first != part || is_file || was_file)
             {
                 return Err(NotPortable::Collide(first, text.to_owned()));
             }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 fn folded(text: &str) -> String {

@@ -93,6 +93,33 @@ impl ResourceUri {
         Ok(Self(made.into()))
     }
 
+    /// Makes the URI of plain segments, the first of which becomes the authority.
+    pub fn from_segments<'a>(
+        scheme: &Scheme,
+        segments: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Self, InvalidUri> {
+        let mut text = format!("{}://", scheme.as_str());
+        for (index, segment) in segments.into_iter().enumerate() {
+            if index > 0 {
+                text.push('/');
+            }
+            encode(segment, index == 0, &mut text);
+        }
+        Self::parse(&text)
+    }
+
+    /// The scheme.
+    pub fn scheme(&self) -> &str {
+        self.0.split_once("://").map_or(&self.0, |(scheme, _)| scheme)
+    }
+
+    /// The plain segments, the authority first.
+    pub fn segments(&self) -> Vec<String> {
+        let rest = self.0.split_once("://").map_or(&*self.0, |(_, rest)| rest);
+        let plain = |segment: &str| decode(segment).unwrap_or_else(|_| segment.to_owned());
+        rest.split('/').map(plain).collect()
+    }
+
     /// The URI as text.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -16,6 +16,8 @@ pub mod label;
 pub mod listed;
 pub mod local;
 pub mod lock;
+#[cfg(feature = "oauth")]
+pub mod login;
 pub mod origin;
 pub mod policy;
 pub mod prompt;

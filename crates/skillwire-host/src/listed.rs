@@ -8,7 +8,10 @@ use skillwire_core::{
     name::SkillName,
 };
 
-use crate::origin::{Origin, SkillId};
+use crate::{
+    origin::{Origin, SkillId},
+    page::ReceivedEntry,
+};
 
 /// How an entry became known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,11 +30,16 @@ pub struct Listed {
     id: SkillId,
     entry: Arc<SkillEntry>,
     source: Source,
+    text: Option<Arc<str>>,
 }
 
 impl Listed {
     pub(crate) fn new(origin: Origin, entry: Arc<SkillEntry>, source: Source) -> Self {
-        Self { id: SkillId { origin, uri: entry.uri.clone() }, entry, source }
+        Self { id: SkillId { origin, uri: entry.uri.clone() }, entry, source, text: None }
+    }
+
+    pub(crate) fn received(origin: Origin, received: ReceivedEntry, source: Source) -> Self {
+        Self { text: received.text, ..Self::new(origin, received.entry, source) }
     }
 
     /// What the skill is known by.
@@ -42,6 +50,19 @@ impl Listed {
     /// The entry, as the origin gave it.
     pub fn entry(&self) -> &Arc<SkillEntry> {
         &self.entry
+    }
+
+    /// The entry as its server wrote it, with whatever it holds that nobody here knows of.
+    ///
+    /// It is there if [`Policy::keeps_entry_text`](crate::policy::Policy::keeps_entry_text) says so
+    /// and a server wrote an entry.
+    pub fn text(&self) -> Option<&Arc<str>> {
+        self.text.as_ref()
+    }
+
+    /// Tells whether the origin gave two contents for the skill, so that it must be asked again.
+    pub fn is_contradicted(&self) -> bool {
+        self.source == Source::Inconsistent
     }
 
     /// The skill's name, which others may have too.

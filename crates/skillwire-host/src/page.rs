@@ -6,12 +6,13 @@ use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
 use skillwire_core::{
     entry::SkillEntry,
-    received::{self, EntryFault, EntryLimits, EntryProblem},
+    received::{self, EntryFault, EntryProblem},
     uri::SkillUri,
 };
 
 use crate::{
     origin::{Origin, SkillId},
+    policy::Policy,
     refusal::{Reason, Refusal},
 };
 
@@ -31,12 +32,21 @@ pub(crate) struct Head {
 }
 
 /// The entries of a page, each read or refused on its own.
-pub(crate) type Entries = Vec<Result<Arc<SkillEntry>, Refusal>>;
+pub(crate) type Entries = Vec<Result<ReceivedEntry, Refusal>>;
+
+/// An entry, and the text it was read from where the policy keeps that.
+#[derive(Debug)]
+pub(crate) struct ReceivedEntry {
+    pub(crate) entry: Arc<SkillEntry>,
+    pub(crate) text: Option<Arc<str>>,
+}
 
 /// How long an answer may be used without asking again.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Freshness {
     pub(crate) lifetime: Duration,
+    /// Whether only we may reuse it; so it is unless the server says that anybody may.
+    pub(crate) private: bool,
     /// What is odd about the caching hints, if anything.
     pub(crate) oddity: Option<String>,
 }
@@ -94,42 +104,40 @@ pub(crate) fn read_head(origin: &Origin, text: &str) -> Result<Head, Refusal> {
 pub(crate) fn read_entries(
     origin: &Origin,
     text: &str,
-    limits: EntryLimits,
+    policy: &Policy,
 ) -> Result<Entries, Refusal> {
     let RawSkills { skills } = serde_json::from_str(text)
         .map_err(|_| protocol_error(origin, "skills/list", "no list `skills`"))?;
-    Ok(skills.into_iter().map(|raw| read_entry(origin, raw.get(), limits)).collect())
+    Ok(skills.into_iter().map(|raw| read_entry(origin, raw.get(), policy)).collect())
 }
 
 /// Reads the answer to `skills/get`; it must be about the skill that was asked for.
 pub(crate) fn read_get(
     asked: &SkillId,
     text: &str,
-    limits: EntryLimits,
-) -> Result<(Arc<SkillEntry>, Freshness), Refusal> {
+    policy: &Policy,
+) -> Result<(ReceivedEntry, Freshness), Refusal> {
     let broken = |what: &str| protocol_error(&asked.origin, "skills/get", what).skill(asked);
     let raw: RawGet<'_> = serde_json::from_str(text).map_err(|_| broken("no object"))?;
     let skill = raw.skill.filter(|raw| raw.get().starts_with('{'));
     let skill = skill.ok_or_else(|| broken("no object `skill`"))?;
-    let entry = read_entry(&asked.origin, skill.get(), limits)?;
-    if entry.uri != asked.uri {
+    let received = read_entry(&asked.origin, skill.get(), policy)?;
+    if received.entry.uri != asked.uri {
         return Err(Refusal::new(Reason::EntrySubstituted)
             .skill(asked)
             .expected(&asked.uri)
-            .actual(&entry.uri));
+            .actual(&received.entry.uri));
     }
-    Ok((entry, freshness(raw.ttl, raw.scope)))
+    Ok((received, freshness(raw.ttl, raw.scope)))
 }
 
-fn read_entry(
-    origin: &Origin,
-    text: &str,
-    limits: EntryLimits,
-) -> Result<Arc<SkillEntry>, Refusal> {
-    received::read(text, limits).map(Arc::new).map_err(|fault| {
+fn read_entry(origin: &Origin, text: &str, policy: &Policy) -> Result<ReceivedEntry, Refusal> {
+    let entry = received::read(text, policy.limits).map_err(|fault| {
         let uri = received::read_only_uri(text);
         entry_refusal(origin, uri, fault)
-    })
+    })?;
+    let text = policy.keeps_entry_text.then(|| text.into());
+    Ok(ReceivedEntry { entry: Arc::new(entry), text })
 }
 
 fn entry_refusal(origin: &Origin, uri: Option<SkillUri>, fault: EntryFault) -> Refusal {
@@ -186,5 +194,6 @@ fn freshness(ttl: Option<&RawValue>, scope: Option<&RawValue>) -> Freshness {
     if scope.is_some_and(|raw| !matches!(raw.get(), "\"public\"" | "\"private\"")) {
         odd.push("`cacheScope` is neither `public` nor `private`");
     }
-    Freshness { lifetime, oddity: (!odd.is_empty()).then(|| odd.join("; ")) }
+    let private = scope.is_none_or(|raw| raw.get() != "\"public\"");
+    Freshness { lifetime, private, oddity: (!odd.is_empty()).then(|| odd.join("; ")) }
 }

@@ -23,6 +23,8 @@ pub struct Policy {
     pub limits: EntryLimits,
     /// What one server may cost.
     pub budgets: Budgets,
+    /// Whether entries are also kept as servers wrote them, for programs that pass them on.
+    pub keeps_entry_text: bool,
     /// How often the user may be asked about one skill within [`Self::asking_period`].
     pub questions_per_skill: usize,
     /// How often the user may be asked about skills of one server within [`Self::asking_period`].
@@ -37,6 +39,7 @@ impl Default for Policy {
             dynamic: DynamicPolicy::default(),
             limits: EntryLimits::default(),
             budgets: Budgets::default(),
+            keeps_entry_text: false,
             questions_per_skill: 3,
             questions_per_server: 20,
             asking_period: Duration::from_hours(1),

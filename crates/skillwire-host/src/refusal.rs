@@ -76,6 +76,28 @@ reasons! {
     FileNamesCollide = "file_names_collide", Verification;
     /// The manifest leaves out files that the server's directories show.
     ManifestIncomplete = "manifest_incomplete", Verification;
+    /// The archive is of a kind that is not opened.
+    ArchiveFormat = "archive_format", Verification;
+    /// The archive is cut off, damaged, or has something after its end.
+    ArchiveBroken = "archive_broken", Verification;
+    /// The archive has a path that leaves the skill or means something else on some system.
+    ArchivePath = "archive_path", Verification;
+    /// The archive has a link that is not one to a file of the skill.
+    ArchiveLink = "archive_link", Verification;
+    /// The archive holds something that is neither a file, nor a directory, nor a link.
+    ArchiveSpecial = "archive_special", Verification;
+    /// The archive holds two things that some disks take for one.
+    ArchiveTwins = "archive_twins", Verification;
+    /// More bytes would come out of the archive than a skill may have.
+    ArchiveTooLarge = "archive_too_large", Verification;
+    /// The archive has more entries than a skill may have files.
+    ArchiveTooMany = "archive_too_many", Verification;
+    /// The archive has a path that is too long or too deep.
+    ArchiveTooDeep = "archive_too_deep", Verification;
+    /// Too much would come out of too small an archive.
+    ArchiveRatio = "archive_ratio", Verification;
+    /// The archive has no `SKILL.md` at its root.
+    ArchiveNoSkillFile = "archive_no_skill_file", Verification;
     /// The entry is not an object of the required shape.
     EntryMalformed = "entry_malformed", Verification;
     /// The skill's URI is not one of a `SKILL.md` in normal form.
@@ -130,6 +152,10 @@ reasons! {
     NameAmbiguous = "name_ambiguous", Ambiguous;
     /// The server cannot be reached.
     ServerUnreachable = "server_unreachable", Unreachable;
+    /// The server wants a login.
+    LoginRequired = "login_required", Unreachable;
+    /// Logging in to the server failed.
+    LoginFailed = "login_failed", Unreachable;
     /// The server did not answer in time.
     ServerTimeout = "server_timeout", Unreachable;
     /// The server broke the protocol.
@@ -158,6 +184,25 @@ reasons! {
     Offline = "offline", Declined;
     /// The state folder cannot be read or written.
     StateUnusable = "state_unusable", State;
+}
+
+impl From<skillwire_archive::Reason> for Reason {
+    fn from(reason: skillwire_archive::Reason) -> Self {
+        use skillwire_archive::Reason as Archive;
+        match reason {
+            Archive::Format => Self::ArchiveFormat,
+            Archive::Broken => Self::ArchiveBroken,
+            Archive::Path => Self::ArchivePath,
+            Archive::Link => Self::ArchiveLink,
+            Archive::Special => Self::ArchiveSpecial,
+            Archive::Twins => Self::ArchiveTwins,
+            Archive::TooLarge => Self::ArchiveTooLarge,
+            Archive::TooMany => Self::ArchiveTooMany,
+            Archive::TooDeep => Self::ArchiveTooDeep,
+            Archive::Ratio => Self::ArchiveRatio,
+            Archive::NoSkillFile => Self::ArchiveNoSkillFile,
+        }
+    }
 }
 
 impl Serialize for Reason {
@@ -252,6 +297,13 @@ impl fmt::Display for Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rule_13_2_an_archive_is_refused_with_the_code_it_has_there() {
+        for reason in skillwire_archive::Reason::ALL {
+            assert_eq!(Reason::from(reason).code(), reason.code());
+        }
+    }
 
     #[test]
     fn hst_118_codes_are_distinct_and_say_what_they_mean() {

@@ -31,6 +31,9 @@ use crate::{
 /// How long to wait before an internal error of the server is tried again.
 const RETRY_DELAYS: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(400)];
 
+/// Entries that are kept besides the listing.
+const MAX_NAMED: usize = 10_000;
+
 struct Held {
     listing: Arc<Listing>,
     fresh_until: Duration,
@@ -171,6 +174,19 @@ impl Remote {
         self.listing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// How much longer the listing is fresh, if there is one.
+    pub(crate) fn lifetime(&self) -> Option<Duration> {
+        let held = self.held();
+        held.as_ref().map(|held| held.fresh_until.saturating_sub(self.clock.elapsed()))
+    }
+
+    /// Has the next look make the listing anew, since it is no longer what the server has.
+    pub(crate) fn expire_listing(&self) {
+        if let Some(held) = self.held().as_mut() {
+            held.fresh_until = Duration::ZERO;
+        }
+    }
+
     /// The last listing, however old, so that building a context asks nobody and waits for nobody.
     pub(crate) fn held_listing(&self) -> Option<Arc<Listing>> {
         self.held().as_ref().map(|held| Arc::clone(&held.listing))
@@ -190,6 +206,12 @@ impl Remote {
         self.get(uri, Source::Named).await
     }
 
+    /// How much longer the entry is fresh that was asked for last.
+    pub(crate) fn named_lifetime(&self, uri: &SkillUri) -> Option<Duration> {
+        let (_, until) = self.held_entry(uri)?;
+        Some(until.saturating_sub(self.clock.elapsed()))
+    }
+
     fn held_entry(&self, uri: &SkillUri) -> Option<(Listed, Duration)> {
         self.named.lock().unwrap_or_else(PoisonError::into_inner).get(uri).cloned()
     }
@@ -207,11 +229,15 @@ impl Remote {
             }
             error => self.refuse(&error).skill(&id),
         })?;
-        let (entry, Freshness { lifetime, .. }) =
-            page::read_get(&id, answer.text(), self.policy.limits)?;
-        let listed = Listed::new(self.origin(), entry, source);
+        let (received, Freshness { lifetime, .. }) =
+            page::read_get(&id, answer.text(), &self.policy)?;
+        let listed = Listed::received(self.origin(), received, source);
         let until = self.clock.elapsed() + lifetime;
         let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+        // A server may have an entry for every URI there can be.
+        if named.len() >= MAX_NAMED {
+            named.clear();
+        }
         named.insert(uri.clone(), (listed.clone(), until));
         Ok(listed)
     }
@@ -290,6 +316,9 @@ impl Remote {
 
     /// Says what an error of the connection means, without repeating anything secret.
     fn refuse(&self, error: &ClientError) -> Refusal {
+        if let ClientError::LoginRequired(_) = error {
+            return login_required(&self.label).actual(error);
+        }
         let reason = match error {
             ClientError::Timeout(_) => Reason::ServerTimeout,
             ClientError::TooLarge(_) => Reason::ResponseTooLarge,
@@ -298,8 +327,25 @@ impl Remote {
             ClientError::InputRequired => Reason::InputRequired,
             _ => Reason::ServerUnreachable,
         };
-        Refusal::new(reason).skill(&self.label).actual(error)
+        let refusal = Refusal::new(reason).skill(&self.label);
+        match error {
+            // The reason has said the rest already.
+            ClientError::Unreachable(detail) => refusal
+                .actual(detail)
+                .hint("Start or install it; `skillwire server list` shows how it is reached."),
+            ClientError::Protocol(detail) => refusal.actual(detail),
+            other => refusal.actual(other),
+        }
     }
+}
+
+/// Says what to do about a server that wants a login.
+fn login_required(label: &ServerLabel) -> Refusal {
+    let refusal = Refusal::new(Reason::LoginRequired).skill(label);
+    if cfg!(feature = "oauth") {
+        return refusal.hint(format!("`skillwire server login {label}` logs in."));
+    }
+    refusal.hint("Configure a bearer token; this program was built without logins.")
 }
 
 /// Tells whether the server broke while answering, which may pass.

@@ -1,7 +1,7 @@
 //! How a server answers.
 
 /// Who may reuse a cached answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum CacheScope {
     /// Anybody.
     #[default]
@@ -31,7 +31,7 @@ pub struct Config {
     pub cache_scope: CacheScope,
     /// Whether `resources/directory/read` is offered.
     pub directory_read: bool,
-    /// Bytes of files that are kept to be sent again, and half as many of pages.
+    /// Bytes of files that are kept to be sent again; they are used only as files are read.
     pub cache_bytes: u64,
     /// The server's name, for display only.
     pub name: String,
@@ -46,7 +46,7 @@ impl Default for Config {
             ttl_ms: 60_000,
             cache_scope: CacheScope::Public,
             directory_read: true,
-            cache_bytes: 32 * 1024 * 1024,
+            cache_bytes: 128 * 1024 * 1024,
             name: "skillwire".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }

@@ -19,6 +19,7 @@ pub use self::files::GeneratedFiles;
 use crate::{
     skill::{Content, Skill},
     source::{Inspected, Look, Report, SiteKey, Source, Unavailable},
+    store::Later,
 };
 
 /// Makes the files of a skill that has no stable digests.
@@ -30,6 +31,31 @@ pub trait Generator: Send + Sync + std::fmt::Debug {
 
     /// The files there are now, `SKILL.md` included.
     fn paths(&self) -> Result<Vec<RelPath>, GenerateError>;
+
+    /// How to ask for the files, where somebody else makes them; [`Self::read`] and
+    /// [`Self::paths`] are not used then.
+    fn remote(&self) -> Option<&dyn RemoteGenerator> {
+        None
+    }
+}
+
+/// Makes files by asking somebody else; whoever waits holds no thread.
+pub trait RemoteGenerator: Send + Sync {
+    /// Asks for one file; nothing when the skill has no such file.
+    fn fetch(&self, path: &RelPath) -> Later<Result<Option<Bytes>, GenerateError>>;
+
+    /// Asks for the children of a directory, `""` being the skill's own; nothing when whoever makes
+    /// them does not say.
+    fn children(&self, directory: &str) -> Later<Result<Option<Vec<RemoteChild>>, GenerateError>>;
+}
+
+/// One thing in a directory of a skill that somebody else makes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RemoteChild {
+    /// Where it is in the skill.
+    pub path: RelPath,
+    /// Whether it is a directory.
+    pub is_directory: bool,
 }
 
 /// Content could not be made; the text goes to the operator's log, never to a client.

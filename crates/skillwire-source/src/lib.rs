@@ -10,6 +10,7 @@
 pub mod collect;
 pub mod collection;
 pub mod directory;
+pub mod elsewhere;
 pub mod embedded;
 pub mod generated;
 pub mod ledger;

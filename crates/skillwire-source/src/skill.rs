@@ -28,6 +28,8 @@ pub struct Skill {
     pub resource: Arc<str>,
     /// What is in it.
     pub content: Content,
+    /// Whether listings show it; one that was only asked for by name is served all the same.
+    pub listed: bool,
 }
 
 /// What is in a skill.
@@ -99,19 +101,12 @@ impl Skill {
             Content::Files(tree) => Resources::Listed(listed(&uri, &tree.files)),
         };
         let entry = to_json(&SkillEntry { uri: uri.clone(), frontmatter, resources });
-        Self { uri, entry, resource, content }
+        Self { uri, entry, resource, content, listed: true }
     }
 
     /// The skill's path in the namespace, as people write it.
     pub fn path(&self) -> String {
-        let mut segments = vec![self.uri.root().name()];
-        let mut above = self.uri.root().parent();
-        while let Some(directory) = above {
-            segments.push(directory.name());
-            above = directory.parent();
-        }
-        segments.reverse();
-        segments.join("/")
+        path_of(&self.uri)
     }
 
     /// The skill's name, which needs no encoding in a URI.
@@ -129,6 +124,18 @@ impl Skill {
         serde_json::from_str::<Described>(&self.resource)
             .map_or_else(|_| String::new(), |d| d.description)
     }
+}
+
+/// The path of a skill in the namespace, as people write it.
+pub fn path_of(uri: &SkillUri) -> String {
+    let mut segments = vec![uri.root().name()];
+    let mut above = uri.root().parent();
+    while let Some(directory) = above {
+        segments.push(directory.name());
+        above = directory.parent();
+    }
+    segments.reverse();
+    segments.join("/")
 }
 
 fn listed(uri: &SkillUri, files: &[FileRecord]) -> Vec<SkillResource> {

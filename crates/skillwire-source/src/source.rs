@@ -25,7 +25,16 @@ pub trait Source: Send + Sync + std::fmt::Debug {
     fn watched(&self) -> Vec<PathBuf> {
         Vec::new()
     }
+
+    /// Takes what to call when there is something to report, for a source that comes to know of
+    /// changes by itself; it is then looked at again, with a [`Look`] at no paths.
+    ///
+    /// A source that has something to report already calls it at once.
+    fn on_news(&self, _wake: Wake) {}
 }
+
+/// Tells whoever looks at a source that there is something to report.
+pub type Wake = Arc<dyn Fn() + Send + Sync>;
 
 /// What a scan looks at, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

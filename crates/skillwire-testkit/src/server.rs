@@ -10,14 +10,17 @@ use skillwire_catalog::{
     refresh::{Refreshed, Refresher},
     snapshot::SnapshotOptions,
 };
+use skillwire_core::finding::Strictness;
 use skillwire_server::{
     config::Config,
     engine::Engine,
     http::{self, ConnectionLimits, HttpOptions, HttpService, Tokens, Workers},
+    live::Keeper,
     offer::Offers,
 };
 use skillwire_source::{
     directory::{DirectoryOptions, DirectorySource},
+    elsewhere::Elsewhere,
     namespace::SiteId,
     source::{Inspected, Look, Source},
 };
@@ -45,6 +48,8 @@ pub struct TestOptions {
     pub limits: ConnectionLimits,
     /// Tools and prompts.
     pub offers: Offers,
+    /// Where skills are looked for that the sources do not report.
+    pub elsewhere: Option<Arc<dyn Elsewhere>>,
 }
 
 /// A running server; it stops when the value goes away.
@@ -53,7 +58,9 @@ pub struct TestServer {
     /// Where it listens.
     pub address: SocketAddr,
     engine: Arc<Engine>,
-    refresher: Refresher,
+    /// What reads the sources, until they are followed.
+    refresher: Option<Refresher>,
+    following: Option<JoinHandle<()>>,
     known: BTreeMap<SiteId, Vec<Inspected>>,
     stop: Option<oneshot::Sender<()>>,
     task: Option<JoinHandle<()>>,
@@ -88,7 +95,10 @@ impl TestServer {
         }
         let catalog = Arc::new(catalog);
         let seal = CursorSeal::new([42; 32]);
-        let engine = Engine::new(Arc::clone(&catalog), options.config, seal);
+        let mut engine = Engine::new(Arc::clone(&catalog), options.config, seal);
+        if let Some(elsewhere) = options.elsewhere {
+            engine = engine.with_elsewhere(elsewhere);
+        }
         let engine = Arc::new(engine.offering(options.offers));
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has a free port");
         let address = listener.local_addr().expect("a listener has an address");
@@ -101,8 +111,9 @@ impl TestServer {
         Self {
             address,
             engine,
-            refresher: Refresher::new(catalog, sources),
+            refresher: Some(Refresher::new(catalog, sources)),
             known: BTreeMap::new(),
+            following: None,
             stop: Some(stop),
             task: Some(task),
         }
@@ -110,13 +121,25 @@ impl TestServer {
 
     /// Reads the sources again, every file of them, and tells of every site.
     pub fn refresh(&mut self) -> Refreshed {
-        let mut refreshed = self.refresher.refresh(&Look::everywhere().closely());
+        let reader = self.refresher.as_mut().expect("what is followed refreshes by itself");
+        let mut refreshed = reader.refresh(&Look::everywhere().closely());
         for site in &refreshed.gone {
             self.known.remove(site);
         }
         self.known.extend(std::mem::take(&mut refreshed.sites));
         refreshed.sites = self.known.clone().into_iter().collect();
         refreshed
+    }
+
+    /// Looks at the sources once, and from then on whenever they have news, as a real server does.
+    pub async fn follow(&mut self) {
+        let refresher = self.refresher.take().expect("it is followed once");
+        let keeper = Keeper::new(refresher, self.engine(), Strictness::Normal, |_| {});
+        let keeper = Arc::new(keeper);
+        keeper.look(Look::everywhere()).await.expect("looking does not panic");
+        self.following = Some(tokio::spawn(async move {
+            keeper.follow(async || std::future::pending().await).await;
+        }));
     }
 
     /// The engine, for stdio tests in the same process.
@@ -216,6 +239,14 @@ impl TestServer {
     /// Every entry that is listed.
     pub async fn skills(&self) -> Vec<Value> {
         self.pages("skills/list", json!({}), "skills", 1_000).await
+    }
+}
+
+impl Drop for TestServer {
+    fn drop(&mut self) {
+        if let Some(following) = &self.following {
+            following.abort();
+        }
     }
 }
 

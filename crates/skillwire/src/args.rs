@@ -5,16 +5,20 @@ use std::{net::SocketAddr, path::PathBuf, str::FromStr};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Deserialize;
 
+#[cfg(feature = "oauth")]
+pub(crate) use self::host::ServerLoginArgs;
 pub(crate) use self::{
+    archive::{PackArgs, UnpackArgs},
     bridge::BridgeArgs,
     host::{
         ApproveArgs, AuditArgs, ExportArgs, HandleArgs, ListArgs, LoadArgs, LockArgs, OriginArgs,
-        PromptArgs, PromptFormat, ServerAddArgs, ServerCommand, ServerImportArgs, ServerListArgs,
-        ServerRemoveArgs, ShowArgs, VerifyArgs,
+        PromptArgs, PromptFormat, SearchArgs, ServerAddArgs, ServerCommand, ServerImportArgs,
+        ServerListArgs, ServerLogoutArgs, ServerRemoveArgs, ShowArgs, VerifyArgs,
     },
 };
 use crate::exit::EXIT_CODES;
 
+mod archive;
 mod bridge;
 mod host;
 
@@ -49,6 +53,8 @@ pub(crate) enum Command {
     Server(ServerCommand),
     /// Show every skill of every server and of the skill folders on this machine.
     List(ListArgs),
+    /// Find skills of every server and folder by words, best first.
+    Search(SearchArgs),
     /// Inspect a skill or one of its files; this loads and approves nothing.
     Show(ShowArgs),
     /// Allow a skill to be loaded, as it is now.
@@ -75,6 +81,14 @@ pub(crate) enum Command {
     Audit(AuditArgs),
     /// Copy the verified files of a skill into a folder, to look at them.
     Export(ExportArgs),
+    /// Pack a skill into one archive, with the same bytes every time.
+    Pack(PackArgs),
+    /// Unpack an archive of a skill, all of it or nothing.
+    ///
+    /// Everything is checked before anything is written: no path and no link may lead outside, no
+    /// two names may be one on some disk, and neither number nor size may pass what a skill may
+    /// have. A refused archive is exit code 3.
+    Unpack(UnpackArgs),
     /// Print a completion script for a shell.
     Completions(CompletionsArgs),
     /// Print the manual page, or write one for every command.
@@ -241,6 +255,9 @@ pub(crate) struct ServeArgs {
     /// Folders of skills, or single skills, each as `[PREFIX=]DIR`.
     #[arg(value_name = "DIR")]
     pub(crate) dirs: Vec<String>,
+    /// Pass on the skills of a configured server under `skill://LABEL/`; may be repeated.
+    #[arg(long, value_name = "LABEL")]
+    pub(crate) upstream: Vec<String>,
     /// Speak over standard input and output; this is the default.
     #[arg(long, conflicts_with = "http")]
     pub(crate) stdio: bool,

@@ -41,6 +41,8 @@ pub(crate) struct Options {
     pub(crate) allow_dynamic: bool,
     /// Let this alone approve skills of servers.
     pub(crate) lock: Option<Lock>,
+    /// Whether skills are passed on to clients, for as long as the program runs.
+    pub(crate) passes_on: bool,
     /// Which skill folders of this machine are read besides the servers.
     pub(crate) folders: Option<OriginArgs>,
 }
@@ -241,8 +243,15 @@ pub(crate) fn folders(
 
 fn host(settings: &HostSettings, options: &Options) -> Result<HostBuilder, Failure> {
     let dynamic = if options.allow_dynamic { DynamicPolicy::Ask } else { DynamicPolicy::Decline };
+    let mut policy = Policy { dynamic, ..Policy::default() };
+    if options.passes_on {
+        policy.keeps_entry_text = true;
+        // What one file and one listing may cost is bounded; this program runs for longer than any
+        // number of them.
+        policy.budgets.session_bytes = u64::MAX;
+    }
     Ok(Host::builder()
-        .policy(Policy { dynamic, ..Policy::default() })
+        .policy(policy)
         .client_options(client_options())
         .records(settings.records())
         .cache(settings.cache()?)

@@ -3,6 +3,7 @@
 pub(crate) mod bridge;
 mod client;
 mod host;
+mod upstream;
 
 use std::{
     net::SocketAddr,
@@ -23,7 +24,10 @@ use skillwire_source::{
     source::Unavailable,
 };
 
-pub(crate) use self::host::{HostSettings, endpoint};
+pub(crate) use self::{
+    host::{HostSettings, endpoint},
+    upstream::UpstreamSettings,
+};
 use crate::{
     args::{CacheScopeArg, HttpAddress, LogFormat, ReadingArgs, ServeArgs},
     exit::Exit,
@@ -33,6 +37,8 @@ use crate::{
 /// Everything `serve` needs to know.
 pub(crate) struct ServeSettings {
     pub(crate) sources: Vec<DirectorySource>,
+    /// Servers whose skills are passed on, if there are any.
+    pub(crate) upstream: Option<UpstreamSettings>,
     pub(crate) snapshot: SnapshotOptions,
     pub(crate) config: Config,
     pub(crate) strictness: Strictness,
@@ -63,7 +69,7 @@ impl ServeSettings {
             );
         }
         let args = overlay(typed, file);
-        if args.dirs.is_empty() {
+        if args.dirs.is_empty() && args.upstream.is_empty() {
             return Err(Failure::usage("No folder was named.")
                 .hint("Name a folder of skills: `skillwire serve ./skills`."));
         }
@@ -84,6 +90,7 @@ impl ServeSettings {
             .map_err(|error| bad_pattern("--unlisted", &error))?;
         Ok(Self {
             client_arguments: client::arguments(&args),
+            upstream: UpstreamSettings::resolve(&args.upstream, &reading.scheme)?,
             progress: reading.progress,
             sources,
             snapshot: SnapshotOptions { unlisted, list_files: args.list_files },
@@ -315,6 +322,7 @@ fn overlay(typed: ServeArgs, mut file: ServeArgs) -> ServeArgs {
     let chose_strictness = typed.reading.strict || typed.reading.lenient;
     ServeArgs {
         dirs: list(typed.dirs, file.dirs),
+        upstream: list(typed.upstream, file.upstream),
         http: typed.http.or(file.http),
         stdio: typed.stdio || file.stdio,
         reading: ReadingArgs {

@@ -7,12 +7,14 @@ use skillwire_bridge::{bridge::Bridge, options::BridgeOptions};
 use skillwire_catalog::{
     catalog::Catalog, cursor::CursorSeal, refresh::Refresher, snapshot::SnapshotOptions,
 };
+use skillwire_core::finding::Strictness;
 use skillwire_host::{client::Endpoint, host::Host, label::ServerLabel};
 use skillwire_protocol::meta;
 use skillwire_server::{
     caller::Caller,
     config::Config,
     engine::Engine,
+    live::Keeper,
     offer::{ListChanges, Offer, Offers},
 };
 use skillwire_source::source::Look;
@@ -70,15 +72,23 @@ impl Bridged {
 
     pub(crate) fn with(host: Host, options: BridgeOptions) -> Self {
         let changes = ListChanges::default();
-        let bridge = Bridge::new(host, options, changes.clone());
+        let runtime = tokio::runtime::Handle::current();
+        let bridge = Bridge::start(host, options, changes.clone(), &runtime);
+        let bridge = bridge.expect("there are random numbers");
         let offers =
             Offers::joined(vec![Arc::new(bridge.clone())], changes).expect("names are unique");
         let catalog = Arc::new(Catalog::new(SnapshotOptions::default()));
-        Refresher::new(Arc::clone(&catalog), Vec::new()).refresh(&Look::everywhere());
-        let engine = Engine::new(catalog, Config::default(), CursorSeal::new([9; 32]));
-        let engine = Arc::new(engine.offering(offers));
+        let engine = Engine::new(Arc::clone(&catalog), Config::default(), CursorSeal::new([9; 32]));
+        let engine = engine.offering(offers).with_elsewhere(Arc::new(bridge.upstreams().clone()));
+        let engine = Arc::new(engine);
+        let refresher = Refresher::new(catalog, bridge.sources());
+        let keeper = Keeper::new(refresher, Arc::clone(&engine), Strictness::Normal, |_| {});
+        let keeper = Arc::new(keeper);
+        keeper.refresh(&Look::everywhere());
         let followed = bridge.clone();
-        let following = tokio::spawn(async move { followed.follow().await });
+        let following = tokio::spawn(async move {
+            tokio::join!(followed.follow(), keeper.follow(async || std::future::pending().await));
+        });
         Self { bridge, engine, following }
     }
 

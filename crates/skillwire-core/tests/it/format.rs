@@ -1,10 +1,9 @@
-//! The skill format: what `check` says about frontmatter, body and files.
+//! The skill format: what `check` says about frontmatter and body.
 
 use serde_json::{Value, json};
 use skillwire_core::{
-    file_set::{self, CheckedFile},
     finding::{Code, Finding, Level, Strictness},
-    path::RelPath,
+    frontmatter::Frontmatter,
     skill_file::{self, SkillFile},
 };
 
@@ -23,6 +22,10 @@ fn described(description: &str) -> Vec<Finding> {
 
 fn codes(findings: &[Finding]) -> Vec<Code> {
     findings.iter().map(|finding| finding.code).collect()
+}
+
+fn help(findings: &[Finding]) -> Vec<&str> {
+    findings.iter().map(|finding| finding.help.as_deref().unwrap_or_default()).collect()
 }
 
 fn field(skill: Option<SkillFile>, name: &str) -> Value {
@@ -51,11 +54,105 @@ fn fmt_08_a_description_that_is_too_long_is_served_only_when_lenient() {
 }
 
 #[test]
+fn fmt_24_names_and_descriptions_that_are_no_text_come_with_what_to_write() {
+    for (value, kind, advice) in [
+        (" 123", "a number", "Write `name: \"123\"` if that is the name."),
+        (" true", "a boolean", "Write `name: \"true\"` if that is the name."),
+        (" null", "null", "Write one word, such as `name: pdf-forms`."),
+        ("\n- a", "a list", "Write one word, such as `name: pdf-forms`."),
+        ("\n  a: b", "a mapping", "Write one word, such as `name: pdf-forms`."),
+    ] {
+        let (skill, findings) = check(&format!("name:{value}\ndescription: Use when asked."), "");
+        assert!(skill.is_none());
+        assert_eq!(codes(&findings), [Code::NameInvalid], "{value}");
+        assert_eq!(findings[0].message, format!("`name` is {kind}, not a string."));
+        assert_eq!(help(&findings), [advice]);
+    }
+    let retold = "Say what the skill does and when to use it, in one text.";
+    for (value, advice) in [(" 5", "Put it in quotes."), ("\n- a", retold), (" null", retold)] {
+        let (skill, findings) = check(&format!("name: pdf\ndescription:{value}"), "");
+        assert!(skill.is_none());
+        assert_eq!(codes(&findings), [Code::DescriptionMissing], "{value}");
+        assert_eq!(help(&findings), [advice]);
+    }
+}
+
+#[test]
+fn v_54_characters_that_nobody_sees_are_named_and_pointed_at() {
+    for hidden in ['\u{202e}', '\u{200b}', '\u{ad}', '\u{2066}', '\u{e0041}'] {
+        let yaml = format!("name: pdf\ndescription: Use when{hidden} asked.");
+        let (skill, findings) = check(&yaml, "");
+        assert!(skill.is_some());
+        assert_eq!(codes(&findings), [Code::DescriptionCharacters], "{hidden:?}");
+        let message = &findings[0].message;
+        assert!(message.contains(&format!("U+{:04X}", u32::from(hidden))), "{message}");
+        let (position, end) = (findings[0].position.unwrap(), findings[0].end.unwrap());
+        assert_eq!((position.line, position.column, end.column), (3, 22, 23), "{hidden:?}");
+        assert!(findings[0].skips(Strictness::Strict) && !findings[0].skips(Strictness::Normal));
+    }
+    // What is written as an escape is nowhere in the file; the whole value is shown.
+    for escaped in ["\\u0007", "\\e"] {
+        let (_, findings) =
+            check(&format!("name: pdf\ndescription: \"Use when{escaped} asked.\""), "");
+        assert_eq!(codes(&findings), [Code::DescriptionCharacters], "{escaped}");
+        assert_eq!(findings[0].position.map(|p| p.column), Some(14));
+    }
+    assert_eq!(described("Use when asked.\n\tOr é, 字 and 🙂."), []);
+}
+
+#[test]
+fn names_that_older_dialects_keep_for_themselves_are_warned_of() {
+    let named = |name: &str| check(&format!("name: {name}\ndescription: Use when asked."), "");
+    for (name, means) in [
+        ("index", "`skill://index`"),
+        ("lookup", "`skill://lookup/...`"),
+        ("prompt-xml", "`skill://prompt-xml`"),
+    ] {
+        let (skill, findings) = named(name);
+        assert!(skill.is_some());
+        assert_eq!(codes(&findings), [Code::NameReserved], "{name}");
+        assert!(findings[0].message.contains(means), "{}", findings[0].message);
+        assert_eq!(findings[0].position.map(|p| (p.line, p.column)), Some((2, 7)));
+    }
+    assert_eq!(named("indexes").1, []);
+}
+
+#[test]
+fn hst_52_a_field_that_a_server_must_not_send_is_named_with_what_is_expected() {
+    let read = |fields: Value| {
+        let Value::Object(fields) = fields else { panic!("not an object") };
+        Frontmatter::from_fields(fields)
+            .map(|_| ())
+            .map_err(|error| (error.about_name(), error.expected(), error.actual().to_owned()))
+    };
+    assert_eq!(read(json!({ "name": "a", "description": "d" })), Ok(()));
+    let fault = |name: bool, expected: &str, actual: &str| {
+        Err((name, expected.to_owned(), actual.to_owned()))
+    };
+    assert_eq!(read(json!({ "description": "d" })), fault(true, "a name as `name`", "nothing"));
+    let listed = json!({ "name": [], "description": "d" });
+    assert_eq!(read(listed), fault(true, "a string as `name`", "a list"));
+    let empty = json!({ "name": "a", "description": "" });
+    assert_eq!(read(empty), fault(false, "a description as `description`", "nothing"));
+    let long = json!({ "name": "a", "description": "d", "compatibility": "x".repeat(501) });
+    let expected = "at most 500 characters as `compatibility`";
+    assert_eq!(read(long), fault(false, expected, "501 characters"));
+}
+
+#[test]
 fn fmt_09_a_description_without_a_when_is_advised_against() {
     let findings = described("Reads PDF files.");
     assert_eq!(codes(&findings), [Code::DescriptionWithoutWhen]);
     assert_eq!(findings[0].level, Level::Advice);
     assert_eq!(described("Reads PDF files. Use when a user hands one over."), []);
+}
+
+#[test]
+fn fmt_10_a_license_that_is_no_text_is_warned_of() {
+    assert_eq!(codes(&with("license: MIT").1), []);
+    let (skill, findings) = with("license: 2.0");
+    assert_eq!(codes(&findings), [Code::LicenseNotAString]);
+    assert_eq!(field(skill, "license"), json!(2.0));
 }
 
 #[test]
@@ -84,6 +181,9 @@ fn fmt_13_metadata_values_other_than_strings_are_warned_of_and_kept() {
     assert_eq!(warned.len(), 3);
     assert!(warned.iter().all(|finding| finding.level == Level::Warning));
     assert_eq!(warned[0].position.map(|p| p.line), Some(5));
+    let advice: Vec<_> = warned.iter().filter_map(|finding| finding.help.as_deref()).collect();
+    let kept = "It is served as written, but some hosts expect one string.";
+    assert_eq!(advice, ["Write `version: \"1.5\"`.", kept, "Write `on: \"true\"`."]);
     let expected = json!({ "version": 1.5, "tags": ["a"], "ok": "yes", "on": true });
     assert_eq!(field(skill, "metadata"), expected);
     assert_eq!(codes(&with("metadata: text").1), [Code::MetadataNotAMapping]);
@@ -102,6 +202,7 @@ fn fmt_15_allowed_tools_is_taken_in_all_three_forms_and_kept() {
     for (line, value, warned) in [
         ("Read Bash(git add:*, git commit:*)", json!("Read Bash(git add:*, git commit:*)"), false),
         ("\"Read, Grep\"", json!("Read, Grep"), true),
+        ("\"Read(a), Grep\"", json!("Read(a), Grep"), true),
         ("[Read, Grep]", json!(["Read", "Grep"]), true),
     ] {
         let (skill, findings) = with(&format!("allowed-tools: {line}"));
@@ -109,7 +210,8 @@ fn fmt_15_allowed_tools_is_taken_in_all_three_forms_and_kept() {
         if warned {
             let form = findings.iter().find(|finding| finding.code == Code::AllowedToolsForm);
             let help = form.and_then(|finding| finding.help.as_deref());
-            assert_eq!(help, Some("Write `allowed-tools: Read Grep`."));
+            let plain = if line.contains('(') { "Read(a) Grep" } else { "Read Grep" };
+            assert_eq!(help, Some(format!("Write `allowed-tools: {plain}`.").as_str()));
         }
         assert_eq!(field(skill, "allowed-tools"), value);
     }
@@ -138,58 +240,6 @@ fn fmt_18_a_long_body_is_advised_against() {
     assert_eq!(codes(&check(yaml, &"x\n".repeat(500)).1), []);
     assert_eq!(codes(&check(yaml, &"x\n".repeat(501)).1), [Code::BodyLong]);
     assert_eq!(codes(&check(yaml, &"x".repeat(20_100)).1), [Code::BodyLong]);
-}
-
-/// Checks a skill with this body and these further files.
-fn files(body: &str, others: &[(&str, &str)]) -> Vec<Finding> {
-    let text = format!("---\nname: pdf\ndescription: Use when asked.\n---\n{body}");
-    let skill = skill_file::check(text.as_bytes()).0.expect("the skill is valid");
-    let paths: Vec<RelPath> = std::iter::once("SKILL.md")
-        .chain(others.iter().map(|(path, _)| *path))
-        .map(|path| RelPath::parse(path).expect("a path"))
-        .collect();
-    let contents = std::iter::once(text.as_str()).chain(others.iter().map(|(_, text)| *text));
-    let checked: Vec<_> = paths
-        .iter()
-        .zip(contents)
-        .map(|(path, text)| CheckedFile { path, bytes: text.as_bytes() })
-        .collect();
-    file_set::check(&skill, &checked)
-}
-
-#[test]
-fn fmt_19_links_that_lead_nowhere_or_out_are_warned_of_with_their_line() {
-    let findings = files("[a](a.md)\n[b](../b.md)\n[c](/c.md)\n[d](d%20d.md)", &[("d d.md", "")]);
-    let found: Vec<_> = findings.iter().filter(|f| f.level == Level::Warning).collect();
-    assert_eq!(
-        found.iter().map(|f| (f.code, f.position.map_or(0, |p| p.line))).collect::<Vec<_>>(),
-        [(Code::LinkMissing, 5), (Code::LinkNotPortable, 6), (Code::LinkNotPortable, 7)]
-    );
-}
-
-#[test]
-fn fmt_20_a_file_reached_only_through_a_reference_is_pointed_out() {
-    let others = [("references/a.md", "[b](b.md)"), ("references/b.md", "")];
-    let findings = files("[a](references/a.md)", &others);
-    assert_eq!(codes(&findings), [Code::LinkChain]);
-    assert_eq!(findings[0].file, "references/a.md");
-    assert_eq!(codes(&files("[a](references/a.md) [b](references/b.md)", &others)), []);
-}
-
-#[test]
-fn fmt_21_a_script_that_does_not_say_how_it_is_run_is_pointed_out() {
-    assert_eq!(codes(&files("", &[("scripts/go", "echo")])), [Code::ScriptWithoutInterpreter]);
-    assert_eq!(codes(&files("", &[("scripts/go", "#!/bin/sh\necho"), ("scripts/a.py", "x")])), []);
-}
-
-#[test]
-fn v_39_names_that_some_disks_cannot_tell_apart_are_warned_of() {
-    for twin in [("A.md", "a.md"), ("caf\u{e9}.md", "cafe\u{301}.md")] {
-        let findings = files("", &[(twin.0, ""), (twin.1, "")]);
-        let twins: Vec<_> = findings.iter().filter(|f| f.code == Code::FileNameTwins).collect();
-        assert_eq!(twins.len(), 1, "{twin:?}");
-        assert_eq!(twins[0].level, Level::Warning);
-    }
 }
 
 #[test]

@@ -76,6 +76,9 @@ fn layout_findings_point_at_the_first_place() {
     assert_eq!(place(bom, Code::ByteOrderMark), (1, 2, 5, message));
     let message = "2 lines of the frontmatter end in CRLF.".to_owned();
     assert_eq!(place(bom, Code::CrLf), (1, 2, 5, message));
+    let plain = "---\r\nname: pdf\ndescription: Use when asked.\n---\n";
+    let message = "A line of the frontmatter ends in CRLF.".to_owned();
+    assert_eq!(place(plain, Code::CrLf), (1, 1, 4, message));
     let one = "---\nname: pdf\r\ndescription: Use when asked.\n---\nbody\r\n";
     let message = "A line of the frontmatter ends in CRLF.".to_owned();
     assert_eq!(place(one, Code::CrLf), (2, 1, 10, message));
@@ -115,8 +118,8 @@ fn blanks_inside_texts_of_several_lines_stay() {
         assert_eq!(mended(&before), None, "{text:?}");
         assert!(!findings(&before).iter().any(|f| f.code == Code::TrailingBlanks), "{text:?}");
     }
-    let around = file("license: |\n  a  \n  b\nmetadata: \n  c: d \n");
-    let after = file("license: |\n  a  \n  b\nmetadata:\n  c: d\n");
+    let around = file("license: |\n  a  \n  b\nmetadata: \n\t\n  c: d \n");
+    let after = file("license: |\n  a  \n  b\nmetadata:\n\n  c: d\n");
     assert_eq!(mended(&around), Some(after));
 }
 

@@ -44,7 +44,11 @@ impl Connection {
                 )))
             }
             Endpoint::Http { url, headers } => {
-                Transport::Http(Arc::new(Http::new(&url, &headers, options.connect_timeout)?))
+                Transport::Http(Arc::new(Http::new(&url, &headers, None, options.connect_timeout)?))
+            }
+            Endpoint::LoggedIn { url, headers, bearer } => {
+                let patience = options.connect_timeout;
+                Transport::Http(Arc::new(Http::new(&url, &headers, Some(bearer), patience)?))
             }
             Endpoint::Pipes { input, output } => {
                 Transport::Pipe(Box::new(Pipe::new(input, output, None)))

@@ -1,10 +1,11 @@
 //! Where a server is, and how patient its client is.
 
-use std::{fmt, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use skillwire_protocol::version::Era;
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use super::bearer::Bearer;
 use crate::secret::Secret;
 
 /// Where a server is. Only the user's configuration makes one; nothing a server sends does.
@@ -25,6 +26,15 @@ pub enum Endpoint {
         /// Headers of every request, such as `Authorization`.
         headers: Vec<(String, Secret)>,
     },
+    /// A URL that wants a token which does not last: `https`, or `http` on this machine.
+    LoggedIn {
+        /// The URL of the MCP endpoint.
+        url: String,
+        /// Other headers of every request.
+        headers: Vec<(String, Secret)>,
+        /// Gives the tokens.
+        bearer: Arc<dyn Bearer>,
+    },
     /// Pipes to a server that somebody else started.
     Pipes {
         /// What the server writes.
@@ -43,7 +53,7 @@ impl Endpoint {
                 args: args.clone(),
                 env: env.clone(),
             }),
-            Self::Http { .. } | Self::Pipes { .. } => None,
+            Self::Http { .. } | Self::LoggedIn { .. } | Self::Pipes { .. } => None,
         }
     }
 }
@@ -55,6 +65,11 @@ impl Endpoint {
             Self::Http { url, headers } => {
                 Some(Self::Http { url: url.clone(), headers: headers.clone() })
             }
+            Self::LoggedIn { url, headers, bearer } => Some(Self::LoggedIn {
+                url: url.clone(),
+                headers: headers.clone(),
+                bearer: Arc::clone(bearer),
+            }),
             Self::Command { .. } | Self::Pipes { .. } => self.again(),
         }
     }
@@ -68,6 +83,7 @@ impl fmt::Debug for Endpoint {
                 f.debug_struct("Command").field("program", program).finish_non_exhaustive()
             }
             Self::Http { .. } => f.debug_struct("Http").finish_non_exhaustive(),
+            Self::LoggedIn { .. } => f.debug_struct("LoggedIn").finish_non_exhaustive(),
             Self::Pipes { .. } => f.debug_struct("Pipes").finish_non_exhaustive(),
         }
     }

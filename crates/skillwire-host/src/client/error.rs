@@ -37,6 +37,9 @@ pub enum ClientError {
     /// The server answered with an HTTP status instead of a message.
     #[error("The server answered with HTTP status {0}.")]
     HttpStatus(u16),
+    /// The server wants a login, or no longer takes the one there is.
+    #[error("The server wants a login: {0}.")]
+    LoginRequired(String),
     /// The server points elsewhere, where the configured headers must not be sent.
     #[error("The server redirects to {0}; configure that address if you trust it.")]
     Redirected(String),

@@ -5,6 +5,7 @@
 //! depth and time while it arrives. This is the only module that starts processes, and it starts
 //! only what an [`Endpoint::Command`] names.
 
+mod bearer;
 mod call;
 mod changes;
 mod connection;
@@ -31,7 +32,10 @@ use skillwire_protocol::{
 use tokio::time::{Instant, timeout_at};
 
 use self::connection::Connection;
+#[cfg(feature = "oauth")]
+pub(crate) use self::http::{Sender, collect, is_loopback};
 pub use self::{
+    bearer::Bearer,
     changes::{Change, Changes},
     description::{ServerDescription, SkillsOffer},
     endpoint::{ClientOptions, Endpoint, Limits},

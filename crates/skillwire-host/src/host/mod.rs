@@ -5,6 +5,7 @@ mod discovering;
 mod exporting;
 mod loading;
 mod reading;
+mod relaying;
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -23,6 +24,7 @@ pub use self::{
     exporting::ExportedFile,
     loading::Loaded,
     reading::{Inspected, ResourceContent},
+    relaying::{FreshEntry, FreshListing, Relay},
 };
 use crate::{
     approved::Approved,

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, HashSet},
+    sync::Arc,
     time::Duration,
 };
 
@@ -30,6 +31,8 @@ pub struct Listing {
     pub truncated: Option<Refusal>,
     /// What is odd but harmless.
     pub warnings: Vec<String>,
+    /// Whether only we may reuse it, since the server did not say that anybody may.
+    pub private: bool,
 }
 
 impl Remote {
@@ -66,8 +69,8 @@ impl Remote {
             entries += head.entries;
             collecting.note(&head.freshness);
             let read = {
-                let (origin, limits) = (self.origin(), self.policy.limits);
-                move || page::read_entries(&origin, answer.text(), limits)
+                let (origin, policy) = (self.origin(), Arc::clone(&self.policy));
+                move || page::read_entries(&origin, answer.text(), &policy)
             };
             let Some(next) = head.next else {
                 collecting.add(&self.origin(), read()?);
@@ -151,7 +154,9 @@ impl Collecting {
     fn add(&mut self, origin: &Origin, entries: Entries) {
         for entry in entries {
             match entry {
-                Ok(entry) => self.add_entry(Listed::new(origin.clone(), entry, Source::Named)),
+                Ok(received) => {
+                    self.add_entry(Listed::received(origin.clone(), received, Source::Named));
+                }
                 Err(refusal) => self.listing.refused.push(refusal),
             }
         }
@@ -161,6 +166,7 @@ impl Collecting {
         // The listing is as fresh as its stalest page.
         let lifetime = self.lifetime.unwrap_or(freshness.lifetime);
         self.lifetime = Some(lifetime.min(freshness.lifetime));
+        self.listing.private |= freshness.private;
         if let Some(oddity) = &freshness.oddity
             && !self.listing.warnings.contains(oddity)
         {

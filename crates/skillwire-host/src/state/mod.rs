@@ -8,6 +8,7 @@ mod audit;
 mod cache;
 mod encoding;
 mod folder;
+mod logins;
 mod memory;
 mod records;
 mod servers;
@@ -18,6 +19,7 @@ mod time;
 pub use audit::{AuditLines, AuditLog, UnreadableLine};
 pub use cache::FileCache;
 pub use encoding::{decode, encode};
+pub use logins::{Login, Logins};
 pub use memory::{MemoryAudit, MemoryCache, MemoryRecords};
 pub use records::FileRecords;
 pub use servers::{

@@ -37,7 +37,7 @@ pub fn all(handles: &[String], most_handles: usize) -> Vec<ToolSpec> {
             "list_skills",
             "Lists the skills there are, with where each comes from.",
             &json!({
-                "query": text("Words that handle or description must contain."),
+                "query": text("Words to look for in handles and descriptions."),
                 "server": text("The label of one origin."),
             }),
             &[],

@@ -6,6 +6,8 @@ mod client;
 mod discovery;
 mod documents;
 mod integrity;
+#[cfg(feature = "oauth")]
+mod login;
 mod state;
 mod support;
 mod tools;

@@ -11,7 +11,7 @@ use quick_cache::{
 use skillwire_core::digest::Digest;
 use skillwire_source::{
     skill::FileRecord,
-    store::{Store, StoreError},
+    store::{Owner, RemoteFiles, Store, StoreError},
 };
 
 use super::quote::quote;
@@ -22,18 +22,26 @@ const TYPICAL_BYTES: usize = 8 * 1024;
 /// Hashing and rendering more than this holds up other requests: at 1 GB/s it takes 0.1 ms.
 const SHORT_WORK_BYTES: u64 = 64 * 1024;
 
-/// Files as they are sent: `,"text":"…"}` or `,"blob":"…"}`, by the digest of their bytes.
+/// Files as they are sent: `,"text":"…"}` or `,"blob":"…"}`, by their owner and the digest of
+/// their bytes.
 ///
-/// Equal bytes are kept once, whatever skills they are in, and a changed file has another digest:
-/// nothing in here ever goes stale.
+/// Equal bytes of one owner are kept once, whatever skills they are in, and a changed file has
+/// another digest: nothing in here ever goes stale. Of another owner's bytes nobody learns more by
+/// listing their digest.
 #[derive(Debug)]
-pub(super) struct Contents(Cache<Digest, Bytes, ByLength>);
+pub(super) struct Contents(Cache<Key, Bytes, ByLength>);
+
+type Key = (Owner, Digest);
+
+fn key(store: &Arc<dyn Store>, file: &FileRecord) -> Key {
+    (store.remote().map_or(Owner::HERE, RemoteFiles::owner), file.digest)
+}
 
 #[derive(Debug, Clone)]
 struct ByLength;
 
-impl Weighter<Digest, Bytes> for ByLength {
-    fn weight(&self, _: &Digest, rendered: &Bytes) -> u64 {
+impl Weighter<Key, Bytes> for ByLength {
+    fn weight(&self, _: &Key, rendered: &Bytes) -> u64 {
         rendered.len() as u64 + 64
     }
 }
@@ -69,8 +77,8 @@ impl Contents {
     }
 
     /// The file, if it is still kept.
-    pub(super) fn kept(&self, digest: &Digest) -> Option<Bytes> {
-        self.0.get(digest)
+    pub(super) fn kept(&self, store: &Arc<dyn Store>, file: &FileRecord) -> Option<Bytes> {
+        self.0.get(&key(store, file))
     }
 
     /// Reads a file, refuses it unless it is what was published, and keeps it.
@@ -81,7 +89,23 @@ impl Contents {
         store: &Arc<dyn Store>,
         file: &FileRecord,
     ) -> Result<Bytes, ContentError> {
-        self.0.get_or_insert_with(&file.digest, || check(store.read(&file.path, file.size), file))
+        let read = || check(store.read(&file.path, file.size), file);
+        self.0.get_or_insert_with(&key(store, file), read)
+    }
+
+    /// The same for a file that somebody else has to be asked for.
+    pub(super) async fn fetch(
+        &self,
+        store: &Arc<dyn Store>,
+        file: &FileRecord,
+    ) -> Result<Bytes, ContentError> {
+        let fetch = async {
+            let remote = store.remote().ok_or_else(|| {
+                ContentError::Failed("a store of this machine was asked like another's".to_owned())
+            })?;
+            check(remote.fetch(&file.path, file.size).await, file)
+        };
+        self.0.get_or_insert_async(&key(store, file), fetch).await
     }
 
     /// The same where it takes neither waiting nor long work; nothing says that it would.
@@ -95,7 +119,7 @@ impl Contents {
         }
         let checked = check(store.read_now(&file.path, file.size)?, file);
         if let Ok(rendered) = &checked {
-            self.0.insert(file.digest, rendered.clone());
+            self.0.insert(key(store, file), rendered.clone());
         }
         Some(checked)
     }
@@ -113,13 +137,16 @@ fn check(read: Result<Bytes, StoreError>, file: &FileRecord) -> Result<Bytes, Co
     Ok(render(&bytes))
 }
 
+/// What begins a file that is text.
+pub(super) const TEXT_MEMBER: &[u8] = br#","text":"#;
+
 /// Writes the end of one element of `contents`: UTF-8 as `text`, everything else as `blob`.
 pub(super) fn render(bytes: &[u8]) -> Bytes {
     match std::str::from_utf8(bytes) {
         Ok(text) => {
             // Line ends and quotation marks become two bytes each.
             let mut rendered = Vec::with_capacity(text.len() + text.len() / 16 + 64);
-            rendered.extend_from_slice(br#","text":"#);
+            rendered.extend_from_slice(TEXT_MEMBER);
             quote(&mut rendered, text);
             rendered.push(b'}');
             Bytes::from(rendered)
@@ -204,8 +231,8 @@ mod tests {
         let contents = Contents::new(1_000);
         assert_eq!(contents.read(&held(b"new"), &published), Err(ContentError::Changed));
         assert_eq!(contents.read(&held(b"older"), &published), Err(ContentError::Changed));
-        assert!(contents.kept(&published.digest).is_none());
+        assert!(contents.kept(&held(b"old"), &published).is_none());
         assert!(contents.read(&held(b"old"), &published).is_ok());
-        assert!(contents.kept(&published.digest).is_some());
+        assert!(contents.kept(&held(b"old"), &published).is_some());
     }
 }

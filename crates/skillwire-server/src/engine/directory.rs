@@ -3,7 +3,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use skillwire_catalog::{
-    directories::{FoundDirectory, generated_children},
+    directories::{FoundDirectory, generated_children, remote_children},
     listing::Page,
 };
 use skillwire_protocol::{
@@ -61,6 +61,17 @@ impl Call<'_> {
         let generator = Arc::clone(generator);
         let message = format!("`{}` is not a directory resource.", truncated(uri));
         let mut result = self.result();
+        if let Some(asked) = generator.remote().map(|remote| remote.children(&path)) {
+            let unlisted = format!("The files of `{}` are not listed anywhere.", truncated(uri));
+            return Answer::Later(Box::pin(async move {
+                let children = asked.await.map_err(|error| reading::failed(&error))?;
+                let children = children.ok_or_else(|| RpcError::invalid_params(unlisted))?;
+                let items = remote_children(&skill, &children).into_iter().map(Cow::Owned);
+                result.page("resources", &Page { items: items.collect(), next: None });
+                result.cacheable();
+                Ok(result.finish().into())
+            }));
+        }
         Answer::Later(Box::pin(async move {
             let files = reading::run(generator, |generator| generator.paths()).await?;
             let children = generated_children(&skill, &path, &files);

@@ -34,6 +34,7 @@ use skillwire_protocol::{
     version::Era,
 };
 
+use skillwire_source::elsewhere::{Elsewhere, Reuse};
 use tokio::sync::Semaphore;
 use tracing::Instrument;
 
@@ -53,6 +54,13 @@ use crate::{
 
 /// Files that are read from disk at the same time.
 const READINGS: usize = 32;
+
+/// Bytes of pages that are kept: all pages of ten thousand skills, and little beside the skills
+/// themselves.
+const PAGE_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Bytes of files that are read before anybody asks for them.
+const WARM_BYTES: u64 = 16 * 1024 * 1024;
 
 /// What a method answers: a result, or an error.
 pub type Outcome = Result<Payload, RpcError>;
@@ -82,6 +90,8 @@ pub struct Engine {
     offers: Offers,
     /// The age of what clients carry is counted from here.
     start: Instant,
+    /// Where skills are looked for that the catalogue does not have.
+    elsewhere: Option<Arc<dyn Elsewhere>>,
 }
 
 /// One request with everything needed to answer it.
@@ -99,11 +109,10 @@ impl Engine {
     pub fn new(catalog: Arc<Catalog>, config: Config, seal: CursorSeal) -> Self {
         let server_info = server_info(&config);
         let contents = Arc::new(Contents::new(config.cache_bytes));
-        // All pages of ten thousand skills, and little beside the skills themselves.
-        let pages = Pages::new(config.cache_bytes / 2);
+        let pages = Pages::new(PAGE_BYTES.min(config.cache_bytes / 2));
         let readings = Arc::new(Semaphore::new(READINGS));
         let metrics = Arc::default();
-        let (offers, start) = (Offers::default(), Instant::now());
+        let (offers, start, elsewhere) = (Offers::default(), Instant::now(), None);
         Self {
             catalog,
             config,
@@ -115,7 +124,14 @@ impl Engine {
             metrics,
             offers,
             start,
+            elsewhere,
         }
+    }
+
+    /// Looks for skills that the catalogue does not have, and for how long answers may be reused.
+    #[must_use]
+    pub fn with_elsewhere(self, elsewhere: Arc<dyn Elsewhere>) -> Self {
+        Self { elsewhere: Some(elsewhere), ..self }
     }
 
     /// Offers tools and prompts as well.
@@ -198,22 +214,24 @@ impl Engine {
         }
     }
 
-    /// Reads all files of a catalogue that is small enough to be kept, so that it is served from
-    /// memory, even when its folder goes away. Blocks; a larger catalogue is left alone.
+    /// Reads all files of a small catalogue, so that it is served from memory, even when its folder
+    /// goes away. Blocks; a larger catalogue is left alone, and so are files that somebody else has to
+    /// be asked for.
     pub fn warm(&self) {
         let Some(snapshot) = self.catalog.now(ViewId::EVERYTHING) else { return };
         // What is kept is text with escapes or base64, and larger than the file.
-        let most = self.config.cache_bytes / 2;
+        let most = WARM_BYTES.min(self.config.cache_bytes / 2);
         let mut total = 0_u64;
-        let small = snapshot.stored_files().all(|(_, file)| {
+        let here = || snapshot.stored_files().filter(|(store, _)| store.remote().is_none());
+        let small = here().all(|(_, file)| {
             total = total.saturating_add(file.size);
             total <= most
         });
         if !small {
             return;
         }
-        for (store, file) in snapshot.stored_files() {
-            if self.contents.kept(&file.digest).is_none() {
+        for (store, file) in here() {
+            if self.contents.kept(store, file).is_none() {
                 // Whoever asks for a file that cannot be read is told so.
                 let _ = self.contents.read(store, file);
             }
@@ -244,7 +262,7 @@ impl Engine {
         let modern = era == Era::Modern;
         Answer::Now(match &*request.method {
             method::SKILLS_LIST => call.list_skills(),
-            method::SKILLS_GET => call.get_skill(),
+            method::SKILLS_GET => return call.get_skill(),
             method::RESOURCES_READ => return call.read_resource(),
             method::DIRECTORY_READ if self.config.directory_read => return call.read_directory(),
             method::RESOURCES_LIST => call.list_resources(),
@@ -279,10 +297,14 @@ fn code(outcome: &Outcome) -> i32 {
 impl<'a> Call<'a> {
     fn style(&self) -> ResultStyle {
         let config = &self.engine.config;
-        let own = self.caller.is_distinguished();
+        let Reuse { at_most, private } =
+            self.engine.elsewhere.as_ref().map_or_else(Reuse::default, |e| e.reuse());
+        let own = private || self.caller.is_distinguished();
+        // Whole seconds, so that a page that is kept serves more than one request.
+        let at_most = at_most.map_or(u64::MAX, |time| time.as_secs().saturating_mul(1_000));
         ResultStyle {
             era: self.era,
-            ttl_ms: config.ttl_ms,
+            ttl_ms: config.ttl_ms.min(at_most),
             scope: if own { CacheScope::Private } else { config.cache_scope },
             server_info: Arc::clone(&self.engine.server_info),
         }

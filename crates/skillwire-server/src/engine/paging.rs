@@ -7,7 +7,11 @@ use quick_cache::{Equivalent, Weighter, sync::Cache};
 use skillwire_catalog::{catalog::ViewId, listing::Page};
 use skillwire_protocol::{error::RpcError, message::string, method, version::Era};
 
-use super::{Call, Outcome, result::ResultText};
+use super::{
+    Call, Outcome,
+    result::{ResultStyle, ResultText},
+};
+use crate::config::CacheScope;
 
 /// A listing a client walks: a method, and what it lists for methods that list many things.
 #[derive(Debug, Clone, Copy)]
@@ -33,19 +37,23 @@ struct PageKey<T> {
     era: Era,
     caller: T,
     cursor: Option<T>,
+    ttl_ms: u64,
+    scope: CacheScope,
 }
 
 impl PageKey<&str> {
     fn to_owned(&self) -> PageKey<Box<str>> {
-        let Self { generation, view, era, caller, cursor } = *self;
-        PageKey { generation, view, era, caller: caller.into(), cursor: cursor.map(Box::from) }
+        let Self { generation, view, era, caller, cursor, ttl_ms, scope } = *self;
+        let (caller, cursor) = (caller.into(), cursor.map(Box::from));
+        PageKey { generation, view, era, caller, cursor, ttl_ms, scope }
     }
 }
 
 impl Equivalent<PageKey<Box<str>>> for PageKey<&str> {
     fn equivalent(&self, key: &PageKey<Box<str>>) -> bool {
-        let PageKey { generation, view, era, ref caller, ref cursor } = *key;
-        *self == PageKey { generation, view, era, caller, cursor: cursor.as_deref() }
+        let PageKey { generation, view, era, ref caller, ref cursor, ttl_ms, scope } = *key;
+        let cursor = cursor.as_deref();
+        *self == PageKey { generation, view, era, caller, cursor, ttl_ms, scope }
     }
 }
 
@@ -96,12 +104,15 @@ impl Call<'_> {
 
     pub(super) fn list_skills(&self) -> Outcome {
         let cursor = self.cursor()?;
+        let ResultStyle { ttl_ms, scope, .. } = self.style();
         let key = PageKey {
             generation: self.snapshot.generation(),
             view: self.caller.view,
             era: self.era,
             caller: self.caller.name.as_str(),
             cursor: cursor.as_deref(),
+            ttl_ms,
+            scope,
         };
         if let Some(page) = self.engine.pages.0.get(&key) {
             return Ok(page.into());

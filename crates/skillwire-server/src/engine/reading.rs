@@ -14,7 +14,7 @@ use tokio::task::JoinError;
 
 use super::{
     Answer, Call, Outcome,
-    contents::{ContentError, render},
+    contents::{ContentError, TEXT_MEMBER, render},
     resource_changed,
     result::ResultStyle,
 };
@@ -51,7 +51,10 @@ impl Call<'_> {
         let (generator, uri) = (Arc::clone(generator), uri.to_owned());
         let (style, not_found) = (self.style(), self.resource_not_found(&uri));
         Answer::Later(Box::pin(async move {
-            let read = run(generator, move |generator| generator.read(&path)).await?;
+            let read = match generator.remote().map(|remote| remote.fetch(&path)) {
+                Some(fetch) => fetch.await.map_err(|error| failed(&error))?,
+                None => run(generator, move |generator| generator.read(&path)).await?,
+            };
             let bytes = read.ok_or(not_found)?;
             let name = uri.rsplit('/').next().unwrap_or_default();
             Ok(contents(&style, &uri, media_type::of(name, &bytes), render(&bytes)))
@@ -69,7 +72,7 @@ impl Call<'_> {
         let own_entry = skill.uri.as_str() == uri;
         let media_type = if own_entry { "text/markdown" } else { record.media_type };
         let engine = self.engine;
-        if let Some(rendered) = engine.contents.kept(&record.digest) {
+        if let Some(rendered) = engine.contents.kept(&tree.store, record) {
             engine.metrics.contents_kept.inc();
             return Answer::Now(Ok(contents(&self.style(), uri, media_type, rendered)));
         }
@@ -86,6 +89,12 @@ impl Call<'_> {
         }
         let (store, record) = (Arc::clone(&tree.store), record.clone());
         let (shared, turns) = (Arc::clone(&engine.contents), Arc::clone(&engine.readings));
+        if store.remote().is_some() {
+            // No thread and no turn of those who read files here.
+            return Answer::Later(Box::pin(async move {
+                wanted.answer(shared.fetch(&store, &record).await)
+            }));
+        }
         Answer::Later(Box::pin(async move {
             // The semaphore is never closed, so there is always a turn.
             let turn = turns.acquire_owned().await;
@@ -121,6 +130,9 @@ impl Wanted {
 /// Writes the result for one file around its rendered bytes.
 fn contents(style: &ResultStyle, uri: &str, media_type: &str, rendered: Bytes) -> Payload {
     let mut head = style.begin();
+    // The type may have been guessed from a name, before anybody here had seen the bytes.
+    let wrong = media_type.starts_with("text/") && !rendered.starts_with(TEXT_MEMBER);
+    let media_type = if wrong { "application/octet-stream" } else { media_type };
     head.open_contents(uri, media_type);
     let (head, mut tail) = head.close_contents();
     tail.cacheable();
@@ -135,13 +147,16 @@ pub(super) async fn run<T: Send + 'static>(
 ) -> Result<T, RpcError> {
     match tokio::task::spawn_blocking(move || work(&*generator)).await {
         Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => {
-            tracing::error!(%error, "a generated skill failed");
-            Err(RpcError::internal())
-        }
+        Ok(Err(error)) => Err(failed(&error)),
         Err(error) => {
             tracing::error!(%error, "a generated skill panicked");
             Err(RpcError::internal())
         }
     }
+}
+
+/// Logs why a generator failed, which is nothing for a client to know.
+pub(super) fn failed(error: &GenerateError) -> RpcError {
+    tracing::error!(%error, "a generated skill failed");
+    RpcError::internal()
 }

@@ -1,21 +1,98 @@
 //! `skills/get`.
 
-use skillwire_protocol::error::{RpcError, truncated};
+use std::{sync::Arc, time::Duration};
 
-use super::{Call, Outcome};
+use skillwire_catalog::catalog::{Catalog, ViewId};
+use skillwire_core::uri::SkillUri;
+use skillwire_protocol::error::{RpcError, truncated};
+use skillwire_source::{
+    elsewhere::{Elsewhere, Sought},
+    skill::Skill,
+};
+use tokio::time::timeout;
+
+use super::{Answer, Call, result::ResultText};
+use crate::payload::Payload;
+
+/// How long the catalogue may take to show a skill that was found elsewhere.
+const PUBLICATION: Duration = Duration::from_secs(10);
 
 impl Call<'_> {
-    pub(super) fn get_skill(&self) -> Outcome {
-        let uri = self.uri()?;
-        let Some(skill) = self.snapshot.skill(&uri) else {
-            return Err(RpcError::invalid_params(format!(
-                "No skill is served at `{}`; `params.uri` must be the URI of a skill's `SKILL.md`.",
-                truncated(&uri)
-            )));
+    pub(super) fn get_skill(&self) -> Answer {
+        let uri = match self.uri() {
+            Ok(uri) => uri,
+            Err(error) => return Answer::Now(Err(error)),
         };
-        let mut result = self.result();
-        result.json("skill", &skill.entry);
-        result.cacheable();
-        Ok(result.finish().into())
+        if let Some(skill) = self.snapshot.skill(&uri) {
+            return Answer::Now(Ok(entry(self.result(), skill)));
+        }
+        let sought = self.engine.elsewhere.as_ref().zip(SkillUri::parse(&uri).ok());
+        match sought {
+            Some((elsewhere, uri)) => self.seek(elsewhere, uri),
+            None => Answer::Now(Err(not_found(&uri))),
+        }
     }
+
+    /// Looks for a skill that the catalogue does not have under this URI.
+    fn seek(&self, elsewhere: &Arc<dyn Elsewhere>, uri: SkillUri) -> Answer {
+        let names = elsewhere.other_names(&uri);
+        let mut known = names.iter().filter_map(|name| self.snapshot.skill(name.as_str()));
+        match (known.next(), known.next()) {
+            (Some(skill), None) => return Answer::Now(Ok(entry(self.result(), skill))),
+            (Some(one), Some(other)) => {
+                let message = format!(
+                    "`{}` may mean `{}` or `{}`; ask for one of them.",
+                    truncated(uri.as_str()),
+                    truncated(one.uri.as_str()),
+                    truncated(other.uri.as_str())
+                );
+                return Answer::Now(Err(RpcError::invalid_params(message)));
+            }
+            (None, _) => {}
+        }
+        let (catalog, view) = (Arc::clone(&self.engine.catalog), self.caller.view);
+        // Whoever may not see a skill does not even have it asked for.
+        let asked = catalog.would_show(view, &uri).then(|| elsewhere.find(&uri)).flatten();
+        let Some(asked) = asked else { return Answer::Now(Err(not_found(uri.as_str()))) };
+        let result = self.result();
+        Answer::Later(Box::pin(async move {
+            let found = match asked.await {
+                Sought::Found => published(&catalog, view, &uri).await,
+                Sought::NotFound => None,
+                Sought::Failed => return Err(RpcError::internal()),
+            };
+            let skill = found.ok_or_else(|| not_found(uri.as_str()))?;
+            Ok(entry(result, &skill))
+        }))
+    }
+}
+
+/// Waits until the catalogue shows a skill; one whose place is taken never is.
+async fn published(catalog: &Catalog, view: ViewId, uri: &SkillUri) -> Option<Arc<Skill>> {
+    // Listening begins before the first look, so that no change falls between.
+    let mut changes = catalog.changes();
+    let shown = async {
+        loop {
+            let snapshot = catalog.now(view)?;
+            if let Some(skill) = snapshot.skill(uri.as_str()) {
+                return Some(Arc::clone(skill));
+            }
+            // Having missed some is as good as having heard of them.
+            let _ = changes.recv().await;
+        }
+    };
+    timeout(PUBLICATION, shown).await.ok().flatten()
+}
+
+fn entry(mut result: ResultText, skill: &Skill) -> Payload {
+    result.json("skill", &skill.entry);
+    result.cacheable();
+    result.finish().into()
+}
+
+fn not_found(uri: &str) -> RpcError {
+    RpcError::invalid_params(format!(
+        "No skill is served at `{}`; `params.uri` must be the URI of a skill's `SKILL.md`.",
+        truncated(uri)
+    ))
 }

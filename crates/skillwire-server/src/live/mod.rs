@@ -3,6 +3,7 @@
 mod notice;
 
 use std::{
+    collections::BTreeSet,
     fmt,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -15,7 +16,7 @@ use skillwire_catalog::{
 };
 use skillwire_core::finding::Strictness;
 use skillwire_source::{
-    source::Look,
+    source::{Look, Wake},
     watch::{News, Watch, WatchState, Watcher},
 };
 use tokio::{sync::mpsc, task::JoinError, time::sleep_until};
@@ -111,6 +112,7 @@ impl Keeper {
     pub async fn follow(self: &Arc<Self>, mut reload: impl AsyncFnMut()) {
         let catalog = Arc::clone(self.engine.catalog());
         let (sender, mut news) = mpsc::unbounded_channel();
+        self.state().refresher.on_news(&wake(&sender));
         // The watcher gathers news for a while before it tells them, so few are ever waiting.
         let (_watcher, state) = Watcher::start(self.watched(), move |told| {
             let _ = sender.send(told);
@@ -186,4 +188,12 @@ impl Keeper {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What a source calls that has something to report: the news is that no path changed.
+fn wake(sender: &mpsc::UnboundedSender<News>) -> Wake {
+    let sender = sender.clone();
+    Arc::new(move || {
+        let _ = sender.send(News::Changed(BTreeSet::new()));
+    })
 }

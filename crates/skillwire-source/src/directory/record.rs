@@ -145,7 +145,7 @@ fn put_pair(out: &mut Vec<u8>, pair: Option<(usize, usize)>) {
 }
 
 fn put_skill(out: &mut Vec<u8>, skill: &Skill) {
-    let Skill { uri, entry, resource, content } = skill;
+    let Skill { uri, entry, resource, content, listed: _ } = skill;
     // Only files of a directory come here; anything else cannot be read again and is not kept.
     let Content::Files(tree) = content else { return out.push(2) };
     let store: &dyn Any = &*tree.store;
@@ -190,7 +190,7 @@ fn skill(reader: &mut Reader<'_>, root: &Arc<Root>, site: &Arc<str>) -> Option<S
     let (root, site) = (Arc::clone(root), Arc::clone(site));
     let store = Arc::new(DirectoryStore { root, site, inside, links: links.into() });
     let tree = FileTree { files: files.into(), empty_directories, store };
-    Some(Skill { uri, entry, resource, content: Content::Files(tree) })
+    Some(Skill { uri, entry, resource, content: Content::Files(tree), listed: true })
 }
 
 /// Reads the bytes of a digest.

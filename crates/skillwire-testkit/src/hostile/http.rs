@@ -38,14 +38,16 @@ impl Drop for Listening {
     }
 }
 
-struct Received {
-    method: String,
-    headers: Vec<(String, String)>,
-    body: Vec<u8>,
+/// One request.
+pub(crate) struct Received {
+    pub(crate) method: String,
+    pub(crate) target: String,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
 }
 
 /// The connection is of no more use.
-struct Gone;
+pub(crate) struct Gone;
 
 impl From<std::io::Error> for Gone {
     fn from(_: std::io::Error) -> Self {
@@ -61,10 +63,9 @@ impl HostileServer {
         let server = self.clone();
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let _ = stream.set_nodelay(true);
                 let server = server.clone();
                 tokio::spawn(async move {
-                    let mut connection = Connection { stream, buffer: Vec::new() };
+                    let mut connection = Connection::new(stream);
                     while let Some(received) = connection.receive().await {
                         if server.respond(&mut connection, &received).await.is_err() {
                             return;
@@ -213,14 +214,20 @@ impl HostileServer {
     }
 }
 
-struct Connection {
+/// The server's end of a connection.
+pub(crate) struct Connection {
     stream: TcpStream,
     buffer: Vec<u8>,
 }
 
 impl Connection {
+    pub(crate) fn new(stream: TcpStream) -> Self {
+        let _ = stream.set_nodelay(true);
+        Self { stream, buffer: Vec::new() }
+    }
+
     /// Reads one request with a body of known length.
-    async fn receive(&mut self) -> Option<Received> {
+    pub(crate) async fn receive(&mut self) -> Option<Received> {
         let end = loop {
             match self.buffer.windows(4).position(|window| window == b"\r\n\r\n") {
                 Some(end) => break end,
@@ -230,7 +237,8 @@ impl Connection {
         let head: Vec<u8> = self.buffer.drain(..end + 4).collect();
         let head = String::from_utf8_lossy(&head).into_owned();
         let mut lines = head.lines();
-        let method = lines.next()?.split(' ').next()?.to_owned();
+        let mut first = lines.next()?.split(' ');
+        let (method, target) = (first.next()?.to_owned(), first.next()?.to_owned());
         let headers: Vec<_> = lines
             .filter_map(|line| line.split_once(':'))
             .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
@@ -241,7 +249,7 @@ impl Connection {
             self.read_more().await?;
         }
         let body = self.buffer.drain(..length).collect();
-        Some(Received { method, headers, body })
+        Some(Received { method, target, headers, body })
     }
 
     async fn read_more(&mut self) -> Option<()> {
@@ -249,6 +257,17 @@ impl Connection {
             Ok(0) | Err(_) => None,
             Ok(_) => Some(()),
         }
+    }
+
+    /// Writes a whole response.
+    pub(crate) async fn respond(
+        &mut self,
+        status: u16,
+        headers: &[(String, String)],
+        body: &[u8],
+    ) -> Result<(), Gone> {
+        self.head(status, headers, Some(body.len())).await?;
+        Ok(self.stream.write_all(body).await?)
     }
 
     /// Writes the head of a response; without a length, the end of the connection ends the body.

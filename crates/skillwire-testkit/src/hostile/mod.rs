@@ -16,7 +16,7 @@
 mod answer;
 mod fault;
 mod gate;
-mod http;
+pub(crate) mod http;
 mod log;
 mod pipe;
 mod receive;

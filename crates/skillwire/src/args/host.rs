@@ -16,7 +16,15 @@ pub(crate) enum ServerCommand {
     Import(ServerImportArgs),
     /// Show the configured servers; secrets are masked.
     List(ServerListArgs),
-    /// Forget a server, its cached files and every decision about its skills, without asking.
+    /// Log in to a server that wants it, with a browser.
+    ///
+    /// The address to open is printed. What comes of the login is kept where only you can read it,
+    /// sent to this server alone, and renewed by itself for as long as the server lets it.
+    #[cfg(feature = "oauth")]
+    Login(ServerLoginArgs),
+    /// Forget the login to a server.
+    Logout(ServerLogoutArgs),
+    /// Forget a server, its login, cached files and all decisions about its skills, unasked.
     Remove(ServerRemoveArgs),
 }
 
@@ -54,6 +62,25 @@ pub(crate) struct ServerListArgs {
     pub(crate) json: bool,
 }
 
+#[cfg(feature = "oauth")]
+#[derive(Debug, Args)]
+pub(crate) struct ServerLoginArgs {
+    /// The server's label.
+    pub(crate) label: String,
+    /// What this program is called at the authorization server, if it was registered there by hand.
+    #[arg(long, value_name = "ID")]
+    pub(crate) client_id: Option<String>,
+    /// How many seconds you have to log in.
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub(crate) wait: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServerLogoutArgs {
+    /// The server's label.
+    pub(crate) label: String,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct ServerRemoveArgs {
     /// The server's label.
@@ -77,6 +104,21 @@ pub(crate) struct ListArgs {
     #[arg(long, value_name = "LABEL")]
     pub(crate) server: Option<String>,
     /// Print skills, refused entries and unreachable servers as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) origins: OriginArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SearchArgs {
+    /// Words to look for in names, descriptions and tags.
+    #[arg(required = true, value_name = "WORD")]
+    pub(crate) query: Vec<String>,
+    /// The most skills to show.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) limit: usize,
+    /// Print skills and unreachable servers as JSON.
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]

@@ -1,13 +1,15 @@
 //! `skillwire bridge`: the skills of all origins for a client that knows tools and prompts.
 
-use std::{io::Write as _, sync::Arc};
+use std::{io::Write as _, path::Path, sync::Arc, time::Duration};
 
 use skillwire_bridge::bridge::Bridge;
 use skillwire_catalog::{catalog::Catalog, refresh::Refresher, snapshot::SnapshotOptions};
+use skillwire_core::finding::Strictness;
 use skillwire_server::{
     config::{CacheScope, Config},
     engine::Engine,
     http::{self, ConnectionLimits, HttpOptions, HttpService, Tokens, Workers},
+    live::Keeper,
     offer::{ListChanges, Offers},
     stdio,
 };
@@ -29,6 +31,9 @@ use crate::{
         bridge::{self, BridgeTransport},
     },
 };
+
+/// How long the first answer may wait for servers and folders.
+const SETTLING: Duration = Duration::from_millis(700);
 
 /// Threads for clients, servers and files; a bridge has one user.
 const THREADS: usize = 2;
@@ -59,9 +64,11 @@ pub(super) fn run(args: &BridgeArgs) -> Outcome {
 }
 
 async fn serve(args: &BridgeArgs, session: &Session, transport: BridgeTransport) -> Outcome {
-    let (mut stop, _reload) = signals::listen()?;
+    let (mut stop, mut reload) = signals::listen()?;
     let changes = ListChanges::default();
-    let bridge = Bridge::new(session.host().clone(), bridge::options(args), changes.clone());
+    let (host, runtime) = (session.host().clone(), tokio::runtime::Handle::current());
+    let bridge = Bridge::start(host, bridge::options(args), changes.clone(), &runtime)
+        .map_err(|error| Failure::new(Exit::Internal, format!("{error}.")))?;
     let offers = Offers::joined(vec![Arc::new(bridge.clone())], changes).map_err(|error| {
         Failure::new(Exit::Internal, format!("The tools cannot be offered: {error}."))
     })?;
@@ -76,12 +83,24 @@ async fn serve(args: &BridgeArgs, session: &Session, transport: BridgeTransport)
         }
     };
     let catalog = Arc::new(catalog);
-    Refresher::new(Arc::clone(&catalog), Vec::new()).refresh(&Look::everywhere());
     // Answers are made from one user's approvals.
     let config = Config { cache_scope: CacheScope::Private, ..Config::default() };
-    let engine = Engine::new(catalog, config, super::serve::seal()?).offering(offers);
-    let engine = Arc::new(engine);
-    let _watching = watch(args, session.settings(), &bridge);
+    let engine = Engine::new(Arc::clone(&catalog), config, super::serve::seal()?).offering(offers);
+    let engine = Arc::new(engine.with_elsewhere(Arc::new(bridge.upstreams().clone())));
+    let refresher = Refresher::new(catalog, bridge.sources());
+    let keeper = Keeper::new(refresher, Arc::clone(&engine), Strictness::Normal, |notice| {
+        // What a server lists and does is told in `list_skills`, where the user looks.
+        tracing::debug!("{notice}");
+    });
+    let keeper = Arc::new(keeper);
+    let settings = session.settings();
+    let keeping = async {
+        start(args, settings, &bridge).await;
+        // Clients are answered from here on.
+        let _ = keeper.look(Look::everywhere()).await;
+        let _watching = watch(args, settings, &bridge);
+        tokio::join!(bridge.follow(), keeper.follow(async || reload.requested().await));
+    };
     let work = async {
         match transport {
             BridgeTransport::Stdio => over_stdio(engine).await,
@@ -93,9 +112,22 @@ async fn serve(args: &BridgeArgs, session: &Session, transport: BridgeTransport)
     };
     tokio::select! {
         outcome = work => outcome,
-        () = bridge.follow() => Ok(Exit::Ok),
+        () = keeping => Ok(Exit::Ok),
         () = stop.requested() => Ok(Exit::Ok),
     }
+}
+
+/// Waits a moment for folders and servers, so that the first answer can name their skills; whoever
+/// is slower is filled in later.
+async fn start(args: &BridgeArgs, settings: &HostSettings, bridge: &Bridge) {
+    let (home, project) =
+        (settings.home().map(Path::to_owned), settings.project().map(Path::to_owned));
+    let (origins, host) = (args.origins, bridge.host().clone());
+    let folders = tokio::task::spawn_blocking(move || {
+        host.set_folders(session::folders(home.as_deref(), project.as_deref(), origins));
+    });
+    let _ = tokio::time::timeout(SETTLING, folders).await;
+    bridge.settle(SETTLING).await;
 }
 
 async fn over_stdio(engine: Arc<Engine>) -> Outcome {
@@ -133,7 +165,7 @@ fn watch(args: &BridgeArgs, settings: &HostSettings, bridge: &Bridge) -> Vec<Wat
     let folders = {
         let (bridge, origins) = (bridge.clone(), args.origins);
         let (home, project) =
-            (settings.home().map(ToOwned::to_owned), settings.project().map(ToOwned::to_owned));
+            (settings.home().map(Path::to_owned), settings.project().map(Path::to_owned));
         let on_news = move |_: News| {
             let found = session::folders(home.as_deref(), project.as_deref(), origins);
             bridge.host().set_folders(found);

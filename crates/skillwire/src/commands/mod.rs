@@ -13,11 +13,13 @@ mod lock;
 mod man;
 mod manifest;
 mod new;
+mod pack;
 mod prompt;
 mod revoke;
 mod serve;
 mod server;
 mod show;
+mod unpack;
 mod verify;
 mod watch;
 
@@ -50,6 +52,7 @@ pub(crate) fn run() -> Exit {
         Command::Bridge(args) => bridge::run(&args),
         Command::Server(command) => server::run(&command),
         Command::List(args) => list::run(&args),
+        Command::Search(args) => list::search(&args),
         Command::Show(args) => show::run(&args),
         Command::Approve(args) => approve::run(&args),
         Command::Revoke(args) => revoke::run(&args),
@@ -61,6 +64,8 @@ pub(crate) fn run() -> Exit {
         Command::Lock(args) => lock::run(&args),
         Command::Audit(args) => audit::run(&args),
         Command::Export(args) => export::run(&args),
+        Command::Pack(args) => pack::run(&args),
+        Command::Unpack(args) => unpack::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
     };

@@ -1,6 +1,7 @@
 //! `skillwire serve`: a server until it is told to stop.
 
 mod live;
+mod passing;
 pub(super) mod signals;
 mod summary;
 
@@ -18,6 +19,7 @@ use tokio::net::TcpListener;
 
 use self::{
     live::Live,
+    passing::Passing,
     signals::{Reload, Stop},
 };
 use super::Outcome;
@@ -44,6 +46,7 @@ pub(super) fn run(args: ServeArgs) -> Outcome {
 async fn serve(settings: ServeSettings) -> Outcome {
     let ServeSettings {
         sources,
+        upstream,
         progress,
         snapshot,
         config,
@@ -74,16 +77,29 @@ async fn serve(settings: ServeSettings) -> Outcome {
         }
     };
     let catalog = Arc::new(catalog);
-    let engine = Arc::new(Engine::new(Arc::clone(&catalog), config, seal()?));
-    let sources = sources.into_iter().map(|source| Box::new(source) as Box<dyn Source>).collect();
+    let mut engine = Engine::new(Arc::clone(&catalog), config, seal()?);
+    let folders = sources.into_iter().map(|source| Box::new(source) as Box<dyn Source>);
+    let mut sources: Vec<_> = folders.collect();
+    let passing = upstream.map(Passing::start).transpose()?;
+    let upstreams = passing.as_ref().map(|passing| passing.upstreams().clone());
+    if let Some(upstreams) = &upstreams {
+        sources.extend(upstreams.sources());
+        engine = engine.with_elsewhere(Arc::new(upstreams.clone()));
+    }
+    let engine = Arc::new(engine);
     let refresher = Refresher::new(catalog, sources);
-    let live = Live::new(refresher, strictness, Arc::clone(&engine), Waiting::new(progress));
-    match endpoint {
+    let waiting = Waiting::new(progress);
+    let live = Live::new(refresher, strictness, Arc::clone(&engine), waiting, upstreams);
+    let outcome = match endpoint {
         Endpoint::Stdio => serve_stdio(engine, live, signals, &client_arguments).await,
         Endpoint::Http { listener, options } => {
             serve_http(engine, live, signals, listener, options).await
         }
+    };
+    if let Some(passing) = passing {
+        passing.stop().await;
     }
+    outcome
 }
 
 enum Endpoint {

@@ -3,6 +3,9 @@
 mod add;
 mod import;
 mod list;
+#[cfg(feature = "oauth")]
+mod login;
+mod logout;
 mod remove;
 
 use skillwire_host::{label::ServerLabel, record::StoreError};
@@ -15,6 +18,9 @@ pub(super) fn run(command: &ServerCommand) -> Outcome {
         ServerCommand::Add(args) => add::run(args),
         ServerCommand::Import(args) => import::run(args),
         ServerCommand::List(args) => list::run(args),
+        #[cfg(feature = "oauth")]
+        ServerCommand::Login(args) => login::run(args),
+        ServerCommand::Logout(args) => logout::run(args),
         ServerCommand::Remove(args) => remove::run(args),
     }
 }

@@ -45,7 +45,7 @@ pub(super) fn run(args: &VerifyArgs) -> Outcome {
             host.verify(&label, VerifyOptions::default(), &|progress| bar.show(progress)).await;
         host.disconnect().await;
         bar.clear();
-        let found = found?;
+        let found = found.map_err(|refusal| for_a_server_without_label(refusal, &label))?;
         let mut out = anstream::stdout().lock();
         if args.json {
             crate::report::json(&mut out, &found)?;
@@ -93,6 +93,14 @@ fn configured(label: &str) -> Result<(ServerLabel, Endpoint), Failure> {
     Ok((label, endpoint))
 }
 
+/// Only a server with a label can be logged in to.
+fn for_a_server_without_label(refusal: Refusal, label: &ServerLabel) -> Refusal {
+    if refusal.reason == Reason::LoginRequired && label.as_str() == UNLABELLED {
+        return refusal.hint("`skillwire server add` gives it a label to log in with.");
+    }
+    refusal
+}
+
 /// A broken MUST is a failed verification; a server that went away meanwhile broke none.
 fn exit(found: &Verification) -> Exit {
     let mut broken = found.findings.iter().filter(|finding| finding.demand == Demand::Must);
@@ -106,7 +114,8 @@ fn exit(found: &Verification) -> Exit {
 }
 
 fn is_absence(refusal: &Refusal) -> bool {
-    matches!(refusal.reason, Reason::ServerUnreachable | Reason::ServerTimeout)
+    use Reason::{LoginRequired, ServerTimeout, ServerUnreachable};
+    matches!(refusal.reason, LoginRequired | ServerTimeout | ServerUnreachable)
 }
 
 #[cfg(test)]

@@ -30,9 +30,11 @@ pub(super) fn arguments(args: &ServeArgs) -> Vec<String> {
     ] {
         arguments.extend(value.map(|value| format!("{option}={value}")));
     }
-    for (option, values) in
-        [("--allow-secret-file", &args.reading.allow_secret_file), ("--unlisted", &args.unlisted)]
-    {
+    for (option, values) in [
+        ("--upstream", &args.upstream),
+        ("--allow-secret-file", &args.reading.allow_secret_file),
+        ("--unlisted", &args.unlisted),
+    ] {
         arguments.extend(values.iter().map(|value| format!("{option}={value}")));
     }
     arguments
@@ -51,6 +53,7 @@ mod tests {
     /// Every option that means something on pipes, none as it is by default.
     const EVERYTHING: &str = r#"
         dirs = ["team=/srv/team", "/srv/more"]
+        upstream = ["acme", "work.github"]
         strict = true
         lenient = true
         scheme = "acme"

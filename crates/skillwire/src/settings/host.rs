@@ -7,7 +7,9 @@ use skillwire_host::{
     label::ServerLabel,
     refusal::{Reason, Refusal},
     secret::Secret,
-    state::{AuditLog, FileCache, FileRecords, HttpServer, ServerConfig, Servers, StdioServer},
+    state::{
+        AuditLog, FileCache, FileRecords, HttpServer, Logins, ServerConfig, Servers, StdioServer,
+    },
 };
 
 use super::{cache_folder, environment, home_folder, state_folder};
@@ -73,6 +75,11 @@ impl HostSettings {
         Servers::new(&self.state, "servers.json")
     }
 
+    /// The logins to servers that want one.
+    pub(crate) fn logins(&self) -> Logins {
+        logins(&self.state)
+    }
+
     /// What the user decided.
     pub(crate) fn records(&self) -> FileRecords {
         FileRecords::new(self.approvals())
@@ -106,7 +113,11 @@ impl HostSettings {
     }
 }
 
-/// Makes the endpoint of a configured server; the bearer token is read now.
+fn logins(state: &Path) -> Logins {
+    Logins::new(state.join("logins"))
+}
+
+/// Makes the endpoint of a configured server; the bearer token or login is read now.
 pub(crate) fn endpoint(label: &ServerLabel, config: &ServerConfig) -> Result<Endpoint, Refusal> {
     match config {
         ServerConfig::Stdio(server) => Ok(command(server)),
@@ -145,7 +156,32 @@ fn http(label: &ServerLabel, server: &HttpServer) -> Result<Endpoint, Refusal> {
         })?;
         headers.push(("Authorization".to_owned(), Secret::new(format!("Bearer {token}"))));
     }
+    #[cfg(feature = "oauth")]
+    if let Some(bearer) = login(label, server)? {
+        let url = server.url().reveal().to_owned();
+        return Ok(Endpoint::LoggedIn { url, headers, bearer });
+    }
     Ok(Endpoint::Http { url: server.url().reveal().to_owned(), headers })
+}
+
+/// The login to a server, if there is one and no token is configured.
+#[cfg(feature = "oauth")]
+fn login(
+    label: &ServerLabel,
+    server: &HttpServer,
+) -> Result<Option<std::sync::Arc<dyn skillwire_host::client::Bearer>>, Refusal> {
+    use skillwire_host::login::StoredLogin;
+    let Some(state) = state_folder().filter(|_| !server.is_authorized()) else { return Ok(None) };
+    let options = crate::session::client_options();
+    let found = StoredLogin::find(&logins(&state), label, server.url(), options);
+    let found = found.map_err(|error| {
+        Refusal::new(Reason::StateUnusable)
+            .skill(label)
+            .file(error.place)
+            .actual(error.problem)
+            .hint(format!("`skillwire server login {label}` logs in again."))
+    })?;
+    Ok(found.map(|login| std::sync::Arc::new(login) as _))
 }
 
 /// Reads a token; the problem reads on from the file and never repeats what is in it.

@@ -1,6 +1,7 @@
 //! The program as people and clients meet it: real processes, their output and their exit codes.
 #![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
+mod archives;
 mod authoring;
 mod check;
 mod generated;

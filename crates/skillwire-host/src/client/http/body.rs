@@ -31,7 +31,7 @@ async fn next_chunk(body: &mut Incoming) -> Result<Option<Bytes>, ClientError> {
 }
 
 /// Reads a whole body.
-pub(super) async fn collect(mut body: Incoming, limit: usize) -> Result<Vec<u8>, ClientError> {
+pub(crate) async fn collect(mut body: Incoming, limit: usize) -> Result<Vec<u8>, ClientError> {
     let declared = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     if declared > limit {
         return Err(ClientError::TooLarge(limit));

@@ -32,6 +32,29 @@ pub(super) fn url(text: &str) -> Result<Uri, ClientError> {
     }
 }
 
+/// Makes sure that what is sent to a URL is read by nobody on the way.
+pub(super) fn check_confidential(url: &Uri) -> Result<(), ClientError> {
+    if url.scheme() == Some(&Scheme::HTTPS) || url.host().is_some_and(is_loopback) {
+        return Ok(());
+    }
+    Err(ClientError::Unreachable("a token is sent to `https` URLs only".to_owned()))
+}
+
+/// Tells whether a host is this machine, whatever resolves names.
+pub(crate) fn is_loopback(host: &str) -> bool {
+    let literal = host.trim_start_matches('[').trim_end_matches(']');
+    let address = literal.parse::<std::net::IpAddr>();
+    host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
+}
+
+/// Writes a token as the header that carries it.
+pub(super) fn bearer(token: &Secret) -> Result<HeaderValue, ClientError> {
+    let value = HeaderValue::from_str(&format!("Bearer {}", token.reveal()));
+    let mut value = value.map_err(|_| ClientError::protocol("a token cannot be sent"))?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
 /// Reads the configured headers; values are marked so that nothing below shows them.
 pub(super) fn configured(headers: &[(String, Secret)]) -> Result<HeaderMap, ClientError> {
     let mut map = HeaderMap::new();

@@ -21,8 +21,12 @@ use serde_json::value::RawValue;
 use skillwire_protocol::{method, version::Era};
 use tokio::{sync::broadcast, time::timeout};
 
-use self::{body::Events, sender::Sender};
+use self::body::Events;
+#[cfg(feature = "oauth")]
+pub(crate) use self::headers::is_loopback;
+pub(crate) use self::{body::collect, sender::Sender};
 use super::{
+    bearer::Bearer,
     call::{Call, cancelled},
     changes::{self, Change, Changes, Subscription},
     error::ClientError,
@@ -40,6 +44,8 @@ pub(super) struct Http {
     sender: Sender,
     url: Uri,
     headers: HeaderMap,
+    /// Gives tokens that do not last.
+    bearer: Option<Arc<dyn Bearer>>,
     /// The legacy session, once the server has opened one.
     session: Mutex<Option<HeaderValue>>,
     /// Those who hear what a legacy server tells by itself, while its stream is open.
@@ -54,13 +60,18 @@ impl Http {
     pub(super) fn new(
         url: &str,
         extra: &[(String, Secret)],
+        bearer: Option<Arc<dyn Bearer>>,
         connect_timeout: Duration,
     ) -> Result<Self, ClientError> {
         let url = headers::url(url)?;
+        if bearer.is_some() {
+            headers::check_confidential(&url)?;
+        }
         Ok(Self {
             sender: Sender::new(&url, connect_timeout)?,
             url,
             headers: headers::configured(extra)?,
+            bearer,
             session: Mutex::default(),
             overheard: Mutex::default(),
             stream: tokio::sync::Mutex::default(),
@@ -101,7 +112,7 @@ impl Http {
             *self.stream.lock().await = None;
         }
         if !headers::is_event_stream(response.headers()) {
-            let bytes = body::collect(response.into_body(), bytes).await?;
+            let bytes = collect(response.into_body(), bytes).await?;
             return own_answer(incoming::read(&bytes).map_err(|wrong| wrong.problem)?, call.id);
         }
         let mut events = Events::of_answer(response.into_body(), bytes);
@@ -137,7 +148,7 @@ impl Http {
         let response = self.post(call.version, Some(call), call.text.clone()).await?;
         let response = self.accept(response, call.id, SMALL_BYTES).await?;
         if !headers::is_event_stream(response.headers()) {
-            let bytes = body::collect(response.into_body(), SMALL_BYTES).await?;
+            let bytes = collect(response.into_body(), SMALL_BYTES).await?;
             own_answer(incoming::read(&bytes).map_err(|wrong| wrong.problem)?, call.id)?;
             return Err(ClientError::protocol("a subscription ended before it began"));
         }
@@ -259,11 +270,38 @@ impl Http {
         if self.closed.load(Ordering::Relaxed) {
             return Err(ClientError::Closed("it was closed here".to_owned()));
         }
-        let response = self.sender.send(request).await?;
+        let response = match &self.bearer {
+            Some(bearer) => self.send_with(&**bearer, request).await?,
+            None => self.sender.send(request).await?,
+        };
         if response.status().is_redirection() {
             return Err(ClientError::Redirected(headers::target(response.headers())));
         }
+        // Who configured a token has to look at that one.
+        let is_configured = self.headers.contains_key(header::AUTHORIZATION);
+        if response.status() == StatusCode::UNAUTHORIZED && !is_configured {
+            let why =
+                if self.bearer.is_some() { "it refuses a new token" } else { "there is none" };
+            return Err(ClientError::LoginRequired(why.to_owned()));
+        }
         Ok(response)
+    }
+
+    /// Sends a request with a token, and once more with a new one if that is refused.
+    async fn send_with(
+        &self,
+        bearer: &dyn Bearer,
+        mut request: Request<Full<Bytes>>,
+    ) -> Result<Response<Body>, ClientError> {
+        let token = bearer.token().await?;
+        request.headers_mut().insert(header::AUTHORIZATION, headers::bearer(&token)?);
+        let response = self.sender.send(request.clone()).await?;
+        if response.status() != StatusCode::UNAUTHORIZED {
+            return Ok(response);
+        }
+        let token = bearer.renew(&token).await?;
+        request.headers_mut().insert(header::AUTHORIZATION, headers::bearer(&token)?);
+        self.sender.send(request).await
     }
 
     /// Takes a response that can hold an answer, or finds out what it says instead.
@@ -278,7 +316,7 @@ impl Http {
             headers::check_content(response.headers())?;
             return Ok(response);
         }
-        let body = body::collect(response.into_body(), bytes.min(SMALL_BYTES)).await;
+        let body = collect(response.into_body(), bytes.min(SMALL_BYTES)).await;
         // Modern servers send errors of JSON-RPC with a status of HTTP.
         if let Ok(body) = &body
             && let Ok(Incoming::Answer { id: found, outcome: Err(error) }) = incoming::read(body)

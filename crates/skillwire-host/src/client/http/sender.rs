@@ -17,7 +17,7 @@ use crate::client::error::ClientError;
 const IDLE: Duration = Duration::from_secs(30);
 
 /// Sends requests to servers of one scheme.
-pub(super) enum Sender {
+pub(crate) enum Sender {
     Plain(Client<HttpConnector, Full<Bytes>>),
     #[cfg(feature = "tls")]
     Tls(Client<hyper_rustls::HttpsConnector<HttpConnector>, Full<Bytes>>),
@@ -25,7 +25,7 @@ pub(super) enum Sender {
 
 impl Sender {
     /// Makes a sender for a URL; the system's certificates are read only when they are needed.
-    pub(super) fn new(url: &Uri, connect_timeout: Duration) -> Result<Self, ClientError> {
+    pub(crate) fn new(url: &Uri, connect_timeout: Duration) -> Result<Self, ClientError> {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
         connector.set_connect_timeout(Some(connect_timeout));
@@ -54,7 +54,7 @@ impl Sender {
     }
 
     /// Sends one request and waits for the head of its response.
-    pub(super) async fn send(
+    pub(crate) async fn send(
         &self,
         request: Request<Full<Bytes>>,
     ) -> Result<Response<Incoming>, ClientError> {

@@ -152,6 +152,12 @@ impl HttpServer {
         &self.headers
     }
 
+    /// Tells whether a token is configured, so that no login is needed.
+    pub fn is_authorized(&self) -> bool {
+        let named = |name: &String| name.eq_ignore_ascii_case("authorization");
+        self.bearer_token_file.is_some() || self.headers.keys().any(named)
+    }
+
     /// The file that holds the bearer token.
     pub fn bearer_token_file(&self) -> Option<&Path> {
         self.bearer_token_file.as_deref()

@@ -9,8 +9,9 @@ use skillwire_server::{
     live::{Keeper, Notice},
 };
 use skillwire_source::source::Look;
+use skillwire_upstream::upstreams::Upstreams;
 
-use super::signals::Reload;
+use super::{passing::settle, signals::Reload};
 use crate::{exit::Exit, failure::Failure, report::printable, waiting::Waiting};
 
 /// Looks at the folders again and again.
@@ -19,6 +20,8 @@ pub(super) struct Live {
     strictness: Strictness,
     /// Who waits for the first look.
     waiting: Option<Waiting>,
+    /// Who is waited for before the first look.
+    upstreams: Option<Upstreams>,
 }
 
 impl Live {
@@ -27,9 +30,10 @@ impl Live {
         strictness: Strictness,
         engine: Arc<Engine>,
         waiting: Waiting,
+        upstreams: Option<Upstreams>,
     ) -> Self {
         let keeper = Keeper::new(refresher, engine, strictness, log);
-        Self { keeper: Arc::new(keeper), strictness, waiting: Some(waiting) }
+        Self { keeper: Arc::new(keeper), strictness, waiting: Some(waiting), upstreams }
     }
 
     pub(super) fn strictness(&self) -> Strictness {
@@ -38,6 +42,9 @@ impl Live {
 
     /// Looks at the folders once, off the event loop.
     pub(super) async fn refresh(&mut self, look: Look) -> Result<Refreshed, Failure> {
+        if let Some(upstreams) = self.upstreams.take() {
+            settle(&upstreams).await;
+        }
         let refreshed = self.keeper.look(look).await.map_err(|error| {
             Failure::new(Exit::Internal, format!("Reading skills broke: {error}."))
         });

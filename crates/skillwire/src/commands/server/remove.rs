@@ -14,8 +14,9 @@ pub(super) fn run(args: &ServerRemoveArgs) -> Outcome {
     session::with(args.json, options, async |session| {
         // Files and decisions go first: a label that is free again must not bring them back.
         let removed = session.host().remove_server(&label)?;
+        let logged_in = session.settings().logins().remove(&label).map_err(unusable)?;
         let configured = session.settings().servers().remove(&label).map_err(unusable)?;
-        if !configured && removed.files == 0 && removed.records == 0 {
+        if !configured && !logged_in && removed.files == 0 && removed.records == 0 {
             return Err(Refusal::new(Reason::ServerUnknown)
                 .skill(&label)
                 .hint("`skillwire server list` shows the labels.")
@@ -23,7 +24,7 @@ pub(super) fn run(args: &ServerRemoveArgs) -> Outcome {
         }
         if args.json {
             let removed = json!({
-                "label": label, "configured": configured,
+                "label": label, "configured": configured, "login": logged_in,
                 "files": removed.files, "decisions": removed.records,
             });
             report::json(&mut std::io::stdout().lock(), &removed)?;
@@ -35,7 +36,8 @@ pub(super) fn run(args: &ServerRemoveArgs) -> Outcome {
         };
         writeln!(
             anstream::stdout(),
-            "Removed the server `{label}`, {} and {} about its skills.",
+            "Removed the server `{label}`, {}{} and {} about its skills.",
+            if logged_in { "its login, " } else { "" },
             counted(removed.files, "cached file"),
             counted(removed.records, "decision"),
         )?;

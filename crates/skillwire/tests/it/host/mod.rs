@@ -1,12 +1,15 @@
 //! Using skills of servers, from the command line.
 
 mod approving;
+mod bridging;
 mod discovering;
 mod exporting;
 mod folders;
 mod inspecting;
 mod loading;
 mod locking;
+#[cfg(feature = "oauth")]
+mod login;
 mod refusing;
 mod servers;
 mod state;

@@ -1,0 +1,108 @@
+//! How much may come out of an archive, and out of all archives of one server.
+
+use skillwire_core::limits::{MAX_BYTES, MAX_FILES};
+
+use crate::unpack::File;
+
+/// The bounds of one archive; all are inclusive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of all files together, a link's copy included.
+    pub bytes: u64,
+    /// Entries of any kind.
+    pub entries: usize,
+    /// Segments of a path.
+    pub depth: usize,
+    /// Bytes of a path.
+    pub path: usize,
+    /// How many bytes one packed byte may become, once `free_bytes` are passed.
+    pub ratio: u64,
+    /// Bytes that may come out before the ratio counts.
+    pub free_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            bytes: MAX_BYTES,
+            entries: MAX_FILES,
+            depth: 16,
+            path: 4096,
+            ratio: 200,
+            free_bytes: 1 << 20,
+        }
+    }
+}
+
+impl Limits {
+    /// Bytes that a tar file within these bounds may have: headers, long names and padding come on
+    /// top of what the files hold.
+    pub(crate) fn tar_bytes(&self) -> u64 {
+        let overhead = self.path as u64 + 4 * 512;
+        self.bytes + (self.entries as u64 + 2) * overhead + 20 * 512
+    }
+
+    /// Tells whether this much may come out of a packed length.
+    pub(crate) fn allows_ratio(&self, packed: usize, unpacked: u64) -> bool {
+        unpacked <= self.free_bytes || unpacked <= (packed as u64).saturating_mul(self.ratio)
+    }
+}
+
+/// What may still come out of one server's archives in a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    bytes: u64,
+    entries: usize,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { bytes: 4 * MAX_BYTES, entries: 4 * MAX_FILES }
+    }
+}
+
+impl Budget {
+    /// Tells whether nothing more may be opened.
+    pub fn is_spent(&self) -> bool {
+        self.bytes == 0 || self.entries == 0
+    }
+
+    /// The bounds of the next archive: never more than what is left.
+    pub fn next(&self, limits: Limits) -> Limits {
+        Limits {
+            bytes: limits.bytes.min(self.bytes),
+            entries: limits.entries.min(self.entries),
+            ..limits
+        }
+    }
+
+    /// Takes off what came out.
+    pub fn spend(&mut self, files: &[File]) {
+        let bytes: u64 = files.iter().map(|file| file.bytes.len() as u64).sum();
+        self.bytes = self.bytes.saturating_sub(bytes);
+        self.entries = self.entries.saturating_sub(files.len());
+    }
+
+    /// Takes off as much as the largest archive holds: nobody knows what a refused one would have.
+    pub fn spend_refused(&mut self) {
+        let most = Limits::default();
+        self.bytes = self.bytes.saturating_sub(most.bytes);
+        self.entries = self.entries.saturating_sub(most.entries);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rule_9_a_server_that_spent_its_budget_has_nothing_opened() {
+        let mut budget = Budget::default();
+        for _ in 0..4 {
+            assert!(!budget.is_spent());
+            budget.spend_refused();
+        }
+        assert!(budget.is_spent());
+        assert_eq!(budget.next(Limits::default()).bytes, 0);
+    }
+}

@@ -1,0 +1,95 @@
+//! Making archives, with the same bytes for the same files wherever and whenever.
+
+use std::{
+    collections::BTreeMap,
+    io::{self, Cursor, Write},
+};
+
+use flate2::{Compression, GzBuilder};
+use skillwire_core::{
+    path::{RelPath, SKILL_FILE},
+    portable::{self, NotPortable},
+};
+use unicode_normalization::is_nfc;
+use zip::{CompressionMethod, DateTime, System, ZipWriter, write::SimpleFileOptions};
+
+use crate::format::Format;
+
+/// The operating system that a gzip header names when it names none.
+const NO_SYSTEM: u8 = 255;
+
+/// Why files cannot become an archive; reads as a clause about them.
+#[derive(Debug, thiserror::Error)]
+pub enum NotPacked {
+    /// There is no `SKILL.md` at the root.
+    #[error("there is no `SKILL.md` at the root")]
+    NoSkillFile,
+    /// A name would not be the same name everywhere.
+    #[error("`{0}` is not in Unicode form NFC")]
+    NotNormal(RelPath),
+    /// Names do not stay apart on every disk.
+    #[error(transparent)]
+    NotPortable(#[from] NotPortable),
+    /// The library that writes archives failed.
+    #[error("the archive could not be written: {0}")]
+    Failed(#[from] io::Error),
+}
+
+/// Packs the files of a skill, given by their paths below its root.
+///
+/// The order in which they are given, the time and the machine leave no trace.
+pub fn pack<'a>(
+    format: Format,
+    files: impl IntoIterator<Item = (&'a RelPath, &'a [u8])>,
+) -> Result<Vec<u8>, NotPacked> {
+    let files: BTreeMap<_, _> = files.into_iter().collect();
+    if !files.keys().any(|path| path.as_str() == SKILL_FILE) {
+        return Err(NotPacked::NoSkillFile);
+    }
+    if let Some(path) = files.keys().find(|path| !is_nfc(path.as_str())) {
+        return Err(NotPacked::NotNormal((*path).clone()));
+    }
+    portable::check(files.keys().copied())?;
+    Ok(match format {
+        Format::TarGz => tar_gz(&files)?,
+        Format::Zip => zip(&files)?,
+    })
+}
+
+type Files<'a> = BTreeMap<&'a RelPath, &'a [u8]>;
+
+/// The permissions of a file: those of a program for what can be run, otherwise those of a text.
+fn mode(path: &RelPath, bytes: &[u8]) -> u32 {
+    let script = path.segments().next() == Some("scripts") && path.segments().count() > 1;
+    if script || bytes.starts_with(b"#!") { 0o755 } else { 0o644 }
+}
+
+fn tar_gz(files: &Files<'_>) -> io::Result<Vec<u8>> {
+    let gzip = GzBuilder::new().mtime(0).operating_system(NO_SYSTEM);
+    let mut builder = tar::Builder::new(gzip.write(Vec::new(), Compression::default()));
+    for (path, bytes) in files {
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(tar::EntryType::Regular);
+        header.set_mode(mode(path, bytes));
+        header.set_uid(0);
+        header.set_gid(0);
+        header.set_mtime(0);
+        header.set_size(bytes.len() as u64);
+        builder.append_data(&mut header, path.as_str(), *bytes)?;
+    }
+    builder.into_inner()?.finish()
+}
+
+fn zip(files: &Files<'_>) -> io::Result<Vec<u8>> {
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    for (path, bytes) in files {
+        let options = SimpleFileOptions::default()
+            .compression_method(CompressionMethod::Deflated)
+            .last_modified_time(DateTime::default())
+            .system(System::Unix)
+            .unix_permissions(mode(path, bytes));
+        writer.start_file(path.as_str(), options)?;
+        writer.write_all(bytes)?;
+    }
+    Ok(writer.finish()?.into_inner())
+}

@@ -1,0 +1,107 @@
+//! Why an archive is not opened.
+
+use std::fmt;
+
+/// The kind of a refusal; each has a stable code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reason {
+    /// It is neither a gzipped tar file nor a ZIP file, or uses a feature that is not read.
+    Format,
+    /// It is cut off, damaged, or has something after its end.
+    Broken,
+    /// A path is absolute, leaves the skill, or means something else on some system.
+    Path,
+    /// A link leads out, to nothing, to a directory or in a circle, is a hard link, or stands in
+    /// the way of a file.
+    Link,
+    /// An entry is neither a file, nor a directory, nor a link.
+    Special,
+    /// Two entries are one on some disks.
+    Twins,
+    /// The files are too large together.
+    TooLarge,
+    /// There are too many entries.
+    TooMany,
+    /// A path is too long or too deep.
+    TooDeep,
+    /// Too much comes out of too little.
+    Ratio,
+    /// There is no `SKILL.md` at the root.
+    NoSkillFile,
+}
+
+impl Reason {
+    /// Every kind.
+    pub const ALL: [Self; 11] = [
+        Self::Format,
+        Self::Broken,
+        Self::Path,
+        Self::Link,
+        Self::Special,
+        Self::Twins,
+        Self::TooLarge,
+        Self::TooMany,
+        Self::TooDeep,
+        Self::Ratio,
+        Self::NoSkillFile,
+    ];
+
+    /// The stable code.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Format => "archive_format",
+            Self::Broken => "archive_broken",
+            Self::Path => "archive_path",
+            Self::Link => "archive_link",
+            Self::Special => "archive_special",
+            Self::Twins => "archive_twins",
+            Self::TooLarge => "archive_too_large",
+            Self::TooMany => "archive_too_many",
+            Self::TooDeep => "archive_too_deep",
+            Self::Ratio => "archive_ratio",
+            Self::NoSkillFile => "archive_no_skill_file",
+        }
+    }
+}
+
+/// An archive that was not opened: the kind of reason, the entry, and what is wrong with it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct Refused {
+    reason: Reason,
+    entry: Option<Box<str>>,
+    detail: Box<str>,
+}
+
+impl Refused {
+    pub(crate) fn new(reason: Reason, detail: impl Into<Box<str>>) -> Self {
+        Self { reason, entry: None, detail: detail.into() }
+    }
+
+    pub(crate) fn entry(self, entry: impl Into<Box<str>>) -> Self {
+        Self { entry: Some(entry.into()), ..self }
+    }
+
+    /// The kind.
+    pub fn reason(&self) -> Reason {
+        self.reason
+    }
+
+    /// The entry it is about, as the archive names it.
+    pub fn entry_name(&self) -> Option<&str> {
+        self.entry.as_deref()
+    }
+
+    /// What is wrong, as a clause.
+    pub fn detail(&self) -> &str {
+        &self.detail
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.entry {
+            Some(entry) => write!(f, "`{}`: {}", entry.escape_debug(), self.detail),
+            None => f.write_str(&self.detail),
+        }
+    }
+}

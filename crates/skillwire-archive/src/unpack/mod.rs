@@ -1,0 +1,44 @@
+//! Opening archives: everything is judged in memory before anything is visible.
+
+mod tar_gz;
+mod tree;
+mod zip_file;
+
+use skillwire_core::path::RelPath;
+
+use self::tree::Tree;
+use crate::{
+    format::Format,
+    limits::Limits,
+    refused::{Reason, Refused},
+};
+
+/// One file that came out of an archive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
+    /// Where it belongs, below the skill's root.
+    pub path: RelPath,
+    /// What it holds; for a link, what its target holds.
+    pub bytes: Vec<u8>,
+    /// Whether its owner could run it. No other permission bit, and no owner, is taken over.
+    pub executable: bool,
+}
+
+/// Opens an archive and gives its files in path order, or says why it is refused.
+///
+/// Links inside the skill become copies of the files they lead to. Directories are judged and left
+/// out, as a skill consists of its files.
+pub fn unpack(format: Format, bytes: &[u8], limits: &Limits) -> Result<Vec<File>, Refused> {
+    if bytes.len() as u64 > limits.tar_bytes() {
+        return Err(Refused::new(
+            Reason::TooLarge,
+            format!("the archive has {} bytes", bytes.len()),
+        ));
+    }
+    let mut tree = Tree::new(limits, bytes.len());
+    match format {
+        Format::TarGz => tar_gz::read(bytes, limits, &mut tree)?,
+        Format::Zip => zip_file::read(bytes, limits, &mut tree)?,
+    }
+    tree.finish()
+}

@@ -1,0 +1,83 @@
+//! Gzipped tar files.
+
+use std::io::{Cursor, Read};
+
+use flate2::bufread::GzDecoder;
+use tar::EntryType;
+
+use super::tree::{Tree, ratio};
+use crate::{
+    limits::Limits,
+    refused::{Reason, Refused},
+};
+
+/// The step in which an archive is decompressed, so that a bomb is noticed early.
+const STEP: u64 = 256 * 1024;
+
+/// Reads every entry into the tree.
+pub(super) fn read(bytes: &[u8], limits: &Limits, tree: &mut Tree<'_>) -> Result<(), Refused> {
+    let decoded = decompress(bytes, limits)?;
+    let mut archive = tar::Archive::new(Cursor::new(&decoded));
+    for entry in archive.entries().map_err(|error| broken(&error))? {
+        let mut entry = entry.map_err(|error| broken(&error))?;
+        let name = entry.path_bytes().into_owned();
+        let executable = entry.header().mode().is_ok_and(|mode| mode & 0o100 != 0);
+        match entry.header().entry_type() {
+            EntryType::Regular | EntryType::Continuous => {
+                tree.file(&name, executable, &mut entry)?;
+            }
+            EntryType::Directory => tree.directory(&name)?,
+            EntryType::Symlink => {
+                let target = entry.link_name_bytes().unwrap_or_default().into_owned();
+                tree.link(&name, &target)?;
+            }
+            EntryType::Link => {
+                return Err(refused(Reason::Link, "hard links are not opened", &name));
+            }
+            // What git and others say about the archive as a whole.
+            EntryType::XGlobalHeader => {}
+            _ => {
+                let detail = "it is neither a file, nor a directory, nor a link";
+                return Err(refused(Reason::Special, detail, &name));
+            }
+        }
+    }
+    let end = usize::try_from(archive.into_inner().position()).unwrap_or(usize::MAX);
+    if decoded.get(end..).unwrap_or_default().iter().any(|byte| *byte != 0) {
+        return Err(Refused::new(Reason::Broken, "something comes after the last entry"));
+    }
+    Ok(())
+}
+
+/// Decompresses one gzip member that must be all there is.
+fn decompress(bytes: &[u8], limits: &Limits) -> Result<Vec<u8>, Refused> {
+    let mut rest = bytes;
+    let mut gzip = GzDecoder::new(&mut rest);
+    let mut decoded = Vec::new();
+    loop {
+        let read = gzip.by_ref().take(STEP).read_to_end(&mut decoded);
+        if read.map_err(|error| broken(&error))? == 0 {
+            break;
+        }
+        let length = decoded.len() as u64;
+        if !limits.allows_ratio(bytes.len(), length) {
+            return Err(ratio(limits));
+        }
+        if length > limits.tar_bytes() {
+            let detail = format!("more than {} bytes come out", limits.bytes);
+            return Err(Refused::new(Reason::TooLarge, detail));
+        }
+    }
+    if !rest.is_empty() {
+        return Err(Refused::new(Reason::Broken, "something comes after its end"));
+    }
+    Ok(decoded)
+}
+
+fn refused(reason: Reason, detail: &str, name: &[u8]) -> Refused {
+    Refused::new(reason, detail).entry(String::from_utf8_lossy(name))
+}
+
+fn broken(error: &std::io::Error) -> Refused {
+    Refused::new(Reason::Broken, format!("it cannot be read: {error}"))
+}

@@ -1,0 +1,258 @@
+//! The tree that an archive describes, built entry by entry.
+//!
+//! Nothing is written through a link: links are kept beside the files until all entries are there,
+//! and are then resolved against the tree itself.
+
+use std::{collections::BTreeMap, io::Read};
+
+use skillwire_core::{
+    path::{RelPath, SKILL_FILE},
+    portable::{Names, NotPortable},
+};
+
+use super::File;
+use crate::{
+    limits::Limits,
+    refused::{Reason, Refused},
+};
+
+/// The most links that are followed from one link.
+const MOST_HOPS: usize = 8;
+
+/// What stands at a path.
+enum Node {
+    File { bytes: Vec<u8>, executable: bool },
+    Link(Box<str>),
+}
+
+/// What has been read so far.
+pub(super) struct Tree<'a> {
+    limits: &'a Limits,
+    packed: usize,
+    nodes: BTreeMap<RelPath, Node>,
+    names: Names,
+    entries: usize,
+    bytes: u64,
+}
+
+impl<'a> Tree<'a> {
+    pub(super) fn new(limits: &'a Limits, packed: usize) -> Self {
+        let (nodes, names) = (BTreeMap::new(), Names::default());
+        Self { limits, packed, nodes, names, entries: 0, bytes: 0 }
+    }
+
+    /// Adds a directory.
+    pub(super) fn directory(&mut self, name: &[u8]) -> Result<(), Refused> {
+        self.count()?;
+        let text = text(name)?;
+        let trimmed = text.trim_end_matches('/');
+        // `./` is the skill's root, which every tool that packs a folder writes down.
+        if matches!(trimmed, "." | "") && text.starts_with('.') {
+            return Ok(());
+        }
+        let path = self.path(trimmed)?;
+        self.names.add_directory(&path).map_err(|error| not_portable(&path, &error))
+    }
+
+    /// Adds a file, reading no more of it than may come out.
+    pub(super) fn file(
+        &mut self,
+        name: &[u8],
+        executable: bool,
+        content: &mut dyn Read,
+    ) -> Result<(), Refused> {
+        let path = self.new_path(name)?;
+        let left = self.limits.bytes.saturating_sub(self.bytes);
+        let mut bytes = Vec::new();
+        content.take(left + 1).read_to_end(&mut bytes).map_err(|error| {
+            Refused::new(Reason::Broken, format!("it cannot be read: {error}")).entry(path.as_str())
+        })?;
+        self.weigh(bytes.len())?;
+        self.nodes.insert(path, Node::File { bytes, executable });
+        Ok(())
+    }
+
+    /// Adds a symbolic link.
+    pub(super) fn link(&mut self, name: &[u8], target: &[u8]) -> Result<(), Refused> {
+        let path = self.new_path(name)?;
+        let target = text(target)?;
+        if target.len() > self.limits.path {
+            return Err(link(&path, "the link's target is too long"));
+        }
+        self.nodes.insert(path, Node::Link(target.into()));
+        Ok(())
+    }
+
+    /// Resolves links and gives out the files.
+    pub(super) fn finish(mut self) -> Result<Vec<File>, Refused> {
+        let links: Vec<_> = self
+            .nodes
+            .iter()
+            .filter(|(_, node)| matches!(node, Node::Link(_)))
+            .map(|(path, _)| path.clone())
+            .collect();
+        let mut copies = Vec::with_capacity(links.len());
+        for path in links {
+            let target = self.target_of(&path)?;
+            let Some(Node::File { bytes, executable }) = self.nodes.get(&target) else {
+                return Err(link(&path, "the link leads to nothing"));
+            };
+            let (bytes, executable) = (bytes.clone(), *executable);
+            self.weigh(bytes.len())?;
+            copies.push((path, Node::File { bytes, executable }));
+        }
+        self.nodes.extend(copies);
+        self.check_skill_file()?;
+        let files = self.nodes.into_iter().filter_map(|(path, node)| match node {
+            Node::File { bytes, executable } => Some(File { path, bytes, executable }),
+            Node::Link(_) => None,
+        });
+        Ok(files.collect())
+    }
+
+    /// The file that a link leads to, walked through the tree as a file system would.
+    fn target_of(&self, from: &RelPath) -> Result<RelPath, Refused> {
+        let mut at: Vec<&str> = from.segments().collect();
+        let mut hops = 0;
+        // What is still to be walked, the next segment last.
+        let mut rest: Vec<&str> = Vec::new();
+        loop {
+            let here = (!at.is_empty()).then(|| at.join("/"));
+            let path = here.as_deref().map(RelPath::parse).transpose();
+            let path = path.map_err(|error| link(from, &format!("the target {error}")))?;
+            match path.as_ref().and_then(|path| self.nodes.get_key_value(path)) {
+                Some((path, Node::File { .. })) => {
+                    let through = || link(from, "the link leads through a file");
+                    return rest.is_empty().then(|| path.clone()).ok_or_else(through);
+                }
+                Some((_, Node::Link(target))) => {
+                    hops += 1;
+                    if hops > MOST_HOPS {
+                        return Err(link(from, "the link leads in a circle"));
+                    }
+                    if target.starts_with('/') || target.contains('\\') {
+                        return Err(link(from, "the link leads to an absolute path"));
+                    }
+                    at.pop();
+                    rest.extend(target.split('/').rev().filter(|part| !matches!(*part, "" | ".")));
+                }
+                None => {}
+            }
+            match rest.pop() {
+                Some("..") if at.pop().is_none() => {
+                    return Err(link(from, "the link leads out of the skill"));
+                }
+                Some("..") => {}
+                Some(segment) => at.push(segment),
+                None if self.is_directory(&at) => {
+                    return Err(link(from, "the link leads to a directory"));
+                }
+                None => return Err(link(from, "the link leads to nothing")),
+            }
+        }
+    }
+
+    fn is_directory(&self, at: &[&str]) -> bool {
+        let starts = |path: &RelPath| at.iter().copied().eq(path.segments().take(at.len()));
+        self.nodes.keys().any(starts)
+    }
+
+    fn check_skill_file(&self) -> Result<(), Refused> {
+        if self.nodes.contains_key(&RelPath::skill_file()) {
+            return Ok(());
+        }
+        let wrapped = self
+            .nodes
+            .keys()
+            .find(|path| path.file_name() == SKILL_FILE && path.segments().count() == 2);
+        Err(match wrapped {
+            Some(path) => Refused::new(
+                Reason::NoSkillFile,
+                "the skill is wrapped in a directory; `SKILL.md` must be at the root",
+            )
+            .entry(path.as_str()),
+            None => Refused::new(Reason::NoSkillFile, "there is no `SKILL.md` at the root"),
+        })
+    }
+
+    /// Counts an entry and takes its name, which must be new.
+    fn new_path(&mut self, name: &[u8]) -> Result<RelPath, Refused> {
+        self.count()?;
+        let path = self.path(text(name)?)?;
+        self.names.add_file(&path).map_err(|error| not_portable(&path, &error))?;
+        Ok(path)
+    }
+
+    fn count(&mut self) -> Result<(), Refused> {
+        self.entries += 1;
+        if self.entries > self.limits.entries {
+            let detail = format!("there are more than {} entries", self.limits.entries);
+            return Err(Refused::new(Reason::TooMany, detail));
+        }
+        Ok(())
+    }
+
+    /// Counts bytes that came out.
+    fn weigh(&mut self, bytes: usize) -> Result<(), Refused> {
+        self.bytes += bytes as u64;
+        if !self.limits.allows_ratio(self.packed, self.bytes) {
+            return Err(ratio(self.limits));
+        }
+        if self.bytes > self.limits.bytes {
+            let detail = format!("more than {} bytes come out", self.limits.bytes);
+            return Err(Refused::new(Reason::TooLarge, detail));
+        }
+        Ok(())
+    }
+
+    /// Reads a path, which must lie inside and not behind a link.
+    fn path(&self, text: &str) -> Result<RelPath, Refused> {
+        let refuse = |reason, detail: &str| Refused::new(reason, detail).entry(text);
+        if text.len() > self.limits.path {
+            let start: String = text.chars().take(64).collect();
+            return Err(Refused::new(Reason::TooDeep, "the path is too long").entry(start));
+        }
+        if text.starts_with('/') {
+            return Err(refuse(Reason::Path, "the path is absolute"));
+        }
+        // `./a` and `a` are one file, and both spellings are common.
+        let text = text.strip_prefix("./").unwrap_or(text);
+        let path = RelPath::parse(text)
+            .map_err(|error| refuse(Reason::Path, &format!("the path {error}")))?;
+        if path.segments().count() > self.limits.depth {
+            return Err(refuse(Reason::TooDeep, "the path is too deep"));
+        }
+        let mut above = path.parent();
+        while let Some(directory) = above {
+            if matches!(self.nodes.get(&directory), Some(Node::Link(_))) {
+                return Err(link(&path, "the path leads through a link"));
+            }
+            above = directory.parent();
+        }
+        Ok(path)
+    }
+}
+
+/// Too much comes out of too little.
+pub(super) fn ratio(limits: &Limits) -> Refused {
+    let detail = format!("more than {} bytes come out of each packed byte", limits.ratio);
+    Refused::new(Reason::Ratio, detail)
+}
+
+fn link(path: &RelPath, detail: &str) -> Refused {
+    Refused::new(Reason::Link, detail).entry(path.as_str())
+}
+
+fn not_portable(path: &RelPath, error: &NotPortable) -> Refused {
+    let reason = match error {
+        NotPortable::Collide(..) => Reason::Twins,
+        NotPortable::Reserved(_) => Reason::Path,
+    };
+    Refused::new(reason, error.to_string()).entry(path.as_str())
+}
+
+fn text(name: &[u8]) -> Result<&str, Refused> {
+    std::str::from_utf8(name).map_err(|_| {
+        Refused::new(Reason::Path, "the path is not UTF-8").entry(String::from_utf8_lossy(name))
+    })
+}

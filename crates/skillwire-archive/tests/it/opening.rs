@@ -1,0 +1,194 @@
+//! Archives that are opened: every hostile one is refused for its own reason.
+
+use skillwire_archive::{File, Format, Limits, Reason, Refused, unpack};
+use skillwire_testkit::archives::{Member, Sample, ZipMember, corpus, gzip, refunds, tar, zip};
+
+fn open(bytes: &[u8]) -> Result<Vec<File>, Refused> {
+    unpack(Format::sniff(bytes).expect("an archive"), bytes, &Limits::default())
+}
+
+fn sample(name: &str) -> Sample {
+    corpus().into_iter().find(|sample| sample.name == name).expect("a sample")
+}
+
+fn tar_gz(members: &[Member]) -> Vec<u8> {
+    gzip(&tar(members), 6)
+}
+
+fn skill() -> Member {
+    Member::file("SKILL.md", "x")
+}
+
+fn reason(bytes: &[u8]) -> Reason {
+    open(bytes).expect_err("it is refused").reason()
+}
+
+#[test]
+fn rule_13_2_each_archive_of_the_corpus_is_opened_or_refused_for_its_reason() {
+    let samples = corpus();
+    assert_eq!(samples.iter().filter(|sample| sample.refused.is_none()).count(), 4);
+    assert_eq!(samples.iter().filter(|sample| sample.refused.is_some()).count(), 22);
+    for sample in samples {
+        let opened = open(&sample.bytes);
+        let refused = opened.as_ref().err().map(|refused| refused.reason().code());
+        assert_eq!(refused, sample.refused, "{}: {opened:?}", sample.name);
+    }
+}
+
+#[test]
+fn rule_13_2_good_archives_give_exactly_their_files() {
+    for name in ["ok.tar.gz", "ok.zip"] {
+        let files = open(&sample(name).bytes).unwrap();
+        let texts: Vec<_> = files
+            .iter()
+            .map(|file| (file.path.as_str(), std::str::from_utf8(&file.bytes).unwrap()))
+            .collect();
+        assert_eq!(texts, refunds(), "{name}");
+    }
+}
+
+#[test]
+fn rule_13_2_4_an_inner_symlink_becomes_a_copy_of_its_target() {
+    let files = open(&sample("ok-inner-symlink.tar.gz").bytes).unwrap();
+    let alias = files.iter().find(|file| file.path.as_str() == "examples/alias.md").unwrap();
+    assert_eq!(alias.bytes, refunds()[0].1.as_bytes());
+    let zipped = zip(&[
+        ZipMember::new("SKILL.md", "x", 0o100_644),
+        ZipMember::new("a/b", "../SKILL.md", 0o120_777),
+    ]);
+    assert_eq!(open(&zipped).unwrap()[1].bytes, b"x");
+}
+
+#[test]
+fn rule_13_2_5_links_are_resolved_through_the_tree() {
+    // Lexically, `up/../x` is `d/x`; through the tree it is outside.
+    let chain = |target: &str| {
+        tar_gz(&[skill(), Member::symlink("d/up", "../SKILL.md"), Member::symlink("d/k", target)])
+    };
+    assert_eq!(open(&chain("up")).unwrap().len(), 3);
+    for bad in ["up/../up", "k", "../d", "..", ".", "", "nothing", "../../SKILL.md", "a\\b"] {
+        assert_eq!(reason(&chain(bad)), Reason::Link, "{bad}");
+    }
+}
+
+#[test]
+fn rule_13_2_6_links_to_inner_files_by_hard_link_are_refused_too() {
+    assert_eq!(reason(&tar_gz(&[skill(), Member::hard_link("k", "SKILL.md")])), Reason::Link);
+}
+
+#[test]
+fn rule_13_2_7_a_file_and_a_directory_cannot_be_one() {
+    for members in [
+        [Member::file("a", "x"), Member::file("a/b", "y")],
+        [Member::of_kind("a/", b'5'), Member::file("a", "y")],
+        [Member::of_kind("A/", b'5'), Member::file("a/b", "y")],
+    ] {
+        let members: Vec<_> = std::iter::once(skill()).chain(members).collect();
+        assert_eq!(reason(&tar_gz(&members)), Reason::Twins);
+    }
+    let twice = ZipMember::new("SKILL.md", "x", 0o100_644);
+    assert_eq!(reason(&zip(&[twice.clone(), twice])), Reason::Twins);
+}
+
+#[test]
+fn rule_13_2_8_only_the_owners_right_to_run_is_taken_over() {
+    let files = open(&sample("ok-setuid.tar.gz").bytes).unwrap();
+    assert!(!files[0].executable);
+    assert!(files[1].executable);
+}
+
+#[test]
+fn rule_13_2_9_limits_are_inclusive() {
+    let limits = Limits { bytes: 8, entries: 3, depth: 2, path: 8, ..Limits::default() };
+    let open = |members: &[Member]| {
+        let opened = unpack(Format::TarGz, &tar_gz(members), &limits);
+        opened.map(|files| files.len()).map_err(|refused| refused.reason())
+    };
+    let file = |name: &str, size: usize| Member::file(name, vec![b'x'; size]);
+    assert_eq!(open(&[skill(), file("a/b", 6), file("cccccccc", 1)]), Ok(3));
+    assert_eq!(open(&[skill(), file("a", 8)]), Err(Reason::TooLarge));
+    assert_eq!(open(&[skill(), file("a/b/c", 1)]), Err(Reason::TooDeep));
+    assert_eq!(open(&[skill(), file("ccccccccc", 1)]), Err(Reason::TooDeep));
+    let four = [skill(), file("a", 0), file("b", 0), file("c", 0)];
+    assert_eq!(open(&four), Err(Reason::TooMany));
+    // Directories and copies made from links count as well.
+    let directory = [skill(), file("a", 0), file("b", 0), Member::of_kind("d/", b'5')];
+    assert_eq!(open(&directory), Err(Reason::TooMany));
+    let copies = [skill(), file("a", 5), Member::symlink("b", "a")];
+    assert_eq!(open(&copies), Err(Reason::TooLarge));
+}
+
+#[test]
+fn rule_13_2_9_many_copies_of_one_large_file_are_too_large() {
+    let mut members = vec![skill(), Member::file("a", vec![b'x'; 1 << 20])];
+    members.extend((0..20).map(|number| Member::symlink(&format!("l{number}"), "a")));
+    let reason = unpack(Format::TarGz, &gzip(&tar(&members), 0), &Limits::default()).unwrap_err();
+    assert_eq!(reason.reason(), Reason::TooLarge);
+}
+
+#[test]
+fn rule_13_2_14_whatever_is_cut_off_or_appended_is_refused() {
+    for name in ["ok.tar.gz", "ok.zip"] {
+        let whole = sample(name).bytes;
+        for length in 2..whole.len() {
+            let opened =
+                unpack(Format::sniff(&whole).unwrap(), &whole[..length], &Limits::default());
+            assert_eq!(opened.unwrap_err().reason(), Reason::Broken, "{name} cut at {length}");
+        }
+        let mut longer = whole.clone();
+        longer.push(0);
+        assert_eq!(reason(&longer), Reason::Broken, "{name} with a byte more");
+        let mut twice = whole.clone();
+        twice.extend(&whole);
+        assert_eq!(reason(&twice), Reason::Broken, "{name} twice");
+    }
+    let mut hidden = tar(&[skill()]);
+    hidden.extend(tar(&[Member::file("evil.md", "x")]));
+    assert_eq!(reason(&gzip(&hidden, 6)), Reason::Broken);
+}
+
+#[test]
+fn rule_13_2_14_a_flipped_bit_never_gives_other_files() {
+    for name in ["ok.tar.gz", "ok.zip"] {
+        let whole = sample(name).bytes;
+        let files = open(&whole).unwrap();
+        for at in 0..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 0x10;
+            let format = Format::sniff(&whole).unwrap();
+            if let Ok(opened) = unpack(format, &damaged, &Limits::default()) {
+                // Only what is not content may differ: times, owners, names and modes.
+                let contents = |files: &[File]| {
+                    let mut all: Vec<_> = files.iter().map(|file| file.bytes.clone()).collect();
+                    all.sort();
+                    all
+                };
+                assert_eq!(contents(&opened), contents(&files), "{name} at {at}");
+            }
+        }
+    }
+}
+
+#[test]
+fn other_shapes_of_tar_that_tools_write_are_opened() {
+    let members =
+        [Member::of_kind("./", b'5'), Member::file("./SKILL.md", "x"), Member::of_kind("d/", b'5')];
+    assert_eq!(open(&tar_gz(&members)).unwrap().len(), 1);
+    let described = [Member::of_kind("pax_global_header", b'g'), skill()];
+    assert_eq!(open(&tar_gz(&described)).unwrap().len(), 1);
+}
+
+#[test]
+fn zip_features_that_are_not_read_are_refused() {
+    let mut comment = sample("ok.zip").bytes;
+    let at = comment.len() - 2;
+    comment[at] = 1;
+    comment.push(b'!');
+    // The end record is no longer the last thing in the file.
+    assert_eq!(reason(&comment), Reason::Broken);
+    let socket =
+        zip(&[ZipMember::new("SKILL.md", "x", 0o100_644), ZipMember::new("s", "", 0o140_777)]);
+    assert_eq!(reason(&socket), Reason::Special);
+    let latin = zip(&[ZipMember::new(b"caf\xe9".to_vec(), "x", 0o100_644)]);
+    assert!(open(&latin).is_err());
+}

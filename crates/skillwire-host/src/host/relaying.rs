@@ -1,0 +1,125 @@
+//! One server as a program sees it that passes its skills on.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use skillwire_core::{
+    entry::SkillResource,
+    uri::{ResourceUri, SkillUri},
+};
+use skillwire_protocol::version::Era;
+
+use super::Host;
+use crate::{
+    client::{Changes, ClientError},
+    label::ServerLabel,
+    listed::{Listed, Source},
+    origin::SkillId,
+    refusal::{Reason, Refusal},
+    remote::{Listing, Remote},
+    verified::Verified,
+};
+
+/// One server whose skills are passed on: listed, asked for by name, read when somebody reads.
+///
+/// Nothing is loaded here, and nothing reaches a model; whoever receives the skills is a host with
+/// rules of its own. Approvals of this host see every change all the same.
+#[derive(Clone)]
+pub struct Relay {
+    host: Host,
+    remote: Arc<Remote>,
+    label: ServerLabel,
+}
+
+impl std::fmt::Debug for Relay {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Relay").field("label", &self.label).finish_non_exhaustive()
+    }
+}
+
+/// A listing, and how long the server says that it stays as it is.
+#[derive(Debug, Clone)]
+pub struct FreshListing {
+    /// What was listed.
+    pub listing: Arc<Listing>,
+    /// How long it may be used; nothing when servers of that era do not say.
+    pub lifetime: Option<Duration>,
+}
+
+/// An entry, and how long the server says that it stays as it is.
+#[derive(Debug, Clone)]
+pub struct FreshEntry {
+    /// The skill.
+    pub listed: Listed,
+    /// How long it may be used; nothing when servers of that era do not say.
+    pub lifetime: Option<Duration>,
+}
+
+impl Host {
+    /// One server, for a program that passes its skills on.
+    pub fn relay(&self, label: &ServerLabel) -> Result<Relay, Refusal> {
+        let remote = self.remote(label)?;
+        Ok(Relay { host: self.clone(), remote, label: label.clone() })
+    }
+}
+
+impl Relay {
+    /// What the user calls the server.
+    pub fn label(&self) -> &ServerLabel {
+        &self.label
+    }
+
+    /// The listing while it is fresh, else a new one.
+    pub async fn list(&self) -> Result<FreshListing, Refusal> {
+        let listing = self.host.list(&self.label).await?;
+        let lifetime = self.stated(self.remote.lifetime()).await?;
+        Ok(FreshListing { listing, lifetime })
+    }
+
+    /// Has the next [`Self::list`] ask the server, whatever it said about lifetimes.
+    pub fn expire_listing(&self) {
+        self.remote.expire_listing();
+    }
+
+    /// Asks for one skill, whether or not it is listed.
+    pub async fn get(&self, uri: &SkillUri) -> Result<FreshEntry, Refusal> {
+        let listed = self.host.get_from(&self.remote, uri, Source::Named).await?;
+        let lifetime = self.stated(self.remote.named_lifetime(uri)).await?;
+        Ok(FreshEntry { listed, lifetime })
+    }
+
+    /// A lifetime as far as the server can have stated one: the old era has no words for it.
+    async fn stated(&self, lifetime: Option<Duration>) -> Result<Option<Duration>, Refusal> {
+        let legacy = self.remote.client().await?.server().era == Era::Legacy;
+        Ok(lifetime.filter(|_| !legacy))
+    }
+
+    /// The entry of a skill as it was last seen, if that is newer than the listing.
+    pub fn newer(&self, uri: &SkillUri) -> Option<Listed> {
+        self.remote.newer(uri)
+    }
+
+    /// Reads a listed file; what comes back has the listed size and digest.
+    pub async fn read(&self, held: &Listed, file: &SkillResource) -> Result<Verified, Refusal> {
+        self.host.fetch(held, file).await
+    }
+
+    /// Reads a file of a skill without digests; nothing says what it should be.
+    pub async fn read_dynamic(&self, skill: &SkillId, uri: &ResourceUri) -> Result<Bytes, Refusal> {
+        self.host.read_unlisted(skill, uri, self.host.policy().limits.bytes).await
+    }
+
+    /// Listens for changes of the listing and of these resources.
+    pub async fn listen(&self, uris: &[&str]) -> Result<Changes, Refusal> {
+        let client = self.remote.client().await?;
+        let limits = self.remote.limits();
+        client.listen(uris, limits).await.map_err(|error: ClientError| {
+            Refusal::new(Reason::ServerError).skill(&self.label).actual(error)
+        })
+    }
+
+    /// Ends the connection, so that the next request makes a new one and learns the era anew.
+    pub async fn disconnect(&self) {
+        self.remote.disconnect().await;
+    }
+}

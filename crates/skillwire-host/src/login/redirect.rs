@@ -1,0 +1,177 @@
+//! The address on this machine that a browser comes back to after a login.
+
+use std::{convert::Infallible, net::Ipv4Addr, time::Duration};
+
+use bytes::Bytes;
+use fluent_uri::Uri;
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use http_body_util::Full;
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::oneshot,
+    task::JoinSet,
+};
+
+use super::Problem;
+
+/// Browsers open some connections ahead; nobody needs more.
+const MAX_CONNECTIONS: usize = 16;
+
+/// How long one connection may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The longest head of a request.
+const MAX_HEAD_BYTES: usize = 16 * 1024;
+
+const PATH: &str = "/callback";
+
+/// What a browser brought back.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub(super) code: String,
+    /// Who says so, where the authorization server tells.
+    pub(super) issuer: Option<String>,
+}
+
+/// An open port on loopback.
+pub(super) struct Redirect {
+    listener: TcpListener,
+    uri: String,
+}
+
+impl Redirect {
+    /// Opens a free port.
+    pub(super) async fn open() -> Result<Self, Problem> {
+        let cannot = |error| Problem::new(format!("no port can be opened here: {error}"));
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(cannot)?;
+        let port = listener.local_addr().map_err(cannot)?.port();
+        Ok(Self { listener, uri: format!("http://127.0.0.1:{port}{PATH}") })
+    }
+
+    /// Where a browser has to be sent.
+    pub(super) fn uri(&self) -> &str {
+        &self.uri
+    }
+
+    /// Waits for the browser that has this state; whoever else comes learns and changes nothing.
+    pub(super) async fn wait(&self, state: &str) -> Result<Answer, Problem> {
+        let mut connections = JoinSet::new();
+        loop {
+            tokio::select! {
+                accepted = self.listener.accept(), if connections.len() < MAX_CONNECTIONS => {
+                    if let Ok((stream, _)) = accepted {
+                        connections.spawn(serve(stream, state.to_owned()));
+                    }
+                }
+                Some(served) = connections.join_next() => {
+                    if let Ok(Some(outcome)) = served {
+                        return outcome;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Answers one request; what it brought is told once the browser has its answer.
+async fn serve(stream: TcpStream, state: String) -> Option<Result<Answer, Problem>> {
+    let (sender, mut receiver) = oneshot::channel();
+    let sender = std::sync::Mutex::new(Some(sender));
+    let service = service_fn(|request: Request<Incoming>| {
+        let outcome = outcome(&request, &state);
+        let page = page(outcome.as_ref());
+        let mut sender = sender.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let (Some(outcome), Some(sender)) = (outcome, sender.take()) {
+            // Nobody else holds the other end.
+            let _ = sender.send(outcome);
+        }
+        std::future::ready(Ok::<_, Infallible>(page))
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(PATIENCE)
+        .max_buf_size(MAX_HEAD_BYTES)
+        .keep_alive(false)
+        .serve_connection(TokioIo::new(stream), service);
+    // A browser that went away has brought what it had.
+    let _ = tokio::time::timeout(PATIENCE, connection).await;
+    receiver.try_recv().ok()
+}
+
+/// Reads what a request brings; nothing if it is not the one that is waited for.
+fn outcome(request: &Request<Incoming>, state: &str) -> Option<Result<Answer, Problem>> {
+    if request.method() != Method::GET || request.uri().path() != PATH {
+        return None;
+    }
+    brought(request.uri().query()?, state)
+}
+
+fn brought(query: &str, state: &str) -> Option<Result<Answer, Problem>> {
+    let url = format!("http://127.0.0.1{PATH}?{query}");
+    if parameter(&url, "state")? != state {
+        return None;
+    }
+    if let Some(error) = parameter(&url, "error") {
+        let plain = error.len() <= 40 && error.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+        let name = if plain { format!(": `{error}`") } else { String::new() };
+        return Some(Err(Problem::new(format!("the authorization server refused{name}"))));
+    }
+    let issuer = parameter(&url, "iss");
+    parameter(&url, "code").map(|code| Ok(Answer { code, issuer }))
+}
+
+/// The value of a parameter, if it stands in the query exactly once.
+pub(super) fn parameter(url: &str, name: &str) -> Option<String> {
+    let uri = Uri::parse(url).ok()?;
+    let pairs = uri.query()?.split('&').filter_map(|pair| pair.split_once('='));
+    let mut values = pairs.filter(|(key, _)| key.as_str() == name);
+    let (_, value) = values.next()?;
+    if values.next().is_some() {
+        return None;
+    }
+    value.decode().to_string().ok().map(std::borrow::Cow::into_owned)
+}
+
+fn page(outcome: Option<&Result<Answer, Problem>>) -> Response<Full<Bytes>> {
+    let (status, text) = match outcome {
+        Some(Ok(_)) => (StatusCode::OK, "You can close this window and go back to the terminal.\n"),
+        Some(Err(_)) => (StatusCode::OK, "The login was refused; the terminal says more.\n"),
+        None => (StatusCode::BAD_REQUEST, "Nobody waits for this.\n"),
+    };
+    let mut response = Response::new(Full::new(Bytes::from_static(text.as_bytes())));
+    *response.status_mut() = status;
+    let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+    response.headers_mut().insert(header::CONTENT_TYPE, plain);
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_browser_with_the_state_is_heard() {
+        let answer = |code: &str, issuer: Option<&str>| {
+            Some(Ok(Answer { code: code.to_owned(), issuer: issuer.map(str::to_owned) }))
+        };
+        assert_eq!(brought("code=c%2B1&state=s", "s"), answer("c+1", None));
+        assert_eq!(
+            brought("state=s&code=c&iss=https%3A%2F%2Fid", "s"),
+            answer("c", Some("https://id"))
+        );
+        for other in ["code=c", "code=c&state=t", "code=c&state=s&state=t", "state=s", "", "%"] {
+            assert_eq!(brought(other, "s"), None, "{other}");
+        }
+        assert_eq!(brought("code=c&code=d&state=s", "s"), None);
+    }
+
+    #[test]
+    fn a_refusal_counts_only_with_the_state_and_is_repeated_only_as_a_name() {
+        assert_eq!(brought("error=access_denied&state=t", "s"), None);
+        let refused = |query| brought(query, "s").unwrap().unwrap_err().clause;
+        assert!(refused("error=access_denied&state=s").ends_with(": `access_denied`"));
+        assert!(refused("error=%1b%5B2J&state=s").ends_with("refused"));
+    }
+}

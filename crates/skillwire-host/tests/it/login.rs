@@ -1,0 +1,243 @@
+//! Logging in to a server that wants it, with a real authorization server on loopback.
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use skillwire_host::{
+    client::{ClientOptions, Endpoint},
+    host::Host,
+    login::{self, StoredLogin},
+    refusal::{Reason, Refusal},
+    state::{Login, Logins, ServerUrl},
+};
+use skillwire_testkit::{
+    guarded::{GuardedServer, Trouble},
+    hostile::HostileServer,
+};
+
+use crate::support::label;
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+async fn guarded(troubles: &[Trouble]) -> GuardedServer {
+    let server = HostileServer::new().skill("refunds", [("references/x.md", "Details.")]);
+    GuardedServer::before(&server, troubles).await
+}
+
+async fn log_in(server: &GuardedServer) -> Result<Login, Refusal> {
+    let url = ServerUrl::parse(&server.url()).unwrap();
+    let pending = login::begin(&label("acme"), &url, None, &ClientOptions::default()).await?;
+    let address = pending.url().to_owned();
+    let (login, _) = tokio::join!(pending.finish(PATIENCE), server.browse(&address));
+    login
+}
+
+/// A host with a login to the server.
+fn host(server: &GuardedServer, logins: &Logins) -> Host {
+    let url = ServerUrl::parse(&server.url()).unwrap();
+    let found = StoredLogin::find(logins, &label("acme"), &url, ClientOptions::default()).unwrap();
+    let endpoint = match found {
+        None => Endpoint::Http { url: server.url(), headers: Vec::new() },
+        Some(login) => {
+            Endpoint::LoggedIn { url: server.url(), headers: Vec::new(), bearer: Arc::new(login) }
+        }
+    };
+    let host = Host::builder().build();
+    host.add_server(label("acme"), endpoint);
+    host
+}
+
+async fn listed(host: &Host) -> Result<usize, Refusal> {
+    host.list(&label("acme")).await.map(|listing| listing.skills.len())
+}
+
+fn kept(folder: &Path, login: &Login) -> Logins {
+    let logins = Logins::new(folder.join("logins"));
+    logins.save(&label("acme"), login).unwrap();
+    logins
+}
+
+#[tokio::test]
+async fn a_login_is_discovered_registered_and_used_for_its_server() {
+    let (server, folder) = (guarded(&[]).await, tempfile::tempdir().unwrap());
+    let logins = Logins::new(folder.path().join("logins"));
+    let refusal = listed(&host(&server, &logins)).await.unwrap_err();
+    assert_eq!(refusal.reason, Reason::LoginRequired);
+    assert_eq!(refusal.hint.as_deref(), Some("`skillwire server login acme` logs in."));
+
+    let login = log_in(&server).await.unwrap();
+    assert_eq!(login.client_id, "client-1");
+    assert_eq!(login.scopes, ["skills"]);
+    assert!(format!("{}/mcp", login.issuer) == server.url(), "{}", login.issuer);
+    assert!(!format!("{login:?}").contains("hush"));
+    let asked = &server.came_to("/authorize")[0].parameters;
+    assert_eq!(asked["resource"], server.url());
+    assert_eq!(asked["scope"], "skills");
+
+    let host = host(&server, &kept(folder.path(), &login));
+    assert_eq!(listed(&host).await, Ok(1));
+    // Nobody but the server itself is sent the token.
+    let bearer = |came: &skillwire_testkit::guarded::Came| came.authorization.is_some();
+    assert!(server.came().iter().filter(|came| bearer(came)).all(|came| came.path == "/mcp"));
+}
+
+#[tokio::test]
+async fn a_token_that_ends_is_renewed_before_it_is_sent_and_kept() {
+    let (server, folder) = (guarded(&[]).await, tempfile::tempdir().unwrap());
+    server.tokens_live(5);
+    let login = log_in(&server).await.unwrap();
+    server.tokens_live(3600);
+    let logins = kept(folder.path(), &login);
+    assert_eq!(listed(&host(&server, &logins)).await, Ok(1));
+    let renewals = server.came_to("/token");
+    assert_eq!(renewals.len(), 2);
+    assert_eq!(renewals[1].parameters["grant_type"], "refresh_token");
+    assert_eq!(renewals[1].parameters["resource"], server.url());
+    let renewed = logins.load(&label("acme")).unwrap().unwrap();
+    assert_ne!(renewed.access_token, login.access_token);
+    assert_ne!(renewed.refresh_token, login.refresh_token);
+    // The next process finds it and asks for nothing.
+    assert_eq!(listed(&host(&server, &logins)).await, Ok(1));
+    assert_eq!(server.came_to("/token").len(), 2);
+}
+
+#[tokio::test]
+async fn a_token_that_is_refused_is_renewed_once_for_everybody_who_waits() {
+    let (server, folder) = (guarded(&[]).await, tempfile::tempdir().unwrap());
+    let login = log_in(&server).await.unwrap();
+    let logins = kept(folder.path(), &login);
+    let (one, two) = (host(&server, &logins), host(&server, &logins));
+    assert_eq!(listed(&one).await, Ok(1));
+    server.end_tokens();
+    // Two processes hold the same refresh token, which works once.
+    let (first, second) = tokio::join!(listed(&two), async {
+        one.add_server(label("acme"), logged_in(&server, &logins));
+        listed(&one).await
+    });
+    assert_eq!((first, second), (Ok(1), Ok(1)));
+    assert_eq!(server.came_to("/token").len(), 2);
+}
+
+fn logged_in(server: &GuardedServer, logins: &Logins) -> Endpoint {
+    let url = ServerUrl::parse(&server.url()).unwrap();
+    let found = StoredLogin::find(logins, &label("acme"), &url, ClientOptions::default());
+    let bearer = Arc::new(found.unwrap().unwrap());
+    Endpoint::LoggedIn { url: server.url(), headers: Vec::new(), bearer }
+}
+
+#[tokio::test]
+async fn a_login_that_has_ended_says_what_to_run() {
+    let (server, folder) = (guarded(&[]).await, tempfile::tempdir().unwrap());
+    let login = log_in(&server).await.unwrap();
+    let logins = kept(folder.path(), &login);
+    server.end_tokens();
+    server.trouble(Trouble::NoRefresh);
+    let refusal = listed(&host(&server, &logins)).await.unwrap_err();
+    assert_eq!(refusal.reason, Reason::LoginRequired);
+    let actual = refusal.actual.as_deref().unwrap();
+    assert!(actual.contains("the login has ended: `invalid_grant`"), "{actual}");
+    assert!(!format!("{refusal:?}").contains("hush"), "{refusal:?}");
+    assert_eq!(refusal.hint.as_deref(), Some("`skillwire server login acme` logs in."));
+}
+
+#[tokio::test]
+async fn a_new_token_that_is_refused_is_not_asked_for_again_and_again() {
+    let (server, folder) = (guarded(&[]).await, tempfile::tempdir().unwrap());
+    let logins = kept(folder.path(), &log_in(&server).await.unwrap());
+    server.trouble(Trouble::OpensToNobody);
+    let refusal = listed(&host(&server, &logins)).await.unwrap_err();
+    assert_eq!(refusal.reason, Reason::LoginRequired);
+    assert_eq!(server.came_to("/token").len(), 2);
+}
+
+#[tokio::test]
+async fn what_is_not_about_this_server_is_refused_before_anybody_logs_in() {
+    for (trouble, said) in [
+        (Trouble::OtherIssuer, "issuer mismatch"),
+        (Trouble::OtherResource, "resource mismatch"),
+        (Trouble::TokensInTheClear, "neither `https` nor on the server's own machine"),
+        (Trouble::NoRegistration, "could not be registered"),
+        (Trouble::NoMetadata, "does not say where its users log in"),
+    ] {
+        let server = guarded(&[trouble]).await;
+        let refusal = log_in(&server).await.unwrap_err();
+        assert_eq!(refusal.reason, Reason::LoginFailed, "{trouble:?}");
+        let actual = refusal.actual.as_deref().unwrap();
+        assert!(actual.contains(said), "{trouble:?}: {actual}");
+        assert!(server.came_to("/authorize").is_empty(), "{trouble:?}");
+        assert!(server.came_to("/token").is_empty(), "{trouble:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_login_that_goes_wrong_gives_no_token() {
+    for (trouble, said) in [
+        (Trouble::Declined, "refused: `access_denied`"),
+        (Trouble::OtherIssuerInAnswer, "issuer mismatch"),
+        (Trouble::OtherTokenType, "no bearer token"),
+    ] {
+        let server = guarded(&[trouble]).await;
+        let refusal = log_in(&server).await.unwrap_err();
+        assert_eq!(refusal.reason, Reason::LoginFailed, "{trouble:?}");
+        let actual = refusal.actual.as_deref().unwrap();
+        assert!(actual.contains(said), "{trouble:?}: {actual}");
+        assert!(!format!("{refusal:?}").contains("hush"), "{trouble:?}: {refusal:?}");
+    }
+}
+
+#[tokio::test]
+async fn tokens_are_never_sent_to_an_issuer_that_did_not_give_them() {
+    let (server, folder) = (guarded(&[]).await, tempfile::tempdir().unwrap());
+    let login = log_in(&server).await.unwrap();
+    let other = Login { issuer: "https://id.example.com".to_owned(), ..login };
+    let logins = kept(folder.path(), &other);
+    server.end_tokens();
+    let refusal = listed(&host(&server, &logins)).await.unwrap_err();
+    assert_eq!(refusal.reason, Reason::LoginRequired);
+    assert!(refusal.actual.unwrap().contains("another authorization server"));
+    assert_eq!(server.came_to("/token").len(), 1);
+}
+
+#[tokio::test]
+async fn a_login_is_of_no_use_to_a_server_at_another_address() {
+    let (server, folder) = (guarded(&[]).await, tempfile::tempdir().unwrap());
+    let login = log_in(&server).await.unwrap();
+    let logins = kept(folder.path(), &login);
+    let moved = guarded(&[]).await;
+    let refusal = listed(&host(&moved, &logins)).await.unwrap_err();
+    assert_eq!(refusal.reason, Reason::LoginRequired);
+    assert!(moved.came().iter().all(|came| came.authorization.is_none()));
+}
+
+#[tokio::test]
+async fn a_secret_that_a_client_was_given_is_used_to_renew_its_tokens() {
+    let (server, folder) = (guarded(&[Trouble::ClientSecret]).await, tempfile::tempdir().unwrap());
+    let login = log_in(&server).await.unwrap();
+    let logins = kept(folder.path(), &login);
+    server.end_tokens();
+    assert_eq!(listed(&host(&server, &logins)).await, Ok(1));
+    let renewal = &server.came_to("/token")[1];
+    assert!(renewal.authorization.as_deref().is_some_and(|text| text.starts_with("Basic ")));
+}
+
+#[tokio::test]
+async fn a_token_is_not_sent_in_the_clear_to_another_machine() {
+    let (server, folder) = (guarded(&[]).await, tempfile::tempdir().unwrap());
+    let logins = kept(folder.path(), &log_in(&server).await.unwrap());
+    let Endpoint::LoggedIn { bearer, headers, .. } = logged_in(&server, &logins) else {
+        panic!("a login was found");
+    };
+    let url = "http://skills.example.com/mcp".to_owned();
+    let host = Host::builder().build();
+    host.add_server(label("acme"), Endpoint::LoggedIn { url, headers, bearer });
+    let refusal = listed(&host).await.unwrap_err();
+    assert!(refusal.actual.unwrap().contains("`https` URLs only"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_waits_for_a_user_for_ever() {
+    let server = guarded(&[]).await;
+    let url = ServerUrl::parse(&server.url()).unwrap();
+    let pending = login::begin(&label("acme"), &url, None, &ClientOptions::default()).await;
+    let refusal = pending.unwrap().finish(Duration::from_mins(5)).await.unwrap_err();
+    assert!(refusal.actual.unwrap().contains("nobody logged in within 300s"));
+}

@@ -1,0 +1,27 @@
+//! The way into the process that becomes a script.
+
+use std::process::ExitCode;
+
+/// The only argument of a helper.
+pub(crate) const HELPER_ARGUMENT: &str = "__skillwire-sandbox-helper";
+
+/// Becomes a helper if that is what this process was started for.
+///
+/// Called first thing in `main`, before any thread exists; `main` ends with the code.
+pub fn enter() -> Option<ExitCode> {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next()? != HELPER_ARGUMENT || arguments.next().is_some() {
+        return None;
+    }
+    Some(run())
+}
+
+#[cfg(target_os = "linux")]
+fn run() -> ExitCode {
+    crate::linux::helper::run()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn run() -> ExitCode {
+    ExitCode::FAILURE
+}

@@ -1,0 +1,26 @@
+//! Runs a skill's script in isolation, or says why it cannot.
+//!
+//! A [`Job`](job::Job) is a private copy of a skill's files, the script to run, and what was granted
+//! to it. [`Sandbox::run`](sandbox::Sandbox::run) starts a fresh process of the same program, which
+//! confines itself before it becomes the script; nothing happens between a fork and an exec of the
+//! caller. There is no way to run a job without isolation: where a machine gives too little of it,
+//! the answer is [`Unavailable`](isolation::Unavailable).
+//!
+//! A program that runs jobs calls [`helper::enter`] first thing in `main`.
+
+pub mod arguments;
+pub mod helper;
+pub mod interpreter;
+pub mod isolation;
+pub mod job;
+pub mod limits;
+pub mod outcome;
+pub mod sandbox;
+
+#[cfg(target_os = "linux")]
+#[expect(
+    unsafe_code,
+    reason = "forks, filters and mounts have no safe interface for all they need"
+)]
+mod linux;
+mod sanitise;

@@ -1,0 +1,181 @@
+//! The process that confines itself and then becomes the script.
+
+mod capabilities;
+mod collect;
+mod filter;
+mod full;
+mod landlock;
+mod mounts;
+mod payload;
+mod restricted;
+mod rlimits;
+mod syscalls;
+mod view;
+
+use std::{
+    io::Read as _,
+    os::{
+        fd::{AsFd as _, FromRawFd as _, OwnedFd, RawFd},
+        unix::net::UnixStream,
+    },
+    process::ExitCode,
+};
+
+use rustix::{process::DumpableBehavior, thread};
+
+use super::protocol::{At as _, Broken, Report, Spec, Step, receive, send};
+use crate::isolation::Tier;
+
+/// Where the socket to the supervisor is kept.
+const CONTROL: RawFd = 3;
+
+/// The first of the user ids that runs get when the supervisor is root; no system hands them out.
+const FIRST_UID: u32 = 1_900_000_000;
+
+/// A received job.
+struct Work {
+    spec: Spec,
+    /// The skill's files, in the order of the spec.
+    contents: Vec<Vec<u8>>,
+}
+
+/// Runs one job that the supervisor sends over standard input.
+pub(crate) fn run() -> ExitCode {
+    let control = match take_control() {
+        Ok(control) => control,
+        Err(_) => return ExitCode::FAILURE,
+    };
+    match work(&control) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(broken) => {
+            tell_broken(&control, broken);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn tell_broken(control: &UnixStream, Broken { step, errno }: Broken) {
+    // A supervisor that is gone needs no answer.
+    let _ = send(control, &Report::Broken { step, errno }, None);
+}
+
+fn work(control: &UnixStream) -> Result<(), Broken> {
+    let work = receive_work(control).at(Step::Descriptors)?;
+    // No terminal, no signals from one, and nothing of the supervisor's to signal as a group.
+    rustix::process::setsid().at(Step::Descriptors)?;
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+    if rustix::process::geteuid().is_root() {
+        drop_root().at(Step::DropRoot)?;
+    }
+    match work.spec.tier {
+        Tier::Full => full::run(&work, control),
+        Tier::Restricted => restricted::run(&work, control),
+    }
+}
+
+/// Moves the socket out of the way of the script's standard input and closes everything else.
+fn take_control() -> std::io::Result<UnixStream> {
+    reset_signals();
+    // SAFETY: nothing in this process owns a descriptor from 3 on yet: it was just started, and std
+    // opens none. What is there was inherited and must go.
+    let failed = unsafe {
+        libc::dup2(libc::STDIN_FILENO, CONTROL) < 0
+            || libc::fcntl(CONTROL, libc::F_SETFD, libc::FD_CLOEXEC) < 0
+            || libc::syscall(libc::SYS_close_range, CONTROL + 1, libc::c_uint::MAX, 0) < 0
+    };
+    if failed {
+        return Err(std::io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor was just made above and has no other owner.
+    Ok(UnixStream::from(unsafe { OwnedFd::from_raw_fd(CONTROL) }))
+}
+
+/// Undoes what the supervisor ignored or blocked, which survives an exec.
+fn reset_signals() {
+    for signal in 1..=64 {
+        // SAFETY: setting a disposition to the default touches no memory; numbers that cannot be
+        // set are refused.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+}
+
+fn receive_work(control: &UnixStream) -> std::io::Result<Work> {
+    let (spec, stdin): (Spec, _) = receive(control)?;
+    let stdin = stdin.ok_or(std::io::ErrorKind::InvalidData)?;
+    rustix::stdio::dup2_stdin(stdin.as_fd())?;
+    let mut socket = control;
+    let contents = spec
+        .files
+        .iter()
+        .map(|file| {
+            let mut bytes = vec![0; file.size];
+            socket.read_exact(&mut bytes).map(|()| bytes)
+        })
+        .collect::<Result<_, _>>()?;
+    Ok(Work { spec, contents })
+}
+
+/// Becomes a user that no other process has: the one of this run alone.
+fn drop_root() -> rustix::io::Result<()> {
+    let id = FIRST_UID + rustix::process::getpid().as_raw_nonzero().get().unsigned_abs();
+    let (uid, gid) = (thread::Uid::from_raw(id), thread::Gid::from_raw(id));
+    thread::set_thread_groups(&[])?;
+    thread::set_thread_res_gid(gid, gid, gid)?;
+    thread::set_thread_res_uid(uid, uid, uid)?;
+    // A change of user takes the right to one's own `/proc`, where id maps are written.
+    rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable)
+}
+
+/// Makes a second process; it gets nothing, this one the id of it.
+fn fork() -> std::io::Result<Option<rustix::process::Pid>> {
+    // SAFETY: this process has one thread, so the new one finds no lock held and everything as it was.
+    match unsafe { libc::fork() } {
+        -1 => Err(std::io::Error::last_os_error()),
+        pid => Ok(rustix::process::Pid::from_raw(pid)),
+    }
+}
+
+/// Waits for a process, and ends it when the supervisor hangs up. Nothing when it was ended so.
+fn watch(
+    process: rustix::process::Pid,
+    control: &UnixStream,
+) -> Result<Option<rustix::process::WaitStatus>, Broken> {
+    use rustix::{
+        event::{PollFd, PollFlags, poll},
+        process::{PidfdFlags, Signal, WaitOptions, pidfd_open, pidfd_send_signal, waitpid},
+    };
+    silence().at(Step::Wait)?;
+    let handle = pidfd_open(process, PidfdFlags::empty()).at(Step::Wait)?;
+    let mut hung_up = false;
+    loop {
+        let mut events = [
+            PollFd::new(&handle, PollFlags::IN),
+            // A supervisor that hangs up is the only thing waited for there.
+            PollFd::new(control, PollFlags::RDHUP),
+        ];
+        let watched = if hung_up { &mut events[..1] } else { &mut events[..] };
+        match poll(watched, None) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error).at(Step::Wait),
+        }
+        let [ended, gone] = events.map(|event| !event.revents().is_empty());
+        if gone && !hung_up {
+            hung_up = true;
+            // It may be gone already.
+            let _ = pidfd_send_signal(&handle, Signal::KILL);
+        }
+        if ended {
+            let status = waitpid(Some(process), WaitOptions::empty()).at(Step::Wait)?;
+            return Ok(status.map(|(_, status)| status).filter(|_| !hung_up));
+        }
+    }
+}
+
+/// Lets go of the script's input and output, so that their ends are seen.
+fn silence() -> rustix::io::Result<()> {
+    use rustix::fs::{Mode, OFlags, open};
+    let nothing = open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+    rustix::stdio::dup2_stdin(&nothing)?;
+    rustix::stdio::dup2_stdout(&nothing)?;
+    rustix::stdio::dup2_stderr(&nothing)
+}

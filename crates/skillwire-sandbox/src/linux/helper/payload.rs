@@ -1,0 +1,45 @@
+//! The last step: this process becomes the script.
+
+use std::{io, os::unix::process::CommandExt as _, path::Path, process::Command};
+
+use super::super::protocol::{Program, Spec};
+
+/// Where a script finds things.
+pub(super) struct Places<'a> {
+    pub(super) skill: &'a Path,
+    pub(super) output: &'a Path,
+    pub(super) temporary: &'a Path,
+    /// The proxy's port.
+    pub(super) proxy: Option<u16>,
+}
+
+/// Executes the script; returns only if that failed.
+pub(super) fn become_script(spec: &Spec, places: &Places<'_>) -> io::Error {
+    let script = places.skill.join(spec.program.script());
+    let mut command = match &spec.program {
+        Program::Interpreter { path, options, .. } => {
+            let mut command = Command::new(path);
+            command.args(options).arg(&script);
+            command
+        }
+        Program::Script(_) => Command::new(&script),
+    };
+    command
+        .args(&spec.words)
+        .env_clear()
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .env("HOME", places.temporary)
+        .env("TMPDIR", places.temporary)
+        .env("LANG", "C.UTF-8")
+        .env("SKILL_DIR", places.skill)
+        .env("OUTPUT_DIR", places.output)
+        .envs(spec.environment.iter().map(|(name, value)| (name, value)))
+        .current_dir(places.output);
+    if let Some(port) = places.proxy {
+        let proxy = format!("http://127.0.0.1:{port}");
+        for name in ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"] {
+            command.env(name, &proxy);
+        }
+    }
+    command.exec()
+}

@@ -1,0 +1,399 @@
+//! Starts a helper, feeds it, bounds it, and takes what it reports.
+
+mod incoming;
+mod pipes;
+mod scratch;
+
+use std::{
+    fs::File,
+    io::{self, Write as _},
+    net::TcpListener,
+    os::{
+        fd::{AsFd as _, BorrowedFd, OwnedFd},
+        unix::{net::UnixStream, process::CommandExt as _},
+    },
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    pipe::{PipeFlags, pipe_with},
+};
+
+use self::{incoming::Incoming, pipes::Captured, scratch::Scratch};
+use super::{
+    protocol::{Broken, FileSpec, Program, Spec, Step, send},
+    proxy::Proxy,
+    tree,
+};
+use crate::{
+    helper::HELPER_ARGUMENT,
+    interpreter::{Interpreter, Language},
+    isolation::Tier,
+    job::Job,
+    limits::Limits,
+    outcome::{End, Outcome, Stop, Usage},
+    sandbox::{Cancel, Tick},
+    sanitise,
+};
+
+/// How often a tree of processes is counted.
+const TICK: Duration = Duration::from_millis(20);
+
+/// How long a helper that was told to end everything may take before it is ended itself.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Why there is no outcome.
+#[derive(Debug)]
+pub(crate) enum Failed {
+    /// A step of the isolation failed; the script did not run.
+    Step { what: &'static str, why: String, hint: &'static str },
+    /// The script could not be executed.
+    Exec(io::Error),
+    /// The supervisor itself could not go on.
+    Supervisor(io::Error),
+}
+
+impl From<io::Error> for Failed {
+    fn from(error: io::Error) -> Self {
+        Self::Supervisor(error)
+    }
+}
+
+/// A run that came to an end, and what the machine did not give it.
+pub(crate) struct Finished {
+    pub(crate) outcome: Outcome,
+    pub(crate) notes: Vec<String>,
+}
+
+/// Runs a job in a tier, from start to end.
+pub(crate) fn run(
+    program: &std::path::Path,
+    job: &Job,
+    tier: Tier,
+    cancel: &Cancel,
+    tick: &mut dyn FnMut(&Tick),
+) -> Result<Finished, Failed> {
+    if !tree::can_be_counted() {
+        return Err(Failed::Step {
+            what: "a list of a process's children in `/proc`",
+            why: "it is not there".to_owned(),
+            hint: "Mount `/proc`, and use a kernel with `CONFIG_PROC_CHILDREN`.",
+        });
+    }
+    let started = Instant::now();
+    let scratch = Scratch::new(tier)?;
+    let (ours, theirs) = UnixStream::pair()?;
+    let mut helper = Helper(start(program, theirs)?);
+    let (stdin, feed) = pipe_with(PipeFlags::CLOEXEC).map_err(io::Error::from)?;
+    let spec = spec(job, tier, scratch.path());
+    // A helper that ends early has said why; that is read below.
+    let sent = send_job(&ours, &spec, job, stdin);
+    let mut run = Running::new(&mut helper.0, ours, feed, job, tier, started)?;
+    let end = run.until_end(cancel, tick, &scratch);
+    // Whatever happened: hang up, so that the helper ends everything, and wait for it.
+    run.hang_up(&mut helper)?;
+    end?;
+    run.finish(sent.err())
+}
+
+/// The helper's process; it does not outlive the run.
+struct Helper(Child);
+
+impl Helper {
+    fn end(&mut self, deadline: Instant) -> io::Result<()> {
+        let pid = rustix::process::Pid::from_child(&self.0);
+        let handle = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty());
+        if let Ok(handle) = handle {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let mut events = [PollFd::new(&handle, PollFlags::IN)];
+            let ended = poll(&mut events, Some(&timespec(left)))?;
+            if ended == 0 {
+                self.0.kill()?;
+            }
+        }
+        self.0.wait().map(drop)
+    }
+}
+
+impl Drop for Helper {
+    fn drop(&mut self) {
+        // Only after a failure is it still there. Its own first process dies with it.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn start(program: &std::path::Path, control: UnixStream) -> io::Result<Child> {
+    Command::new(program)
+        .arg0("skillwire-sandbox")
+        .arg(HELPER_ARGUMENT)
+        .env_clear()
+        .current_dir("/")
+        .stdin(Stdio::from(OwnedFd::from(control)))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+}
+
+fn spec(job: &Job, tier: Tier, scratch: PathBuf) -> Spec {
+    let script = job.script.as_str().to_owned();
+    let node = matches!(&job.interpreter, Interpreter::Program { language: Language::Node, .. });
+    Spec {
+        tier,
+        files: job.files.iter().map(file_spec).collect(),
+        program: match &job.interpreter {
+            Interpreter::Static => Program::Script(script),
+            Interpreter::Program { program, options, root, .. } => Program::Interpreter {
+                path: program.clone(),
+                options: options.clone(),
+                script,
+                root: root.clone(),
+            },
+        },
+        words: job.arguments.words().to_vec(),
+        environment: job.environment.clone().into_iter().collect(),
+        network: !job.network.is_empty(),
+        limits: job.limits.clone(),
+        bound_addresses: !node,
+        scratch,
+    }
+}
+
+fn file_spec(file: &crate::job::JobFile) -> FileSpec {
+    FileSpec { path: file.path.as_str().to_owned(), size: file.bytes.len() }
+}
+
+fn send_job(control: &UnixStream, spec: &Spec, job: &Job, stdin: OwnedFd) -> io::Result<()> {
+    control.set_write_timeout(Some(PATIENCE))?;
+    send(control, spec, Some(stdin.as_fd()))?;
+    let mut control = control;
+    job.files.iter().try_for_each(|file| control.write_all(&file.bytes))
+}
+
+/// Everything about a run that is under way.
+struct Running<'a> {
+    helper: u32,
+    control: Option<UnixStream>,
+    incoming: Incoming,
+    stdin: pipes::Feed<'a>,
+    stdout: Captured,
+    stderr: Captured,
+    proxy: Option<Proxy>,
+    job: &'a Job,
+    tier: Tier,
+    started: Instant,
+    stop: Option<Stop>,
+    usage: Usage,
+}
+
+impl<'a> Running<'a> {
+    fn new(
+        helper: &mut Child,
+        control: UnixStream,
+        feed: OwnedFd,
+        job: &'a Job,
+        tier: Tier,
+        started: Instant,
+    ) -> io::Result<Self> {
+        let missing = || io::Error::from(io::ErrorKind::BrokenPipe);
+        let stdout = helper.stdout.take().ok_or_else(missing)?;
+        let stderr = helper.stderr.take().ok_or_else(missing)?;
+        control.set_nonblocking(true)?;
+        let limits = &job.limits;
+        Ok(Self {
+            helper: helper.id(),
+            control: Some(control),
+            incoming: Incoming::new(limits),
+            stdin: pipes::Feed::new(File::from(feed), job.arguments.stdin())?,
+            stdout: Captured::new(File::from(OwnedFd::from(stdout)), limits.output)?,
+            stderr: Captured::new(File::from(OwnedFd::from(stderr)), limits.output)?,
+            proxy: None,
+            job,
+            tier,
+            started,
+            stop: None,
+            usage: Usage::default(),
+        })
+    }
+
+    /// Goes on until the helper is done, or has to be stopped.
+    fn until_end(
+        &mut self,
+        cancel: &Cancel,
+        tick: &mut dyn FnMut(&Tick),
+        scratch: &Scratch,
+    ) -> Result<(), Failed> {
+        let wall = self.started + self.job.limits.wall;
+        let mut next = self.started + TICK / 2;
+        while self.stop.is_none() {
+            let now = Instant::now();
+            if now >= wall {
+                self.stop = Some(Stop::Wall);
+                break;
+            }
+            if now >= next {
+                next = now + TICK;
+                self.count(scratch);
+                let output = self.stdout.written() + self.stderr.written();
+                tick(&Tick { elapsed: self.started.elapsed(), output });
+            }
+            let wait = next.min(wall).saturating_duration_since(now);
+            let done = self.wait(wait, cancel)?;
+            if done {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for something to happen and takes it. Says whether the helper is done.
+    fn wait(&mut self, at_most: Duration, cancel: &Cancel) -> Result<bool, Failed> {
+        let Some(control) = &self.control else { return Ok(true) };
+        let mut events = vec![
+            PollFd::new(control, PollFlags::IN),
+            PollFd::from_borrowed_fd(cancel.descriptor(), PollFlags::IN),
+        ];
+        let streams: [Option<BorrowedFd<'_>>; 2] = [self.stdout.open(), self.stderr.open()];
+        events.extend(
+            streams.into_iter().flatten().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)),
+        );
+        events.extend(self.stdin.open().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::OUT)));
+        match poll(&mut events, Some(&timespec(at_most))) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(io::Error::from(error).into()),
+        }
+        let [control_ready, cancelled] =
+            [!events[0].revents().is_empty(), !events[1].revents().is_empty()];
+        drop(events);
+        if cancelled {
+            self.stop = Some(Stop::Cancelled);
+            return Ok(true);
+        }
+        self.stdin.feed();
+        self.stdout.take()?;
+        self.stderr.take()?;
+        if self.stdout.is_flood() || self.stderr.is_flood() {
+            self.stop = Some(Stop::Output);
+            return Ok(true);
+        }
+        if control_ready {
+            let done = self.incoming.take(control)?;
+            if let Some(listener) = self.incoming.listener() {
+                self.proxy = Some(Proxy::start(TcpListener::from(listener), &self.job.network)?);
+            }
+            return Ok(done);
+        }
+        Ok(false)
+    }
+
+    fn count(&mut self, scratch: &Scratch) {
+        let counted = tree::below(self.helper);
+        self.usage.peak_memory = self.usage.peak_memory.max(counted.memory);
+        self.usage.cpu = self.usage.cpu.max(counted.cpu);
+        let Limits { memory, cpu, .. } = self.job.limits;
+        if counted.memory > memory {
+            self.stop = Some(Stop::Memory);
+        } else if counted.cpu > cpu {
+            self.stop = Some(Stop::Cpu);
+        } else if scratch.is_over(&self.job.limits) {
+            self.stop = Some(Stop::Disk);
+        }
+    }
+
+    /// Closes the socket, which makes the helper end everything, and waits until it has.
+    fn hang_up(&mut self, helper: &mut Helper) -> io::Result<()> {
+        self.control = None;
+        // No connection outlives the script.
+        self.proxy = None;
+        helper.end(Instant::now() + PATIENCE)?;
+        self.stdout.drain();
+        self.stderr.drain();
+        self.usage.wall = self.started.elapsed();
+        Ok(())
+    }
+
+    fn finish(self, sent: Option<io::Error>) -> Result<Finished, Failed> {
+        let Self { incoming, stop, mut usage, tier, stdout, stderr, job, .. } = self;
+        let taken = incoming.into_taken();
+        if let Some(broken) = taken.broken {
+            return Err(failed(broken));
+        }
+        let (end, files, left_out) = match (stop, taken.ended) {
+            (Some(stop), _) if taken.started => (End::Stopped(stop), Vec::new(), 0),
+            (Some(Stop::Cancelled), _) => (End::Stopped(Stop::Cancelled), Vec::new(), 0),
+            (None, Some(ended)) => {
+                usage.cpu = usage.cpu.max(Duration::from_micros(ended.used.cpu_micros));
+                usage.peak_memory = usage.peak_memory.max(ended.used.peak_bytes);
+                (end(ended.exit, ended.signal), ended.files, ended.left_out)
+            }
+            _ => {
+                let silent = io::Error::other("the helper ended without a word");
+                return Err(Failed::Supervisor(sent.unwrap_or(silent)));
+            }
+        };
+        let text = |captured: Captured| {
+            let (bytes, more) = captured.into_bytes();
+            sanitise::text(&bytes, job.limits.output, more)
+        };
+        let (stdout, stderr) = (text(stdout), text(stderr));
+        let outcome = Outcome { end, stdout, stderr, files, left_out, usage, tier };
+        Ok(Finished { outcome, notes: taken.notes })
+    }
+}
+
+fn end(exit: Option<i32>, signal: Option<i32>) -> End {
+    match (exit, signal) {
+        // The kernel's own way to say that a process used up its time.
+        (_, Some(libc::SIGXCPU)) => End::Stopped(Stop::Cpu),
+        (_, Some(signal)) => End::Signalled(signal),
+        (code, None) => End::Exited(code.unwrap_or(-1)),
+    }
+}
+
+fn timespec(duration: Duration) -> Timespec {
+    // A limit of centuries is as good as none.
+    Timespec::try_from(duration).unwrap_or(Timespec { tv_sec: i32::MAX.into(), tv_nsec: 0 })
+}
+
+fn failed(Broken { step, errno }: Broken) -> Failed {
+    let error = io::Error::from_raw_os_error(errno);
+    let (what, hint) = match step {
+        Step::Exec => return Failed::Exec(error),
+        Step::Descriptors | Step::Fork | Step::Wait => return Failed::Supervisor(error),
+        Step::DropRoot => (
+            "a user id of its own for each run",
+            "Run as an ordinary user, or let this container change user ids (`CAP_SETUID`, `CAP_SETGID`).",
+        ),
+        Step::Namespaces | Step::IdMaps => (
+            "unprivileged user namespaces",
+            "Allow them: `sysctl user.max_user_namespaces` above 0, \
+             `sysctl kernel.apparmor_restrict_unprivileged_userns=0` on Ubuntu; in a container, a \
+             seccomp profile that allows `unshare`.",
+        ),
+        Step::Mounts => (
+            "mounts in a user namespace",
+            "Let the security policy of this machine or container allow `mount` and `pivot_root` in \
+             user namespaces; the kernel must be Linux 6.7 or later.",
+        ),
+        Step::Network => {
+            ("a loopback device in a network namespace", "Run without a network grant.")
+        }
+        Step::Scratch => {
+            ("a folder for the run in the system's temporary folder", "Make room in `/tmp`.")
+        }
+        Step::Limits => {
+            ("resource limits", "Raise the hard limits that this process was started with.")
+        }
+        Step::Capabilities => {
+            ("capabilities that can be dropped", "Use a kernel that is not patched to forbid it.")
+        }
+        Step::Landlock => {
+            ("Landlock with ABI 4", "Use Linux 6.7 or later with `landlock` in its `lsm=` list.")
+        }
+        Step::Seccomp => ("seccomp filters", "Use a kernel with `CONFIG_SECCOMP_FILTER`."),
+    };
+    Failed::Step { what, why: error.to_string(), hint }
+}

@@ -1,0 +1,109 @@
+//! A script's standard streams, as far as they are kept.
+
+use std::{
+    fs::File,
+    io::{self, ErrorKind, Read as _, Write as _},
+    os::fd::{AsFd as _, BorrowedFd},
+};
+
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+
+use crate::limits::Limits;
+
+fn nonblocking(file: &File) -> io::Result<()> {
+    Ok(fcntl_setfl(file, fcntl_getfl(file)? | OFlags::NONBLOCK)?)
+}
+
+/// What is written to a script's standard input.
+pub(super) struct Feed<'a> {
+    pipe: Option<File>,
+    left: &'a [u8],
+}
+
+impl<'a> Feed<'a> {
+    pub(super) fn new(pipe: File, bytes: &'a [u8]) -> io::Result<Self> {
+        nonblocking(&pipe)?;
+        Ok(Self { pipe: Some(pipe), left: bytes })
+    }
+
+    pub(super) fn open(&self) -> Option<BorrowedFd<'_>> {
+        self.pipe.as_ref().map(|pipe| pipe.as_fd())
+    }
+
+    /// Writes what fits; closes the pipe when all is written or nobody reads.
+    pub(super) fn feed(&mut self) {
+        while let (Some(pipe), false) = (&mut self.pipe, self.left.is_empty()) {
+            match pipe.write(self.left) {
+                Ok(written) => self.left = &self.left[written..],
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                // A script need not read what it is given.
+                Err(_) => break,
+            }
+        }
+        self.pipe = None;
+    }
+}
+
+/// What a script writes to a stream.
+pub(super) struct Captured {
+    pipe: Option<File>,
+    kept: Vec<u8>,
+    most: usize,
+    written: usize,
+}
+
+impl Captured {
+    pub(super) fn new(pipe: File, most: usize) -> io::Result<Self> {
+        nonblocking(&pipe)?;
+        Ok(Self { pipe: Some(pipe), kept: Vec::new(), most, written: 0 })
+    }
+
+    pub(super) fn open(&self) -> Option<BorrowedFd<'_>> {
+        self.pipe.as_ref().map(|pipe| pipe.as_fd())
+    }
+
+    /// How many bytes were written, kept or not.
+    pub(super) fn written(&self) -> usize {
+        self.written
+    }
+
+    /// Whether so much was written that the script cannot mean it.
+    pub(super) fn is_flood(&self) -> bool {
+        self.written > self.most.saturating_mul(Limits::FLOOD)
+    }
+
+    /// Reads once what is there, so that one stream cannot keep everything else waiting.
+    pub(super) fn take(&mut self) -> io::Result<()> {
+        let mut buffer = [0; 64 * 1024];
+        let Some(pipe) = &mut self.pipe else { return Ok(()) };
+        match pipe.read(&mut buffer) {
+            Ok(0) => self.pipe = None,
+            Ok(read) => {
+                self.written = self.written.saturating_add(read);
+                let room = self.most - self.kept.len();
+                self.kept.extend_from_slice(&buffer[..read.min(room)]);
+            }
+            Err(error)
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Reads what is left when nobody writes any more.
+    pub(super) fn drain(&mut self) {
+        loop {
+            let before = self.written;
+            if self.take().is_err() || self.written == before || self.is_flood() {
+                return;
+            }
+        }
+    }
+
+    /// What was kept, and whether there was more.
+    pub(super) fn into_bytes(self) -> (Vec<u8>, bool) {
+        let more = self.written > self.kept.len();
+        (self.kept, more)
+    }
+}

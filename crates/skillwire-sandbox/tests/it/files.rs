@@ -1,0 +1,167 @@
+//! Writes outside of a script's folders, and reads of what is somebody's.
+
+use std::{fs, os::unix::fs::MetadataExt as _, path::Path};
+
+use crate::support::{
+    Attack, SECRET, User, Victim, as_user, assert_fail_inside, assert_succeed_outside, cells,
+    public_folder, users,
+};
+
+const WRITES: &str = r#"
+home = given["home"]
+victim = os.path.join(home, "victim")
+def create(): open(os.path.join(home, "new"), "w").write("x")
+def append(): open(victim, "a").write("x")
+def truncate(): os.truncate(victim, 0)
+def rename(): os.rename(victim, victim + "2"); os.rename(victim + "2", victim)
+def link(): os.link(victim, os.path.join(home, "second"))
+def symbolic(): os.symlink("/", os.path.join(home, "symbolic"))
+def folder(): os.mkdir(os.path.join(home, "folder"))
+def fifo(): os.mkfifo(os.path.join(home, "fifo"))
+def mode(): os.chmod(victim, 0o777)
+def times(): os.utime(victim, (1, 1))
+def attribute(): os.setxattr(victim, "user.x", b"y")
+def temporary(): open(os.path.join("/tmp", given["name"]), "w").write("x"); os.stat(given["seen"])
+def skill(): open(os.path.join(os.environ["SKILL_DIR"], "SKILL.md"), "a").write("x")
+def remove(): os.unlink(victim)
+names = "create append truncate rename link symbolic folder fifo mode times attribute skill remove"
+for name in names.split():
+    attempt(name, globals()[name])
+"#;
+
+#[test]
+fn nothing_outside_is_written() {
+    let cells = cells();
+    let all = [
+        "create",
+        "append",
+        "truncate",
+        "rename",
+        "link",
+        "symbolic",
+        "folder",
+        "fifo",
+        "mode",
+        "times",
+        "attribute",
+        "skill",
+        "remove",
+    ];
+    for user in users() {
+        let home = Home::of(user);
+        let attack = Attack::python(WRITES)
+            .give("home", home.path().to_str().unwrap())
+            .give("outside", home.path().to_str().unwrap());
+        fs::write(home.path().join("SKILL.md"), "# A skill\n").unwrap();
+        fs::set_permissions(home.path().join("SKILL.md"), mode(0o666)).unwrap();
+        assert_succeed_outside(&attack, user, &all);
+        for cell in cells.iter().filter(|cell| cell.user == user) {
+            let home = Home::of(user);
+            let before = home.state();
+            let answer = attack.clone().give("home", home.path().to_str().unwrap()).run(*cell);
+            assert_fail_inside(&answer, &all, *cell);
+            assert_eq!(home.state(), before, "{cell:?}");
+        }
+    }
+}
+
+fn mode(mode: u32) -> fs::Permissions {
+    std::os::unix::fs::PermissionsExt::from_mode(mode)
+}
+
+/// A folder of a user's with something in it.
+struct Home(tempfile::TempDir);
+
+impl Home {
+    fn of(user: User) -> Self {
+        let folder = public_folder();
+        let mut make = std::process::Command::new("/bin/sh");
+        make.args(["-c", "umask 077; printf %s \"$2\" > \"$1/victim\"", "sh"]);
+        make.arg(folder.path()).arg(SECRET);
+        assert!(as_user(&mut make, user).status().unwrap().success());
+        Self(folder)
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Names, content, mode and time of what is there.
+    fn state(&self) -> (Vec<std::ffi::OsString>, Vec<u8>, u32, i64) {
+        let mut names: Vec<_> =
+            fs::read_dir(self.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        let victim = self.path().join("victim");
+        let metadata = victim.metadata().unwrap();
+        (names, fs::read(&victim).unwrap(), metadata.mode(), metadata.mtime())
+    }
+}
+
+const READS: &str = r#"
+def read(path):
+    with open(path, "rb") as file:
+        content = file.read(100000)
+        print("content", content, flush=True)
+        if not content:
+            raise OSError(0, "empty")
+attempt("home", lambda: read(os.path.join(given["home"], "victim")))
+attempt("environment", lambda: read("/proc/%d/environ" % given["pid"]))
+attempt("command", lambda: read("/proc/%d/cmdline" % given["pid"]))
+attempt("users", lambda: read("/etc/hostname"))
+attempt("machine", lambda: read("/etc/machine-id" if os.path.exists("/etc/machine-id") else "/etc/fstab"))
+attempt("kernel", lambda: read("/proc/version"))
+attempt("mounts", lambda: read("/proc/%d/mounts" % given["pid"]))
+attempt("system", lambda: read("/sys/kernel/notes"))
+attempt("listing", lambda: print("content", os.listdir(given["home"])))
+attempt("shadow", lambda: read("/etc/shadow"))
+"#;
+
+#[test]
+fn nothing_of_anybody_is_read() {
+    let cells = cells();
+    for user in users() {
+        let home = Home::of(user);
+        let victim = Victim::start(user);
+        let attack = Attack::python(READS)
+            .give("home", home.path().to_str().unwrap())
+            .give("pid", victim.pid());
+        let mut possible =
+            vec!["home", "environment", "command", "users", "kernel", "mounts", "listing"];
+        if user == User::Root {
+            possible.push("shadow");
+        }
+        possible.retain(|name| *name != "users" || Path::new("/etc/hostname").exists());
+        assert_succeed_outside(&attack, user, &possible);
+        assert!(attack.run_outside(user).contains(SECRET));
+        for cell in cells.iter().filter(|cell| cell.user == user) {
+            let answer = attack.run(*cell);
+            assert_fail_inside(&answer, &possible, *cell);
+            assert_fail_inside(&answer, &["machine", "system", "shadow"], *cell);
+            assert!(!answer.to_string().contains(SECRET), "{cell:?}: {answer}");
+        }
+    }
+}
+
+#[test]
+fn in_full_isolation_nothing_of_anybody_even_exists() {
+    let script = r#"
+seen = sorted(os.listdir("/"))
+print(seen)
+print(sorted(os.listdir("/etc")))
+print(sorted(int(p) for p in os.listdir("/proc") if p.isdigit()))
+print(os.path.exists(given["home"]), os.path.exists("/root"), os.path.exists("/home"))
+print(open("/etc/passwd").read().count("\n"))
+"#;
+    for cell in cells().into_iter().filter(|cell| cell.tier == "full") {
+        let home = Home::of(cell.user);
+        let answer = Attack::python(script).give("home", home.path().to_str().unwrap()).run(cell);
+        let output = answer["stdout"].as_str().unwrap();
+        let lines: Vec<_> = output.lines().collect();
+        for place in ["home", "root", "var", "run", "sys", "boot", "mnt", "opt"] {
+            assert!(!lines[0].contains(&format!("'{place}'")), "{output}");
+        }
+        assert_eq!(lines[2], "[1, 2]", "{answer}");
+        assert_eq!(lines[3], "False False False", "{answer}");
+        assert_eq!(lines[4], "1", "{answer}");
+    }
+}

@@ -1,0 +1,93 @@
+//! Connections in every family that a machine has.
+
+use std::{
+    io::ErrorKind,
+    net::{TcpListener, UdpSocket},
+    os::{
+        linux::net::SocketAddrExt as _,
+        unix::{
+            fs::PermissionsExt as _,
+            net::{SocketAddr, UnixListener},
+        },
+    },
+};
+
+use crate::support::{
+    Attack, User, assert_fail_inside, assert_succeed_outside, cells, public_folder, token, users,
+};
+
+const EVERY_FAMILY: &str = r#"
+def tcp4():
+    socket.create_connection(("127.0.0.1", given["tcp"]), 5)
+def tcp6():
+    socket.create_connection(("::1", given["tcp6"]), 5)
+def udp4():
+    socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", given["udp"]))
+def unix_path():
+    socket.socket(socket.AF_UNIX).connect(given["path"])
+def unix_abstract():
+    socket.socket(socket.AF_UNIX).connect("\0" + given["name"])
+def listen():
+    s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen()
+def netlink():
+    socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
+def raw():
+    socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+def packet():
+    socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+for what in (tcp4, tcp6, udp4, unix_path, unix_abstract, listen, netlink, raw, packet):
+    attempt(what.__name__, what)
+"#;
+
+#[test]
+fn nothing_is_reached_in_any_family() {
+    let cells = cells();
+    for user in users() {
+        let folder = public_folder();
+        let path = folder.path().join("socket");
+        let name = token();
+        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+        let tcp6 = TcpListener::bind("[::1]:0").ok();
+        let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let unix = UnixListener::bind(&path).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o777)).unwrap();
+        let address = SocketAddr::from_abstract_name(&name).unwrap();
+        let hidden = UnixListener::bind_addr(&address).unwrap();
+        let port6 = tcp6.as_ref().map_or(1, |tcp| tcp.local_addr().unwrap().port());
+        let attack = Attack::python(EVERY_FAMILY)
+            .give("tcp", tcp.local_addr().unwrap().port())
+            .give("tcp6", port6)
+            .give("udp", udp.local_addr().unwrap().port())
+            .give("path", path.to_str().unwrap())
+            .give("name", name.as_str());
+
+        let mut possible = vec!["tcp4", "udp4", "unix_path", "unix_abstract", "listen", "netlink"];
+        possible.extend(tcp6.is_some().then_some("tcp6"));
+        if user == User::Root {
+            possible.extend(["raw", "packet"]);
+        }
+        assert_succeed_outside(&attack, user, &possible);
+        tcp.accept().unwrap();
+        unix.accept().unwrap();
+        hidden.accept().unwrap();
+        udp.recv(&mut [0; 8]).unwrap();
+        if let Some(tcp6) = &tcp6 {
+            tcp6.accept().unwrap();
+        }
+
+        for cell in cells.iter().filter(|cell| cell.user == user) {
+            let answer = attack.run(*cell);
+            let all = ["tcp4", "tcp6", "udp4", "unix_path", "unix_abstract", "listen", "netlink"];
+            assert_fail_inside(&answer, &all, *cell);
+            assert_fail_inside(&answer, &["raw", "packet"], *cell);
+            tcp.set_nonblocking(true).unwrap();
+            udp.set_nonblocking(true).unwrap();
+            unix.set_nonblocking(true).unwrap();
+            hidden.set_nonblocking(true).unwrap();
+            assert_eq!(tcp.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
+            assert_eq!(udp.recv(&mut [0; 8]).unwrap_err().kind(), ErrorKind::WouldBlock);
+            assert_eq!(unix.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
+            assert_eq!(hidden.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
+        }
+    }
+}

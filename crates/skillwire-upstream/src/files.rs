@@ -1,0 +1,171 @@
+//! The files of skills that are passed on: asked for when a client reads them, and not before.
+
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use skillwire_core::{
+    entry::{Resources, SkillResource},
+    path::RelPath,
+};
+use skillwire_host::{
+    listed::Listed,
+    refusal::{Reason, Refusal},
+};
+use skillwire_source::{
+    generated::{GenerateError, Generator, RemoteChild, RemoteGenerator},
+    store::{Later, Owner, RemoteFiles, Store, StoreError},
+};
+use tokio::task::JoinHandle;
+
+use crate::upstream::Shared;
+
+/// What a reader is told who did not ask as one asks somebody else.
+const ASK: &str = "the file has to be asked for";
+
+/// The listed files of one skill.
+#[derive(Debug)]
+pub(crate) struct UpstreamFiles {
+    shared: Arc<Shared>,
+    listed: Listed,
+}
+
+impl UpstreamFiles {
+    pub(crate) fn new(shared: Arc<Shared>, listed: Listed) -> Self {
+        Self { shared, listed }
+    }
+
+    fn resource(&self, path: &RelPath) -> Option<SkillResource> {
+        let Resources::Listed(files) = &self.listed.entry().resources else { return None };
+        let uri = self.listed.id().uri.root().child(path);
+        files.iter().find(|file| file.uri == uri).cloned()
+    }
+}
+
+impl Store for UpstreamFiles {
+    fn read(&self, _path: &RelPath, _size: u64) -> Result<Bytes, StoreError> {
+        Err(StoreError::Failed(ASK.to_owned()))
+    }
+
+    fn remote(&self) -> Option<&dyn RemoteFiles> {
+        Some(self)
+    }
+}
+
+impl RemoteFiles for UpstreamFiles {
+    fn fetch(&self, path: &RelPath, _size: u64) -> Later<Result<Bytes, StoreError>> {
+        let Some(file) = self.resource(path) else {
+            return Box::pin(async { Err(StoreError::Changed) });
+        };
+        let (shared, listed) = (Arc::clone(&self.shared), self.listed.clone());
+        let asked = self.shared.runtime.spawn(async move {
+            let read = {
+                // The semaphore is never closed, so there is always a turn.
+                let _turn = shared.turns.acquire().await;
+                shared.relay.read(&listed, &file).await
+            };
+            match read {
+                Ok(verified) => Ok(verified.bytes().clone()),
+                Err(refusal) if is_about_content(&refusal) => {
+                    tracing::info!("{refusal}");
+                    shared.look_again(&listed, &refusal);
+                    Err(StoreError::Changed)
+                }
+                Err(refusal) => Err(StoreError::Failed(refusal.to_string())),
+            }
+        });
+        let broken = |error: &dyn std::fmt::Display| Err(StoreError::Failed(error.to_string()));
+        Box::pin(async move { Asked(asked).await.unwrap_or_else(|error| broken(&error)) })
+    }
+
+    fn owner(&self) -> Owner {
+        self.shared.owner
+    }
+}
+
+/// The files of one skill whose server lists no digests.
+#[derive(Debug)]
+pub(crate) struct UpstreamGenerator {
+    shared: Arc<Shared>,
+    listed: Listed,
+}
+
+impl UpstreamGenerator {
+    pub(crate) fn new(shared: Arc<Shared>, listed: Listed) -> Self {
+        Self { shared, listed }
+    }
+}
+
+impl Generator for UpstreamGenerator {
+    fn read(&self, _path: &RelPath) -> Result<Option<Bytes>, GenerateError> {
+        Err(GenerateError(ASK.to_owned()))
+    }
+
+    fn paths(&self) -> Result<Vec<RelPath>, GenerateError> {
+        Err(GenerateError(ASK.to_owned()))
+    }
+
+    fn remote(&self) -> Option<&dyn RemoteGenerator> {
+        Some(self)
+    }
+}
+
+impl RemoteGenerator for UpstreamGenerator {
+    fn fetch(&self, path: &RelPath) -> Later<Result<Option<Bytes>, GenerateError>> {
+        if !self.shared.admission.admits_file(&self.listed, path) {
+            return Box::pin(async { Ok(None) });
+        }
+        let (shared, skill) = (Arc::clone(&self.shared), self.listed.id().clone());
+        let uri = skill.uri.root().child(path);
+        let asked = self.shared.runtime.spawn(async move {
+            let _turn = shared.turns.acquire().await;
+            match shared.relay.read_dynamic(&skill, &uri).await {
+                Ok(bytes) => Ok(Some(bytes)),
+                Err(refusal) if refusal.reason == Reason::FileMissing => Ok(None),
+                Err(refusal) => Err(GenerateError(refusal.to_string())),
+            }
+        });
+        let broken = |error: &dyn std::fmt::Display| Err(GenerateError(error.to_string()));
+        Box::pin(async move { Asked(asked).await.unwrap_or_else(|error| broken(&error)) })
+    }
+
+    /// No manifest says what is there, and nothing else vouches for being complete.
+    fn children(&self, _directory: &str) -> Later<Result<Option<Vec<RemoteChild>>, GenerateError>> {
+        Box::pin(async { Ok(None) })
+    }
+}
+
+/// Tells whether the server answered, but not with what it lists: the entry is to be asked for anew.
+fn is_about_content(refusal: &Refusal) -> bool {
+    matches!(
+        refusal.reason,
+        Reason::SizeMismatch
+            | Reason::DigestMismatch
+            | Reason::FileMissing
+            | Reason::ContentInvalid
+            | Reason::ResponseTooLarge
+            | Reason::Changed
+            | Reason::SkillUnstable
+            | Reason::SkillNotFound
+    )
+}
+
+/// A request to a server, which ends when nobody waits for it any more.
+struct Asked<T>(JoinHandle<T>);
+
+impl<T> Future for Asked<T> {
+    type Output = Result<T, tokio::task::JoinError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.0).poll(context)
+    }
+}
+
+impl<T> Drop for Asked<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

@@ -1,0 +1,183 @@
+//! Keeping up with one server: listing it, hearing of changes, and trying again when it fails.
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use skillwire_core::uri::{ResourceUri, SkillUri};
+use skillwire_host::{
+    client::{Change, Changes},
+    host::FreshListing,
+    refusal::{Class, Refusal},
+};
+use tokio::time::{Instant, sleep, sleep_until};
+
+use crate::upstream::Shared;
+
+/// The most skills whose changes are subscribed to one by one; the listing tells of the others.
+const MAX_SUBSCRIBED: usize = 500;
+
+/// The most refused entries that one listing logs.
+const MAX_LOGGED: usize = 10;
+
+/// A server that tells of changes without end is asked no more often than this.
+const SPACING: Duration = Duration::from_millis(200);
+
+/// Follows a server for ever.
+pub(crate) async fn follow(shared: Arc<Shared>) {
+    let mut following = Follower { retry: shared.options.retry.0, shared, ears: None };
+    loop {
+        // Listening begins before the listing, so that no change falls between.
+        following.listen().await;
+        let started = Instant::now();
+        let pause = following.list().await;
+        following.shared.tried.send_replace(true);
+        let spaced = Instant::now() + SPACING.max(4 * started.elapsed());
+        following.wait(Instant::now() + pause).await;
+        sleep_until(spaced).await;
+        following.shared.relay.expire_listing();
+    }
+}
+
+struct Follower {
+    shared: Arc<Shared>,
+    ears: Option<Ears>,
+    /// How long to wait before a server that fails again is tried again.
+    retry: Duration,
+}
+
+/// A subscription, and the skills it names.
+struct Ears {
+    changes: Changes,
+    skills: BTreeSet<SkillUri>,
+}
+
+impl Follower {
+    async fn listen(&mut self) {
+        let skills: BTreeSet<SkillUri> =
+            self.shared.stock().listed_uris().take(MAX_SUBSCRIBED).cloned().collect();
+        if self.ears.as_ref().is_some_and(|ears| ears.skills == skills) {
+            return;
+        }
+        let uris: Vec<&str> = skills.iter().map(SkillUri::as_str).collect();
+        let heard = match self.shared.relay.listen(&uris).await {
+            Ok(changes) => Some(Ears { changes, skills }),
+            // Some take no subscriptions to resources and tell of the listing all the same.
+            Err(_) if !uris.is_empty() && self.ears.is_none() => {
+                let changes = self.shared.relay.listen(&[]).await.ok();
+                changes.map(|changes| Ears { changes, skills })
+            }
+            Err(_) => return,
+        };
+        self.ears = heard;
+    }
+
+    /// Lists the server, and says when to do so again.
+    async fn list(&mut self) -> Duration {
+        let options = &self.shared.options;
+        let (first, longest) = options.retry;
+        match self.shared.relay.list().await {
+            Ok(fresh) => {
+                self.retry = first;
+                let lifetime = fresh.lifetime.unwrap_or(options.pause);
+                let pause = lifetime.clamp(options.pause, options.longest_pause);
+                self.take(&fresh, lifetime.min(pause));
+                pause
+            }
+            Err(refusal) => {
+                let retry = self.retry;
+                self.retry = (2 * retry).min(longest);
+                self.fail(&refusal, retry).await;
+                retry
+            }
+        }
+    }
+
+    fn take(&self, fresh: &FreshListing, lifetime: Duration) {
+        let shared = &self.shared;
+        let FreshListing { listing, .. } = fresh;
+        let label = shared.rewriting.label();
+        for refusal in listing.refused.iter().take(MAX_LOGGED) {
+            tracing::warn!("{refusal}");
+        }
+        if listing.refused.len() > MAX_LOGGED {
+            tracing::warn!("`{label}` lists {} unusable entries.", listing.refused.len());
+        }
+        if let Some(refusal) = &listing.truncated {
+            tracing::warn!("`{label}` could not be listed to its end. {refusal}");
+        }
+        let recovered = {
+            let mut stock = shared.stock();
+            let recovered = stock.failure().is_some();
+            stock.list(&listing.skills, listing.private, lifetime);
+            recovered
+        };
+        if recovered {
+            tracing::info!("`{label}` can be listed again.");
+        }
+        shared.tell();
+    }
+
+    async fn fail(&mut self, refusal: &Refusal, retry: Duration) {
+        let shared = &self.shared;
+        let reason = refusal.to_string();
+        let known = shared.stock().failure() == Some(&reason);
+        if !known {
+            tracing::warn!("`{}` cannot be listed. {reason}", shared.rewriting.label());
+        }
+        shared.stock().fail(reason, retry);
+        shared.tell();
+        // It may have been restarted as something else: what it is, is found out anew.
+        self.ears = None;
+        shared.relay.disconnect().await;
+    }
+
+    /// Waits until the server has to be listed again.
+    async fn wait(&mut self, until: Instant) {
+        loop {
+            let shared = Arc::clone(&self.shared);
+            tokio::select! {
+                () = sleep_until(until) => return,
+                () = shared.wanted.notified() => return,
+                change = hear(&mut self.ears) => match change {
+                    Change::SkillsChanged => return,
+                    Change::Updated(uri) => {
+                        update(&shared, &uri).await;
+                        sleep(SPACING / 10).await;
+                    }
+                },
+            }
+        }
+    }
+}
+
+/// Waits for a change; a subscription that has ended tells of none.
+async fn hear(ears: &mut Option<Ears>) -> Change {
+    if let Some(heard) = ears {
+        if let Some(change) = heard.changes.next().await {
+            return change;
+        }
+        *ears = None;
+    }
+    std::future::pending().await
+}
+
+/// Asks anew for the skills that a changed resource belongs to.
+async fn update(shared: &Shared, uri: &str) {
+    let Ok(uri) = ResourceUri::parse(uri) else { return };
+    let around = shared.stock().around(&uri);
+    for skill in around {
+        let id = &skill.id().uri;
+        if skill.is_dynamic() {
+            shared.stock().revise(id);
+        }
+        match shared.relay.get(id).await {
+            Ok(entry) => {
+                let lifetime = entry.lifetime.unwrap_or(shared.options.pause);
+                shared.stock().name(entry.listed, lifetime, shared.options.named_for);
+            }
+            Err(refusal) if refusal.class() == Class::NotFound => shared.stock().remove(id),
+            // The next listing says what became of it.
+            Err(refusal) => tracing::info!("{refusal}"),
+        }
+        shared.tell();
+    }
+}

@@ -1,0 +1,117 @@
+//! JSON that is taken apart and put together again without being read further than needed.
+
+use std::fmt;
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, Visitor},
+};
+use serde_json::value::RawValue;
+
+/// The members of an object in their order, each value as it was written.
+#[derive(Debug)]
+pub(crate) struct RawObject<'a>(pub(crate) Vec<(String, &'a RawValue)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for RawObject<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+
+        impl<'de> Visitor<'de> for Members {
+            type Value = RawObject<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members: Vec<(String, &'de RawValue)> = Vec::new();
+                while let Some(name) = map.next_key::<String>()? {
+                    if members.iter().any(|(other, _)| *other == name) {
+                        return Err(serde::de::Error::custom("the same member twice"));
+                    }
+                    members.push((name, map.next_value()?));
+                }
+                Ok(RawObject(members))
+            }
+        }
+
+        deserializer.deserialize_map(Members)
+    }
+}
+
+/// Reads the members of an object.
+pub(crate) fn object(text: &str) -> Option<RawObject<'_>> {
+    serde_json::from_str(text).ok()
+}
+
+/// An object on its way out.
+pub(crate) struct ObjectText(String);
+
+impl ObjectText {
+    pub(crate) fn new() -> Self {
+        Self("{".to_owned())
+    }
+
+    /// Adds a member whose value is JSON.
+    pub(crate) fn member(&mut self, name: &str, json: &str) {
+        if self.0.len() > 1 {
+            self.0.push(',');
+        }
+        self.0.push_str(&string(name));
+        self.0.push(':');
+        self.0.push_str(json);
+    }
+
+    pub(crate) fn finish(mut self) -> String {
+        self.0.push('}');
+        self.0
+    }
+}
+
+/// A text as JSON.
+pub(crate) fn string(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// A value as it was written, without the white space around its parts: on pipes, a line end would
+/// end the message.
+pub(crate) fn compact(raw: &RawValue) -> String {
+    let mut compact = String::with_capacity(raw.get().len());
+    let (mut quoted, mut escaped) = (false, false);
+    for c in raw.get().chars() {
+        if quoted {
+            (quoted, escaped) = (c != '"' || escaped, c == '\\' && !escaped);
+        } else if matches!(c, ' ' | '\t' | '\n' | '\r') {
+            continue;
+        } else {
+            quoted = c == '"';
+        }
+        compact.push(c);
+    }
+    compact
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn compacted(text: &str) -> String {
+        compact(&RawValue::from_string(text.to_owned()).unwrap())
+    }
+
+    #[test]
+    fn gw_07_only_white_space_between_parts_goes_away() {
+        let text = "{ \"a b\" :\n[1.0,\t1e2 , -0.50],\r\n \"q\\\" x\\\\\" : \" \\n } \" }";
+        assert_eq!(compacted(text), r#"{"a b":[1.0,1e2,-0.50],"q\" x\\":" \n } "}"#);
+    }
+
+    #[test]
+    fn members_keep_their_order_and_occur_once() {
+        let RawObject(members) = object(r#"{"b":1,"a":{"c":2.50}}"#).unwrap();
+        let members: Vec<_> = members.iter().map(|(name, raw)| (&**name, raw.get())).collect();
+        assert_eq!(members, [("b", "1"), ("a", r#"{"c":2.50}"#)]);
+        for bad in [r#"{"a":1,"a":1}"#, r#"{"a":1,"\u0061":1}"#, "[1]", "1"] {
+            assert!(object(bad).is_none(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! One server as a source of skills.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use skillwire_core::{
+    finding::Finding,
+    uri::{Scheme, SkillUri},
+};
+use skillwire_host::{
+    host::Relay,
+    listed::Listed,
+    refusal::{Class, Reason, Refusal},
+};
+use skillwire_source::{
+    elsewhere::{Reuse, Sought},
+    ledger::Ledger,
+    source::{Inspected, Look, Report, SiteKey, Source, Unavailable, Wake},
+    store::{Later, Owner},
+};
+use tokio::{
+    runtime::Handle,
+    sync::{Notify, Semaphore, watch},
+    task::AbortHandle,
+};
+
+use crate::{
+    admission::Admission,
+    follow,
+    hops::InstanceId,
+    rewriting::Rewriting,
+    skill::serve,
+    stock::{PassedOn, Stock},
+};
+
+/// Requests for files and entries that one server is sent at the same time.
+const TURNS: usize = 16;
+
+/// How a server is followed.
+#[derive(Debug, Clone)]
+pub struct UpstreamOptions {
+    /// The scheme of the URIs its skills are passed on under.
+    pub scheme: Scheme,
+    /// The shortest time between two listings of a server that tells of no changes.
+    pub pause: Duration,
+    /// The longest time between two listings, whatever the server says about lifetimes.
+    pub longest_pause: Duration,
+    /// The first and the longest pause before a server that failed is tried again.
+    pub retry: (Duration, Duration),
+    /// How long a skill is known that is not listed and was asked for by name.
+    pub named_for: Duration,
+}
+
+impl Default for UpstreamOptions {
+    fn default() -> Self {
+        Self {
+            scheme: Scheme::default(),
+            pause: Duration::from_mins(1),
+            longest_pause: Duration::from_hours(1),
+            retry: (Duration::from_secs(1), Duration::from_mins(1)),
+            named_for: Duration::from_mins(10),
+        }
+    }
+}
+
+/// One server whose skills are passed on; clones are the same one.
+///
+/// It is followed in the background: listed, listened to, and listed again. A [`Look`] at it only
+/// reports what has become known, and never waits for the server.
+#[derive(Debug, Clone)]
+pub struct Upstream {
+    shared: Arc<Shared>,
+    _following: Arc<Following>,
+}
+
+/// What the source, the files it serves and the task that follows the server have in common.
+pub(crate) struct Shared {
+    pub(crate) relay: Relay,
+    pub(crate) rewriting: Rewriting,
+    pub(crate) admission: Arc<dyn Admission>,
+    pub(crate) instance: InstanceId,
+    pub(crate) options: UpstreamOptions,
+    pub(crate) owner: Owner,
+    /// Where requests to the server run, whoever waits for them.
+    pub(crate) runtime: Handle,
+    pub(crate) turns: Semaphore,
+    /// Set off when the server should be listed at once.
+    pub(crate) wanted: Notify,
+    /// Whether the server has been tried once.
+    pub(crate) tried: watch::Sender<bool>,
+    stock: Mutex<Stock>,
+    ledger: Ledger,
+    news: Mutex<NewsState>,
+}
+
+#[derive(Default)]
+struct NewsState {
+    wake: Option<Wake>,
+    /// Whether there is something that no look has reported.
+    pending: bool,
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Upstream").field("label", self.rewriting.label()).finish_non_exhaustive()
+    }
+}
+
+/// The task that follows a server until nobody needs it.
+#[derive(Debug)]
+struct Following(AbortHandle);
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Upstream {
+    /// Begins to follow a server on a runtime; `admission` says what is passed on.
+    pub fn start(
+        relay: Relay,
+        admission: Arc<dyn Admission>,
+        instance: InstanceId,
+        options: UpstreamOptions,
+        runtime: &Handle,
+    ) -> Self {
+        let rewriting = Rewriting::new(options.scheme.clone(), relay.label().clone());
+        let shared = Arc::new(Shared {
+            relay,
+            rewriting,
+            admission,
+            instance,
+            options,
+            owner: Owner::unique(),
+            runtime: runtime.clone(),
+            turns: Semaphore::new(TURNS),
+            wanted: Notify::new(),
+            tried: watch::Sender::new(false),
+            stock: Mutex::default(),
+            ledger: Ledger::default(),
+            news: Mutex::default(),
+        });
+        let task = runtime.spawn(follow::follow(Arc::clone(&shared)));
+        Self { shared, _following: Arc::new(Following(task.abort_handle())) }
+    }
+
+    /// How its URIs are rewritten.
+    pub fn rewriting(&self) -> &Rewriting {
+        &self.shared.rewriting
+    }
+
+    /// Waits until the server has been tried once.
+    pub async fn tried(&self) {
+        let mut tried = self.shared.tried.subscribe();
+        // The sender lives as long as `self`, so waiting cannot fail.
+        let _ = tried.wait_for(|tried| *tried).await;
+    }
+
+    /// Has the server listed again at once.
+    pub fn relist(&self) {
+        self.shared.wanted.notify_one();
+    }
+
+    /// Asks the admission anew about everything, since it decides otherwise than before.
+    pub fn reconsider(&self) {
+        self.shared.tell();
+    }
+
+    /// Why the server cannot be listed now, if it cannot.
+    pub fn failure(&self) -> Option<String> {
+        self.shared.stock().failure().map(str::to_owned)
+    }
+
+    /// How answers made from what is known now may be reused.
+    pub fn reuse(&self) -> Reuse {
+        let stock = self.shared.stock();
+        Reuse { at_most: Some(stock.remaining()), private: stock.is_private() }
+    }
+
+    /// Asks for a skill by the URI it has at the server.
+    pub fn find(&self, uri: SkillUri) -> Later<Sought> {
+        let shared = Arc::clone(&self.shared);
+        let asked = self.shared.runtime.spawn(async move { shared.find(&uri).await });
+        Box::pin(async move { asked.await.unwrap_or(Sought::Failed) })
+    }
+}
+
+impl Shared {
+    pub(crate) fn stock(&self) -> MutexGuard<'_, Stock> {
+        self.stock.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn news(&self) -> MutexGuard<'_, NewsState> {
+        self.news.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells whoever looks at this source that there is something to report.
+    pub(crate) fn tell(&self) {
+        let mut news = self.news();
+        // One look reports everything, so that one call is enough.
+        if !std::mem::replace(&mut news.pending, true)
+            && let Some(wake) = news.wake.clone()
+        {
+            drop(news);
+            wake();
+        }
+    }
+
+    async fn find(&self, uri: &SkillUri) -> Sought {
+        let asked = {
+            let _turn = self.turns.acquire().await;
+            self.relay.get(uri).await
+        };
+        match asked {
+            Ok(entry) => {
+                let lifetime = entry.lifetime.unwrap_or(self.options.pause);
+                let known = {
+                    let mut stock = self.stock();
+                    stock.name(entry.listed, lifetime, self.options.named_for);
+                    stock.passes_on(uri, &*self.admission)
+                };
+                self.tell();
+                if known { Sought::Found } else { Sought::NotFound }
+            }
+            Err(refusal) => {
+                tracing::info!("{refusal}");
+                match refusal.class() {
+                    Class::NotFound | Class::Verification | Class::Declined => Sought::NotFound,
+                    _ => Sought::Failed,
+                }
+            }
+        }
+    }
+
+    /// Takes over the entry that was asked for when a file was not what this one lists.
+    pub(crate) fn look_again(&self, listed: &Listed, refusal: &Refusal) {
+        let uri = &listed.id().uri;
+        let newer = self.relay.newer(uri).filter(|newer| newer.entry() != listed.entry());
+        match newer {
+            _ if refusal.reason == Reason::SkillNotFound => self.stock().remove(uri),
+            Some(newer) => {
+                let Self { options, .. } = self;
+                self.stock().name(newer, options.pause, options.named_for);
+            }
+            // The server still lists what it does not serve.
+            None => return,
+        }
+        self.tell();
+    }
+
+    fn inspect(self: &Arc<Self>, passed: &PassedOn) -> Vec<Inspected> {
+        let origin = passed.skill.id().to_string();
+        let skill = match serve(self, passed) {
+            Ok(skill) => Some(Arc::new(skill)),
+            Err(reason) => {
+                tracing::warn!("{origin} is not passed on: {reason}.");
+                None
+            }
+        };
+        vec![Inspected { origin, findings: Vec::new(), skill }]
+    }
+}
+
+impl Source for Upstream {
+    fn scan(
+        &self,
+        look: &Look,
+        report: &mut (dyn FnMut(Report) + Send),
+    ) -> Result<Vec<Finding>, Unavailable> {
+        let shared = &self.shared;
+        // Before the stock is looked at, so that what comes later is told again.
+        let pending = std::mem::take(&mut shared.news().pending);
+        if pending || look.closely {
+            self.report(report);
+        }
+        match self.failure() {
+            None => Ok(Vec::new()),
+            Some(reason) => {
+                let origin = format!("The server `{}`", shared.rewriting.label());
+                Err(Unavailable { origin, reason })
+            }
+        }
+    }
+
+    fn on_news(&self, wake: Wake) {
+        let mut news = self.shared.news();
+        news.wake = Some(Arc::clone(&wake));
+        if news.pending {
+            drop(news);
+            wake();
+        }
+    }
+}
+
+impl Upstream {
+    /// Reports every skill that is news.
+    fn report(&self, report: &mut (dyn FnMut(Report) + Send)) {
+        let shared = &self.shared;
+        let passed = shared.stock().passed_on(&*shared.admission);
+        let sites: BTreeMap<SiteKey, PassedOn> = passed
+            .into_iter()
+            .map(|passed| (SiteKey(passed.skill.id().uri.file().shared()), passed))
+            .collect();
+        let now = sites.iter().map(|(key, passed)| (key.clone(), passed.fingerprint)).collect();
+        let inspect = |key: &SiteKey| sites.get(key).map_or_else(Vec::new, |p| shared.inspect(p));
+        shared.ledger.report(&now, inspect, report);
+    }
+}

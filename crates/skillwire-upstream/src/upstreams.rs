@@ -1,0 +1,105 @@
+//! Several servers, whose skills are passed on side by side.
+
+use std::{sync::Arc, time::Duration};
+
+use skillwire_core::uri::SkillUri;
+use skillwire_host::{host::Host, label::ServerLabel, refusal::Refusal};
+use skillwire_source::{
+    elsewhere::{Elsewhere, Reuse, Sought},
+    source::Source,
+    store::Later,
+};
+use tokio::{runtime::Handle, time::timeout};
+
+use crate::{
+    admission::Admission,
+    hops::{InstanceId, NoRandomness},
+    upstream::{Upstream, UpstreamOptions},
+};
+
+/// Servers whose skills are passed on. Each is followed on its own: one that is slow, dead or hostile
+/// costs the others nothing.
+#[derive(Debug, Clone)]
+pub struct Upstreams(Vec<Upstream>);
+
+/// Why servers cannot be followed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StartError {
+    /// There is no such server.
+    #[error(transparent)]
+    Unknown(#[from] Refusal),
+    /// This server could not recognise itself.
+    #[error(transparent)]
+    Random(#[from] NoRandomness),
+}
+
+impl Upstreams {
+    /// Begins to follow servers of a host; `admission` says what of them is passed on.
+    ///
+    /// Requests to the servers run on `runtime`, whoever waits for them. The host's policy should
+    /// keep the text of entries, else they are passed on as they were understood.
+    pub fn start<'a>(
+        host: &Host,
+        labels: impl IntoIterator<Item = &'a ServerLabel>,
+        admission: &Arc<dyn Admission>,
+        options: &UpstreamOptions,
+        runtime: &Handle,
+    ) -> Result<Self, StartError> {
+        let instance = InstanceId::random()?;
+        let relays: Vec<_> =
+            labels.into_iter().map(|label| host.relay(label)).collect::<Result<_, _>>()?;
+        let start = |relay| {
+            let (admission, instance) = (Arc::clone(admission), instance.clone());
+            Upstream::start(relay, admission, instance, options.clone(), runtime)
+        };
+        Ok(Self(relays.into_iter().map(start).collect()))
+    }
+
+    /// Each server as a source.
+    pub fn sources(&self) -> Vec<Box<dyn Source>> {
+        self.0.iter().map(|upstream| Box::new(upstream.clone()) as Box<dyn Source>).collect()
+    }
+
+    /// The servers.
+    pub fn all(&self) -> &[Upstream] {
+        &self.0
+    }
+
+    /// Waits until every server has been tried once, but no longer than this.
+    pub async fn settle(&self, at_most: Duration) {
+        let all = async {
+            for upstream in &self.0 {
+                upstream.tried().await;
+            }
+        };
+        // Who is late is listed when it comes.
+        let _ = timeout(at_most, all).await;
+    }
+
+    /// Asks the admission anew about everything, since it decides otherwise than before.
+    pub fn reconsider(&self) {
+        self.0.iter().for_each(Upstream::reconsider);
+    }
+}
+
+impl Elsewhere for Upstreams {
+    fn other_names(&self, uri: &SkillUri) -> Vec<SkillUri> {
+        self.0.iter().filter_map(|upstream| upstream.rewriting().down_skill(uri)).collect()
+    }
+
+    fn find(&self, uri: &SkillUri) -> Option<Later<Sought>> {
+        let found = self
+            .0
+            .iter()
+            .find_map(|upstream| Some((upstream, upstream.rewriting().up_skill(uri)?)));
+        found.map(|(upstream, uri)| upstream.find(uri))
+    }
+
+    fn reuse(&self) -> Reuse {
+        let all = self.0.iter().map(Upstream::reuse);
+        all.fold(Reuse::default(), |sum, one| Reuse {
+            at_most: [sum.at_most, one.at_most].into_iter().flatten().min(),
+            private: sum.private || one.private,
+        })
+    }
+}

@@ -1,0 +1,114 @@
+//! `skillwire pack`: a skill as one archive, the same bytes every time.
+
+use std::{fs, io::Write as _, path::PathBuf, sync::Arc};
+
+use bytes::Bytes;
+use serde_json::json;
+use skillwire_archive::{Format, NotPacked, pack};
+use skillwire_core::{digest::Digest, path::RelPath};
+use skillwire_source::{
+    collect::collect,
+    skill::{Content, Skill},
+    source::Source,
+};
+
+use super::Outcome;
+use crate::{
+    args::{PackArgs, ReadingArgs},
+    exit::Exit,
+    failure::Failure,
+    report,
+    settings::{Reading, unavailable},
+};
+
+pub(super) fn run(args: &PackArgs) -> Outcome {
+    let skill = read_skill(&args.skill)?;
+    let out = args
+        .out
+        .clone()
+        .unwrap_or_else(|| PathBuf::from(format!("{}{}", skill.name(), Format::TarGz.suffix())));
+    let format = Format::of_name(&out.to_string_lossy()).ok_or_else(|| {
+        Failure::usage(format!("`{}` ends in neither `.tar.gz` nor `.zip`.", out.display()))
+            .hint("Give the file one of these endings.")
+    })?;
+    let files = files_of(&skill)?;
+    let archive = pack(format, files.iter().map(|(path, bytes)| (path, &bytes[..])));
+    let archive = archive.map_err(|error| not_packed(&args.skill, &error))?;
+    write(&out, &archive)?;
+    let digest = Digest::of(&archive);
+    if args.json {
+        let packed = json!({
+            "archive": out,
+            "digest": digest,
+            "size": archive.len(),
+            "files": files.len(),
+        });
+        report::json(&mut std::io::stdout().lock(), &packed)?;
+    } else {
+        let (size, count) = (archive.len(), files.len());
+        let plural = if count == 1 { "" } else { "s" };
+        let out = out.display();
+        let mut stdout = anstream::stdout();
+        writeln!(stdout, "Packed {count} file{plural} into `{out}`, {size} bytes.\n{digest}")?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// Reads the one skill of a folder, as a server would.
+fn read_skill(folder: &str) -> Result<Arc<Skill>, Failure> {
+    let source = Reading::resolve(&ReadingArgs::default())?.source(folder)?;
+    let scan = collect(&[&source as &dyn Source]).map_err(unavailable)?;
+    let skills: Vec<_> = scan.inspected.iter().filter_map(|found| found.skill.clone()).collect();
+    // A nested skill is part of the one around it.
+    let outermost: Vec<_> = skills
+        .iter()
+        .filter(|skill| {
+            !skills
+                .iter()
+                .any(|other| other.uri != skill.uri && other.uri.contains(skill.uri.file()))
+        })
+        .collect();
+    match outermost.as_slice() {
+        [skill] => Ok(Arc::clone(skill)),
+        [] => Err(Failure::new(
+            Exit::Findings,
+            format!("`{folder}` holds no skill that can be served."),
+        )
+        .hint(format!("`skillwire check {folder}` says why."))),
+        several => Err(Failure::usage(format!("`{folder}` holds {} skills.", several.len()))
+            .hint("Name the folder of one of them.")),
+    }
+}
+
+fn files_of(skill: &Skill) -> Result<Vec<(RelPath, Bytes)>, Failure> {
+    let Content::Files(tree) = &skill.content else {
+        return Err(Failure::usage("A skill made on request has no files to pack."));
+    };
+    let read = tree.files.iter().map(|file| {
+        let bytes = tree.store.read(&file.path, file.size).ok();
+        let bytes = bytes.filter(|bytes| Digest::of(bytes) == file.digest);
+        let bytes = bytes.ok_or_else(|| {
+            Failure::usage(format!("`{}` changed while it was read.", file.path))
+                .hint("Pack again when nobody writes to the skill.")
+        })?;
+        Ok((file.path.clone(), bytes))
+    });
+    read.collect()
+}
+
+/// Replaces the file whole, so that nobody ever sees half an archive.
+fn write(out: &std::path::Path, archive: &[u8]) -> Result<(), Failure> {
+    let mut name = out.file_name().unwrap_or_default().to_os_string();
+    name.push(format!(".{}.new", std::process::id()));
+    let new = out.with_file_name(name);
+    fs::write(&new, archive).and_then(|()| fs::rename(&new, out)).map_err(|error| {
+        // What was begun is of no use to anybody.
+        let _ = fs::remove_file(&new);
+        Failure::usage(format!("`{}` cannot be written: {error}.", out.display()))
+    })
+}
+
+fn not_packed(folder: &str, error: &NotPacked) -> Failure {
+    Failure::new(Exit::Findings, format!("`{folder}` cannot be packed: {error}."))
+        .hint("Rename the file; an archive must mean the same on every system.")
+}

@@ -1,0 +1,72 @@
+//! The servers whose skills `serve` passes on.
+
+use std::{sync::Arc, time::Duration};
+
+use skillwire_host::{
+    host::Host,
+    label::ServerLabel,
+    policy::{Budgets, Policy},
+};
+use skillwire_upstream::{
+    admission::{Admission, Everything},
+    upstream::UpstreamOptions,
+    upstreams::Upstreams,
+};
+use tokio::runtime::Runtime;
+
+use super::no_threads;
+use crate::{exit::Exit, failure::Failure, session::client_options, settings::UpstreamSettings};
+
+/// How long the first listings may take before clients are answered without them.
+const SETTLING: Duration = Duration::from_secs(3);
+
+/// Servers that are passed on, with a thread of their own: whatever they send is received there,
+/// and nobody else waits for it.
+pub(super) struct Passing {
+    host: Host,
+    upstreams: Upstreams,
+    runtime: Runtime,
+}
+
+impl Passing {
+    /// Begins to follow the servers.
+    pub(super) fn start(settings: UpstreamSettings) -> Result<Self, Failure> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("skillwire-upstream")
+            .enable_all()
+            .build()
+            .map_err(no_threads)?;
+        // What one file and one listing may cost is bounded; a server runs for longer than any
+        // number of them.
+        let budgets = Budgets { session_bytes: u64::MAX, ..Budgets::default() };
+        let policy = Policy { keeps_entry_text: true, budgets, ..Policy::default() };
+        let host = Host::builder().policy(policy).client_options(client_options()).build();
+        let UpstreamSettings { servers, scheme } = settings;
+        let labels: Vec<ServerLabel> = servers.iter().map(|(label, _)| label.clone()).collect();
+        for (label, endpoint) in servers {
+            host.add_server(label, endpoint);
+        }
+        let admission: Arc<dyn Admission> = Arc::new(Everything);
+        let options = UpstreamOptions { scheme, ..UpstreamOptions::default() };
+        let upstreams = Upstreams::start(&host, &labels, &admission, &options, runtime.handle())
+            .map_err(|error| Failure::new(Exit::Internal, error.to_string()))?;
+        Ok(Self { host, upstreams, runtime })
+    }
+
+    /// The servers.
+    pub(super) fn upstreams(&self) -> &Upstreams {
+        &self.upstreams
+    }
+
+    /// Ends the connections, and the servers that were started for them.
+    pub(super) async fn stop(self) {
+        self.host.disconnect().await;
+        self.runtime.shutdown_background();
+    }
+}
+
+/// Waits a while for the first listings; who is late is listed when it comes.
+pub(super) async fn settle(upstreams: &Upstreams) {
+    upstreams.settle(SETTLING).await;
+}

@@ -1,0 +1,59 @@
+//! `skillwire server login`: a login with a browser, kept for the server it is for.
+
+use std::{io::Write as _, time::Duration};
+
+use skillwire_host::{
+    label::ServerLabel,
+    login,
+    refusal::{Reason, Refusal},
+    state::{HttpServer, ServerConfig},
+};
+
+use super::{Outcome, label, unusable};
+use crate::{
+    args::ServerLoginArgs, exit::Exit, failure::Failure, report::printable, session,
+    settings::HostSettings,
+};
+
+pub(super) fn run(args: &ServerLoginArgs) -> Outcome {
+    let label = label(&args.label)?;
+    let settings = HostSettings::resolve()?;
+    let server = server(&settings, &label)?;
+    session::run(false, async || {
+        let (options, client_id) = (session::client_options(), args.client_id.as_deref());
+        let pending = login::begin(&label, server.url(), client_id, &options).await?;
+        let wait = args.wait;
+        let mut err = anstream::stderr();
+        writeln!(err, "Open this address in a browser on this machine, within {wait} seconds:")?;
+        writeln!(anstream::stdout(), "{}", printable(pending.url()))?;
+        let login = pending.finish(Duration::from_secs(wait)).await?;
+        settings.logins().save(&label, &login).map_err(unusable)?;
+        let issuer = printable(&login.issuer);
+        writeln!(err, "Logged in to `{label}` at {issuer}; only this server gets the token.")?;
+        writeln!(err, "`skillwire list --server {label}` shows its skills.")?;
+        Ok(Exit::Ok)
+    })
+}
+
+/// The server a login is for: one with a URL and without a configured token.
+fn server(settings: &HostSettings, label: &ServerLabel) -> Result<HttpServer, Failure> {
+    let mut servers = settings.servers().load().map_err(unusable)?.servers;
+    let config = servers.remove(label).ok_or_else(|| {
+        Refusal::new(Reason::ServerUnknown)
+            .skill(label)
+            .hint("`skillwire server list` shows the labels.")
+    })?;
+    match config {
+        ServerConfig::Stdio(_) => {
+            Err(Failure::usage(format!("`{label}` is a program, which nobody logs in to."))
+                .hint("Pass it what it needs with `--env` when you add it."))
+        }
+        ServerConfig::Http(server) if server.is_authorized() => {
+            Err(Failure::usage(format!("`{label}` has a token configured, which is used instead."))
+                .hint(format!(
+                    "Add it anew without a token after `skillwire server remove {label}`."
+                )))
+        }
+        ServerConfig::Http(server) => Ok(server),
+    }
+}

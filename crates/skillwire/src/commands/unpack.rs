@@ -1,0 +1,109 @@
+//! `skillwire unpack`: the files of an archive, all of them or none.
+
+mod staging;
+
+use std::{
+    fs,
+    io::{self, Read as _, Write as _},
+    path::{Path, PathBuf},
+};
+
+use serde_json::json;
+use skillwire_archive::{File, Format, Limits, unpack};
+use skillwire_host::refusal::{Reason, Refusal};
+
+use self::staging::Staging;
+use super::Outcome;
+use crate::{args::UnpackArgs, exit::Exit, failure::Failure, refused, report};
+
+/// The largest archive that is read; nothing within the limits is larger.
+const MOST_BYTES: u64 = 32 << 20;
+
+pub(super) fn run(args: &UnpackArgs) -> Outcome {
+    refused::answer(args.json, unpack_into(args))
+}
+
+fn unpack_into(args: &UnpackArgs) -> Outcome {
+    let dir = match &args.to {
+        Some(dir) => dir.clone(),
+        None => default_folder(&args.archive)?,
+    };
+    check_empty(&dir)?;
+    let files = open(&args.archive)?;
+    write(&dir, &files)?;
+    if args.json {
+        let written = json!({
+            "directory": dir,
+            "files": files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>(),
+        });
+        report::json(&mut io::stdout().lock(), &written)?;
+    } else {
+        let plural = if files.len() == 1 { "" } else { "s" };
+        let (count, dir) = (files.len(), dir.display());
+        writeln!(anstream::stdout(), "Unpacked {count} file{plural} into `{dir}`.")?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// The archive's name without its ending, in the folder where the command was called.
+fn default_folder(archive: &Path) -> Result<PathBuf, Failure> {
+    let name = archive.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let stem = [".tar.gz", ".tgz", ".zip"].into_iter().find_map(|ending| {
+        let at = name.len().checked_sub(ending.len()).filter(|at| name.is_char_boundary(*at))?;
+        name[at..].eq_ignore_ascii_case(ending).then(|| PathBuf::from(&name[..at]))
+    });
+    stem.filter(|stem| !stem.as_os_str().is_empty()).ok_or_else(|| {
+        Failure::usage(format!("`{}` says nothing about where to unpack.", archive.display()))
+            .hint("Name a folder with `--to DIR`.")
+    })
+}
+
+/// Only a new or empty folder is written to.
+fn check_empty(dir: &Path) -> Result<(), Failure> {
+    match fs::read_dir(dir) {
+        Ok(mut entries) => match entries.next() {
+            None => Ok(()),
+            Some(_) => Err(Failure::usage(format!("`{}` is not empty.", dir.display()))
+                .hint("Name a new folder with `--to DIR`; nothing is ever overwritten.")),
+        },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(cannot_write(dir, &error)),
+    }
+}
+
+/// Opens the archive in memory; nothing of a refused one is seen by anybody.
+fn open(path: &Path) -> Result<Vec<File>, Failure> {
+    let mut bytes = Vec::new();
+    let read =
+        fs::File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes));
+    read.map_err(|error| Failure::usage(format!("`{}` cannot be read: {error}.", path.display())))?;
+    let format = Format::sniff(&bytes).ok_or_else(|| {
+        Refusal::new(Reason::ArchiveFormat)
+            .file(path.display())
+            .expected("a `.tar.gz` or `.zip` file")
+            .actual("something that begins like neither")
+    })?;
+    let opened = unpack(format, &bytes, &Limits::default());
+    opened.map_err(|refused| {
+        let file = refused.entry_name().map_or_else(
+            || path.display().to_string(),
+            |entry| format!("{} in {}", entry.escape_debug(), path.display()),
+        );
+        let refusal = Refusal::new(refused.reason().into()).file(file).actual(refused.detail());
+        refusal.hint("Nothing was written. Ask whoever made the archive for another one.").into()
+    })
+}
+
+fn write(dir: &Path, files: &[File]) -> Result<(), Failure> {
+    let written = Staging::new(dir).and_then(|staging| {
+        for file in files {
+            staging.add(file)?;
+        }
+        staging.finish()
+    });
+    written.map_err(|error| cannot_write(dir, &error))
+}
+
+fn cannot_write(dir: &Path, error: &io::Error) -> Failure {
+    Failure::usage(format!("`{}` cannot be written: {error}.", dir.display()))
+}

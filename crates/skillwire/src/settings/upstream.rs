@@ -1,0 +1,46 @@
+//! Which configured servers a server passes on.
+
+use skillwire_core::uri::Scheme;
+use skillwire_host::{client::Endpoint, label::ServerLabel};
+
+use super::{HostSettings, endpoint};
+use crate::failure::Failure;
+
+/// Servers whose skills are passed on.
+#[derive(Debug)]
+pub(crate) struct UpstreamSettings {
+    /// Each under the label that its skills are passed on under.
+    pub(crate) servers: Vec<(ServerLabel, Endpoint)>,
+    /// The scheme of the URIs.
+    pub(crate) scheme: Scheme,
+}
+
+impl UpstreamSettings {
+    /// Finds the configured servers with these labels; nothing when no label was given.
+    pub(super) fn resolve(labels: &[String], scheme: &Scheme) -> Result<Option<Self>, Failure> {
+        if labels.is_empty() {
+            return Ok(None);
+        }
+        let mut configured = HostSettings::resolve()?.servers().load().map_err(|error| {
+            Failure::usage(format!("{error}.")).hint("No server is used until that is mended.")
+        })?;
+        let mut servers = Vec::new();
+        for text in labels {
+            let unknown = || {
+                let shown = text.escape_debug();
+                Failure::usage(format!("`--upstream {shown}`: no server has this label.")).hint(
+                    "`skillwire server list` shows the labels, `skillwire server add` makes one.",
+                )
+            };
+            let label = ServerLabel::parse(text).map_err(|_| unknown())?;
+            if servers.iter().any(|(other, _)| *other == label) {
+                continue;
+            }
+            let config = configured.servers.remove(&label).ok_or_else(unknown)?;
+            let endpoint =
+                endpoint(&label, &config).map_err(|refusal| Failure::usage(refusal.to_string()))?;
+            servers.push((label, endpoint));
+        }
+        Ok(Some(Self { servers, scheme: scheme.clone() }))
+    }
+}
