@@ -13,6 +13,8 @@ pub(crate) struct Plan {
     pub(crate) large: usize,
     /// Skills for what must still work.
     pub(crate) huge: usize,
+    /// Skills for checking, as many as a large public collection has.
+    pub(crate) authored: usize,
     /// Repetitions of what takes up to seconds.
     pub(crate) rounds: usize,
     /// Repetitions of what takes longer.
@@ -38,6 +40,7 @@ impl Plan {
             medium: 1_000,
             large: 10_000,
             huge: 100_000,
+            authored: 14_000,
             rounds: 7,
             long_rounds: 3,
             load: Duration::from_millis(700),
@@ -56,6 +59,7 @@ impl Plan {
             medium: 200,
             large: 400,
             huge: 800,
+            authored: 400,
             rounds: 3,
             long_rounds: 2,
             load: Duration::from_millis(300),

@@ -60,6 +60,13 @@ impl Program {
         command
     }
 
+    /// The command that checks a folder, if this is skillwire.
+    pub(crate) fn check(&self, folder: &Path) -> Command {
+        let mut command = Command::new(&self.command);
+        command.arg("check").arg(folder).stdin(Stdio::null()).kill_on_drop(true);
+        command
+    }
+
     /// The command that serves a folder over HTTP.
     pub(crate) fn over_http(&self, folder: &Path, home: &Path) -> Command {
         let mut command = self.over_stdio(folder, home);

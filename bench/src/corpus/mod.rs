@@ -10,6 +10,7 @@ use std::{
 
 use crate::broken::{Broken, Result};
 
+mod flaws;
 pub(crate) mod rng;
 mod text;
 
@@ -32,6 +33,15 @@ pub(crate) struct Corpus {
     pub(crate) count: usize,
 }
 
+/// What the skills of a corpus are like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Nothing is wrong with any of them.
+    Sound,
+    /// Most of them have a flaw.
+    Flawed,
+}
+
 /// One skill of a corpus.
 #[derive(Debug)]
 pub(crate) struct Skill {
@@ -43,8 +53,11 @@ pub(crate) struct Skill {
 
 impl Corpus {
     /// Finds or writes the corpus of that many skills below `scratch`.
-    pub(crate) fn at(scratch: &Path, count: usize) -> Result<Self> {
-        let home = scratch.join(format!("corpus-{count}"));
+    pub(crate) fn at(scratch: &Path, count: usize, kind: Kind) -> Result<Self> {
+        let home = match kind {
+            Kind::Sound => scratch.join(format!("corpus-{count}")),
+            Kind::Flawed => scratch.join(format!("flawed-{count}")),
+        };
         let (folder, marker) = (home.join("skills"), home.join("finished"));
         let corpus = Self { folder, count };
         let expected = format!("format {FORMAT}, seed {SEED}, {count} skills\n");
@@ -58,7 +71,11 @@ impl Corpus {
             )));
         }
         for at in 0..count {
-            corpus.write(&skill(at))?;
+            let mut skill = skill(at);
+            if kind == Kind::Flawed {
+                flaws::spoil(&mut skill, at);
+            }
+            corpus.write(&skill)?;
         }
         fs::write(&marker, expected).map_err(Broken::at(&marker))?;
         Ok(corpus)

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use self::host::Inspector;
 use crate::{
     broken::{Broken, Result},
-    corpus::Corpus,
+    corpus::{Corpus, Kind},
     plan::Plan,
     program::Program,
     reference,
@@ -16,6 +16,7 @@ use crate::{
 };
 
 mod change;
+mod check;
 mod contest;
 mod cost;
 mod first_answer;
@@ -39,11 +40,20 @@ pub(crate) enum Part {
     Change,
     /// Listing, loading and verifying as a host.
     Host,
+    /// Checking skills as an author.
+    Check,
 }
 
 impl Part {
-    pub(crate) const ALL: [Self; 6] =
-        [Self::FirstAnswer, Self::Listing, Self::Reads, Self::Pages, Self::Change, Self::Host];
+    pub(crate) const ALL: [Self; 7] = [
+        Self::FirstAnswer,
+        Self::Listing,
+        Self::Reads,
+        Self::Pages,
+        Self::Change,
+        Self::Host,
+        Self::Check,
+    ];
 }
 
 /// What every measurement needs.
@@ -70,6 +80,7 @@ impl Bench {
             Part::Pages => pages::measure(self).await,
             Part::Change => change::measure(self).await,
             Part::Host => host::measure(self).await,
+            Part::Check => check::measure(self).await,
         };
         if let Err(broken) = measured {
             self.report.broken.push(format!("**{part:?} could not be measured:** {broken}"));
@@ -78,7 +89,7 @@ impl Bench {
 
     /// The corpus of that size, all of it in the page cache.
     fn corpus(&mut self, count: usize) -> Result<Corpus> {
-        let corpus = Corpus::at(&self.scratch, count)?;
+        let corpus = Corpus::at(&self.scratch, count, Kind::Sound)?;
         if !self.read.insert(count) {
             return Ok(corpus);
         }

@@ -24,12 +24,16 @@ pub struct CheckedFile<'a> {
 }
 
 /// Checks names, links and scripts of a complete set of files.
-pub fn check(skill: &SkillFile, files: &[CheckedFile<'_>]) -> Vec<Finding> {
+///
+/// `skill` is what could be made of the `SKILL.md` among them, if anything.
+pub fn check(skill: Option<&SkillFile>, files: &[CheckedFile<'_>]) -> Vec<Finding> {
     let mut findings = Vec::new();
     check_names(files, &mut findings);
     check_twins(files, &mut findings);
-    check_license(skill, files, &mut findings);
-    link_rules::check(skill, files, &mut findings);
+    if let Some(skill) = skill {
+        check_license(skill, files, &mut findings);
+    }
+    link_rules::check(files, &mut findings);
     check_scripts(files, &mut findings);
     findings
 }
@@ -43,7 +47,9 @@ fn check_names(files: &[CheckedFile<'_>], findings: &mut Vec<Finding>) {
                 "The file name is percent-encoded in its URI.",
             ));
         }
-        if path.segments().any(|segment| segment.starts_with('.')) {
+        // What looks like a secret is reported as one, or was allowed by somebody who knows of it.
+        let is_secret = secret_kind(path.file_name()).is_some();
+        if !is_secret && path.segments().any(|segment| segment.starts_with('.')) {
             findings.push(Finding::new(
                 Code::HiddenFile,
                 path.as_str(),

@@ -196,7 +196,7 @@ impl Checker<'_> {
             Err(error) => {
                 let help = SkillName::suggest(text).map_or_else(
                     || "Choose a name such as `pdf-forms`.".to_owned(),
-                    |name| format!("Use `{name}`, and rename the directory to match."),
+                    |name| format!("Write `name: {name}`, and give the directory the same name."),
                 );
                 let message = format!("The name `{}` {error}.", text.escape_debug());
                 self.report(Code::NameInvalid, "/name", message, &help);
@@ -315,13 +315,7 @@ impl Checker<'_> {
             let pointer = format!("/metadata/{}", key.replace('~', "~0").replace('/', "~1"));
             if !value.is_string() {
                 let message = format!("`metadata.{key}` is {}, not a string.", kind(value));
-                let help = match value {
-                    Value::Array(_) | Value::Object(_) => {
-                        "It is served as written, but some hosts expect one string.".to_owned()
-                    }
-                    _ => format!("Write `{key}: \"{}\"`.", plain(value)),
-                };
-                self.report(Code::MetadataValue, &pointer, message, &help);
+                self.report(Code::MetadataValue, &pointer, message, &as_text(key, value));
             }
             if key.starts_with(RESERVED_METADATA_PREFIX) {
                 let message = format!("`metadata` key `{key}` is reserved for MCP extensions.");
@@ -387,10 +381,27 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
+/// Says how a value of `metadata` can be text.
+fn as_text(key: &str, value: &Value) -> String {
+    let inner = match value {
+        Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(", "),
+        Value::Object(fields) => {
+            let first = fields.keys().next().map(|field| format!("{key}-{field}"));
+            return first.map_or_else(
+                || "Remove the line.".to_owned(),
+                |first| format!("Give each field inside a key of its own, such as `{first}`."),
+            );
+        }
+        value => plain(value),
+    };
+    format!("Write `{key}: {}`.", quote(&inner))
+}
+
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        Value::Array(_) | Value::Object(_) | Value::Null => "...".to_owned(),
+        Value::Array(_) | Value::Object(_) => "...".to_owned(),
+        Value::Null => String::new(),
         other => other.to_string(),
     }
 }

@@ -7,7 +7,7 @@ use crate::{
     finding::{Code, Finding},
     links::{self, Link, NotPortable, Target},
     path::SKILL_FILE,
-    skill_file::SkillFile,
+    yaml,
 };
 
 /// The most findings of one code about links of one file; the rest is counted.
@@ -21,12 +21,12 @@ struct Followed<'a> {
 }
 
 /// Checks every relative link of the Markdown files.
-pub(crate) fn check(skill: &SkillFile, files: &[CheckedFile<'_>], findings: &mut Vec<Finding>) {
+pub(crate) fn check(files: &[CheckedFile<'_>], findings: &mut Vec<Finding>) {
     let paths: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
     let mut followed = Vec::new();
     for file in files.iter().filter(|file| is_markdown(file.path.file_name())) {
         let Ok(text) = std::str::from_utf8(file.bytes) else { continue };
-        let start = if file.path.as_str() == SKILL_FILE { skill.body_offset } else { 0 };
+        let start = if file.path.as_str() == SKILL_FILE { body_offset(file.bytes) } else { 0 };
         let base = file.path.parent().map_or(String::new(), |parent| parent.to_string());
         let mut odd: BTreeMap<Code, (Vec<Finding>, BTreeSet<String>)> = BTreeMap::new();
         for link in links::find(&text[start..], start) {
@@ -47,13 +47,27 @@ pub(crate) fn check(skill: &SkillFile, files: &[CheckedFile<'_>], findings: &mut
         }
         for (mut shown, targets) in odd.into_values() {
             let more = targets.len() - shown.len();
-            if let Some(last) = shown.last_mut().filter(|_| more > 0) {
-                last.message = format!("{} {more} more links here are like it.", last.message);
+            if let Some(last) = shown.last_mut() {
+                last.message.push_str(&like_it(more));
             }
             findings.extend(shown);
         }
     }
     check_chains(&followed, findings);
+}
+
+/// Counts the links that are not shown.
+fn like_it(more: usize) -> String {
+    match more {
+        0 => String::new(),
+        1 => " 1 more link here is like it.".to_owned(),
+        more => format!(" {more} more links here are like it."),
+    }
+}
+
+/// Where the text of a `SKILL.md` begins, which is all of it where there is no frontmatter.
+fn body_offset(bytes: &[u8]) -> usize {
+    yaml::split(bytes).map_or(0, |fenced| fenced.body_offset)
 }
 
 enum Judged {
@@ -138,14 +152,13 @@ fn is_markdown(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{path::RelPath, skill_file};
+    use crate::path::RelPath;
 
     fn messages(body: &str) -> Vec<String> {
         let file = format!("---\nname: a\ndescription: Use when asked.\n---\n{body}");
-        let skill = skill_file::check(file.as_bytes()).0.expect("the skill is served");
         let path = RelPath::skill_file();
         let mut findings = Vec::new();
-        check(&skill, &[CheckedFile { path: &path, bytes: file.as_bytes() }], &mut findings);
+        check(&[CheckedFile { path: &path, bytes: file.as_bytes() }], &mut findings);
         findings.into_iter().map(|finding| finding.message).collect()
     }
 
@@ -153,7 +166,11 @@ mod tests {
     fn fmt_19_of_many_odd_links_a_few_are_shown_and_the_rest_is_counted() {
         let links =
             |count| (0..count).map(|n| format!("[x]({n}.md)")).collect::<Vec<_>>().join(" ");
-        assert_eq!(messages(&links(MOST_EACH)).len(), MOST_EACH);
+        let few = messages(&links(MOST_EACH));
+        assert_eq!(few.len(), MOST_EACH);
+        assert!(!few.concat().contains("like it"), "{few:?}");
+        let one_more = messages(&links(MOST_EACH + 1)).concat();
+        assert!(one_more.ends_with(" 1 more link here is like it."), "{one_more}");
         let many = messages(&links(MOST_EACH + 2));
         assert_eq!(many.len(), MOST_EACH);
         assert!(many[MOST_EACH - 1].ends_with(" 2 more links here are like it."), "{many:?}");

@@ -77,7 +77,7 @@ fn proposed(bytes: &[u8]) -> (Vec<Edit>, Vec<Code>) {
     let mut end = 0;
     // What overlaps waits for the next round.
     edits.retain(|(edit, _)| {
-        let apart = edit.span.start >= end && edit.span.end <= bytes.len();
+        let apart = edit.span.start >= end;
         if apart {
             end = edit.span.end;
         }

@@ -23,7 +23,7 @@ pub struct SecretText {
 enum Form {
     /// So many characters of a set.
     Run(Set, Range2),
-    /// Runs with a character between them.
+    /// Runs, each after the same character; what the token begins with ends in the first of these.
     Parts(&'static [(Set, Range2)], u8),
     /// The rest of a PEM header and at least one line of data.
     PrivateKey,
@@ -146,15 +146,12 @@ impl Form {
             }
             Self::Run(set, lengths) => part(text, after, set, lengths)?,
             Self::Parts(parts, between) => {
-                let mut at = after;
-                for (index, (set, lengths)) in parts.iter().enumerate() {
-                    if index > 0 {
-                        at += usize::from(text.get(at) == Some(&between));
-                        if text.get(at - 1) != Some(&between) {
-                            return None;
-                        }
+                let mut at = after - 1;
+                for (set, lengths) in parts {
+                    if text.get(at) != Some(&between) {
+                        return None;
                     }
-                    at = part(text, at, *set, *lengths)?;
+                    at = part(text, at + 1, *set, *lengths)?;
                 }
                 at
             }
@@ -191,6 +188,7 @@ fn is_word(byte: u8) -> bool {
 fn private_key(text: &[u8], start: usize, after: usize) -> Option<Range<usize>> {
     const ENDS: [&[u8]; 2] = [b"PRIVATE KEY-----", b"PRIVATE KEY BLOCK-----"];
     const LEAST_DATA: usize = 40;
+    const SEEN_AT_ONCE: usize = 512;
     const LONGEST_KEY: usize = 16_384;
     const FOOTER: &[u8] = b"-----END ";
     let header = &text[after..text.len().min(after + 48)];
@@ -199,10 +197,12 @@ fn private_key(text: &[u8], start: usize, after: usize) -> Option<Range<usize>> 
         let plain = header[..at].iter().all(|b| b.is_ascii_uppercase() || *b == b' ');
         plain.then_some(at + end.len())
     })?;
-    let data = &text[after + length..text.len().min(after + length + 512)];
+    let data = after + length;
+    let rest = &text[data..text.len().min(data + LONGEST_KEY)];
     let is_data = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
     // In JSON and in code a line end is written `\n`.
-    let mut lines = data.split(|byte| matches!(byte, b'\n' | b'\\'));
+    let mut lines =
+        rest[..rest.len().min(SEEN_AT_ONCE)].split(|byte| matches!(byte, b'\n' | b'\\'));
     let begins = lines.any(|line| {
         let line = line.trim_ascii().strip_prefix(b"n").unwrap_or(line.trim_ascii());
         line.len() >= LEAST_DATA && line.iter().take(LEAST_DATA).all(is_data)
@@ -210,8 +210,6 @@ fn private_key(text: &[u8], start: usize, after: usize) -> Option<Range<usize>> 
     if !begins {
         return None;
     }
-    let data = after + length;
-    let rest = &text[data..text.len().min(data + LONGEST_KEY)];
     let footer = rest.windows(FOOTER.len()).position(|window| window == FOOTER);
     // Without a footer a key ends where something else begins.
     let is_part = |byte: &u8| is_data(byte) || byte.is_ascii_whitespace() || *byte == b'\\';
@@ -295,6 +293,9 @@ mod tests {
             for text in [token.clone(), format!("export X=\"{token}\"\n"), format!("é ({token}).")]
             {
                 assert_eq!(kinds(&text), [kind], "{text}");
+                let span = find(&text).next().expect("the token is found").span;
+                let whole = &text[span.start..span.end];
+                assert!(kind == "a private key" || whole == token, "{whole} of {token}");
             }
         }
         let (_, token) = &tokens()[3];
@@ -318,7 +319,11 @@ mod tests {
             format!("sk-{}", noise(48)),
             format!("{}T3BlbkFJ{}", noise(20), noise(20)),
             format!("sk-{}T3BlbkFJ{}", noise(19), noise(20)),
+            format!("a key: sk-{}T3BlbkFJ{}", noise(20), noise(19)),
+            format!("github_pat__{}_{}", noise(22), noise(59)),
             format!("AIza{}", noise(36)),
+            format!("-----BEGIN {}PRIVATE KEY-----\n{}", "A ".repeat(40), noise(64)),
+            format!("-----BEGIN PRIVATE KEY-----\n{}{}", "- a\n".repeat(200), noise(64)),
             format!("SG.{}{}", noise(22), noise(43)),
             "SG.".to_owned(),
             "sha256:13282b32e467ac552a38bbbb006c7c7e1d9a5555b8915a4c7f3310bc64666995".to_owned(),
@@ -341,6 +346,20 @@ mod tests {
         ] {
             assert_eq!(kinds(&text), [""; 0], "{text}");
         }
+    }
+
+    #[test]
+    fn v_43_a_token_of_few_different_characters_is_made_up() {
+        let token = |of: &str| format!("ghp_{}", of.chars().cycle().take(36).collect::<String>());
+        assert_eq!(kinds(&token("a1b2c3d")), [""; 0]);
+        assert_eq!(kinds(&token("a1b2c3d4")), ["a GitHub token"]);
+    }
+
+    #[test]
+    fn v_43_a_private_key_that_never_ends_is_taken_for_one_up_to_a_bound() {
+        let text = ["-----BEGIN ", "PRIVATE KEY-----\n", &noise(64).repeat(400)].concat();
+        let span = find(&text).next().expect("the key is found").span;
+        assert_eq!((span.start, span.end), (0, 27 + 16_384));
     }
 
     #[test]

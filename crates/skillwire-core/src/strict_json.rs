@@ -94,10 +94,6 @@ impl<'de> Visitor<'de> for Strict<'_> {
         Ok(Value::String(value.to_owned()))
     }
 
-    fn visit_string<E: Error>(self, value: String) -> Result<Value, E> {
-        Ok(Value::String(value))
-    }
-
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let inside = self.inside()?;
         let mut list = Vec::new();
@@ -134,6 +130,13 @@ mod tests {
         for bad in [r#"{"a":1,"a":1}"#, r#"{"a":{"b":1,"b":2}}"#, r#"{"a":[{"\u0062":1,"b":2}]}"#] {
             assert!(object(bad, LIMITS).unwrap_err().to_string().contains("twice"), "{bad}");
         }
+    }
+
+    #[test]
+    fn h_27_every_kind_of_value_is_kept_as_it_is() {
+        let text = r#"{"a":null,"b":true,"c":false,"d":"x","e":"\u0041\n","f":[-1,1.5,7],"g":{}}"#;
+        let expected: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(Value::Object(object(text, LIMITS).unwrap()), expected);
     }
 
     #[test]

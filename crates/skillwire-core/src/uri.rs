@@ -339,6 +339,8 @@ mod tests {
         assert_eq!(uri("acme/billing/refunds").as_str(), "skill://acme/billing/refunds/SKILL.md");
         let file = uri("pdf").root().child(&RelPath::parse("references/FORMS.md").unwrap());
         assert_eq!(file.as_str(), "skill://pdf/references/FORMS.md");
+        assert_eq!(file.to_string(), file.as_str());
+        assert_eq!(uri("pdf").to_string(), "skill://pdf/SKILL.md");
     }
 
     #[test]
@@ -355,6 +357,9 @@ mod tests {
     fn srv_21_other_schemes_follow_the_same_structure() {
         let parsed = SkillUri::parse("github://owner/repo/skills/refunds/SKILL.md").unwrap();
         assert_eq!(parsed.root().as_str(), "github://owner/repo/skills/refunds");
+        assert_eq!(Scheme::parse("x-1.y+z").unwrap().as_str(), "x-1.y+z");
+        assert!(Scheme::parse("x_y").is_err());
+        assert!(Scheme::parse("1x").is_err());
         assert!(Scheme::parse("file").is_err());
         assert!(Scheme::parse("Skill").is_err());
         assert!(Scheme::parse("").is_err());
@@ -377,6 +382,29 @@ mod tests {
         {
             assert_eq!(uri.name(), **name);
             assert_eq!(ResourceUri::parse(uri.as_str()).unwrap(), uri);
+        }
+    }
+
+    #[test]
+    fn srv_23_paths_below_a_skill_are_read_as_they_are_written() {
+        for (text, path) in [
+            ("a/b.md", Some("a/b.md")),
+            ("a%20b/c%25/d.md", Some("a b/c%/d.md")),
+            ("%C3%A9", Some("é")),
+            ("a%2Fb", None),
+            ("a%2f", None),
+            ("%61", None),
+            ("a b", None),
+            ("a%20b/../c", None),
+        ] {
+            assert_eq!(decode_path(text).as_deref(), path, "{text}");
+            let whole = format!("skill://pdf/{text}");
+            let found = uri("pdf").resource(&whole);
+            assert_eq!(found.is_some(), path.is_some(), "{text}");
+            assert_eq!(
+                found.and_then(|found| uri("pdf").below(&found)).as_ref().map(RelPath::as_str),
+                path
+            );
         }
     }
 
@@ -408,6 +436,23 @@ mod tests {
             "",
         ] {
             assert!(SkillUri::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn srv_71_the_reason_for_a_refusal_is_the_one_there_is() {
+        for (bad, reason) in [
+            ("skill://u@pdf/x.md", "has user information or a port"),
+            ("skill://pdf:1/x.md", "has user information or a port"),
+            ("skill://pdf/x.md?q", "has a query or a fragment"),
+            ("skill://pdf/x.md#f", "has a query or a fragment"),
+            ("skill://pdf/./x.md", "has an empty or dot segment"),
+            ("skill://pdf/../x.md", "has an empty or dot segment"),
+            ("skill://pdf//x.md", "has an empty or dot segment"),
+            ("skill://pdf/a%2Fb.md", "has a segment with an encoded slash or NUL"),
+            ("skill://pdf/%78.md", "is not in normal form"),
+        ] {
+            assert_eq!(ResourceUri::parse(bad).unwrap_err().to_string(), reason, "{bad}");
         }
     }
 

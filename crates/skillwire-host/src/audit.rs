@@ -29,6 +29,8 @@ pub enum Action {
     Inspect,
     /// A tool that runs code was called while acting on a skill.
     Execute,
+    /// A script of the skill was run in isolation, or could not be.
+    Run,
     /// A resource of another origin was read while acting on a skill.
     CrossOriginRead,
     /// A skill was copied out.

@@ -49,6 +49,11 @@ pub trait RecordStore: Send + Sync {
     /// The record of a skill.
     fn get(&self, id: &SkillId) -> Result<Option<Record>, StoreError>;
 
+    /// Tells whether the user switched a skill off; every load asks, so this should be quick.
+    fn is_disabled(&self, id: &SkillId) -> Result<bool, StoreError> {
+        Ok(self.get(id)?.is_some_and(|record| record.disabled))
+    }
+
     /// Changes the record of a skill while no other process can, and returns the new one.
     ///
     /// The change sees the record as it is now, or a new one.

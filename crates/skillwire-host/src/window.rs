@@ -252,6 +252,45 @@ impl Window {
         outcome
     }
 
+    /// Tells whether the user granted that the skill's own scripts are run, for exactly this content.
+    ///
+    /// Nobody is asked: running is granted beforehand, by name, or not at all.
+    pub fn may_run_scripts(&self) -> Result<(), Refusal> {
+        self.check_open()?;
+        let handle = self.skill();
+        if self.fingerprint().is_none() {
+            return Err(Refusal::new(Reason::NotGranted)
+                .skill(handle)
+                .actual("no digests that a grant could be bound to")
+                .hint("Scripts of a skill without digests are never run."));
+        }
+        if !self.approved.grants().execute {
+            return Err(Refusal::new(Reason::NotGranted)
+                .skill(handle)
+                .expected("a grant to run its scripts")
+                .hint(format!("`skillwire approve {handle} --exec` grants it.")));
+        }
+        Ok(())
+    }
+
+    /// Writes down that a script was run, or why not; `detail` says which, how, and what came of it.
+    pub fn log_run(&self, outcome: Result<(), Reason>, detail: &str) {
+        self.host.log(&self.approved, Action::Run, outcome, Some(detail));
+    }
+
+    /// Tells whether the user's approval is still of the content this window shows.
+    ///
+    /// It is not when the origin was seen with another content since, or when the user took the
+    /// approval back. The window itself does not ask: it serves what it holds until it is released.
+    pub fn still_approved(&self) -> Result<(), Refusal> {
+        match self.approved.by() {
+            ApprovedBy::Once => Ok(()),
+            ApprovedBy::User | ApprovedBy::Lock | ApprovedBy::Folder => {
+                self.host.approved(self.approved.listed()).map(|_| ())
+            }
+        }
+    }
+
     /// The tools the user granted; what the frontmatter asks for has no effect.
     pub fn granted_tools(&self) -> &BTreeSet<String> {
         &self.approved.grants().tools

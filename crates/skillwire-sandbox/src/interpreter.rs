@@ -81,7 +81,7 @@ impl Language {
 
 impl fmt::Display for Language {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        f.pad(self.name())
     }
 }
 
@@ -177,13 +177,13 @@ impl Interpreters {
             return fits.then_some(Interpreter::Static).ok_or(NoInterpreter::NotStatic(shown()));
         }
         let (language, options) = match first_line(bytes) {
-            Some((program, options)) => match Language::of_program(program) {
-                Some(language) => (language, options),
-                None => {
+            Some((program, options)) => {
+                let Some(language) = Language::of_program(program) else {
                     let program = program.chars().take(64).collect();
                     return Err(NoInterpreter::Unsupported { script: shown(), program });
-                }
-            },
+                };
+                (language, options)
+            }
             None => match Language::of_extension(script) {
                 Some(language) => (language, Vec::new()),
                 None => return Err(NoInterpreter::Unknown(shown())),

@@ -16,7 +16,7 @@ pub enum Tier {
 
 impl fmt::Display for Tier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+        f.pad(match self {
             Self::Restricted => "restricted",
             Self::Full => "full",
         })

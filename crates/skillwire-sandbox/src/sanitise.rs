@@ -44,14 +44,12 @@ impl State {
             (Self::String | Self::StringEscape, '\u{7}' | '\u{9c}')
             | (Self::StringEscape, '\\') => Self::Plain,
             (Self::String | Self::StringEscape, '\u{1b}') => Self::StringEscape,
-            (Self::String | Self::StringEscape, _) => Self::String,
-            (_, '\u{1b}') => Self::Escape,
-            (Self::Escape, '[') | (_, '\u{9b}') => Self::Control,
-            (Self::Escape, ']' | 'P' | 'X' | '^' | '_')
+            (Self::String | Self::StringEscape, _)
+            | (Self::Escape, ']' | 'P' | 'X' | '^' | '_')
             | (_, '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}') => Self::String,
-            // Intermediates of a short sequence go on, anything else is its end.
-            (Self::Escape, ' '..='/') => Self::Escape,
-            (Self::Control, ' '..='?') => Self::Control,
+            // Intermediates of a short sequence go on.
+            (_, '\u{1b}') | (Self::Escape, ' '..='/') => Self::Escape,
+            (Self::Escape, '[') | (_, '\u{9b}') | (Self::Control, ' '..='?') => Self::Control,
             (Self::Escape, _) | (Self::Control, '@'..='~') => Self::Plain,
             (Self::Plain | Self::Control, c) => {
                 if is_visible(c) {

@@ -161,20 +161,16 @@ impl<'a> Assembly<'a> {
             head.map_or_else(Vec::new, |head| self.placed(survey.dir, &head.findings));
         findings.extend(survey.findings.iter().map(|finding| self.named(finding, &finding.file)));
         findings.extend(self.failures_in(survey.dir));
-        let mut served = None;
-        if let Some(file) = file {
-            findings.extend(self.check_directory_name(
-                survey.dir,
-                file,
-                standing.directory.as_deref(),
-            ));
-            if !self.refuses_any(&findings) {
-                served = self.complete(survey, file, &standing.above, &mut findings);
-            }
+        findings.extend(file.and_then(|file| {
+            self.check_directory_name(survey.dir, file, standing.directory.as_deref())
+        }));
+        // Whoever wants to know everything wants to know it at once.
+        if !self.rules.brief || !self.refuses_any(&findings) {
+            findings.extend(self.check_contents(survey, file));
         }
-        if self.refuses_any(&findings) {
-            served = None;
-        }
+        let served = file
+            .filter(|_| !self.refuses_any(&findings))
+            .and_then(|file| self.complete(survey, file, &standing.above, &mut findings));
         let (skill, path) = served.unzip();
         (Inspected { origin: self.place.name_of(survey.dir), findings, skill }, path)
     }
@@ -195,10 +191,6 @@ impl<'a> Assembly<'a> {
             ));
             return None;
         };
-        findings.extend(self.placed(survey.dir, &self.check_secrets(survey)));
-        if !self.rules.brief || self.rules.strictness == Strictness::Strict {
-            findings.extend(self.placed(survey.dir, &self.check_files(survey, file, &tree)));
-        }
         let name = file.frontmatter.name().clone();
         let path = match SkillPath::new(above.iter().map(String::as_str), name) {
             Ok(path) => path,
@@ -212,6 +204,15 @@ impl<'a> Assembly<'a> {
         let uri = SkillUri::new(&self.rules.scheme, &path);
         let skill = Skill::new(uri, file.frontmatter.clone(), Content::Files(tree));
         Some((Arc::new(skill), path))
+    }
+
+    /// Judges what is in the files, as far as they were read.
+    fn check_contents(&self, survey: &Survey<'a>, file: Option<&SkillFile>) -> Vec<Finding> {
+        let mut findings = self.check_secrets(survey);
+        if !self.rules.brief || self.rules.strictness == Strictness::Strict {
+            findings.extend(self.check_files(survey, file));
+        }
+        self.placed(survey.dir, &findings)
     }
 
     /// Looks for keys and tokens in the texts that the operator did not allow.
@@ -229,15 +230,15 @@ impl<'a> Assembly<'a> {
         found.flatten().collect()
     }
 
-    /// Checks names, links and scripts.
-    fn check_files(&self, survey: &Survey<'a>, file: &SkillFile, tree: &FileTree) -> Vec<Finding> {
-        let holders = survey.files.iter().map(|(_, holder)| (self.blob)(holder));
-        let checked: Vec<_> = tree
-            .files
-            .iter()
-            .zip(holders)
-            .filter_map(|(file, blob)| Some(CheckedFile { path: &file.path, bytes: &blob?.bytes }))
-            .collect();
+    /// Checks names, links and scripts; a link into a set with gaps would seem to lead nowhere.
+    fn check_files(&self, survey: &Survey<'a>, file: Option<&SkillFile>) -> Vec<Finding> {
+        let read = |&(path, holder): &(&str, &str)| {
+            Some((RelPath::parse(relative(path, survey.dir)).ok()?, &(self.blob)(holder)?.bytes))
+        };
+        let files: Option<Vec<_>> = survey.files.iter().map(read).collect();
+        let files = files.unwrap_or_default();
+        let checked: Vec<_> =
+            files.iter().map(|(path, bytes)| CheckedFile { path, bytes }).collect();
         file_set::check(file, &checked)
     }
 

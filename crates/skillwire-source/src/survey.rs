@@ -63,6 +63,11 @@ impl<'a> Survey<'a> {
         self.findings.iter().any(|finding| finding.skips(strictness))
     }
 
+    /// Tells whether there is no more to read than a skill may have.
+    pub(crate) fn is_within_limits(&self) -> bool {
+        self.files.len() <= MAX_FILES && self.bytes <= MAX_BYTES
+    }
+
     fn check_skill_file(&mut self, tree: &Tree) {
         let what = match tree.skill_file(self.dir) {
             None | Some(Node::File(_)) => return,

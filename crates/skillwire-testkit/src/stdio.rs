@@ -83,10 +83,15 @@ impl StdioClient {
         self.write(format!("{message}\n")).await;
     }
 
+    /// Reads the next line as it was sent, or nothing at the end.
+    pub async fn line(&mut self) -> Option<String> {
+        let line = timeout(PATIENCE, self.output.next_line()).await.expect("the server is alive");
+        line.expect("output is UTF-8")
+    }
+
     /// Reads the next message, or nothing at the end.
     pub async fn next(&mut self) -> Option<Value> {
-        let line = timeout(PATIENCE, self.output.next_line()).await.expect("the server is alive");
-        let line = line.expect("output is UTF-8")?;
+        let line = self.line().await?;
         Some(serde_json::from_str(&line).unwrap_or_else(|_| panic!("not a message: {line}")))
     }
 

@@ -132,9 +132,32 @@ impl RemoteGenerator for UpstreamGenerator {
         Box::pin(async move { Asked(asked).await.unwrap_or_else(|error| broken(&error)) })
     }
 
-    /// No manifest says what is there, and nothing else vouches for being complete.
-    fn children(&self, _directory: &str) -> Later<Result<Option<Vec<RemoteChild>>, GenerateError>> {
-        Box::pin(async { Ok(None) })
+    /// There is no manifest, so that only the server can say what is there, if it does.
+    fn children(&self, directory: &str) -> Later<Result<Option<Vec<RemoteChild>>, GenerateError>> {
+        let (shared, listed) = (Arc::clone(&self.shared), self.listed.clone());
+        let root = listed.id().uri.root();
+        let uri = match RelPath::parse(directory) {
+            Ok(path) => root.child(&path),
+            Err(_) => root.clone(),
+        };
+        let asked = self.shared.runtime.spawn(async move {
+            let children = {
+                let _turn = shared.turns.acquire().await;
+                shared.relay.children(&uri).await
+            };
+            let children = children.map_err(|refusal| GenerateError(refusal.to_string()))?;
+            let told = children.map(|children| {
+                let children = children.into_iter().filter_map(|child| {
+                    let path = listed.id().uri.below(&child.uri)?;
+                    let admitted = shared.admission.admits_file(&listed, &path);
+                    admitted.then_some(RemoteChild { path, is_directory: child.is_directory })
+                });
+                children.collect()
+            });
+            Ok(told)
+        });
+        let broken = |error: &dyn std::fmt::Display| Err(GenerateError(error.to_string()));
+        Box::pin(async move { Asked(asked).await.unwrap_or_else(|error| broken(&error)) })
     }
 }
 

@@ -30,6 +30,10 @@ pub(crate) async fn follow(shared: Arc<Shared>) {
         let started = Instant::now();
         let pause = following.list().await;
         following.shared.tried.send_replace(true);
+        if following.shared.stock().failure().is_none() {
+            // Now that they are known, of each skill as well.
+            following.listen().await;
+        }
         let spaced = Instant::now() + SPACING.max(4 * started.elapsed());
         following.wait(Instant::now() + pause).await;
         sleep_until(spaced).await;
@@ -131,33 +135,35 @@ impl Follower {
     }
 
     /// Waits until the server has to be listed again.
-    async fn wait(&mut self, until: Instant) {
+    async fn wait(&mut self, mut until: Instant) {
         loop {
             let shared = Arc::clone(&self.shared);
             tokio::select! {
                 () = sleep_until(until) => return,
                 () = shared.wanted.notified() => return,
                 change = hear(&mut self.ears) => match change {
-                    Change::SkillsChanged => return,
-                    Change::Updated(uri) => {
+                    Some(Change::SkillsChanged) => return,
+                    Some(Change::Updated(uri)) => {
                         update(&shared, &uri).await;
                         sleep(SPACING / 10).await;
                     }
+                    // Who tells of nothing any more has to be looked at, however long the listing
+                    // was said to stay as it is.
+                    None => until = until.min(Instant::now() + shared.options.pause),
                 },
             }
         }
     }
 }
 
-/// Waits for a change; a subscription that has ended tells of none.
-async fn hear(ears: &mut Option<Ears>) -> Change {
-    if let Some(heard) = ears {
-        if let Some(change) = heard.changes.next().await {
-            return change;
-        }
+/// Waits for a change, or for the end of the subscription, which is told once.
+async fn hear(ears: &mut Option<Ears>) -> Option<Change> {
+    let Some(heard) = ears else { return std::future::pending().await };
+    let change = heard.changes.next().await;
+    if change.is_none() {
         *ears = None;
     }
-    std::future::pending().await
+    change
 }
 
 /// Asks anew for the skills that a changed resource belongs to.

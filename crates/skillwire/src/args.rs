@@ -1,6 +1,6 @@
 //! The command line as it was typed.
 
-use std::{net::SocketAddr, path::PathBuf, str::FromStr};
+use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, str::FromStr};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Deserialize;
@@ -10,6 +10,7 @@ pub(crate) use self::host::ServerLoginArgs;
 pub(crate) use self::{
     archive::{PackArgs, UnpackArgs},
     bridge::BridgeArgs,
+    execution::{DoctorArgs, IsolationArgs, RunArgs, ScriptRule},
     host::{
         ApproveArgs, AuditArgs, ExportArgs, HandleArgs, ListArgs, LoadArgs, LockArgs, OriginArgs,
         PromptArgs, PromptFormat, SearchArgs, ServerAddArgs, ServerCommand, ServerImportArgs,
@@ -20,6 +21,7 @@ use crate::exit::EXIT_CODES;
 
 mod archive;
 mod bridge;
+mod execution;
 mod host;
 
 /// Checks, serves and uses Agent Skills over MCP.
@@ -81,6 +83,14 @@ pub(crate) enum Command {
     Audit(AuditArgs),
     /// Copy the verified files of a skill into a folder, to look at them.
     Export(ExportArgs),
+    /// Run a script of an approved skill in isolation.
+    ///
+    /// The skill must be approved with `--exec`. A private copy of its verified files is run with no
+    /// network, no variables of yours and bounded time, memory and space; where this machine cannot
+    /// isolate it, it is not run.
+    Run(RunArgs),
+    /// Show how scripts can be isolated on this machine, and what is missing.
+    Doctor(DoctorArgs),
     /// Pack a skill into one archive, with the same bytes every time.
     Pack(PackArgs),
     /// Unpack an archive of a skill, all of it or nothing.
@@ -294,6 +304,21 @@ pub(crate) struct ServeArgs {
     /// A file of `NAME TOKEN [PATTERN...]` lines; required unless the address is loopback.
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
+    /// Run scripts of skills in isolation: those that `--allow-script` or the configuration name.
+    #[arg(long)]
+    pub(crate) execute: bool,
+    /// Let scripts run whose path matches, such as `refunds/scripts/*.py`; may be repeated.
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) allow_script: Vec<String>,
+    /// Run scripts as single confined processes where namespaces are not allowed.
+    #[arg(long)]
+    pub(crate) accept_restricted: bool,
+    /// Scripts that may run and what they are granted; only in the configuration.
+    #[arg(skip)]
+    pub(crate) script: Vec<ScriptRule>,
+    /// Programs for languages; only in the configuration.
+    #[arg(skip)]
+    pub(crate) interpreters: BTreeMap<String, String>,
     /// Do not remember between starts what was read; every start reads every file.
     #[arg(long)]
     pub(crate) no_index: bool,

@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod execution;
 mod exit;
 mod failure;
 mod logging;
@@ -17,5 +18,9 @@ mod waiting;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // A process that was started to become a script must not do anything else first.
+    if let Some(code) = skillwire_sandbox::helper::enter() {
+        return code;
+    }
     commands::run().into()
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod bridge;
 mod client;
+mod execution;
 mod host;
 mod upstream;
 
@@ -12,6 +13,7 @@ use std::{
 
 use skillwire_catalog::snapshot::SnapshotOptions;
 use skillwire_core::{digest::Digest, finding::Strictness, path::RelPath, uri::Scheme};
+use skillwire_scripts::scripts::Scripts;
 use skillwire_server::{
     config::{CacheScope, Config},
     http::AccessRules,
@@ -46,6 +48,8 @@ pub(crate) struct ServeSettings {
     pub(crate) log_format: LogFormat,
     /// Where the sources count what they have looked at.
     pub(crate) progress: Progress,
+    /// What runs scripts, if anything does.
+    pub(crate) scripts: Option<Scripts>,
     /// What a client's configuration says to start the same server on pipes.
     pub(crate) client_arguments: Vec<String>,
 }
@@ -89,6 +93,7 @@ impl ServeSettings {
         let unlisted = PathPatterns::parse(&args.unlisted)
             .map_err(|error| bad_pattern("--unlisted", &error))?;
         Ok(Self {
+            scripts: execution::scripts(&args)?,
             client_arguments: client::arguments(&args),
             upstream: UpstreamSettings::resolve(&args.upstream, &reading.scheme)?,
             progress: reading.progress,
@@ -301,7 +306,9 @@ fn config_keys() -> Vec<String> {
     let command = <ServeArgs as clap::Args>::augment_args(clap::Command::new("serve"));
     let options = command.get_arguments().filter_map(clap::Arg::get_long);
     let keys = options.filter(|name| *name != "config").map(str::to_owned);
-    std::iter::once("dirs".to_owned()).chain(keys).collect()
+    // Tables have no option.
+    let others = ["dirs", "script", "interpreters"].map(str::to_owned);
+    others.into_iter().chain(keys).collect()
 }
 
 fn read_file(path: &Path, option: &str) -> Result<String, Failure> {
@@ -345,6 +352,11 @@ fn overlay(typed: ServeArgs, mut file: ServeArgs) -> ServeArgs {
         allow_origin: list(typed.allow_origin, file.allow_origin),
         allow_host: list(typed.allow_host, file.allow_host),
         token_file: typed.token_file.or(file.token_file),
+        execute: typed.execute || file.execute,
+        allow_script: list(typed.allow_script, file.allow_script),
+        accept_restricted: typed.accept_restricted || file.accept_restricted,
+        script: file.script,
+        interpreters: file.interpreters,
         no_index: typed.no_index || file.no_index,
         metrics: typed.metrics || file.metrics,
         log_format: typed.log_format.or(file.log_format),
@@ -363,6 +375,19 @@ fn index_name(argument: &str) -> String {
 /// platform has for them.
 fn cache_folder() -> Option<PathBuf> {
     own_folder("cache", "Library/Caches", "LOCALAPPDATA", "XDG_CACHE_HOME", ".cache")
+}
+
+/// Where it is remembered how scripts can be isolated here.
+pub(crate) fn isolation_file() -> Option<PathBuf> {
+    cache_folder().map(|folder| folder.join("isolation.json"))
+}
+
+/// A variable that a script is granted by name.
+#[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
+pub(crate) fn variable(name: &str) -> Option<String> {
+    // Such names make the system's lookup panic, and no variable has one.
+    let usable = !name.is_empty() && !name.contains(['=', '\0']);
+    usable.then(|| std::env::var(name).ok()).flatten()
 }
 
 /// Where decisions and configured servers are kept: `$SKILLWIRE_HOME/state`, or the place the

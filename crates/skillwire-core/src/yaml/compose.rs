@@ -125,9 +125,6 @@ impl Composer<'_> {
                 let content = Content::Mapping { map: Map::new(), key: Key::Expected };
                 let flow = self.in_flow() || self.places.text[start..].starts_with('{');
                 let column = (!flow).then(|| start - layout::line_start(self.places.text, start));
-                if !flow {
-                    self.layout(layout::block_start(self.places.text, start));
-                }
                 self.collection(content, column, start)?;
                 self.properties(anchor, tag.is_some(), start);
             }
@@ -372,21 +369,20 @@ impl Composer<'_> {
 
     fn finish(mut self, error: Option<ScanError>) -> Composed {
         let unfinished = error.is_some() || !self.open.is_empty();
-        let limited = self.findings.iter().any(|finding| finding.code == Code::YamlLimit);
         let document = match self.root.take() {
             Some(Value::Object(map)) => {
                 Some(Document { map, nodes: std::mem::take(&mut self.nodes) })
             }
-            _ if unfinished || limited => None,
+            _ if unfinished => None,
             other => {
                 let what = match other {
                     None | Some(Value::Null) => "empty",
                     Some(Value::Array(_)) => "a list",
                     Some(_) => "a single value",
                 };
-                let text = self.places.text.trim();
-                let start = text.as_ptr() as usize - self.places.text.as_ptr() as usize;
-                let span = self.places.span(start, start + text.len());
+                let text = self.places.text;
+                let start = text.len() - text.trim_start().len();
+                let span = self.places.span(start, text.trim_end().len());
                 let message = format!("The frontmatter is {what}, not a mapping of fields.");
                 self.report(Code::FrontmatterNotAMapping, span, message)
                     .help("Write fields such as `name: my-skill`, one on each line.");

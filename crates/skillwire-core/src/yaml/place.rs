@@ -18,8 +18,8 @@ pub(super) struct Places<'a> {
     pub(super) text: &'a str,
     /// Where the frontmatter begins in the file.
     offset: usize,
-    /// The position of the frontmatter's first character.
-    first: Position,
+    /// The number of the frontmatter's first line, which begins where a line of the file does.
+    first_line: usize,
     /// Byte offset of each code point, and of the end.
     bytes: Vec<usize>,
     /// Byte offset of the start of each line.
@@ -34,7 +34,7 @@ impl<'a> Places<'a> {
             file,
             text,
             offset: fenced.yaml_offset,
-            first: Position::of(file, fenced.yaml_offset),
+            first_line: Position::of(file, fenced.yaml_offset).line,
             bytes: text.char_indices().map(|(at, _)| at).chain([text.len()]).collect(),
             lines: std::iter::once(0).chain(starts).collect(),
         }
@@ -56,10 +56,7 @@ impl<'a> Places<'a> {
         let index = |byte: usize| self.bytes.partition_point(|&start| start < byte);
         let line = self.lines.partition_point(|&start| start <= at).saturating_sub(1);
         let column = index(at) - index(self.lines[line]) + 1;
-        Position {
-            line: self.first.line + line,
-            column: if line == 0 { self.first.column + column - 1 } else { column },
-        }
+        Position { line: self.first_line + line, column }
     }
 
     /// Makes a finding that points at `span`.

@@ -107,13 +107,13 @@ pub(super) fn other_reading(text: &str) -> Option<&'static str> {
     if unsigned.len() > 1 && unsigned.starts_with('0') && is_digits(&unsigned[1..]) {
         return Some("an octal number or a string");
     }
+    if is_sexagesimal(unsigned) {
+        return Some("a number in base 60");
+    }
     if unsigned.contains('_') {
         let plain = unsigned.replace('_', "");
         let starts = !unsigned.starts_with('_') && !unsigned.starts_with("._");
         return (starts && is_float(&plain)).then_some("a number without the `_`");
-    }
-    if is_sexagesimal(unsigned) {
-        return Some("a number in base 60");
     }
     if is_float(unsigned) {
         let (mantissa, exponent) = split_exponent(unsigned);
@@ -172,4 +172,106 @@ fn all(text: &str, passes: impl Fn(u8) -> bool) -> bool {
 
 fn is_digits(text: &str) -> bool {
     all(text, |byte| byte.is_ascii_digit() || byte == b'_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fmt_28_what_other_parsers_read_is_named() {
+        for (texts, reading) in [
+            (&["y", "Yes", "YES", "on", "On"][..], "`true`"),
+            (&["N", "no", "NO", "Off", "OFF"], "`false`"),
+            (&["="], "a default value"),
+            (&["a\u{85}b", "a\u{2028}b", "a\u{2029}b"], "several lines"),
+            (&["2026-01-31", "2026-1-1 10:00:00", "2026-01-01T10:00:00Z"], "a date"),
+            (&["2026-01-01t1:0:0.5+01:00", "2026-01-01\t 10:00"], "a date"),
+            (&["0b1", "-0b1_0"], "a binary number"),
+            (&["-0x1F", "0x_F", "+0xf"], "a number"),
+            (&["0o7", "-0o7", "0o8"], "a string or an octal number"),
+            (&["00", "0755", "-07", "0_7"], "an octal number or a string"),
+            (&["1_000", "1_0.5", ".5_0", "-1_0", "1_"], "a number without the `_`"),
+            (
+                &["12:30", "-1:5", "1:2:59", "190:20:30.15", "08:30.5", "1:0.5_0", "1_0:30"],
+                "a number in base 60",
+            ),
+            (&["1e3", "1E3", "1.5e3", ".5e3", "1e+3", "1e-3", "-1e3"], "a string"),
+        ] {
+            for text in texts {
+                assert_eq!(other_reading(text), Some(reading), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn fmt_28_what_all_parsers_read_alike_has_no_other_reading() {
+        for text in [
+            "",
+            "nope",
+            "yEs",
+            "==",
+            "-",
+            ".",
+            "v1",
+            "a_b",
+            "_1",
+            "._5",
+            "1_a",
+            "1.5",
+            "1.5e+3",
+            "1.5e-3",
+            "0",
+            "7",
+            "0b",
+            "0b2",
+            "0x",
+            "0x1F",
+            "0xg",
+            "-0xg",
+            "0o",
+            "0oa",
+            "08:30",
+            "12:",
+            ":30",
+            "12:60",
+            "12:5a",
+            "12:a5",
+            "12:030",
+            "1:2:",
+            "1:3.x",
+            "a:30",
+            "2026",
+            "2026-01",
+            "2026-1-1",
+            "2026-01-1",
+            "2026-1-01",
+            "202-01-01",
+            "20261-01-01",
+            "2026-001-01",
+            "2026-01-001",
+            "2026-aa-01",
+            "2026-01-aa",
+            "aaaa-01-01",
+            "-2026-01-01",
+            "2026-01-01x",
+            "2026-01-01 noon",
+            "2026-01-01 x10:00",
+            "2026-01-01T1000",
+            "2026-01-01T:10",
+            "2026-01-01 10:00 h",
+        ] {
+            assert_eq!(other_reading(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn fmt_28_a_float_has_digits_before_or_after_its_point() {
+        for text in ["1", "1.", ".5", "1.5", "1e3", "1.e3", ".5E-3", "15.25e+10"] {
+            assert!(is_float(text), "{text}");
+        }
+        for text in ["", ".", "e3", ".e3", "1e", "1e+", "1e5x", "1.x", "x.1", "1.5.3", "1e3e3"] {
+            assert!(!is_float(text), "{text}");
+        }
+    }
 }

@@ -30,7 +30,7 @@ fn with(lines: &str, body: &str, others: &[(&str, &str)]) -> Vec<Finding> {
         .zip(contents)
         .map(|(path, text)| CheckedFile { path, bytes: text.as_bytes() })
         .collect();
-    file_set::check(&skill, &checked)
+    file_set::check(Some(&skill), &checked)
 }
 
 #[test]
@@ -113,10 +113,11 @@ fn v_39_names_that_some_disks_cannot_tell_apart_are_warned_of() {
 
 #[test]
 fn v_38_names_that_are_encoded_or_hidden_are_pointed_out() {
-    let found: Vec<_> = files("", &[("a b.md", ""), ("a-b.md", ""), (".ci/x.md", "")])
-        .into_iter()
-        .map(|finding| (finding.code, finding.level, finding.file))
-        .collect();
+    let found: Vec<_> =
+        files("", &[("a b.md", ""), ("a-b.md", ""), (".ci/x.md", ""), (".env", "")])
+            .into_iter()
+            .map(|finding| (finding.code, finding.level, finding.file))
+            .collect();
     assert_eq!(
         found,
         [

@@ -175,16 +175,26 @@ fn fmt_12_compatibility_without_a_real_need_is_advised_against() {
 
 #[test]
 fn fmt_13_metadata_values_other_than_strings_are_warned_of_and_kept() {
-    let (skill, findings) =
-        with("metadata:\n  version: 1.5\n  tags: [a]\n  ok: \"yes\"\n  on: true");
+    let (skill, findings) = with(
+        "metadata:\n  version: 1.5\n  tags: [a, 2]\n  ok: \"yes\"\n  on: true\n  by:\n    a: b",
+    );
     let warned: Vec<_> = findings.iter().filter(|f| f.code == Code::MetadataValue).collect();
-    assert_eq!(warned.len(), 3);
+    assert_eq!(warned.len(), 4);
     assert!(warned.iter().all(|finding| finding.level == Level::Warning));
     assert_eq!(warned[0].position.map(|p| p.line), Some(5));
     let advice: Vec<_> = warned.iter().filter_map(|finding| finding.help.as_deref()).collect();
-    let kept = "It is served as written, but some hosts expect one string.";
-    assert_eq!(advice, ["Write `version: \"1.5\"`.", kept, "Write `on: \"true\"`."]);
-    let expected = json!({ "version": 1.5, "tags": ["a"], "ok": "yes", "on": true });
+    assert_eq!(
+        advice,
+        [
+            "Write `version: \"1.5\"`.",
+            "Write `tags: \"a, 2\"`.",
+            "Write `on: \"true\"`.",
+            "Give each field inside a key of its own, such as `by-a`.",
+        ]
+    );
+    let expected = json!({
+        "version": 1.5, "tags": ["a", 2], "ok": "yes", "on": true, "by": { "a": "b" },
+    });
     assert_eq!(field(skill, "metadata"), expected);
     assert_eq!(codes(&with("metadata: text").1), [Code::MetadataNotAMapping]);
 }
@@ -239,7 +249,8 @@ fn fmt_18_a_long_body_is_advised_against() {
     let yaml = "name: pdf\ndescription: Use when asked.";
     assert_eq!(codes(&check(yaml, &"x\n".repeat(500)).1), []);
     assert_eq!(codes(&check(yaml, &"x\n".repeat(501)).1), [Code::BodyLong]);
-    assert_eq!(codes(&check(yaml, &"x".repeat(20_100)).1), [Code::BodyLong]);
+    assert_eq!(codes(&check(yaml, &"x".repeat(20_003)).1), []);
+    assert_eq!(codes(&check(yaml, &"x".repeat(20_004)).1), [Code::BodyLong]);
 }
 
 #[test]

@@ -53,6 +53,13 @@ fn a_value_with_a_colon_is_quoted_on_one_line_or_several() {
 }
 
 #[test]
+fn repairs_within_each_other_are_made_one_after_the_other() {
+    let before = "---\r\nname: pdf\r\ndescription: Does: this\r\n  and that.\r\n---\r\n";
+    let after = "---\nname: pdf\ndescription: \"Does: this and that.\"\n---\n";
+    assert_eq!(mended(before).as_deref(), Some(after));
+}
+
+#[test]
 fn layout_is_mended_up_to_the_closing_fence_and_no_further() {
     let before =
         "\u{feff}--- \r\nname: pdf\t\r\ndescription: Use when asked.  \r\n---\r\nBody  \r\n";

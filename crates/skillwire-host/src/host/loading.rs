@@ -91,8 +91,7 @@ impl Host {
 
     /// A skill may have been switched off since it was approved.
     fn check_enabled(&self, approved: &Approved) -> Result<(), Refusal> {
-        let record = self.inner.records.get(approved.id()).map_err(super::unusable)?;
-        if record.is_some_and(|record| record.disabled) {
+        if self.inner.records.is_disabled(approved.id()).map_err(super::unusable)? {
             return Err(Refusal::new(Reason::Disabled).skill(approved.id()));
         }
         Ok(())

@@ -24,7 +24,7 @@ pub use self::{
     exporting::ExportedFile,
     loading::Loaded,
     reading::{Inspected, ResourceContent},
-    relaying::{FreshEntry, FreshListing, Relay},
+    relaying::{Child, FreshEntry, FreshListing, Relay},
 };
 use crate::{
     approved::Approved,

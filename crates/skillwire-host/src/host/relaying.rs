@@ -3,8 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
+use serde::Deserialize;
 use skillwire_core::{
     entry::SkillResource,
+    limits, media_type,
     uri::{ResourceUri, SkillUri},
 };
 use skillwire_protocol::version::Era;
@@ -19,6 +21,33 @@ use crate::{
     remote::{Listing, Remote},
     verified::Verified,
 };
+
+/// The most pages of one directory, and children on them: as many files as a skill may have.
+const MAX_PAGES: usize = 20;
+const MAX_CHILDREN: usize = 2 * limits::MAX_FILES;
+
+/// Something in a directory, as its server tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Child {
+    /// Where it is.
+    pub uri: ResourceUri,
+    /// Whether it is a directory.
+    pub is_directory: bool,
+}
+
+#[derive(Deserialize)]
+struct RawPage {
+    resources: Vec<RawChild>,
+    #[serde(rename = "nextCursor", default)]
+    next: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct RawChild {
+    uri: String,
+    #[serde(rename = "mimeType", default)]
+    media_type: Option<String>,
+}
 
 /// One server whose skills are passed on: listed, asked for by name, read when somebody reads.
 ///
@@ -109,10 +138,38 @@ impl Relay {
         self.host.read_unlisted(skill, uri, self.host.policy().limits.bytes).await
     }
 
-    /// Listens for changes of the listing and of these resources.
+    /// Asks for the children of a directory; nothing if the server offers no such thing.
+    ///
+    /// What is no child of the directory is left out, and so is what comes after many of them.
+    pub async fn children(&self, directory: &ResourceUri) -> Result<Option<Vec<Child>>, Refusal> {
+        let mut children = Vec::new();
+        let mut cursor: Option<String> = None;
+        for _ in 0..MAX_PAGES {
+            let answer = self.remote.directory(directory.as_str(), cursor.as_deref()).await?;
+            let Some(answer) = answer else { return Ok(None) };
+            let page: RawPage = answer.read().map_err(|error| {
+                Refusal::new(Reason::ProtocolError).skill(&self.label).file(directory).actual(error)
+            })?;
+            children.extend(page.resources.into_iter().filter_map(|raw| {
+                let uri = ResourceUri::parse(&raw.uri).ok()?;
+                let is_directory = raw.media_type.as_deref() == Some(media_type::DIRECTORY);
+                (uri.parent().as_ref() == Some(directory)).then_some(Child { uri, is_directory })
+            }));
+            cursor = page.next;
+            if cursor.is_none() || children.len() >= MAX_CHILDREN {
+                break;
+            }
+        }
+        children.truncate(MAX_CHILDREN);
+        Ok(Some(children))
+    }
+
+    /// Listens for changes of the listing and, where one request is enough for all of them, of these
+    /// resources.
     pub async fn listen(&self, uris: &[&str]) -> Result<Changes, Refusal> {
         let client = self.remote.client().await?;
         let limits = self.remote.limits();
+        let uris = if client.server().era == Era::Legacy { &[] } else { uris };
         client.listen(uris, limits).await.map_err(|error: ClientError| {
             Refusal::new(Reason::ServerError).skill(&self.label).actual(error)
         })

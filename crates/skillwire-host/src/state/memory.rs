@@ -35,6 +35,10 @@ impl RecordStore for MemoryRecords {
         Ok(lock(&self.records).get(id).cloned())
     }
 
+    fn is_disabled(&self, id: &SkillId) -> Result<bool, StoreError> {
+        Ok(lock(&self.records).get(id).is_some_and(|record| record.disabled))
+    }
+
     fn update(
         &self,
         id: &SkillId,

@@ -90,7 +90,8 @@ pub(crate) fn run(
     let (stdin, feed) = pipe_with(PipeFlags::CLOEXEC).map_err(io::Error::from)?;
     let spec = spec(job, tier, scratch.path());
     // A helper that ends early has said why; that is read below.
-    let sent = send_job(&ours, &spec, job, stdin);
+    let sent = send_job(&ours, &spec, job, &stdin);
+    drop(stdin);
     let mut run = Running::new(&mut helper.0, ours, feed, job, tier, started)?;
     let end = run.until_end(cancel, tick, &scratch);
     // Whatever happened: hang up, so that the helper ends everything, and wait for it.
@@ -166,7 +167,7 @@ fn file_spec(file: &crate::job::JobFile) -> FileSpec {
     FileSpec { path: file.path.as_str().to_owned(), size: file.bytes.len() }
 }
 
-fn send_job(control: &UnixStream, spec: &Spec, job: &Job, stdin: OwnedFd) -> io::Result<()> {
+fn send_job(control: &UnixStream, spec: &Spec, job: &Job, stdin: &OwnedFd) -> io::Result<()> {
     control.set_write_timeout(Some(PATIENCE))?;
     send(control, spec, Some(stdin.as_fd()))?;
     let mut control = control;

@@ -18,7 +18,7 @@ use super::{
     resource_changed,
     result::ResultStyle,
 };
-use crate::payload::Payload;
+use crate::{config::CacheScope, payload::Payload};
 
 /// A stored file that was asked for; outlives the call, as it may have to be read.
 struct Wanted {
@@ -36,12 +36,22 @@ impl Call<'_> {
             Err(error) => return Answer::Now(Err(error)),
         };
         match self.snapshot.file(&uri) {
-            None => Answer::Now(Err(self.resource_not_found(&uri))),
+            None => match self.read_linked(&uri) {
+                Some(contents) => Answer::Now(Ok(contents)),
+                None => Answer::Now(Err(self.resource_not_found(&uri))),
+            },
             Some(FoundFile::Generated(skill, path)) => self.read_generated(&uri, skill, path),
             Some(FoundFile::Stored { skill, tree, record }) => {
                 self.read_stored(&uri, skill, tree, record)
             }
         }
+    }
+
+    /// What the result of a call linked to; it is for one caller and not for caches.
+    fn read_linked(&self, uri: &str) -> Option<Payload> {
+        let linked = self.engine.offers.read(self.caller, uri)?;
+        let style = ResultStyle { scope: CacheScope::Private, ..self.style() };
+        Some(contents(&style, uri, linked.media_type, render(&linked.bytes)))
     }
 
     fn read_generated(&self, uri: &str, skill: &Skill, path: RelPath) -> Answer {

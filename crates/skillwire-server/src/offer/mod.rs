@@ -13,6 +13,7 @@ mod state;
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use bytes::Bytes;
 use futures_util::{FutureExt, future::BoxFuture};
 use serde_json::{Map, Value};
 use skillwire_protocol::error::{RpcError, truncated};
@@ -58,6 +59,15 @@ pub struct Typing<'a> {
     pub given: &'a BTreeMap<String, String>,
 }
 
+/// A resource that the result of a call linked to.
+#[derive(Debug, Clone)]
+pub struct Linked {
+    /// What it holds.
+    pub bytes: Bytes,
+    /// The media type that fits the bytes.
+    pub media_type: &'static str,
+}
+
 /// Tools and prompts.
 ///
 /// Lists are looked at with every request and must be ready; calls may take their time. A call that
@@ -91,6 +101,11 @@ pub trait Offer: Send + Sync {
     /// Values for the argument of a prompt, best first.
     fn complete(&self, _caller: &Caller, _typing: &Typing<'_>) -> Vec<String> {
         Vec::new()
+    }
+
+    /// A resource that the result of a call linked to; nothing for what is somebody else's.
+    fn read(&self, _caller: &Caller, _uri: &str) -> Option<Linked> {
+        None
     }
 
     /// A legacy session is over, and with it whatever was kept for it.
@@ -163,6 +178,11 @@ impl Offers {
     /// Who has a prompt.
     pub(crate) fn with_prompt(&self, caller: &Caller, name: &str) -> Option<&Arc<dyn Offer>> {
         self.all.iter().find(|offer| offer.prompts(caller).contains(name))
+    }
+
+    /// A resource that the result of a call linked to.
+    pub(crate) fn read(&self, caller: &Caller, uri: &str) -> Option<Linked> {
+        self.all.iter().find_map(|offer| offer.read(caller, uri))
     }
 
     pub(crate) fn session_ended(&self, session: &str) {

@@ -70,7 +70,8 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Reads each `SKILL.md`, and then the other files of the skills that can be served.
+    /// Reads each `SKILL.md`, and then the other files of the skills that can be served, or of all
+    /// when everything that is wrong is to be found.
     pub(super) fn read_all(
         &mut self,
         surveys: &BTreeMap<&'a str, Survey<'a>>,
@@ -84,7 +85,9 @@ impl<'a> Reading<'a> {
         }
         for (dir, survey) in surveys {
             let usable = self.heads.get(dir).is_some_and(Head::is_usable);
-            if usable && !survey.is_refused(self.visit.rules.strictness) {
+            let rules = self.visit.rules;
+            let servable = usable && !survey.is_refused(rules.strictness);
+            if servable || (!rules.brief && survey.is_within_limits()) {
                 survey.files.iter().try_for_each(|(_, holder)| self.take(holder))?;
             }
         }

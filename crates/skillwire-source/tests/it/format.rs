@@ -142,3 +142,23 @@ fn v_40_a_skill_file_that_is_a_link_is_refused() {
     let scan = folder.scan();
     assert_refused(&scan, "skills/pdf", &[Code::SkillFileNotAFile]);
 }
+
+#[test]
+fn whoever_wants_to_know_everything_is_told_it_at_once() {
+    let token = ["ghp_", "Q7kT2mZ9xR4bW8nJ5vL3cH6pF1dGsYqAE123"].concat();
+    let folder = Folder::new();
+    folder
+        .write("pdf/SKILL.md", "---\nname: PDF\ndescription: Use when\n---\n[a](gone.md)\n")
+        .write("pdf/.env", "A=1\n")
+        .write("pdf/notes.md", token);
+    let everything = folder.scan();
+    let found = &at(&everything, "skills/pdf").findings;
+    for code in [Code::NameInvalid, Code::SecretFile, Code::SecretText, Code::LinkMissing] {
+        assert!(has(found, code), "{code}: {found:#?}");
+    }
+    // A server needs one reason; the rest would be read for nothing.
+    let scan = folder.source_with(DirectoryOptions { brief: true, ..options() }).scan().unwrap();
+    let found = &at(&scan, "skills/pdf").findings;
+    assert!(has(found, Code::NameInvalid) && !has(found, Code::SecretText), "{found:#?}");
+    assert!(at(&scan, "skills/pdf").skill.is_none() && served(&everything).is_empty());
+}

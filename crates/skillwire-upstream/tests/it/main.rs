@@ -1,5 +1,13 @@
 //! Servers whose skills are passed on, seen from the client's side of the wire.
-#![expect(clippy::unwrap_used, reason = "a test that finds nothing to unwrap has failed")]
+#![expect(clippy::unwrap_used, reason = "a test that finds nothing has failed")]
 
-mod passing_on;
+mod admission;
+mod codes;
+mod entries;
+mod failing;
+mod files;
+mod following;
+mod naming;
+mod rewriting;
+mod sharing;
 mod support;

@@ -5,6 +5,7 @@ mod audit;
 mod bridge;
 mod check;
 mod completions;
+mod doctor;
 mod enable;
 mod export;
 mod list;
@@ -16,6 +17,7 @@ mod new;
 mod pack;
 mod prompt;
 mod revoke;
+mod run;
 mod serve;
 mod server;
 mod show;
@@ -64,6 +66,8 @@ pub(crate) fn run() -> Exit {
         Command::Lock(args) => lock::run(&args),
         Command::Audit(args) => audit::run(&args),
         Command::Export(args) => export::run(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Pack(args) => pack::run(&args),
         Command::Unpack(args) => unpack::run(&args),
         Command::Completions(args) => completions::run(&args),

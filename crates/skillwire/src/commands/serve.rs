@@ -1,5 +1,6 @@
 //! `skillwire serve`: a server until it is told to stop.
 
+mod execute;
 mod live;
 mod passing;
 pub(super) mod signals;
@@ -52,6 +53,7 @@ async fn serve(settings: ServeSettings) -> Outcome {
         config,
         strictness,
         transport,
+        scripts,
         client_arguments,
         ..
     } = settings;
@@ -78,6 +80,9 @@ async fn serve(settings: ServeSettings) -> Outcome {
     };
     let catalog = Arc::new(catalog);
     let mut engine = Engine::new(Arc::clone(&catalog), config, seal()?);
+    if let Some(scripts) = scripts {
+        engine = engine.offering(execute::offers(&catalog, scripts)?);
+    }
     let folders = sources.into_iter().map(|source| Box::new(source) as Box<dyn Source>);
     let mut sources: Vec<_> = folders.collect();
     let passing = upstream.map(Passing::start).transpose()?;

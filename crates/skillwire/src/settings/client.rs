@@ -16,6 +16,8 @@ pub(super) fn arguments(args: &ServeArgs) -> Vec<String> {
         ("--list-files", args.list_files),
         ("--no-directory-read", args.no_directory_read),
         ("--no-index", args.no_index),
+        ("--execute", args.execute),
+        ("--accept-restricted", args.accept_restricted),
     ] {
         arguments.extend(given.then(|| flag.to_owned()));
     }
@@ -34,8 +36,14 @@ pub(super) fn arguments(args: &ServeArgs) -> Vec<String> {
         ("--upstream", &args.upstream),
         ("--allow-secret-file", &args.reading.allow_secret_file),
         ("--unlisted", &args.unlisted),
+        ("--allow-script", &args.allow_script),
     ] {
         arguments.extend(values.iter().map(|value| format!("{option}={value}")));
+    }
+    // Tables have no options of their own.
+    let tables = !args.script.is_empty() || !args.interpreters.is_empty();
+    if let (true, Some(config)) = (tables, args.config.as_ref().and_then(|path| path.to_str())) {
+        arguments.push(format!("--config={}", absolute(config)));
     }
     arguments
 }
@@ -67,6 +75,9 @@ mod tests {
         no-directory-read = true
         no-index = true
         log-format = "json"
+        execute = true
+        allow-script = ["a/scripts/*.py"]
+        accept-restricted = true
     "#;
 
     #[test]
@@ -74,8 +85,11 @@ mod tests {
         let args: ServeArgs = toml::from_str(EVERYTHING).unwrap();
         let shown = arguments(&args);
         // A new option has to be shown too, unless it is about HTTP or names the file itself.
-        let http = ["stdio", "http", "allow-origin", "allow-host", "token-file", "metrics"];
-        for key in config_keys().iter().filter(|key| *key != "dirs" && !http.contains(&&***key)) {
+        let mut others =
+            vec!["dirs", "stdio", "http", "allow-origin", "allow-host", "token-file", "metrics"];
+        // Tables are in the file, which is named then.
+        others.extend(["script", "interpreters"]);
+        for key in config_keys().iter().filter(|key| !others.contains(&&***key)) {
             let option = format!("--{key}");
             let is_shown = |word: &String| word.split('=').next() == Some(option.as_str());
             assert!(shown.iter().any(is_shown), "{option} is missing in {shown:?}");

@@ -26,8 +26,35 @@ fn fmt_02_frontmatter_needs_both_fences() {
     ] {
         assert_eq!(split(file.as_bytes()).unwrap_err().code, Code::FrontmatterUnclosed, "{file:?}");
     }
-    let near = split(b"---\na: 1\n  ---\nbody").unwrap_err();
-    assert!(near.help.unwrap().contains("Line 3"), "the near miss is named");
+    for near in ["  ---", "----", "\u{2014}", "... "] {
+        let file = format!("---\na: 1\nb: 2\n{near}\nbody");
+        let finding = split(file.as_bytes()).unwrap_err();
+        assert!(finding.help.unwrap().contains("Line 4"), "{near:?}");
+    }
+    let far = split(b"---\na: 1\n.. .\nbody\n").unwrap_err();
+    assert_eq!(far.help.as_deref(), Some("Add a line `---` after the last field."));
+}
+
+#[test]
+fn fmt_02_a_file_without_fences_is_told_where_they_belong() {
+    for (file, advice) in [
+        ("", "The file is empty."),
+        (" \n\n", "The file is empty."),
+        ("\n---\na: 1\n---\n", "Make `---` the very first line"),
+        ("\u{2014}\na: 1\n", "Make `---` the very first line"),
+        ("# Title\n\n---\n", "Begin the file with a line `---`"),
+    ] {
+        let help = split(file.as_bytes()).unwrap_err().help.unwrap();
+        assert!(help.starts_with(advice), "{file:?}: {help}");
+    }
+    let place = |file: &str| {
+        let span = split(file.as_bytes()).unwrap_err().span.unwrap();
+        (span.start, span.end)
+    };
+    assert_eq!(place("name: x \nb: 1\n"), (0, 7));
+    assert_eq!(place("\u{feff}name: x\nb: 1\n"), (3, 10));
+    assert_eq!(place("---\nname: x\n"), (0, 3));
+    assert_eq!(place("\u{feff}---\nname: x\n"), (3, 6));
 }
 
 #[test]
@@ -100,6 +127,7 @@ fn v_56_other_encodings_are_refused_with_advice() {
     let latin1 = split(b"---\nname: caf\xe9\n---\n").unwrap_err();
     assert_eq!(latin1.code, Code::FrontmatterNotUtf8);
     assert_eq!(latin1.position, Some(Position { line: 2, column: 10 }));
+    assert_eq!(latin1.end, Some(Position { line: 2, column: 11 }));
     assert_eq!(split(b"---\na: 1\n---\n\xff").unwrap_err().code, Code::FrontmatterNotUtf8);
 }
 

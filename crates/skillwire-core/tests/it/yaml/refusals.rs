@@ -55,6 +55,8 @@ fn fmt_25_keys_are_strings() {
         assert_eq!(errors(&format!("{key}: v\n")), [Code::YamlKeyNotAString], "{key}");
     }
     assert!(only("123: v\n").help.unwrap().contains("\"123\""));
+    assert!(only("123: v\n").message.contains("`123` is not a string"));
+    assert!(only(": v\n").message.contains("missing before the `:`"));
     assert_eq!(
         value("\"123\": v\n'null': w\n? x\n: y\n"),
         json!({ "123": "v", "null": "w", "x": "y" })
@@ -74,6 +76,16 @@ fn fmt_25_the_root_is_a_mapping() {
         };
         assert_eq!(codes, [expected], "{yaml:?}");
     }
+    let finding = only("\n\n- a\n- b\n  \n");
+    assert_eq!(finding.position, Some(Position { line: 4, column: 1 }));
+    assert_eq!(finding.end, Some(Position { line: 5, column: 4 }));
+    for (yaml, what) in [("~\n", "empty"), ("- a\n", "a list"), ("a\n", "a single value")] {
+        assert!(only(yaml).message.contains(&format!("is {what}, not a mapping")), "{yaml}");
+    }
+    let codes: Vec<_> = read("- yes\n").1.iter().map(|finding| finding.code).collect();
+    assert_eq!(codes, [Code::FrontmatterNotAMapping, Code::YamlAmbiguousScalar]);
+    // What cannot be parsed may well have been meant as a mapping.
+    assert_eq!(only("@x\n").code, Code::YamlSyntax);
     assert_eq!(value("{a: 1}\n"), json!({ "a": 1 }));
 }
 
@@ -89,6 +101,13 @@ fn fmt_28_references_tags_and_documents_are_refused() {
     ] {
         assert_eq!(errors(yaml), [Code::YamlReference], "{yaml}");
     }
+    for (yaml, columns) in [("a: 1\nb: &name x\n", (4, 9)), ("a: 1\nb: !!str x\n", (4, 9))] {
+        let finding = only(yaml);
+        let ends = finding.position.zip(finding.end).map(|(p, end)| (p.column, end.column));
+        assert_eq!(ends, Some(columns), "{yaml}");
+    }
+    assert_eq!(errors("a: &x 1\nb: *x\nc: 2\n"), [Code::YamlReference; 2]);
+    assert_eq!(errors("a: &x 1\n*x : 1\nc: 2\n"), [Code::YamlReference; 2]);
     for yaml in [
         "a: !!str 1\n",
         "a: ! 1\n",
@@ -102,7 +121,27 @@ fn fmt_28_references_tags_and_documents_are_refused() {
     for yaml in ["%YAML 1.2\na: 1\n", "a: 1\n--- # two\nb: 2\n", "%é 1\na: 1\n", "a: 1\n... \n"] {
         assert!(errors(yaml).iter().all(|&code| code == Code::YamlDocuments), "{yaml}");
     }
+    for (yaml, words, end) in [
+        ("a: 1\n%b: 1\n", "YAML directive", 2),
+        ("a: 1\r\n... # c\r\n", "ends the YAML document", 4),
+        ("a: 1\n--- b\n", "starts a second YAML document", 4),
+    ] {
+        let finding = only(yaml);
+        assert!(finding.message.contains(words), "{}", finding.message);
+        assert_eq!(finding.position, Some(Position { line: 3, column: 1 }), "{yaml}");
+        assert_eq!(finding.end, Some(Position { line: 3, column: end }), "{yaml}");
+    }
     assert_eq!(value("\"<<\": 1\na: <<\n"), json!({ "<<": 1, "a": "<<" }));
+}
+
+#[test]
+fn fmt_25_long_and_hidden_text_in_a_message_is_cut_and_made_visible() {
+    let message = |key: &str| only(&format!("\"{key}\": 1\n\"{key}\": 2\n")).message;
+    let longest = "k".repeat(60);
+    assert!(message(&longest).contains(&format!("`{longest}`")));
+    assert!(message(&format!("{longest}l")).contains(&format!("`{longest}…`")));
+    assert!(message("a\u{202e}b").contains("`a\\u{202e}b`"));
+    assert!(message("a\\tb").contains("`a\\tb`"));
 }
 
 #[test]
@@ -129,6 +168,9 @@ fn v_54_characters_that_yaml_forbids_are_refused() {
             assert_eq!(errors(&yaml), [Code::YamlSyntax], "{yaml:?}");
         }
     }
+    let several = only("a: x\u{1}y\u{2}\u{1}\n");
+    assert!(several.message.contains("3 characters that YAML forbids; the first is U+0001"));
+    assert_eq!(several.position, Some(Position { line: 2, column: 5 }));
     let finding = only("a: \u{1b}[31m\n");
     assert!(finding.message.contains("U+001B") && !finding.message.contains('\u{1b}'));
     assert_eq!(value("a: \"\\e\\x7f\"\n"), json!({ "a": "\u{1b}\u{7f}" }));

@@ -33,6 +33,8 @@ fn srv_36_quoted_and_plain_scalars_follow_yaml_1_2() {
     assert_eq!(value("a: 'it''s\n  \\n'\n"), json!({ "a": "it's \\n" }));
     assert_eq!(value("a: \"x \\\n   y\\\n   \\ z\"\n"), json!({ "a": "x y z" }));
     assert_eq!(value("a: one\n  two\n\n  three # note\n"), json!({ "a": "one two\nthree" }));
+    assert_eq!(value("m:\n  a: x\n    y\nn: 1\n"), json!({ "m": { "a": "x y" }, "n": 1 }));
+    assert_eq!(value("a: {\tb: 1, c: [d: 2] }\n"), json!({ "a": { "b": 1, "c": [{ "d": 2 }] } }));
     assert_eq!(value("a: b#c http://x:y -z\n"), json!({ "a": "b#c http://x:y -z" }));
     assert_eq!(value("a: \u{85}\u{2028}b\n")["a"], "\u{85}\u{2028}b");
     for bad in ["\"\\ud800\"", "\"\\q\"", "\"\\x4\"", "\"\\U00110000\"", "\"\\'\""] {

@@ -1,9 +1,10 @@
 //! Verified files on disk, apart by origin and skill.
 
 use std::{
+    collections::HashMap,
     path::{Component, Path, PathBuf},
     sync::{
-        Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::SystemTime,
@@ -33,6 +34,9 @@ const DEFAULT_BOUND: u64 = 256 * 1024 * 1024;
 /// The deepest nesting of a file; a URI that needs more is not worth keeping.
 const MAX_COMPONENTS: usize = 64;
 
+/// To how many skills the way is held open.
+const MOST_OPEN: usize = 64;
+
 /// How often a file is put anew because its folder was removed meanwhile.
 const ATTEMPTS: usize = 3;
 
@@ -47,6 +51,46 @@ pub struct FileCache {
     bound: u64,
     /// Bytes put since this process last looked at how much there is; nothing before it has.
     unswept: Mutex<Option<u64>>,
+    /// The ways to skills that were read, open: going one again takes longer than reading does.
+    open: Mutex<HashMap<SkillId, Arc<Way>>>,
+}
+
+/// Open folders from the root of a cache to a skill's own.
+#[derive(Debug)]
+struct Way {
+    root: Folder,
+    inner: Vec<(String, Folder)>,
+}
+
+impl Way {
+    /// Opens every folder on the way, if they are there.
+    fn find(root: &Path, skill: &SkillId) -> Result<Option<Self>, Fault> {
+        let Some(root) = Folder::find(root)? else { return Ok(None) };
+        let mut way = Self { root, inner: Vec::new() };
+        for name in folders(skill) {
+            match way.last().folder(&name)? {
+                Some(folder) => way.inner.push((name, folder)),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(way))
+    }
+
+    fn last(&self) -> &Folder {
+        self.inner.last().map_or(&self.root, |(_, folder)| folder)
+    }
+
+    /// Tells whether going it again would end in the same folder: every name on it still leads to
+    /// the folder that is open, through no link, and nobody else can write to any of them.
+    fn is_still_right(&self) -> bool {
+        let mut outer = &self.root;
+        self.root.is_still_there()
+            && self.inner.iter().all(|(name, folder)| {
+                let right = outer.still_holds(name, folder);
+                outer = folder;
+                right
+            })
+    }
 }
 
 impl FileCache {
@@ -59,7 +103,7 @@ impl FileCache {
             let problem = "is where agents look for skills, so nothing may be cached there";
             return Err(Fault::new(root, problem).into());
         }
-        Ok(Self { root, bound: DEFAULT_BOUND, unswept: Mutex::default() })
+        Ok(Self { root, bound: DEFAULT_BOUND, unswept: Mutex::default(), open: Mutex::default() })
     }
 
     /// Keeps no more than that many bytes; the oldest files go first.
@@ -99,14 +143,27 @@ impl FileCache {
     }
 
     fn read(&self, skill: &SkillId, file: &SkillResource) -> Result<Option<Bytes>, Fault> {
-        let Some(mut folder) = Folder::find(&self.root)? else { return Ok(None) };
-        for name in folders(skill) {
-            match folder.folder(&name)? {
-                Some(inner) => folder = inner,
-                None => return Ok(None),
-            }
+        let name = file_name(&file.digest);
+        let held = lock(&self.open).get(skill).map(Arc::clone);
+        if let Some(way) = held.filter(|way| way.is_still_right()) {
+            return Ok(way.last().read_exactly(&name, file.size)?.map(Bytes::from));
         }
-        Ok(folder.read(&file_name(&file.digest), file.size)?.map(Bytes::from))
+        lock(&self.open).remove(skill);
+        let Some(way) = Way::find(&self.root, skill)? else { return Ok(None) };
+        let bytes = way.last().read_exactly(&name, file.size)?;
+        // Where folders cannot be told apart it would never be right, and only be in the way of others.
+        if bytes.is_some() && way.is_still_right() {
+            self.hold(skill, way);
+        }
+        Ok(bytes.map(Bytes::from))
+    }
+
+    fn hold(&self, skill: &SkillId, way: Way) {
+        let mut open = lock(&self.open);
+        if open.len() >= MOST_OPEN {
+            open.clear();
+        }
+        open.insert(skill.clone(), Arc::new(way));
     }
 
     fn write(&self, file: &Verified) -> Result<(), Fault> {
@@ -124,7 +181,7 @@ impl FileCache {
 
     /// Makes room when that may be needed.
     fn tidy(&self, put: u64) -> Result<(), Fault> {
-        let mut unswept = self.unswept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut unswept = lock(&self.unswept);
         let since = unswept.map(|since| since.saturating_add(put));
         match since {
             Some(since) if since <= self.bound / 16 => *unswept = Some(since),
@@ -140,7 +197,7 @@ impl FileCache {
 impl Cache for FileCache {
     fn get(&self, skill: &SkillId, file: &SkillResource) -> Option<Bytes> {
         match self.read(skill, file) {
-            Ok(bytes) => bytes.filter(|bytes| bytes.len() as u64 == file.size),
+            Ok(bytes) => bytes,
             Err(fault) => {
                 tracing::warn!(%fault, "a cached file is not used");
                 None
@@ -168,10 +225,16 @@ impl Cache for FileCache {
     }
 
     fn remove_origin(&self, origin: &Origin) -> Result<usize, StoreError> {
+        lock(&self.open).retain(|skill, _| skill.origin != *origin);
         let Some(root) = Folder::find(&self.root)? else { return Ok(0) };
         let [label] = &encode(origin.label())[..] else { return Ok(0) };
         Ok(root.remove_all(label)?)
     }
+}
+
+/// A panic elsewhere leaves these whole: every change to them is one step.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The folders of a skill, outermost first.

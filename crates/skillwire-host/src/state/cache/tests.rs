@@ -269,6 +269,48 @@ mod unix {
 
     #[cfg(target_os = "linux")]
     #[test]
+    fn h_64_a_folder_that_is_open_is_checked_each_time() {
+        let (_place, cache) = cache();
+        let (skill, file) = (id("acme", URI), listed(&id("acme", URI), "a.md", b"a"));
+        cache.put(&verified(&skill, "a.md", b"a")).unwrap();
+        assert_eq!(cache.get(&skill, &file).unwrap(), "a");
+        let path = cache.path_of(&skill, &file.digest);
+        let folder = path.parent().unwrap();
+        let mode = |mode| fs::set_permissions(folder, fs::Permissions::from_mode(mode)).unwrap();
+        mode(0o777);
+        assert_eq!(cache.get(&skill, &file), None);
+        mode(0o700);
+        assert_eq!(cache.get(&skill, &file).unwrap(), "a");
+    }
+
+    #[test]
+    fn h_49_a_folder_that_is_open_gives_nothing_after_another_process_removed_it() {
+        let (place, cache) = cache();
+        let (skill, file) = (id("acme", URI), listed(&id("acme", URI), "a.md", b"a"));
+        cache.put(&verified(&skill, "a.md", b"a")).unwrap();
+        assert_eq!(cache.get(&skill, &file).unwrap(), "a");
+        let other = FileCache::new(place.path().join("cache")).unwrap();
+        assert_eq!(other.remove_origin(&skill.origin).unwrap(), 1);
+        assert_eq!(cache.get(&skill, &file), None);
+        // What is put into a new folder of that name is found there.
+        other.put(&verified(&skill, "a.md", b"a")).unwrap();
+        assert_eq!(cache.get(&skill, &file).unwrap(), "a");
+        fs::write(cache.path_of(&skill, &file.digest), "ab").unwrap();
+        assert_eq!(cache.get(&skill, &file), None);
+    }
+
+    #[test]
+    fn h_68_no_more_ways_are_held_open_than_the_bound() {
+        let (_place, cache) = cache();
+        for number in 0..=MOST_OPEN {
+            let skill = id("acme", &format!("skill://s{number}/SKILL.md"));
+            cache.put(&verified(&skill, "a.md", b"a")).unwrap();
+            assert!(cache.get(&skill, &listed(&skill, "a.md", b"a")).is_some());
+        }
+        assert_eq!(lock(&cache.open).len(), 1);
+    }
+
+    #[test]
     fn h_68_a_full_or_read_only_disk_is_an_error_and_not_a_failure() {
         // Nobody can make a folder there, not even root.
         let cache = FileCache::new("/proc/self/cache").unwrap();

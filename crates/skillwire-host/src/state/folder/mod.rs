@@ -9,7 +9,7 @@ use std::{
     fs::File,
     io::{self, Read, Write},
     path::{Path, PathBuf},
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 
 use crate::record::StoreError;
@@ -37,9 +37,38 @@ pub(super) enum Kind {
     Special,
 }
 
+/// What tells a file, as it is, from every other one; what is written or replaced has another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamp {
+    device: u64,
+    inode: u64,
+    size: u64,
+    modified: Duration,
+    changed: Duration,
+}
+
+impl Stamp {
+    /// Tells whether the file has stood still for longer than the clock of its file system ticks, so
+    /// that a change after `now` shows.
+    pub(super) fn is_settled(&self, now: SystemTime) -> bool {
+        // A file system that counts whole seconds may count two at a time.
+        let whole = self.changed.subsec_nanos() == 0;
+        let tick = if whole { Duration::from_secs(2) } else { Duration::from_millis(20) };
+        let last = self.modified.max(self.changed);
+        now.duration_since(SystemTime::UNIX_EPOCH).is_ok_and(|now| now > last + tick)
+    }
+
+    /// The stamp of what is at a path now, through no link in its last part.
+    pub(super) fn at(path: &Path) -> Option<Self> {
+        Dir::facts_at(path).ok()?.stamp
+    }
+}
+
 /// What the file system knows of something.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Facts {
+    /// Nothing where the file system has no numbers for files.
+    stamp: Option<Stamp>,
     pub(super) kind: Kind,
     pub(super) size: u64,
     pub(super) modified: SystemTime,
@@ -105,11 +134,16 @@ impl From<Fault> for StoreError {
     }
 }
 
+/// The bytes of a file, and the stamp it had before they were read, where there is one.
+pub(super) type StampedBytes = (Vec<u8>, Option<Stamp>);
+
 /// An open folder that nobody else can write to.
 #[derive(Debug)]
 pub(super) struct Folder {
     dir: Dir,
     path: PathBuf,
+    /// Which folder it is, where folders have numbers.
+    stamp: Option<Stamp>,
 }
 
 impl Folder {
@@ -168,7 +202,7 @@ impl Folder {
             dir.own_facts().map_err(|e| Fault::io(path.clone(), "cannot be checked", &e))?;
         match facts.distrust(Kind::Folder, user()) {
             Some(reason) => Err(Fault::new(path, reason)),
-            None => Ok(Some(Self { dir, path })),
+            None => Ok(Some(Self { dir, path, stamp: facts.stamp })),
         }
     }
 
@@ -177,10 +211,35 @@ impl Folder {
         &self.path
     }
 
+    /// Tells whether this folder is still what its path leads to, and still only this user's.
+    pub(super) fn is_still_there(&self) -> bool {
+        Dir::facts_at(&self.path).is_ok_and(|facts| self.is_described_by(&facts))
+    }
+
+    /// Tells whether a name in this folder still leads to that one, and it is still only this user's.
+    pub(super) fn still_holds(&self, name: &str, inner: &Self) -> bool {
+        self.dir.facts(name.as_ref()).is_ok_and(|facts| inner.is_described_by(&facts))
+    }
+
+    fn is_described_by(&self, facts: &Facts) -> bool {
+        let same = |one: Stamp, two: Stamp| (one.device, one.inode) == (two.device, two.inode);
+        let is_this = self.stamp.zip(facts.stamp).is_some_and(|(one, two)| same(one, two));
+        is_this && facts.distrust(Kind::Folder, user()).is_none()
+    }
+
     /// Reads a file of at most `most` bytes, if it is there, from the very file that was checked.
     pub(super) fn read(&self, name: &str, most: u64) -> Result<Option<Vec<u8>>, Fault> {
-        let Some(file) = self.file(name)? else { return Ok(None) };
-        let mut bytes = Vec::new();
+        Ok(self.read_stamped(name, most)?.map(|(bytes, _)| bytes))
+    }
+
+    /// Reads a file, with the stamp it had before it was read.
+    pub(super) fn read_stamped(
+        &self,
+        name: &str,
+        most: u64,
+    ) -> Result<Option<StampedBytes>, Fault> {
+        let Some((file, facts)) = self.known_file(name)? else { return Ok(None) };
+        let mut bytes = Vec::with_capacity(capacity(facts.size.min(most)));
         file.take(most.saturating_add(1))
             .read_to_end(&mut bytes)
             .map_err(|error| self.fault(name, "cannot be read", &error))?;
@@ -188,11 +247,30 @@ impl Folder {
             let problem = format!("has more than {most} bytes");
             return Err(Fault::new(self.path.join(name), problem));
         }
-        Ok(Some(bytes))
+        Ok(Some((bytes, facts.stamp)))
+    }
+
+    /// Reads a file if it is there and has exactly that size.
+    pub(super) fn read_exactly(&self, name: &str, size: u64) -> Result<Option<Vec<u8>>, Fault> {
+        let Some((mut file, facts)) = self.known_file(name)? else { return Ok(None) };
+        if facts.size != size {
+            return Ok(None);
+        }
+        let mut bytes = vec![0; capacity(size)];
+        match file.read_exact(&mut bytes) {
+            Ok(()) => Ok(Some(bytes)),
+            // It was cut off meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
+            Err(error) => Err(self.fault(name, "cannot be read", &error)),
+        }
     }
 
     /// Opens a file for reading, if it is there.
     pub(super) fn file(&self, name: &str) -> Result<Option<File>, Fault> {
+        Ok(self.known_file(name)?.map(|(file, _)| file))
+    }
+
+    fn known_file(&self, name: &str) -> Result<Option<(File, Facts)>, Fault> {
         match self.dir.file(name) {
             Ok(file) => self.checked(name, file).map(Some),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -203,7 +281,7 @@ impl Folder {
     /// Opens a file to append to and to read, making it when it is not there.
     pub(super) fn append(&self, name: &str) -> Result<File, Fault> {
         let file = self.dir.append(name).map_err(|error| self.why_not_opened(name, &error))?;
-        self.checked(name, file)
+        self.checked(name, file).map(|(file, _)| file)
     }
 
     /// Waits until no other process holds the lock of that name; it is free again when dropped.
@@ -293,12 +371,12 @@ impl Folder {
         self.dir.facts(name.as_ref()).ok()
     }
 
-    fn checked(&self, name: &str, file: File) -> Result<File, Fault> {
+    fn checked(&self, name: &str, file: File) -> Result<(File, Facts), Fault> {
         let facts =
             facts_of(&file).map_err(|error| self.fault(name, "cannot be checked", &error))?;
         match facts.distrust(Kind::File, user()) {
             Some(reason) => Err(Fault::new(self.path.join(name), reason)),
-            None => Ok(file),
+            None => Ok((file, facts)),
         }
     }
 
@@ -313,6 +391,11 @@ impl Folder {
     fn fault(&self, name: &str, what: &str, error: &io::Error) -> Fault {
         Fault::io(self.path.join(name), what, error)
     }
+}
+
+/// As much as memory could hold; a file that is larger is not read to its end.
+fn capacity(size: u64) -> usize {
+    usize::try_from(size).unwrap_or(usize::MAX)
 }
 
 /// A lock that is held.

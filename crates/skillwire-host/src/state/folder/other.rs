@@ -139,5 +139,6 @@ impl From<std::fs::FileType> for Kind {
 
 fn facts(kind: Kind, size: u64, modified: Option<SystemTime>) -> Facts {
     let modified = modified.unwrap_or(SystemTime::UNIX_EPOCH);
-    Facts { kind, size, modified, owner: user(), mode: 0, hard_links: 1 }
+    // Without a number for the file, what replaced it could look the same.
+    Facts { stamp: None, kind, size, modified, owner: user(), mode: 0, hard_links: 1 }
 }

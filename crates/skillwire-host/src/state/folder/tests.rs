@@ -46,6 +46,30 @@ fn h_65_no_more_is_read_than_is_allowed() {
     assert!(folder.read("b", 4).unwrap().is_none());
 }
 
+#[test]
+fn h_65_a_file_of_another_size_is_not_read() {
+    let (_place, folder) = folder();
+    folder.replace("a", "new", b"12345", false).unwrap();
+    assert_eq!(folder.read_exactly("a", 5).unwrap().unwrap(), b"12345");
+    assert_eq!(folder.read_exactly("a", 4).unwrap(), None);
+    assert_eq!(folder.read_exactly("a", 6).unwrap(), None);
+    assert_eq!(folder.read_exactly("b", 5).unwrap(), None);
+}
+
+#[test]
+fn h_66_a_stamp_is_relied_on_only_after_the_clock_has_ticked() {
+    let at = |seconds: u64, nanoseconds: u32| Duration::new(seconds, nanoseconds);
+    let stamp = |modified, changed| Stamp { device: 1, inode: 1, size: 1, modified, changed };
+    let now = |millis: u64| SystemTime::UNIX_EPOCH + Duration::from_millis(millis);
+    let fine = stamp(at(9, 7), at(10, 7));
+    assert!(!fine.is_settled(now(10_000)) && !fine.is_settled(now(10_020)));
+    assert!(fine.is_settled(now(10_021)));
+    // A time of change that is set by hand does not make it older, nor the other one.
+    assert!(!stamp(at(11, 7), at(10, 7)).is_settled(now(11_000)));
+    let coarse = stamp(at(9, 0), at(10, 0));
+    assert!(!coarse.is_settled(now(12_000)) && coarse.is_settled(now(12_001)));
+}
+
 #[cfg(unix)]
 mod unix {
     use std::{

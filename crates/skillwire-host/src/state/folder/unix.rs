@@ -17,7 +17,7 @@ use rustix::fs::{
     unlinkat,
 };
 
-use super::{Facts, Kind, Names, single};
+use super::{Facts, Kind, Names, Stamp, single};
 
 /// An open directory.
 #[derive(Debug)]
@@ -120,24 +120,36 @@ pub(super) fn facts_of(file: impl AsFd) -> io::Result<Facts> {
 #[allow(
     clippy::cast_lossless,
     clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
     clippy::unnecessary_cast,
     clippy::useless_conversion,
     reason = "the fields have other types on other systems"
 )]
 fn facts(stat: &Stat) -> Facts {
-    let seconds = u64::try_from(stat.st_mtime as i64).unwrap_or(0);
-    let nanoseconds = u64::try_from(stat.st_mtime_nsec as i64).unwrap_or(0);
-    let since = Duration::from_secs(seconds).saturating_add(Duration::from_nanos(nanoseconds));
+    let since = |seconds: i64, nanoseconds: i64| {
+        let seconds = Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
+        seconds.saturating_add(Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(0)))
+    };
+    let modified = since(stat.st_mtime as i64, stat.st_mtime_nsec as i64);
+    let size = u64::try_from(stat.st_size).unwrap_or(0);
     let kind = match FileType::from_raw_mode(stat.st_mode) {
         FileType::Directory => Kind::Folder,
         FileType::RegularFile => Kind::File,
         FileType::Symlink => Kind::Link,
         _ => Kind::Special,
     };
+    let stamp = Stamp {
+        device: stat.st_dev as u64,
+        inode: stat.st_ino as u64,
+        size,
+        modified,
+        changed: since(stat.st_ctime as i64, stat.st_ctime_nsec as i64),
+    };
     Facts {
+        stamp: Some(stamp),
         kind,
-        size: u64::try_from(stat.st_size).unwrap_or(0),
-        modified: SystemTime::UNIX_EPOCH.checked_add(since).unwrap_or(SystemTime::UNIX_EPOCH),
+        size,
+        modified: SystemTime::UNIX_EPOCH.checked_add(modified).unwrap_or(SystemTime::UNIX_EPOCH),
         owner: stat.st_uid,
         mode: u32::from(stat.st_mode),
         hard_links: u64::from(stat.st_nlink),

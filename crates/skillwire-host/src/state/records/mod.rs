@@ -1,10 +1,15 @@
 //! Records in files, one for each skill of each origin.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+    time::SystemTime,
+};
 
 use super::{
     encoding::{decode, encode, skill_of_root},
-    folder::{Fault, Folder, Kind},
+    folder::{Fault, Folder, Kind, Stamp},
 };
 use crate::{
     origin::{Origin, SkillId},
@@ -21,6 +26,9 @@ const MAX_RECORD_BYTES: u64 = 8 * 1024 * 1024;
 /// The deepest nesting of a record; a URI that needs more has over twelve thousand characters.
 const MAX_COMPONENTS: usize = 64;
 
+/// Of how many skills it is remembered whether they are switched off.
+const MOST_SEEN: usize = 4_096;
+
 /// Held while anything is changed. One lock for all records is enough: a change takes milliseconds.
 const LOCK: &str = "lock";
 
@@ -35,12 +43,38 @@ const ENDING: &str = ".json";
 #[derive(Debug, Clone)]
 pub struct FileRecords {
     root: PathBuf,
+    /// Which skills are switched off, as far as records were read that are still the same files.
+    seen: Arc<Mutex<HashMap<SkillId, Seen>>>,
+}
+
+/// What a record said about a skill's being switched off.
+#[derive(Debug)]
+struct Seen {
+    path: PathBuf,
+    stamp: Stamp,
+    disabled: bool,
 }
 
 impl FileRecords {
     /// Records below a folder, which is made when there is something to keep.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into() }
+        Self { root: root.into(), seen: Arc::default() }
+    }
+
+    /// What a record said that is still the file it was; a file that was changed or replaced, or one
+    /// of which that cannot be told, is read again.
+    fn still(&self, id: &SkillId) -> Option<bool> {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let Seen { path, stamp, disabled } = seen.get(id)?;
+        (Stamp::at(path)? == *stamp).then_some(*disabled)
+    }
+
+    fn remember(&self, id: &SkillId, path: PathBuf, stamp: Stamp, disabled: bool) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.len() >= MOST_SEEN {
+            seen.clear();
+        }
+        seen.insert(id.clone(), Seen { path, stamp, disabled });
     }
 
     /// Moves the unreadable record of a skill aside, so that the user can be asked anew, and says
@@ -71,6 +105,23 @@ impl RecordStore for FileRecords {
         let Some(root) = Folder::find(&self.root)? else { return Ok(None) };
         let Some(folder) = place.find(&root)? else { return Ok(None) };
         Ok(place.read(&folder, id)?)
+    }
+
+    fn is_disabled(&self, id: &SkillId) -> Result<bool, StoreError> {
+        if let Some(disabled) = self.still(id) {
+            return Ok(disabled);
+        }
+        let now = SystemTime::now();
+        let place = Place::of(id)?;
+        let Some(root) = Folder::find(&self.root)? else { return Ok(false) };
+        let Some(folder) = place.find(&root)? else { return Ok(false) };
+        let Some((record, stamp)) = read_stamped(&folder, &place.file, id)? else {
+            return Ok(false);
+        };
+        if let Some(stamp) = stamp.filter(|stamp| stamp.is_settled(now)) {
+            self.remember(id, folder.path().join(&place.file), stamp, record.disabled);
+        }
+        Ok(record.disabled)
     }
 
     fn update(
@@ -161,11 +212,23 @@ fn nowhere(root: &Folder) -> Fault {
 
 /// Reads one file, which must be a record of that skill.
 fn read(folder: &Folder, file: &str, id: &SkillId) -> Result<Option<Record>, Fault> {
-    let Some(bytes) = folder.read(file, MAX_RECORD_BYTES)? else { return Ok(None) };
-    format::read(&bytes, id).map(Some).map_err(|problem| {
+    Ok(read_stamped(folder, file, id)?.map(|(record, _)| record))
+}
+
+/// Reads one file, with the stamp it had before.
+fn read_stamped(
+    folder: &Folder,
+    file: &str,
+    id: &SkillId,
+) -> Result<Option<(Record, Option<Stamp>)>, Fault> {
+    let Some((bytes, stamp)) = folder.read_stamped(file, MAX_RECORD_BYTES)? else {
+        return Ok(None);
+    };
+    let record = format::read(&bytes, id).map_err(|problem| {
         let problem = format!("{problem}; nothing is approved by it, and it was left as it is");
         Fault::new(folder.path().join(file), problem)
-    })
+    })?;
+    Ok(Some((record, stamp)))
 }
 
 /// What a walk over all records comes upon.

@@ -261,3 +261,41 @@ fn h_68_a_folder_that_cannot_be_written_is_an_error_and_reading_goes_on() {
     assert!(fixture.records.remove_origin(&fixture.id.origin).is_err());
     assert!(fixture.records.get(&fixture.id).unwrap().is_some());
 }
+
+#[test]
+fn h_66_a_skill_that_another_process_switches_off_is_off_at_once() {
+    let fixture = Fixture::approved();
+    let other = FileRecords::new(fixture.place.path().join("records"));
+    let switch = |off: bool| {
+        other.update(&fixture.id, &mut |record| record.disabled = off).unwrap();
+        fixture.records.is_disabled(&fixture.id).unwrap()
+    };
+    for off in [true, false, true, true, false] {
+        assert_eq!(switch(off), off);
+    }
+    other.remove_origin(&fixture.id.origin).unwrap();
+    assert!(!fixture.records.is_disabled(&fixture.id).unwrap());
+}
+
+#[cfg(unix)]
+#[test]
+fn h_65_a_remembered_switch_counts_only_for_the_very_same_file() {
+    let fixture = Fixture::approved();
+    let long_ago = SystemTime::now() - std::time::Duration::from_mins(1);
+    let file = fs::File::options().write(true).open(fixture.file()).unwrap();
+    file.set_modified(long_ago).unwrap();
+    // As it was remembered once the file had stood still.
+    let stamp = Stamp::at(&fixture.file()).unwrap();
+    fixture.records.remember(&fixture.id, fixture.file(), stamp, true);
+    assert!(fixture.records.is_disabled(&fixture.id).unwrap());
+    // Whatever touches the file ends it, even if size and time are put back.
+    let bytes = fs::read(fixture.file()).unwrap();
+    fs::remove_file(fixture.file()).unwrap();
+    fs::write(fixture.file(), bytes).unwrap();
+    let file = fs::File::options().write(true).open(fixture.file()).unwrap();
+    file.set_modified(long_ago).unwrap();
+    assert!(!fixture.records.is_disabled(&fixture.id).unwrap());
+    // A record that cannot be read is not remembered as anything.
+    fixture.tamper("/uri", "skill://other/SKILL.md".into());
+    assert!(fixture.records.is_disabled(&fixture.id).is_err());
+}

@@ -34,7 +34,7 @@ pub(super) fn tell_end(
     let mut collected = Collected::default();
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match openat(CWD, output, flags, Mode::empty()) {
-        Ok(folder) => collected.folder(File::from(folder), "", 0, limits),
+        Ok(folder) => collected.folder(&File::from(folder), "", 0, limits),
         Err(_) => collected.left_out += 1,
     }
     let Collected { mut files, left_out, .. } = collected;
@@ -48,8 +48,8 @@ pub(super) fn tell_end(
 }
 
 impl Collected {
-    fn folder(&mut self, folder: File, prefix: &str, depth: usize, limits: &Limits) {
-        let Ok(entries) = Dir::read_from(&folder) else {
+    fn folder(&mut self, folder: &File, prefix: &str, depth: usize, limits: &Limits) {
+        let Ok(entries) = Dir::read_from(folder) else {
             self.left_out += 1;
             return;
         };
@@ -61,7 +61,7 @@ impl Collected {
             // Names go into URIs and lists; what is no text is left.
             let path = name.to_str().ok().map(|name| format!("{prefix}{name}"));
             let path = path.filter(|path| RelPath::parse(path).is_ok() && path.len() <= 1024);
-            let (Some(path), Ok(stat)) = (path, statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW))
+            let (Some(path), Ok(stat)) = (path, statat(folder, name, AtFlags::SYMLINK_NOFOLLOW))
             else {
                 self.left_out += 1;
                 continue;
@@ -70,7 +70,7 @@ impl Collected {
             let open = || openat(folder.as_fd(), name, flags, Mode::empty()).map(File::from);
             match (FileType::from_raw_mode(stat.st_mode), open()) {
                 (FileType::Directory, Ok(inner)) if depth < MAX_DEPTH => {
-                    self.folder(inner, &format!("{path}/"), depth + 1, limits);
+                    self.folder(&inner, &format!("{path}/"), depth + 1, limits);
                 }
                 // A second name may lead to a file that was never meant to be here.
                 (FileType::RegularFile, Ok(file)) if stat.st_nlink == 1 => {

@@ -84,18 +84,18 @@ fn rules(around: Around) -> Result<Rules, seccompiler::BackendError> {
     let whatever = [syscalls::COMMON, syscalls::OLDER].concat();
     let mut rules: Rules = whatever.into_iter().map(|call| (call, Vec::new())).collect();
     rules.insert(libc::SYS_clone3, Vec::new());
-    rules.insert(libc::SYS_ioctl, any_of(1, Length::Dword, IOCTLS)?);
+    rules.insert(libc::SYS_ioctl, any_of(1, &Length::Dword, IOCTLS)?);
     rules.insert(
         libc::SYS_prctl,
-        any_of(0, Length::Dword, PRCTLS.map(|n| u64::from(n.unsigned_abs())))?,
+        any_of(0, &Length::Dword, PRCTLS.map(|n| u64::from(n.unsigned_abs())))?,
     );
     // One's own limits only; 0 is oneself.
-    rules.insert(libc::SYS_prlimit64, any_of(0, Length::Dword, [0])?);
+    rules.insert(libc::SYS_prlimit64, any_of(0, &Length::Dword, [0])?);
     let unix = u64::from(libc::AF_UNIX.unsigned_abs());
-    rules.insert(libc::SYS_socketpair, any_of(0, Length::Dword, [unix])?);
+    rules.insert(libc::SYS_socketpair, any_of(0, &Length::Dword, [unix])?);
     #[cfg(target_arch = "x86_64")]
     // Only the question which personality there is.
-    rules.insert(libc::SYS_personality, any_of(0, Length::Dword, [0xffff_ffff])?);
+    rules.insert(libc::SYS_personality, any_of(0, &Length::Dword, [0xffff_ffff])?);
     match around {
         Around::Namespaces { tcp } => among_own(&mut rules, tcp, unix)?,
         Around::Everybody { pid } => among_others(&mut rules, pid)?,
@@ -122,7 +122,7 @@ fn among_own(rules: &mut Rules, tcp: bool, unix: u64) -> Result<(), seccompiler:
     rules.extend(free.concat().into_iter().map(|call| (call, Vec::new())));
     let plain = SeccompCondition::new(0, Length::Qword, Op::MaskedEq(NEW_NAMESPACES), 0)?;
     rules.insert(libc::SYS_clone, vec![SeccompRule::new(vec![plain])?]);
-    let mut sockets = any_of(0, Length::Dword, [unix])?;
+    let mut sockets = any_of(0, &Length::Dword, [unix])?;
     if tcp {
         let inet = u64::from(libc::AF_INET.unsigned_abs());
         let stream = u64::from(libc::SOCK_STREAM.unsigned_abs());
@@ -144,20 +144,20 @@ fn among_others(rules: &mut Rules, pid: u32) -> Result<(), seccompiler::BackendE
     let threads = SeccompCondition::new(0, Length::Qword, flags, thread)?;
     rules.insert(libc::SYS_clone, vec![SeccompRule::new(vec![threads])?]);
     for call in [libc::SYS_kill, libc::SYS_tgkill] {
-        rules.insert(call, any_of(0, Length::Dword, [u64::from(pid)])?);
+        rules.insert(call, any_of(0, &Length::Dword, [u64::from(pid)])?);
     }
     // Landlock does not know modes, times and watches, and the user's files are all around. A
     // descriptor exists only for what may be opened.
     for call in syscalls::BY_PATH {
         rules.remove(call);
     }
-    rules.insert(libc::SYS_utimensat, any_of(1, Length::Qword, [0])?);
+    rules.insert(libc::SYS_utimensat, any_of(1, &Length::Qword, [0])?);
     Ok(())
 }
 
 fn any_of(
     argument: u8,
-    length: Length,
+    length: &Length,
     values: impl IntoIterator<Item = u64>,
 ) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
     values

@@ -25,17 +25,15 @@ use crate::isolation::Tier;
 /// Makes the namespaces, starts their first process, and waits until it is gone.
 pub(super) fn run(work: &Work, control: &UnixStream) -> Result<(), Broken> {
     enter_namespaces()?;
-    match fork().at(Step::Fork)? {
-        Some(first) => watch(first, control).map(|_| ()),
-        None => {
-            let ended = first_process(work, control);
-            if let Err(broken) = ended {
-                tell_broken(control, broken);
-            }
-            // SAFETY: ends the process without running what the parent has set up for its exit.
-            unsafe { libc::_exit(i32::from(ended.is_err())) }
-        }
+    if let Some(first) = fork().at(Step::Fork)? {
+        return watch(first, control).map(drop);
     }
+    let ended = first_process(work, control);
+    if let Err(broken) = ended {
+        tell_broken(control, broken);
+    }
+    // SAFETY: ends the process without running what the parent has set up for its exit.
+    unsafe { libc::_exit(i32::from(ended.is_err())) }
 }
 
 fn enter_namespaces() -> Result<(), Broken> {

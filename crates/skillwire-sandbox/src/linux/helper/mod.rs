@@ -41,10 +41,7 @@ struct Work {
 
 /// Runs one job that the supervisor sends over standard input.
 pub(crate) fn run() -> ExitCode {
-    let control = match take_control() {
-        Ok(control) => control,
-        Err(_) => return ExitCode::FAILURE,
-    };
+    let Ok(control) = take_control() else { return ExitCode::FAILURE };
     match work(&control) {
         Ok(()) => ExitCode::SUCCESS,
         Err(broken) => {

@@ -26,13 +26,11 @@ pub(super) fn run(work: &Work, control: &UnixStream) -> Result<(), Broken> {
     prepare(work, folder, &skill, [&output, &temporary]).at(Step::Scratch)?;
     let places = Places { skill: &skill, output: &output, temporary: &temporary, proxy: None };
     let Some(script) = fork().at(Step::Fork)? else {
-        let broken = match confine(work, control, &places) {
-            Err(broken) => broken,
-            Ok(()) => {
-                let errno = become_script(&work.spec, &places).raw_os_error().unwrap_or(0);
-                Broken { step: Step::Exec, errno }
-            }
-        };
+        let confined = confine(work, control, &places);
+        let broken = confined.err().unwrap_or_else(|| {
+            let errno = become_script(&work.spec, &places).raw_os_error().unwrap_or(0);
+            Broken { step: Step::Exec, errno }
+        });
         tell_broken(control, broken);
         // SAFETY: ends the process without running what the parent has set up for its exit.
         unsafe { libc::_exit(127) }

@@ -66,7 +66,7 @@ impl Incoming {
 
     /// Reads what is there. Says whether nothing more will come.
     pub(super) fn take(&mut self, control: &UnixStream) -> io::Result<bool> {
-        let mut piece = [0; 64 * 1024];
+        let mut piece = [0; 16 * 1024];
         loop {
             match receive_some(control.as_fd(), &mut piece, RecvFlags::empty()) {
                 Ok((0, _)) => return Ok(true),

@@ -75,7 +75,7 @@ impl Captured {
 
     /// Reads once what is there, so that one stream cannot keep everything else waiting.
     pub(super) fn take(&mut self) -> io::Result<()> {
-        let mut buffer = [0; 64 * 1024];
+        let mut buffer = [0; 16 * 1024];
         let Some(pipe) = &mut self.pipe else { return Ok(()) };
         match pipe.read(&mut buffer) {
             Ok(0) => self.pipe = None,

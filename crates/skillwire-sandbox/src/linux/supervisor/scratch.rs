@@ -14,9 +14,9 @@ impl Scratch {
     pub(super) fn new(tier: Tier) -> io::Result<Self> {
         let mut secret = [0; 16];
         getrandom::fill(&mut secret).map_err(io::Error::other)?;
-        let name: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
         // Not the folder that a variable names: the helper knows no variables.
-        let path = PathBuf::from(format!("/tmp/skillwire-run-{name}"));
+        let path =
+            PathBuf::from(format!("/tmp/skillwire-run-{:032x}", u128::from_ne_bytes(secret)));
         Ok(Self { path, used: tier == Tier::Restricted })
     }
 

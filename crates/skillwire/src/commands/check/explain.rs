@@ -25,7 +25,8 @@ pub(super) fn run(code: &str) -> Outcome {
 fn unknown(code: &str) -> Failure {
     let words = |text: &str| text.split('-').map(str::to_owned).collect::<Vec<_>>();
     let asked = words(&code.to_lowercase());
-    let alike = |known: &&Code| words(known.as_str()).iter().any(|word| asked.contains(word));
+    let begins = |word: &String| asked.iter().any(|a| a.len() > 2 && word.starts_with(a.as_str()));
+    let alike = |known: &&Code| words(known.as_str()).iter().any(begins);
     let near: Vec<_> = Code::ALL.iter().filter(alike).map(|code| format!("`{code}`")).collect();
     let failure = Failure::usage(format!("There is no code `{}`.", code.escape_debug()));
     if near.is_empty() {

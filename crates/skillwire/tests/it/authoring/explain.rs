@@ -21,6 +21,8 @@ async fn a_code_that_does_not_exist_is_answered_with_those_that_are_alike() {
     let ran = run(&folder, &["check", "--explain", "key-duplicate"]).await.exits(2);
     assert_eq!(ran.stdout, "");
     assert!(ran.stderr.contains("`yaml-duplicate-key`"), "{ran:?}");
+    let ran = run(&folder, &["check", "--explain", "descr"]).await.exits(2);
+    assert!(ran.stderr.contains("`description-missing`, "), "{ran:?}");
     run(&folder, &["check", "--explain", "E0308"]).await.refuses(2, "There is no code `E0308`.");
     run(&folder, &["check"]).await.refuses(2, "PATH");
 }

@@ -10,6 +10,7 @@ mod loading;
 mod locking;
 #[cfg(feature = "oauth")]
 mod login;
+mod passing_on;
 mod refusing;
 mod servers;
 mod state;

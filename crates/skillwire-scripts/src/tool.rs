@@ -1,0 +1,150 @@
+//! The tool `run_skill_script`, for every client of either era.
+
+use std::sync::Arc;
+
+use futures_util::{FutureExt as _, future::BoxFuture};
+use serde_json::{Value, json};
+use skillwire_catalog::{catalog::Catalog, snapshot::Snapshot};
+use skillwire_core::path::RelPath;
+use skillwire_protocol::error::{RpcError, truncated};
+use skillwire_server::{
+    caller::Caller,
+    offer::{Interrupt, Invocation, Items, Linked, Offer, ToolReply},
+};
+use skillwire_source::skill::Skill;
+
+use crate::{
+    reply,
+    scripts::{NotRun, Scripts, Wanted},
+};
+
+/// The tool's name.
+const NAME: &str = "run_skill_script";
+
+/// Offers to run scripts of the skills in a catalogue.
+pub struct RunTool {
+    catalog: Arc<Catalog>,
+    scripts: Arc<Scripts>,
+    tools: Arc<Items>,
+}
+
+impl RunTool {
+    /// Offers the scripts of this catalogue.
+    pub fn new(catalog: Arc<Catalog>, scripts: Arc<Scripts>) -> Self {
+        Self { catalog, scripts, tools: Items::of([describe()]) }
+    }
+}
+
+fn describe() -> Value {
+    json!({
+        "name": NAME,
+        "title": "Run a script of a skill",
+        "description": "Runs a script that a skill on this server ships, isolated from everything \
+            else: no network, no files but the skill's own, bounded time and memory. Returns what it \
+            wrote, and links to files it left. Only scripts that the operator allows are run.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "skill": {
+                    "type": "string",
+                    "description": "The skill's path, such as `billing/refunds`, or the URI of its \
+                        `SKILL.md`.",
+                },
+                "script": {
+                    "type": "string",
+                    "description": "The script's path in the skill, such as `scripts/report.py`.",
+                },
+                "arguments": {
+                    "type": "object",
+                    "description": "What the script is given. All of it arrives as JSON on standard \
+                        input. `_`, an array, becomes positional words; every other key with text, a \
+                        number or a boolean becomes `--key value`.",
+                    "properties": {
+                        "_": {
+                            "type": "array",
+                            "items": { "type": ["string", "number", "boolean"] },
+                        },
+                    },
+                },
+            },
+            "required": ["skill", "script"],
+            "additionalProperties": false,
+        },
+        "annotations": { "readOnlyHint": false, "destructiveHint": false, "openWorldHint": false },
+    })
+}
+
+impl Offer for RunTool {
+    fn tools(&self, _: &Caller) -> Arc<Items> {
+        Arc::clone(&self.tools)
+    }
+
+    fn call(&self, invocation: Invocation) -> BoxFuture<'static, Result<ToolReply, Interrupt>> {
+        let scripts = Arc::clone(&self.scripts);
+        let found = self.find(&invocation);
+        async move {
+            let Invocation { mut arguments, client, .. } = invocation;
+            let (skill, script) = found?;
+            let caller = client.caller().name.clone();
+            let arguments = arguments.remove("arguments");
+            let wanted = Wanted { skill, script, arguments, caller };
+            let ran = scripts.run(wanted, |tick| {
+                let seconds = tick.elapsed.as_secs();
+                client.progress(seconds, None, &format!("The script runs for {seconds} seconds."));
+            });
+            match ran.await {
+                Ok(ran) => {
+                    let summary = reply::summary(&ran.outcome, &ran.kept);
+                    let mut reply = ToolReply::text(summary);
+                    reply.is_error = !ran.outcome.end.is_success();
+                    reply.content.extend(reply::content(&ran.outcome, &ran.kept));
+                    Ok(reply)
+                }
+                // A model can do something about it: ask for another script, or give up.
+                Err(NotRun::Refused(why) | NotRun::Failed(why)) => Ok(ToolReply::error(why)),
+            }
+        }
+        .boxed()
+    }
+
+    fn read(&self, caller: &Caller, uri: &str) -> Option<Linked> {
+        let kept = self.scripts.outputs().read(&caller.name, uri)?;
+        Some(Linked { bytes: kept.bytes, media_type: kept.media_type })
+    }
+}
+
+impl RunTool {
+    fn find(&self, invocation: &Invocation) -> Result<(Arc<Skill>, RelPath), RpcError> {
+        let text = |key: &str| {
+            let value = invocation.arguments.get(key).and_then(Value::as_str);
+            value.ok_or_else(|| {
+                RpcError::invalid_params(format!("`arguments.{key}` must be a text."))
+            })
+        };
+        let (skill, script) = (text("skill")?, text("script")?);
+        let known = ["skill", "script", "arguments"];
+        if let Some(other) = invocation.arguments.keys().find(|key| !known.contains(&key.as_str()))
+        {
+            let other = truncated(other);
+            return Err(RpcError::invalid_params(format!("`arguments.{other}` is not known.")));
+        }
+        let view = invocation.client.caller().view;
+        let snapshot = self.catalog.now(view).ok_or_else(RpcError::internal)?;
+        let skill = find_skill(&snapshot, skill).ok_or_else(|| {
+            RpcError::invalid_params(format!("There is no skill `{}`.", truncated(skill)))
+        })?;
+        let path = RelPath::parse(script).map_err(|error| {
+            RpcError::invalid_params(format!("The path of the script {error}."))
+        })?;
+        Ok((skill, path))
+    }
+}
+
+/// Looks a skill up by the URI of its `SKILL.md` or by its path.
+fn find_skill(snapshot: &Snapshot, text: &str) -> Option<Arc<Skill>> {
+    if let Some(skill) = snapshot.skill(text) {
+        return Some(Arc::clone(skill));
+    }
+    let mut uris = snapshot.schemes().map(|scheme| format!("{scheme}://{text}/SKILL.md"));
+    uris.find_map(|uri| snapshot.skill(&uri).cloned())
+}

@@ -1,0 +1,88 @@
+//! `skillwire doctor`: how scripts can be isolated here, tried by running one.
+
+use std::io::{self, Write as _};
+
+use serde_json::json;
+use skillwire_sandbox::{
+    interpreter::{Interpreters, Language},
+    isolation::{Missing, Policy, Tier},
+    sandbox::Sandbox,
+};
+
+use super::Outcome;
+use crate::{
+    args::DoctorArgs,
+    exit::Exit,
+    output::{ADDED, ERROR, FAINT, WARNING},
+    report,
+};
+
+pub(super) fn run(args: &DoctorArgs) -> Outcome {
+    // Nothing that is remembered: whoever asks wants to know about now.
+    let sandbox = Sandbox::new(Policy { accept_restricted: true, ..Policy::default() });
+    let tiers = [Tier::Full, Tier::Restricted].map(|tier| (tier, sandbox.try_tier(tier)));
+    let interpreters = Interpreters::default();
+    let languages = Language::ALL.map(|language| (language, interpreters.program(language)));
+    let best = tiers.iter().find(|(_, tried)| tried.is_ok()).map(|(tier, _)| *tier);
+    if args.json {
+        let tiers = tiers.iter().map(|(tier, tried)| match tried {
+            Ok(notes) => json!({ "tier": tier, "works": true, "notes": notes }),
+            Err(missing) => json!({ "tier": tier, "works": false, "missing": missing }),
+        });
+        let languages = languages.iter().map(|(language, found)| {
+            let program = found.as_ref().ok().map(|(program, _)| program);
+            json!({ "language": language.name(), "program": program })
+        });
+        let found = json!({
+            "isolation": best,
+            "tiers": tiers.collect::<Vec<_>>(),
+            "interpreters": languages.collect::<Vec<_>>(),
+        });
+        report::json(&mut io::stdout().lock(), &found)?;
+    } else {
+        let mut out = anstream::stdout().lock();
+        writeln!(out, "Isolation, tried by running a script from start to end:")?;
+        for (tier, tried) in &tiers {
+            show_tier(&mut out, *tier, tried)?;
+        }
+        writeln!(out, "Interpreters in the system's directories:")?;
+        for (language, found) in &languages {
+            match found {
+                Ok((program, _)) => writeln!(out, "  {language:<12} {}", program.display())?,
+                Err(_) => writeln!(out, "  {language:<12} {WARNING}not installed{WARNING:#}")?,
+            }
+        }
+        writeln!(out, "{}", verdict(best))?;
+        out.flush()?;
+    }
+    Ok(if best == Some(Tier::Full) { Exit::Ok } else { Exit::Findings })
+}
+
+fn show_tier(
+    out: &mut impl io::Write,
+    tier: Tier,
+    tried: &Result<Vec<String>, Missing>,
+) -> io::Result<()> {
+    let tier = tier.to_string();
+    match tried {
+        Ok(notes) => {
+            writeln!(out, "  {tier:<12} {ADDED}works{ADDED:#}")?;
+            notes.iter().try_for_each(|note| writeln!(out, "    {FAINT}{note}{FAINT:#}"))
+        }
+        Err(missing) => {
+            writeln!(out, "  {tier:<12} {ERROR}does not work{ERROR:#}")?;
+            writeln!(out, "    It needs {}: {}.", missing.what, missing.why)?;
+            writeln!(out, "    {}", missing.hint)
+        }
+    }
+}
+
+fn verdict(best: Option<Tier>) -> &'static str {
+    match best {
+        Some(Tier::Full) => "Scripts can be run here, fully isolated.",
+        Some(Tier::Restricted) => {
+            "Scripts can be run here as single confined processes, if `--accept-restricted` is given."
+        }
+        None => "Scripts cannot be isolated here, and are therefore not run.",
+    }
+}

@@ -1,0 +1,264 @@
+//! `skillwire run`: a script of an approved skill, isolated.
+
+use std::{
+    fs,
+    io::{self, Read as _, Write as _},
+    path::Path,
+    time::Duration,
+};
+
+use serde_json::{Map, json};
+use skillwire_core::{digest::Digest, entry::Resources, path::RelPath};
+use skillwire_host::{
+    context::text::one_line,
+    refusal::{Reason, Refusal},
+    window::Window,
+};
+use skillwire_sandbox::{
+    arguments::Arguments,
+    isolation::Isolation,
+    job::{Job, JobFile},
+    limits::Limits,
+    outcome::{End, Outcome as Ran},
+    sandbox::Cancel,
+};
+
+use super::Outcome;
+use crate::{
+    args::RunArgs,
+    execution,
+    exit::Exit,
+    failure::Failure,
+    report,
+    session::{self, Named, Session},
+    settings,
+};
+
+/// The most bytes of standard input that are passed on.
+const MAX_STDIN: u64 = 1024 * 1024;
+
+pub(super) fn run(args: &RunArgs) -> Outcome {
+    let options = session::Options::about(&args.handle, args.origins);
+    session::with(args.json, options, async |session| {
+        if let Some(folder) = &args.output {
+            check_output(folder)?;
+        }
+        let named = session.find_now(&args.handle).await?;
+        let window = session.host().load(session.host().approved(&named.listed)?).await?.window;
+        let outcome = run_script(session, args, &named, &window).await;
+        window.release();
+        outcome
+    })
+}
+
+async fn run_script(_: &Session, args: &RunArgs, named: &Named, window: &Window) -> Outcome {
+    if let Err(refusal) = window.may_run_scripts() {
+        window.log_run(Err(refusal.reason), &args.script);
+        return Err(refusal.into());
+    }
+    let sandbox = execution::sandbox(args.isolation);
+    let isolation = sandbox.isolation().map_err(|unavailable| {
+        window.log_run(Err(Reason::NotGranted), &format!("{}: {unavailable}", args.script));
+        execution::not_run(&unavailable.into())
+    })?;
+    let (job, digest) = job(args, window).await?;
+    if !args.json {
+        announce(args, named, window, &job, &isolation)?;
+    }
+    let cancel = Cancel::new().map_err(|error| Failure::new(Exit::Internal, error.to_string()))?;
+    let (tx, rx) = tokio::sync::oneshot::channel();
+    let stop = cancel.clone();
+    // A thread of its own: the run blocks until every process of it is gone.
+    let running = std::thread::spawn(move || {
+        let ran = sandbox.run(&job, &stop, &mut |_| {});
+        let _ = tx.send(());
+        (job, ran)
+    });
+    tokio::select! {
+        _ = rx => {}
+        _ = tokio::signal::ctrl_c() => cancel.cancel(),
+    }
+    let (job, ran) = running
+        .join()
+        .map_err(|_| Failure::new(Exit::Internal, "The run could not be supervised."))?;
+    let detail = execution::audit_detail("user", &args.script, &digest, &job, ran.as_ref());
+    let logged = ran.as_ref().map(|_| ()).map_err(|_| Reason::NotGranted);
+    window.log_run(logged, &detail);
+    let ran = ran.map_err(|error| execution::not_run(&error))?;
+    if let Some(folder) = &args.output {
+        write_output(folder, &ran)?;
+    }
+    if args.json {
+        print_json(named, args, &ran)?
+    } else {
+        print(args, &ran)?
+    }
+    Ok(match ran.end {
+        End::Exited(0) => Exit::Ok,
+        End::Exited(_) | End::Signalled(_) => Exit::Findings,
+        End::Stopped(_) => Exit::Declined,
+    })
+}
+
+/// Fetches every file through the window, each compared with the manifest, and puts a job together.
+async fn job(args: &RunArgs, window: &Window) -> Result<(Job, Digest), Failure> {
+    let Resources::Listed(listed) = &window.entry().resources else {
+        // `may_run_scripts` refuses these.
+        return Err(Refusal::new(Reason::NotGranted).skill(window.skill()).into());
+    };
+    let mut files = Vec::with_capacity(listed.len());
+    for file in listed {
+        let path = window.skill().uri.below(&file.uri).ok_or_else(|| {
+            Refusal::new(Reason::PathOutsideSkill).skill(window.skill()).file(&file.uri)
+        })?;
+        let content = window.read(path.as_str()).await?;
+        files.push(JobFile { path, bytes: content.bytes().clone() });
+    }
+    let script = RelPath::parse(&args.script)
+        .map_err(|error| Failure::usage(format!("The script's path {error}.")))?;
+    let digest = files.iter().find(|file| file.path == script).map(|file| Digest::of(&file.bytes));
+    let stdin = if args.stdin { read_stdin()? } else { Vec::new() };
+    let arguments = Arguments::typed(args.words.clone(), stdin)
+        .map_err(|error| Failure::usage(format!("The arguments {error}.")))?;
+    let interpreters = execution::interpreters(&args.interpreter)?;
+    let mut job = Job::new(files, script, arguments, &interpreters)
+        .map_err(|error| execution::not_run(&error.into()))?;
+    for name in &args.env {
+        let value = settings::variable(name).ok_or_else(|| {
+            Failure::usage(format!("The variable `{}` is not set.", name.escape_debug()))
+                .hint("Set it, or leave `--env` out.")
+        })?;
+        job.grant_variable(name, value).map_err(|error| execution::not_run(&error.into()))?;
+    }
+    for destination in &args.network {
+        job.grant_destination(execution::destination(destination)?);
+    }
+    if let Some(seconds) = args.timeout {
+        let wall = Duration::from_secs(seconds.clamp(1, 24 * 60 * 60));
+        job.limit(Limits { wall, cpu: wall, ..Limits::default() });
+    }
+    // `Job::new` found the script among the files.
+    Ok((job, digest.unwrap_or_else(|| Digest::of(b""))))
+}
+
+fn read_stdin() -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let read = io::stdin().lock().take(MAX_STDIN + 1).read_to_end(&mut bytes);
+    read.map_err(|error| Failure::usage(format!("Standard input cannot be read: {error}.")))?;
+    if bytes.len() as u64 > MAX_STDIN {
+        return Err(Failure::usage("Standard input is longer than a megabyte.")
+            .hint("Give the script less, or put it into the skill."));
+    }
+    Ok(bytes)
+}
+
+/// Says what will run and where, before it does.
+fn announce(
+    args: &RunArgs,
+    named: &Named,
+    window: &Window,
+    job: &Job,
+    isolation: &Isolation,
+) -> io::Result<()> {
+    let mut err = anstream::stderr().lock();
+    let content = window.fingerprint().map(|digest| digest.to_string()).unwrap_or_default();
+    writeln!(
+        err,
+        "Running `{}` of {} ({content})",
+        one_line(&args.script),
+        one_line(&named.handle)
+    )?;
+    let limits = job.limits();
+    writeln!(
+        err,
+        "  with {}, {} isolation, at most {} s and {} MiB",
+        job.interpreter(),
+        isolation.tier,
+        limits.wall.as_secs(),
+        limits.memory / (1024 * 1024)
+    )?;
+    let variables: Vec<_> = job.variables().collect();
+    let variables = if variables.is_empty() { "none".to_owned() } else { variables.join(", ") };
+    let network: Vec<_> = job.destinations().iter().map(ToString::to_string).collect();
+    let network = if network.is_empty() { "none".to_owned() } else { network.join(", ") };
+    writeln!(err, "  your variables: {variables}; network: {network}")?;
+    isolation.notes.iter().try_for_each(|note| writeln!(err, "  {note}"))
+}
+
+fn print(args: &RunArgs, ran: &Ran) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(ran.stdout.as_str().as_bytes())?;
+    out.flush()?;
+    let mut err = anstream::stderr().lock();
+    err.write_all(ran.stderr.as_str().as_bytes())?;
+    if ran.stdout.is_truncated() || ran.stderr.is_truncated() {
+        writeln!(err, "It wrote more than is shown.")?;
+    }
+    if !ran.end.is_success() {
+        writeln!(err, "The script {}.", ran.end)?;
+    }
+    match (&args.output, ran.files.len()) {
+        (_, 0) => {}
+        (None, count) => {
+            writeln!(err, "It left {count} files, which are gone. `--output DIR` keeps them.")?;
+        }
+        (Some(folder), count) => writeln!(err, "It left {count} files in `{}`.", folder.display())?,
+    }
+    Ok(())
+}
+
+fn print_json(named: &Named, args: &RunArgs, ran: &Ran) -> Result<(), Failure> {
+    let files: Map<_, _> = ran
+        .files
+        .iter()
+        .map(|file| (file.path.as_str().to_owned(), file.bytes.len().into()))
+        .collect();
+    let outcome = json!({
+        "handle": named.handle,
+        "script": args.script,
+        "isolation": ran.tier,
+        "end": ran.end,
+        "stdout": ran.stdout.as_str(),
+        "stderr": ran.stderr.as_str(),
+        "truncated": ran.stdout.is_truncated() || ran.stderr.is_truncated(),
+        "files": files,
+        "left_out": ran.left_out,
+        "used": execution::used(ran),
+    });
+    report::json(&mut io::stdout().lock(), &outcome)?;
+    Ok(())
+}
+
+fn check_output(folder: &Path) -> Result<(), Failure> {
+    let empty = match fs::read_dir(folder) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    };
+    if empty {
+        return Ok(());
+    }
+    Err(Failure::usage(format!("`{}` is not a new or empty folder.", folder.display()))
+        .hint("Name another one."))
+}
+
+/// Writes what the script left; the folder was empty, and paths cannot leave it.
+fn write_output(folder: &Path, ran: &Ran) -> Result<(), Failure> {
+    let write = || -> io::Result<()> {
+        fs::create_dir_all(folder)?;
+        for file in &ran.files {
+            let path = folder.join(file.path.as_str());
+            if let Some(parent) = path.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            fs::OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .open(&path)?
+                .write_all(&file.bytes)?;
+        }
+        Ok(())
+    };
+    write().map_err(|error| {
+        Failure::usage(format!("`{}` cannot be written to: {error}.", folder.display()))
+    })
+}

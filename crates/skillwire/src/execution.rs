@@ -1,0 +1,131 @@
+//! What running scripts needs from this program: the sandbox, interpreters, variables, and words
+//! for what happened.
+
+use std::{fmt::Write as _, path::Path};
+
+use serde_json::{Value, json};
+use skillwire_core::digest::Digest;
+use skillwire_sandbox::{
+    interpreter::{Interpreters, Language},
+    isolation::{Policy, Unavailable},
+    job::{Destination, Job},
+    outcome::Outcome,
+    sandbox::{RunError, Sandbox},
+};
+
+use crate::{args::IsolationArgs, exit::Exit, failure::Failure, settings};
+
+/// The sandbox of this program, which remembers what the machine gives.
+pub(crate) fn sandbox(isolation: IsolationArgs) -> Sandbox {
+    let policy = Policy { accept_restricted: isolation.accept_restricted, ..Policy::default() };
+    let sandbox = Sandbox::new(policy);
+    match settings::isolation_file() {
+        Some(file) => sandbox.remembering(file),
+        None => sandbox,
+    }
+}
+
+/// Reads `LANGUAGE=PROGRAM` words.
+pub(crate) fn interpreters(named: &[String]) -> Result<Interpreters, Failure> {
+    let mut interpreters = Interpreters::default();
+    for text in named {
+        let parts = text.split_once('=');
+        let known = parts.and_then(|(name, path)| Some((Language::parse(name)?, path)));
+        let (language, program) = known.ok_or_else(|| {
+            Failure::usage(format!("`--interpreter {text}` cannot be understood."))
+                .hint("Write `python=/opt/python/bin/python3`, or the same for bash, sh or node.")
+        })?;
+        interpreters.name(language, Path::new(program)).map_err(|error| {
+            Failure::usage(format!("`--interpreter {text}` cannot be used: {error}."))
+                .hint("Name the program by its whole path.")
+        })?;
+    }
+    Ok(interpreters)
+}
+
+/// Reads `HOST:PORT` words.
+pub(crate) fn destination(text: &str) -> Result<Destination, Failure> {
+    Destination::parse(text).map_err(|error| {
+        Failure::usage(format!("{error}."))
+            .hint("Write a name or address, such as `api.example.com:443`.")
+    })
+}
+
+/// Why a script was not run, and what to do about it.
+pub(crate) fn not_run(error: &RunError) -> Failure {
+    match error {
+        RunError::Unavailable(unavailable) => isolation_unavailable(unavailable),
+        RunError::Broken(_) => Failure::new(Exit::Internal, sentence(&error.to_string())),
+        RunError::Invalid(_) => Failure::usage(sentence(&error.to_string())),
+        RunError::NetworkNeedsFull | RunError::Exec(_) => {
+            Failure::new(Exit::Declined, sentence(&error.to_string()))
+                .hint("`skillwire doctor` shows what this machine gives.")
+        }
+    }
+}
+
+fn isolation_unavailable(unavailable: &Unavailable) -> Failure {
+    let mut message =
+        "Scripts cannot be isolated on this machine, and are not run without.".to_owned();
+    for missing in &unavailable.missing {
+        // Writing to a string cannot fail.
+        let _ = write!(message, "\n  {missing}");
+    }
+    Failure::new(Exit::Declined, message).hint(
+        "`skillwire doctor` shows what this machine gives. `--accept-restricted` accepts less, where \
+         there is that.",
+    )
+}
+
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", chars.as_str())
+}
+
+/// Everything about a run that a log keeps, on one line.
+pub(crate) fn audit_detail(
+    asked_by: &str,
+    script: &str,
+    digest: &Digest,
+    job: &Job,
+    outcome: Result<&Outcome, &RunError>,
+) -> String {
+    let limits = job.limits();
+    let mut detail = json!({
+        "asked_by": asked_by,
+        "script": script,
+        "script_digest": digest,
+        "interpreter": job.interpreter().to_string(),
+        "variables": job.variables().collect::<Vec<_>>(),
+        "network": job.destinations().iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "limits": {
+            "wall_s": limits.wall.as_secs(),
+            "cpu_s": limits.cpu.as_secs(),
+            "memory": limits.memory,
+            "processes": limits.processes,
+            "scratch": limits.scratch,
+            "output": limits.output,
+        },
+    });
+    match outcome {
+        Ok(outcome) => {
+            detail["isolation"] = json!(outcome.tier);
+            detail["outcome"] = outcome.end.to_string().into();
+            detail["output_files"] = outcome.files.len().into();
+            detail["used"] = used(outcome);
+        }
+        Err(error) => detail["outcome"] = format!("not run: {error}").into(),
+    }
+    detail.to_string()
+}
+
+/// What a run used, for programs.
+pub(crate) fn used(outcome: &Outcome) -> Value {
+    let millis = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    json!({
+        "wall_ms": millis(outcome.usage.wall),
+        "cpu_ms": millis(outcome.usage.cpu),
+        "peak_memory": outcome.usage.peak_memory,
+    })
+}
