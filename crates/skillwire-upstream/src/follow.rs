@@ -37,7 +37,7 @@ pub(crate) async fn follow(shared: Arc<Shared>) {
         let spaced = Instant::now() + SPACING.max(4 * started.elapsed());
         following.wait(Instant::now() + pause).await;
         sleep_until(spaced).await;
-        following.shared.relay.expire_listing().await;
+        following.shared.relay.expire_listing();
     }
 }
 

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
+use skillwire_bridge::search::Index;
 use skillwire_host::{
     context::text::{one_line, one_line_within},
     dialect::Dialect,
@@ -16,7 +17,7 @@ use skillwire_host::{
 
 use super::Outcome;
 use crate::{
-    args::ListArgs,
+    args::{ListArgs, SearchArgs},
     exit::Exit,
     output::{ADDED, ERROR, FAINT, STRONG, WARNING},
     refused, report,
@@ -83,13 +84,7 @@ pub(super) fn run(args: &ListArgs) -> Outcome {
             _ => Exit::Ok,
         };
         if args.json {
-            let Discovered { refused, incomplete, warnings, dialects, .. } = &found;
-            let servers = dialects
-                .iter()
-                .map(|(label, dialect)| Server { label, dialect: *dialect, title: dialect.title() })
-                .collect();
-            let listing = Listing { servers, skills: rows, refused, incomplete, warnings };
-            report::json(&mut io::stdout().lock(), &listing)?;
+            report::json(&mut io::stdout().lock(), &listing(rows, &found))?;
             return Ok(exit);
         }
         print(&mut anstream::stdout().lock(), &rows, &found, terminal::width())?;
@@ -102,6 +97,50 @@ pub(super) fn run(args: &ListArgs) -> Outcome {
         }
         Ok(exit)
     })
+}
+
+/// `skillwire search`: the skills that fit words best.
+pub(super) fn search(args: &SearchArgs) -> Outcome {
+    let options = session::Options::everywhere(args.origins);
+    session::with(args.json, options, async |session| {
+        let found = session.discover(None).await?;
+        let items = found.registry.items();
+        let places = Index::new(items).find(&args.query.join(" "));
+        let best = places.iter().take(args.limit);
+        let rows: Vec<_> = best.map(|place| row(session.host(), &items[*place])).collect();
+        if args.json {
+            report::json(&mut io::stdout().lock(), &listing(rows, &found))?;
+            return Ok(Exit::Ok);
+        }
+        let mut out = anstream::stdout().lock();
+        for row in &rows {
+            let description = match terminal::width() {
+                Some(width) => one_line_within(row.description, width.saturating_sub(4)),
+                None => one_line(row.description),
+            };
+            writeln!(out, "{STRONG}{}{STRONG:#}  {}", one_line(row.handle), row.state)?;
+            writeln!(out, "  {description}")?;
+        }
+        out.flush()?;
+        report_incomplete(&found)?;
+        if places.len() > rows.len() {
+            let more = places.len() - rows.len();
+            writeln!(anstream::stderr(), "{more} more fit; `--limit N` shows more of them.")?;
+        }
+        if rows.is_empty() {
+            writeln!(anstream::stderr(), "No skill has these words; `skillwire list` shows all.")?;
+        }
+        Ok(Exit::Ok)
+    })
+}
+
+fn listing<'a>(skills: Vec<Row<'a>>, found: &'a Discovered) -> Listing<'a> {
+    let Discovered { refused, incomplete, warnings, dialects, .. } = found;
+    let servers = dialects
+        .iter()
+        .map(|(label, dialect)| Server { label, dialect: *dialect, title: dialect.title() })
+        .collect();
+    Listing { servers, skills, refused, incomplete, warnings }
 }
 
 fn origin(label: &str) -> Result<Origin, Refusal> {
