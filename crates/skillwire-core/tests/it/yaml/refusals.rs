@@ -269,6 +269,7 @@ fn srv_36_every_unquoted_colon_is_reported_with_the_rest() {
     ];
     assert_eq!(codes[..6], expected);
     assert_eq!(codes[6..], [Code::YamlSyntax]);
+    assert_eq!(errors("a: one two three: four\nb: c: d\n"), [Code::YamlUnquotedColon; 2]);
 }
 
 #[test]
