@@ -409,6 +409,18 @@ mod tests {
     }
 
     #[test]
+    fn srv_20_a_uri_is_made_of_plain_segments_and_read_back_into_them() {
+        let scheme = Scheme::parse("github").unwrap();
+        let segments = ["a:b", "c:d", "e f", "100%", "é"];
+        let made = ResourceUri::from_segments(&scheme, segments).unwrap();
+        assert_eq!(made.as_str(), "github://a%3Ab/c:d/e%20f/100%25/%C3%A9");
+        assert_eq!(made.scheme(), "github");
+        assert_eq!(made.segments(), segments);
+        assert!(ResourceUri::from_segments(&scheme, ["a", "..", "b"]).is_err());
+        assert!(ResourceUri::from_segments(&scheme, []).is_err());
+    }
+
+    #[test]
     fn srv_71_only_the_normal_form_is_a_uri() {
         for bad in [
             "skill://pdf/../x/SKILL.md",

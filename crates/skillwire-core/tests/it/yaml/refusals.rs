@@ -171,8 +171,12 @@ fn v_54_characters_that_yaml_forbids_are_refused() {
     let several = only("a: x\u{1}y\u{2}\u{1}\n");
     assert!(several.message.contains("3 characters that YAML forbids; the first is U+0001"));
     assert_eq!(several.position, Some(Position { line: 2, column: 5 }));
+    assert_eq!(several.end, Some(Position { line: 2, column: 6 }));
     let finding = only("a: \u{1b}[31m\n");
-    assert!(finding.message.contains("U+001B") && !finding.message.contains('\u{1b}'));
+    assert!(
+        finding.message.contains("holds the character U+001B")
+            && !finding.message.contains('\u{1b}')
+    );
     assert_eq!(value("a: \"\\e\\x7f\"\n"), json!({ "a": "\u{1b}\u{7f}" }));
 }
 
@@ -216,6 +220,7 @@ fn srv_36_what_quotes_would_not_repair_is_not_taken_for_an_unquoted_colon() {
         "a: \"b\": c\n",
         "\"a\": b: c\n",
         "a: : b\n",
+        "b\n\"two\": three: four\n",
         "a: x\n  y\n    z: w\nb: 1\n",
         "k: a: b\n l: c\n",
     ] {
@@ -224,6 +229,8 @@ fn srv_36_what_quotes_would_not_repair_is_not_taken_for_an_unquoted_colon() {
     for (yaml, key, value) in [
         ("a: one: two\n\n  three\nb: c\n", "a", "one: two\n\n  three"),
         ("a: one: two # c\nb: c\n", "a", "one: two"),
+        ("a: one\n  \"two\": three\nb: c\n", "a", "one\n  \"two\": three"),
+        ("a: one\n\n  \"two\": three\n", "a", "one\n\n  \"two\": three"),
         ("a-b : c: d\n", "a-b", "c: d"),
         ("x:\n  - - a: b: c\n", "a", "b: c"),
         ("a: b:c: d\n", "a", "b:c: d"),
@@ -269,6 +276,7 @@ fn srv_36_every_unquoted_colon_is_reported_with_the_rest() {
     ];
     assert_eq!(codes[..6], expected);
     assert_eq!(codes[6..], [Code::YamlSyntax]);
+    assert_eq!(errors("a: one two three: four\nb: c: d\n"), [Code::YamlUnquotedColon; 2]);
 }
 
 #[test]
