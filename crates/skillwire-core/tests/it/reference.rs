@@ -87,6 +87,8 @@ fn it_knows_tabs_only_in_quotes_blocks_and_comments() {
         "license: \"a\tb\"\n",
         "license: 'a\tb'\n",
         "license: a # b\tc\n",
+        "license: ab # b\tc\n",
+        "license: abc # b\tc\n",
         "license: 'a' # b\tc\n",
         "#\tc\nlicense: a\n",
         "license: |\n  a\tb\n",

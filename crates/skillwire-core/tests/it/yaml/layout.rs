@@ -50,6 +50,9 @@ fn srv_36_what_only_this_parser_would_accept_is_pointed_at() {
 fn srv_36_what_every_parser_reads_alike_is_accepted() {
     for (yaml, expected) in [
         ("a: \"x\\\\\n\n  z\"\n", json!({ "a": "x\\\nz" })),
+        ("a: \"word\\\\\n\n  z\"\n", json!({ "a": "word\\\nz" })),
+        ("a: \"word\n\n  z\"\n", json!({ "a": "word\nz" })),
+        ("m:\n  a:\n  - 'x\n   z'\n", json!({ "m": { "a": ["x z"] } })),
         ("a: |2\n  x\n  \nb: 1\n", json!({ "a": "x\n", "b": 1 })),
         ("a:\n- 'x\n z'\n", json!({ "a": ["x z"] })),
         ("a:\n  - 'x\n   z'\n", json!({ "a": ["x z"] })),

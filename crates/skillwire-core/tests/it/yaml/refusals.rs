@@ -220,7 +220,7 @@ fn srv_36_what_quotes_would_not_repair_is_not_taken_for_an_unquoted_colon() {
         "a: \"b\": c\n",
         "\"a\": b: c\n",
         "a: : b\n",
-        "b\n\"two\": three: four\n",
+        "a: one\n\"two\": three: four\n",
         "a: x\n  y\n    z: w\nb: 1\n",
         "k: a: b\n l: c\n",
     ] {
