@@ -69,7 +69,8 @@ fn measure() -> Result<bool, Failure> {
                 }
             };
             // The first of each finds nothing in memory.
-            (start()?, run()?);
+            start()?;
+            run()?;
             let (mut bare, mut isolated) = (Vec::new(), Vec::new());
             for _ in 0..TIMES {
                 bare.push(time(start)?);

@@ -16,12 +16,12 @@ pub fn enter() -> Option<ExitCode> {
     Some(run())
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn run() -> ExitCode {
     crate::linux::helper::run()
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 fn run() -> ExitCode {
     ExitCode::FAILURE
 }

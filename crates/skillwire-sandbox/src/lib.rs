@@ -8,6 +8,11 @@
 //!
 //! A program that runs jobs calls [`helper::enter`] first thing in `main`.
 
+#![cfg_attr(
+    not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))),
+    expect(dead_code, reason = "what a job holds is only read where one can be run")
+)]
+
 pub mod arguments;
 pub mod helper;
 pub mod interpreter;
@@ -17,7 +22,7 @@ pub mod limits;
 pub mod outcome;
 pub mod sandbox;
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 #[expect(
     unsafe_code,
     reason = "forks, filters and mounts have no safe interface for all they need"

@@ -30,7 +30,7 @@ use crate::{
     exit::Exit,
     failure::Failure,
     report,
-    session::{self, Named, Session},
+    session::{self, Named},
     settings,
 };
 
@@ -45,13 +45,13 @@ pub(super) fn run(args: &RunArgs) -> Outcome {
         }
         let named = session.find_now(&args.handle).await?;
         let window = session.host().load(session.host().approved(&named.listed)?).await?.window;
-        let outcome = run_script(session, args, &named, &window).await;
+        let outcome = run_script(args, &named, &window).await;
         window.release();
         outcome
     })
 }
 
-async fn run_script(_: &Session, args: &RunArgs, named: &Named, window: &Window) -> Outcome {
+async fn run_script(args: &RunArgs, named: &Named, window: &Window) -> Outcome {
     if let Err(refusal) = window.may_run_scripts() {
         window.log_run(Err(refusal.reason), &args.script);
         return Err(refusal.into());

@@ -82,7 +82,7 @@ async fn serve(settings: ServeSettings) -> Outcome {
     let catalog = Arc::new(catalog);
     let mut engine = Engine::new(Arc::clone(&catalog), config, seal()?);
     if let Some(scripts) = scripts {
-        engine = engine.offering(execute::offers(&catalog, scripts)?);
+        engine = execute::scripts(engine, &catalog, scripts)?;
     }
     let folders = sources.into_iter().map(|source| Box::new(source) as Box<dyn Source>);
     let mut sources: Vec<_> = folders.collect();

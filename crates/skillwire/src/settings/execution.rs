@@ -19,11 +19,11 @@ use crate::{
 /// What runs scripts, if the operator wants that and this machine can isolate them.
 pub(super) fn scripts(args: &ServeArgs) -> Result<Option<Scripts>, Failure> {
     if !args.execute {
-        return match args.allow_script.is_empty() && args.script.is_empty() {
-            true => Ok(None),
-            false => Err(Failure::usage("Scripts are allowed to run, but nothing runs them.")
-                .hint("Pass `--execute` as well, or write `execute = true`.")),
-        };
+        if args.allow_script.is_empty() && args.script.is_empty() {
+            return Ok(None);
+        }
+        return Err(Failure::usage("Scripts are allowed to run, but nothing runs them.")
+            .hint("Pass `--execute` as well, or write `execute = true`."));
     }
     let mut rules = args.script.iter().map(rule).collect::<Result<Vec<_>, _>>()?;
     if !args.allow_script.is_empty() {

@@ -209,3 +209,29 @@ async fn a_script_that_runs_on_tells_of_it_and_is_ended_with_its_client() {
     server.process.says("it was cancelled").await;
     server.close().await.exits(0);
 }
+
+#[tokio::test]
+async fn a_client_of_the_skills_page_runs_scripts_by_its_own_method() {
+    let folder = skills();
+    let allowed = ["--execute", "--allow-script", "refunds/scripts/calc.py"];
+    let mut server = Piped::serve(&folder, &[&["."], &allowed[..]].concat());
+    let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": { "name": "test", "version": "1" } } });
+    let declared = server.request(&hello).await;
+    assert_eq!(declared.result()["capabilities"]["skills"]["scripts"], true);
+    server.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
+    let execute = |id: u32, script: &str, arguments: Value| {
+        json!({ "jsonrpc": "2.0", "id": id, "method": "skills/execute",
+                "params": { "name": "refunds", "script": script, "arguments": arguments } })
+    };
+    // The page's own examples leave the extension out.
+    let ran = server.request(&execute(2, "calc", json!({ "_": [100] }))).await;
+    assert_eq!(ran.result()["content"][0]["text"], "got ['100'] None\n");
+    assert_eq!(ran.result()["isError"], false);
+    let failed = server.request(&execute(3, "scripts/calc.py", json!({ "_": [4] }))).await;
+    assert_eq!(failed.result()["isError"], true);
+    let refused = server.request(&execute(4, "secret.py", json!({}))).await;
+    assert_eq!(refused.code(), -32003);
+    server.close().await.exits(0);
+}

@@ -37,7 +37,11 @@ pub(super) fn run(work: &Work, control: &UnixStream) -> Result<(), Broken> {
     };
     // A process of the same user could otherwise look into this one.
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).at(Step::Wait)?;
-    let Some(status) = watch(script, control)? else { return Ok(()) };
+    let Some(status) = watch(script, control)? else {
+        // The supervisor may be gone for good, and nobody else knows the folder.
+        let _ = fs::remove_dir_all(folder);
+        return Ok(());
+    };
     let end = (status.exit_status(), status.terminating_signal());
     collect::tell_end(control, &output, &work.spec.limits, end).at(Step::Wait)
 }
