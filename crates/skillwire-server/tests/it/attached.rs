@@ -210,7 +210,7 @@ async fn one_server_offers_skills_and_everything_it_had() {
         // Older dialects list more, after the skills.
         let older = ["skill://index.json", "skill://a/_manifest", "skill://b/_manifest"];
         let older = if modern { &[][..] } else { &older };
-        let expected = [&[A, B], older, &["own://1", "own://2"]].concat();
+        let expected = [&[A, B][..], older, &["own://1", "own://2"]].concat();
         assert_eq!(uris, expected, "each once, and the skill's own first");
         let page = client.list_resources(None).await.unwrap();
         let named = serde_json::to_value(&page.meta).unwrap();
