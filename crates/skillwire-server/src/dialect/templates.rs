@@ -67,10 +67,10 @@ fn spoken(scene: &Scene) -> impl Iterator<Item = &'static Template> {
 
 /// Answers `resources/templates/list`: our own templates, those of spoken dialects, and where
 /// files are not listed one by one, the template of each skill.
-pub(crate) async fn list(scene: Scene, own: Vec<String>, cursor: Option<String>) -> Outcome {
+pub(crate) fn list(scene: &Scene, own: Vec<String>, cursor: Option<&str>) -> Outcome {
     let walk = (method::RESOURCES_TEMPLATES_LIST, "");
-    let after = scene.after(walk, cursor.as_deref())?;
-    let fixed = own.into_iter().map(Into::into).chain(spoken(&scene).map(|template| {
+    let after = scene.after(walk, cursor)?;
+    let fixed = own.into_iter().map(Into::into).chain(spoken(scene).map(|template| {
         let mut json = json!({
             "uriTemplate": template.uri,
             "name": template.name,

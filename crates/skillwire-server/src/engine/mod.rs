@@ -294,7 +294,7 @@ impl Engine {
             method::RESOURCES_READ => return call.read_resource(),
             method::DIRECTORY_READ if self.config.directory_read => return call.read_directory(),
             method::RESOURCES_LIST => return call.list_resources(),
-            method::RESOURCES_TEMPLATES_LIST => return call.list_templates(),
+            method::RESOURCES_TEMPLATES_LIST => call.list_templates(),
             method::TOOLS_LIST => call.list_tools(),
             method::PROMPTS_LIST => call.list_prompts(),
             method::TOOLS_CALL => return call.call_tool(),

@@ -1,10 +1,8 @@
 //! `resources/templates/list`: the shapes of URIs a person can fill in.
 
-use std::borrow::Cow;
-
 use serde_json::json;
 
-use super::{Answer, Call, dialects::later};
+use super::{Call, Outcome};
 use crate::dialect::{self, Dialect};
 
 /// The variable that stands for a skill's path.
@@ -41,7 +39,7 @@ impl Template {
 }
 
 impl Call<'_> {
-    pub(super) fn list_templates(&self) -> Answer {
+    pub(super) fn list_templates(&self) -> Outcome {
         let own = self.snapshot.schemes().flat_map(|scheme| {
             [
                 item(
@@ -54,13 +52,7 @@ impl Call<'_> {
             ]
         });
         let own = if self.speaks(Dialect::Templates) { own.collect() } else { Vec::new() };
-        match self.cursor() {
-            Ok(cursor) => {
-                let cursor = cursor.map(Cow::into_owned);
-                later(dialect::list_templates(self.scene(), own, cursor))
-            }
-            Err(error) => Answer::Now(Err(error)),
-        }
+        dialect::list_templates(&self.scene(), own, self.cursor()?.as_deref())
     }
 }
 

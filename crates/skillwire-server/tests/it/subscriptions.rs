@@ -20,6 +20,9 @@ use crate::{
 const A: &str = "skill://a/SKILL.md";
 const NOTES: &str = "skill://a/notes.md";
 const LIST_CHANGED: &str = "notifications/resources/list_changed";
+
+/// What legacy clients of older dialects hear besides.
+const SKILLS_CHANGED: &str = "notifications/skills/list_changed";
 const UPDATED: &str = "notifications/resources/updated";
 
 async fn server() -> (SkillFolder, TestServer) {
@@ -194,6 +197,7 @@ async fn srv_106_a_server_that_stops_ends_its_streams_in_order() {
     server.refresh();
     assert_eq!(said(&modern.event().await.unwrap()).0, LIST_CHANGED);
     assert_eq!(said(&legacy.event().await.unwrap()).0, LIST_CHANGED);
+    assert_eq!(said(&legacy.event().await.unwrap()).0, SKILLS_CHANGED);
     server.stop().await;
     let last = modern.event().await.unwrap();
     let result = json!({ "resultType": "complete", "_meta": { SUBSCRIPTION_ID: "s" } });
@@ -275,6 +279,7 @@ async fn srv_106_a_legacy_session_hears_of_what_it_subscribed_to_over_http() {
     folder.file("a/notes.md", "second");
     server.refresh();
     assert_eq!(said(&stream.event().await.unwrap()).0, LIST_CHANGED);
+    assert_eq!(said(&stream.event().await.unwrap()).0, SKILLS_CHANGED);
     let updated = stream.event().await.unwrap();
     assert_eq!(updated["params"], json!({ "uri": NOTES }), "no metadata of the modern era");
     let call = |method: &'static str, uri: &'static str| {
@@ -284,8 +289,10 @@ async fn srv_106_a_legacy_session_hears_of_what_it_subscribed_to_over_http() {
     folder.file("a/notes.md", "third");
     server.refresh();
     assert_eq!(said(&stream.event().await.unwrap()).0, LIST_CHANGED);
+    assert_eq!(said(&stream.event().await.unwrap()).0, SKILLS_CHANGED);
     for _ in 0..2 {
         assert_eq!(said(&quiet.event().await.unwrap()).0, LIST_CHANGED);
+        assert_eq!(said(&quiet.event().await.unwrap()).0, SKILLS_CHANGED);
     }
     server.stop().await;
     assert_eq!((stream.event().await, quiet.event().await), (None, None));
@@ -301,11 +308,13 @@ async fn srv_106_a_legacy_session_hears_of_what_it_subscribed_to_over_stdio() {
     folder.file("a/notes.md", "second");
     server.refresh();
     assert_eq!(said(&client.next().await.unwrap()).0, LIST_CHANGED);
+    assert_eq!(said(&client.next().await.unwrap()).0, SKILLS_CHANGED);
     assert_eq!(client.next().await.unwrap()["params"], json!({ "uri": NOTES }));
     client.request(&subscribe("resources/unsubscribe")).await.result();
     folder.file("a/notes.md", "third");
     server.refresh();
     assert_eq!(said(&client.next().await.unwrap()).0, LIST_CHANGED);
+    assert_eq!(said(&client.next().await.unwrap()).0, SKILLS_CHANGED);
     assert_eq!(client.modern(2, "skills/list", json!({})).await.0["id"], 2);
 }
 
@@ -318,14 +327,17 @@ async fn srv_106_a_legacy_subscription_to_a_file_that_is_gone_can_be_ended() {
     client.request(&subscribe("resources/subscribe")).await.result();
     folder.remove("a/notes.md");
     server.refresh();
-    client.next().await.unwrap();
-    client.next().await.unwrap();
+    for _ in 0..3 {
+        client.next().await.unwrap();
+    }
     assert_eq!(client.request(&subscribe("resources/unsubscribe")).await.result(), &json!({}));
     folder.file("a/notes.md", "back");
     server.refresh();
     assert_eq!(said(&client.next().await.unwrap()).0, LIST_CHANGED);
+    assert_eq!(said(&client.next().await.unwrap()).0, SKILLS_CHANGED);
     folder.file("a/notes.md", "changed");
     server.refresh();
     assert_eq!(said(&client.next().await.unwrap()).0, LIST_CHANGED);
+    assert_eq!(said(&client.next().await.unwrap()).0, SKILLS_CHANGED);
     assert_eq!(client.modern(2, "skills/list", json!({})).await.0["id"], 2);
 }
