@@ -132,6 +132,17 @@ def judge(run: Run, checks: list[dict], page_size: int) -> tuple[int, list[str],
     return passed, problems, note
 
 
+def check_at(title: str, url: str, page_size: int, dynamic: bool, tally: Tally) -> None:
+    """Checks a server that listens already."""
+    suite = tool("@modelcontextprotocol/conformance/dist/index.js")
+    for run in plan(dynamic):
+        try:
+            result = judge(run, run_scenario(suite, url, run), page_size)
+        except Broken as reason:
+            result = 0, [str(reason)], ""
+        tally.add(f"{title}, {run.version}, {run.scenario}", *result)
+
+
 def check(
     title: str,
     command: list[str],
@@ -140,15 +151,9 @@ def check(
     tally: Tally,
     variables: dict[str, str] | None = None,
 ) -> None:
-    suite = tool("@modelcontextprotocol/conformance/dist/index.js")
     try:
         with Server(command, variables=variables) as url:
-            for run in plan(dynamic):
-                try:
-                    result = judge(run, run_scenario(suite, url, run), page_size)
-                except Broken as reason:
-                    result = 0, [str(reason)], ""
-                tally.add(f"{title}, {run.version}, {run.scenario}", *result)
+            check_at(title, url, page_size, dynamic, tally)
     except Broken as reason:
         tally.add(f"{title}, server", 0, [str(reason)])
 

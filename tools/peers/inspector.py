@@ -98,28 +98,30 @@ def passed_on(promised: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
     }
 
 
-def check(binary: Path, skills: Path, tally: Tally, upstream: bool) -> None:
+def verify(
+    target: list[str], transport: str, promised: dict[str, dict[str, str]], tally: Tally
+) -> None:
+    """Has everything read that a server promises, in both eras."""
     inspector = tool("@modelcontextprotocol/inspector/clients/launcher/build/index.js")
+    for era in ERAS:
+        try:
+            result = judge(inspect(inspector, target, transport, era), promised)
+        except Broken as reason:
+            result = 0, [str(reason)], ""
+        tally.add(f"{transport}, {era}", *result)
+
+
+def check(binary: Path, skills: Path, tally: Tally, upstream: bool) -> None:
     promised = manifest(binary, skills)
-
-    def verify(target: list[str], transport: str) -> None:
-        for era in ERAS:
-            try:
-                result = judge(inspect(inspector, target, transport, era), promised)
-            except Broken as reason:
-                result = 0, [str(reason)], ""
-            tally.add(f"{transport}, {era}", *result)
-
     if upstream:
-        promised = passed_on(promised)
         with scratch() as home:
             command = [*pass_on(binary, skills, home), "--http", "127.0.0.1:0"]
             with Server(command, variables={"SKILLWIRE_HOME": home}) as url:
-                verify([url], "http")
+                verify([url], "http", passed_on(promised), tally)
         return
     with Server.skillwire(binary, skills) as url:
-        verify([url], "http")
-    verify([str(binary), "serve", str(skills)], "stdio")
+        verify([url], "http", promised, tally)
+    verify([str(binary), "serve", str(skills)], "stdio", promised, tally)
 
 
 def main() -> int:

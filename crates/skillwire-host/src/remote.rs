@@ -5,7 +5,7 @@ mod listing;
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -47,7 +47,10 @@ pub(crate) struct Remote {
     policy: Arc<Policy>,
     clock: Arc<dyn Clock>,
     client: tokio::sync::Mutex<Option<Client>>,
-    listing: tokio::sync::Mutex<Option<Held>>,
+    /// Whoever lists the server, so that calls at the same time share one listing.
+    lister: tokio::sync::Mutex<()>,
+    /// The last listing; nobody waits for a server while it is locked.
+    listing: Mutex<Option<Held>>,
     /// Entries that were asked for after the listing was made, and until when they are fresh.
     named: Mutex<HashMap<SkillUri, (Listed, Duration)>>,
     spent: AtomicU64,
@@ -68,7 +71,8 @@ impl Remote {
             policy,
             clock,
             client: tokio::sync::Mutex::default(),
-            listing: tokio::sync::Mutex::default(),
+            lister: tokio::sync::Mutex::default(),
+            listing: Mutex::default(),
             named: Mutex::default(),
             spent: AtomicU64::new(0),
         }
@@ -138,51 +142,64 @@ impl Remote {
     pub(crate) async fn rediscover(&self) -> Result<(), Refusal> {
         let client = self.client().await?;
         client.rediscover().await.map_err(|error| self.refuse(&error))?;
-        self.listing.lock().await.take();
+        self.held().take();
         Ok(())
     }
 
     /// The listing, made anew when it is no longer fresh; calls at the same time share one.
     pub(crate) async fn list(&self) -> Result<Arc<Listing>, Refusal> {
-        let mut held = self.listing.lock().await;
-        let fresh = held.as_ref().filter(|held| self.clock.elapsed() < held.fresh_until);
-        if let Some(held) = fresh {
-            return Ok(Arc::clone(&held.listing));
+        if let Some(fresh) = self.fresh_listing() {
+            return Ok(fresh);
+        }
+        let _listing = self.lister.lock().await;
+        // Somebody else may have made it meanwhile.
+        if let Some(fresh) = self.fresh_listing() {
+            return Ok(fresh);
         }
         let (listing, lifetime) = self.fetch_listing().await?;
         self.named.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let listing = Arc::new(listing);
         let fresh_until = self.clock.elapsed() + lifetime;
-        *held = Some(Held { listing: Arc::clone(&listing), fresh_until });
+        *self.held() = Some(Held { listing: Arc::clone(&listing), fresh_until });
         Ok(listing)
     }
 
+    fn fresh_listing(&self) -> Option<Arc<Listing>> {
+        let held = self.held();
+        let fresh = held.as_ref().filter(|held| self.clock.elapsed() < held.fresh_until);
+        fresh.map(|held| Arc::clone(&held.listing))
+    }
+
+    fn held(&self) -> MutexGuard<'_, Option<Held>> {
+        self.listing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// How much longer the listing is fresh, if there is one.
-    pub(crate) async fn lifetime(&self) -> Option<Duration> {
-        let held = self.listing.lock().await;
+    pub(crate) fn lifetime(&self) -> Option<Duration> {
+        let held = self.held();
         held.as_ref().map(|held| held.fresh_until.saturating_sub(self.clock.elapsed()))
     }
 
     /// Has the next look make the listing anew, since it is no longer what the server has.
-    pub(crate) async fn expire_listing(&self) {
-        if let Some(held) = self.listing.lock().await.as_mut() {
+    pub(crate) fn expire_listing(&self) {
+        if let Some(held) = self.held().as_mut() {
             held.fresh_until = Duration::ZERO;
         }
     }
 
-    /// The last listing, however old, so that building a context asks nobody.
-    pub(crate) async fn held_listing(&self) -> Option<Arc<Listing>> {
-        self.listing.lock().await.as_ref().map(|held| Arc::clone(&held.listing))
+    /// The last listing, however old, so that building a context asks nobody and waits for nobody.
+    pub(crate) fn held_listing(&self) -> Option<Arc<Listing>> {
+        self.held().as_ref().map(|held| Arc::clone(&held.listing))
     }
 
     /// The entry of a skill that was asked for after the listing was made, if one was.
     pub(crate) fn newer(&self, uri: &SkillUri) -> Option<Listed> {
-        self.held(uri).map(|(listed, _)| listed)
+        self.held_entry(uri).map(|(listed, _)| listed)
     }
 
     /// The entry of one skill, as it was named lately or as the server gives it now.
     pub(crate) async fn named(&self, uri: &SkillUri) -> Result<Listed, Refusal> {
-        let held = self.held(uri);
+        let held = self.held_entry(uri);
         if let Some((listed, _)) = held.filter(|(_, until)| self.clock.elapsed() < *until) {
             return Ok(listed);
         }
@@ -191,11 +208,11 @@ impl Remote {
 
     /// How much longer the entry is fresh that was asked for last.
     pub(crate) fn named_lifetime(&self, uri: &SkillUri) -> Option<Duration> {
-        let (_, until) = self.held(uri)?;
+        let (_, until) = self.held_entry(uri)?;
         Some(until.saturating_sub(self.clock.elapsed()))
     }
 
-    fn held(&self, uri: &SkillUri) -> Option<(Listed, Duration)> {
+    fn held_entry(&self, uri: &SkillUri) -> Option<(Listed, Duration)> {
         self.named.lock().unwrap_or_else(PoisonError::into_inner).get(uri).cloned()
     }
 

@@ -5,18 +5,22 @@ use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, str::FromStr};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Deserialize;
 
-pub(crate) use self::archive::{PackArgs, UnpackArgs};
-pub(crate) use self::execution::{DoctorArgs, IsolationArgs, RunArgs, ScriptRule};
 #[cfg(feature = "oauth")]
 pub(crate) use self::host::ServerLoginArgs;
-pub(crate) use self::host::{
-    ApproveArgs, AuditArgs, ExportArgs, HandleArgs, ListArgs, LoadArgs, LockArgs, OriginArgs,
-    PromptArgs, PromptFormat, ServerAddArgs, ServerCommand, ServerImportArgs, ServerListArgs,
-    ServerLogoutArgs, ServerRemoveArgs, ShowArgs, VerifyArgs,
+pub(crate) use self::{
+    archive::{PackArgs, UnpackArgs},
+    bridge::BridgeArgs,
+    execution::{DoctorArgs, IsolationArgs, RunArgs, ScriptRule},
+    host::{
+        ApproveArgs, AuditArgs, ExportArgs, HandleArgs, ListArgs, LoadArgs, LockArgs, OriginArgs,
+        PromptArgs, PromptFormat, SearchArgs, ServerAddArgs, ServerCommand, ServerImportArgs,
+        ServerListArgs, ServerLogoutArgs, ServerRemoveArgs, ShowArgs, VerifyArgs,
+    },
 };
 use crate::exit::EXIT_CODES;
 
 mod archive;
+mod bridge;
 mod execution;
 mod host;
 
@@ -40,11 +44,19 @@ pub(crate) enum Command {
     Manifest(ManifestArgs),
     /// Serve folders of skills over MCP.
     Serve(Box<ServeArgs>),
+    /// Give any MCP client the skills of your servers and folders, as tools and prompts.
+    ///
+    /// Put this command into the client's configuration. A skill of a server is loaded only after
+    /// you approved it: in the client if it can ask you, else with `skillwire approve`. What the
+    /// client does with a skill's text, and what its own tools may do, is for the client to control.
+    Bridge(BridgeArgs),
     /// Configure the servers whose skills you use.
     #[command(subcommand)]
     Server(ServerCommand),
     /// Show every skill of every server and of the skill folders on this machine.
     List(ListArgs),
+    /// Find skills of every server and folder by words, best first.
+    Search(SearchArgs),
     /// Inspect a skill or one of its files; this loads and approves nothing.
     Show(ShowArgs),
     /// Allow a skill to be loaded, as it is now.

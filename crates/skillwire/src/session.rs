@@ -1,6 +1,6 @@
 //! One run of a command that uses skills: the host with the user's state, servers and folders.
 
-use std::{collections::BTreeMap, io::Write as _, time::Duration};
+use std::{collections::BTreeMap, io::Write as _, path::Path, time::Duration};
 
 use skillwire_host::{
     client::ClientOptions,
@@ -41,6 +41,8 @@ pub(crate) struct Options {
     pub(crate) allow_dynamic: bool,
     /// Let this alone approve skills of servers.
     pub(crate) lock: Option<Lock>,
+    /// Whether skills are passed on to clients, for as long as the program runs.
+    pub(crate) passes_on: bool,
     /// Which skill folders of this machine are read besides the servers.
     pub(crate) folders: Option<OriginArgs>,
 }
@@ -113,7 +115,8 @@ pub(crate) fn client_options() -> ClientOptions {
 }
 
 impl Session {
-    fn open(options: &Options) -> Result<Self, Failure> {
+    /// Puts the host together; nothing is asked of any server.
+    pub(crate) fn open(options: &Options) -> Result<Self, Failure> {
         let settings = HostSettings::resolve()?;
         let configured = settings.servers().load().map_err(|error| {
             Failure::usage(format!("{error}.")).hint("No server is used until that is mended.")
@@ -123,7 +126,7 @@ impl Session {
         }
         let host = self::host(&settings, options)?.build();
         if let Some(origins) = options.folders {
-            host.set_folders(folders(&settings, origins));
+            host.set_folders(folders(settings.home(), settings.project(), origins));
         }
         let mut unusable = BTreeMap::new();
         for (label, config) in configured.servers {
@@ -140,6 +143,11 @@ impl Session {
     /// The host.
     pub(crate) fn host(&self) -> &Host {
         &self.host
+    }
+
+    /// Servers that cannot even be tried, and why.
+    pub(crate) fn unusable(&self) -> impl Iterator<Item = &Refusal> {
+        self.unusable.values()
     }
 
     /// Where things are kept.
@@ -223,15 +231,27 @@ impl Session {
     }
 }
 
-fn folders(settings: &HostSettings, origins: OriginArgs) -> Discovery {
+/// Reads the skill folders of this machine.
+pub(crate) fn folders(
+    home: Option<&Path>,
+    project: Option<&Path>,
+    origins: OriginArgs,
+) -> Discovery {
     let trust = if origins.trust_project { ProjectTrust::Trusted } else { ProjectTrust::Untrusted };
-    local::discover(settings.home(), settings.project().map(|project| (project, trust)))
+    local::discover(home, project.map(|project| (project, trust)))
 }
 
 fn host(settings: &HostSettings, options: &Options) -> Result<HostBuilder, Failure> {
     let dynamic = if options.allow_dynamic { DynamicPolicy::Ask } else { DynamicPolicy::Decline };
+    let mut policy = Policy { dynamic, ..Policy::default() };
+    if options.passes_on {
+        policy.keeps_entry_text = true;
+        // What one file and one listing may cost is bounded; this program runs for longer than any
+        // number of them.
+        policy.budgets.session_bytes = u64::MAX;
+    }
     Ok(Host::builder()
-        .policy(Policy { dynamic, ..Policy::default() })
+        .policy(policy)
         .client_options(client_options())
         .records(settings.records())
         .cache(settings.cache()?)

@@ -1,5 +1,6 @@
 //! From what was typed to what is meant: arguments, configuration file and environment resolved.
 
+pub(crate) mod bridge;
 mod client;
 mod execution;
 mod host;
@@ -399,7 +400,7 @@ fn state_folder() -> Option<PathBuf> {
 /// A folder in `$SKILLWIRE_HOME`, or `skillwire` in the one that a platform names.
 #[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
 fn own_folder(name: &str, mac: &str, windows: &str, xdg: &str, dot: &str) -> Option<PathBuf> {
-    if let Some(home) = std::env::var_os("SKILLWIRE_HOME").filter(|home| !home.is_empty()) {
+    if let Some(home) = own_home() {
         // What is kept must be found from every folder.
         return std::path::absolute(PathBuf::from(home).join(name)).ok();
     }
@@ -412,6 +413,12 @@ fn own_folder(name: &str, mac: &str, windows: &str, xdg: &str, dot: &str) -> Opt
         xdg.filter(|path| path.is_absolute()).or_else(|| home_folder().map(|home| home.join(dot)))
     };
     platform.map(|folder| folder.join("skillwire"))
+}
+
+/// The folder that everything is kept in, if the user named one.
+#[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
+fn own_home() -> Option<std::ffi::OsString> {
+    std::env::var_os("SKILLWIRE_HOME").filter(|home| !home.is_empty())
 }
 
 /// The user's home.

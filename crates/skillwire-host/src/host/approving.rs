@@ -1,6 +1,6 @@
 //! What the user decides, and what follows from it.
 
-use std::time::SystemTime;
+use std::{collections::HashMap, time::SystemTime};
 
 use super::{Host, lock, unusable};
 use crate::{
@@ -112,29 +112,56 @@ impl Host {
             }
             Err(refusal) => return Err(refusal),
         };
-        let record = self.inner.records.get(listed.id()).map_err(unusable)?;
-        let standing = Standing::of(listed, record.as_ref());
-        if standing == Standing::Declined {
-            return Err(Refusal::new(Reason::UserDeclined)
-                .skill(listed.id())
-                .hint(approve_hint(listed.id())));
+        let mut question = self.question(listed)?;
+        let before = self.count_question(listed.id())?;
+        if let Question::Approve { asked_before, .. } = &mut question {
+            *asked_before = before;
         }
-        let asked_before = self.count_question(listed.id())?;
-        let changes = match standing {
-            Standing::Changed(diff) => Some(*diff),
-            _ => None,
-        };
-        let question = Question::Approve {
-            skill: listed.id().clone(),
-            entry: listed.entry().clone(),
-            tools: requested_tools(&listed.entry().frontmatter),
-            changes,
-            asked_before,
-        };
         match self.ask(&question).await {
             Answer::Yes(grants) => self.approve(listed, grants),
             Answer::No => Err(self.decline(listed)?),
             Answer::Unavailable => Err(refusal),
+        }
+    }
+
+    /// What the user has to be asked before a skill may be loaded as it is listed.
+    ///
+    /// Nobody is asked here, and nothing is counted: see [`Self::count_question`].
+    pub fn question(&self, listed: &Listed) -> Result<Question, Refusal> {
+        let changes = match self.standing(listed)? {
+            Standing::Declined => {
+                return Err(Refusal::new(Reason::UserDeclined)
+                    .skill(listed.id())
+                    .hint(approve_hint(listed.id())));
+            }
+            Standing::Changed(diff) => Some(*diff),
+            Standing::New | Standing::Approved(_) | Standing::Disabled => None,
+        };
+        Ok(Question::Approve {
+            skill: listed.id().clone(),
+            entry: listed.entry().clone(),
+            tools: requested_tools(&listed.entry().frontmatter),
+            changes,
+            asked_before: 0,
+        })
+    }
+
+    /// Where each of many skills stands, from one look at what is remembered.
+    pub fn standings(&self, skills: &[&Listed]) -> Vec<Standing> {
+        let (records, _) = self.inner.records.all();
+        let records: HashMap<&SkillId, &Record> =
+            records.iter().map(|record| (&record.id, record)).collect();
+        let of = |listed: &&Listed| Standing::of(listed, records.get(listed.id()).copied());
+        skills.iter().map(of).collect()
+    }
+
+    /// Tells whether a skill that stands like this with the user may be loaded without asking.
+    pub fn is_approved(&self, listed: &Listed, standing: &Standing) -> bool {
+        let of_server = listed.id().origin.server().is_some();
+        match &self.inner.lock {
+            _ if *standing == Standing::Disabled => false,
+            Some(lock) if of_server => locked(lock, listed).is_ok(),
+            _ => matches!(standing, Standing::Approved(_)) && !listed.is_dynamic(),
         }
     }
 
@@ -177,8 +204,9 @@ impl Host {
         }
     }
 
-    /// Counts one more question about a skill, unless there were too many already.
-    fn count_question(&self, skill: &SkillId) -> Result<usize, Refusal> {
+    /// Counts one more question about a skill, unless there were too many already; tells how many
+    /// there were.
+    pub fn count_question(&self, skill: &SkillId) -> Result<usize, Refusal> {
         let policy = &self.inner.policy;
         let now = self.inner.clock.now();
         let recent =

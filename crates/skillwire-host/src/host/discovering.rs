@@ -74,10 +74,11 @@ impl Host {
     }
 
     /// Puts together what was listed before, so that building a context asks nobody.
+    #[expect(clippy::unused_async, reason = "callers need not know that nobody is waited for")]
     pub async fn known(&self) -> Discovered {
         let remotes: Vec<_> = lock(&self.inner.remotes).values().cloned().collect();
-        let held = join_all(remotes.iter().map(|remote| remote.held_listing())).await;
-        self.together(held.into_iter().flatten().map(Ok))
+        let held = remotes.iter().filter_map(|remote| remote.held_listing());
+        self.together(held.map(Ok))
     }
 
     fn together(

@@ -99,6 +99,12 @@ impl Host {
         Ok(verified)
     }
 
+    /// A file as it was when it was last verified, if it is still cached.
+    pub fn cached(&self, skill: &SkillId, file: &SkillResource) -> Option<Verified> {
+        let bytes = self.inner.cache.get(skill, file)?;
+        Verified::check(skill, file, bytes).ok()
+    }
+
     /// Reads a file of a folder; what changed since it was listed has to be listed again.
     fn read_from_folder(&self, skill: &SkillId, file: &SkillResource) -> Result<Verified, Refusal> {
         let folders = self.folders();

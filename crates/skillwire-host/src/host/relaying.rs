@@ -101,13 +101,13 @@ impl Relay {
     /// The listing while it is fresh, else a new one.
     pub async fn list(&self) -> Result<FreshListing, Refusal> {
         let listing = self.host.list(&self.label).await?;
-        let lifetime = self.stated(self.remote.lifetime().await).await?;
+        let lifetime = self.stated(self.remote.lifetime()).await?;
         Ok(FreshListing { listing, lifetime })
     }
 
     /// Has the next [`Self::list`] ask the server, whatever it said about lifetimes.
-    pub async fn expire_listing(&self) {
-        self.remote.expire_listing().await;
+    pub fn expire_listing(&self) {
+        self.remote.expire_listing();
     }
 
     /// Asks for one skill, whether or not it is listed.

@@ -28,7 +28,7 @@ use self::{
     walk::{Found, Walk},
 };
 pub use self::{
-    places::{discovery_paths, is_discovery_place},
+    places::{discovery_paths, folders, is_discovery_place},
     skill::{GatedSkill, LocalSkill},
 };
 use crate::origin::Origin;

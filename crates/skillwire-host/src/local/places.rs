@@ -62,6 +62,12 @@ const PROJECT_ONLY: [&str; 3] = ["skills", "agent/skills", "data/skills"];
 /// Folders that agents read for every user of a machine.
 const MACHINE: [&str; 1] = ["/etc/codex/skills"];
 
+/// The folders that skills are read from here, whether or not they exist.
+pub fn folders(home: Option<&Path>, project: Option<&Path>) -> Vec<PathBuf> {
+    let bases = project.into_iter().chain(home);
+    bases.flat_map(|base| FOLDERS.iter().map(|folder| base.join(folder))).collect()
+}
+
 /// Every known place at which some agent looks for skills.
 pub fn discovery_paths(home: Option<&Path>, project: Option<&Path>) -> Vec<PathBuf> {
     let below = |base: Option<&Path>, only: &[&str]| -> Vec<PathBuf> {

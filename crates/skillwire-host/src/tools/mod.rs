@@ -15,7 +15,7 @@ use std::{
 use serde_json::Value;
 
 use self::input::Input;
-pub use self::spec::ToolSpec;
+pub use self::spec::{ToolSpec, all};
 use crate::{
     context::{
         block::{self, LoadedSkill, SkillFile},
@@ -73,7 +73,7 @@ impl ModelTools {
     pub async fn specs(&self) -> Result<Vec<ToolSpec>, Refusal> {
         let items = self.host.catalogue_items(&self.host.known().await)?;
         let handles: Vec<String> = items.into_iter().map(|item| item.handle).collect();
-        Ok(spec::all(&handles, self.most_handles))
+        Ok(if handles.is_empty() { Vec::new() } else { all(&handles, self.most_handles) })
     }
 
     /// Does what a model asked for.

@@ -15,18 +15,16 @@ pub struct ToolSpec {
     pub input_schema: Value,
 }
 
-/// Every tool; none when there is nothing to load.
-pub(super) fn all(handles: &[String], most_handles: usize) -> Vec<ToolSpec> {
-    if handles.is_empty() {
-        return Vec::new();
-    }
+/// Every tool, whether or not there is something to load; the handles stand in the schema of
+/// `load_skill` while they are few.
+pub fn all(handles: &[String], most_handles: usize) -> Vec<ToolSpec> {
     let text = |description: &str| json!({ "type": "string", "description": description });
     let window = || text("The window that `load_skill` returned.");
-    let name = if handles.len() <= most_handles {
+    let name = if !handles.is_empty() && handles.len() <= most_handles {
         // Any URI of a server stays possible: a listing need not be complete.
         json!({
             "anyOf": [
-                { "enum": handles },
+                { "type": "string", "enum": handles },
                 { "type": "string", "pattern": "^[a-z0-9._-]+:[a-z][a-z0-9+.-]*://" },
             ],
             "description": "The handle of a skill, or `label:URI`.",
@@ -39,7 +37,7 @@ pub(super) fn all(handles: &[String], most_handles: usize) -> Vec<ToolSpec> {
             "list_skills",
             "Lists the skills there are, with where each comes from.",
             &json!({
-                "query": text("Words that handle or description must contain."),
+                "query": text("Words to look for in handles and descriptions."),
                 "server": text("The label of one origin."),
             }),
             &[],

@@ -57,6 +57,11 @@ impl Client {
         self.asked.forms
     }
 
+    /// Tells whether the answer to a form came with the request, so that asking costs nobody anything.
+    pub fn has_answer(&self, key: &str, form: &Form) -> bool {
+        self.era() == Era::Modern && self.asked.answers.to(key, form).is_ok_and(|it| it.is_some())
+    }
+
     /// Shows the user a form and waits for what they do with it.
     ///
     /// On the modern era the call is interrupted, which the error says and which must be passed on;

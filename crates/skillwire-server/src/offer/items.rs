@@ -23,6 +23,11 @@ impl Item {
     pub fn name(&self) -> &str {
         &self.name
     }
+
+    /// The object as it is sent.
+    pub fn json(&self) -> &str {
+        &self.json
+    }
 }
 
 /// Tools or prompts in the order of their names, each name once.

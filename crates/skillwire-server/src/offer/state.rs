@@ -73,7 +73,7 @@ impl StateSeal {
         };
         let text = self.seal.open(&self.scope(), state).map_err(|_| refused())?;
         let state: State = serde_json::from_str(&text).map_err(|_| refused())?;
-        if self.start.elapsed().as_secs() > state.until {
+        if self.start.elapsed().as_secs() >= state.until {
             return Ok(Answers::default());
         }
         let mut known = state.answered;
@@ -119,4 +119,47 @@ fn response(responses: Option<&RawValue>, key: &str) -> Result<Option<Box<RawVal
     let mut all: BTreeMap<String, Box<RawValue>> = serde_json::from_str(raw.get())
         .map_err(|_| RpcError::invalid_params("`params.inputResponses` must be an object."))?;
     Ok(all.remove(key))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn seal(caller: &str) -> StateSeal {
+        let scope = [caller, "tools/call", "ship", "sha256:0"];
+        StateSeal::new(CursorSeal::new([5; 32]), Instant::now(), scope)
+    }
+
+    fn answers(state: &str, caller: &str) -> Result<Option<Elicited>, RpcError> {
+        let responses = RawValue::from_string(json!({ "k": { "action": "decline" } }).to_string());
+        let responses = responses.expect("it is JSON");
+        seal(caller).open(Some(state), Some(&responses))?.to("k", &form())
+    }
+
+    fn form() -> Form {
+        Form::new("Sure?", &json!({}), &[])
+    }
+
+    #[test]
+    fn an_answer_that_comes_too_late_is_none_and_the_user_is_asked_again() {
+        let fresh = seal("alice").seal(&Answers::default(), "k", &form());
+        assert_eq!(answers(&fresh, "alice").unwrap(), Some(Elicited::Declined));
+        let late = seal("alice");
+        let text = serde_json::to_string(&State {
+            asked: ("k".to_owned(), digest(&form())),
+            ..State::default()
+        });
+        let state = late.seal.seal(&late.scope(), &text.unwrap());
+        assert_eq!(answers(&state, "alice").unwrap(), None);
+    }
+
+    #[test]
+    fn a_state_of_another_caller_or_with_another_bit_is_refused() {
+        let state = seal("alice").seal(&Answers::default(), "k", &form());
+        assert!(answers(&state, "bob").is_err());
+        assert!(answers(&state[1..], "alice").is_err());
+        assert!(answers("", "alice").is_err());
+    }
 }

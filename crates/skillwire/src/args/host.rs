@@ -111,6 +111,21 @@ pub(crate) struct ListArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct SearchArgs {
+    /// Words to look for in names, descriptions and tags.
+    #[arg(required = true, value_name = "WORD")]
+    pub(crate) query: Vec<String>,
+    /// The most skills to show.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) limit: usize,
+    /// Print skills and unreachable servers as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) origins: OriginArgs,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
     /// `LABEL:NAME`, `LABEL:PATH/NAME`, `LABEL:URI`, or a name that only one skill has.
     pub(crate) handle: String,

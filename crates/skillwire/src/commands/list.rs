@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
+use skillwire_bridge::search::Index;
 use skillwire_host::{
     context::text::{one_line, one_line_within},
     host::{Discovered, Host},
@@ -14,7 +15,7 @@ use skillwire_host::{
 
 use super::Outcome;
 use crate::{
-    args::ListArgs,
+    args::{ListArgs, SearchArgs},
     exit::Exit,
     output::{ADDED, ERROR, FAINT, STRONG, WARNING},
     refused, report,
@@ -78,6 +79,43 @@ pub(super) fn run(args: &ListArgs) -> Outcome {
             )?;
         }
         Ok(exit)
+    })
+}
+
+/// `skillwire search`: the skills that fit words best.
+pub(super) fn search(args: &SearchArgs) -> Outcome {
+    let options = session::Options::everywhere(args.origins);
+    session::with(args.json, options, async |session| {
+        let found = session.discover(None).await?;
+        let items = found.registry.items();
+        let places = Index::new(items).find(&args.query.join(" "));
+        let best = places.iter().take(args.limit);
+        let rows: Vec<_> = best.map(|place| row(session.host(), &items[*place])).collect();
+        if args.json {
+            let Discovered { refused, incomplete, warnings, .. } = &found;
+            let listing = Listing { skills: rows, refused, incomplete, warnings };
+            report::json(&mut io::stdout().lock(), &listing)?;
+            return Ok(Exit::Ok);
+        }
+        let mut out = anstream::stdout().lock();
+        for row in &rows {
+            let description = match terminal::width() {
+                Some(width) => one_line_within(row.description, width.saturating_sub(4)),
+                None => one_line(row.description),
+            };
+            writeln!(out, "{STRONG}{}{STRONG:#}  {}", one_line(row.handle), row.state)?;
+            writeln!(out, "  {description}")?;
+        }
+        out.flush()?;
+        report_incomplete(&found)?;
+        if places.len() > rows.len() {
+            let more = places.len() - rows.len();
+            writeln!(anstream::stderr(), "{more} more fit; `--limit N` shows more of them.")?;
+        }
+        if rows.is_empty() {
+            writeln!(anstream::stderr(), "No skill has these words; `skillwire list` shows all.")?;
+        }
+        Ok(Exit::Ok)
     })
 }
 

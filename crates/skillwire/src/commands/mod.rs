@@ -2,6 +2,7 @@
 
 mod approve;
 mod audit;
+mod bridge;
 mod check;
 mod completions;
 mod doctor;
@@ -50,8 +51,10 @@ pub(crate) fn run() -> Exit {
         Command::Watch(args) => watch::run(&args),
         Command::Manifest(args) => manifest::run(&args),
         Command::Serve(args) => serve::run(*args),
+        Command::Bridge(args) => bridge::run(&args),
         Command::Server(command) => server::run(&command),
         Command::List(args) => list::run(&args),
+        Command::Search(args) => list::search(&args),
         Command::Show(args) => show::run(&args),
         Command::Approve(args) => approve::run(&args),
         Command::Revoke(args) => revoke::run(&args),

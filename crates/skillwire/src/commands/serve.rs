@@ -230,7 +230,8 @@ fn no_threads(error: std::io::Error) -> Failure {
     Failure::new(Exit::Internal, format!("Threads could not be started: {error}."))
 }
 
-fn seal() -> Result<CursorSeal, Failure> {
+/// A secret that only this process knows.
+pub(super) fn seal() -> Result<CursorSeal, Failure> {
     let mut secret = [0; 32];
     getrandom::fill(&mut secret).map_err(|error| {
         Failure::new(Exit::Internal, format!("The system gives no random numbers: {error}."))

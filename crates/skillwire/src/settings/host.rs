@@ -82,7 +82,12 @@ impl HostSettings {
 
     /// What the user decided.
     pub(crate) fn records(&self) -> FileRecords {
-        FileRecords::new(self.state.join("approvals"))
+        FileRecords::new(self.approvals())
+    }
+
+    /// The folder of what the user decided.
+    pub(crate) fn approvals(&self) -> PathBuf {
+        self.state.join("approvals")
     }
 
     /// What happened.

@@ -1,6 +1,7 @@
 //! Using skills of servers, from the command line.
 
 mod approving;
+mod bridging;
 mod discovering;
 mod exporting;
 mod folders;

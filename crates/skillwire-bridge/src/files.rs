@@ -1,0 +1,85 @@
+//! `read_skill_file`, `list_skill_files` and `unload_skill`: through windows, and only through them.
+
+use std::fmt::Write as _;
+
+use skillwire_host::{
+    approved::ApprovedBy,
+    context::{
+        block::{self, SkillFile},
+        text::one_line,
+    },
+    refusal::{Reason, Refusal},
+    window::{Child, Window},
+};
+use skillwire_server::offer::ToolReply;
+
+use crate::{arguments::Arguments, bridge::Bridge, stop::Stop};
+
+impl Bridge {
+    pub(crate) async fn read_skill_file(
+        &self,
+        arguments: &Arguments<'_>,
+    ) -> Result<ToolReply, Stop> {
+        let opened = self.windows().get(arguments.required("window")?)?;
+        let path = arguments.required("path")?;
+        Ok(ToolReply::text(self.file(&opened.window, &opened.handle, path).await?))
+    }
+
+    /// A file of a skill as text for a model.
+    pub(crate) async fn file(
+        &self,
+        window: &Window,
+        handle: &str,
+        path: &str,
+    ) -> Result<String, Stop> {
+        self.check_current(window)?;
+        let content = match window.read(path).await {
+            Ok(content) => content,
+            Err(refusal) => {
+                if refusal.reason == Reason::Changed {
+                    self.look_again();
+                }
+                return Err(refusal.into());
+            }
+        };
+        let file = SkillFile { handle, content: &content };
+        Ok(block::skill_file(file, self.boundaries())?.into_string())
+    }
+
+    /// A window shows what it was opened on, for as long as that is what the user approved.
+    ///
+    /// Who changes a skill, or takes an approval back, ends the reads of windows that are open: the
+    /// user of a bridge has no other way to see what happens in a conversation.
+    fn check_current(&self, window: &Window) -> Result<(), Refusal> {
+        if window.approved_by() == ApprovedBy::Once {
+            return Ok(());
+        }
+        let view = self.view();
+        let Some(item) = view.skill(window.skill()) else { return Ok(()) };
+        if item.listed.entry() != window.entry() {
+            return Err(Refusal::new(Reason::Changed)
+                .skill(window.skill())
+                .expected("the content the window was opened on")
+                .actual("another one, which its origin lists now"));
+        }
+        self.host().approved(&item.listed).map(|_| ())
+    }
+
+    pub(crate) fn list_skill_files(&self, arguments: &Arguments<'_>) -> Result<ToolReply, Stop> {
+        let opened = self.windows().get(arguments.required("window")?)?;
+        let path = arguments.optional("path")?.unwrap_or_default();
+        let mut text = format!("Files of {}:\n", one_line(&opened.handle));
+        for child in opened.window.list(path)? {
+            let _ = match child {
+                Child::Directory(name) => writeln!(text, "- {}/", one_line(&name)),
+                Child::File(name) => writeln!(text, "- {}", one_line(&name)),
+            };
+        }
+        Ok(ToolReply::text(text))
+    }
+
+    pub(crate) fn unload_skill(&self, arguments: &Arguments<'_>) -> Result<ToolReply, Stop> {
+        let opened = self.windows().close(arguments.required("window")?)?;
+        Ok(ToolReply::text(format!("The skill {} is unloaded.\n", one_line(&opened.handle))))
+    }
+}

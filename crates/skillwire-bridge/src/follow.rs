@@ -1,0 +1,95 @@
+//! Keeping up with every origin: servers are followed one by one, and the view is made from them.
+
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
+
+use futures_util::FutureExt;
+use skillwire_core::finding::Finding;
+use skillwire_host::label::ServerLabel;
+use skillwire_source::source::{Look, Report, Source, Unavailable, Wake};
+use skillwire_upstream::upstreams::Upstreams;
+use tokio::sync::Notify;
+
+use crate::{
+    bridge::Bridge,
+    view::{Status, View},
+};
+
+impl Bridge {
+    /// Keeps what is shown up to date, until the future is dropped.
+    pub async fn follow(&self) {
+        loop {
+            self.refresh().await;
+            self.rung().await;
+        }
+    }
+
+    /// Waits until every server has been tried once, but no longer than this, and shows what is
+    /// known then; clients of the legacy era are told of the catalogue only once.
+    pub async fn settle(&self, at_most: Duration) {
+        self.upstreams().settle(at_most).await;
+        self.refresh().await;
+    }
+
+    /// The skills of every server as sources for a catalogue; it holds those that are approved.
+    pub fn sources(&self) -> Vec<Box<dyn Source>> {
+        let heard = |source| {
+            let bell = Arc::clone(self.bell());
+            Box::new(Heard { source, bell }) as Box<dyn Source>
+        };
+        self.upstreams().sources().into_iter().map(heard).collect()
+    }
+
+    /// Puts together what is known now.
+    async fn refresh(&self) {
+        let found = self.host().known().await;
+        let statuses = statuses(self.upstreams());
+        let bridge = self.clone();
+        // Ten thousand skills take a while, and clients are waiting.
+        let made = tokio::task::spawn_blocking(move || {
+            View::new(bridge.host(), found, statuses, bridge.options())
+        });
+        if let Ok(view) = made.await {
+            self.show(view);
+        }
+    }
+}
+
+/// How each server could be listed.
+pub(crate) fn statuses(upstreams: &Upstreams) -> BTreeMap<ServerLabel, Status> {
+    let status = |upstream: &skillwire_upstream::upstream::Upstream| match upstream.failure() {
+        Some(reason) => Status::Failed(reason),
+        None if upstream.tried().now_or_never().is_some() => Status::Listed,
+        None => Status::Pending,
+    };
+    let all = upstreams.all().iter();
+    all.map(|upstream| (upstream.rewriting().label().clone(), status(upstream))).collect()
+}
+
+/// A source whose news the bridge hears as well.
+#[derive(Debug)]
+struct Heard {
+    source: Box<dyn Source>,
+    bell: Arc<Notify>,
+}
+
+impl Source for Heard {
+    fn scan(
+        &self,
+        look: &Look,
+        report: &mut (dyn FnMut(Report) + Send),
+    ) -> Result<Vec<Finding>, Unavailable> {
+        self.source.scan(look, report)
+    }
+
+    fn watched(&self) -> Vec<PathBuf> {
+        self.source.watched()
+    }
+
+    fn on_news(&self, wake: Wake) {
+        let bell = Arc::clone(&self.bell);
+        self.source.on_news(Arc::new(move || {
+            bell.notify_one();
+            wake();
+        }));
+    }
+}

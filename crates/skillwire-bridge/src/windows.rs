@@ -1,0 +1,125 @@
+//! Windows that clients opened, each known by a word that cannot be guessed.
+//!
+//! On the stateless era nothing but that word ties a request to the load before it, so it works on
+//! any connection. Windows that a legacy session opened end with the session.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use skillwire_core::entry::SkillEntry;
+use skillwire_host::{
+    origin::SkillId,
+    refusal::{Reason, Refusal},
+    window::Window,
+};
+
+/// Windows at once; the one unused for longest makes room, since a stateless client may never say
+/// that it needs one no more.
+const MAX_WINDOWS: usize = 1_024;
+
+/// A window and what the client knows about it.
+#[derive(Clone)]
+pub(crate) struct Opened {
+    pub(crate) handle: String,
+    pub(crate) window: Arc<Window>,
+}
+
+struct Held {
+    opened: Opened,
+    session: Option<String>,
+    /// The larger, the later it was used.
+    used: u64,
+}
+
+/// Every window that clients may use.
+#[derive(Default)]
+pub(crate) struct Windows(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    held: HashMap<String, Held>,
+    clock: u64,
+}
+
+impl Windows {
+    /// Keeps a window and returns the word it is known by.
+    pub(crate) fn keep(&self, opened: Opened, session: Option<&str>) -> Result<String, Refusal> {
+        let mut random = [0; 8];
+        getrandom::fill(&mut random).map_err(|error| {
+            Refusal::new(Reason::StateUnusable)
+                .expected("random numbers from the system")
+                .actual(error)
+        })?;
+        let word = format!("w{:016x}", u64::from_be_bytes(random));
+        let mut state = self.lock();
+        if state.held.len() >= MAX_WINDOWS {
+            let oldest = state.held.iter().min_by_key(|(_, held)| held.used);
+            if let Some(oldest) = oldest.map(|(word, _)| word.clone()) {
+                state.remove(|other, _| *other == oldest);
+            }
+        }
+        state.clock += 1;
+        let (session, used) = (session.map(str::to_owned), state.clock);
+        state.held.insert(word.clone(), Held { opened, session, used });
+        Ok(word)
+    }
+
+    /// The window a word stands for.
+    pub(crate) fn get(&self, word: &str) -> Result<Opened, Refusal> {
+        let mut state = self.lock();
+        state.clock += 1;
+        let now = state.clock;
+        let held = state.held.get_mut(word).ok_or_else(|| closed(word))?;
+        held.used = now;
+        Ok(held.opened.clone())
+    }
+
+    /// Closes a window.
+    pub(crate) fn close(&self, word: &str) -> Result<Opened, Refusal> {
+        let opened = self.get(word)?;
+        self.lock().remove(|other, _| other == word);
+        Ok(opened)
+    }
+
+    /// Closes every window of a skill that shows another content than the one approved now.
+    pub(crate) fn close_outdated(&self, skill: &SkillId, approved: &SkillEntry) {
+        self.lock().remove(|_, held| {
+            let window = &held.opened.window;
+            window.skill() == skill && **window.entry() != *approved
+        });
+    }
+
+    /// Closes the windows of a session.
+    pub(crate) fn session_ended(&self, session: &str) {
+        self.lock().remove(|_, held| held.session.as_deref() == Some(session));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Forgets words; a window that no other word stands for is released.
+    fn remove(&mut self, which: impl Fn(&String, &Held) -> bool) {
+        let words: Vec<String> = self
+            .held
+            .iter()
+            .filter(|(word, held)| which(word, held))
+            .map(|(word, _)| word.clone())
+            .collect();
+        for word in words {
+            let Some(gone) = self.held.remove(&word) else { continue };
+            let shared = |other: &Held| Arc::ptr_eq(&other.opened.window, &gone.opened.window);
+            if !self.held.values().any(shared) {
+                gone.opened.window.release();
+            }
+        }
+    }
+}
+
+fn closed(word: &str) -> Refusal {
+    Refusal::new(Reason::WindowClosed).skill(word.escape_debug())
+}

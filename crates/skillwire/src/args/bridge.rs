@@ -1,0 +1,35 @@
+//! `skillwire bridge` as it was typed.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{HttpAddress, LogFormat, OriginArgs};
+
+#[derive(Debug, Args)]
+pub(crate) struct BridgeArgs {
+    /// Speak streamable HTTP at this loopback address, under `/mcp`, instead of standard input and
+    /// output; port 0 takes a free one.
+    #[arg(long, value_name = "ADDR", requires = "token_file")]
+    pub(crate) http: Option<HttpAddress>,
+    /// A file that holds the one bearer token clients must send over HTTP.
+    #[arg(long, value_name = "FILE", requires = "http")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Let this lock file approve skills of servers, and nothing else; nobody is asked.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) lock: Option<PathBuf>,
+    /// List handles in the schema of `load_skill` while there are no more than this.
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    pub(crate) handles: usize,
+    /// The most tokens of the catalogue in the instructions, estimated as a quarter of the bytes.
+    #[arg(long, value_name = "TOKENS", default_value_t = 2000)]
+    pub(crate) budget: usize,
+    /// Ask about skills without digests, at each load, instead of declining them.
+    #[arg(long)]
+    pub(crate) allow_dynamic: bool,
+    #[command(flatten)]
+    pub(crate) origins: OriginArgs,
+    /// How the log on standard error looks.
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "text")]
+    pub(crate) log_format: LogFormat,
+}

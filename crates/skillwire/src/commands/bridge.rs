@@ -1,0 +1,177 @@
+//! `skillwire bridge`: the skills of all origins for a client that knows tools and prompts.
+
+use std::{io::Write as _, path::Path, sync::Arc, time::Duration};
+
+use skillwire_bridge::bridge::Bridge;
+use skillwire_catalog::{catalog::Catalog, refresh::Refresher, snapshot::SnapshotOptions};
+use skillwire_core::finding::Strictness;
+use skillwire_server::{
+    config::{CacheScope, Config},
+    engine::Engine,
+    http::{self, ConnectionLimits, HttpOptions, HttpService, Tokens, Workers},
+    live::Keeper,
+    offer::{ListChanges, Offers},
+    stdio,
+};
+use skillwire_source::{
+    source::Look,
+    watch::{News, Watcher},
+};
+use tokio::net::TcpListener;
+
+use super::{Outcome, lock, serve::signals};
+use crate::{
+    args::BridgeArgs,
+    exit::Exit,
+    failure::Failure,
+    logging, refused,
+    session::{self, Session},
+    settings::{
+        HostSettings,
+        bridge::{self, BridgeTransport},
+    },
+};
+
+/// How long the first answer may wait for servers and folders.
+const SETTLING: Duration = Duration::from_millis(700);
+
+/// Threads for clients, servers and files; a bridge has one user.
+const THREADS: usize = 2;
+
+pub(super) fn run(args: &BridgeArgs) -> Outcome {
+    let transport = bridge::transport(args)?;
+    logging::start(args.log_format);
+    let lock = args.lock.as_deref().map(lock::read).transpose()?;
+    // Folders are read later: whoever starts us wants to be answered at once.
+    let options =
+        session::Options { lock, allow_dynamic: args.allow_dynamic, ..session::Options::default() };
+    let session = Session::open(&options)?;
+    for refusal in session.unusable() {
+        let _ = writeln!(anstream::stderr(), "{}", refused::Shown(refusal));
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(THREADS)
+        .enable_all()
+        .build()
+        .map_err(|error| {
+            Failure::new(Exit::Internal, format!("The runtime could not be started: {error}."))
+        })?;
+    let outcome = runtime.block_on(serve(args, &session, transport));
+    runtime.block_on(session.host().disconnect());
+    // A read of standard input cannot be interrupted; do not wait for it.
+    runtime.shutdown_background();
+    outcome
+}
+
+async fn serve(args: &BridgeArgs, session: &Session, transport: BridgeTransport) -> Outcome {
+    let (mut stop, mut reload) = signals::listen()?;
+    let changes = ListChanges::default();
+    let (host, runtime) = (session.host().clone(), tokio::runtime::Handle::current());
+    let bridge = Bridge::start(host, bridge::options(args), changes.clone(), &runtime)
+        .map_err(|error| Failure::new(Exit::Internal, format!("{error}.")))?;
+    let offers = Offers::joined(vec![Arc::new(bridge.clone())], changes).map_err(|error| {
+        Failure::new(Exit::Internal, format!("The tools cannot be offered: {error}."))
+    })?;
+    let mut catalog = Catalog::new(SnapshotOptions::default());
+    let tokens = match &transport {
+        BridgeTransport::Stdio => None,
+        BridgeTransport::Http { token, .. } => {
+            let tokens = Tokens::parse(&format!("user {token}"), &mut catalog);
+            Some(tokens.map_err(|error| {
+                Failure::usage(format!("The token file cannot be used: {error}."))
+            })?)
+        }
+    };
+    let catalog = Arc::new(catalog);
+    // Answers are made from one user's approvals.
+    let config = Config { cache_scope: CacheScope::Private, ..Config::default() };
+    let engine = Engine::new(Arc::clone(&catalog), config, super::serve::seal()?).offering(offers);
+    let engine = Arc::new(engine.with_elsewhere(Arc::new(bridge.upstreams().clone())));
+    let refresher = Refresher::new(catalog, bridge.sources());
+    let keeper = Keeper::new(refresher, Arc::clone(&engine), Strictness::Normal, |notice| {
+        // What a server lists and does is told in `list_skills`, where the user looks.
+        tracing::debug!("{notice}");
+    });
+    let keeper = Arc::new(keeper);
+    let settings = session.settings();
+    let keeping = async {
+        start(args, settings, &bridge).await;
+        // Clients are answered from here on.
+        let _ = keeper.look(Look::everywhere()).await;
+        let _watching = watch(args, settings, &bridge);
+        tokio::join!(bridge.follow(), keeper.follow(async || reload.requested().await));
+    };
+    let work = async {
+        match transport {
+            BridgeTransport::Stdio => over_stdio(engine).await,
+            BridgeTransport::Http { address, access, .. } => {
+                let options = HttpOptions { access, tokens, metrics: false };
+                over_http(engine, address, options).await
+            }
+        }
+    };
+    tokio::select! {
+        outcome = work => outcome,
+        () = keeping => Ok(Exit::Ok),
+        () = stop.requested() => Ok(Exit::Ok),
+    }
+}
+
+/// Waits a moment for folders and servers, so that the first answer can name their skills; whoever
+/// is slower is filled in later.
+async fn start(args: &BridgeArgs, settings: &HostSettings, bridge: &Bridge) {
+    let (home, project) =
+        (settings.home().map(Path::to_owned), settings.project().map(Path::to_owned));
+    let (origins, host) = (args.origins, bridge.host().clone());
+    let folders = tokio::task::spawn_blocking(move || {
+        host.set_folders(session::folders(home.as_deref(), project.as_deref(), origins));
+    });
+    let _ = tokio::time::timeout(SETTLING, folders).await;
+    bridge.settle(SETTLING).await;
+}
+
+async fn over_stdio(engine: Arc<Engine>) -> Outcome {
+    let ended = stdio::run(engine, tokio::io::stdin(), tokio::io::stdout()).await;
+    ended
+        .map(|()| Exit::Ok)
+        .map_err(|error| Failure::new(Exit::Internal, format!("Standard input failed: {error}.")))
+}
+
+async fn over_http(
+    engine: Arc<Engine>,
+    address: std::net::SocketAddr,
+    options: HttpOptions,
+) -> Outcome {
+    let cannot = |error: std::io::Error| {
+        Failure::usage(format!("{address} cannot be listened on: {error}."))
+            .hint("Choose another port, or port 0 for a free one.")
+    };
+    let listener = TcpListener::bind(address).await.map_err(cannot)?;
+    let address = listener.local_addr().map_err(cannot)?;
+    // Nobody may be reading; that is no reason not to serve.
+    let _ = writeln!(std::io::stderr(), "listening on http://{address}{}", http::ENDPOINT);
+    let service = HttpService::new(engine, options);
+    let limits = ConnectionLimits::default();
+    http::run(listener, service, Workers::here(), limits, std::future::pending()).await;
+    Ok(Exit::Ok)
+}
+
+/// Hears of skills in folders, and of approvals that are given in a terminal meanwhile.
+fn watch(args: &BridgeArgs, settings: &HostSettings, bridge: &Bridge) -> Vec<Watcher> {
+    let approvals = {
+        let bridge = bridge.clone();
+        Watcher::start(vec![bridge::real(&settings.approvals())], move |_| bridge.look_again()).0
+    };
+    let folders = {
+        let (bridge, origins) = (bridge.clone(), args.origins);
+        let (home, project) =
+            (settings.home().map(Path::to_owned), settings.project().map(Path::to_owned));
+        let on_news = move |_: News| {
+            let found = session::folders(home.as_deref(), project.as_deref(), origins);
+            bridge.host().set_folders(found);
+            bridge.look_again();
+        };
+        Watcher::start(bridge::skill_folders(settings, args.origins.trust_project), on_news).0
+    };
+    vec![approvals, folders]
+}
