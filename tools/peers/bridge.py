@@ -330,11 +330,13 @@ def main() -> int:
     parser.add_argument("skillwire", type=Path, help="the built program")
     parser.add_argument("skills", type=Path, help="a folder of skills to pass on")
     parser.add_argument("--stories-only", action="store_true", help="only the official clients")
+    parser.add_argument("--v1-only", action="store_true", help="only what is passed on")
     arguments = parser.parse_args()
     tally = Tally("bridge")
     binary, skills = arguments.skillwire.resolve(), arguments.skills.resolve()
     try:
-        stories(binary, tally)
+        if not arguments.v1_only:
+            stories(binary, tally)
         if not arguments.stories_only:
             v1_surface(binary, skills, tally)
     except (Broken, OSError) as reason:

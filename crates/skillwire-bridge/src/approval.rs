@@ -54,6 +54,27 @@ impl Bridge {
         if !self.options().asks || !client.can_ask() {
             return Err(refusal.into());
         }
+        // Nobody should be asked about what is no longer there: the server is asked first.
+        let now = self.host().refresh(listed).await?;
+        if now.entry() != listed.entry() {
+            self.look_again();
+        }
+        match self.host().approved(&now) {
+            Ok(approved) => Ok(approved),
+            Err(refusal) if matches!(refusal.reason, Reason::NotApproved | Reason::Changed) => {
+                self.ask(client, &now, refusal).await
+            }
+            Err(refusal) => Err(refusal.into()),
+        }
+    }
+
+    /// Asks the user; `refusal` is the answer as long as they have not decided.
+    async fn ask(
+        &self,
+        client: &Client,
+        listed: &Listed,
+        refusal: Refusal,
+    ) -> Result<Approved, Stop> {
         let form = self.form(listed).await?;
         if !client.has_answer(KEY, &form) {
             self.host().count_question(listed.id())?;

@@ -3,12 +3,11 @@
 use std::fmt::Write as _;
 
 use skillwire_host::{
-    approved::ApprovedBy,
     context::{
         block::{self, SkillFile},
         text::one_line,
     },
-    refusal::{Reason, Refusal},
+    refusal::Reason,
     window::{Child, Window},
 };
 use skillwire_server::offer::ToolReply;
@@ -32,7 +31,9 @@ impl Bridge {
         handle: &str,
         path: &str,
     ) -> Result<String, Stop> {
-        self.check_current(window)?;
+        // Who changes a skill, or takes an approval back, ends the reads of windows that are open:
+        // the user of a bridge has no other way to reach into a conversation.
+        window.still_approved()?;
         let content = match window.read(path).await {
             Ok(content) => content,
             Err(refusal) => {
@@ -44,25 +45,6 @@ impl Bridge {
         };
         let file = SkillFile { handle, content: &content };
         Ok(block::skill_file(file, self.boundaries())?.into_string())
-    }
-
-    /// A window shows what it was opened on, for as long as that is what the user approved.
-    ///
-    /// Who changes a skill, or takes an approval back, ends the reads of windows that are open: the
-    /// user of a bridge has no other way to see what happens in a conversation.
-    fn check_current(&self, window: &Window) -> Result<(), Refusal> {
-        if window.approved_by() == ApprovedBy::Once {
-            return Ok(());
-        }
-        let view = self.view();
-        let Some(item) = view.skill(window.skill()) else { return Ok(()) };
-        if item.listed.entry() != window.entry() {
-            return Err(Refusal::new(Reason::Changed)
-                .skill(window.skill())
-                .expected("the content the window was opened on")
-                .actual("another one, which its origin lists now"));
-        }
-        self.host().approved(&item.listed).map(|_| ())
     }
 
     pub(crate) fn list_skill_files(&self, arguments: &Arguments<'_>) -> Result<ToolReply, Stop> {

@@ -278,6 +278,19 @@ impl Window {
         self.host.log(&self.approved, Action::Run, outcome, Some(detail));
     }
 
+    /// Tells whether the user's approval is still of the content this window shows.
+    ///
+    /// It is not when the origin was seen with another content since, or when the user took the
+    /// approval back. The window itself does not ask: it serves what it holds until it is released.
+    pub fn still_approved(&self) -> Result<(), Refusal> {
+        match self.approved.by() {
+            ApprovedBy::Once => Ok(()),
+            ApprovedBy::User | ApprovedBy::Lock | ApprovedBy::Folder => {
+                self.host.approved(self.approved.listed()).map(|_| ())
+            }
+        }
+    }
+
     /// The tools the user granted; what the frontmatter asks for has no effect.
     pub fn granted_tools(&self) -> &BTreeSet<String> {
         &self.approved.grants().tools

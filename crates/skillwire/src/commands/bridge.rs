@@ -35,6 +35,9 @@ use crate::{
 /// How long the first answer may wait for servers and folders.
 const SETTLING: Duration = Duration::from_millis(700);
 
+/// How long clients may take lists for fresh, in milliseconds: the user may be approving something.
+const FRESH_MS: u64 = 1_000;
+
 /// Threads for clients, servers and files; a bridge has one user.
 const THREADS: usize = 2;
 
@@ -43,8 +46,12 @@ pub(super) fn run(args: &BridgeArgs) -> Outcome {
     logging::start(args.log_format);
     let lock = args.lock.as_deref().map(lock::read).transpose()?;
     // Folders are read later: whoever starts us wants to be answered at once.
-    let options =
-        session::Options { lock, allow_dynamic: args.allow_dynamic, ..session::Options::default() };
+    let options = session::Options {
+        lock,
+        allow_dynamic: args.allow_dynamic,
+        passes_on: true,
+        ..session::Options::default()
+    };
     let session = Session::open(&options)?;
     for refusal in session.unusable() {
         let _ = writeln!(anstream::stderr(), "{}", refused::Shown(refusal));
@@ -83,8 +90,8 @@ async fn serve(args: &BridgeArgs, session: &Session, transport: BridgeTransport)
         }
     };
     let catalog = Arc::new(catalog);
-    // Answers are made from one user's approvals.
-    let config = Config { cache_scope: CacheScope::Private, ..Config::default() };
+    // Answers are made from one user's approvals, which may change at any time.
+    let config = Config { cache_scope: CacheScope::Private, ttl_ms: FRESH_MS, ..Config::default() };
     let engine = Engine::new(Arc::clone(&catalog), config, super::serve::seal()?).offering(offers);
     let engine = Arc::new(engine.with_elsewhere(Arc::new(bridge.upstreams().clone())));
     let refresher = Refresher::new(catalog, bridge.sources());
@@ -126,8 +133,8 @@ async fn start(args: &BridgeArgs, settings: &HostSettings, bridge: &Bridge) {
     let folders = tokio::task::spawn_blocking(move || {
         host.set_folders(session::folders(home.as_deref(), project.as_deref(), origins));
     });
-    let _ = tokio::time::timeout(SETTLING, folders).await;
-    bridge.settle(SETTLING).await;
+    let (_, ()) = tokio::join!(tokio::time::timeout(SETTLING, folders), bridge.settle(SETTLING));
+    bridge.settle(Duration::ZERO).await;
 }
 
 async fn over_stdio(engine: Arc<Engine>) -> Outcome {
