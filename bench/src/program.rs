@@ -33,6 +33,13 @@ impl Program {
         }
     }
 
+    /// The same with more arguments before the folder.
+    pub(crate) fn with_arguments(&self, arguments: impl IntoIterator<Item = String>) -> Self {
+        let mut program = self.clone();
+        program.before.extend(arguments.into_iter().map(OsString::from));
+        program
+    }
+
     /// A script that takes a folder, and `--http` after it.
     pub(crate) fn peer(name: &'static str, interpreter: PathBuf, script: PathBuf) -> Self {
         Self {

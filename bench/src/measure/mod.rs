@@ -19,6 +19,7 @@ mod change;
 mod check;
 mod contest;
 mod cost;
+mod dialects;
 mod first_answer;
 pub(crate) mod host;
 mod listing;
@@ -43,11 +44,14 @@ pub(crate) enum Part {
     Host,
     /// Checking skills as an author.
     Check,
+    /// The extension with every older dialect on and off; only when it is asked for.
+    Dialects,
     /// Servers behind a server.
     Upstream,
 }
 
 impl Part {
+    /// What is measured unless something else is asked for.
     pub(crate) const ALL: [Self; 8] = [
         Self::FirstAnswer,
         Self::Listing,
@@ -85,6 +89,7 @@ impl Bench {
             Part::Change => change::measure(self).await,
             Part::Host => host::measure(self).await,
             Part::Check => check::measure(self).await,
+            Part::Dialects => dialects::measure(self).await,
             Part::Upstream => upstream::measure(self).await,
         };
         if let Err(broken) = measured {

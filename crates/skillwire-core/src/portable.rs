@@ -105,6 +105,23 @@ mod tests {
     }
 
     #[test]
+    fn hst_113_a_directory_may_come_again_and_a_file_may_not() {
+        let path = |text: &str| RelPath::parse(text).unwrap();
+        let mut names = Names::default();
+        assert_eq!(names.add_directory(&path("a/b")), Ok(()));
+        assert_eq!(names.add_directory(&path("a/b")), Ok(()));
+        assert_eq!(names.add_file(&path("a/b/c")), Ok(()));
+        for clash in ["a/b/c", "a/b", "A/d", "a/B"] {
+            let mut names = Names::default();
+            names.add_directory(&path("a/b")).unwrap();
+            names.add_file(&path("a/b/c")).unwrap();
+            assert!(names.add_file(&path(clash)).is_err(), "{clash}");
+        }
+        assert!(names.add_directory(&path("a/b/c")).is_err());
+        assert!(names.add_directory(&path("a/b/C/d")).is_err());
+    }
+
+    #[test]
     fn hst_113_names_of_devices_are_refused() {
         for path in [
             "CON",

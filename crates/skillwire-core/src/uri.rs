@@ -308,7 +308,7 @@ pub(crate) fn encodes(path: &RelPath) -> bool {
 }
 
 /// Decodes one percent-encoded segment into the text it stands for.
-pub(crate) fn decode(segment: &str) -> Result<String, InvalidUri> {
+pub fn decode(segment: &str) -> Result<String, InvalidUri> {
     let malformed = InvalidUri("has percent-encoding that is not UTF-8 text");
     let mut bytes = Vec::with_capacity(segment.len());
     let mut rest = segment.as_bytes();
@@ -406,6 +406,18 @@ mod tests {
                 path
             );
         }
+    }
+
+    #[test]
+    fn srv_20_a_uri_is_made_of_plain_segments_and_read_back_into_them() {
+        let scheme = Scheme::parse("github").unwrap();
+        let segments = ["a:b", "c:d", "e f", "100%", "é"];
+        let made = ResourceUri::from_segments(&scheme, segments).unwrap();
+        assert_eq!(made.as_str(), "github://a%3Ab/c:d/e%20f/100%25/%C3%A9");
+        assert_eq!(made.scheme(), "github");
+        assert_eq!(made.segments(), segments);
+        assert!(ResourceUri::from_segments(&scheme, ["a", "..", "b"]).is_err());
+        assert!(ResourceUri::from_segments(&scheme, []).is_err());
     }
 
     #[test]

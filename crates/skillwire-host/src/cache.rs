@@ -38,3 +38,17 @@ impl Cache for NoCache {
         Ok(0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::testing::{id, listed, verified};
+
+    #[test]
+    fn hst_92_no_cache_gives_back_nothing_and_removes_nothing() {
+        let skill = id("acme", "skill://a/SKILL.md");
+        NoCache.put(&verified(&skill, "empty", b"")).unwrap();
+        assert_eq!(NoCache.get(&skill, &listed(&skill, "empty", b"")), None);
+        assert_eq!(NoCache.remove_origin(&skill.origin), Ok(0));
+    }
+}

@@ -1,10 +1,10 @@
 //! Where a skill stands with the user.
 
-use skillwire_core::content_set::ContentDiff;
+use skillwire_core::content_set::{ContentDiff, ContentSet};
 
 use crate::{
     grants::Grants,
-    listed::Listed,
+    listed::{Listed, Source},
     record::{Approval, Record},
 };
 
@@ -44,6 +44,18 @@ impl Standing {
         match (&record.approval, content) {
             (None, _) if of_folder => Self::Approved(Grants::load_only()),
             (None, _) => Self::New,
+            // Its `SKILL.md` was not read yet; whoever uses the skill reads and compares it first.
+            (Some(approval), None)
+                if listed.source() == Source::Provisional && !approval.revoked =>
+            {
+                Self::Approved(approval.grants.clone())
+            }
+            (Some(approval), Some(content)) if listed.is_first_seen() => {
+                if listed.is_covered_by(approval) {
+                    return Self::Approved(approval.grants.clone());
+                }
+                Self::Changed(Box::new(seen_again(approval, &content)))
+            }
             // An approval never covers what has no digests, and never comes back by itself.
             (Some(approval), None) => Self::Changed(Box::new(gone(approval))),
             (Some(approval), Some(content)) => {
@@ -74,7 +86,74 @@ impl Standing {
     }
 }
 
+/// How what was read now differs; files that were not read again are neither here nor gone.
+fn seen_again(approval: &Approval, now: &ContentSet) -> ContentDiff {
+    let mut diff = approval.content.changes_to(now);
+    diff.removed.clear();
+    diff
+}
+
 /// Every file is gone as far as digests can tell.
 fn gone(approval: &Approval) -> ContentDiff {
     ContentDiff { removed: approval.content.files().to_vec(), ..ContentDiff::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::Arc, time::SystemTime};
+
+    use serde_json::json;
+    use skillwire_core::{
+        content_set::ContentSet,
+        digest::Digest,
+        received::{self, EntryLimits},
+    };
+
+    use super::*;
+    use crate::{listed::Source, origin::SkillId, state::testing::id};
+
+    /// The skill as its server lists it with a `SKILL.md` of these bytes.
+    fn listed(id: &SkillId, text: &str) -> Listed {
+        let entry = json!({
+            "uri": id.uri,
+            "frontmatter": {"name": "refunds", "description": "Does it."},
+            "resources": [
+                {"uri": id.uri, "digest": Digest::of(text.as_bytes()), "size": text.len()},
+            ],
+        });
+        let entry = received::read(&entry.to_string(), EntryLimits::default()).unwrap();
+        Listed::new(id.origin.clone(), Arc::new(entry), Source::Named)
+    }
+
+    fn approved(listed: &Listed, revoked: bool) -> Record {
+        let content: ContentSet = listed.content().unwrap();
+        let grants = Grants { execute: true, ..Grants::load_only() };
+        let approval = Approval { content, grants, at: SystemTime::UNIX_EPOCH, revoked };
+        Record { approval: Some(approval), ..Record::new(listed.id().clone()) }
+    }
+
+    #[test]
+    fn hst_89_other_content_is_changed_even_before_the_approval_is_withdrawn() {
+        let id = id("acme", "skill://acme/refunds/SKILL.md");
+        let (one, two) = (listed(&id, "one"), listed(&id, "two"));
+        let stands = |listed: &Listed, record: &Record| Standing::of(listed, Some(record)).word();
+        assert_eq!(stands(&one, &approved(&one, false)), "approved");
+        assert_eq!(stands(&two, &approved(&one, false)), "changed");
+        // It does not come back with the old content.
+        assert_eq!(stands(&one, &approved(&one, true)), "changed");
+        assert_eq!(stands(&two, &approved(&one, true)), "changed");
+    }
+
+    #[test]
+    fn hst_89_a_folder_keeps_loading_and_loses_what_was_granted_to_other_content() {
+        let id = id("local", "skill://acme/refunds/SKILL.md");
+        let (one, two) = (listed(&id, "one"), listed(&id, "two"));
+        let stands = |listed: &Listed, record: &Record| Standing::of(listed, Some(record));
+        let whole = Grants { execute: true, ..Grants::load_only() };
+        assert_eq!(stands(&one, &approved(&one, false)), Standing::Approved(whole));
+        for (listed, revoked) in [(&two, false), (&two, true), (&one, true)] {
+            let stands = stands(listed, &approved(&one, revoked));
+            assert_eq!(stands, Standing::Approved(Grants::load_only()));
+        }
+    }
 }

@@ -213,7 +213,7 @@ fn entry(line: &str, start: usize) -> Option<Entry> {
     if rest.starts_with(['#', '[', '{', '&', '*', '!', '|', '>', '%', '@', '`', ',', '"', '\'']) {
         return None;
     }
-    let is_end = |at: usize| rest[at + 1..].is_empty() || rest[at + 1..].starts_with([' ', '\t']);
+    let is_end = |at: usize| rest[at + 1..].starts_with([' ', '\t']);
     let colon = rest.match_indices(':').map(|(at, _)| at).find(|&at| is_end(at))?;
     let value = rest[colon + 1..].trim_start_matches([' ', '\t']);
     if value.is_empty() || value.starts_with(['"', '\'', '[', '{', '&', '*', '!', '|', '>', '#']) {

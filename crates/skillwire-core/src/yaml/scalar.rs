@@ -104,7 +104,7 @@ pub(super) fn other_reading(text: &str) -> Option<&'static str> {
     if let Some(digits) = unsigned.strip_prefix("0o") {
         return all(digits, |byte| byte.is_ascii_digit()).then_some("a string or an octal number");
     }
-    if unsigned.len() > 1 && unsigned.starts_with('0') && is_digits(&unsigned[1..]) {
+    if unsigned.strip_prefix('0').is_some_and(is_digits) {
         return Some("an octal number or a string");
     }
     if is_sexagesimal(unsigned) {

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use saphyr_parser::{Input, Parser, StrInput};
 use serde_json::Value;
 use skillwire_core::finding::{Code, Finding, Level};
-use skillwire_core::span::Position;
+use skillwire_core::span::{Position, Span};
 use skillwire_core::yaml::{Document, Limits, parse, split};
 
 fn read(yaml: &str, limits: &Limits) -> (Option<Document>, Vec<Finding>) {
@@ -179,6 +179,12 @@ fn h_41_ten_megabytes_are_refused_before_parsing() {
     assert!(document.is_none());
     assert_eq!(findings.iter().map(|finding| finding.code).collect::<Vec<_>>(), [Code::YamlLimit]);
     assert!(findings[0].message.contains("10000004"));
+}
+
+#[test]
+fn fmt_28_frontmatter_that_is_too_large_is_marked_whole() {
+    let (_, findings) = read("a: 1\nb: 2\n", &Limits { bytes: 9, ..Limits::default() });
+    assert_eq!(findings[0].span, Some(Span::new(4, 14)));
 }
 
 #[test]

@@ -4,9 +4,11 @@ use std::{collections::BTreeSet, time::Duration};
 
 use serde_json::json;
 use skillwire_host::{
+    approved::ApprovedBy,
     audit::{Action, Decision},
     grants::Grants,
     host::Host,
+    lock::Lock,
     policy::{DynamicPolicy, Policy},
     prompt::{Answer, Question},
     refusal::Reason,
@@ -316,4 +318,54 @@ async fn hst_60_a_new_file_is_reached_by_refresh_approval_and_load() {
     let approved = host.approve(&listed, Grants::load_only()).unwrap();
     let renewed = host.load(approved).await.unwrap().window;
     assert_eq!(&renewed.read("new.md").await.unwrap().bytes()[..], b"new");
+}
+
+#[tokio::test]
+async fn hst_88_a_lock_file_alone_decides_about_skills_of_servers() {
+    let server = refunds().skill("other", [("x.md", "other")]);
+    let plain = host(&server);
+    let listed = plain.named("acme:refunds").await.unwrap();
+    let mut lock = Lock::default();
+    lock.insert(listed.id(), &listed.content().unwrap(), Grants::load_only());
+    let locked = host_from(Host::builder().lock(Some(lock)), &server);
+    assert_eq!(locked.approved(&listed).unwrap().by(), ApprovedBy::Lock);
+    // What the user approved here does not count where a lock file does.
+    let other = locked.named("acme:other").await.unwrap();
+    locked.approve(&other, Grants::load_only()).unwrap();
+    assert_eq!(locked.approved(&other).unwrap_err().reason, Reason::NotLocked);
+    // What the user switched off stays off, whatever a lock file says.
+    locked.set_enabled(listed.id(), false).unwrap();
+    assert_eq!(locked.approved(&listed).unwrap_err().reason, Reason::Disabled);
+}
+
+#[tokio::test]
+async fn h_59_a_question_counts_for_its_period_and_a_refused_one_not_at_all() {
+    let server = refunds();
+    let (user, clock) = (User::no(), SetClock::default());
+    let policy = Policy { questions_per_skill: 1, ..Policy::default() };
+    let builder = Host::builder().policy(policy).prompter(user.clone()).clock(clock.clone());
+    let host = host_from(builder, &server);
+    for (round, reason) in
+        [Reason::UserDeclined, Reason::AskedTooOften, Reason::UserDeclined].into_iter().enumerate()
+    {
+        server.set_skill("refunds", [("x.md", format!("round {round}"))]);
+        let listed = host.named("acme:refunds").await.unwrap();
+        let refusal = host.approved_or_ask(&listed).await.unwrap_err();
+        assert_eq!(refusal.reason, reason, "{round}");
+        clock.advance(Duration::from_mins(30));
+    }
+    assert_eq!(user.questions().len(), 2);
+}
+
+#[tokio::test]
+async fn hst_84_nobody_is_asked_about_a_skill_that_is_switched_off_or_not_in_the_lock_file() {
+    let (server, user) = (refunds(), User::yes());
+    let host = host_from(Host::builder().prompter(user.clone()), &server);
+    let listed = host.named("acme:refunds").await.unwrap();
+    host.set_enabled(listed.id(), false).unwrap();
+    assert_eq!(host.approved_or_ask(&listed).await.unwrap_err().reason, Reason::Disabled);
+    let builder = Host::builder().prompter(user.clone()).lock(Some(Lock::default()));
+    let locked = host_from(builder, &server);
+    assert_eq!(locked.approved_or_ask(&listed).await.unwrap_err().reason, Reason::NotLocked);
+    assert!(user.questions().is_empty());
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use serde_json::json;
-use skillwire_core::entry::SkillResource;
+use skillwire_core::{entry::SkillResource, received::EntryLimits};
 use skillwire_host::{
     cache::Cache,
     grants::Grants,
@@ -337,6 +337,24 @@ async fn hst_21_h_45_a_dynamic_skill_stops_at_the_total_of_what_was_retrieved() 
     }
     let refusal = window.read("x.md").await.unwrap_err();
     assert_eq!(refusal.class(), Class::Declined, "{refusal:?}");
+}
+
+#[tokio::test]
+async fn hst_21_h_45_a_dynamic_skill_may_use_its_total_to_the_last_byte() {
+    let skill_md = "---\nname: daily\ndescription: Use when testing.\n---\n";
+    for (bytes, allowed) in [(100, true), (101, false)] {
+        let most = u64::try_from(skill_md.len()).unwrap() + 100;
+        let limits = EntryLimits { bytes: most, ..EntryLimits::default() };
+        let files = [("SKILL.md", skill_md.to_owned()), ("x.md", "x".repeat(bytes))];
+        let server = HostileServer::new().dynamic_skill("daily", files);
+        let host = host_from(Host::builder().policy(Policy { limits, ..asking() }), &server);
+        let window = host.window("acme:daily").await.unwrap();
+        let read = window.read("x.md").await;
+        assert_eq!(read.is_ok(), allowed, "{read:?}");
+        if let Err(refusal) = read {
+            assert_eq!(refusal.reason, Reason::SkillTooLarge);
+        }
+    }
 }
 
 #[tokio::test]

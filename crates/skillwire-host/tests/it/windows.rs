@@ -244,3 +244,28 @@ async fn hst_29_collisions_are_told() {
     let refusal = host.named("refunds").await.unwrap_err();
     assert_eq!(refusal.actual.as_deref(), Some("acme:refunds, beta:refunds"));
 }
+
+#[tokio::test]
+async fn hst_73_a_window_ends_with_its_host_and_nothing_is_fetched_afterwards() {
+    for graceful in [false, true] {
+        let server = refunds();
+        let host = host(&server);
+        let window = host.window("acme:refunds").await.unwrap();
+        if graceful {
+            host.disconnect().await;
+        } else {
+            host.close();
+        }
+        assert!(!window.is_open());
+        assert_eq!(window.read("x.md").await.unwrap_err().reason, Reason::WindowClosed);
+        assert_eq!(host.list(&label("acme")).await.unwrap_err().reason, Reason::ServerUnknown);
+    }
+}
+
+#[tokio::test]
+async fn hst_102_an_ordinary_resource_may_be_as_large_as_a_document() {
+    let text = "x".repeat(100_000);
+    let server = HostileServer::new().resource("docs://large", text.clone());
+    let read = host(&server).read_resource(&label("acme"), "docs://large").await.unwrap();
+    assert_eq!(*read.bytes(), text);
+}

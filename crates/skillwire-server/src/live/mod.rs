@@ -31,6 +31,9 @@ const MIN_PAUSE: Duration = Duration::from_secs(1);
 /// The same while the system tells of every change, as far as it knows.
 const WATCHED_PAUSE: Duration = Duration::from_mins(1);
 
+/// The same where the system tells of some and the rest is looked at in turns.
+const IN_TURNS_PAUSE: Duration = Duration::from_mins(10);
+
 /// A look may take at most one part in so many of the time.
 const SHARE: u32 = 20;
 
@@ -53,8 +56,8 @@ struct State {
     told: Told,
     /// How long the last look at everything took.
     took: Duration,
-    /// Whether the system tells of changes in every folder.
-    watched: bool,
+    /// The shortest pause between two looks at everything, by what is told of changes.
+    least: Duration,
 }
 
 impl fmt::Debug for Keeper {
@@ -72,7 +75,7 @@ impl Keeper {
         tell: impl Fn(&Notice) + Send + Sync + 'static,
     ) -> Self {
         let told = Told::default();
-        let state = State { refresher, told, took: Duration::ZERO, watched: false };
+        let state = State { refresher, told, took: Duration::ZERO, least: MIN_PAUSE };
         Self { engine, strictness, tell: Box::new(tell), state: Mutex::new(state) }
     }
 
@@ -149,12 +152,22 @@ impl Keeper {
         let roots = watches.roots();
         let news = {
             let mut state = self.state();
-            state.watched = roots.iter().all(|(_, watch)| *watch == Watch::Watched);
-            let unwatched = roots.into_iter().filter_map(|(root, watch)| match watch {
-                Watch::Unwatched(reason) => Some((root, reason)),
+            let pause = |(_, watch): &(PathBuf, Watch)| match watch {
+                Watch::Watched => WATCHED_PAUSE,
+                Watch::InTurns(_) => IN_TURNS_PAUSE,
+                Watch::Pending | Watch::Unwatched(_) => MIN_PAUSE,
+            };
+            state.least = if roots.iter().any(|root| pause(root) == MIN_PAUSE) {
+                MIN_PAUSE
+            } else {
+                roots.iter().map(pause).max().unwrap_or(WATCHED_PAUSE)
+            };
+            let less = roots.into_iter().filter_map(|(root, watch)| match watch {
+                Watch::InTurns(turns) => Some(Subject::InTurns { root, turns }),
+                Watch::Unwatched(reason) => Some(Subject::Unwatched { root, reason }),
                 Watch::Pending | Watch::Watched => None,
             });
-            state.told.watches(unwatched.collect())
+            state.told.watches(less)
         };
         self.tell(&news);
     }
@@ -172,8 +185,7 @@ impl Keeper {
     /// How long to wait before looking at everything again.
     fn pause(&self) -> Duration {
         let state = self.state();
-        let least = if state.watched { WATCHED_PAUSE } else { MIN_PAUSE };
-        least.max(state.took * SHARE)
+        state.least.max(state.took * SHARE)
     }
 
     fn count(&self, refreshed: &Refreshed) {

@@ -1,17 +1,13 @@
 //! What whoever runs a server should know about its skills, said once.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt,
-    path::PathBuf,
-    sync::Arc,
-};
+use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc};
 
 use skillwire_catalog::refresh::Refreshed;
 use skillwire_core::finding::{Code, Finding, Level, Strictness};
 use skillwire_source::{
     namespace::SiteId,
     source::{Inspected, Unavailable},
+    watch::Turns,
 };
 
 /// Something that came to hold about the skills of a server, or no longer does.
@@ -40,6 +36,13 @@ pub enum Subject {
     Source(Finding),
     /// A source cannot be read; what it held before is still served.
     Unavailable(Unavailable),
+    /// Not every directory of a folder is watched; some of its skills are looked at in turns.
+    InTurns {
+        /// The folder.
+        root: PathBuf,
+        /// How many are watched, and how many are not.
+        turns: Turns,
+    },
     /// A folder is looked through from time to time, since the system does not tell of changes.
     Unwatched {
         /// The folder.
@@ -82,6 +85,13 @@ impl fmt::Display for Subject {
             Self::Unavailable(source) => {
                 write!(f, "{source} What it held before is still served.")
             }
+            Self::InTurns { root, turns: Turns { watched, in_turns, round, reason } } => write!(
+                f,
+                "{} has {watched} directories that are watched; {in_turns} skills have others, and \
+                 are looked at in turns within {} seconds: {reason}",
+                root.display(),
+                round.as_secs()
+            ),
             Self::Unwatched { root, reason } => write!(
                 f,
                 "{} is looked through from time to time instead of being watched: {reason}",
@@ -144,9 +154,13 @@ impl Told {
     }
 
     /// What is new about folders that are not watched.
-    pub(super) fn watches(&mut self, unwatched: BTreeSet<(PathBuf, String)>) -> Vec<Notice> {
-        let now = unwatched.into_iter().map(|(root, reason)| Subject::Unwatched { root, reason });
-        let now = subjects(now);
+    pub(super) fn watches(&mut self, less: impl Iterator<Item = Subject>) -> Vec<Notice> {
+        // How many directories there are may change all the time and is no news.
+        let key = |subject: &Subject| match subject {
+            Subject::InTurns { root, .. } => format!("{} in turns", root.display()),
+            other => other.to_string(),
+        };
+        let now: Subjects = less.map(|subject| (key(&subject), subject)).collect();
         let mut news = Vec::new();
         differ(&std::mem::replace(&mut self.unwatched, now.clone()), &now, &mut news);
         news
@@ -204,6 +218,27 @@ mod tests {
 
     fn texts(notices: Vec<Notice>) -> Vec<String> {
         notices.into_iter().map(|notice| notice.to_string()).collect()
+    }
+
+    #[test]
+    fn v_62_what_is_watched_and_what_has_its_turns_is_said_once() {
+        let mut told = Told::default();
+        let turns = |watched| Turns {
+            watched,
+            in_turns: 7,
+            round: std::time::Duration::from_mins(1),
+            reason: "The limit is reached.".to_owned(),
+        };
+        let mut says = |watched: Option<usize>| {
+            let root = PathBuf::from("skills");
+            let less = watched.map(|watched| Subject::InTurns { root, turns: turns(watched) });
+            texts(told.watches(less.into_iter()))
+        };
+        let said = "skills has 5 directories that are watched; 7 skills have others, and are looked \
+                    at in turns within 60 seconds: The limit is reached.";
+        assert_eq!(says(Some(5)), [said]);
+        assert_eq!(says(Some(6)), [""; 0]);
+        assert_eq!(says(None).len(), 1);
     }
 
     #[test]

@@ -5,11 +5,11 @@
 //! overflow would cause the next scan.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     ffi::OsStr,
     fs,
     mem::MaybeUninit,
-    ops::ControlFlow,
+    ops::{Bound, ControlFlow},
     os::{fd::OwnedFd, unix::ffi::OsStrExt},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
@@ -19,9 +19,9 @@ use rustix::{
     fs::inotify::{self, ReadFlags, WatchFlags},
     io::Errno,
 };
-use skillwire_core::file_rules::is_ignored;
+use skillwire_core::{file_rules::is_ignored, path::SKILL_FILE};
 
-use super::Event;
+use super::{Bounds, Event};
 
 /// File systems whose files change on other machines, where nothing here is told.
 const REMOTE: [(u32, &str); 6] = [
@@ -37,14 +37,22 @@ const REMOTE: [(u32, &str); 6] = [
 const MAX_DEPTH: usize = 64;
 
 /// Watches directories.
+///
+/// There may be more directories than the system lets anybody watch. The folders around skills come
+/// first, as new skills appear there; then each skill's own, which hold its `SKILL.md`; then those
+/// inside skills, as far as there are watches. A skill with a directory that got none is told in
+/// turns instead.
 #[derive(Debug)]
 pub(super) struct Events {
     shared: Arc<Shared>,
+    /// The place that had its turn last.
+    last: Option<Arc<Path>>,
 }
 
 #[derive(Debug)]
 struct Shared {
     queue: OwnedFd,
+    bounds: Bounds,
     sender: mpsc::Sender<Event>,
     known: Mutex<Known>,
 }
@@ -53,25 +61,27 @@ struct Shared {
 struct Known {
     /// The directories that are watched, by the number the system gave them.
     directories: BTreeMap<i32, Directory>,
-    numbers: BTreeMap<PathBuf, i32>,
+    numbers: BTreeMap<Arc<Path>, i32>,
+    /// Places with a directory that is not watched: skills, and what appeared in them.
+    in_turns: BTreeSet<Arc<Path>>,
     stopped: bool,
 }
 
 #[derive(Debug)]
 struct Directory {
-    path: PathBuf,
+    path: Arc<Path>,
     /// Whether what is in it is watched too.
     deep: bool,
 }
 
 impl Events {
-    pub(super) fn new(sender: mpsc::Sender<Event>) -> Result<Self, String> {
+    pub(super) fn new(bounds: Bounds, sender: mpsc::Sender<Event>) -> Result<Self, String> {
         let queue = inotify::init(inotify::CreateFlags::CLOEXEC).map_err(explain)?;
-        let shared = Arc::new(Shared { queue, sender, known: Mutex::default() });
+        let shared = Arc::new(Shared { queue, bounds, sender, known: Mutex::default() });
         let reader = Arc::clone(&shared);
         let named = std::thread::Builder::new().name("watch-events".to_owned());
         named.spawn(move || reader.read()).map_err(|error| error.to_string())?;
-        Ok(Self { shared })
+        Ok(Self { shared, last: None })
     }
 
     /// Watches a directory and everything below.
@@ -90,6 +100,41 @@ impl Events {
     /// Watches the names in a directory and nothing below.
     pub(super) fn watch_names(&mut self, directory: &Path) -> Result<(), String> {
         self.shared.add(directory, false).map_err(explain)
+    }
+
+    /// How many directories below a root are watched, and how many places are told in turns.
+    pub(super) fn coverage(&self, root: &Path) -> (usize, usize) {
+        let known = self.shared.known();
+        let watched = below(root, known.numbers.range::<Path, _>(from(root)).map(|(path, _)| path));
+        (watched.count(), below(root, known.in_turns.range::<Path, _>(from(root))).count())
+    }
+
+    /// How many places are told in turns.
+    pub(super) fn in_turns(&self) -> usize {
+        self.shared.known().in_turns.len()
+    }
+
+    /// The next places that are told in turns; those that are gone are left out from now on.
+    pub(super) fn turn(&mut self, most: usize) -> BTreeSet<PathBuf> {
+        let known = self.shared.known();
+        let after = match &self.last {
+            Some(last) => (Bound::Excluded(&**last), Bound::Unbounded),
+            None => (Bound::Unbounded, Bound::Unbounded),
+        };
+        let next: Vec<Arc<Path>> =
+            known.in_turns.range::<Path, _>(after).take(most).map(Arc::clone).collect();
+        // Events need not wait for files to be looked at.
+        drop(known);
+        // The round begins anew after its end.
+        self.last = next.last().filter(|_| next.len() == most).map(Arc::clone);
+        let gone: Vec<_> = next.iter().filter(|path| !path.is_dir()).collect();
+        if !gone.is_empty() {
+            let mut known = self.shared.known();
+            for path in gone {
+                known.in_turns.remove(path);
+            }
+        }
+        next.iter().map(|path| path.to_path_buf()).collect()
     }
 
     /// Stops watching a directory and everything below.
@@ -125,11 +170,14 @@ impl Shared {
             | WatchFlags::EXCL_UNLINK;
         // Held while the number is made, so that no event comes before it is known.
         let mut known = self.known();
+        if known.directories.len() >= self.bounds.directories {
+            return Err(Errno::NOSPC);
+        }
         match inotify::add_watch(&self.queue, path, flags) {
             Ok(number) => {
                 let deep = deep || known.directories.get(&number).is_some_and(|known| known.deep);
-                let path = path.to_owned();
-                known.numbers.insert(path.clone(), number);
+                let path: Arc<Path> = path.into();
+                known.numbers.insert(Arc::clone(&path), number);
                 known.directories.insert(number, Directory { path, deep });
                 Ok(())
             }
@@ -139,15 +187,39 @@ impl Shared {
     }
 
     /// Watches a directory and those below, litter excepted; goes on after one that fails.
+    ///
+    /// That there is no watch left is an error only for a folder around skills: new skills in it
+    /// would go untold. Skills without a watch are told in turns.
     fn watch_below(&self, path: &Path, depth: usize) -> Result<(), Errno> {
-        let mut result = self.add(path, true);
-        // First watched, then listed: what comes later is told.
-        for entry in fs::read_dir(path).into_iter().flatten().flatten() {
-            let name = entry.file_name();
-            let directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            if directory && depth > 0 && !is_ignored(&name.to_string_lossy()) {
-                result = result.and(self.watch_below(&entry.path(), depth - 1));
+        let mut skills = Vec::new();
+        let mut result = self.watch_around(path, depth, &mut skills);
+        for (skill, _) in &skills {
+            result = result.and(self.or_in_turns(skill, self.add(skill, true)));
+        }
+        for (skill, depth) in &skills {
+            // A skill that has its turn is looked at whole.
+            if !self.known().in_turns.contains(&**skill) {
+                let inside = self.watch_inside(skill, *depth);
+                result = result.and(self.or_in_turns(skill, inside));
             }
+        }
+        result
+    }
+
+    /// Watches folders that are not skills, and finds the skills in them.
+    fn watch_around(
+        &self,
+        path: &Path,
+        depth: usize,
+        skills: &mut Vec<(PathBuf, usize)>,
+    ) -> Result<(), Errno> {
+        if path.join(SKILL_FILE).symlink_metadata().is_ok() {
+            skills.push((path.to_owned(), depth));
+            return Ok(());
+        }
+        let mut result = self.add(path, true);
+        for inner in directories(path).filter(|_| depth > 0) {
+            result = result.and(self.watch_around(&inner, depth - 1, skills));
             if result == Err(Errno::NOSPC) {
                 break;
             }
@@ -155,19 +227,38 @@ impl Shared {
         result
     }
 
+    /// Watches what is below a directory of a skill.
+    fn watch_inside(&self, path: &Path, depth: usize) -> Result<(), Errno> {
+        directories(path).filter(|_| depth > 0).try_fold((), |(), inner| {
+            self.add(&inner, true)?;
+            self.watch_inside(&inner, depth - 1)
+        })
+    }
+
+    /// Lets a place have its turns if there is no watch left for something in it.
+    fn or_in_turns(&self, place: &Path, watched: Result<(), Errno>) -> Result<(), Errno> {
+        if watched == Err(Errno::NOSPC) {
+            self.known().in_turns.insert(place.into());
+            return Ok(());
+        }
+        watched
+    }
+
     fn forget(&self, root: &Path) {
         let mut known = self.known();
-        let inside = known
-            .numbers
-            .range::<Path, _>((std::ops::Bound::Included(root), std::ops::Bound::Unbounded));
+        let inside = known.numbers.range::<Path, _>(from(root));
         let inside: Vec<_> = inside
             .take_while(|(path, _)| path.starts_with(root))
-            .map(|(path, number)| (path.clone(), *number))
+            .map(|(path, number)| (Arc::clone(path), *number))
             .collect();
         for (path, number) in inside {
             known.numbers.remove(&path);
             known.directories.remove(&number);
             let _already_gone = inotify::remove_watch(&self.queue, number);
+        }
+        let in_turns = below(root, known.in_turns.range::<Path, _>(from(root)));
+        for path in in_turns.map(Arc::clone).collect::<Vec<_>>() {
+            known.in_turns.remove(&path);
         }
     }
 
@@ -207,7 +298,8 @@ impl Shared {
             return ControlFlow::Continue(());
         };
         let deep = directory.deep;
-        let path = name.map_or_else(|| directory.path.clone(), |name| directory.path.join(name));
+        let path =
+            name.map_or_else(|| directory.path.to_path_buf(), |name| directory.path.join(name));
         drop(known);
         if name.is_some_and(|name| is_ignored(&name.to_string_lossy())) {
             return ControlFlow::Continue(());
@@ -220,12 +312,27 @@ impl Shared {
             self.forget(&path);
         }
         if what.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO) {
-            if let Err(error) = self.watch_below(&path, MAX_DEPTH) {
-                let _nobody = self.send(Event::Unwatched(path.clone(), explain(error)));
+            match self.watch_appeared(&path) {
+                Ok(true) => {}
+                Ok(false) => {
+                    let _nobody = self.send(Event::InTurns(path.clone()));
+                }
+                Err(error) => {
+                    let _nobody = self.send(Event::Unwatched(path.clone(), explain(error)));
+                }
             }
             return self.send(Event::Directory(path));
         }
         self.send(Event::At(path))
+    }
+
+    /// Watches a directory that appeared, and tells whether there was a watch for everything in it.
+    fn watch_appeared(&self, path: &Path) -> Result<bool, Errno> {
+        let before = self.known().in_turns.len();
+        let watched = self.watch_below(path, MAX_DEPTH);
+        // What appeared has its turns, whether or not it is in a skill.
+        self.or_in_turns(path, watched)?;
+        Ok(self.known().in_turns.len() == before)
     }
 
     fn send(&self, event: Event) -> ControlFlow<()> {
@@ -236,11 +343,34 @@ impl Shared {
     }
 }
 
+/// The directories in one, litter excepted.
+fn directories(path: &Path) -> impl Iterator<Item = PathBuf> {
+    fs::read_dir(path).into_iter().flatten().flatten().filter_map(|entry| {
+        let directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let wanted = directory && !is_ignored(&entry.file_name().to_string_lossy());
+        wanted.then(|| entry.path())
+    })
+}
+
+fn from(root: &Path) -> (Bound<&Path>, Bound<&Path>) {
+    (Bound::Included(root), Bound::Unbounded)
+}
+
+/// Of sorted paths from `root` on, those that are it or in it.
+fn below<'a>(
+    root: &Path,
+    paths: impl Iterator<Item = &'a Arc<Path>>,
+) -> impl Iterator<Item = &'a Arc<Path>> {
+    paths.take_while(move |path| path.starts_with(root))
+}
+
+/// Why there is no watch for everything.
+pub(super) const NO_MORE: &str =
+    "The limit of watched directories is reached. Raise `fs.inotify.max_user_watches`.";
+
 fn explain(error: Errno) -> String {
     match error {
-        Errno::NOSPC => "The limit of watched directories is reached. \
-             Raise `fs.inotify.max_user_watches`."
-            .to_owned(),
+        Errno::NOSPC => NO_MORE.to_owned(),
         Errno::MFILE => "The limit of watchers is reached. \
              Raise `fs.inotify.max_user_instances`."
             .to_owned(),

@@ -32,6 +32,23 @@ const ABSENCE: Duration = Duration::from_secs(1);
 /// The most paths that are told one by one.
 const MANY: usize = 1_000;
 
+/// What a watcher may take, and how often it looks where it may not.
+#[derive(Debug, Clone, Copy)]
+struct Bounds {
+    /// The most directories that are watched; the system may have fewer.
+    directories: usize,
+    /// How often some of the places that are not watched have their turn.
+    turn: Duration,
+    /// In how many turns all of them have had theirs.
+    turns: usize,
+}
+
+/// All places without a watch are looked at within two minutes, some of them each second.
+const BOUNDS: Bounds = Bounds { directories: usize::MAX, turn: Duration::from_secs(1), turns: 120 };
+
+/// The fewest places that have their turn at once.
+const FEWEST: usize = 16;
+
 /// What may have changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum News {
@@ -48,8 +65,23 @@ pub enum Watch {
     Pending,
     /// Every change is told.
     Watched,
+    /// Some directories have no watch; the skills they are in are told in turns, changed or not.
+    InTurns(Turns),
     /// Changes may go untold, for this reason; look at the folder from time to time.
     Unwatched(String),
+}
+
+/// What of a folder is watched, and what is told in turns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Turns {
+    /// How many directories are watched.
+    pub watched: usize,
+    /// How many skills are told in turns.
+    pub in_turns: usize,
+    /// Within which time each of them has had its turn.
+    pub round: Duration,
+    /// Why not everything is watched.
+    pub reason: String,
 }
 
 /// Which folders are watched, at any time.
@@ -89,6 +121,8 @@ enum Event {
     Lost,
     /// A directory cannot be watched, for this reason.
     Unwatched(PathBuf, String),
+    /// There was no watch left for a directory, so that it is looked at in turns.
+    InTurns(PathBuf),
     /// Nobody wants to know any more.
     Stop,
 }
@@ -109,11 +143,19 @@ impl Watcher {
         roots: Vec<PathBuf>,
         on_news: impl FnMut(News) + Send + 'static,
     ) -> (Self, WatchState) {
+        Self::start_within(BOUNDS, roots, on_news)
+    }
+
+    fn start_within(
+        bounds: Bounds,
+        roots: Vec<PathBuf>,
+        on_news: impl FnMut(News) + Send + 'static,
+    ) -> (Self, WatchState) {
         let state = WatchState::new(&roots);
         let (events, received) = mpsc::channel();
         let (sender, told) = (events.clone(), state.clone());
         let named = std::thread::Builder::new().name("watch".to_owned());
-        let work = move || Post::new(roots, told, sender).run(&received, on_news);
+        let work = move || Post::new(bounds, roots, told, sender).run(&received, on_news);
         if let Err(error) = named.spawn(work) {
             for index in 0..state.roots().len() {
                 state.set(index, Watch::Unwatched(error.to_string()));

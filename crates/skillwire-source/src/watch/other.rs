@@ -1,20 +1,24 @@
 //! Events where the notify crate speaks with the system.
 
-use std::{path::Path, sync::mpsc};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    sync::mpsc,
+};
 
 use notify::{
     ErrorKind, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _,
     event::{CreateKind, ModifyKind, RenameMode},
 };
 
-use super::Event;
+use super::{Bounds, Event};
 
 /// Watches directories.
 #[derive(Debug)]
 pub(super) struct Events(RecommendedWatcher);
 
 impl Events {
-    pub(super) fn new(sender: mpsc::Sender<Event>) -> Result<Self, String> {
+    pub(super) fn new(_: Bounds, sender: mpsc::Sender<Event>) -> Result<Self, String> {
         let hear = move |event: notify::Result<notify::Event>| {
             for event in translate(event) {
                 let _nobody_listens = sender.send(event);
@@ -34,11 +38,32 @@ impl Events {
         self.0.watch(directory, RecursiveMode::NonRecursive).map_err(|error| explain(&error))
     }
 
+    /// How many directories below a root are watched, and how many places are not; here all are.
+    #[expect(clippy::unused_self, reason = "as on Linux")]
+    pub(super) fn coverage(&self, _root: &Path) -> (usize, usize) {
+        (1, 0)
+    }
+
+    /// The next places that are not watched; here there are none.
+    #[expect(clippy::unused_self, reason = "as on Linux")]
+    pub(super) fn turn(&mut self, _most: usize) -> BTreeSet<PathBuf> {
+        BTreeSet::new()
+    }
+
+    /// How many places are not watched.
+    #[expect(clippy::unused_self, reason = "as on Linux")]
+    pub(super) fn in_turns(&self) -> usize {
+        0
+    }
+
     /// Stops watching a directory and everything below.
     pub(super) fn forget(&mut self, root: &Path) {
         let _not_watched = self.0.unwatch(root);
     }
 }
+
+/// Why there is no watch for everything.
+pub(super) const NO_MORE: &str = "The limit of watched directories is reached.";
 
 fn translate(event: notify::Result<notify::Event>) -> Vec<Event> {
     let event = match event {
@@ -67,7 +92,7 @@ fn translate(event: notify::Result<notify::Event>) -> Vec<Event> {
 
 fn explain(error: &notify::Error) -> String {
     match error.kind {
-        ErrorKind::MaxFilesWatch => "The limit of watched directories is reached.".to_owned(),
+        ErrorKind::MaxFilesWatch => NO_MORE.to_owned(),
         _ => format!("{error}."),
     }
 }

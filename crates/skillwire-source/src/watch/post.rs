@@ -6,10 +6,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{ABSENCE, Batch, Event, News, Watch, WatchState, events::Events};
+use super::{
+    ABSENCE, Batch, Bounds, Event, FEWEST, News, Turns, Watch, WatchState,
+    events::{Events, NO_MORE},
+};
 
 /// Turns events into news.
 pub(super) struct Post {
+    bounds: Bounds,
     roots: Vec<PathBuf>,
     state: WatchState,
     events: Result<Events, String>,
@@ -18,13 +22,21 @@ pub(super) struct Post {
     batch: Batch,
     /// Directories that appeared; they are told once more, when they are surely watched.
     appeared: Vec<PathBuf>,
+    /// When places that are not watched have their next turn.
+    next_turn: Instant,
 }
 
 impl Post {
-    pub(super) fn new(roots: Vec<PathBuf>, state: WatchState, sender: mpsc::Sender<Event>) -> Self {
-        let events = Events::new(sender);
-        let (absent, appeared) = (Vec::new(), Vec::new());
-        Self { roots, state, events, absent, batch: Batch::default(), appeared }
+    pub(super) fn new(
+        bounds: Bounds,
+        roots: Vec<PathBuf>,
+        state: WatchState,
+        sender: mpsc::Sender<Event>,
+    ) -> Self {
+        let events = Events::new(bounds, sender);
+        let (absent, appeared, batch) = (Vec::new(), Vec::new(), Batch::default());
+        let next_turn = Instant::now() + bounds.turn;
+        Self { bounds, roots, state, events, absent, batch, appeared, next_turn }
     }
 
     pub(super) fn run(mut self, received: &mpsc::Receiver<Event>, mut tell: impl FnMut(News)) {
@@ -41,6 +53,7 @@ impl Post {
                         tell(self.batch.take());
                         self.appeared.drain(..).for_each(|path| self.batch.add(path));
                     } else {
+                        self.turn(&mut tell);
                         self.look_for_absent();
                     }
                 }
@@ -51,11 +64,26 @@ impl Post {
     fn next(&self, received: &mpsc::Receiver<Event>) -> Result<Event, mpsc::RecvTimeoutError> {
         let due = self.batch.due().map(|due| due.saturating_duration_since(Instant::now()));
         let absence = (!self.absent.is_empty()).then_some(ABSENCE);
-        match due.into_iter().chain(absence).min() {
+        let turn = self.events.as_ref().is_ok_and(|events| events.in_turns() > 0);
+        let turn = turn.then(|| self.next_turn.saturating_duration_since(Instant::now()));
+        match due.into_iter().chain(absence).chain(turn).min() {
             // What is due is told even while more keeps coming.
             Some(Duration::ZERO) => Err(mpsc::RecvTimeoutError::Timeout),
             Some(timeout) => received.recv_timeout(timeout),
             None => received.recv().map_err(|_| mpsc::RecvTimeoutError::Disconnected),
+        }
+    }
+
+    /// When it is time, tells some of the places that are not watched; all are told in one round.
+    fn turn(&mut self, tell: &mut impl FnMut(News)) {
+        let Ok(events) = &mut self.events else { return };
+        if self.next_turn > Instant::now() {
+            return;
+        }
+        self.next_turn = Instant::now() + self.bounds.turn;
+        let places = events.turn(events.in_turns().div_ceil(self.bounds.turns).max(FEWEST));
+        if !places.is_empty() {
+            tell(News::Changed(places));
         }
     }
 
@@ -72,6 +100,13 @@ impl Post {
                 for (index, root) in self.roots.iter().enumerate() {
                     if path.starts_with(root) {
                         self.state.set(index, Watch::Unwatched(reason.clone()));
+                    }
+                }
+            }
+            Event::InTurns(path) => {
+                for index in 0..self.roots.len() {
+                    if path.starts_with(&self.roots[index]) {
+                        self.cover(index);
                     }
                 }
             }
@@ -113,11 +148,28 @@ impl Post {
                     let _not_watched = events.watch_names(above);
                 }
                 if root.is_dir() {
-                    events.watch(root).map_or_else(Watch::Unwatched, |()| Watch::Watched)
+                    match events.watch(root) {
+                        Ok(()) => return self.cover(index),
+                        Err(reason) => Watch::Unwatched(reason),
+                    }
                 } else {
                     self.absent.push(index);
                     Watch::Unwatched("The folder is gone.".to_owned())
                 }
+            }
+        };
+        self.state.set(index, watch);
+    }
+
+    /// Says how much of a folder is watched, now that it is.
+    fn cover(&mut self, index: usize) {
+        let Ok(events) = &self.events else { return };
+        let watch = match events.coverage(&self.roots[index]) {
+            (_, 0) => Watch::Watched,
+            (watched, in_turns) => {
+                let turns = u32::try_from(self.bounds.turns).unwrap_or(u32::MAX);
+                let round = self.bounds.turn.saturating_mul(turns);
+                Watch::InTurns(Turns { watched, in_turns, round, reason: NO_MORE.to_owned() })
             }
         };
         self.state.set(index, watch);

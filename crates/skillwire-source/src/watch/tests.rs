@@ -206,3 +206,116 @@ fn v_60_news_waits_for_a_moment_of_quiet_but_not_for_ever() {
     assert_eq!(batch.take(), News::Changed(BTreeSet::from([PathBuf::from("a")])));
     assert_eq!(batch.due(), None);
 }
+
+/// Folders with fewer watches than directories.
+#[cfg(target_os = "linux")]
+mod few {
+    use super::*;
+
+    /// As many skills as letters, each with `SKILL.md` and `sub/inner`, in a folder around them.
+    fn skills(names: &[&str]) -> (TempDir, PathBuf) {
+        let folder = TempDir::new().unwrap();
+        let root = folder.path().canonicalize().unwrap().join("skills");
+        for name in names {
+            let skill = root.join("around").join(name);
+            fs::create_dir_all(skill.join("sub/inner")).unwrap();
+            fs::write(skill.join("SKILL.md"), "x").unwrap();
+            fs::write(skill.join("sub/x.md"), "x").unwrap();
+        }
+        (folder, root)
+    }
+
+    /// Watches with so many watches; the one around the root counts as well.
+    fn watched(directories: usize, turn: Duration, (folder, root): (TempDir, PathBuf)) -> Watched {
+        let bounds = Bounds { directories, turn, turns: 2 };
+        let (sender, news) = mpsc::channel();
+        let (watcher, state) = Watcher::start_within(bounds, vec![root], move |news| {
+            let _test_is_over = sender.send(news);
+        });
+        assert_eq!(news.recv_timeout(LONG), Ok(News::Everything));
+        Watched { folder, watcher, state, news }
+    }
+
+    fn turns(watched: &Watched) -> (usize, usize) {
+        match &watched.state.roots()[0].1 {
+            Watch::InTurns(turns) => (turns.watched, turns.in_turns),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    const NEVER: Duration = Duration::from_hours(1);
+
+    #[test]
+    fn v_62_skills_get_watches_before_what_is_in_them() {
+        // Above, the root, around and four skills are seven; one is left for a directory inside.
+        let watched = watched(8, NEVER, skills(&["a", "b", "c", "d"]));
+        assert_eq!(turns(&watched), (7, 4));
+        for name in ["a", "b", "c", "d"] {
+            let file = watched.path(&format!("around/{name}/SKILL.md"));
+            fs::write(&file, "y").unwrap();
+            let alone = News::Changed(BTreeSet::from([file]));
+            watched.until(|news| *news == alone);
+        }
+        // So is a skill that comes later; it has no watch and has its turns.
+        fs::create_dir(watched.path("around/e")).unwrap();
+        watched.tells_of(&watched.path("around/e"));
+    }
+
+    #[test]
+    fn v_62_enough_watches_leave_nothing_to_turns() {
+        let watched = watched(100, NEVER, skills(&["a", "b"]));
+        assert_eq!(watched.state.roots()[0].1, Watch::Watched);
+        fs::write(watched.path("around/b/sub/inner/x"), "").unwrap();
+        watched.tells_of(&watched.path("around/b/sub/inner/x"));
+    }
+
+    #[test]
+    fn v_62_skills_without_a_watch_inside_are_told_in_turns_and_no_others() {
+        let names: Vec<String> = (0..FEWEST * 2).map(|n| format!("s{n:03}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        // Enough for the directories inside one skill.
+        let directories = 3 + names.len() + 2;
+        let watched = watched(directories, Duration::from_millis(1), skills(&names));
+        assert_eq!(turns(&watched), (directories - 1, names.len() - 1));
+        let mut rounds = Vec::new();
+        while rounds.len() < 4 {
+            let News::Changed(places) = watched.news.recv_timeout(LONG).unwrap() else {
+                panic!("everything is told");
+            };
+            assert!(places.len() <= FEWEST, "{places:?}");
+            rounds.push(places);
+        }
+        // Every skill but one, and the same again in the next round.
+        let all = |round: &[BTreeSet<PathBuf>]| -> BTreeSet<PathBuf> {
+            round.iter().flatten().cloned().collect()
+        };
+        let round = all(&rounds[..2]);
+        assert_eq!(round.len(), names.len() - 1);
+        assert!(round.iter().all(|place| place.join("SKILL.md").is_file()), "{round:?}");
+        assert_eq!(all(&rounds[2..]), round);
+    }
+
+    #[test]
+    fn v_62_a_directory_that_appears_without_a_watch_left_has_its_turns() {
+        let watched = watched(6, Duration::from_millis(1), skills(&["a"]));
+        assert_eq!(watched.state.roots()[0].1, Watch::Watched);
+        fs::create_dir_all(watched.path("around/a/new/deep")).unwrap();
+        let place = watched.path("around/a/new");
+        let told = |news: &News| *news == News::Changed(BTreeSet::from([place.clone()]));
+        // Once because it came, and from then on in turns.
+        for _ in 0..4 {
+            watched.until(told);
+        }
+        assert_eq!(turns(&watched), (5, 1));
+        fs::remove_dir_all(&place).unwrap();
+        watched.tells_of(&place);
+    }
+
+    #[test]
+    fn v_62_more_skills_than_watches_have_their_turns_and_more_folders_are_said() {
+        let many = watched(4, NEVER, skills(&["a", "b", "c"]));
+        assert_eq!(turns(&many), (3, 3));
+        let folders = watched(2, NEVER, skills(&["a"]));
+        assert!(matches!(&folders.state.roots()[0].1, Watch::Unwatched(_)), "{:?}", folders.state);
+    }
+}
