@@ -114,11 +114,10 @@ def verify(
 def check(binary: Path, skills: Path, tally: Tally, upstream: bool) -> None:
     promised = manifest(binary, skills)
     if upstream:
-        promised = passed_on(promised)
         with scratch() as home:
             command = [*pass_on(binary, skills, home), "--http", "127.0.0.1:0"]
             with Server(command, variables={"SKILLWIRE_HOME": home}) as url:
-                verify([url], "http", promised, tally)
+                verify([url], "http", passed_on(promised), tally)
         return
     with Server.skillwire(binary, skills) as url:
         verify([url], "http", promised, tally)

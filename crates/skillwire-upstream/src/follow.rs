@@ -8,7 +8,7 @@ use skillwire_host::{
     host::FreshListing,
     refusal::{Class, Refusal},
 };
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::shared::Shared;
 
@@ -20,6 +20,9 @@ const MAX_LOGGED: usize = 10;
 
 /// A server that tells of changes without end is asked no more often than this.
 const SPACING: Duration = Duration::from_millis(200);
+
+/// How long a server has to take a subscription.
+const LISTENING: Duration = Duration::from_secs(2);
 
 /// Follows a server for ever.
 pub(crate) async fn follow(shared: Arc<Shared>) {
@@ -62,16 +65,19 @@ impl Follower {
             return;
         }
         let uris: Vec<&str> = skills.iter().map(SkillUri::as_str).collect();
-        let heard = match self.shared.relay.listen(&uris).await {
-            Ok(changes) => Some(Ears { changes, skills }),
+        let mut changes = self.subscribe(&uris).await;
+        if changes.is_none() && self.ears.is_none() && !uris.is_empty() {
             // Some take no subscriptions to resources and tell of the listing all the same.
-            Err(_) if !uris.is_empty() && self.ears.is_none() => {
-                let changes = self.shared.relay.listen(&[]).await.ok();
-                changes.map(|changes| Ears { changes, skills })
-            }
-            Err(_) => return,
-        };
-        self.ears = heard;
+            changes = self.subscribe(&[]).await;
+        }
+        if let Some(changes) = changes {
+            self.ears = Some(Ears { changes, skills });
+        }
+    }
+
+    /// Subscribes, unless that takes longer than a listing should have to wait for it.
+    async fn subscribe(&self, uris: &[&str]) -> Option<Changes> {
+        timeout(LISTENING, self.shared.relay.listen(uris)).await.ok()?.ok()
     }
 
     /// Lists the server, and says when to do so again.

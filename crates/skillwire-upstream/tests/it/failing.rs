@@ -12,7 +12,7 @@ use skillwire_testkit::{
     hostile::{Fault, HostileServer, Reply},
 };
 
-use crate::support::{PATIENCE, Plan, http, label};
+use crate::support::{Gateway, PATIENCE, Plan, http, label};
 
 fn honest() -> HostileServer {
     HostileServer::new().skill("refunds", [("x", "x")])
@@ -34,6 +34,15 @@ async fn gw_10_g_06_one_that_hangs_leaves_the_others_and_is_listed_when_it_comes
     // A listing that lacks a server is not for keeping.
     assert_eq!(gateway.server.call("skills/list", json!({})).await["ttlMs"], 0);
     gateway.until_listed(|skills| skills.len() == 2).await;
+}
+
+#[tokio::test]
+async fn gw_10_one_that_takes_no_subscription_is_listed_all_the_same() {
+    for reply in [Reply::Never, Reply::error(-32601), Reply::error(-32603)] {
+        let server = honest().on("subscriptions/listen", move |_, _| reply.clone());
+        let gateway = Gateway::of(&server).await;
+        assert_eq!(gateway.uris().await, ["skill://acme/refunds/SKILL.md"]);
+    }
 }
 
 #[tokio::test]
@@ -126,7 +135,7 @@ async fn gw_23_more_bytes_than_listed_are_not_even_received() {
             vec![b'x'; 4096],
         )
     });
-    let gateway = crate::support::Gateway::of(&server).await;
+    let gateway = Gateway::of(&server).await;
     assert_eq!(gateway.read("skill://acme/refunds/x").await.code(), -32602);
 }
 
@@ -136,7 +145,7 @@ async fn gw_23_g_16_a_server_behind_itself_passes_nothing_on_twice() {
     // The inner one passes on the outer one, which passes on the inner one.
     let server = honest();
     let inner = Plan::default().folder(folder.path()).start(&[("far", &server)]).await;
-    let address = |gateway: &crate::support::Gateway| Endpoint::Http {
+    let address = |gateway: &Gateway| Endpoint::Http {
         url: format!("http://{}/mcp", gateway.server.address),
         headers: Vec::new(),
     };
