@@ -25,6 +25,10 @@ PYTHON = HERE / "dialects" / ".venv" / "bin" / "python"
 SERVER = HERE / "dialects" / "fastmcp_server.py"
 
 
+# FastMCP takes every file of a text type for UTF-8, and fails to read one that is not.
+KNOWN = {("server_error", "skill://csv-profiling/assets/caf%C3%A9-receipts.csv")}
+
+
 class Broken(Exception):
     """Something is not as it should be."""
 
@@ -101,8 +105,10 @@ def main() -> int:
             expect((folder / "SKILL.md").read_text() in loaded["blocks"][0]["text"], name)
             expect(len(loaded["blocks"]) == 1 + len(others[:1]), name)
         files = sum(len(digests(folder)) for folder in expected.values())
-        verified = user.reads("verify", "old")
-        expect(verified["dialect"] == "D7" and verified["findings"] == [], verified)
+        verified = user.reads("verify", "old", code=3)
+        found = {(finding["reason"], finding["file"]) for finding in verified["findings"]}
+        expect(verified["dialect"] == "D7" and found == KNOWN, verified)
+        files -= len(KNOWN)
         expect(verified["files"] == files, f"{verified['files']} files, not {files}")
     print(f"FastMCP 3: {len(expected)} skills listed, two approved and loaded, {files} files verified")
     return 0
