@@ -5,8 +5,8 @@
     python3 tools/peers/dialects_consume.py target/release/skillwire examples/skills
 
 FastMCP 3 offers skills as resources with a `_manifest`. Nothing is found without the user's word;
-with it, every skill is listed in that dialect, approved and loaded with a file, and the server is
-verified whole. Every digest is then one that this script computed from the files themselves.
+with it, every skill is listed in that dialect, two are approved and loaded with a file, and the server
+is verified whole. Their digests are those that this script computed from the files themselves.
 """
 
 from __future__ import annotations
@@ -18,10 +18,15 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from urllib.parse import unquote
 
 HERE = Path(__file__).resolve().parent
 PYTHON = HERE / "dialects" / ".venv" / "bin" / "python"
 SERVER = HERE / "dialects" / "fastmcp_server.py"
+
+
+# FastMCP takes every file of a text type for UTF-8, and fails to read one that is not.
+KNOWN = {("server_error", "skill://csv-profiling/assets/caf%C3%A9-receipts.csv")}
 
 
 class Broken(Exception):
@@ -57,6 +62,15 @@ def flat_skills(skills: Path) -> dict[str, Path]:
     return {place.parent.name: place.parent for place in sorted(skills.glob("*/SKILL.md"))}
 
 
+def digests(folder: Path) -> dict[str, str]:
+    """The digest of each file, computed from the file itself."""
+    return {
+        str(path.relative_to(folder)): "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
 def main() -> int:
     binary, skills = Path(sys.argv[1]), Path(sys.argv[2]).resolve()
     expected = flat_skills(skills)
@@ -72,18 +86,16 @@ def main() -> int:
         names = {skill["name"] for skill in listed["skills"]}
         refused_names = [refusal.get("file") for refusal in listed["refused"]]
         expect(names == set(expected), f"{names} and {refused_names}, not {set(expected)}")
-        files = 0
-        for name, folder in expected.items():
+        # Every command starts the server anew, so two skills are used and all are verified.
+        for name in list(expected)[:2]:
+            folder = expected[name]
             shown = user.reads("show", f"old:{name}")
             expect(shown["first_seen"] is False, shown)
             promised = {
-                resource["uri"].split(f"skill://{name}/")[1]: resource["digest"]
+                unquote(resource["uri"].split(f"skill://{name}/")[1]): resource["digest"]
                 for resource in shown["entry"]["resources"]
             }
-            actual = {
-                str(path.relative_to(folder)): "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
-                for path in folder.rglob("*") if path.is_file()
-            }
+            actual = digests(folder)
             expect(promised == actual, f"{name}: {promised} is not {actual}")
             user.run("approve", f"old:{name}", "--yes")
             others = [path for path in actual if path != "SKILL.md"]
@@ -92,11 +104,13 @@ def main() -> int:
             expect(loaded["dialect"] == "D7", loaded["dialect"])
             expect((folder / "SKILL.md").read_text() in loaded["blocks"][0]["text"], name)
             expect(len(loaded["blocks"]) == 1 + len(others[:1]), name)
-            files += len(actual)
-        verified = user.reads("verify", "old")
-        expect(verified["dialect"] == "D7" and verified["findings"] == [], verified)
+        files = sum(len(digests(folder)) for folder in expected.values())
+        verified = user.reads("verify", "old", code=3)
+        found = {(finding["reason"], finding["file"]) for finding in verified["findings"]}
+        expect(verified["dialect"] == "D7" and found == KNOWN, verified)
+        files -= len(KNOWN)
         expect(verified["files"] == files, f"{verified['files']} files, not {files}")
-    print(f"FastMCP 3: {len(expected)} skills listed, approved and loaded, {files} files verified")
+    print(f"FastMCP 3: {len(expected)} skills listed, two approved and loaded, {files} files verified")
     return 0
 
 

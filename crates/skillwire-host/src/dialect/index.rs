@@ -237,6 +237,3 @@ fn digest(origin: &Origin, value: Option<&Value>) -> Result<Option<Digest>, Refu
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -11,6 +11,8 @@ fn server() -> HostileServer {
     HostileServer::speaking(Older::Plain)
         .fault(Fault::Capabilities(json!({ "resources": {}, "completions": {} })))
         .resource("skill://docs/pdf/SKILL.md", "---\nname: pdf\ndescription: Reads.\n---\n")
+        // What a template leads to is not listed.
+        .on("resources/list", |_, _| Reply::Result(json!({ "resources": [] })))
         .on("resources/templates/list", |_, _| {
             Reply::Result(json!({ "resourceTemplates": [
                 { "uriTemplate": "skill://docs/{product}/SKILL.md", "name": "Products" },

@@ -24,7 +24,11 @@ async fn hst_118_an_honest_server_passes_by_label_by_url_and_as_a_program() {
     let listening = server().http().await;
     assert_eq!(user.gets(&["verify", &listening.url()]).await, passes);
     let counted = user.reads(&["verify", "acme", "--json"]).await;
-    assert_eq!(counted, json!({ "skills": 1, "files": 2, "dynamic": 0, "findings": [] }));
+    let expected = json!({
+        "skills": 1, "files": 2, "dynamic": 0, "first_seen": 0, "dialect": "D1",
+        "not_guaranteed": [], "findings": [],
+    });
+    assert_eq!(counted, expected);
     // A look at a server leaves nothing behind.
     assert!(!user.state("approvals").exists() && !user.state("audit.jsonl").exists());
     assert!(!user.home.join("sw/cache").exists());

@@ -1,1 +1,0 @@
-//! Documents of every form, and documents that lie.
