@@ -30,11 +30,22 @@ pub(crate) fn memory(pid: u32) -> Result<Memory> {
 
 /// The seconds of processor time a process has used, its ended threads included, to a hundredth.
 pub(crate) fn cpu(pid: u32) -> Result<f64> {
+    // User and system time are fields 14 and 15.
+    times(pid, 14)
+}
+
+/// The same of the processes that this one started and that have ended.
+pub(crate) fn cpu_of_ended() -> Result<f64> {
+    times(std::process::id(), 16)
+}
+
+/// Two times of a process, of which the first is the field of that number.
+fn times(pid: u32, field: usize) -> Result<f64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    // The name, in parentheses, may hold anything; user and system time are fields 14 and 15.
+    // The name, in parentheses, may hold anything; what comes after it begins with field 3.
     let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-    let ticks =
-        fields.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<u32>().ok());
+    let fields = fields.split_whitespace().skip(field - 3).take(2);
+    let ticks = fields.filter_map(|field| field.parse::<u32>().ok());
     Ok(ticks.map(f64::from).sum::<f64>() / TICKS_PER_SECOND)
 }
 

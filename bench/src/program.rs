@@ -33,6 +33,13 @@ impl Program {
         }
     }
 
+    /// The same with more arguments before the folder.
+    pub(crate) fn with_arguments(&self, arguments: impl IntoIterator<Item = String>) -> Self {
+        let mut program = self.clone();
+        program.before.extend(arguments.into_iter().map(OsString::from));
+        program
+    }
+
     /// A script that takes a folder, and `--http` after it.
     pub(crate) fn peer(name: &'static str, interpreter: PathBuf, script: PathBuf) -> Self {
         Self {
@@ -57,6 +64,24 @@ impl Program {
     pub(crate) fn verify(&self, url: &str) -> Command {
         let mut command = Command::new(&self.command);
         command.args(["verify", url, "--json"]);
+        command
+    }
+
+    /// The command that makes a server known under a label, if this is skillwire.
+    pub(crate) fn add_server(&self, label: &str, url: &str, home: &Path) -> Command {
+        let mut command = Command::new(&self.command);
+        command.args(["server", "add", label, url]).env("SKILLWIRE_HOME", home);
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// The command that passes on servers over pipes, if this is skillwire.
+    pub(crate) fn passing_on(&self, labels: &[String], home: &Path) -> Command {
+        let mut command = Command::new(&self.command);
+        command.arg("serve").env("SKILLWIRE_HOME", home);
+        command.args(labels.iter().map(|label| format!("--upstream={label}")));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command.kill_on_drop(true);
         command
     }
 

@@ -4,7 +4,8 @@
     python3 tools/peers/conformance.py target/release/skillwire examples/skills
     python3 tools/peers/conformance.py --server target/debug/examples/weather 127.0.0.1:0
 
-The second form is for a server of one's own, which must write `listening on URL` to standard error
+With `--upstream`, a server is asked that passes on another one over the folder, and the counts are the
+same. The second form is for a server of one's own, which must write `listening on URL` to standard error
 and has pages of 100. The suite ends with code 0 even when it tested nothing, so what counts here is its list of checks:
 the skills scenarios must pass an exact number of them, every other scenario at least one, and
 none may fail or warn.
@@ -20,7 +21,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from peers import Broken, Server, Tally, run_process, scratch, serve, tool
+from peers import Broken, Server, Tally, pass_on, run_process, scratch, serve, tool
 
 PAGE_SIZES = [100, 2]
 
@@ -142,9 +143,16 @@ def check_at(title: str, url: str, page_size: int, dynamic: bool, tally: Tally) 
         tally.add(f"{title}, {run.version}, {run.scenario}", *result)
 
 
-def check(title: str, command: list[str], page_size: int, dynamic: bool, tally: Tally) -> None:
+def check(
+    title: str,
+    command: list[str],
+    page_size: int,
+    dynamic: bool,
+    tally: Tally,
+    variables: dict[str, str] | None = None,
+) -> None:
     try:
-        with Server(command) as url:
+        with Server(command, variables=variables) as url:
             check_at(title, url, page_size, dynamic, tally)
     except Broken as reason:
         tally.add(f"{title}, server", 0, [str(reason)])
@@ -155,6 +163,7 @@ def main() -> int:
     parser.add_argument("skillwire", type=Path, nargs="?", help="the built program")
     parser.add_argument("skills", type=Path, nargs="?", help="the folder of skills to serve")
     parser.add_argument("--dynamic", action="store_true", help="all skills are generated")
+    parser.add_argument("--upstream", action="store_true", help="through one server more")
     parser.add_argument("--server", nargs=argparse.REMAINDER, help="a server's command line")
     arguments = parser.parse_args()
     if bool(arguments.server) == bool(arguments.skills):
@@ -166,6 +175,12 @@ def main() -> int:
             check(Path(command[0]).name, command, PAGE_SIZES[0], arguments.dynamic, tally)
         else:
             binary, skills = arguments.skillwire.resolve(), arguments.skills.resolve()
+            if arguments.upstream:
+                with scratch() as home:
+                    command = [*pass_on(binary, skills, home), "--http", "127.0.0.1:0"]
+                    variables = {"SKILLWIRE_HOME": home}
+                    check("passed on", command, PAGE_SIZES[0], False, tally, variables)
+                return tally.close()
             for page_size in PAGE_SIZES:
                 command = serve(binary, skills, "--page-size", str(page_size))
                 check(f"page size {page_size}", command, page_size, False, tally)

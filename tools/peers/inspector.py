@@ -4,7 +4,8 @@
     python3 tools/peers/inspector.py target/release/skillwire examples/skills
 
 Over HTTP and stdio, in both protocol eras, the Inspector must verify exactly the skills and files
-that `skillwire manifest` names, with the digests it names.
+that `skillwire manifest` names, with the digests it names. With `--upstream`, a server is asked that
+passes on another one over the folder: the digests are the same, and the URIs say where they are from.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from peers import Broken, Server, Tally, run_process, scratch, tool
+from peers import UPSTREAM, Broken, Server, Tally, pass_on, run_process, scratch, tool
 
 ERAS = ["modern", "legacy"]
 VERIFY = ["--method", "skills/list", "--verify", "--require-digests", "--format", "json"]
@@ -85,6 +86,18 @@ def judge(reports: list[dict], promised: dict[str, dict[str, str]]) -> tuple[int
     return sum(not found for found in by_skill), problems, note
 
 
+def passed_on(promised: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+    """The same under the URIs it is passed on under."""
+
+    def down(uri: str) -> str:
+        return uri.replace("skill://", f"skill://{UPSTREAM}/", 1)
+
+    return {
+        down(uri): {down(file): digest for file, digest in files.items()}
+        for uri, files in promised.items()
+    }
+
+
 def verify(
     target: list[str], transport: str, promised: dict[str, dict[str, str]], tally: Tally
 ) -> None:
@@ -98,8 +111,14 @@ def verify(
         tally.add(f"{transport}, {era}", *result)
 
 
-def check(binary: Path, skills: Path, tally: Tally) -> None:
+def check(binary: Path, skills: Path, tally: Tally, upstream: bool) -> None:
     promised = manifest(binary, skills)
+    if upstream:
+        with scratch() as home:
+            command = [*pass_on(binary, skills, home), "--http", "127.0.0.1:0"]
+            with Server(command, variables={"SKILLWIRE_HOME": home}) as url:
+                verify([url], "http", passed_on(promised), tally)
+        return
     with Server.skillwire(binary, skills) as url:
         verify([url], "http", promised, tally)
     verify([str(binary), "serve", str(skills)], "stdio", promised, tally)
@@ -109,11 +128,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("skillwire", type=Path, help="the built program")
     parser.add_argument("skills", type=Path, help="the folder of skills to serve")
+    parser.add_argument("--upstream", action="store_true", help="through one server more")
     arguments = parser.parse_args()
 
     tally = Tally("inspector")
     try:
-        check(arguments.skillwire.resolve(), arguments.skills.resolve(), tally)
+        binary, skills = arguments.skillwire.resolve(), arguments.skills.resolve()
+        check(binary, skills, tally, arguments.upstream)
     except (Broken, OSError) as reason:
         tally.add("inspector", 0, [str(reason)])
     return tally.close()

@@ -92,6 +92,22 @@ def serve(binary: Path, skills: Path, *options: str) -> list[str]:
     return [str(binary), "serve", str(skills), "--http", "127.0.0.1:0", *options]
 
 
+UPSTREAM = "behind"
+
+
+def pass_on(binary: Path, skills: Path, home: str) -> list[str]:
+    """The command line of `skillwire serve` that passes on another one over the folder.
+
+    What it needs to know of the other one is written into `home`, its `SKILLWIRE_HOME`.
+    """
+    other = [str(binary), "serve", "--no-index", str(skills)]
+    add = [str(binary), "server", "add", UPSTREAM, "--", *other]
+    added = run_process(add, variables={"SKILLWIRE_HOME": home})
+    if added.returncode != 0:
+        raise Broken(f"the other server cannot be configured:\n{added.stderr}")
+    return [str(binary), "serve", "--upstream", UPSTREAM]
+
+
 class Server:
     """A server on a free port of the loopback, for the length of a `with` block.
 
@@ -99,8 +115,14 @@ class Server:
     already ended by itself or does not stop when asked to.
     """
 
-    def __init__(self, command: list[str], speaks_on: str = "stderr") -> None:
+    def __init__(
+        self,
+        command: list[str],
+        speaks_on: str = "stderr",
+        variables: dict[str, str] | None = None,
+    ) -> None:
         self.command = command
+        self.variables = variables or {}
         self.speaks_on = speaks_on
         self.log: deque[str] = deque(maxlen=20)
         self.address: queue.SimpleQueue[str | None] = queue.SimpleQueue()
@@ -120,6 +142,7 @@ class Server:
             text=True,
             encoding="utf-8",
             errors="replace",
+            env=os.environ | self.variables,
             **streams,
         )
         self.reader = threading.Thread(target=self._read_log, daemon=True)

@@ -2,11 +2,11 @@
 
 use std::time::Instant;
 
-use super::{Bench, cost::Costs, progress, summary};
+use super::{Bench, cost::Costs, progress};
 use crate::{
     broken::{Broken, Result},
     corpus::{Corpus, Kind},
-    reference,
+    proc, reference,
     report::{Check, Quantity, Row},
 };
 
@@ -14,14 +14,19 @@ pub(super) async fn measure(bench: &mut Bench) -> Result<()> {
     let count = bench.plan.authored;
     let corpus = Corpus::at(&bench.scratch, count, Kind::Flawed)?;
     reference::warm_up(&corpus.folder)?;
-    let (mut times, mut hash) = (Vec::new(), Costs::default());
+    let (mut checks, mut hash) = (Costs::default(), Costs::default());
     for _ in 0..bench.plan.rounds {
         progress(&format!("check of {count}"));
         hash.measure(|| reference::hash_all(&corpus.folder))?;
-        times.push(once(bench, &corpus).await?);
+        let before = proc::cpu_of_ended()?;
+        let time = once(bench, &corpus).await?;
+        checks.add(time, proc::cpu_of_ended()? - before);
     }
+    let what = format!("`check` of {count} skills");
+    checks.note(&mut bench.report, &what, "skillwire")?;
+    hash.note(&mut bench.report, &what, "one thread reads and hashes")?;
     bench.report.rows.push(
-        Row::new(format!("`check` of {count} skills"), Quantity::Time, summary(times)?)
+        Row::new(what, Quantity::Time, checks.times()?)
             .against("one thread reads and hashes", hash.times()?)
             .wants(Check::AtMost(10.0, Quantity::Time)),
     );

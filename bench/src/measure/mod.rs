@@ -19,11 +19,13 @@ mod change;
 mod check;
 mod contest;
 mod cost;
+mod dialects;
 mod first_answer;
 pub(crate) mod host;
 mod listing;
 mod pages;
 mod reads;
+mod upstream;
 
 /// A part of the benchmark that can be run alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -42,10 +44,15 @@ pub(crate) enum Part {
     Host,
     /// Checking skills as an author.
     Check,
+    /// The extension with every older dialect on and off; only when it is asked for.
+    Dialects,
+    /// Servers behind a server.
+    Upstream,
 }
 
 impl Part {
-    pub(crate) const ALL: [Self; 7] = [
+    /// What is measured unless something else is asked for.
+    pub(crate) const ALL: [Self; 8] = [
         Self::FirstAnswer,
         Self::Listing,
         Self::Reads,
@@ -53,6 +60,7 @@ impl Part {
         Self::Change,
         Self::Host,
         Self::Check,
+        Self::Upstream,
     ];
 }
 
@@ -81,6 +89,8 @@ impl Bench {
             Part::Change => change::measure(self).await,
             Part::Host => host::measure(self).await,
             Part::Check => check::measure(self).await,
+            Part::Dialects => dialects::measure(self).await,
+            Part::Upstream => upstream::measure(self).await,
         };
         if let Err(broken) = measured {
             self.report.broken.push(format!("**{part:?} could not be measured:** {broken}"));

@@ -1,6 +1,6 @@
 //! Pages of the listings.
 
-use std::{borrow::Cow, sync::Arc};
+use std::borrow::Cow;
 
 use skillwire_core::uri::ResourceUri;
 use skillwire_source::skill::{Content, FileRecord, Resource, Skill};
@@ -18,10 +18,7 @@ pub struct Page<'a> {
 
 impl<'a> Page<'a> {
     /// Takes at most `size` items off an ordered stream of keys and JSON.
-    pub(crate) fn cut(
-        size: usize,
-        mut items: impl Iterator<Item = (String, Cow<'a, str>)>,
-    ) -> Self {
+    pub fn cut(size: usize, mut items: impl Iterator<Item = (String, Cow<'a, str>)>) -> Self {
         let mut page = Self::default();
         let mut last = String::new();
         for (key, json) in items.by_ref().take(size) {
@@ -38,7 +35,7 @@ impl Snapshot {
     pub fn skills_page(&self, after: Option<&str>, size: usize) -> Page<'_> {
         Page::cut(
             size,
-            self.listed_from(after)
+            self.listed_after(after)
                 .map(|skill| (skill.uri.to_string(), Cow::Borrowed(&*skill.entry))),
         )
     }
@@ -46,7 +43,7 @@ impl Snapshot {
     /// The page of `resources/list` that follows a key of an earlier page.
     pub fn resources_page(&self, after: Option<&str>, size: usize) -> Page<'_> {
         if !self.list_files {
-            let items = self.listed_from(after);
+            let items = self.listed_after(after);
             return Page::cut(
                 size,
                 items.map(|skill| (skill.uri.to_string(), Cow::Borrowed(&*skill.resource))),
@@ -64,10 +61,6 @@ impl Snapshot {
                 .map(move |(uri, json)| (format!("{}\n{uri}", skill.uri), json))
         });
         Page::cut(size, items)
-    }
-
-    fn listed_from(&self, after: Option<&str>) -> impl Iterator<Item = &Arc<Skill>> {
-        self.listed.from((after.unwrap_or(""), ""), after.is_some())
     }
 
     /// Every file of a skill, by URI.
@@ -88,7 +81,8 @@ impl Snapshot {
         found
     }
 
-    fn is_inside_a_listed_skill(&self, skill: &Skill) -> bool {
+    /// Tells whether a listed skill lies around this one.
+    pub fn is_inside_a_listed_skill(&self, skill: &Skill) -> bool {
         let mut above = skill.uri.root().parent();
         while let Some(directory) = above {
             let enclosing = format!("{directory}/SKILL.md");

@@ -234,6 +234,41 @@ impl Snapshot {
         &self.instructions
     }
 
+    /// Every listed skill, by URI.
+    pub fn listed(&self) -> impl Iterator<Item = &Arc<Skill>> {
+        self.listed.iter()
+    }
+
+    /// The listed skills after one with this URI, or all of them, by URI.
+    pub fn listed_after(&self, after: Option<&str>) -> impl Iterator<Item = &Arc<Skill>> {
+        self.listed.from((after.unwrap_or(""), ""), after.is_some())
+    }
+
+    /// The number of listed skills.
+    pub fn listed_count(&self) -> usize {
+        self.listed.len()
+    }
+
+    /// Every listed skill by name, those that share one beside each other.
+    pub fn by_name(&self) -> impl Iterator<Item = &Arc<Skill>> {
+        self.names.iter()
+    }
+
+    /// The listed skills from a name on, by name.
+    pub fn named_from(&self, name: &str) -> impl Iterator<Item = &Arc<Skill>> {
+        self.names.from((name, ""), false)
+    }
+
+    /// The listed skills of a name, by URI.
+    pub fn named(&self, name: &str) -> impl Iterator<Item = &Arc<Skill>> {
+        self.names.from((name, ""), false).take_while(move |skill| skill.name() == name)
+    }
+
+    /// Whether `resources/list` shows supporting files.
+    pub fn lists_files(&self) -> bool {
+        self.list_files
+    }
+
     /// The number of skills served, listed or not.
     pub fn skill_count(&self) -> usize {
         self.all.len()

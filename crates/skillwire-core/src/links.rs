@@ -208,6 +208,7 @@ mod tests {
         for (text, found) in [
             ("\\`[a](a.md)`", &["a.md"][..]),
             ("`[a](a.md)", &["a.md"]),
+            ("`a` [b](b.md) `c`", &["b.md"]),
             ("`` ` [no](no.md)``[a](a.md)", &["a.md"]),
             ("[a] [b](b.md)", &["b.md"]),
             ("[a](a.md)[b](b.md)", &["a.md", "b.md"]),

@@ -117,6 +117,24 @@ struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// Reads one entry, given as JSON text.
 pub fn read(text: &str, limits: EntryLimits) -> Result<SkillEntry, EntryFault> {
+    let entry = read_any_name(text, limits)?;
+    if entry.frontmatter.name().as_str() != entry.uri.root().name() {
+        return Err(EntryFault::new(
+            EntryProblem::NameMismatch,
+            format!("the name `{}`, as in the URI", entry.uri.root().name()),
+            format!("`{}`", entry.frontmatter.name()),
+        ));
+    }
+    Ok(entry)
+}
+
+/// Reads an entry that this machine wrote down: the user's limits and the rules of the dialect it
+/// came in held when it was approved.
+pub fn read_kept(text: &str) -> Result<SkillEntry, EntryFault> {
+    read_any_name(text, EntryLimits { files: usize::MAX, bytes: u64::MAX })
+}
+
+fn read_any_name(text: &str, limits: EntryLimits) -> Result<SkillEntry, EntryFault> {
     let malformed = |actual: String| {
         EntryFault::new(
             EntryProblem::Malformed,
@@ -131,13 +149,6 @@ pub fn read(text: &str, limits: EntryLimits) -> Result<SkillEntry, EntryFault> {
         serde_json::from_str(text).map_err(|error| malformed(error.to_string()))?;
     let uri = read_uri(raw.uri)?;
     let frontmatter = read_frontmatter(raw.frontmatter)?;
-    if frontmatter.name().as_str() != uri.root().name() {
-        return Err(EntryFault::new(
-            EntryProblem::NameMismatch,
-            format!("the name `{}`, as in the URI", uri.root().name()),
-            format!("`{}`", frontmatter.name()),
-        ));
-    }
     let resources = read_resources(raw.resources, &uri, limits)?;
     Ok(SkillEntry { uri, frontmatter, resources })
 }

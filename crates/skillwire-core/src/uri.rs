@@ -308,7 +308,7 @@ pub(crate) fn encodes(path: &RelPath) -> bool {
 }
 
 /// Decodes one percent-encoded segment into the text it stands for.
-pub(crate) fn decode(segment: &str) -> Result<String, InvalidUri> {
+pub fn decode(segment: &str) -> Result<String, InvalidUri> {
     let malformed = InvalidUri("has percent-encoding that is not UTF-8 text");
     let mut bytes = Vec::with_capacity(segment.len());
     let mut rest = segment.as_bytes();

@@ -9,6 +9,7 @@ pub mod cache;
 pub mod client;
 pub mod clock;
 pub mod context;
+pub mod dialect;
 pub mod grants;
 pub mod handle;
 pub mod host;
@@ -31,6 +32,7 @@ pub mod state;
 pub mod tools;
 pub mod verification;
 pub mod verified;
+pub mod web;
 pub mod window;
 
 mod contents;

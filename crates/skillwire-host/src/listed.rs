@@ -6,11 +6,14 @@ use skillwire_core::{
     content_set::ContentSet,
     entry::{Resources, SkillEntry},
     name::SkillName,
+    uri::ResourceUri,
 };
 
 use crate::{
+    dialect::{Dialect, Offer, Road},
     origin::{Origin, SkillId},
     page::ReceivedEntry,
+    record::Approval,
 };
 
 /// How an entry became known.
@@ -22,6 +25,8 @@ pub(crate) enum Source {
     Inconsistent,
     /// From `skills/get` because content did not match.
     Recovered,
+    /// From a listing that says too little; `SKILL.md` must be read before it is used.
+    Provisional,
 }
 
 /// A skill as its origin lists it. Its content is unknown, unchecked and not approved.
@@ -30,16 +35,107 @@ pub struct Listed {
     id: SkillId,
     entry: Arc<SkillEntry>,
     source: Source,
+    /// What was promised, in an older dialect; the released one promises all in the entry.
+    offer: Option<Arc<Offer>>,
     text: Option<Arc<str>>,
 }
 
 impl Listed {
     pub(crate) fn new(origin: Origin, entry: Arc<SkillEntry>, source: Source) -> Self {
-        Self { id: SkillId { origin, uri: entry.uri.clone() }, entry, source, text: None }
+        Self {
+            id: SkillId { origin, uri: entry.uri.clone() },
+            entry,
+            source,
+            text: None,
+            offer: None,
+        }
     }
 
     pub(crate) fn received(origin: Origin, received: ReceivedEntry, source: Source) -> Self {
         Self { text: received.text, ..Self::new(origin, received.entry, source) }
+    }
+
+    /// A skill of an older dialect, of which only the listing is known.
+    pub(crate) fn offered(origin: Origin, entry: Arc<SkillEntry>, offer: Arc<Offer>) -> Self {
+        Self { offer: Some(offer), ..Self::new(origin, entry, Source::Provisional) }
+    }
+
+    /// The same skill after its `SKILL.md` was read.
+    pub(crate) fn settled(
+        &self,
+        entry: Arc<SkillEntry>,
+        offer: Arc<Offer>,
+        source: Source,
+    ) -> Self {
+        Self { offer: Some(offer), ..Self::new(self.id.origin.clone(), entry, source) }
+    }
+
+    /// A skill as it was approved in this dialect, for when nobody can be asked.
+    pub(crate) fn remembered(origin: Origin, approval: &Approval) -> Self {
+        let listed = Self::new(origin, Arc::new(approval.content.entry()), Source::Named);
+        let offer = approval.first_seen.map(|dialect| {
+            let offer = Offer::new(dialect, Road::Live);
+            Arc::new(Offer { complete: true, ..offer })
+        });
+        Self { offer, ..listed }
+    }
+
+    /// How its server offers it.
+    pub fn dialect(&self) -> Dialect {
+        self.offer.as_ref().map_or(Dialect::V1, |offer| offer.dialect())
+    }
+
+    /// Tells whether some of its files have nothing to be compared with but what was seen first.
+    pub fn is_first_seen(&self) -> bool {
+        self.offer.as_ref().is_some_and(|offer| offer.first_seen)
+    }
+
+    /// Tells whether it came in an older dialect.
+    pub fn is_offered(&self) -> bool {
+        self.offer.is_some()
+    }
+
+    pub(crate) fn offer(&self) -> Option<&Arc<Offer>> {
+        self.offer.as_ref()
+    }
+
+    /// Tells whether a file that was not seen yet may be one of the skill.
+    pub(crate) fn may_have(&self, file: &ResourceUri) -> bool {
+        self.offer.as_ref().is_some_and(|offer| {
+            offer.first_seen && (!offer.complete || offer.promises.contains_key(file))
+        })
+    }
+
+    /// Tells whether an approval is of this skill as it is now.
+    ///
+    /// Where files are pinned one by one, those that were seen must be the same, and an approval
+    /// that demands more than this dialect can show is of something else.
+    pub(crate) fn is_covered_by(&self, approval: &Approval) -> bool {
+        let Some(content) = self.content() else { return false };
+        if approval.revoked || self.is_first_seen() != approval.first_seen.is_some() {
+            return false;
+        }
+        if !self.is_first_seen() {
+            return content == approval.content;
+        }
+        content.frontmatter() == approval.content.frontmatter()
+            && content.files().iter().all(|file| approval.content.file(&file.uri) == Some(file))
+    }
+
+    /// The skill as it is told to others: without digests where its server gives none.
+    #[must_use]
+    pub(crate) fn passed_on(self) -> Self {
+        if !self.is_first_seen() {
+            return self;
+        }
+        let entry = SkillEntry { resources: Resources::Dynamic, ..(*self.entry).clone() };
+        Self { entry: Arc::new(entry), offer: None, ..self }
+    }
+
+    /// The same skill with every file that was pinned before.
+    #[must_use]
+    pub(crate) fn with_pins(&self, pinned: &ContentSet) -> Self {
+        Self { entry: Arc::new(pinned.entry()), ..self.clone() }
     }
 
     /// What the skill is known by.
@@ -77,7 +173,7 @@ impl Listed {
 
     /// Tells whether the skill's files have no digests.
     pub fn is_dynamic(&self) -> bool {
-        self.entry.resources == Resources::Dynamic
+        self.offer.is_none() && self.entry.resources == Resources::Dynamic
     }
 
     pub(crate) fn source(&self) -> Source {

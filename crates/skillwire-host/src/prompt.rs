@@ -6,6 +6,7 @@ use futures_util::future::BoxFuture;
 use skillwire_core::{content_set::ContentDiff, entry::SkillEntry};
 
 use crate::{
+    dialect::Dialect,
     grants::Grants,
     label::ServerLabel,
     origin::{Origin, SkillId},
@@ -26,6 +27,10 @@ pub enum Question {
         changes: Option<ContentDiff>,
         /// How often the user was asked about this skill before.
         asked_before: usize,
+        /// How the server offers the skill.
+        dialect: Dialect,
+        /// Whether it is held to what is seen first, for want of digests.
+        first_seen: bool,
     },
     /// May code run while acting on this skill?
     Execute {

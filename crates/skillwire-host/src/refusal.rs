@@ -98,6 +98,8 @@ reasons! {
     ArchiveRatio = "archive_ratio", Verification;
     /// The archive has no `SKILL.md` at its root.
     ArchiveNoSkillFile = "archive_no_skill_file", Verification;
+    /// A web origin redirects to somewhere else.
+    RedirectOutside = "redirect_outside", Verification;
     /// The entry is not an object of the required shape.
     EntryMalformed = "entry_malformed", Verification;
     /// The skill's URI is not one of a `SKILL.md` in normal form.
@@ -176,6 +178,8 @@ reasons! {
     BudgetExhausted = "budget_exhausted", Declined;
     /// The skill's files have no digests, and the policy declines such skills.
     DynamicDeclined = "dynamic_declined", Declined;
+    /// The address is not one that may be asked for.
+    AddressForbidden = "address_forbidden", Declined;
     /// The user disabled the skill.
     Disabled = "disabled", Declined;
     /// The user was asked about this skill too often; it waits until the user asks for it.

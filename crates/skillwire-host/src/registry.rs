@@ -125,7 +125,9 @@ fn path_of(skill: &Listed) -> &str {
 /// Tells whether a text is a skill's path, or the last segments of it.
 fn is_path_of(path: &str, skill: &Listed) -> bool {
     let whole = path_of(skill);
-    whole == path || whole.strip_suffix(path).is_some_and(|rest| rest.ends_with('/'))
+    // Some servers let a path end in something else than the name.
+    let named = skill.name().as_str() == path;
+    named || whole == path || whole.strip_suffix(path).is_some_and(|rest| rest.ends_with('/'))
 }
 
 /// Chooses the shortest handle that fits only this one of the skills with its name at its origin.

@@ -6,7 +6,7 @@ use std::{
     collections::HashMap,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -15,21 +15,33 @@ use serde_json::{Map, Value};
 use skillwire_core::uri::{ResourceUri, SkillUri};
 use skillwire_protocol::method;
 
+use skillwire_archive::{Budget, File};
+
 pub use self::listing::Listing;
+pub(crate) use self::listing::{Collecting, Trouble};
 use crate::{
     client::{Client, ClientError, ClientOptions, Endpoint, Limits, RawAnswer},
     clock::Clock,
     contents::{self, Content},
+    dialect::{self, Dialect, Offer},
     label::ServerLabel,
     listed::{Listed, Source},
     origin::{Origin, SkillId},
     page::{self, Freshness},
     policy::Policy,
     refusal::{Reason, Refusal},
+    web::WebOrigin,
 };
 
 /// How long to wait before an internal error of the server is tried again.
 const RETRY_DELAYS: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(400)];
+
+/// Archives that were opened in this session, and how much more may come out of others.
+#[derive(Default)]
+pub(crate) struct Archives {
+    pub(crate) opened: Mutex<HashMap<String, Arc<Vec<File>>>>,
+    pub(crate) budget: Mutex<Budget>,
+}
 
 /// Entries that are kept besides the listing.
 const MAX_NAMED: usize = 10_000;
@@ -42,9 +54,14 @@ struct Held {
 /// A configured server.
 pub(crate) struct Remote {
     label: ServerLabel,
+    /// Whether the user lets all resources be looked through for skills.
+    legacy: AtomicBool,
+    pub(crate) archives: Archives,
+    /// Where the skills are, if this is no server but a site of the web.
+    web: Option<WebOrigin>,
     endpoint: Mutex<Option<Endpoint>>,
     options: ClientOptions,
-    policy: Arc<Policy>,
+    pub(crate) policy: Arc<Policy>,
     clock: Arc<dyn Clock>,
     client: tokio::sync::Mutex<Option<Client>>,
     /// Whoever lists the server, so that calls at the same time share one listing.
@@ -66,6 +83,12 @@ impl Remote {
     ) -> Self {
         Self {
             label,
+            legacy: AtomicBool::new(false),
+            archives: Archives::default(),
+            web: match &endpoint {
+                Endpoint::Web(web) => Some(web.clone()),
+                _ => None,
+            },
             endpoint: Mutex::new(Some(endpoint)),
             options,
             policy,
@@ -76,6 +99,19 @@ impl Remote {
             named: Mutex::default(),
             spent: AtomicU64::new(0),
         }
+    }
+
+    pub(crate) fn web(&self) -> Option<&WebOrigin> {
+        self.web.as_ref()
+    }
+
+    /// Lets all resources of the server be looked through for skills.
+    pub(crate) fn allow_legacy(&self) {
+        self.legacy.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn allows_legacy(&self) -> bool {
+        self.legacy.load(Ordering::Relaxed)
     }
 
     pub(crate) fn origin(&self) -> Origin {
@@ -104,7 +140,7 @@ impl Remote {
     }
 
     /// Sends a request; a connection that has ended is made anew for the next one.
-    async fn request(
+    pub(crate) async fn request(
         &self,
         client: &Client,
         method: &str,
@@ -156,7 +192,7 @@ impl Remote {
         if let Some(fresh) = self.fresh_listing() {
             return Ok(fresh);
         }
-        let (listing, lifetime) = self.fetch_listing().await?;
+        let (listing, lifetime) = self.climb().await?;
         self.named.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let listing = Arc::new(listing);
         let fresh_until = self.clock.elapsed() + lifetime;
@@ -216,18 +252,73 @@ impl Remote {
         self.named.lock().unwrap_or_else(PoisonError::into_inner).get(uri).cloned()
     }
 
-    /// Asks the server for one entry.
+    /// Asks the server for one entry, in the way it offers skills.
     pub(crate) async fn get(&self, uri: &SkillUri, source: Source) -> Result<Listed, Refusal> {
+        if let Some(listing) = self.older_listing(false).await? {
+            return self.settle_from(&listing, uri, source).await;
+        }
+        match self.get_entry(uri, source).await {
+            Ok(listed) => Ok(listed),
+            Err(Trouble::NoMethod(refusal)) => match self.older_listing(true).await? {
+                Some(listing) => self.settle_from(&listing, uri, source).await,
+                None => Err(refusal),
+            },
+            Err(Trouble::Refused(refusal)) => Err(refusal),
+        }
+    }
+
+    /// The listing, if it is known to be one of an older dialect.
+    async fn older_listing(&self, listed: bool) -> Result<Option<Arc<Listing>>, Refusal> {
+        let held = self.held_listing();
+        let listing = match held {
+            Some(listing) => listing,
+            None if listed || self.web.is_some() => self.list().await?,
+            None if self.client().await?.server().skills.is_none() => self.list().await?,
+            None => return Ok(None),
+        };
+        Ok(Some(listing).filter(|listing| listing.dialect != Some(Dialect::V1)))
+    }
+
+    /// What was promised about a skill of an older dialect.
+    pub(crate) fn offer_of(&self, uri: &SkillUri) -> Option<Arc<Offer>> {
+        let listing = self.held_listing()?;
+        let listed = listing.skills.iter().find(|listed| listed.id().uri == *uri)?;
+        listed.offer().cloned()
+    }
+
+    /// Finds a skill of an older dialect and reads what is needed to approve it.
+    async fn settle_from(
+        &self,
+        listing: &Listing,
+        uri: &SkillUri,
+        source: Source,
+    ) -> Result<Listed, Refusal> {
+        let found = listing.skills.iter().find(|listed| listed.id().uri == *uri).cloned();
+        // Whoever looks through all resources may also name one that no listing mentions.
+        let named = || self.allows_legacy().then(|| dialect::unlisted(&self.origin(), uri));
+        let listed = found.map(Ok).or_else(named).unwrap_or_else(|| {
+            let id = SkillId { origin: self.origin(), uri: uri.clone() };
+            Err(Refusal::new(Reason::SkillNotFound).skill(id))
+        })?;
+        let settled = self.settle(&listed, source).await?;
+        let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+        named.insert(uri.clone(), (settled.clone(), self.clock.elapsed()));
+        Ok(settled)
+    }
+
+    /// Asks `skills/get` for one entry.
+    async fn get_entry(&self, uri: &SkillUri, source: Source) -> Result<Listed, Trouble> {
         let id = SkillId { origin: self.origin(), uri: uri.clone() };
         let client = self.skills_client().await?;
         let limits = self.limits();
         let answer =
             self.request(&client, method::SKILLS_GET, uri_params(uri.as_str()), limits).await;
         let answer = answer.map_err(|error| match error {
+            error if error.is_unknown_method() => Trouble::NoMethod(self.refuse(&error).skill(&id)),
             error if error.is_not_found() => {
-                Refusal::new(Reason::SkillNotFound).skill(&id).actual(error)
+                Refusal::new(Reason::SkillNotFound).skill(&id).actual(error).into()
             }
-            error => self.refuse(&error).skill(&id),
+            error => self.refuse(&error).skill(&id).into(),
         })?;
         let (received, Freshness { lifetime, .. }) =
             page::read_get(&id, answer.text(), &self.policy)?;
@@ -249,6 +340,18 @@ impl Remote {
 
     /// Reads a resource that need not belong to a skill.
     pub(crate) async fn read_text_uri(&self, uri: &str, size: u64) -> Result<Content, Refusal> {
+        let answer = self.read_raw(uri, size).await?;
+        contents::read(answer.text(), uri).map_err(|actual| {
+            Refusal::new(Reason::ContentInvalid)
+                .skill(&self.label)
+                .file(uri)
+                .expected("one content with this URI, as text or blob")
+                .actual(actual)
+        })
+    }
+
+    /// Reads a resource and returns the whole answer.
+    pub(crate) async fn read_raw(&self, uri: &str, size: u64) -> Result<RawAnswer, Refusal> {
         let client = self.client().await?;
         let limits = Limits::for_file(size, self.policy.budgets.answer_time);
         let mut delays = RETRY_DELAYS.into_iter();
@@ -268,13 +371,7 @@ impl Remote {
             }
         };
         self.spend(answer.text().len())?;
-        contents::read(answer.text(), uri).map_err(|actual| {
-            Refusal::new(Reason::ContentInvalid)
-                .skill(&self.label)
-                .file(uri)
-                .expected("one content with this URI, as text or blob")
-                .actual(actual)
-        })
+        Ok(answer)
     }
 
     /// Asks for the children of a directory, if the server offers that.
@@ -301,7 +398,7 @@ impl Remote {
         Limits { bytes: budgets.answer_bytes, timeout: budgets.answer_time }
     }
 
-    fn spend(&self, bytes: usize) -> Result<(), Refusal> {
+    pub(crate) fn spend(&self, bytes: usize) -> Result<(), Refusal> {
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         let most = self.policy.budgets.session_bytes;
         if self.spent.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) > most {
@@ -310,12 +407,12 @@ impl Remote {
         Ok(())
     }
 
-    fn exhausted(&self, expected: String, actual: &str) -> Refusal {
+    pub(crate) fn exhausted(&self, expected: String, actual: &str) -> Refusal {
         Refusal::new(Reason::BudgetExhausted).skill(&self.label).expected(expected).actual(actual)
     }
 
     /// Says what an error of the connection means, without repeating anything secret.
-    fn refuse(&self, error: &ClientError) -> Refusal {
+    pub(crate) fn refuse(&self, error: &ClientError) -> Refusal {
         if let ClientError::LoginRequired(_) = error {
             return login_required(&self.label).actual(error);
         }

@@ -1,10 +1,10 @@
 //! Where a skill stands with the user.
 
-use skillwire_core::content_set::ContentDiff;
+use skillwire_core::content_set::{ContentDiff, ContentSet};
 
 use crate::{
     grants::Grants,
-    listed::Listed,
+    listed::{Listed, Source},
     record::{Approval, Record},
 };
 
@@ -44,6 +44,18 @@ impl Standing {
         match (&record.approval, content) {
             (None, _) if of_folder => Self::Approved(Grants::load_only()),
             (None, _) => Self::New,
+            // Its `SKILL.md` was not read yet; whoever uses the skill reads and compares it first.
+            (Some(approval), None)
+                if listed.source() == Source::Provisional && !approval.revoked =>
+            {
+                Self::Approved(approval.grants.clone())
+            }
+            (Some(approval), Some(content)) if listed.is_first_seen() => {
+                if listed.is_covered_by(approval) {
+                    return Self::Approved(approval.grants.clone());
+                }
+                Self::Changed(Box::new(seen_again(approval, &content)))
+            }
             // An approval never covers what has no digests, and never comes back by itself.
             (Some(approval), None) => Self::Changed(Box::new(gone(approval))),
             (Some(approval), Some(content)) => {
@@ -72,6 +84,13 @@ impl Standing {
             Self::Disabled => "disabled",
         }
     }
+}
+
+/// How what was read now differs; files that were not read again are neither here nor gone.
+fn seen_again(approval: &Approval, now: &ContentSet) -> ContentDiff {
+    let mut diff = approval.content.changes_to(now);
+    diff.removed.clear();
+    diff
 }
 
 /// Every file is gone as far as digests can tell.

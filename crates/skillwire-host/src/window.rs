@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeSet,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
@@ -20,6 +20,7 @@ use skillwire_core::{
 use crate::{
     approved::{Approved, ApprovedBy},
     audit::{Action, Decision},
+    dialect::Dialect,
     host::Host,
     origin::SkillId,
     prompt::{Answer, Question},
@@ -33,15 +34,36 @@ use crate::{
 pub enum FileContent {
     /// They match what the skill's entry lists.
     Verified(Verified),
+    /// They match what was seen first; the server says nothing about what they should be.
+    FirstSeen(FirstSeen),
     /// Nothing lists what they should be.
     Dynamic(DynamicContent),
+}
+
+/// Bytes that are held to what was seen first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FirstSeen {
+    pub(crate) file: Verified,
+    pub(crate) new: bool,
+}
+
+impl FirstSeen {
+    /// The file, with the digest it is held to.
+    pub fn file(&self) -> &Verified {
+        &self.file
+    }
+
+    /// Tells whether it was seen and pinned just now.
+    pub fn is_new(&self) -> bool {
+        self.new
+    }
 }
 
 impl FileContent {
     /// The skill they belong to.
     pub fn skill(&self) -> &SkillId {
         match self {
-            Self::Verified(file) => file.skill(),
+            Self::Verified(file) | Self::FirstSeen(FirstSeen { file, .. }) => file.skill(),
             Self::Dynamic(file) => &file.skill,
         }
     }
@@ -49,7 +71,7 @@ impl FileContent {
     /// Where the file is.
     pub fn uri(&self) -> &ResourceUri {
         match self {
-            Self::Verified(file) => file.uri(),
+            Self::Verified(file) | Self::FirstSeen(FirstSeen { file, .. }) => file.uri(),
             Self::Dynamic(file) => &file.uri,
         }
     }
@@ -57,7 +79,7 @@ impl FileContent {
     /// The bytes.
     pub fn bytes(&self) -> &Bytes {
         match self {
-            Self::Verified(file) => file.bytes(),
+            Self::Verified(file) | Self::FirstSeen(FirstSeen { file, .. }) => file.bytes(),
             Self::Dynamic(file) => &file.bytes,
         }
     }
@@ -92,6 +114,8 @@ pub struct Window {
     open: AtomicBool,
     /// Bytes retrieved so far; only a dynamic skill needs it, as nothing else bounds it.
     retrieved: AtomicU64,
+    /// Files that were pinned through this window, which the entry does not list yet.
+    pinned: Mutex<Vec<SkillResource>>,
 }
 
 impl Window {
@@ -104,6 +128,7 @@ impl Window {
             id,
             open: AtomicBool::new(true),
             retrieved: AtomicU64::new(retrieved),
+            pinned: Mutex::default(),
         }
     }
 
@@ -130,6 +155,16 @@ impl Window {
     /// Who approved the skill.
     pub fn approved_by(&self) -> ApprovedBy {
         self.approved.by()
+    }
+
+    /// How the server offers the skill.
+    pub fn dialect(&self) -> Dialect {
+        self.approved.listed().dialect()
+    }
+
+    /// Tells whether files are held to what was seen first, for want of digests.
+    pub fn is_first_seen(&self) -> bool {
+        self.approved.listed().is_first_seen()
     }
 
     /// The `SKILL.md`, as it was checked when the skill was loaded.
@@ -163,6 +198,9 @@ impl Window {
         let candidates = reference::resolve(&self.skill().uri, reference)
             .map_err(|reason| self.refuse(reason, reference))?;
         match &self.entry().resources {
+            Resources::Listed(files) if self.is_first_seen() => {
+                self.read_first_seen(files, &candidates, reference).await
+            }
             Resources::Listed(files) => {
                 let listed = candidates.iter().find_map(|uri| find(files, uri));
                 let listed = listed.ok_or_else(|| {
@@ -183,6 +221,33 @@ impl Window {
                 self.read_dynamic(uri).await
             }
         }
+    }
+
+    /// Reads a file that is pinned, or pins it now.
+    async fn read_first_seen(
+        &self,
+        files: &[SkillResource],
+        candidates: &[ResourceUri],
+        reference: &str,
+    ) -> Result<FileContent, Refusal> {
+        let held = |uri: &ResourceUri| {
+            let pinned = self.pinned.lock().unwrap_or_else(PoisonError::into_inner);
+            find(files, uri).or_else(|| pinned.iter().find(|file| file.uri == *uri)).cloned()
+        };
+        if let Some(file) = candidates.iter().find_map(held) {
+            if file.uri == *self.skill().uri.file() {
+                return Ok(self.skill_file.clone());
+            }
+            let file = self.host.fetch(self.approved.listed(), &file).await?;
+            return Ok(FileContent::FirstSeen(FirstSeen { file, new: false }));
+        }
+        let uri = candidates.iter().find(|uri| self.approved.listed().may_have(uri));
+        let uri = uri.ok_or_else(|| self.refuse(Reason::FileNotListed, reference))?;
+        let most = self.host.policy().limits.bytes;
+        let file = self.host.pin_first_read(&self.approved, uri, most).await?;
+        let mut pinned = self.pinned.lock().unwrap_or_else(PoisonError::into_inner);
+        pinned.push(file.listed().clone());
+        Ok(FileContent::FirstSeen(FirstSeen { file, new: true }))
     }
 
     async fn read_dynamic(&self, uri: &ResourceUri) -> Result<FileContent, Refusal> {

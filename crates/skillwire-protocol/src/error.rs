@@ -20,6 +20,10 @@ pub enum ErrorCode {
     Internal,
     /// The legacy code for a resource that is not served.
     LegacyResourceNotFound,
+    /// The legacy code for a script that could not be run.
+    LegacyScriptFailed,
+    /// The legacy code for a file that a skill does not have.
+    LegacyReferenceNotFound,
     /// HTTP headers and body disagree.
     HeaderMismatch,
     /// The revision is not served.
@@ -36,6 +40,8 @@ impl ErrorCode {
             Self::InvalidParams => -32602,
             Self::Internal => -32603,
             Self::LegacyResourceNotFound => -32002,
+            Self::LegacyScriptFailed => -32003,
+            Self::LegacyReferenceNotFound => -32004,
             Self::HeaderMismatch => -32020,
             Self::UnsupportedVersion => -32022,
         }

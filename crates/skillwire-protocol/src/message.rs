@@ -83,9 +83,15 @@ pub struct Params<'a> {
     /// A tool or prompt.
     #[serde(borrow, default, deserialize_with = "present")]
     pub name: Option<&'a RawValue>,
-    /// What a tool or prompt is given.
+    /// What a tool, prompt, skill or script is given.
     #[serde(borrow, default, deserialize_with = "present")]
     pub arguments: Option<&'a RawValue>,
+    /// A file of a skill, in an older dialect.
+    #[serde(rename = "reference", borrow, default, deserialize_with = "present")]
+    pub skill_reference: Option<&'a RawValue>,
+    /// A script of a skill, in an older dialect.
+    #[serde(borrow, default, deserialize_with = "present")]
+    pub script: Option<&'a RawValue>,
     /// What the user answered to an `input_required` result.
     #[serde(rename = "inputResponses", borrow, default, deserialize_with = "present")]
     pub input_responses: Option<&'a RawValue>,

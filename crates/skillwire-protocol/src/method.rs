@@ -12,6 +12,12 @@ pub const DISCOVER: &str = "server/discover";
 pub const SKILLS_LIST: &str = "skills/list";
 /// Returns one skill's entry.
 pub const SKILLS_GET: &str = "skills/get";
+/// Returns one skill's instructions by its name, in a dialect older than the extension.
+pub const SKILLS_READ: &str = "skills/read";
+/// Returns one file of a skill by its name, in the same dialect.
+pub const SKILLS_READ_REFERENCE: &str = "skills/read_reference";
+/// Runs a script of a skill, in the same dialect.
+pub const SKILLS_EXECUTE: &str = "skills/execute";
 /// Lists resources.
 pub const RESOURCES_LIST: &str = "resources/list";
 /// Lists resource templates.
@@ -44,6 +50,8 @@ pub const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 pub const RESOURCES_LIST_CHANGED: &str = "notifications/resources/list_changed";
 /// Tells that one resource changed.
 pub const RESOURCES_UPDATED: &str = "notifications/resources/updated";
+/// Tells that the list of skills changed, in dialects older than the extension.
+pub const SKILLS_LIST_CHANGED: &str = "notifications/skills/list_changed";
 /// Tells that the list of tools changed.
 pub const TOOLS_LIST_CHANGED: &str = "notifications/tools/list_changed";
 /// Tells that the list of prompts changed.

@@ -17,6 +17,19 @@ pub(crate) struct Asked {
     pub(crate) digest: Digest,
 }
 
+/// Writes down that a run begins, for a server that does not live to see its end.
+pub(crate) fn begins(asked: &Asked) {
+    tracing::info!(
+        target: "skillwire::audit",
+        caller = asked.caller,
+        skill = asked.skill,
+        content = %asked.content,
+        script = asked.script,
+        script_digest = %asked.digest,
+        "a script is started",
+    );
+}
+
 /// Writes down a run that came to an end.
 pub(crate) fn ran(asked: &Asked, job: &Job, outcome: &Outcome) {
     let grants = json!({

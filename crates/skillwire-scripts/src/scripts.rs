@@ -129,6 +129,7 @@ impl Scripts {
         let (ticks, mut ticking) = mpsc::channel(1);
         let sandbox = Arc::clone(&self.sandbox);
         let running = tokio::task::spawn_blocking(move || {
+            audit::begins(&asked);
             let mut told = Instant::now();
             let ran = sandbox.run(&job, &cancel, &mut |tick| {
                 if told.elapsed() >= TELL_EVERY {

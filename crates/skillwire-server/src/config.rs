@@ -1,5 +1,7 @@
 //! How a server answers.
 
+use crate::dialect::{Dialects, Usage};
+
 /// Who may reuse a cached answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum CacheScope {
@@ -33,6 +35,10 @@ pub struct Config {
     pub directory_read: bool,
     /// Bytes of files that are kept to be sent again; they are used only as files are read.
     pub cache_bytes: u64,
+    /// Which dialects are spoken besides the extension.
+    pub dialects: Dialects,
+    /// The skill that is the guide to this server's tools.
+    pub usage: Option<Usage>,
     /// The server's name, for display only.
     pub name: String,
     /// The server's version, for display only.
@@ -47,6 +53,8 @@ impl Default for Config {
             cache_scope: CacheScope::Public,
             directory_read: true,
             cache_bytes: 128 * 1024 * 1024,
+            dialects: Dialects::default(),
+            usage: None,
             name: "skillwire".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }

@@ -7,6 +7,7 @@
 
 pub mod caller;
 pub mod config;
+pub mod dialect;
 pub mod embed;
 pub mod engine;
 pub mod http;

@@ -36,9 +36,12 @@ struct RequestLabels {
 }
 
 /// The methods that have a label of their own; a client cannot make up more.
-const METHODS: [&str; 14] = [
+const METHODS: [&str; 17] = [
     method::SKILLS_LIST,
     method::SKILLS_GET,
+    method::SKILLS_READ,
+    method::SKILLS_READ_REFERENCE,
+    method::SKILLS_EXECUTE,
     method::RESOURCES_READ,
     method::RESOURCES_LIST,
     method::RESOURCES_TEMPLATES_LIST,

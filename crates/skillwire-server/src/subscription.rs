@@ -2,7 +2,7 @@
 
 use std::{
     borrow::Borrow,
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -14,7 +14,6 @@ use serde_json::{Value, json};
 use skillwire_catalog::{
     catalog::{Changes, ViewId},
     change::Change,
-    snapshot::Snapshot,
 };
 use skillwire_protocol::{
     error::{ErrorCode, RpcError},
@@ -54,18 +53,68 @@ pub struct Filter {
     pub list: bool,
     /// Changes of these files.
     pub uris: HashSet<Arc<str>>,
+    /// Changes of what stands for something else, each with what that is.
+    pub aliases: Vec<(Arc<str>, Followed)>,
+    /// Besides the list of resources, what a change of the listings is called by in dialects.
+    pub lists: &'static [&'static str],
     /// Changes of the list of tools.
     pub tools: bool,
     /// Changes of the list of prompts.
     pub prompts: bool,
 }
 
+/// What a change must be about for somebody to hear of a URI they follow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Followed {
+    /// That very file.
+    Itself,
+    /// Another file, or anything in the skill whose `SKILL.md` it is.
+    File(Arc<str>),
+    /// The list of skills.
+    List,
+    /// Anything at all.
+    Anything,
+}
+
+impl Followed {
+    fn concerns(&self, change: &Change) -> bool {
+        match self {
+            Self::Itself => false,
+            Self::File(uri) => change.updated.contains(uri),
+            Self::List => change.list,
+            Self::Anything => !change.is_empty(),
+        }
+    }
+}
+
 impl Filter {
+    /// What follows these.
+    fn following(followed: impl Iterator<Item = (Arc<str>, Followed)>) -> Self {
+        let mut filter = Self::default();
+        for (uri, what) in followed {
+            match what {
+                Followed::Itself => {
+                    filter.uris.insert(uri);
+                }
+                other => filter.aliases.push((uri, other)),
+            }
+        }
+        filter
+    }
+
+    /// The same and all lists.
+    fn with_lists(self, lists: &'static [&'static str]) -> Self {
+        Self { list: true, tools: true, prompts: true, lists, ..self }
+    }
+
     /// The notifications one change gives rise to, as method and parameters.
     fn notifications(&self, change: &Change) -> Vec<(&'static str, Value)> {
         let mut found = Vec::new();
         if self.list && change.list {
             found.push((method::RESOURCES_LIST_CHANGED, json!({})));
+        }
+        if change.list {
+            found.extend(self.lists.iter().map(|method| (*method, json!({}))));
         }
         let (few, many) = if self.uris.len() < change.updated.len() {
             (&self.uris, &change.updated)
@@ -73,6 +122,8 @@ impl Filter {
             (&change.updated, &self.uris)
         };
         let mut uris: Vec<_> = few.iter().filter(|uri| many.contains(*uri)).collect();
+        let others = self.aliases.iter().filter(|(_, followed)| followed.concerns(change));
+        uris.extend(others.map(|(uri, _)| uri));
         uris.sort_unstable();
         found.extend(
             uris.into_iter().map(|uri| (method::RESOURCES_UPDATED, json!({ "uri": **uri }))),
@@ -82,7 +133,12 @@ impl Filter {
 
     /// The notifications for a listener that missed some changes: everything it follows.
     fn everything(&self) -> Vec<(&'static str, Value)> {
-        self.notifications(&Change { list: true, updated: self.uris.clone() })
+        let mut updated = self.uris.clone();
+        updated.extend(self.aliases.iter().filter_map(|(_, followed)| match followed {
+            Followed::File(uri) => Some(Arc::clone(uri)),
+            _ => None,
+        }));
+        self.notifications(&Change { list: true, updated })
     }
 
     /// The notifications that a change of what is offered gives rise to.
@@ -117,9 +173,11 @@ impl Room {
 /// What a legacy session follows: every change of the lists, and the files it subscribed to.
 #[derive(Debug)]
 pub(crate) struct LegacySubscriptions {
-    uris: Mutex<HashSet<Arc<str>>>,
+    uris: Mutex<HashMap<Arc<str>, Followed>>,
     /// What this session shares with others.
     room: Arc<Room>,
+    /// What else is sent when the listings change.
+    lists: &'static [&'static str],
 }
 
 impl Drop for LegacySubscriptions {
@@ -130,26 +188,32 @@ impl Drop for LegacySubscriptions {
 
 impl LegacySubscriptions {
     /// Subscriptions of a session that is alone.
-    pub(crate) fn alone() -> Self {
-        Self::within(&Room::new(MAX_SUBSCRIBED_URIS))
+    pub(crate) fn alone(lists: &'static [&'static str]) -> Self {
+        Self::within(&Room::new(MAX_SUBSCRIBED_URIS), lists)
     }
 
     /// Subscriptions of a session that shares room with others.
-    pub(crate) fn within(room: &Arc<Room>) -> Self {
-        Self { uris: Mutex::default(), room: Arc::clone(room) }
+    pub(crate) fn within(room: &Arc<Room>, lists: &'static [&'static str]) -> Self {
+        Self { uris: Mutex::default(), room: Arc::clone(room), lists }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashSet<Arc<str>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, Followed>> {
         self.uris.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps what a successful request changes, unless that would be too much.
-    pub(crate) fn note(&self, request: &Request<'_>) -> Result<(), RpcError> {
+    ///
+    /// `follow` says what a URI stands for.
+    pub(crate) fn note(
+        &self,
+        request: &Request<'_>,
+        follow: impl FnOnce(&str) -> Option<Followed>,
+    ) -> Result<(), RpcError> {
         let uri = request.params.uri.and_then(|raw| string(raw, "params.uri").ok());
         let Some(uri) = uri.map(Arc::<str>::from) else { return Ok(()) };
         let mut uris = self.lock();
         match &*request.method {
-            method::RESOURCES_SUBSCRIBE if uris.contains(&uri) => {}
+            method::RESOURCES_SUBSCRIBE if uris.contains_key(&uri) => {}
             method::RESOURCES_SUBSCRIBE => {
                 if uris.len() >= MAX_SUBSCRIBED_URIS {
                     return Err(RpcError::invalid_params(format!(
@@ -161,9 +225,10 @@ impl LegacySubscriptions {
                         "Too many resources are subscribed to; try again later.",
                     ));
                 }
-                uris.insert(uri);
+                let followed = follow(&uri).unwrap_or(Followed::Itself);
+                uris.insert(uri, followed);
             }
-            method::RESOURCES_UNSUBSCRIBE if uris.remove(&uri) => self.room.give_back(1),
+            method::RESOURCES_UNSUBSCRIBE if uris.remove(&uri).is_some() => self.room.give_back(1),
             _ => {}
         }
         Ok(())
@@ -171,7 +236,8 @@ impl LegacySubscriptions {
 
     /// What to tell the session of the next change.
     pub(crate) fn filter(&self) -> Filter {
-        Filter { list: true, uris: self.lock().clone(), tools: true, prompts: true }
+        Filter::following(self.lock().iter().map(|(uri, what)| (Arc::clone(uri), what.clone())))
+            .with_lists(self.lists)
     }
 }
 
@@ -268,7 +334,13 @@ pub struct Subscription {
 
 impl Subscription {
     /// Opens a subscription to what the caller may see of what it asks for.
-    pub fn open(request: &Request<'_>, snapshot: &Snapshot, feed: Feed) -> Result<Self, RpcError> {
+    ///
+    /// `follow` says what a URI stands for, if the caller may see it.
+    pub fn open(
+        request: &Request<'_>,
+        follow: impl Fn(&str) -> Option<Followed>,
+        feed: Feed,
+    ) -> Result<Self, RpcError> {
         let raw = request.params.notifications.ok_or_else(|| {
             RpcError::invalid_params(
                 "`params.notifications` is required; it says what to listen for.",
@@ -284,19 +356,17 @@ impl Subscription {
             return Err(malformed());
         }
         let wanted: RequestedFilter = serde_json::from_str(raw.get()).map_err(|_| malformed())?;
-        let uris = wanted
+        let followed = wanted
             .resource_subscriptions
             .into_iter()
-            .filter(|uri| snapshot.file(uri).is_some())
-            .take(MAX_SUBSCRIBED_URIS)
-            .map(Arc::from)
-            .collect();
+            .filter_map(|uri| follow(&uri).map(|what| (Arc::from(uri), what)))
+            .take(MAX_SUBSCRIBED_URIS);
         let filter = Filter {
             list: wanted.resources_list_changed,
-            uris,
             // What is never offered never changes.
             tools: wanted.tools_list_changed && feed.follows_offers(),
             prompts: wanted.prompts_list_changed && feed.follows_offers(),
+            ..Filter::following(followed)
         };
         Ok(Self { id: request.id.clone(), filter, feed })
     }
@@ -312,8 +382,10 @@ impl Subscription {
         for (name, _) in lists.into_iter().filter(|(_, wanted)| *wanted) {
             honoured.insert(name.to_owned(), true.into());
         }
-        if !self.filter.uris.is_empty() {
-            let mut uris: Vec<_> = self.filter.uris.iter().map(|uri| Value::from(&**uri)).collect();
+        let others = self.filter.aliases.iter().map(|(uri, _)| uri);
+        let mut uris: Vec<_> =
+            self.filter.uris.iter().chain(others).map(|uri| Value::from(&**uri)).collect();
+        if !uris.is_empty() {
             uris.sort_unstable_by(|a, b| a.as_str().cmp(&b.as_str()));
             honoured.insert("resourceSubscriptions".to_owned(), uris.into());
         }
@@ -360,7 +432,7 @@ mod tests {
         let Ok(Message::Request(request)) = message::read(text.as_bytes()) else {
             panic!("{text} is a request");
         };
-        session.note(&request).is_ok()
+        session.note(&request, |_| None).is_ok()
     }
 
     #[test]
@@ -368,7 +440,7 @@ mod tests {
         let room = Room::new(3);
         let subscribe =
             |session: &LegacySubscriptions, uri| note(session, "resources/subscribe", uri);
-        let (one, two) = (LegacySubscriptions::within(&room), LegacySubscriptions::within(&room));
+        let [one, two] = [(); 2].map(|()| LegacySubscriptions::within(&room, &[]));
         assert!(subscribe(&one, "a") && subscribe(&one, "b") && subscribe(&two, "a"));
         assert!(!subscribe(&two, "b"), "there is no room");
         assert!(subscribe(&two, "a"), "what is there already needs none");

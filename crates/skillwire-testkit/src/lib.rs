@@ -7,10 +7,13 @@
 
 pub mod archives;
 pub mod contract;
+pub mod dialects;
 pub mod fixture;
 pub mod guarded;
 pub mod hostile;
 pub mod http;
 pub mod server;
+pub mod site;
 pub mod stdio;
+pub mod transcript;
 pub mod wire;

@@ -13,6 +13,7 @@ use skillwire_catalog::{
 use skillwire_core::finding::Strictness;
 use skillwire_server::{
     config::Config,
+    dialect::RunScripts,
     engine::Engine,
     http::{self, ConnectionLimits, HttpOptions, HttpService, Tokens, Workers},
     live::Keeper,
@@ -22,6 +23,7 @@ use skillwire_source::{
     directory::{DirectoryOptions, DirectorySource},
     elsewhere::Elsewhere,
     namespace::SiteId,
+    patterns::PathPatterns,
     source::{Inspected, Look, Source},
 };
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
@@ -44,12 +46,16 @@ pub struct TestOptions {
     pub http: HttpOptions,
     /// The text of a token file.
     pub tokens: Option<String>,
+    /// Skills that are published under `/.well-known/`.
+    pub public: Vec<String>,
     /// What connections may cost.
     pub limits: ConnectionLimits,
     /// Tools and prompts.
     pub offers: Offers,
     /// Where skills are looked for that the sources do not report.
     pub elsewhere: Option<Arc<dyn Elsewhere>>,
+    /// What runs scripts of skills.
+    pub scripts: Option<Arc<dyn RunScripts>>,
 }
 
 /// A running server; it stops when the value goes away.
@@ -93,11 +99,18 @@ impl TestServer {
             options.http.tokens =
                 Some(Tokens::parse(text, &mut catalog).expect("tokens are well formed"));
         }
+        if !options.public.is_empty() {
+            let public = PathPatterns::parse(&options.public).expect("patterns are well formed");
+            options.http.public = Some(catalog.restrict(public));
+        }
         let catalog = Arc::new(catalog);
         let seal = CursorSeal::new([42; 32]);
         let mut engine = Engine::new(Arc::clone(&catalog), options.config, seal);
         if let Some(elsewhere) = options.elsewhere {
             engine = engine.with_elsewhere(elsewhere);
+        }
+        if let Some(scripts) = options.scripts {
+            engine = engine.with_scripts(scripts);
         }
         let engine = Arc::new(engine.offering(options.offers));
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has a free port");

@@ -21,7 +21,7 @@ use skillwire_source::{
 };
 use tokio::task::JoinHandle;
 
-use crate::upstream::Shared;
+use crate::shared::Shared;
 
 /// What a reader is told who did not ask as one asks somebody else.
 const ASK: &str = "the file has to be asked for";

@@ -10,7 +10,7 @@ use skillwire_host::{
 };
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::upstream::Shared;
+use crate::shared::Shared;
 
 /// The most skills whose changes are subscribed to one by one; the listing tells of the others.
 const MAX_SUBSCRIBED: usize = 500;

@@ -18,5 +18,6 @@ pub mod upstreams;
 
 mod follow;
 mod json;
+mod shared;
 mod skill;
 mod stock;

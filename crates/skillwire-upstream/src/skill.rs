@@ -8,8 +8,8 @@ use skillwire_source::skill::{Content, FileRecord, FileTree, Resource, Skill};
 use crate::{
     entry::{NotPassedOn, passed_on},
     files::{UpstreamFiles, UpstreamGenerator},
+    shared::Shared,
     stock::PassedOn,
-    upstream::Shared,
 };
 
 /// Makes the skill that is served; none of its files is asked for.

@@ -149,11 +149,10 @@ impl Stock {
         self.listed.iter().chain(named).collect()
     }
 
-    /// How much longer everything here may be taken for current; nothing before the first listing.
-    pub(crate) fn remaining(&self) -> Duration {
+    /// Until when everything here may be taken for current; nothing before the first listing.
+    pub(crate) fn stale_at(&self) -> Option<Instant> {
         let named = self.named.values().map(|named| named.stale_at);
-        let until = self.stale_at.into_iter().chain(named).min();
-        until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()))
+        self.stale_at.map(|listing| named.fold(listing, Instant::min))
     }
 
     pub(crate) fn is_private(&self) -> bool {

@@ -1,44 +1,27 @@
 //! One server as a source of skills.
 
-use std::{
-    collections::BTreeMap,
-    fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use skillwire_core::{
     finding::Finding,
     uri::{Scheme, SkillUri},
 };
-use skillwire_host::{
-    host::Relay,
-    listed::Listed,
-    refusal::{Class, Reason, Refusal},
-};
+use skillwire_host::host::Relay;
 use skillwire_source::{
     elsewhere::{Reuse, Sought},
-    ledger::Ledger,
-    source::{Inspected, Look, Report, SiteKey, Source, Unavailable, Wake},
-    store::{Later, Owner},
+    source::{Look, Report, SiteKey, Source, Unavailable, Wake},
+    store::Later,
 };
-use tokio::{
-    runtime::Handle,
-    sync::{Notify, Semaphore, watch},
-    task::AbortHandle,
-};
+use tokio::{runtime::Handle, task::AbortHandle, time::Instant};
 
 use crate::{
     admission::Admission,
     follow,
     hops::InstanceId,
     rewriting::Rewriting,
-    skill::serve,
-    stock::{PassedOn, Stock},
+    shared::{Fresh, Shared},
+    stock::PassedOn,
 };
-
-/// Requests for files and entries that one server is sent at the same time.
-const TURNS: usize = 16;
 
 /// How a server is followed.
 #[derive(Debug, Clone)]
@@ -77,39 +60,6 @@ pub struct Upstream {
     _following: Arc<Following>,
 }
 
-/// What the source, the files it serves and the task that follows the server have in common.
-pub(crate) struct Shared {
-    pub(crate) relay: Relay,
-    pub(crate) rewriting: Rewriting,
-    pub(crate) admission: Arc<dyn Admission>,
-    pub(crate) instance: InstanceId,
-    pub(crate) options: UpstreamOptions,
-    pub(crate) owner: Owner,
-    /// Where requests to the server run, whoever waits for them.
-    pub(crate) runtime: Handle,
-    pub(crate) turns: Semaphore,
-    /// Set off when the server should be listed at once.
-    pub(crate) wanted: Notify,
-    /// Whether the server has been tried once.
-    pub(crate) tried: watch::Sender<bool>,
-    stock: Mutex<Stock>,
-    ledger: Ledger,
-    news: Mutex<NewsState>,
-}
-
-#[derive(Default)]
-struct NewsState {
-    wake: Option<Wake>,
-    /// Whether there is something that no look has reported.
-    pending: bool,
-}
-
-impl fmt::Debug for Shared {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Upstream").field("label", self.rewriting.label()).finish_non_exhaustive()
-    }
-}
-
 /// The task that follows a server until nobody needs it.
 #[derive(Debug)]
 struct Following(AbortHandle);
@@ -130,21 +80,7 @@ impl Upstream {
         runtime: &Handle,
     ) -> Self {
         let rewriting = Rewriting::new(options.scheme.clone(), relay.label().clone());
-        let shared = Arc::new(Shared {
-            relay,
-            rewriting,
-            admission,
-            instance,
-            options,
-            owner: Owner::unique(),
-            runtime: runtime.clone(),
-            turns: Semaphore::new(TURNS),
-            wanted: Notify::new(),
-            tried: watch::Sender::new(false),
-            stock: Mutex::default(),
-            ledger: Ledger::default(),
-            news: Mutex::default(),
-        });
+        let shared = Arc::new(Shared::new(relay, rewriting, admission, instance, options, runtime));
         let task = runtime.spawn(follow::follow(Arc::clone(&shared)));
         Self { shared, _following: Arc::new(Following(task.abort_handle())) }
     }
@@ -178,8 +114,9 @@ impl Upstream {
 
     /// How answers made from what is known now may be reused.
     pub fn reuse(&self) -> Reuse {
-        let stock = self.shared.stock();
-        Reuse { at_most: Some(stock.remaining()), private: stock.is_private() }
+        let Fresh { stale_at, private } = *self.shared.fresh();
+        let left = |until: Instant| until.saturating_duration_since(Instant::now());
+        Reuse { at_most: Some(stale_at.map_or(Duration::ZERO, left)), private }
     }
 
     /// Asks for a skill by the URI it has at the server.
@@ -187,82 +124,6 @@ impl Upstream {
         let shared = Arc::clone(&self.shared);
         let asked = self.shared.runtime.spawn(async move { shared.find(&uri).await });
         Box::pin(async move { asked.await.unwrap_or(Sought::Failed) })
-    }
-}
-
-impl Shared {
-    pub(crate) fn stock(&self) -> MutexGuard<'_, Stock> {
-        self.stock.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn news(&self) -> MutexGuard<'_, NewsState> {
-        self.news.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Tells whoever looks at this source that there is something to report.
-    pub(crate) fn tell(&self) {
-        let mut news = self.news();
-        // One look reports everything, so that one call is enough.
-        if !std::mem::replace(&mut news.pending, true)
-            && let Some(wake) = news.wake.clone()
-        {
-            drop(news);
-            wake();
-        }
-    }
-
-    async fn find(&self, uri: &SkillUri) -> Sought {
-        let asked = {
-            let _turn = self.turns.acquire().await;
-            self.relay.get(uri).await
-        };
-        match asked {
-            Ok(entry) => {
-                let lifetime = entry.lifetime.unwrap_or(self.options.pause);
-                let known = {
-                    let mut stock = self.stock();
-                    stock.name(entry.listed, lifetime, self.options.named_for);
-                    stock.passes_on(uri, &*self.admission)
-                };
-                self.tell();
-                if known { Sought::Found } else { Sought::NotFound }
-            }
-            Err(refusal) => {
-                tracing::info!("{refusal}");
-                match refusal.class() {
-                    Class::NotFound | Class::Verification | Class::Declined => Sought::NotFound,
-                    _ => Sought::Failed,
-                }
-            }
-        }
-    }
-
-    /// Takes over the entry that was asked for when a file was not what this one lists.
-    pub(crate) fn look_again(&self, listed: &Listed, refusal: &Refusal) {
-        let uri = &listed.id().uri;
-        let newer = self.relay.newer(uri).filter(|newer| newer.entry() != listed.entry());
-        match newer {
-            _ if refusal.reason == Reason::SkillNotFound => self.stock().remove(uri),
-            Some(newer) => {
-                let Self { options, .. } = self;
-                self.stock().name(newer, options.pause, options.named_for);
-            }
-            // The server still lists what it does not serve.
-            None => return,
-        }
-        self.tell();
-    }
-
-    fn inspect(self: &Arc<Self>, passed: &PassedOn) -> Vec<Inspected> {
-        let origin = passed.skill.id().to_string();
-        let skill = match serve(self, passed) {
-            Ok(skill) => Some(Arc::new(skill)),
-            Err(reason) => {
-                tracing::warn!("{origin} is not passed on: {reason}.");
-                None
-            }
-        };
-        vec![Inspected { origin, findings: Vec::new(), skill }]
     }
 }
 

@@ -8,13 +8,14 @@ use serde::Deserialize;
 #[cfg(feature = "oauth")]
 pub(crate) use self::host::ServerLoginArgs;
 pub(crate) use self::{
-    archive::{PackArgs, UnpackArgs},
+    archive::{ConvertArgs, PackArgs, UnpackArgs},
     bridge::BridgeArgs,
     execution::{DoctorArgs, IsolationArgs, RunArgs, ScriptRule},
     host::{
         ApproveArgs, AuditArgs, ExportArgs, HandleArgs, ListArgs, LoadArgs, LockArgs, OriginArgs,
-        PromptArgs, PromptFormat, SearchArgs, ServerAddArgs, ServerCommand, ServerImportArgs,
-        ServerListArgs, ServerLogoutArgs, ServerRemoveArgs, ShowArgs, VerifyArgs,
+        PromptArgs, PromptFormat, SearchArgs, ServerAddArgs, ServerAllowLegacyArgs, ServerCommand,
+        ServerImportArgs, ServerKind, ServerListArgs, ServerLogoutArgs, ServerRemoveArgs, ShowArgs,
+        VerifyArgs,
     },
 };
 use crate::exit::EXIT_CODES;
@@ -99,6 +100,12 @@ pub(crate) enum Command {
     /// two names may be one on some disk, and neither number nor size may pass what a skill may
     /// have. A refused archive is exit code 3.
     Unpack(UnpackArgs),
+    /// Convert a document that lists skills from one dialect to another.
+    ///
+    /// The documents are those of `D1` (a page of `skills/list`), `D2` and `D3`
+    /// (`skill://index.json`), `D7` (`_manifest`) and `D11` (`/.well-known/`). Nothing is made up: a
+    /// document that lacks what another needs is exit code 1.
+    Convert(ConvertArgs),
     /// Print a completion script for a shell.
     Completions(CompletionsArgs),
     /// Print the manual page, or write one for every command.
@@ -304,6 +311,15 @@ pub(crate) struct ServeArgs {
     /// A file of `NAME TOKEN [PATTERN...]` lines; required unless the address is loopback.
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
+    /// Speak an older dialect, or do not: `NAME=on` or `NAME=off`; may be repeated.
+    #[arg(long, value_name = "NAME=on|off")]
+    pub(crate) dialect: Vec<String>,
+    /// Answer `skill://SERVER/usage` with this skill, as `[SERVER=]SKILL`.
+    #[arg(long, value_name = "SKILL")]
+    pub(crate) usage_skill: Option<String>,
+    /// Publish skills whose path matches to everybody under `/.well-known/`; may be repeated.
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) public: Vec<String>,
     /// Run scripts of skills in isolation: those that `--allow-script` or the configuration name.
     #[arg(long)]
     pub(crate) execute: bool,

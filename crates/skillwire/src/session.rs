@@ -131,7 +131,12 @@ impl Session {
         let mut unusable = BTreeMap::new();
         for (label, config) in configured.servers {
             match endpoint(&label, &config) {
-                Ok(endpoint) => host.add_server(label, endpoint),
+                Ok(endpoint) => {
+                    host.add_server(label.clone(), endpoint);
+                    if configured.legacy.contains(&label) {
+                        host.allow_legacy_discovery(&label)?;
+                    }
+                }
                 Err(refusal) => {
                     unusable.insert(label, refusal);
                 }
@@ -166,7 +171,9 @@ impl Session {
             Some(Origin::Server(label)) => {
                 self.check_usable(Some(label))?;
                 let listing = self.host.list(label).await?;
+                let dialects = listing.dialect.map(|dialect| (label.clone(), dialect));
                 Ok(Discovered {
+                    dialects: dialects.into_iter().collect(),
                     registry: Registry::new(listing.skills.iter().cloned()),
                     refused: listing.refused.clone(),
                     incomplete: listing.truncated.clone().into_iter().collect(),
@@ -196,8 +203,8 @@ impl Session {
     /// Finds the one skill a handle names, as its origin gives it when it is asked for it alone.
     pub(crate) async fn find_now(&self, text: &str) -> Result<Named, Refusal> {
         let found = self.find(text).await?;
-        // A URI was asked for alone already.
-        if matches!(Handle::parse(text)?, Handle::Uri(..)) {
+        // A URI was asked for alone already, and so was a skill that no listing describes whole.
+        if matches!(Handle::parse(text)?, Handle::Uri(..)) || found.listed.is_offered() {
             return Ok(found);
         }
         let listed = self.host.refresh(&found.listed).await?;

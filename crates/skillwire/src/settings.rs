@@ -2,6 +2,7 @@
 
 pub(crate) mod bridge;
 mod client;
+mod dialects;
 mod execution;
 mod host;
 mod upstream;
@@ -26,6 +27,7 @@ use skillwire_source::{
     source::Unavailable,
 };
 
+use self::dialects::DialectSettings;
 pub(crate) use self::{
     host::{HostSettings, endpoint},
     upstream::UpstreamSettings,
@@ -57,7 +59,13 @@ pub(crate) struct ServeSettings {
 /// How clients reach the server.
 pub(crate) enum Transport {
     Stdio,
-    Http { address: SocketAddr, access: AccessRules, tokens: Option<String>, metrics: bool },
+    Http {
+        address: SocketAddr,
+        access: AccessRules,
+        tokens: Option<String>,
+        metrics: bool,
+        public: Option<PathPatterns>,
+    },
 }
 
 impl ServeSettings {
@@ -80,7 +88,11 @@ impl ServeSettings {
         let index = if args.no_index { None } else { cache_folder() };
         let reading = Reading { brief: true, index, ..Reading::resolve(&args.reading)? };
         let sources = args.dirs.iter().map(|dir| reading.source(dir)).collect::<Result<_, _>>()?;
+        let name = Config::default().name;
+        let DialectSettings { dialects, usage, public } = DialectSettings::resolve(&args, &name)?;
         let config = Config {
+            dialects,
+            usage,
             page_size: page_size(args.page_size)?,
             ttl_ms: args.ttl_ms.unwrap_or(60_000),
             cache_scope: match args.cache_scope {
@@ -102,7 +114,7 @@ impl ServeSettings {
             config,
             strictness: reading.strictness,
             log_format: args.log_format.unwrap_or_default(),
-            transport: transport(&args)?,
+            transport: transport(&args, public)?,
         })
     }
 }
@@ -208,13 +220,14 @@ fn page_size(size: Option<usize>) -> Result<usize, Failure> {
     }
 }
 
-fn transport(args: &ServeArgs) -> Result<Transport, Failure> {
+fn transport(args: &ServeArgs, public: Option<PathPatterns>) -> Result<Transport, Failure> {
     let Some(HttpAddress(address)) = args.http else {
         let needs_http = [
             ("--allow-origin", !args.allow_origin.is_empty()),
             ("--allow-host", !args.allow_host.is_empty()),
             ("--token-file", args.token_file.is_some()),
             ("--metrics", args.metrics),
+            ("--public", !args.public.is_empty()),
         ];
         return match needs_http.into_iter().find(|(_, given)| *given) {
             None => Ok(Transport::Stdio),
@@ -251,7 +264,7 @@ fn transport(args: &ServeArgs) -> Result<Transport, Failure> {
             .collect::<Result<_, _>>()?,
         any_host: !loopback && args.allow_host.is_empty(),
     };
-    Ok(Transport::Http { address, access, tokens, metrics: args.metrics })
+    Ok(Transport::Http { address, access, tokens, metrics: args.metrics, public })
 }
 
 fn host_of(address: SocketAddr) -> String {
@@ -321,9 +334,9 @@ fn read_file(path: &Path, option: &str) -> Result<String, Failure> {
 fn overlay(typed: ServeArgs, mut file: ServeArgs) -> ServeArgs {
     if typed.stdio {
         // Whoever wants pipes this once does not want what the file says about HTTP.
-        let ServeArgs { http, allow_origin, allow_host, token_file, metrics, .. } =
+        let ServeArgs { http, allow_origin, allow_host, token_file, public, metrics, .. } =
             ServeArgs::default();
-        file = ServeArgs { http, allow_origin, allow_host, token_file, metrics, ..file };
+        file = ServeArgs { http, allow_origin, allow_host, token_file, public, metrics, ..file };
     }
     let list = |typed: Vec<String>, file: Vec<String>| if typed.is_empty() { file } else { typed };
     let chose_strictness = typed.reading.strict || typed.reading.lenient;
@@ -352,6 +365,10 @@ fn overlay(typed: ServeArgs, mut file: ServeArgs) -> ServeArgs {
         allow_origin: list(typed.allow_origin, file.allow_origin),
         allow_host: list(typed.allow_host, file.allow_host),
         token_file: typed.token_file.or(file.token_file),
+        // Each names a dialect of its own; of two about the same one, the typed one comes last.
+        dialect: file.dialect.into_iter().chain(typed.dialect).collect(),
+        usage_skill: typed.usage_skill.or(file.usage_skill),
+        public: list(typed.public, file.public),
         execute: typed.execute || file.execute,
         allow_script: list(typed.allow_script, file.allow_script),
         accept_restricted: typed.accept_restricted || file.accept_restricted,

@@ -10,7 +10,9 @@ use skillwire_core::{
 };
 use skillwire_host::{
     context::text::{one_line, one_line_within},
+    dialect::Dialect,
     grants::{Grants, requested_tools},
+    listed::Listed,
     origin::Origin,
 };
 
@@ -31,14 +33,31 @@ pub(crate) fn origin(origin: &Origin) -> String {
     }
 }
 
+/// How a skill is offered.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Offered {
+    pub(crate) dialect: Dialect,
+    pub(crate) first_seen: bool,
+}
+
+impl Offered {
+    pub(crate) fn of(listed: &Listed) -> Self {
+        Self { dialect: listed.dialect(), first_seen: listed.is_first_seen() }
+    }
+}
+
 /// Writes what an entry says: metadata, requests for permissions, and files.
 pub(crate) fn card(
     out: &mut impl Write,
     handle: &str,
-    from: &Origin,
-    entry: &SkillEntry,
+    (from, entry): (&Origin, &SkillEntry),
+    offered: Offered,
 ) -> io::Result<()> {
     writeln!(out, "{STRONG}{}{STRONG:#}  from {}", one_line(handle), origin(from))?;
+    let dialect = offered.dialect;
+    if from.server().is_some() && dialect != Dialect::V1 {
+        field(out, "dialect", &format!("{}, {}", dialect.code(), dialect.title()))?;
+    }
     field(out, "uri", entry.uri.as_str())?;
     for (key, value) in entry.frontmatter.fields() {
         let text = match value {
@@ -57,7 +76,15 @@ pub(crate) fn card(
             writeln!(out, "  {}", one_line(&tool))?;
         }
     }
-    files(out, entry)
+    files(out, entry)?;
+    if offered.first_seen {
+        writeln!(
+            out,
+            "{WARNING}first-seen{WARNING:#}: The server has no digests for all of its files. What is \
+             approved is what was read now, and each further file as it is first read."
+        )?;
+    }
+    Ok(())
 }
 
 fn field(out: &mut impl Write, name: &str, value: &str) -> io::Result<()> {

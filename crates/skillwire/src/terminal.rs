@@ -9,7 +9,10 @@ use skillwire_host::{
     prompt::{Answer, Prompter, Question},
 };
 
-use crate::{output::STRONG, skill};
+use crate::{
+    output::STRONG,
+    skill::{self, Offered},
+};
 
 /// Lines are cut to this width when the terminal does not say its own.
 const USUAL_WIDTH: usize = 100;
@@ -67,10 +70,11 @@ impl Prompter for Terminal {
 /// Shows what a question is about and returns the question itself.
 fn words(question: &Question) -> String {
     match question {
-        Question::Approve { skill, entry, changes, asked_before, .. } => {
+        Question::Approve { skill, entry, changes, asked_before, dialect, first_seen, .. } => {
             let mut err = anstream::stderr().lock();
+            let offered = Offered { dialect: *dialect, first_seen: *first_seen };
             // A terminal that cannot be written to cannot agree either.
-            let _ = skill::card(&mut err, &skill.to_string(), &skill.origin, entry);
+            let _ = skill::card(&mut err, &skill.to_string(), (&skill.origin, entry), offered);
             if let Some(changes) = changes {
                 let _ = skill::changes(&mut err, &skill.uri, changes);
             }

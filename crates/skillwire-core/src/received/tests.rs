@@ -249,3 +249,36 @@ fn h_26_faults_repeat_nothing_that_acts_and_not_much() {
     assert!(fault.actual.len() < 2_000, "{}", fault.actual.len());
     assert!(!fault.actual.contains(['\u{1b}', '\u{202e}']), "{}", fault.actual);
 }
+
+#[test]
+fn h_10_a_fault_says_what_was_there() {
+    let actual = |text: &str| read(text, EntryLimits::default()).unwrap_err().actual;
+    assert_eq!(actual("[5]"), "`[5]`");
+    assert_eq!(actual(&without("", "uri").to_string()), "nothing");
+    assert_eq!(actual(&with("/uri", json!(5)).to_string()), "`5`");
+    assert_eq!(actual(&with("/resources", json!("static")).to_string()), "`\\\"static\\\"`");
+    assert_eq!(actual(&with("/resources/0", json!([1])).to_string()), "`[1]`");
+    assert_eq!(actual(&with("/resources/0/size", json!(-1)).to_string()), "`-1`");
+}
+
+#[test]
+fn h_10_an_entry_that_is_refused_still_names_its_skill() {
+    let refused = with("/resources", json!("static")).to_string();
+    let uri = read_only_uri(&refused).expect("the URI is good");
+    assert_eq!(uri.as_str(), "skill://acme/pdf/SKILL.md");
+    assert_eq!(read_only_uri(&with("/uri", json!("x")).to_string()), None);
+    assert_eq!(read_only_uri("[]"), None);
+}
+
+#[test]
+fn h_27_the_largest_frontmatter_is_read() {
+    let filled = |length: usize| {
+        let mut entry = entry();
+        entry["frontmatter"]["x"] = json!("");
+        let empty = entry["frontmatter"].to_string().len();
+        entry["frontmatter"]["x"] = json!("y".repeat(length - empty));
+        read(&entry.to_string(), EntryLimits::default()).map(|_| ())
+    };
+    assert_eq!(filled(262_144), Ok(()));
+    assert_eq!(filled(262_145).unwrap_err().problem, EntryProblem::Frontmatter);
+}

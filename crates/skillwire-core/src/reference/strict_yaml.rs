@@ -194,7 +194,6 @@ fn reference() -> Complaint {
 /// What the scanner does not let through.
 fn refused(event: &Event<'_>, text: &str) -> Option<Complaint> {
     let (anchor, tag, collection) = match event {
-        Event::Alias(_) => (1, false, false),
         Event::Scalar(_, _, anchor, tag) => (*anchor, tag.is_some(), false),
         Event::SequenceStart(anchor, tag) | Event::MappingStart(anchor, tag) => {
             (*anchor, tag.is_some(), true)

@@ -93,11 +93,11 @@ fn is_forbidden(ch: char) -> bool {
         | '\u{ff00}'..='\u{fffd}' | '\u{10000}'..)
 }
 
-/// The code point number and byte of the start of each line, as YAML sees lines.
+/// The code point number and byte of the start of each line; every line ends in LF by now.
 fn line_starts(text: &str) -> impl Iterator<Item = (usize, usize)> + '_ {
     let mut previous = '\n';
     text.char_indices().enumerate().filter_map(move |(index, (at, ch))| {
-        let starts = matches!(previous, '\n' | '\r') && !(previous == '\r' && ch == '\n');
+        let starts = previous == '\n';
         previous = ch;
         starts.then_some((index, at))
     })

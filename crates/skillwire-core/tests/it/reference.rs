@@ -66,6 +66,43 @@ fn its_yaml_is_stricter_than_yaml() {
 }
 
 #[test]
+fn a_line_of_dots_may_end_the_frontmatter_and_nothing_else() {
+    for end in ["...\n", "... # c\n# d\n\n", "...\t\n", "...\t# c\n"] {
+        assert_eq!(with(end), [], "{end:?}");
+    }
+    for more in ["...\nlicense: y\n", "... x\n", "...\tx\n"] {
+        assert_eq!(with(more), [Some(Code::YamlDocuments)], "{more:?}");
+    }
+    for text in ["...x\n", ".... \n"] {
+        assert_eq!(with(text), [Some(Code::YamlSyntax)], "{text:?}");
+    }
+    for early in ["---\n...\nname: a\ndescription: x\n---\n", "---\n# c\n...\n---\n"] {
+        assert_eq!(codes(early, "a"), [Some(Code::YamlDocuments)], "{early:?}");
+    }
+}
+
+#[test]
+fn it_knows_tabs_only_in_quotes_blocks_and_comments() {
+    for fine in [
+        "license: \"a\tb\"\n",
+        "license: 'a\tb'\n",
+        "license: a # b\tc\n",
+        "license: 'a' # b\tc\n",
+        "#\tc\nlicense: a\n",
+        "license: |\n  a\tb\n",
+    ] {
+        assert_eq!(with(fine), [], "{fine:?}");
+    }
+    for stray in ["license: a\tb\n", "# x\nlicense: a\tb\n", "license: a#b\tc\n", "license: é\tb\n"]
+    {
+        assert_eq!(with(stray), [None], "{stray:?}");
+    }
+    for last in ["license: a\t\n", "license: a \t \n", "license: a\n\t\n"] {
+        assert_eq!(with(last), [Some(Code::TrailingBlanks)], "{last:?}");
+    }
+}
+
+#[test]
 fn fields_are_judged_by_its_own_limits() {
     let name = |name: &str| codes(&format!("---\nname: {name}\ndescription: x\n---\n"), "a");
     let invalid = Some(Code::NameInvalid);
@@ -76,6 +113,7 @@ fn fields_are_judged_by_its_own_limits() {
     assert_eq!(name("\n- a"), [invalid]);
     assert_eq!(name("A_b"), [invalid, invalid, elsewhere]);
     assert_eq!(name("-a--b"), [invalid, invalid, elsewhere]);
+    assert_eq!(name(&"a".repeat(64)), [elsewhere]);
     assert_eq!(name(&"a".repeat(65)), [invalid, elsewhere]);
     assert_eq!(
         codes("---\na: b\n---\n", "a"),

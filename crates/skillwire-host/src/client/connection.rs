@@ -50,6 +50,10 @@ impl Connection {
                 let patience = options.connect_timeout;
                 Transport::Http(Arc::new(Http::new(&url, &headers, Some(bearer), patience)?))
             }
+            Endpoint::Web(_) => {
+                let problem = "a web origin with skills is no MCP server";
+                return Err(ClientError::Unreachable(problem.to_owned()));
+            }
             Endpoint::Pipes { input, output } => {
                 Transport::Pipe(Box::new(Pipe::new(input, output, None)))
             }

@@ -6,7 +6,7 @@ use skillwire_protocol::version::Era;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::bearer::Bearer;
-use crate::secret::Secret;
+use crate::{secret::Secret, web::WebOrigin};
 
 /// Where a server is. Only the user's configuration makes one; nothing a server sends does.
 pub enum Endpoint {
@@ -26,6 +26,8 @@ pub enum Endpoint {
         /// Headers of every request, such as `Authorization`.
         headers: Vec<(String, Secret)>,
     },
+    /// A site of the web that publishes skills; nothing is spoken with it but plain requests.
+    Web(WebOrigin),
     /// A URL that wants a token which does not last: `https`, or `http` on this machine.
     LoggedIn {
         /// The URL of the MCP endpoint.
@@ -53,7 +55,7 @@ impl Endpoint {
                 args: args.clone(),
                 env: env.clone(),
             }),
-            Self::Http { .. } | Self::LoggedIn { .. } | Self::Pipes { .. } => None,
+            Self::Http { .. } | Self::LoggedIn { .. } | Self::Pipes { .. } | Self::Web(_) => None,
         }
     }
 }
@@ -65,6 +67,7 @@ impl Endpoint {
             Self::Http { url, headers } => {
                 Some(Self::Http { url: url.clone(), headers: headers.clone() })
             }
+            Self::Web(web) => Some(Self::Web(web.clone())),
             Self::LoggedIn { url, headers, bearer } => Some(Self::LoggedIn {
                 url: url.clone(),
                 headers: headers.clone(),
@@ -83,6 +86,7 @@ impl fmt::Debug for Endpoint {
                 f.debug_struct("Command").field("program", program).finish_non_exhaustive()
             }
             Self::Http { .. } => f.debug_struct("Http").finish_non_exhaustive(),
+            Self::Web(_) => f.debug_struct("Web").finish_non_exhaustive(),
             Self::LoggedIn { .. } => f.debug_struct("LoggedIn").finish_non_exhaustive(),
             Self::Pipes { .. } => f.debug_struct("Pipes").finish_non_exhaustive(),
         }

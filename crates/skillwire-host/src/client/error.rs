@@ -60,6 +60,17 @@ impl ClientError {
         Self::Rpc { code, message: truncated(message) }
     }
 
+    /// Tells whether the server does not know the method.
+    pub fn is_unknown_method(&self) -> bool {
+        matches!(self, Self::Rpc { code: -32601, .. })
+    }
+
+    /// Tells whether the server has no skill or file of a name, in the words of the dialects that
+    /// address by name.
+    pub(crate) fn is_missing_name(&self) -> bool {
+        self.is_not_found() || matches!(self, Self::Rpc { code: -32004, .. })
+    }
+
     /// Tells whether the server said that there is no such thing, in the words of either era.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Rpc { code: -32602 | -32002, .. })

@@ -181,7 +181,11 @@ impl Client {
 /// Tells whether a server declared what a method needs; methods outside the extension need nothing.
 fn is_offered(server: &ServerDescription, method: &str) -> bool {
     match method {
-        method::SKILLS_LIST | method::SKILLS_GET => server.skills.is_some(),
+        // An older dialect has methods of the same names, and declares them elsewhere.
+        method::SKILLS_LIST | method::SKILLS_GET => {
+            server.skills.is_some()
+                || server.capabilities.get("skills").is_some_and(Value::is_object)
+        }
         method::DIRECTORY_READ => server.skills.is_some_and(|offer| offer.directory_read),
         _ => true,
     }

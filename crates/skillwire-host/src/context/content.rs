@@ -30,6 +30,8 @@ pub trait SkillContent: sealed::Sealed {
 pub enum Assurance {
     /// They have the size and this digest, as listed.
     MatchesListing(Digest),
+    /// They have this digest, as they had when they were first seen.
+    FirstSeen(Digest),
     /// The server gives no digests, so they could be different each time.
     NoDigests,
 }
@@ -72,6 +74,7 @@ impl SkillContent for FileContent {
     fn assurance(&self) -> Assurance {
         match self {
             Self::Verified(file) => file.assurance(),
+            Self::FirstSeen(seen) => Assurance::FirstSeen(seen.file().listed().digest),
             Self::Dynamic(_) => Assurance::NoDigests,
         }
     }

@@ -39,8 +39,13 @@ impl Host {
             return Ok(Approved::new(listed.clone(), grants, ApprovedBy::Once));
         };
         let at = self.inner.clock.now();
-        let approval =
-            Approval { content: content.clone(), grants: grants.clone(), at, revoked: false };
+        let approval = Approval {
+            content: content.clone(),
+            grants: grants.clone(),
+            at,
+            revoked: false,
+            first_seen: listed.is_first_seen().then(|| listed.dialect()),
+        };
         let mut change = |record: &mut Record| {
             record.approval = Some(approval.clone());
             record.declined = None;
@@ -68,6 +73,15 @@ impl Host {
             _ if listed.is_dynamic() => {
                 self.check_dynamic(listed)?;
                 Err(refuse(Reason::NotApproved).actual("a skill without digests, asked each time"))
+            }
+            // Files that were pinned before are held to what they were.
+            Standing::Approved(grants) if listed.is_first_seen() => {
+                let record = self.inner.records.get(listed.id()).map_err(unusable)?;
+                let approval = record.and_then(|record| record.approval);
+                let pinned = approval.filter(|approval| listed.is_covered_by(approval));
+                let pinned = pinned.ok_or_else(|| refuse(Reason::NotApproved))?;
+                let listed = listed.with_pins(&pinned.content);
+                Ok(Approved::new(listed, grants, ApprovedBy::User))
             }
             Standing::Approved(grants) => {
                 let by = match listed.id().origin {
@@ -143,6 +157,8 @@ impl Host {
             tools: requested_tools(&listed.entry().frontmatter),
             changes,
             asked_before: 0,
+            dialect: listed.dialect(),
+            first_seen: listed.is_first_seen(),
         })
     }
 
@@ -250,6 +266,9 @@ fn locked(lock: &Lock, listed: &Listed) -> Result<Approved, Refusal> {
             .skill(listed.id())
             .hint("Approve the skill, run `skillwire lock`, and have the change reviewed.")
     };
+    if listed.is_first_seen() {
+        return Err(refuse().actual("a skill whose files are only known as they were first seen"));
+    }
     let content = listed.content().ok_or_else(|| refuse().actual("a skill without digests"))?;
     let grants = lock.allows(listed.id(), &content).map_err(|mismatch| {
         refuse().expected("content that the lock file lists").actual(mismatch)
@@ -259,6 +278,12 @@ fn locked(lock: &Lock, listed: &Listed) -> Result<Approved, Refusal> {
 
 /// An entry that its own listing contradicts must be confirmed first.
 fn check_certain(listed: &Listed) -> Result<(), Refusal> {
+    if listed.source() == Source::Provisional {
+        return Err(Refusal::new(Reason::NotApproved)
+            .skill(listed.id())
+            .actual("a skill whose `SKILL.md` was not read yet")
+            .hint("Ask the server for the skill by its URI."));
+    }
     if listed.source() == Source::Inconsistent {
         return Err(Refusal::new(Reason::EntryInconsistent)
             .skill(listed.id())

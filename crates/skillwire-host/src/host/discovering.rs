@@ -1,6 +1,9 @@
 //! Which skills there are.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use futures_util::future::join_all;
 use skillwire_core::uri::SkillUri;
@@ -9,11 +12,13 @@ use super::{Host, lock, unusable};
 use crate::{
     audit::Action,
     context::catalogue::CatalogueItem,
+    dialect::Dialect,
     handle::Handle,
     label::ServerLabel,
     listed::{Listed, Source},
     local::GatedSkill,
-    origin::Origin,
+    origin::{Origin, SkillId},
+    record::{Approval, Record},
     refusal::{Reason, Refusal},
     registry::Registry,
     remote::{Listing, Remote},
@@ -30,6 +35,8 @@ pub struct Discovered {
     pub incomplete: Vec<Refusal>,
     /// What is odd but harmless.
     pub warnings: Vec<String>,
+    /// How each server that was listed offers its skills.
+    pub dialects: BTreeMap<ServerLabel, Dialect>,
 }
 
 impl Host {
@@ -70,7 +77,12 @@ impl Host {
     pub async fn discover(&self) -> Discovered {
         let labels = self.servers();
         let listings = join_all(labels.iter().map(|label| self.list(label))).await;
-        self.together(listings)
+        let dialects = labels
+            .iter()
+            .zip(&listings)
+            .filter_map(|(label, listing)| Some((label.clone(), listing.as_ref().ok()?.dialect?)));
+        let dialects = dialects.collect();
+        Discovered { dialects, ..self.together(listings) }
     }
 
     /// Puts together what was listed before, so that building a context asks nobody.
@@ -157,7 +169,9 @@ impl Host {
     async fn certain(&self, listed: &Listed) -> Result<Listed, Refusal> {
         let newest = self.newest(listed);
         match newest.source() {
-            Source::Inconsistent => self.refresh(&newest).await,
+            Source::Inconsistent | Source::Provisional => self.refresh(&newest).await,
+            // No listing of an older dialect says whether a file changed.
+            _ if newest.is_offered() => self.refresh(&newest).await,
             Source::Named | Source::Recovered => Ok(newest),
         }
     }
@@ -210,9 +224,7 @@ impl Host {
         let approvals = records.into_iter().filter(|record| record.id.origin == *origin);
         let skills = approvals
             .filter_map(|record| record.approval)
-            .map(|approval| {
-                Listed::new(origin.clone(), Arc::new(approval.content.entry()), Source::Named)
-            })
+            .map(|approval| Listed::remembered(origin.clone(), &approval))
             .collect();
         let warnings = errors.iter().map(ToString::to_string).collect();
         Ok(Listing { skills, warnings, ..Listing::default() })
@@ -228,18 +240,24 @@ impl Host {
             let Some(now) = listed.iter().find(|listed| listed.id().uri == record.id.uri) else {
                 continue;
             };
-            if now.content().as_ref().is_some_and(|content| *content == approval.content) {
+            if now.is_covered_by(&approval) || now.source() == Source::Provisional {
                 continue;
             }
-            let mut revoke = |record: &mut crate::record::Record| {
-                if let Some(approval) = &mut record.approval {
-                    approval.revoked = true;
-                }
-            };
-            self.inner.records.update(&record.id, &mut revoke).map_err(unusable)?;
-            let before = Some(approval.content.fingerprint());
-            self.log_skill(&record.id, before, Action::Revoke, Ok(()), Some("the skill changed"));
+            self.withdraw(&record.id, &approval)?;
         }
+        Ok(())
+    }
+
+    /// Withdraws an approval for good, as the skill is something else now.
+    pub(super) fn withdraw(&self, skill: &SkillId, approval: &Approval) -> Result<(), Refusal> {
+        let mut revoke = |record: &mut Record| {
+            if let Some(approval) = &mut record.approval {
+                approval.revoked = true;
+            }
+        };
+        self.inner.records.update(skill, &mut revoke).map_err(unusable)?;
+        let before = Some(approval.content.fingerprint());
+        self.log_skill(skill, before, Action::Revoke, Ok(()), Some("the skill changed"));
         Ok(())
     }
 }

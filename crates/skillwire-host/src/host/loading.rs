@@ -11,7 +11,7 @@ use crate::{
     audit::Action,
     refusal::{Reason, Refusal},
     verified::check_frontmatter,
-    window::{DynamicContent, FileContent, Window, find},
+    window::{DynamicContent, FileContent, FirstSeen, Window, find},
 };
 
 /// How many contents are remembered as compared.
@@ -53,7 +53,12 @@ impl Host {
             Resources::Listed(files) => {
                 let listed = find(files, skill.uri.file())
                     .ok_or_else(|| Refusal::new(Reason::SkillFileNotListed).skill(skill))?;
-                FileContent::Verified(self.fetch(approved.listed(), listed).await?)
+                let verified = self.fetch(approved.listed(), listed).await?;
+                if approved.listed().is_first_seen() {
+                    FileContent::FirstSeen(FirstSeen { file: verified, new: false })
+                } else {
+                    FileContent::Verified(verified)
+                }
             }
             Resources::Dynamic => {
                 let uri = skill.uri.file();
@@ -73,6 +78,10 @@ impl Host {
         approved: &Approved,
         content: &FileContent,
     ) -> Result<(), Refusal> {
+        // Where name and description stand elsewhere, the digest alone says that nothing changed.
+        if approved.listed().offer().is_some_and(|offer| offer.described_elsewhere) {
+            return Ok(());
+        }
         let fingerprint = approved.fingerprint();
         if fingerprint.is_some_and(|fingerprint| lock(&self.inner.compared).contains(&fingerprint))
         {

@@ -4,6 +4,7 @@ mod approving;
 mod discovering;
 mod exporting;
 mod loading;
+mod pinning;
 mod reading;
 mod relaying;
 
@@ -200,6 +201,14 @@ impl Host {
         let options = self.inner.options.clone();
         let remote = Remote::new(label.clone(), endpoint, options, policy, clock);
         lock(&self.inner.remotes).insert(label, Arc::new(remote));
+    }
+
+    /// Lets all resources of a server be looked through for skills of older dialects.
+    ///
+    /// Without this, only what a server declares is asked for.
+    pub fn allow_legacy_discovery(&self, label: &ServerLabel) -> Result<(), Refusal> {
+        self.remote(label)?.allow_legacy();
+        Ok(())
     }
 
     /// Makes a server known and connects to it.

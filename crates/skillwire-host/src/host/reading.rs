@@ -80,17 +80,26 @@ impl Host {
         if skill.origin.server().is_none() {
             return self.read_from_folder(skill, file);
         }
-        if let Some(bytes) = self.inner.cache.get(skill, file)
+        // What is only pinned is asked for again, so that a change is noticed.
+        let cached = !held.is_first_seen() || self.inner.offline;
+        if cached
+            && let Some(bytes) = self.inner.cache.get(skill, file)
             && let Ok(verified) = Verified::check(skill, file, bytes)
         {
             return Ok(verified);
         }
-        let fetched = match self.server_of(skill, &file.uri)?.read(&file.uri, file.size).await {
-            Ok(content) => Verified::check(skill, file, content.bytes),
+        let server = self.server_of(skill, &file.uri)?;
+        let fetched = match held.offer() {
+            Some(offer) => server.read_offered(skill, offer, &file.uri, file.size).await,
+            None => server.read(&file.uri, file.size).await.map(|content| content.bytes),
+        };
+        let fetched = match fetched {
+            Ok(bytes) => Verified::check(skill, file, bytes),
             Err(refusal) => Err(refusal.skill(skill)),
         };
         let verified = match fetched {
             Ok(verified) => verified,
+            Err(refusal) if held.is_first_seen() => return Err(self.pin_broken(skill, refusal)?),
             Err(refusal) => return Err(self.recover(held, refusal).await),
         };
         if let Err(error) = self.inner.cache.put(&verified) {
@@ -154,11 +163,15 @@ impl Host {
         uri: &ResourceUri,
         most: u64,
     ) -> Result<Bytes, Refusal> {
-        let content = self.server_of(skill, uri)?.read(uri, most).await;
-        content.map(|content| content.bytes).map_err(|refusal| refusal.skill(skill))
+        let server = self.server_of(skill, uri)?;
+        let bytes = match server.offer_of(&skill.uri) {
+            Some(offer) => server.read_offered(skill, &offer, uri, most).await,
+            None => server.read(uri, most).await.map(|content| content.bytes),
+        };
+        bytes.map_err(|refusal| refusal.skill(skill))
     }
 
-    fn server_of(
+    pub(super) fn server_of(
         &self,
         skill: &SkillId,
         uri: &ResourceUri,
@@ -177,12 +190,21 @@ impl Host {
         let refuse = |reason| Refusal::new(reason).skill(skill).file(file.escape_debug());
         let candidates = reference::resolve(&skill.uri, file).map_err(refuse)?;
         let inspected = match &listed.entry().resources {
+            Resources::Listed(files) if candidates.iter().all(|uri| find(files, uri).is_none()) => {
+                let uri = candidates.into_iter().find(|uri| listed.may_have(uri));
+                let uri = uri.ok_or_else(|| refuse(Reason::FileNotListed))?;
+                let offer = listed.offer().ok_or_else(|| refuse(Reason::FileNotListed))?;
+                let most = self.policy().limits.bytes;
+                let server = self.server_of(skill, &uri)?;
+                let bytes = server.read_offered(skill, offer, &uri, most).await?;
+                Inspected { skill: skill.clone(), uri, bytes, verified: false }
+            }
             Resources::Listed(files) => {
                 let listed_file = candidates.iter().find_map(|uri| find(files, uri));
                 let listed_file = listed_file.ok_or_else(|| refuse(Reason::FileNotListed))?;
                 let verified = self.fetch(listed, listed_file).await?;
                 let (uri, bytes) = (verified.uri().clone(), verified.bytes().clone());
-                Inspected { skill: skill.clone(), uri, bytes, verified: true }
+                Inspected { skill: skill.clone(), uri, bytes, verified: !listed.is_first_seen() }
             }
             Resources::Dynamic => {
                 let uri = candidates.into_iter().next();

@@ -101,6 +101,7 @@ impl Relay {
     /// The listing while it is fresh, else a new one.
     pub async fn list(&self) -> Result<FreshListing, Refusal> {
         let listing = self.host.list(&self.label).await?;
+        let listing = self.passed_on(listing).await;
         let lifetime = self.stated(self.remote.lifetime()).await?;
         Ok(FreshListing { listing, lifetime })
     }
@@ -113,8 +114,26 @@ impl Relay {
     /// Asks for one skill, whether or not it is listed.
     pub async fn get(&self, uri: &SkillUri) -> Result<FreshEntry, Refusal> {
         let listed = self.host.get_from(&self.remote, uri, Source::Named).await?;
+        let listed = listed.passed_on();
         let lifetime = self.stated(self.remote.named_lifetime(uri)).await?;
         Ok(FreshEntry { listed, lifetime })
+    }
+
+    /// A listing as the released extension has it: what an older dialect only mentions is read.
+    ///
+    /// This costs one read of each `SKILL.md`, as nothing else says what its frontmatter is.
+    async fn passed_on(&self, listing: Arc<Listing>) -> Arc<Listing> {
+        if listing.skills.iter().all(|listed| !listed.is_offered()) {
+            return listing;
+        }
+        let mut whole = Listing { skills: Vec::new(), ..(*listing).clone() };
+        for listed in &listing.skills {
+            match self.remote.settle(listed, Source::Named).await {
+                Ok(settled) => whole.skills.push(settled.passed_on()),
+                Err(refusal) => whole.refused.push(refusal.skill(listed.id())),
+            }
+        }
+        Arc::new(whole)
     }
 
     /// A lifetime as far as the server can have stated one: the old era has no words for it.

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use super::Remote;
 use crate::{
     client::{Client, Limits, RawAnswer},
+    dialect::Dialect,
     listed::{Listed, Source},
     origin::Origin,
     page::{self, Entries, Freshness, Head},
@@ -31,14 +32,40 @@ pub struct Listing {
     pub truncated: Option<Refusal>,
     /// What is odd but harmless.
     pub warnings: Vec<String>,
+    /// How the server offers its skills; unknown for what is only remembered.
+    pub dialect: Option<Dialect>,
     /// Whether only we may reuse it, since the server did not say that anybody may.
     pub private: bool,
 }
 
+/// Why a listing has not even a first page.
+pub(crate) enum Trouble {
+    /// The server does not know the method.
+    NoMethod(Refusal),
+    /// Anything else.
+    Refused(Refusal),
+}
+
+impl Trouble {
+    fn into_refusal(self) -> Refusal {
+        match self {
+            Self::NoMethod(refusal) | Self::Refused(refusal) => refusal,
+        }
+    }
+}
+
+impl From<Refusal> for Trouble {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
 impl Remote {
     /// Asks for page after page, within the budgets; what came before trouble is kept.
-    pub(super) async fn fetch_listing(&self) -> Result<(Listing, Duration), Refusal> {
-        let client = self.skills_client().await?;
+    pub(crate) async fn fetch_listing(
+        &self,
+        client: &Client,
+    ) -> Result<(Listing, Duration), Trouble> {
         let budgets = self.policy.budgets;
         let deadline = Instant::now() + budgets.listing_time;
         let mut collecting = Collecting::default();
@@ -49,18 +76,18 @@ impl Remote {
         let mut reading: Option<Reading> = None;
         for number in 0.. {
             let page = if number == budgets.pages {
-                Err(self.exhausted(format!("at most {} pages", budgets.pages), "more"))
+                Err(self.exhausted(format!("at most {} pages", budgets.pages), "more").into())
             } else {
-                self.fetch_page(&client, cursor.as_deref(), deadline, &mut bytes).await
+                self.fetch_page(client, cursor.as_deref(), deadline, &mut bytes).await
             };
             let page = match page {
                 Ok(page) => page,
                 // What was listed so far stays usable; a server that lists nothing is an error.
-                Err(refusal) if number > 0 => {
-                    collecting.listing.truncated = Some(refusal);
+                Err(trouble) if number > 0 => {
+                    collecting.listing.truncated = Some(trouble.into_refusal());
                     break;
                 }
-                Err(refusal) => return Err(refusal),
+                Err(trouble) => return Err(trouble),
             };
             if let Some(reading) = reading.take() {
                 collecting.add(&self.origin(), reading.finish().await?);
@@ -99,6 +126,7 @@ impl Remote {
         if let Some(reading) = reading {
             collecting.add(&self.origin(), reading.finish().await?);
         }
+        collecting.listing.dialect = Some(Dialect::V1);
         Ok(collecting.finish())
     }
 
@@ -108,7 +136,7 @@ impl Remote {
         cursor: Option<&str>,
         deadline: Instant,
         bytes: &mut u64,
-    ) -> Result<(RawAnswer, Head), Refusal> {
+    ) -> Result<(RawAnswer, Head), Trouble> {
         let mut params = Map::new();
         if let Some(cursor) = cursor {
             params.insert("cursor".to_owned(), cursor.into());
@@ -116,7 +144,11 @@ impl Remote {
         let left = deadline.saturating_duration_since(Instant::now());
         let limits = Limits { timeout: left.min(self.policy.budgets.answer_time), ..self.limits() };
         let answer = self.request(client, method::SKILLS_LIST, params, limits).await;
-        let answer = answer.map_err(|error| self.refuse(&error))?;
+        let answer = answer.map_err(|error| {
+            let refusal = self.refuse(&error);
+            let unknown = error.is_unknown_method();
+            if unknown { Trouble::NoMethod(refusal) } else { Trouble::Refused(refusal) }
+        })?;
         *bytes += u64::try_from(answer.text().len()).unwrap_or(u64::MAX);
         let head = page::read_head(&self.origin(), answer.text())?;
         Ok((answer, head))
@@ -144,7 +176,7 @@ impl Reading {
 
 /// A listing on its way.
 #[derive(Default)]
-struct Collecting {
+pub(crate) struct Collecting {
     listing: Listing,
     places: BTreeMap<SkillUri, usize>,
     lifetime: Option<Duration>,
@@ -159,6 +191,14 @@ impl Collecting {
                 }
                 Err(refusal) => self.listing.refused.push(refusal),
             }
+        }
+    }
+
+    /// Adds a skill that was found, or the reason why it is none.
+    pub(crate) fn add_one(&mut self, skill: Result<Listed, Refusal>) {
+        match skill {
+            Ok(listed) => self.add_entry(listed),
+            Err(refusal) => self.listing.refused.push(refusal),
         }
     }
 
@@ -191,7 +231,7 @@ impl Collecting {
         }
     }
 
-    fn finish(self) -> (Listing, Duration) {
+    pub(crate) fn finish(self) -> (Listing, Duration) {
         (self.listing, self.lifetime.unwrap_or_default())
     }
 }

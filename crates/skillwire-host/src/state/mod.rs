@@ -24,5 +24,5 @@ pub use memory::{MemoryAudit, MemoryCache, MemoryRecords};
 pub use records::FileRecords;
 pub use servers::{
     Configured, HttpServer, Imported, InvalidServer, ServerConfig, ServerProblem, ServerUrl,
-    Servers, StdioServer, import,
+    Servers, StdioServer, WellKnownOrigin, import,
 };

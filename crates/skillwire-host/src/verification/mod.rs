@@ -13,6 +13,7 @@ use std::sync::{
 use serde::Serialize;
 
 use crate::{
+    dialect::Dialect,
     host::Host,
     label::ServerLabel,
     refusal::{Reason, Refusal},
@@ -58,6 +59,13 @@ pub struct Verification {
     pub files: usize,
     /// Skills without digests, which nobody can verify.
     pub dynamic: usize,
+    /// Skills with files that have no digests, which are held to what is seen first.
+    pub first_seen: usize,
+    /// How the server offers its skills.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dialect: Option<Dialect>,
+    /// What that way of offering them cannot guarantee, in sentences.
+    pub not_guaranteed: Vec<&'static str>,
     /// Everything that is not as it ought to be, MUSTs first.
     pub findings: Vec<Finding>,
 }
@@ -103,7 +111,13 @@ impl Host {
     ) -> Result<Verification, Refusal> {
         let remote = self.remote(label)?;
         let listing = remote.list().await?;
-        let mut found = Verification { skills: listing.skills.len(), ..Verification::default() };
+        let dialect = listing.dialect;
+        let mut found = Verification {
+            skills: listing.skills.len(),
+            dialect,
+            not_guaranteed: dialect.map(|dialect| dialect.lacks().to_vec()).unwrap_or_default(),
+            ..Verification::default()
+        };
         found.findings.extend(listing.refused.iter().cloned().map(Finding::must));
         found.findings.extend(listing.truncated.clone().map(Finding::must));
         let warnings = listing.warnings.iter().map(|warning| {
@@ -125,9 +139,13 @@ impl Host {
         for checked in checked.await {
             found.files += checked.files;
             found.dynamic += usize::from(checked.dynamic);
+            found.first_seen += usize::from(checked.first_seen);
             found.findings.extend(checked.findings);
         }
-        found.findings.extend(duties::check(&remote, &listing).await);
+        // What the extension demands besides is demanded of nobody who does not speak it.
+        if dialect == Some(Dialect::V1) {
+            found.findings.extend(duties::check(&remote, &listing).await);
+        }
         found.findings.sort_by_key(|finding| finding.demand);
         Ok(found)
     }

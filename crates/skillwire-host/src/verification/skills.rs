@@ -14,10 +14,14 @@ use crate::{
 pub(super) struct Checked {
     pub(super) files: usize,
     pub(super) dynamic: bool,
+    pub(super) first_seen: bool,
     pub(super) findings: Vec<Finding>,
 }
 
 pub(super) async fn check(server: &Server, listed: &Listed, in_flight: usize) -> Checked {
+    if listed.is_offered() {
+        return check_offered(server, listed, in_flight).await;
+    }
     let mut checked = Checked::default();
     if listed.source() == Source::Inconsistent {
         checked.findings.push(Finding::must(
@@ -43,6 +47,34 @@ pub(super) async fn check(server: &Server, listed: &Listed, in_flight: usize) ->
                 }
             }
             checked.findings.extend(directories::check(server, listed, files).await);
+        }
+    }
+    checked
+}
+
+/// A skill of an older dialect: what was promised about it must hold.
+async fn check_offered(server: &Server, listed: &Listed, in_flight: usize) -> Checked {
+    let mut checked = Checked { first_seen: listed.is_first_seen(), ..Checked::default() };
+    let settled = match server.settle(listed, Source::Named).await {
+        Ok(settled) => settled,
+        Err(refusal) => {
+            checked.findings.push(Finding::must(refusal.skill(listed.id())));
+            return checked;
+        }
+    };
+    checked.first_seen = settled.is_first_seen();
+    let (Resources::Listed(files), Some(offer)) = (&settled.entry().resources, settled.offer())
+    else {
+        return checked;
+    };
+    let results = each(files, in_flight, async |file| {
+        let bytes = server.read_offered(listed.id(), offer, &file.uri, file.size).await?;
+        Verified::check(listed.id(), file, bytes).map(|_| ())
+    });
+    for result in results.await {
+        match result {
+            Ok(()) => checked.files += 1,
+            Err(refusal) => checked.findings.push(Finding::must(refusal)),
         }
     }
     checked

@@ -3,6 +3,7 @@
 
 mod approvals;
 mod client;
+mod dialects;
 mod discovery;
 mod documents;
 mod integrity;

@@ -81,6 +81,7 @@ fn change_one_record() {
         grants: Grants::load_only(),
         at: SystemTime::now(),
         revoked: false,
+        first_seen: None,
     };
     records.update(&skill(), &mut |record| record.approval = Some(approval.clone())).unwrap();
 }

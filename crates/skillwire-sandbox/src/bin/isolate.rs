@@ -43,6 +43,12 @@ struct Request {
     limits: LimitsRequest,
     /// Cancels the run after so many milliseconds.
     cancel_after_ms: Option<u64>,
+    /// Runs it so many times at once, and counts what is left afterwards.
+    #[serde(default)]
+    at_once: usize,
+    /// System calls that this machine shall seem to lack.
+    #[serde(default)]
+    without: Vec<String>,
 }
 
 #[derive(Deserialize, Default)]
@@ -76,10 +82,14 @@ fn run() -> Result<Value, Failure> {
     let mut text = String::new();
     io::stdin().lock().read_to_string(&mut text)?;
     let request: Request = serde_json::from_str(&text)?;
+    lose(&request.without)?;
     let policy =
         Policy { accept_restricted: request.tier == Tier::Restricted, ..Policy::default() };
     let sandbox = Sandbox::new(policy).only(request.tier);
     let job = job(&request)?;
+    if request.at_once > 0 {
+        return Ok(run_at_once(&sandbox, &job, request.at_once));
+    }
     let cancel = Cancel::new()?;
     let ended = cancel.clone();
     let mut ticks = 0;
@@ -115,6 +125,81 @@ fn run() -> Result<Value, Failure> {
         "peak_memory": outcome.usage.peak_memory,
         "ticks": ticks,
     }))
+}
+
+/// Runs a job several times at once, twice, and counts what this process holds after each round.
+fn run_at_once(sandbox: &Sandbox, job: &Job, times: usize) -> Value {
+    let round = || {
+        let run = || -> Result<bool, Failure> {
+            Ok(sandbox.run(job, &Cancel::new()?, &mut |_| {})?.end.is_success())
+        };
+        let ended: Vec<bool> = std::thread::scope(|scope| {
+            let threads: Vec<_> =
+                (0..times).map(|_| scope.spawn(|| run().unwrap_or_default())).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap_or_default()).collect()
+        });
+        json!({
+            "succeeded": ended.iter().filter(|ended| **ended).count(),
+            "descriptors": std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count),
+            "mounts": std::fs::read_to_string("/proc/self/mounts").unwrap_or_default().lines().count(),
+            "children": children(),
+        })
+    };
+    json!([round(), round()])
+}
+
+/// The processes that this one would have to wait for.
+fn children() -> usize {
+    let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let lists = threads
+        .map(|task| std::fs::read_to_string(task.path().join("children")).unwrap_or_default());
+    lists.map(|list| list.split_whitespace().count()).sum()
+}
+
+/// Takes system calls away from this process and its helpers, as a container or an old kernel would.
+#[cfg(target_os = "linux")]
+fn lose(calls: &[String]) -> Result<(), Failure> {
+    use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
+    if calls.is_empty() {
+        return Ok(());
+    }
+    let number = |name: &String| {
+        Some(match name.as_str() {
+            "unshare" => libc::SYS_unshare,
+            "open_tree" => libc::SYS_open_tree,
+            "fsopen" => libc::SYS_fsopen,
+            "fsmount" => libc::SYS_fsmount,
+            "move_mount" => libc::SYS_move_mount,
+            "mount_setattr" => libc::SYS_mount_setattr,
+            "mount" => libc::SYS_mount,
+            "pivot_root" => libc::SYS_pivot_root,
+            "landlock_create_ruleset" => libc::SYS_landlock_create_ruleset,
+            "landlock_restrict_self" => libc::SYS_landlock_restrict_self,
+            "seccomp" => libc::SYS_seccomp,
+            "prlimit64" => libc::SYS_prlimit64,
+            "capset" => libc::SYS_capset,
+            "setresuid" => libc::SYS_setresuid,
+            "setsid" => libc::SYS_setsid,
+            "pidfd_open" => libc::SYS_pidfd_open,
+            "close_range" => libc::SYS_close_range,
+            _ => return None,
+        })
+    };
+    let rules = calls
+        .iter()
+        .map(|name| number(name).map(|call| (call, Vec::new())).ok_or("an unknown system call"))
+        .collect::<Result<_, _>>()?;
+    let refused = SeccompAction::Errno(libc::EPERM.unsigned_abs());
+    let architecture = std::env::consts::ARCH.try_into()?;
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, refused, architecture)?;
+    let program: BpfProgram = filter.try_into()?;
+    apply_filter(&program)?;
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn lose(_: &[String]) -> Result<(), Failure> {
+    Ok(())
 }
 
 fn job(request: &Request) -> Result<Job, Failure> {

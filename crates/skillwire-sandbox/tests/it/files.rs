@@ -21,7 +21,6 @@ def fifo(): os.mkfifo(os.path.join(home, "fifo"))
 def mode(): os.chmod(victim, 0o777)
 def times(): os.utime(victim, (1, 1))
 def attribute(): os.setxattr(victim, "user.x", b"y")
-def temporary(): open(os.path.join("/tmp", given["name"]), "w").write("x"); os.stat(given["seen"])
 def skill(): open(os.path.join(os.environ["SKILL_DIR"], "SKILL.md"), "a").write("x")
 def remove(): os.unlink(victim)
 names = "create append truncate rename link symbolic folder fifo mode times attribute skill remove"

@@ -117,7 +117,8 @@ impl Victim {
     /// Waits for its standard input to end.
     pub(crate) fn start(user: User) -> Self {
         let mut command = Command::new("/bin/cat");
-        command.stdin(Stdio::piped()).stdout(Stdio::null()).env("VICTIM_SECRET", SECRET);
+        command.stdin(Stdio::piped()).stdout(Stdio::null());
+        command.env_clear().env("VICTIM_SECRET", SECRET);
         Self(as_user(&mut command, user).spawn().unwrap())
     }
 
@@ -223,6 +224,22 @@ impl Attack {
         self.run_by(cell, Command::new(driver()))
     }
 
+    /// Starts it isolated and leaves it running.
+    pub(crate) fn start(&self, cell: Cell) -> Child {
+        let mut command = Command::new(driver());
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).current_dir("/");
+        let mut child = as_user(&mut command, cell.user).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(self.request(cell).as_bytes()).unwrap();
+        child
+    }
+
+    fn request(&self, cell: Cell) -> String {
+        let mut request = self.request.clone();
+        request.insert("tier".to_owned(), cell.tier.into());
+        request.insert("arguments".to_owned(), self.arguments.clone().into());
+        Value::Object(request).to_string()
+    }
+
     /// Runs it isolated, with a descriptor of a file that the driver inherits.
     pub(crate) fn run_with_descriptor(&self, cell: Cell, file: &Path) -> Value {
         let mut command = Command::new("/bin/sh");
@@ -231,10 +248,7 @@ impl Attack {
     }
 
     fn run_by(&self, cell: Cell, mut command: Command) -> Value {
-        let mut request = self.request.clone();
-        request.insert("tier".to_owned(), cell.tier.into());
-        request.insert("arguments".to_owned(), self.arguments.clone().into());
-        let request = Value::Object(request).to_string();
+        let request = self.request(cell);
         command.envs(&self.surroundings).current_dir("/");
         let output = feed(as_user(&mut command, cell.user), request.as_bytes());
         assert!(output.status.success(), "{output:?}");

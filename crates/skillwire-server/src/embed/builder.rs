@@ -174,6 +174,9 @@ impl SkillsBuilder {
         let keeper = Arc::new(keeper);
         keeper.refresh(&Look::everywhere());
         engine.warm();
+        for missing in engine.missing_dependencies() {
+            tracing::warn!("{missing}");
+        }
         let following = self.changing.then(|| Following::start(&keeper)).transpose()?;
         Ok(Skills(Arc::new(Inner { engine, keeper, _following: following })))
     }

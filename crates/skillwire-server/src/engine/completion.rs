@@ -1,15 +1,23 @@
 //! `completion/complete`: skill paths and file paths for the templates.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};
 use skillwire_protocol::error::{RpcError, truncated};
 use skillwire_source::skill::Content;
 
 use super::{
-    Call, Outcome,
+    Answer, Call, Outcome,
+    dialects::later,
+    result::ResultText,
     templates::{FILE_PATH, SKILL_PATH, Template},
 };
-use crate::offer::{self, Typing};
+use crate::{
+    dialect::{self, Dialect, Scene},
+    offer::{self, Typing},
+    payload::Payload,
+};
 
 /// The most values one completion may hold.
 const MAX_VALUES: usize = 100;
@@ -31,7 +39,7 @@ struct Argument {
 #[derive(Deserialize, Default)]
 struct Context {
     #[serde(default)]
-    arguments: std::collections::BTreeMap<String, String>,
+    arguments: BTreeMap<String, String>,
 }
 
 /// Values found, and how many there are in all.
@@ -42,7 +50,11 @@ struct Completion {
 }
 
 impl Call<'_> {
-    pub(super) fn complete(&self) -> Outcome {
+    pub(super) fn complete(&self) -> Answer {
+        self.try_complete().unwrap_or_else(|error| Answer::Now(Err(error)))
+    }
+
+    fn try_complete(&self) -> Result<Answer, RpcError> {
         let reference: Reference = required(self.params.reference, "ref")?;
         let argument: Argument = required(self.params.argument, "argument")?;
         let context: Context = match self.params.context {
@@ -50,7 +62,9 @@ impl Call<'_> {
             None => Context::default(),
         };
         let completion = match (reference.kind.as_str(), reference.uri, reference.name) {
-            ("ref/resource", Some(uri), _) => self.of_template(&uri, &argument, &context)?,
+            ("ref/resource", Some(uri), _) => {
+                return self.of_template(uri, argument, context);
+            }
             ("ref/prompt", _, Some(name)) => self.of_prompt(&name, &argument, &context)?,
             _ => {
                 let message =
@@ -58,43 +72,29 @@ impl Call<'_> {
                 return Err(RpcError::invalid_params(message));
             }
         };
-        let mut result = self.result();
-        let more = completion.total.is_none_or(|total| total > completion.values.len());
-        let mut json = json!({ "hasMore": more, "values": completion.values });
-        if let Some(total) = completion.total {
-            json["total"] = total.into();
-        }
-        result.json("completion", &json.to_string());
-        result.server_info();
-        Ok(result.finish().into())
+        Ok(Answer::Now(Ok(finish(self.result(), &completion))))
     }
 
     fn of_template(
         &self,
-        uri: &str,
-        argument: &Argument,
-        context: &Context,
-    ) -> Result<Completion, RpcError> {
-        let (template, scheme) =
-            Template::recognise(uri, self.snapshot.schemes()).ok_or_else(|| {
-                RpcError::invalid_params(format!(
-                    "`{}` is not a template of this server.",
-                    truncated(uri)
-                ))
-            })?;
-        Ok(match (template, argument.name.as_str()) {
+        uri: String,
+        argument: Argument,
+        context: Context,
+    ) -> Result<Answer, RpcError> {
+        let own = Template::recognise(&uri, self.snapshot.schemes());
+        let Some((template, scheme)) = own.filter(|_| self.speaks(Dialect::Templates)) else {
+            let Context { arguments } = context;
+            return Ok(later(complete_in_dialect(self.scene(), uri, argument, arguments)));
+        };
+        let completion = match (template, argument.name.as_str()) {
             (_, SKILL_PATH) => self.skill_paths(scheme, &argument.value),
             (Template::File, FILE_PATH) => {
                 let skill = context.arguments.get(SKILL_PATH).map_or("", String::as_str);
                 self.file_paths(scheme, skill, &argument.value)
             }
-            (_, other) => {
-                return Err(RpcError::invalid_params(format!(
-                    "The template has no argument `{}`.",
-                    truncated(other)
-                )));
-            }
-        })
+            (_, other) => return Err(unknown_argument(other)),
+        };
+        Ok(Answer::Now(Ok(finish(self.result(), &completion))))
     }
 
     fn of_prompt(
@@ -103,7 +103,7 @@ impl Call<'_> {
         argument: &Argument,
         context: &Context,
     ) -> Result<Completion, RpcError> {
-        let found = self.engine.offers.with_prompt(self.caller, name);
+        let found = self.offers().find(|offer| offer.prompts(self.caller).contains(name));
         let offer = found.ok_or_else(|| offer::unknown("prompt", name))?;
         let typing = Typing {
             prompt: name,
@@ -143,6 +143,42 @@ impl Call<'_> {
         let total = Some(found.len());
         Completion { values: found.into_iter().take(MAX_VALUES).collect(), total }
     }
+}
+
+/// Completes a variable of a template that only a dialect has.
+async fn complete_in_dialect(
+    scene: Scene,
+    template: String,
+    argument: Argument,
+    known: BTreeMap<String, String>,
+) -> Outcome {
+    let wanted = (argument.name.as_str(), argument.value.as_str());
+    let found = dialect::complete(&scene, &template, wanted, &known, MAX_VALUES).await?;
+    let mut values = found
+        .ok_or_else(|| {
+            let text = format!("`{}` is not a template of this server.", truncated(&template));
+            RpcError::invalid_params(text)
+        })?
+        .map_err(|_| unknown_argument(&argument.name))?;
+    let total = (values.len() <= MAX_VALUES).then_some(values.len());
+    values.truncate(MAX_VALUES);
+    Ok(finish(scene.style.begin(), &Completion { values, total }))
+}
+
+fn unknown_argument(name: &str) -> RpcError {
+    RpcError::invalid_params(format!("The template has no argument `{}`.", truncated(name)))
+}
+
+fn finish(mut result: ResultText, completion: &Completion) -> Payload {
+    let Completion { values, total } = completion;
+    let more = total.is_none_or(|total| total > values.len());
+    let mut json = json!({ "hasMore": more, "values": values });
+    if let Some(total) = total {
+        json["total"] = (*total).into();
+    }
+    result.json("completion", &json.to_string());
+    result.server_info();
+    result.finish().into()
 }
 
 fn required<'a, T: Deserialize<'a>>(raw: Option<&'a RawValue>, name: &str) -> Result<T, RpcError> {

@@ -29,7 +29,7 @@ const SHORT_WORK_BYTES: u64 = 64 * 1024;
 /// another digest: nothing in here ever goes stale. Of another owner's bytes nobody learns more by
 /// listing their digest.
 #[derive(Debug)]
-pub(super) struct Contents(Cache<Key, Bytes, ByLength>);
+pub(crate) struct Contents(Cache<Key, Bytes, ByLength>);
 
 type Key = (Owner, Digest);
 
@@ -48,7 +48,7 @@ impl Weighter<Key, Bytes> for ByLength {
 
 /// Why a file cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum ContentError {
+pub(crate) enum ContentError {
     /// What is on disk is not what was published.
     Changed,
     /// The file cannot be read; the text is for the log.
@@ -127,6 +127,14 @@ impl Contents {
 
 /// Renders what was read if it is what was published.
 fn check(read: Result<Bytes, StoreError>, file: &FileRecord) -> Result<Bytes, ContentError> {
+    published(read, file).map(|bytes| render(&bytes))
+}
+
+/// What was read, if it is what was published.
+pub(crate) fn published(
+    read: Result<Bytes, StoreError>,
+    file: &FileRecord,
+) -> Result<Bytes, ContentError> {
     let bytes = read.map_err(|error| match error {
         StoreError::Changed => ContentError::Changed,
         StoreError::Failed(reason) => ContentError::Failed(reason),
@@ -134,14 +142,14 @@ fn check(read: Result<Bytes, StoreError>, file: &FileRecord) -> Result<Bytes, Co
     if bytes.len() as u64 != file.size || Digest::of(&bytes) != file.digest {
         return Err(ContentError::Changed);
     }
-    Ok(render(&bytes))
+    Ok(bytes)
 }
 
 /// What begins a file that is text.
 pub(super) const TEXT_MEMBER: &[u8] = br#","text":"#;
 
 /// Writes the end of one element of `contents`: UTF-8 as `text`, everything else as `blob`.
-pub(super) fn render(bytes: &[u8]) -> Bytes {
+pub(crate) fn render(bytes: &[u8]) -> Bytes {
     match std::str::from_utf8(bytes) {
         Ok(text) => {
             // Line ends and quotation marks become two bytes each.

@@ -6,7 +6,10 @@ use serde_json::json;
 use skillwire_protocol::{capabilities, error::RpcError, message::string, version};
 
 use super::{Call, Outcome};
-use crate::payload::Payload;
+use crate::{
+    dialect::{self, Dialect},
+    payload::Payload,
+};
 
 impl Call<'_> {
     pub(super) fn discover(&self) -> Payload {
@@ -37,16 +40,26 @@ impl Call<'_> {
     /// What is said about tools comes first: clients that know them are more than those that know
     /// skills.
     fn instructions(&self) -> Cow<'_, str> {
-        let own = self.snapshot.instructions();
+        let mut own = Cow::Borrowed(self.snapshot.instructions());
+        if self.speaks(Dialect::Usage) {
+            own.to_mut().push_str(&dialect::usage_sentence(&self.scene()).unwrap_or_default());
+        }
         match self.engine.offers.instructions(self.caller) {
-            None => own.into(),
+            None => own,
             Some(offered) => format!("{offered}\n\n{own}").into(),
         }
     }
 
     fn capabilities(&self) -> String {
-        let lists_change = !self.engine.offers.is_empty();
+        let lists_change = self.offers().next().is_some();
         let directory_read = self.engine.config.directory_read;
-        capabilities::of_skills_server(directory_read, lists_change).to_string()
+        let mut declared = capabilities::of_skills_server(directory_read, lists_change);
+        if self.has_superset() {
+            declared["skills"] = json!({ "listChanged": true });
+            if self.engine.scripts.is_some() && self.speaks(Dialect::SkillsPage) {
+                declared["skills"]["scripts"] = true.into();
+            }
+        }
+        declared.to_string()
     }
 }

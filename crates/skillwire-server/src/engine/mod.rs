@@ -1,14 +1,15 @@
 //! From a request to its answer, for both eras and every transport.
 
 mod completion;
-mod contents;
+pub(crate) mod contents;
 mod describe;
+mod dialects;
 mod directory;
 mod offers;
 mod paging;
 mod quote;
-mod reading;
-mod result;
+pub(crate) mod reading;
+pub(crate) mod result;
 mod skills;
 mod templates;
 
@@ -46,8 +47,9 @@ use self::{
 use crate::{
     caller::Caller,
     config::{CacheScope, Config},
+    dialect::{Projections, RunScripts},
     metrics::Metrics,
-    offer::{Link, Offers},
+    offer::{Link, Offer, Offers},
     payload::Payload,
     subscription::{Feed, Subscription},
 };
@@ -76,22 +78,33 @@ pub enum Answer {
 }
 
 /// Answers requests from a catalogue.
-#[derive(Debug)]
 pub struct Engine {
     catalog: Arc<Catalog>,
-    config: Config,
+    config: Arc<Config>,
     seal: CursorSeal,
     server_info: Arc<str>,
     contents: Arc<Contents>,
     /// Turns to read files from disk.
     readings: Arc<Semaphore>,
-    pages: Pages,
+    pages: Arc<Pages>,
     metrics: Arc<Metrics>,
+    /// What dialects share between requests.
+    projections: Arc<Projections>,
+    /// What runs scripts of skills, if anything does.
+    scripts: Option<Arc<dyn RunScripts>>,
+    /// Skills as tools and prompts, if a dialect has them so.
+    skilljack: Option<Arc<dyn Offer>>,
     offers: Offers,
     /// The age of what clients carry is counted from here.
     start: Instant,
     /// Where skills are looked for that the catalogue does not have.
     elsewhere: Option<Arc<dyn Elsewhere>>,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("config", &self.config).finish_non_exhaustive()
+    }
 }
 
 /// One request with everything needed to answer it.
@@ -109,9 +122,12 @@ impl Engine {
     pub fn new(catalog: Arc<Catalog>, config: Config, seal: CursorSeal) -> Self {
         let server_info = server_info(&config);
         let contents = Arc::new(Contents::new(config.cache_bytes));
-        let pages = Pages::new(PAGE_BYTES.min(config.cache_bytes / 2));
+        let pages = Arc::new(Pages::new(PAGE_BYTES.min(config.cache_bytes / 2)));
         let readings = Arc::new(Semaphore::new(READINGS));
         let metrics = Arc::default();
+        let projections = Arc::new(Projections::new(PAGE_BYTES.min(config.cache_bytes / 2)));
+        let (config, scripts) = (Arc::new(config), None);
+        let skilljack = dialects::skilljack(&config, &catalog, (&projections, &readings), &seal);
         let (offers, start, elsewhere) = (Offers::default(), Instant::now(), None);
         Self {
             catalog,
@@ -122,10 +138,19 @@ impl Engine {
             readings,
             pages,
             metrics,
+            projections,
+            scripts,
+            skilljack,
             offers,
             start,
             elsewhere,
         }
+    }
+
+    /// Lets clients of the "Skills" page run scripts of skills.
+    #[must_use]
+    pub fn with_scripts(self, scripts: Arc<dyn RunScripts>) -> Self {
+        Self { scripts: Some(scripts), ..self }
     }
 
     /// Looks for skills that the catalogue does not have, and for how long answers may be reused.
@@ -261,17 +286,20 @@ impl Engine {
         let call = Call { engine: self, caller, era, snapshot, params: &request.params, link };
         let modern = era == Era::Modern;
         Answer::Now(match &*request.method {
-            method::SKILLS_LIST => call.list_skills(),
+            method::SKILLS_LIST => return call.list_skills(),
             method::SKILLS_GET => return call.get_skill(),
+            page @ (method::SKILLS_READ
+            | method::SKILLS_READ_REFERENCE
+            | method::SKILLS_EXECUTE) => return call.skills_page(page),
             method::RESOURCES_READ => return call.read_resource(),
             method::DIRECTORY_READ if self.config.directory_read => return call.read_directory(),
-            method::RESOURCES_LIST => call.list_resources(),
-            method::RESOURCES_TEMPLATES_LIST => call.list_templates(),
+            method::RESOURCES_LIST => return call.list_resources(),
+            method::RESOURCES_TEMPLATES_LIST => return call.list_templates(),
             method::TOOLS_LIST => call.list_tools(),
             method::PROMPTS_LIST => call.list_prompts(),
             method::TOOLS_CALL => return call.call_tool(),
             method::PROMPTS_GET => return call.get_prompt(),
-            method::COMPLETE => call.complete(),
+            method::COMPLETE => return call.complete(),
             method::DISCOVER if modern => Ok(call.discover()),
             method::LISTEN if modern => return call.listen(request),
             method::INITIALIZE if !modern => call.initialize(),
@@ -325,7 +353,8 @@ impl<'a> Call<'a> {
         let feed = self.engine.feed(self.caller);
         let snapshot = self.engine.catalog.now(self.caller.view);
         let snapshot = snapshot.as_ref().unwrap_or(&self.snapshot);
-        match Subscription::open(request, snapshot, feed) {
+        let call = Call { snapshot: Arc::clone(snapshot), ..*self };
+        match Subscription::open(request, |uri| call.follow(uri), feed) {
             Ok(subscription) => Answer::Stream(Box::new(subscription)),
             Err(error) => Answer::Now(Err(error)),
         }
@@ -334,10 +363,7 @@ impl<'a> Call<'a> {
     /// Legacy subscriptions are kept by the transport's session; here only the URI is judged.
     fn check_subscription(&self) -> Outcome {
         let uri = self.uri()?;
-        match self.snapshot.file(&uri) {
-            Some(_) => Ok(nothing()),
-            None => Err(self.resource_not_found(&uri)),
-        }
+        self.follow(&uri).map(|_| nothing()).ok_or_else(|| self.resource_not_found(&uri))
     }
 
     fn resource_not_found(&self, uri: &str) -> RpcError {
@@ -358,7 +384,7 @@ impl<'a> Call<'a> {
 
 /// The error for a file that is no longer what was published: a host that hears that it is not
 /// served refreshes the skill, which is what is needed.
-fn resource_changed(era: Era, uri: &str) -> RpcError {
+pub(crate) fn resource_changed(era: Era, uri: &str) -> RpcError {
     let message = format!(
         "`{}` has changed since its skill was published; ask for the skill again.",
         truncated(uri)
@@ -366,12 +392,20 @@ fn resource_changed(era: Era, uri: &str) -> RpcError {
     about_resource(era, uri, message)
 }
 
-fn about_resource(era: Era, uri: &str, message: String) -> RpcError {
+/// An error about a resource, in the code of its era.
+pub(crate) fn about_resource(era: Era, uri: &str, message: String) -> RpcError {
     let code = match era {
         Era::Modern => ErrorCode::InvalidParams,
         Era::Legacy => ErrorCode::LegacyResourceNotFound,
     };
     RpcError::new(code, message).with_data(serde_json::json!({ "uri": truncated(uri) }))
+}
+
+/// The error for a cursor that was not made here.
+pub(crate) fn invalid_cursor() -> RpcError {
+    RpcError::invalid_params(
+        "`params.cursor` is not a cursor of this listing; start again without one.",
+    )
 }
 
 #[cfg(test)]

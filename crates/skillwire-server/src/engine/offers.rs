@@ -23,11 +23,13 @@ const PROMPTS: Walk<'_> = Walk { method: method::PROMPTS_LIST, of: "", member: "
 
 impl Call<'_> {
     pub(super) fn list_tools(&self) -> Outcome {
-        self.list_offered(&TOOLS, &self.engine.offers.tools(self.caller))
+        let lists: Vec<_> = self.offers().map(|offer| offer.tools(self.caller)).collect();
+        self.list_offered(&TOOLS, &lists)
     }
 
     pub(super) fn list_prompts(&self) -> Outcome {
-        self.list_offered(&PROMPTS, &self.engine.offers.prompts(self.caller))
+        let lists: Vec<_> = self.offers().map(|offer| offer.prompts(self.caller)).collect();
+        self.list_offered(&PROMPTS, &lists)
     }
 
     fn list_offered(&self, walk: &Walk<'_>, lists: &[Arc<Items>]) -> Outcome {
@@ -61,14 +63,14 @@ impl Call<'_> {
 
     fn tool(&self) -> Result<(&Arc<dyn Offer>, Invocation), RpcError> {
         let name = self.name()?;
-        let found = self.engine.offers.with_tool(self.caller, &name);
+        let found = self.offers().find(|offer| offer.tools(self.caller).contains(&name));
         let offer = found.ok_or_else(|| offer::unknown("tool", &name))?;
         Ok((offer, self.invocation(method::TOOLS_CALL, &name)?))
     }
 
     fn prompt(&self) -> Result<(&Arc<dyn Offer>, Invocation), RpcError> {
         let name = self.name()?;
-        let found = self.engine.offers.with_prompt(self.caller, &name);
+        let found = self.offers().find(|offer| offer.prompts(self.caller).contains(&name));
         let offer = found.ok_or_else(|| offer::unknown("prompt", &name))?;
         Ok((offer, self.invocation(method::PROMPTS_GET, &name)?))
     }

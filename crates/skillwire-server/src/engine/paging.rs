@@ -8,7 +8,7 @@ use skillwire_catalog::{catalog::ViewId, listing::Page};
 use skillwire_protocol::{error::RpcError, message::string, method, version::Era};
 
 use super::{
-    Call, Outcome,
+    Answer, Call, Outcome, invalid_cursor,
     result::{ResultStyle, ResultText},
 };
 use crate::config::CacheScope;
@@ -21,7 +21,7 @@ pub(super) struct Walk<'a> {
     pub(super) member: &'a str,
 }
 
-const SKILLS: Walk<'_> = Walk { method: method::SKILLS_LIST, of: "", member: "skills" };
+pub(super) const SKILLS: Walk<'_> = Walk { method: method::SKILLS_LIST, of: "", member: "skills" };
 const RESOURCES: Walk<'_> = Walk { method: method::RESOURCES_LIST, of: "", member: "resources" };
 
 /// Pages of `skills/list` as they were sent, which every client of a snapshot asks for.
@@ -31,7 +31,7 @@ pub(super) struct Pages(Cache<PageKey<Box<str>>, Bytes, ByLength>);
 /// Everything a page depends on, the cursor as it came: one that is known was opened before, for
 /// the same caller.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct PageKey<T> {
+pub(super) struct PageKey<T> {
     generation: u64,
     view: ViewId,
     era: Era,
@@ -71,20 +71,22 @@ impl Pages {
     pub(super) fn new(most: u64) -> Self {
         Self(Cache::with_weighter(64, most, ByLength))
     }
+
+    /// Keeps a page.
+    pub(super) fn keep(&self, key: PageKey<Box<str>>, page: Bytes) {
+        self.0.insert(key, page);
+    }
 }
 
 impl Call<'_> {
     /// The key a request goes on from.
     pub(super) fn after(&self, walk: &Walk<'_>) -> Result<Option<String>, RpcError> {
         let Some(cursor) = self.cursor()? else { return Ok(None) };
-        self.engine.seal.open(&self.scope(walk), &cursor).map(Some).map_err(|_| {
-            RpcError::invalid_params(
-                "`params.cursor` is not a cursor of this listing; start again without one.",
-            )
-        })
+        let opened = self.engine.seal.open(&self.scope(walk), &cursor);
+        opened.map(Some).map_err(|_| invalid_cursor())
     }
 
-    fn cursor(&self) -> Result<Option<Cow<'_, str>>, RpcError> {
+    pub(super) fn cursor(&self) -> Result<Option<Cow<'_, str>>, RpcError> {
         self.params.cursor.map(|raw| string(raw, "params.cursor")).transpose()
     }
 
@@ -102,31 +104,46 @@ impl Call<'_> {
         result
     }
 
-    pub(super) fn list_skills(&self) -> Outcome {
+    pub(super) fn list_skills(&self) -> Answer {
+        self.try_list_skills().unwrap_or_else(|error| Answer::Now(Err(error)))
+    }
+
+    fn try_list_skills(&self) -> Result<Answer, RpcError> {
         let cursor = self.cursor()?;
-        let ResultStyle { ttl_ms, scope, .. } = self.style();
-        let key = PageKey {
-            generation: self.snapshot.generation(),
-            view: self.caller.view,
-            era: self.era,
-            caller: self.caller.name.as_str(),
-            cursor: cursor.as_deref(),
-            ttl_ms,
-            scope,
-        };
+        let key = self.page_key(cursor.as_deref());
         if let Some(page) = self.engine.pages.0.get(&key) {
-            return Ok(page.into());
+            return Ok(Answer::Now(Ok(page.into())));
         }
         let after = self.after(&SKILLS)?;
+        if self.has_superset() {
+            return Ok(self.list_superset(after, key.to_owned()));
+        }
         let page = self.snapshot.skills_page(after.as_deref(), self.engine.config.page_size);
         let mut result = self.begin_page(&SKILLS, &page);
         result.cacheable();
         let bytes = result.finish();
-        self.engine.pages.0.insert(key.to_owned(), bytes.clone());
-        Ok(bytes.into())
+        self.engine.pages.keep(key.to_owned(), bytes.clone());
+        Ok(Answer::Now(Ok(bytes.into())))
     }
 
-    pub(super) fn list_resources(&self) -> Outcome {
+    fn page_key<'a>(&'a self, cursor: Option<&'a str>) -> PageKey<&'a str> {
+        let ResultStyle { ttl_ms, scope, .. } = self.style();
+        PageKey {
+            generation: self.snapshot.generation(),
+            view: self.caller.view,
+            era: self.era,
+            caller: self.caller.name.as_str(),
+            cursor,
+            ttl_ms,
+            scope,
+        }
+    }
+
+    pub(super) fn list_resources(&self) -> Answer {
+        self.list_projected().unwrap_or_else(|| Answer::Now(self.list_files()))
+    }
+
+    fn list_files(&self) -> Outcome {
         let after = self.after(&RESOURCES)?;
         let page = self.snapshot.resources_page(after.as_deref(), self.engine.config.page_size);
         let mut result = self.begin_page(&RESOURCES, &page);

@@ -38,7 +38,7 @@ impl Call<'_> {
         match self.snapshot.file(&uri) {
             None => match self.read_linked(&uri) {
                 Some(contents) => Answer::Now(Ok(contents)),
-                None => Answer::Now(Err(self.resource_not_found(&uri))),
+                None => self.read_projected(&uri),
             },
             Some(FoundFile::Generated(skill, path)) => self.read_generated(&uri, skill, path),
             Some(FoundFile::Stored { skill, tree, record }) => {
@@ -138,7 +138,12 @@ impl Wanted {
 }
 
 /// Writes the result for one file around its rendered bytes.
-fn contents(style: &ResultStyle, uri: &str, media_type: &str, rendered: Bytes) -> Payload {
+pub(crate) fn contents(
+    style: &ResultStyle,
+    uri: &str,
+    media_type: &str,
+    rendered: Bytes,
+) -> Payload {
     let mut head = style.begin();
     // The type may have been guessed from a name, before anybody here had seen the bytes.
     let wrong = media_type.starts_with("text/") && !rendered.starts_with(TEXT_MEMBER);
@@ -151,7 +156,7 @@ fn contents(style: &ResultStyle, uri: &str, media_type: &str, rendered: Bytes) -
 }
 
 /// Runs a generator off the event loop and hides why it failed from the client.
-pub(super) async fn run<T: Send + 'static>(
+pub(crate) async fn run<T: Send + 'static>(
     generator: Arc<dyn Generator>,
     work: impl FnOnce(&dyn Generator) -> Result<T, GenerateError> + Send + 'static,
 ) -> Result<T, RpcError> {
@@ -166,7 +171,7 @@ pub(super) async fn run<T: Send + 'static>(
 }
 
 /// Logs why a generator failed, which is nothing for a client to know.
-pub(super) fn failed(error: &GenerateError) -> RpcError {
+pub(crate) fn failed(error: &GenerateError) -> RpcError {
     tracing::error!(%error, "a generated skill failed");
     RpcError::internal()
 }

@@ -11,20 +11,32 @@ use skillwire_source::{
 };
 use tokio::time::timeout;
 
-use super::{Answer, Call, result::ResultText};
-use crate::payload::Payload;
+use super::{Answer, Call, dialects::get_superset, result::ResultText};
+use crate::{dialect::Dialect, payload::Payload};
 
 /// How long the catalogue may take to show a skill that was found elsewhere.
 const PUBLICATION: Duration = Duration::from_secs(10);
 
 impl Call<'_> {
+    /// By URI, or in an older dialect by name; never by both.
     pub(super) fn get_skill(&self) -> Answer {
+        let named = self.params.name.is_some() && self.speaks(Dialect::Sep2076);
+        match (named, self.params.uri.is_some()) {
+            (true, false) => self.get_by_name(),
+            (true, true) => Answer::Now(Err(RpcError::invalid_params(
+                "`params.uri` and `params.name` exclude each other.",
+            ))),
+            (false, _) => self.get_by_uri(),
+        }
+    }
+
+    fn get_by_uri(&self) -> Answer {
         let uri = match self.uri() {
             Ok(uri) => uri,
             Err(error) => return Answer::Now(Err(error)),
         };
         if let Some(skill) = self.snapshot.skill(&uri) {
-            return Answer::Now(Ok(entry(self.result(), skill)));
+            return self.get_known(skill);
         }
         let sought = self.engine.elsewhere.as_ref().zip(SkillUri::parse(&uri).ok());
         match sought {
@@ -33,12 +45,19 @@ impl Call<'_> {
         }
     }
 
+    fn get_known(&self, skill: &Arc<Skill>) -> Answer {
+        if self.has_superset() {
+            return self.get_superset(Arc::clone(skill));
+        }
+        Answer::Now(Ok(entry(self.result(), skill)))
+    }
+
     /// Looks for a skill that the catalogue does not have under this URI.
     fn seek(&self, elsewhere: &Arc<dyn Elsewhere>, uri: SkillUri) -> Answer {
         let names = elsewhere.other_names(&uri);
         let mut known = names.iter().filter_map(|name| self.snapshot.skill(name.as_str()));
         match (known.next(), known.next()) {
-            (Some(skill), None) => return Answer::Now(Ok(entry(self.result(), skill))),
+            (Some(skill), None) => return self.get_known(skill),
             (Some(one), Some(other)) => {
                 let message = format!(
                     "`{}` may mean `{}` or `{}`; ask for one of them.",
@@ -54,7 +73,7 @@ impl Call<'_> {
         // Whoever may not see a skill does not even have it asked for.
         let asked = catalog.would_show(view, &uri).then(|| elsewhere.find(&uri)).flatten();
         let Some(asked) = asked else { return Answer::Now(Err(not_found(uri.as_str()))) };
-        let result = self.result();
+        let (result, superset) = (self.result(), self.has_superset().then(|| self.scene()));
         Answer::Later(Box::pin(async move {
             let found = match asked.await {
                 Sought::Found => published(&catalog, view, &uri).await,
@@ -62,7 +81,10 @@ impl Call<'_> {
                 Sought::Failed => return Err(RpcError::internal()),
             };
             let skill = found.ok_or_else(|| not_found(uri.as_str()))?;
-            Ok(entry(result, &skill))
+            match superset {
+                Some(scene) => get_superset(scene, &skill).await,
+                None => Ok(entry(result, &skill)),
+            }
         }))
     }
 }

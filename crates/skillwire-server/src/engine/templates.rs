@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 
 use serde_json::json;
-use skillwire_catalog::listing::Page;
-use skillwire_protocol::error::RpcError;
 
-use super::{Call, Outcome};
+use super::{Answer, Call, dialects::later};
+use crate::dialect::{self, Dialect};
 
 /// The variable that stands for a skill's path.
 pub(super) const SKILL_PATH: &str = "skillPath";
@@ -42,8 +41,8 @@ impl Template {
 }
 
 impl Call<'_> {
-    pub(super) fn list_templates(&self) -> Outcome {
-        let items = self.snapshot.schemes().flat_map(|scheme| {
+    pub(super) fn list_templates(&self) -> Answer {
+        let own = self.snapshot.schemes().flat_map(|scheme| {
             [
                 item(
                     &Template::Skill.uri(scheme),
@@ -54,16 +53,14 @@ impl Call<'_> {
                 item(&Template::File.uri(scheme), "skill-file", "One file of a skill.", None),
             ]
         });
-        let page = Page { items: items.map(Cow::Owned).collect(), next: None };
-        if self.params.cursor.is_some() {
-            let message = "`params.cursor` is not a cursor of this listing.";
-            return Err(RpcError::invalid_params(message));
+        let own = if self.speaks(Dialect::Templates) { own.collect() } else { Vec::new() };
+        match self.cursor() {
+            Ok(cursor) => {
+                let cursor = cursor.map(Cow::into_owned);
+                later(dialect::list_templates(self.scene(), own, cursor))
+            }
+            Err(error) => Answer::Now(Err(error)),
         }
-        let mut result = self.result();
-        result.page("resourceTemplates", &page);
-        result.cacheable();
-        result.server_info();
-        Ok(result.finish().into())
     }
 }
 

@@ -109,9 +109,10 @@ impl Sessions {
             }
         };
         let outcome = match &session {
-            Some(session) => {
-                outcome.and_then(|result| session.subscriptions.note(request).map(|()| result))
-            }
+            Some(session) => outcome.and_then(|result| {
+                let follow = |uri: &str| engine.follow(caller, Era::Legacy, uri);
+                session.subscriptions.note(request, follow).map(|()| result)
+            }),
             None => outcome,
         };
         let opened = opening && outcome.is_ok();
@@ -228,7 +229,7 @@ impl Sessions {
         let session = Session {
             owner: caller.name.clone(),
             used: Mutex::new(Instant::now()),
-            subscriptions: LegacySubscriptions::within(&self.room),
+            subscriptions: LegacySubscriptions::within(&self.room, engine.announcements()),
             streaming: Mutex::default(),
             ended: watch::Sender::new(false),
             link: LegacyLink { id: id.as_str().into(), capabilities, questions: Arc::default() },

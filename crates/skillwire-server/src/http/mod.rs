@@ -14,6 +14,7 @@ mod service;
 mod sse;
 mod stall;
 mod talk;
+mod well_known;
 mod workers;
 
 pub use self::{

@@ -7,6 +7,7 @@ use std::{
 
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body::Body;
+use skillwire_catalog::catalog::ViewId;
 use skillwire_protocol::{message::Message, meta, method, version::LEGACY};
 use tokio::sync::{Semaphore, watch};
 
@@ -20,7 +21,7 @@ use super::{
     legacy::Sessions,
     reply,
 };
-use crate::{caller::Caller, engine::Engine, metrics::Metrics};
+use crate::{caller::Caller, dialect::is_well_known, engine::Engine, metrics::Metrics};
 
 /// How long a request body may take to arrive.
 const BODY_TIME: Duration = Duration::from_secs(30);
@@ -40,6 +41,8 @@ pub struct HttpOptions {
     pub tokens: Option<Tokens>,
     /// Whether `/metrics` is answered.
     pub metrics: bool,
+    /// The view of the skills that are published under `/.well-known/`, if any are.
+    pub public: Option<ViewId>,
 }
 
 /// Answers HTTP requests; clones share everything.
@@ -93,6 +96,7 @@ impl HttpService {
             ENDPOINT => self.endpoint(request).await,
             "/healthz" => self.health(),
             "/metrics" if self.0.options.metrics => self.numbers(&request),
+            path if is_well_known(path) => self.well_known(&request).await,
             _ => reply::refuse(StatusCode::NOT_FOUND, "The endpoint is `/mcp`."),
         }
     }
@@ -105,6 +109,20 @@ impl HttpService {
             (StatusCode::SERVICE_UNAVAILABLE, "starting\n")
         };
         reply::text(status, "text/plain; charset=utf-8", text)
+    }
+
+    /// Answers whoever looks for public skills; they are for everybody who may name this host.
+    async fn well_known<B>(&self, request: &Request<B>) -> Response<ResponseBody> {
+        let Inner { engine, options, .. } = &*self.0;
+        let Some(view) = options.public else {
+            return reply::refuse(StatusCode::NOT_FOUND, "The endpoint is `/mcp`.");
+        };
+        let authority = request.uri().authority().map(http::uri::Authority::as_str);
+        if let Err(Forbidden(reason)) = options.access.admit(request.headers(), authority) {
+            return reply::refuse(StatusCode::FORBIDDEN, reason);
+        }
+        let asked = (request.method(), request.uri().path(), request.headers());
+        super::well_known::answer(engine, view, asked).await
     }
 
     /// Answers a monitor, which must be let in like any client.

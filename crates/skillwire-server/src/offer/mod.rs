@@ -151,6 +151,11 @@ impl Offers {
         self.all.is_empty()
     }
 
+    /// Each of them.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<dyn Offer>> {
+        self.all.iter()
+    }
+
     pub(crate) fn changes(&self) -> &ListChanges {
         &self.changes
     }
@@ -160,14 +165,6 @@ impl Offers {
         let texts: Vec<String> =
             self.all.iter().filter_map(|offer| offer.instructions(caller)).collect();
         (!texts.is_empty()).then(|| texts.join("\n\n"))
-    }
-
-    pub(crate) fn tools(&self, caller: &Caller) -> Vec<Arc<Items>> {
-        self.all.iter().map(|offer| offer.tools(caller)).collect()
-    }
-
-    pub(crate) fn prompts(&self, caller: &Caller) -> Vec<Arc<Items>> {
-        self.all.iter().map(|offer| offer.prompts(caller)).collect()
     }
 
     /// Who has a tool.

@@ -16,7 +16,7 @@ use skillwire_protocol::{message::Request, method};
 use tokio::{sync::broadcast, task::AbortHandle};
 
 use super::ask;
-use crate::subscription::{Feed, Filter, LegacySubscriptions, MAX_SUBSCRIBED_URIS};
+use crate::subscription::{Feed, Filter, Followed, LegacySubscriptions, MAX_SUBSCRIBED_URIS};
 
 /// Subscriptions that may be between their acceptance and their beginning.
 const BEGINNING: usize = 64;
@@ -35,7 +35,7 @@ pub(super) struct Session {
 impl Default for Session {
     fn default() -> Self {
         Self {
-            subscriptions: Arc::new(LegacySubscriptions::alone()),
+            subscriptions: Arc::new(LegacySubscriptions::alone(&[])),
             feed: Mutex::default(),
             beginning: Mutex::default(),
         }
@@ -52,8 +52,12 @@ impl Drop for Session {
 
 impl Session {
     /// Keeps what a legacy request changes about the session.
-    pub(super) fn note(&self, request: &Request<'_>) -> Result<(), ErrorData> {
-        self.subscriptions.note(request).map_err(|refusal| ask::error(&refusal))
+    pub(super) fn note(
+        &self,
+        request: &Request<'_>,
+        follow: impl FnOnce(&str) -> Option<Followed>,
+    ) -> Result<(), ErrorData> {
+        self.subscriptions.note(request, follow).map_err(|refusal| ask::error(&refusal))
     }
 
     /// Tells a legacy client of changes from now on.

@@ -83,7 +83,9 @@ impl<H: ServerHandler> WithSkills<H> {
             let answer = engine.answer(&crate::caller::Caller::default(), era, request);
             match answer {
                 crate::engine::Answer::Now(Err(refusal)) => Err(ask::error(&refusal)),
-                _ => self.session.note(request),
+                _ => self.session.note(request, |uri| {
+                    engine.follow(&crate::caller::Caller::default(), era, uri)
+                }),
             }
         })?
     }
@@ -132,7 +134,12 @@ impl<H: ServerHandler> ServerHandler for WithSkills<H> {
     ) -> Result<CustomResult, ErrorData> {
         let (era, params) = (era(&context), request.params.clone());
         match request.method.as_str() {
-            ours @ (method::SKILLS_LIST | method::SKILLS_GET | method::DIRECTORY_READ) => {
+            ours @ (method::SKILLS_LIST
+            | method::SKILLS_GET
+            | method::SKILLS_READ
+            | method::SKILLS_READ_REFERENCE
+            | method::SKILLS_EXECUTE
+            | method::DIRECTORY_READ) => {
                 match self.ask(era, ours, params).await {
                     // Reading directories can be turned off, and the handler may offer it then.
                     Err(error) if error.code == ErrorCode::METHOD_NOT_FOUND => {

@@ -197,14 +197,17 @@ impl StdioSession {
     fn note_session(&mut self, request: &Request<'_>) -> Result<(), RpcError> {
         match (&*request.method, &self.legacy) {
             (method::INITIALIZE, _) => self.open_legacy(request),
-            (_, Some(legacy)) => legacy.subscriptions.note(request)?,
+            (_, Some(legacy)) => {
+                let follow = |uri: &str| self.engine.follow(&self.caller, Era::Legacy, uri);
+                legacy.subscriptions.note(request, follow)?;
+            }
             _ => {}
         }
         Ok(())
     }
 
     fn open_legacy(&mut self, request: &Request<'_>) {
-        let subscriptions = Arc::new(LegacySubscriptions::alone());
+        let subscriptions = Arc::new(LegacySubscriptions::alone(self.engine.announcements()));
         let mut changes = self.engine.feed(&self.caller);
         let (sender, followed) = (self.sender.clone(), Arc::clone(&subscriptions));
         let feed = tokio::spawn(async move {

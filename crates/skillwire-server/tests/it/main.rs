@@ -6,6 +6,7 @@ mod authorization;
 mod base_protocol;
 mod change;
 mod declaration;
+mod dialects;
 mod differential;
 mod directories;
 mod disclosure;

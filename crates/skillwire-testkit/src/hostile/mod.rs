@@ -18,6 +18,7 @@ mod fault;
 mod gate;
 pub(crate) mod http;
 mod log;
+mod older;
 mod pipe;
 mod receive;
 mod reply;
@@ -32,7 +33,9 @@ use serde_json::{Value, json};
 use skillwire_protocol::{method, version::Era};
 use tokio::sync::broadcast;
 
-pub use self::{fault::Fault, gate::Gate, http::Listening, log::Logged, reply::Reply};
+pub use self::{
+    fault::Fault, gate::Gate, http::Listening, log::Logged, older::Older, reply::Reply,
+};
 use self::{log::Log, shelf::Shelf};
 
 /// A request as a rule sees it.

@@ -23,6 +23,8 @@ async fn gw_15_listing_costs_the_listing_and_nothing_is_fetched_ahead() {
     let mut methods = server.methods();
     methods.sort_unstable();
     methods.dedup();
+    // A subscription that was replaced by one to more.
+    methods.retain(|method| method != "(disconnected)");
     assert_eq!(methods, ["server/discover", "skills/list", "subscriptions/listen"]);
     assert_eq!(server.count("skills/list"), 2);
 }

@@ -27,3 +27,15 @@ pub(crate) struct UnpackArgs {
     #[arg(long)]
     pub(crate) json: bool,
 }
+
+#[derive(Debug, Args)]
+pub(crate) struct ConvertArgs {
+    /// The dialect of the document.
+    #[arg(long, value_name = "DIALECT")]
+    pub(crate) from: String,
+    /// The dialect to write.
+    #[arg(long, value_name = "DIALECT")]
+    pub(crate) to: String,
+    /// A JSON file.
+    pub(crate) file: PathBuf,
+}

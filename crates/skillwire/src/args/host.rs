@@ -16,6 +16,12 @@ pub(crate) enum ServerCommand {
     Import(ServerImportArgs),
     /// Show the configured servers; secrets are masked.
     List(ServerListArgs),
+    /// Look for skills of older kinds among all resources of a server, too.
+    ///
+    /// Servers from before the Skills extension declare nothing, and their skills are found only by
+    /// how their URIs look. That is a guess, so it needs your word for each server; what is found is
+    /// approved and held to what was seen like everything else.
+    AllowLegacy(ServerAllowLegacyArgs),
     /// Log in to a server that wants it, with a browser.
     ///
     /// The address to open is printed. What comes of the login is kept where only you can read it,
@@ -47,6 +53,27 @@ pub(crate) struct ServerAddArgs {
     /// A variable for the program's environment; may be repeated.
     #[arg(long, value_name = "NAME=VALUE", conflicts_with = "url")]
     pub(crate) env: Vec<String>,
+    /// Look for skills of older kinds among all its resources, too.
+    #[arg(long)]
+    pub(crate) legacy_discovery: bool,
+    /// What the URL is: an MCP server, or a web origin with skills below `/.well-known/`.
+    #[arg(long, value_enum, value_name = "KIND", default_value = "mcp")]
+    pub(crate) kind: ServerKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ServerKind {
+    Mcp,
+    WellKnown,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServerAllowLegacyArgs {
+    /// The server's label.
+    pub(crate) label: String,
+    /// Take the word back.
+    #[arg(long)]
+    pub(crate) off: bool,
 }
 
 #[derive(Debug, Args)]
@@ -103,6 +130,9 @@ pub(crate) struct ListArgs {
     /// Only the skills of this server, or of `local` or `project`.
     #[arg(long, value_name = "LABEL")]
     pub(crate) server: Option<String>,
+    /// Pick a skill that the server does not list, by filling in one of its templates.
+    #[arg(long, requires = "server")]
+    pub(crate) browse: bool,
     /// Print skills, refused entries and unreachable servers as JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -204,6 +234,9 @@ pub(crate) struct VerifyArgs {
     /// The program that is the server, with its arguments.
     #[arg(last = true, value_name = "CMD", conflicts_with = "target")]
     pub(crate) command: Vec<String>,
+    /// Look for skills of older kinds among all its resources, too.
+    #[arg(long)]
+    pub(crate) legacy_discovery: bool,
     /// Print what was counted and found as JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -19,7 +19,8 @@ use crate::{
     failure::Failure,
     report,
     session::{self, Named, Session},
-    skill, terminal,
+    skill::{self, Offered},
+    terminal,
 };
 
 pub(super) fn run(args: &ApproveArgs) -> Outcome {
@@ -57,11 +58,13 @@ pub(super) fn run(args: &ApproveArgs) -> Outcome {
                 "uri": listed.id().uri,
                 "content": approved.content().map(|content| content.fingerprint()),
                 "grants": approved.grants(),
+                "first_seen": listed.is_first_seen(),
             });
             report::json(&mut io::stdout().lock(), &approved)?;
         } else {
             let granted = skill::granted(approved.grants());
-            writeln!(anstream::stdout(), "Approved {}: {granted}", named.handle)?;
+            let seen = if listed.is_first_seen() { " (first-seen)" } else { "" };
+            writeln!(anstream::stdout(), "Approved {}{seen}: {granted}", named.handle)?;
         }
         Ok(Exit::Ok)
     })
@@ -92,7 +95,8 @@ async fn show(session: &Session, named: &Named) -> Result<(), Failure> {
     let Named { handle, listed } = named;
     let standing = session.host().standing(listed)?;
     let id = listed.id();
-    skill::card(&mut anstream::stderr().lock(), handle, &id.origin, listed.entry())?;
+    let about = (&id.origin, &**listed.entry());
+    skill::card(&mut anstream::stderr().lock(), handle, about, Offered::of(listed))?;
     if let Standing::Changed(diff) = standing {
         skill::changes(&mut anstream::stderr().lock(), &id.uri, &diff)?;
         let cache = session.settings().cache()?;

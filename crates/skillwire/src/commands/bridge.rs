@@ -112,7 +112,7 @@ async fn serve(args: &BridgeArgs, session: &Session, transport: BridgeTransport)
         match transport {
             BridgeTransport::Stdio => over_stdio(engine).await,
             BridgeTransport::Http { address, access, .. } => {
-                let options = HttpOptions { access, tokens, metrics: false };
+                let options = HttpOptions { access, tokens, ..HttpOptions::default() };
                 over_http(engine, address, options).await
             }
         }

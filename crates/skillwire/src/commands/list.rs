@@ -6,7 +6,9 @@ use serde::Serialize;
 use skillwire_bridge::search::Index;
 use skillwire_host::{
     context::text::{one_line, one_line_within},
+    dialect::Dialect,
     host::{Discovered, Host},
+    label::ServerLabel,
     origin::Origin,
     refusal::{Reason, Refusal},
     registry::Item,
@@ -31,10 +33,19 @@ const STATE: usize = 8;
 
 #[derive(Serialize)]
 struct Listing<'a> {
+    servers: Vec<Server<'a>>,
     skills: Vec<Row<'a>>,
     refused: &'a [Refusal],
     incomplete: &'a [Refusal],
     warnings: &'a [String],
+}
+
+/// How a server offers its skills.
+#[derive(Serialize)]
+struct Server<'a> {
+    label: &'a ServerLabel,
+    dialect: Dialect,
+    title: &'static str,
 }
 
 #[derive(Serialize)]
@@ -50,11 +61,19 @@ struct Row<'a> {
     reason: Option<Reason>,
     shares_name: bool,
     dynamic: bool,
+    /// How the server offers it; a folder offers nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dialect: Option<Dialect>,
+    /// Whether it is held to what was seen first, for want of digests.
+    first_seen: bool,
 }
 
 pub(super) fn run(args: &ListArgs) -> Outcome {
     let options = session::Options::everywhere(args.origins);
     session::with(args.json, options, async |session| {
+        if let (true, Some(label)) = (args.browse, args.server.as_deref()) {
+            return super::browse::run(session, label, args.json).await;
+        }
         let only = args.server.as_deref().map(origin).transpose()?;
         let found = session.discover(only.as_ref()).await?;
         let rows: Vec<_> =
@@ -65,12 +84,10 @@ pub(super) fn run(args: &ListArgs) -> Outcome {
             _ => Exit::Ok,
         };
         if args.json {
-            let Discovered { refused, incomplete, warnings, .. } = &found;
-            let listing = Listing { skills: rows, refused, incomplete, warnings };
-            report::json(&mut io::stdout().lock(), &listing)?;
+            report::json(&mut io::stdout().lock(), &listing(&found, rows))?;
             return Ok(exit);
         }
-        print(&mut anstream::stdout().lock(), &rows, &found.refused, terminal::width())?;
+        print(&mut anstream::stdout().lock(), &rows, &found, terminal::width())?;
         report_incomplete(&found)?;
         if nothing && found.incomplete.is_empty() {
             writeln!(
@@ -80,6 +97,16 @@ pub(super) fn run(args: &ListArgs) -> Outcome {
         }
         Ok(exit)
     })
+}
+
+/// What is printed as JSON.
+fn listing<'a>(found: &'a Discovered, skills: Vec<Row<'a>>) -> Listing<'a> {
+    let Discovered { refused, incomplete, warnings, dialects, .. } = found;
+    let servers = dialects
+        .iter()
+        .map(|(label, dialect)| Server { label, dialect: *dialect, title: dialect.title() })
+        .collect();
+    Listing { servers, skills, refused, incomplete, warnings }
 }
 
 /// `skillwire search`: the skills that fit words best.
@@ -92,9 +119,7 @@ pub(super) fn search(args: &SearchArgs) -> Outcome {
         let best = places.iter().take(args.limit);
         let rows: Vec<_> = best.map(|place| row(session.host(), &items[*place])).collect();
         if args.json {
-            let Discovered { refused, incomplete, warnings, .. } = &found;
-            let listing = Listing { skills: rows, refused, incomplete, warnings };
-            report::json(&mut io::stdout().lock(), &listing)?;
+            report::json(&mut io::stdout().lock(), &listing(&found, rows))?;
             return Ok(Exit::Ok);
         }
         let mut out = anstream::stdout().lock();
@@ -145,25 +170,31 @@ fn row<'a>(host: &Host, item: &'a Item) -> Row<'a> {
         reason,
         shares_name: item.shares_name,
         dynamic: item.listed.is_dynamic(),
+        dialect: item.listed.id().origin.server().map(|_| item.listed.dialect()),
+        first_seen: item.listed.is_first_seen(),
     }
 }
 
 fn print(
     out: &mut impl Write,
     rows: &[Row<'_>],
-    refused: &[Refusal],
+    found: &Discovered,
     width: Option<usize>,
 ) -> io::Result<()> {
     let mut before = None;
     let widest = rows.iter().map(|row| one_line(row.handle).chars().count()).max().unwrap_or(0);
     for row in rows {
         if before != Some(row.origin) {
-            writeln!(out, "{FAINT}from {}{FAINT:#}", skill::origin(row.origin))?;
+            let dialect = row.origin.server().and_then(|label| found.dialects.get(label));
+            let dialect = dialect.map_or_else(String::new, |dialect| {
+                format!(" ({}, {})", dialect.code(), dialect.title())
+            });
+            writeln!(out, "{FAINT}from {}{dialect}{FAINT:#}", skill::origin(row.origin))?;
             before = Some(row.origin);
         }
         print_row(out, row, widest, width)?;
     }
-    for refusal in refused {
+    for refusal in &found.refused {
         let skill = one_line(refusal.skill.as_deref().unwrap_or("an entry"));
         let code = refusal.reason.code();
         writeln!(out, "  {skill}  {ERROR}refused{ERROR:#} {code}: {}", refusal.reason.meaning())?;
@@ -177,6 +208,13 @@ fn print(
         writeln!(
             out,
             "{WARNING}*{WARNING:#} Several skills have this name: use the whole handle."
+        )?;
+    }
+    if rows.iter().any(|row| row.first_seen) {
+        writeln!(
+            out,
+            "{WARNING}first-seen{WARNING:#} The server has no digests for all of its files: each is \
+             held to what was seen first."
         )?;
     }
     out.flush()
@@ -198,6 +236,8 @@ fn print_row(
     };
     let mark = if row.shares_name { format!("{WARNING}*{WARNING:#}") } else { " ".to_owned() };
     let reason = row.reason.map_or_else(String::new, |reason| format!(" {}", reason.code()));
+    let seen = if row.first_seen { " first-seen" } else { "" };
+    let reason = format!("{reason}{seen}");
     let state = format!("{style}{}{style:#}", row.state);
     let pad = " ".repeat(STATE.saturating_sub(row.state.len()));
     write!(out, "  {handle:widest$}{mark} {state}{reason}")?;

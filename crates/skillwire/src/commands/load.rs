@@ -13,15 +13,17 @@ use skillwire_host::{
         boundary::Boundaries,
         text,
     },
+    dialect::Dialect,
     origin::Origin,
     refusal::Refusal,
-    window::Window,
+    window::{FileContent, Window},
 };
 
 use super::{Outcome, lock};
 use crate::{
     args::LoadArgs,
     exit::Exit,
+    output::NOTE,
     report,
     session::{self, Session},
 };
@@ -33,6 +35,9 @@ struct Loaded {
     uri: String,
     /// One digest over everything that was approved; a dynamic skill has none.
     content: Option<Digest>,
+    dialect: Option<Dialect>,
+    /// Whether files are held to what was seen first, for want of digests.
+    first_seen: bool,
     blocks: Vec<Block>,
 }
 
@@ -87,8 +92,25 @@ async fn load(session: &Session, args: &LoadArgs) -> Result<Loaded, Refusal> {
         origin: id.origin.clone(),
         uri: id.uri.to_string(),
         content: window.content().map(|content| content.fingerprint()),
+        dialect: id.origin.server().map(|_| window.dialect()),
+        first_seen: window.is_first_seen(),
         blocks,
     })
+}
+
+/// Says that a file was seen for the first time, as nothing but that says what it should be.
+fn notice(content: &FileContent) {
+    if let FileContent::FirstSeen(seen) = content
+        && seen.is_new()
+    {
+        let digest = seen.file().listed().digest;
+        // Nothing can be done when standard error is closed.
+        let _ = writeln!(
+            anstream::stderr(),
+            "{NOTE}note{NOTE:#}: {} was seen for the first time and is held to that ({digest}).",
+            content.uri()
+        );
+    }
 }
 
 async fn blocks(
@@ -104,6 +126,7 @@ async fn blocks(
     let mut blocks = vec![Block { uri: content.uri().to_string(), text }];
     for reference in files {
         let content = window.read(reference).await?;
+        notice(&content);
         let text = skill_file(SkillFile { handle, content: &content }, &boundaries)?.into_string();
         blocks.push(Block { uri: content.uri().to_string(), text });
     }

@@ -9,7 +9,7 @@ use std::{
 use skillwire_host::{
     context::text::one_line,
     lock::Lock,
-    record::RecordStore as _,
+    record::{Approval, RecordStore as _},
     refusal::{Reason, Refusal},
 };
 
@@ -39,7 +39,9 @@ fn approved(settings: &HostSettings) -> Result<Lock, Failure> {
     }
     let mut lock = Lock::default();
     for record in records.into_iter().filter(|record| !record.disabled) {
-        if let Some(approval) = record.approval.filter(|approval| !approval.revoked) {
+        // A file that is only known as it was first seen is nobody else's to rely on.
+        let lasting = |approval: &Approval| !approval.revoked && approval.first_seen.is_none();
+        if let Some(approval) = record.approval.filter(lasting) {
             lock.insert(&record.id, &approval.content, approval.grants);
         }
     }

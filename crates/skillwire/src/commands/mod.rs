@@ -3,8 +3,10 @@
 mod approve;
 mod audit;
 mod bridge;
+mod browse;
 mod check;
 mod completions;
+mod convert;
 mod doctor;
 mod enable;
 mod export;
@@ -70,6 +72,7 @@ pub(crate) fn run() -> Exit {
         Command::Doctor(args) => doctor::run(&args),
         Command::Pack(args) => pack::run(&args),
         Command::Unpack(args) => unpack::run(&args),
+        Command::Convert(args) => convert::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
     };

@@ -61,7 +61,7 @@ async fn serve(settings: ServeSettings) -> Outcome {
     let mut catalog = Catalog::new(snapshot);
     let endpoint = match transport {
         Transport::Stdio => Endpoint::Stdio,
-        Transport::Http { address, access, tokens, metrics } => {
+        Transport::Http { address, access, tokens, metrics, public } => {
             let tokens = match tokens {
                 Some(text) => Some(Tokens::parse(&text, &mut catalog).map_err(|error| {
                     Failure::usage(format!("The token file cannot be used: {error}.")).hint(
@@ -75,7 +75,8 @@ async fn serve(settings: ServeSettings) -> Outcome {
                 Failure::usage(format!("{address} cannot be listened on: {error}."))
                     .hint("Choose another port, or port 0 for a free one.")
             })?;
-            Endpoint::Http { listener, options: HttpOptions { access, tokens, metrics } }
+            let public = public.map(|public| catalog.restrict(public));
+            Endpoint::Http { listener, options: HttpOptions { access, tokens, metrics, public } }
         }
     };
     let catalog = Arc::new(catalog);
@@ -123,6 +124,7 @@ async fn serve_stdio(
         () = stop.requested() => return Ok(Exit::Ok),
     };
     refuse_collisions(&live, &first)?;
+    report_missing(&engine);
     summary::show(&first, live.strictness(), &summary::Client::Stdio { arguments });
     // It names every skill, and is needed no more.
     drop(first);
@@ -161,6 +163,7 @@ async fn serve_http(
         Failure::new(Exit::Internal, format!("The address is unknown: {error}."))
     })?;
     let needs_token = options.tokens.is_some();
+    let checked = Arc::clone(&engine);
     let service = HttpService::new(engine, options);
     // Connections are taken at once; their requests wait for the first snapshot.
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
@@ -176,6 +179,7 @@ async fn serve_http(
         () = stop.requested() => return Ok(Exit::Ok),
     };
     refuse_collisions(&live, &first)?;
+    report_missing(&checked);
     let url = format!("http://{address}{}", http::ENDPOINT);
     summary::show(&first, live.strictness(), &summary::Client::Http { url: &url, needs_token });
     // It names every skill, and is needed no more.
@@ -199,6 +203,16 @@ async fn serve_http(
         () = stop.requested() => {}
     }
     Ok(Exit::Ok)
+}
+
+/// Logs what skills need and this server does not have; nobody waits for that.
+fn report_missing(engine: &Arc<Engine>) {
+    let engine = Arc::clone(engine);
+    tokio::task::spawn_blocking(move || {
+        for missing in engine.missing_dependencies() {
+            tracing::warn!("{}", report::printable(&missing.to_string()));
+        }
+    });
 }
 
 /// With `--strict`, two skills on one path are a reason not to start.

@@ -1,6 +1,7 @@
 //! `skillwire server`: the servers whose skills are used.
 
 mod add;
+mod allow_legacy;
 mod import;
 mod list;
 #[cfg(feature = "oauth")]
@@ -16,6 +17,7 @@ use crate::{args::ServerCommand, failure::Failure};
 pub(super) fn run(command: &ServerCommand) -> Outcome {
     match command {
         ServerCommand::Add(args) => add::run(args),
+        ServerCommand::AllowLegacy(args) => allow_legacy::run(args),
         ServerCommand::Import(args) => import::run(args),
         ServerCommand::List(args) => list::run(args),
         #[cfg(feature = "oauth")]

@@ -19,7 +19,7 @@ use crate::{
     refused::argument,
     report,
     session::{self, Named},
-    skill,
+    skill::{self, Offered},
 };
 
 pub(super) fn run(args: &ShowArgs) -> Outcome {
@@ -38,6 +38,8 @@ pub(super) fn run(args: &ShowArgs) -> Outcome {
                 "handle": handle,
                 "origin": listed.id().origin,
                 "state": standing.word(),
+                "dialect": listed.id().origin.server().map(|_| listed.dialect()),
+                "first_seen": listed.is_first_seen(),
                 "entry": &**listed.entry(),
                 "requested_tools": requested_tools(&listed.entry().frontmatter),
                 "grants": match &standing {
@@ -55,7 +57,8 @@ pub(super) fn run(args: &ShowArgs) -> Outcome {
 
 fn print(out: &mut impl Write, named: &Named, standing: &Standing) -> io::Result<()> {
     let Named { handle, listed } = named;
-    skill::card(out, handle, &listed.id().origin, listed.entry())?;
+    let about = (&listed.id().origin, &**listed.entry());
+    skill::card(out, handle, about, Offered::of(listed))?;
     match standing {
         Standing::Approved(grants) => {
             writeln!(out, "{STRONG}approved{STRONG:#}: {}", skill::granted(grants))?;

@@ -33,13 +33,16 @@ const MOST_BYTES: u64 = 1 << 40;
 
 pub(super) fn run(args: &VerifyArgs) -> Outcome {
     session::run(args.json, async || {
-        let (label, endpoint) = target(args)?;
+        let (label, endpoint, legacy) = target(args)?;
         let budgets = Budgets { session_bytes: MOST_BYTES, ..Budgets::default() };
         let host = Host::builder()
             .policy(Policy { budgets, ..Policy::default() })
             .client_options(session::client_options())
             .build();
         host.add_server(label.clone(), endpoint);
+        if legacy || args.legacy_discovery {
+            host.allow_legacy_discovery(&label)?;
+        }
         let bar = Bar::new();
         let found =
             host.verify(&label, VerifyOptions::default(), &|progress| bar.show(progress)).await;
@@ -57,7 +60,7 @@ pub(super) fn run(args: &VerifyArgs) -> Outcome {
 }
 
 /// The server to verify, under the user's label or one for this report alone.
-fn target(args: &VerifyArgs) -> Result<(ServerLabel, Endpoint), Failure> {
+fn target(args: &VerifyArgs) -> Result<(ServerLabel, Endpoint, bool), Failure> {
     let invalid = |error: InvalidServer| {
         Failure::usage(format!("This is no server: {error}."))
             .hint("Name a configured server, a URL such as `https://skills.example.com/mcp`, or a program after `--`.")
@@ -76,10 +79,10 @@ fn target(args: &VerifyArgs) -> Result<(ServerLabel, Endpoint), Failure> {
     let label = ServerLabel::parse(UNLABELLED)
         .map_err(|error| Failure::new(Exit::Internal, format!("`{UNLABELLED}` {error}.")))?;
     let endpoint = endpoint(&label, &config)?;
-    Ok((label, endpoint))
+    Ok((label, endpoint, false))
 }
 
-fn configured(label: &str) -> Result<(ServerLabel, Endpoint), Failure> {
+fn configured(label: &str) -> Result<(ServerLabel, Endpoint, bool), Failure> {
     let unknown = || {
         Refusal::new(Reason::ServerUnknown).skill(label.escape_debug()).hint(
             "`skillwire server list` shows the labels; a URL or a program after `--` needs none.",
@@ -87,10 +90,11 @@ fn configured(label: &str) -> Result<(ServerLabel, Endpoint), Failure> {
     };
     let label = ServerLabel::parse(label).map_err(|_| unknown())?;
     let servers = HostSettings::resolve()?.servers().load();
-    let servers = servers.map_err(|error| Failure::usage(format!("{error}.")))?.servers;
-    let config = servers.get(&label).ok_or_else(unknown)?;
+    let configured = servers.map_err(|error| Failure::usage(format!("{error}.")))?;
+    let config = configured.servers.get(&label).ok_or_else(unknown)?;
     let endpoint = endpoint(&label, config)?;
-    Ok((label, endpoint))
+    let legacy = configured.legacy.contains(&label);
+    Ok((label, endpoint, legacy))
 }
 
 /// Only a server with a label can be logged in to.

@@ -27,6 +27,7 @@ pub(super) fn arguments(args: &ServeArgs) -> Vec<String> {
         ("--scheme", args.reading.scheme.clone()),
         ("--page-size", args.page_size.map(|size| size.to_string())),
         ("--ttl-ms", args.ttl_ms.map(|ttl| ttl.to_string())),
+        ("--usage-skill", args.usage_skill.clone()),
         ("--cache-scope", scope.map(|scope| scope.get_name().to_owned())),
         ("--log-format", format.map(|format| format.get_name().to_owned())),
     ] {
@@ -37,6 +38,7 @@ pub(super) fn arguments(args: &ServeArgs) -> Vec<String> {
         ("--allow-secret-file", &args.reading.allow_secret_file),
         ("--unlisted", &args.unlisted),
         ("--allow-script", &args.allow_script),
+        ("--dialect", &args.dialect),
     ] {
         arguments.extend(values.iter().map(|value| format!("{option}={value}")));
     }
@@ -74,6 +76,8 @@ mod tests {
         list-files = true
         no-directory-read = true
         no-index = true
+        dialect = ["skilljack=on", "strict:index=off"]
+        usage-skill = "crm=acme/guide"
         log-format = "json"
         execute = true
         allow-script = ["a/scripts/*.py"]
@@ -87,6 +91,7 @@ mod tests {
         // A new option has to be shown too, unless it is about HTTP or names the file itself.
         let mut others =
             vec!["dirs", "stdio", "http", "allow-origin", "allow-host", "token-file", "metrics"];
+        others.push("public");
         // Tables are in the file, which is named then.
         others.extend(["script", "interpreters"]);
         for key in config_keys().iter().filter(|key| !others.contains(&&***key)) {

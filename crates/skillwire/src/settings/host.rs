@@ -122,6 +122,7 @@ pub(crate) fn endpoint(label: &ServerLabel, config: &ServerConfig) -> Result<End
     match config {
         ServerConfig::Stdio(server) => Ok(command(server)),
         ServerConfig::Http(server) => http(label, server),
+        ServerConfig::WellKnown(origin) => Ok(Endpoint::Web(origin.origin().clone())),
     }
 }
 

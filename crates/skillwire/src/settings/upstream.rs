@@ -1,7 +1,9 @@
 //! Which configured servers a server passes on.
 
+use std::collections::BTreeSet;
+
 use skillwire_core::uri::Scheme;
-use skillwire_host::{client::Endpoint, label::ServerLabel};
+use skillwire_host::{client::Endpoint, label::ServerLabel, state::ServerConfig};
 
 use super::{HostSettings, endpoint};
 use crate::failure::Failure;
@@ -11,6 +13,8 @@ use crate::failure::Failure;
 pub(crate) struct UpstreamSettings {
     /// Each under the label that its skills are passed on under.
     pub(crate) servers: Vec<(ServerLabel, Endpoint)>,
+    /// Those whose resources may all be looked through for skills.
+    pub(crate) legacy: BTreeSet<ServerLabel>,
     /// The scheme of the URIs.
     pub(crate) scheme: Scheme,
 }
@@ -37,10 +41,14 @@ impl UpstreamSettings {
                 continue;
             }
             let config = configured.servers.remove(&label).ok_or_else(unknown)?;
+            if let ServerConfig::WellKnown(_) = config {
+                return Err(Failure::usage(format!("`{label}` is a web origin, no MCP server."))
+                    .hint("Hosts can use it as it is: only MCP servers are passed on."));
+            }
             let endpoint =
                 endpoint(&label, &config).map_err(|refusal| Failure::usage(refusal.to_string()))?;
             servers.push((label, endpoint));
         }
-        Ok(Some(Self { servers, scheme: scheme.clone() }))
+        Ok(Some(Self { servers, legacy: configured.legacy, scheme: scheme.clone() }))
     }
 }

@@ -4,6 +4,7 @@
 mod archives;
 mod authoring;
 mod check;
+mod execution;
 mod generated;
 mod help;
 mod host;

@@ -7,7 +7,7 @@ use skillwire_core::{
     yaml::{Limits, parse, split},
 };
 
-use super::{errors, read_file, text, value};
+use super::{errors, only, read_file, text, value};
 
 #[test]
 fn fmt_02_frontmatter_needs_both_fences() {
@@ -103,6 +103,9 @@ fn fmt_27_bom_and_crlf_parse_and_keep_their_places() {
 #[test]
 fn v_46_odd_line_ends_and_terminators_follow_the_parse_rule() {
     assert_eq!(errors("a: 1\rb: 2\n"), [Code::YamlSyntax]);
+    let lone = only("a: 1\rb: 2\n");
+    assert_eq!(lone.position, Some(Position { line: 2, column: 5 }));
+    assert_eq!(lone.end, Some(Position { line: 2, column: 6 }));
     assert_eq!(split(b"---\ra: 1\r---\r").unwrap_err().code, Code::FrontmatterMissing);
     assert_eq!(errors("a: 1\n...\n"), [Code::YamlDocuments]);
     assert_eq!(errors("a: 1\n...\nb: 2\n"), [Code::YamlDocuments]);
@@ -154,4 +157,55 @@ fn fmt_24_nodes_tell_where_and_how_a_value_was_written() {
             && document.node("/x").is_none()
             && document.node("name").is_none()
     );
+}
+
+#[test]
+fn fmt_24_a_quoted_value_ends_with_its_own_quote() {
+    for quoted in [
+        r#""x\"y""#,
+        r#""\\""#,
+        r#""x'y""#,
+        r"'x\'",
+        "'it''s'",
+        "'abcd''e'",
+        "''",
+        r#""""#,
+        r#"'x"y'"#,
+    ] {
+        let file = format!("---\na: {quoted} # \"c' \"d'\n---\n");
+        let document = read_file(&file).0.unwrap();
+        assert_eq!(text(&file, "/a", &document), (Some("a"), quoted));
+    }
+}
+
+#[test]
+fn fmt_24_a_block_begins_with_its_indicator_and_not_with_one_in_a_comment() {
+    let file = "---\na: # x | y > z\n  |-\n  text\nb: 1\n---\n";
+    let document = read_file(file).0.unwrap();
+    assert_eq!(document.map["a"], "text");
+    assert_eq!(text(file, "/a", &document), (Some("a"), "|-\n  text"));
+}
+
+#[test]
+fn fmt_24_a_value_in_brackets_ends_with_its_own_bracket() {
+    for flow in [
+        "[]",
+        "{ }",
+        "[a,]",
+        "[a , ]",
+        "[[a],]",
+        "[a: b,]",
+        "{a: ,}",
+        "{a: b , }",
+        "{a,\t}",
+        "[a, b,\n  # ] c\n  ]",
+        "[a, b # ] c\n  ]",
+        "{a: 1, # } c\n  # } d\n  }",
+        "{a: 1\n  # } c\n  }",
+        "[{a: 1},\r\n  ]",
+    ] {
+        let file = format!("---\nx: {flow} # ]}}\ny: 1\n---\n");
+        let document = read_file(&file).0.unwrap_or_else(|| panic!("{flow:?}"));
+        assert_eq!(text(&file, "/x", &document), (Some("x"), flow));
+    }
 }

@@ -1,6 +1,7 @@
 //! Frontmatter: fences, YAML 1.2 and refusals.
 
 mod fences;
+mod layout;
 mod refusals;
 mod values;
 

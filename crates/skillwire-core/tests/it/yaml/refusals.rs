@@ -209,6 +209,53 @@ fn srv_36_an_unquoted_colon_is_named_and_repaired() {
 }
 
 #[test]
+fn srv_36_what_quotes_would_not_repair_is_not_taken_for_an_unquoted_colon() {
+    for yaml in [
+        "a: one\n  two: three\n",
+        "a: one: two\n  b: c\n",
+        "a: \"b\": c\n",
+        "\"a\": b: c\n",
+        "a: : b\n",
+        "a: x\n  y\n    z: w\nb: 1\n",
+        "k: a: b\n l: c\n",
+    ] {
+        assert_eq!(only(yaml).code, Code::YamlSyntax, "{yaml:?}");
+    }
+    for (yaml, key, value) in [
+        ("a: one: two\n\n  three\nb: c\n", "a", "one: two\n\n  three"),
+        ("a: one: two # c\nb: c\n", "a", "one: two"),
+        ("a-b : c: d\n", "a-b", "c: d"),
+        ("x:\n  - - a: b: c\n", "a", "b: c"),
+        ("a: b:c: d\n", "a", "b:c: d"),
+        ("a: b: \"c\nd: e\n", "a", "b: \"c"),
+        ("a: b :\n", "a", "b :"),
+    ] {
+        let (finding, file) = (only(yaml), format!("---\n{yaml}---\n"));
+        let span = finding.span.unwrap();
+        assert_eq!(&file[span.start..span.end], value, "{yaml:?}");
+        assert!(finding.message.starts_with(&format!("The value of `{key}` holds")), "{yaml:?}");
+    }
+}
+
+#[test]
+fn srv_36_quotes_keep_what_a_plain_value_says() {
+    for (text, quoted) in [
+        ("a\nb", r#""a b""#),
+        ("a \n b\t\n\n c", r#""a b\nc""#),
+        ("a\n\n\nb", r#""a\n\nb""#),
+        ("\n\na", r#""a""#),
+        ("a\u{7}b", r#""a\u0007b""#),
+        ("\u{ffff}", r#""\uffff""#),
+        ("\u{e0041}", r#""\U000e0041""#),
+        ("\u{202e}\"", r#""\u202e\"""#),
+        ("a\\b", r"'a\b'"),
+        ("it's \"x\"", r#""it's \"x\"""#),
+    ] {
+        assert_eq!(quote(text), quoted, "{text:?}");
+    }
+}
+
+#[test]
 fn srv_36_every_unquoted_colon_is_reported_with_the_rest() {
     let yaml = "a: b: c\nd: 0755\ne: f: é: g\nd: 1\n~: x\ny: [\n";
     let codes: Vec<_> = read(yaml).1.iter().map(|finding| finding.code).collect();
@@ -231,7 +278,12 @@ fn srv_36_other_mistakes_point_at_their_place() {
         (finding.code, finding.position),
         (Code::YamlSyntax, Some(Position { line: 3, column: 4 }))
     );
+    assert_eq!(finding.end, Some(Position { line: 3, column: 5 }));
     assert!(finding.help.unwrap().contains("quotes"));
+    // These begin like an alias and a tag, and are wrong for another reason.
+    for yaml in ["a: 'x' *c\n", "a: 'x' &c\n", "a: 'x' !c\n", "a: [x] *c\n", "a: [x] !c\n"] {
+        assert_eq!(only(yaml).code, Code::YamlSyntax, "{yaml}");
+    }
     for yaml in [
         "a: \"x\" y\n",
         "a: 'x\n",

@@ -137,6 +137,11 @@ fn about_bytes(content: &dyn SkillContent) -> Vec<String> {
         (Assurance::MatchesListing(digest), Origin::Local | Origin::Project) => {
             format!("Integrity: The bytes are those found when the folder was read ({digest}).")
         }
+        (Assurance::FirstSeen(digest), origin) => format!(
+            "Integrity: First-seen. Server {} does not say what the bytes should be; they are held \
+             to what was seen first ({digest}). That does not mean that they can be trusted.",
+            origin.label()
+        ),
         (Assurance::NoDigests, origin) => format!(
             "Integrity: None. This server ({}) gives no digests for the skill, so the content was \
              compared with nothing and may differ each time.",

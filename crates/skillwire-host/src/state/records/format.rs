@@ -2,14 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
-use skillwire_core::{
-    content_set::ContentSet,
-    digest::Digest,
-    received::{self, EntryLimits},
-};
+use skillwire_core::{content_set::ContentSet, digest::Digest, received};
 
 use super::MAX_RECORD_BYTES;
 use crate::{
+    dialect::Dialect,
     grants::Grants,
     origin::SkillId,
     record::{Approval, Record},
@@ -42,6 +39,8 @@ struct FileApproval {
     grants: Grants,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     revoked: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    first_seen: Option<String>,
     fingerprint: String,
     /// What the server listed, in the form of the extension's version 1.
     entry: Box<RawValue>,
@@ -54,6 +53,7 @@ pub(super) fn write(record: &Record, id: &SkillId) -> Result<String, String> {
             at: time::to_text(approval.at),
             grants: approval.grants.clone(),
             revoked: approval.revoked,
+            first_seen: approval.first_seen.map(|dialect| dialect.code().to_owned()),
             fingerprint: approval.content.fingerprint().to_string(),
             entry: to_raw_value(&approval.content.entry())?,
         })
@@ -74,7 +74,10 @@ pub(super) fn write(record: &Record, id: &SkillId) -> Result<String, String> {
     }
     let again = read(text.as_bytes(), id)?;
     let same = |one: &Approval, two: &Approval| {
-        one.content == two.content && one.grants == two.grants && one.revoked == two.revoked
+        one.content == two.content
+            && one.grants == two.grants
+            && one.revoked == two.revoked
+            && one.first_seen == two.first_seen
     };
     let kept = match (&again.approval, &record.approval) {
         (Some(one), Some(two)) => same(one, two),
@@ -102,6 +105,10 @@ pub(super) fn read(bytes: &[u8], id: &SkillId) -> Result<Record, String> {
         Some(approval) => Some(Approval {
             content: content(&approval, id)?,
             at: moment(&approval.at)?,
+            first_seen: match &approval.first_seen {
+                None => None,
+                Some(code) => Some(Dialect::parse(code).ok_or("names a dialect that is none")?),
+            },
             grants: approval.grants,
             revoked: approval.revoked,
         }),
@@ -116,9 +123,7 @@ pub(super) fn read(bytes: &[u8], id: &SkillId) -> Result<Record, String> {
 }
 
 fn content(approval: &FileApproval, id: &SkillId) -> Result<ContentSet, String> {
-    // The file's size bounds how much there can be; the user's limits held when it was approved.
-    let limits = EntryLimits { files: usize::MAX, bytes: u64::MAX };
-    let entry = received::read(approval.entry.get(), limits)
+    let entry = received::read_kept(approval.entry.get())
         .map_err(|fault| format!("holds an entry that cannot be used: {fault}"))?;
     if entry.uri != id.uri {
         return Err("approves another skill than it is about".to_owned());

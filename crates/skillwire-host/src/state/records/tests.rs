@@ -37,6 +37,7 @@ impl Fixture {
             grants: Grants { tools: ["Read".to_owned()].into(), execute: true },
             at: SystemTime::now(),
             revoked: false,
+            first_seen: None,
         };
         self.records.update(id, &mut |record| record.approval = Some(approval.clone())).unwrap()
     }

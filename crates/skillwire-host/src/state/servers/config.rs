@@ -10,7 +10,7 @@ use fluent_uri::Uri;
 use serde::Serialize;
 
 use super::mask;
-use crate::secret::Secret;
+use crate::{secret::Secret, web::WebOrigin};
 
 /// How a server is reached. Printed or serialised, it shows no secret.
 #[derive(Clone, PartialEq, Eq, Serialize)]
@@ -20,6 +20,9 @@ pub enum ServerConfig {
     Stdio(StdioServer),
     /// A server that is spoken to over HTTP.
     Http(HttpServer),
+    /// A site of the web that publishes skills.
+    #[serde(rename = "well-known")]
+    WellKnown(WellKnownOrigin),
 }
 
 impl fmt::Display for ServerConfig {
@@ -30,6 +33,7 @@ impl fmt::Display for ServerConfig {
                 mask::arguments(&server.args).iter().try_for_each(|arg| write!(f, " {arg}"))
             }
             Self::Http(server) => server.url.fmt(f),
+            Self::WellKnown(origin) => write!(f, "{} (well-known)", origin.url),
         }
     }
 }
@@ -39,7 +43,35 @@ impl fmt::Debug for ServerConfig {
         match self {
             Self::Stdio(server) => server.fmt(f),
             Self::Http(server) => server.fmt(f),
+            Self::WellKnown(origin) => origin.fmt(f),
         }
+    }
+}
+
+/// A site of the web that publishes skills below `/.well-known/`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct WellKnownOrigin {
+    url: String,
+    #[serde(skip)]
+    origin: WebOrigin,
+}
+
+impl WellKnownOrigin {
+    /// Takes the address of an origin, such as `https://example.com`.
+    pub fn new(url: &str) -> Result<Self, InvalidServer> {
+        let origin = WebOrigin::parse(url)
+            .map_err(|error| InvalidServer::new(format!("the address {error}")))?;
+        Ok(Self { url: url.to_owned(), origin })
+    }
+
+    /// The address as it was typed.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The origin.
+    pub fn origin(&self) -> &WebOrigin {
+        &self.origin
     }
 }
 

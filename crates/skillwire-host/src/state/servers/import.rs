@@ -30,7 +30,8 @@ pub fn import(text: &str) -> Result<Imported, InvalidServer> {
         servers.keys().filter(|label| ServerLabel::parse(label).is_ok()).cloned().collect();
     for (name, value) in servers {
         let mut tell = |problem: String| imported.problems.push(ServerProblem::new(name, problem));
-        let json::Read { config, notes } = json::read(value);
+        // A file of another program is not the user's word for looking through resources.
+        let json::Read { config, notes, .. } = json::read(value);
         let config = match config {
             Ok(config) => config,
             Err(error) => {

@@ -6,11 +6,16 @@ use std::{collections::BTreeMap, path::PathBuf};
 use serde_json::{Map, Value, json};
 use skillwire_core::strict_json::{self, JsonLimits};
 
-use super::config::{HttpServer, InvalidServer, ServerConfig, ServerUrl, StdioServer};
+use super::config::{
+    HttpServer, InvalidServer, ServerConfig, ServerUrl, StdioServer, WellKnownOrigin,
+};
 use crate::secret::Secret;
 
 /// The largest file that is read.
 pub(super) const MAX_BYTES: usize = 1024 * 1024;
+
+/// Where the user's word stands that all resources may be looked through for skills.
+pub(super) const LEGACY: &str = "legacyDiscovery";
 
 /// Keys that only describe a server to people.
 const IGNORED: [&str; 4] = ["$schema", "description", "name", "title"];
@@ -28,15 +33,20 @@ pub(super) fn document(text: &str) -> Result<Map<String, Value>, InvalidServer> 
 /// One server as it was read: how it is reached or why not, and what else is to be told.
 pub(super) struct Read {
     pub(super) config: Result<ServerConfig, InvalidServer>,
+    /// Whether all its resources may be looked through for skills.
+    pub(super) legacy: bool,
     pub(super) notes: Vec<String>,
 }
 
 /// Reads one server.
 pub(super) fn read(value: &Value) -> Read {
     let Value::Object(fields) = value else {
-        return Read { config: Err(InvalidServer::new("it is not an object")), notes: Vec::new() };
+        let config = Err(InvalidServer::new("it is not an object"));
+        return Read { config, legacy: false, notes: Vec::new() };
     };
-    let mut fields = Fields { fields, used: vec!["type", "disabled"] };
+    // Only the word itself is consent.
+    let legacy = fields.get(LEGACY) == Some(&Value::Bool(true));
+    let mut fields = Fields { fields, used: vec!["type", "disabled", LEGACY] };
     let config = fields.server();
     let mut notes = Vec::new();
     for key in fields.unused() {
@@ -47,7 +57,7 @@ pub(super) fn read(value: &Value) -> Read {
         notes
             .push("a value such as `${NAME}` is taken as it stands; write the value itself".into());
     }
-    Read { config, notes }
+    Read { config, legacy, notes }
 }
 
 struct Fields<'a> {
@@ -76,6 +86,13 @@ impl Fields<'_> {
                 Err(InvalidServer::new("`command` does not fit the type `http`"))
             }
             "http" | "streamable-http" | "streamableHttp" => self.http().map(ServerConfig::Http),
+            "well-known" if command => {
+                Err(InvalidServer::new("`command` does not fit the type `well-known`"))
+            }
+            "well-known" => {
+                let url = self.text("url")?.ok_or(InvalidServer::new("`url` is missing"))?;
+                WellKnownOrigin::new(&url).map(ServerConfig::WellKnown)
+            }
             "sse" => Err(InvalidServer::new(
                 "the old transport `sse` is not spoken here; ask for the server's `http` address",
             )),
@@ -153,6 +170,10 @@ pub(super) fn write(config: &ServerConfig) -> Value {
             if !server.env().is_empty() {
                 fields.insert("env".to_owned(), revealed(server.env()).into());
             }
+        }
+        ServerConfig::WellKnown(origin) => {
+            fields.insert("type".to_owned(), "well-known".into());
+            fields.insert("url".to_owned(), origin.url().into());
         }
         ServerConfig::Http(server) => {
             fields.insert("type".to_owned(), "http".into());

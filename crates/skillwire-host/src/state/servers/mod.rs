@@ -1,7 +1,7 @@
 //! The servers the user configured, in the shape every MCP client uses.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     path::{Path, PathBuf},
 };
@@ -18,7 +18,9 @@ mod mask;
 #[cfg(test)]
 mod tests;
 
-pub use config::{HttpServer, InvalidServer, ServerConfig, ServerUrl, StdioServer};
+pub use config::{
+    HttpServer, InvalidServer, ServerConfig, ServerUrl, StdioServer, WellKnownOrigin,
+};
 pub use import::{Imported, import};
 
 /// Where servers stand in the file.
@@ -36,6 +38,8 @@ pub struct Servers {
 pub struct Configured {
     /// Every server that can be used.
     pub servers: BTreeMap<ServerLabel, ServerConfig>,
+    /// Those of them whose resources may all be looked through for skills of older dialects.
+    pub legacy: BTreeSet<ServerLabel>,
     /// What is wrong with the others, and what is not followed in these.
     pub problems: Vec<ServerProblem>,
 }
@@ -81,10 +85,13 @@ impl Servers {
         for (name, value) in self.servers(&mut document)? {
             let mut tell =
                 |problem: String| configured.problems.push(ServerProblem::new(name, problem));
-            let json::Read { config, notes } = json::read(value);
+            let json::Read { config, legacy, notes } = json::read(value);
             match (ServerLabel::parse(name), config) {
                 (Ok(label), Ok(config)) => {
                     notes.into_iter().for_each(tell);
+                    if legacy {
+                        configured.legacy.insert(label.clone());
+                    }
                     configured.servers.insert(label, config);
                 }
                 (Err(error), _) => tell(format!("the label {error}")),
@@ -102,6 +109,23 @@ impl Servers {
                 servers.insert(label.to_string(), json::write(config));
             }
             free
+        })
+    }
+
+    /// Lets all resources of a server be looked through for skills, or forbids it again; tells
+    /// whether the server is there.
+    pub fn set_legacy(&self, label: &ServerLabel, allowed: bool) -> Result<bool, StoreError> {
+        let Some(folder) = Folder::find(&self.folder)? else { return Ok(false) };
+        self.change(&folder, |servers| match servers.get_mut(label.as_str()) {
+            Some(Value::Object(server)) if allowed => {
+                server.insert(json::LEGACY.to_owned(), true.into());
+                true
+            }
+            Some(Value::Object(server)) => {
+                server.shift_remove(json::LEGACY);
+                true
+            }
+            _ => false,
         })
     }
 

@@ -9,9 +9,10 @@ const ADDRESSES_OVER_MEMORY: u64 = 2 * 1024 * 1024 * 1024;
 
 /// Sets what this process and its children may use each.
 pub(super) fn set(limits: &Limits, tier: Tier, bound_addresses: bool) -> rustix::io::Result<()> {
-    // The namespace's first process counts; outside of namespaces all of the user's would.
+    // The helper and the namespace's first process count; outside of namespaces all of the user's
+    // would.
     if tier == Tier::Full {
-        hard(Resource::Nproc, limits.processes.saturating_add(1))?;
+        hard(Resource::Nproc, limits.processes.saturating_add(2))?;
     }
     hard(Resource::Data, limits.memory)?;
     if bound_addresses {

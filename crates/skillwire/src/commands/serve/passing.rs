@@ -42,10 +42,13 @@ impl Passing {
         let budgets = Budgets { session_bytes: u64::MAX, ..Budgets::default() };
         let policy = Policy { keeps_entry_text: true, budgets, ..Policy::default() };
         let host = Host::builder().policy(policy).client_options(client_options()).build();
-        let UpstreamSettings { servers, scheme } = settings;
+        let UpstreamSettings { servers, legacy, scheme } = settings;
         let labels: Vec<ServerLabel> = servers.iter().map(|(label, _)| label.clone()).collect();
         for (label, endpoint) in servers {
-            host.add_server(label, endpoint);
+            host.add_server(label.clone(), endpoint);
+            if legacy.contains(&label) {
+                host.allow_legacy_discovery(&label)?;
+            }
         }
         let admission: Arc<dyn Admission> = Arc::new(Everything);
         let options = UpstreamOptions { scheme, ..UpstreamOptions::default() };

@@ -4,11 +4,16 @@ use std::{collections::BTreeMap, io::Write as _};
 
 use skillwire_host::{
     secret::Secret,
-    state::{HttpServer, InvalidServer, ServerConfig, ServerUrl, StdioServer},
+    state::{HttpServer, InvalidServer, ServerConfig, ServerUrl, StdioServer, WellKnownOrigin},
 };
 
 use super::{Outcome, label, unusable};
-use crate::{args::ServerAddArgs, exit::Exit, failure::Failure, settings::HostSettings};
+use crate::{
+    args::{ServerAddArgs, ServerKind},
+    exit::Exit,
+    failure::Failure,
+    settings::HostSettings,
+};
 
 pub(super) fn run(args: &ServerAddArgs) -> Outcome {
     let label = label(&args.label)?;
@@ -18,6 +23,9 @@ pub(super) fn run(args: &ServerAddArgs) -> Outcome {
         return Err(Failure::usage(format!("There is a server `{label}` already.")).hint(format!(
             "Choose another label, or run `skillwire server remove {label}` first."
         )));
+    }
+    if args.legacy_discovery {
+        servers.set_legacy(&label, true).map_err(unusable)?;
     }
     writeln!(anstream::stdout(), "Added the server `{label}`.")?;
     writeln!(anstream::stderr(), "`skillwire list --server {label}` shows its skills.")?;
@@ -32,6 +40,15 @@ fn config(args: &ServerAddArgs) -> Result<ServerConfig, Failure> {
         return Ok(ServerConfig::Stdio(server));
     }
     let url = args.url.as_deref().unwrap_or_default();
+    if args.kind == ServerKind::WellKnown {
+        if !args.header.is_empty() || args.bearer_token_file.is_some() || args.legacy_discovery {
+            return Err(Failure::usage("A web origin gets no headers and no token.")
+                .hint("Leave these options out: what it publishes is for everybody."));
+        }
+        return WellKnownOrigin::new(url).map(ServerConfig::WellKnown).map_err(|error| {
+            invalid(error).hint("Write an origin such as `https://example.com`.")
+        });
+    }
     let url = ServerUrl::parse(url).map_err(|error| {
         invalid(error)
             .hint("Write a URL such as `https://skills.example.com/mcp`, or a program after `--`.")

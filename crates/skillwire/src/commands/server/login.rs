@@ -48,6 +48,10 @@ fn server(settings: &HostSettings, label: &ServerLabel) -> Result<HttpServer, Fa
             Err(Failure::usage(format!("`{label}` is a program, which nobody logs in to."))
                 .hint("Pass it what it needs with `--env` when you add it."))
         }
+        ServerConfig::WellKnown(_) => {
+            Err(Failure::usage(format!("`{label}` is a web origin, which nobody logs in to."))
+                .hint("What it publishes is for everybody."))
+        }
         ServerConfig::Http(server) if server.is_authorized() => {
             Err(Failure::usage(format!("`{label}` has a token configured, which is used instead."))
                 .hint(format!(

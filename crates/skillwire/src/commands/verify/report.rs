@@ -27,6 +27,13 @@ pub(super) fn write(out: &mut impl Write, found: &Verification) -> io::Result<()
             write_finding(out, finding)?;
         }
     }
+    if let Some(dialect) = found.dialect.filter(|dialect| !dialect.lacks().is_empty()) {
+        let (code, title) = (dialect.code(), dialect.title());
+        writeln!(out, "{STRONG}What {code} ({title}) cannot guarantee{STRONG:#}")?;
+        for sentence in &found.not_guaranteed {
+            writeln!(out, "  {sentence}")?;
+        }
+    }
     writeln!(out, "{}", summary(found))?;
     out.flush()
 }
@@ -50,15 +57,19 @@ fn write_finding(out: &mut impl Write, finding: &Finding) -> io::Result<()> {
 }
 
 fn summary(found: &Verification) -> String {
-    let Verification { skills, files, dynamic, findings } = found;
+    let Verification { skills, files, dynamic, findings, first_seen, .. } = found;
     let count = |demand| findings.iter().filter(|finding| finding.demand == demand).count();
     let (errors, warnings) = (count(Demand::Must), count(Demand::Should));
     let unverifiable = match dynamic {
         0 => String::new(),
         _ => format!(" Without digests, which nobody can verify: {}.", counted(*dynamic, "skill")),
     };
+    let pinned = match first_seen {
+        0 => String::new(),
+        _ => format!(" First-seen: {}.", counted(*first_seen, "skill")),
+    };
     format!(
-        "{} listed, {} as promised: {}, {}.{unverifiable}",
+        "{} listed, {} as promised: {}, {}.{unverifiable}{pinned}",
         counted(*skills, "skill"),
         counted(*files, "file"),
         counted(errors, "error"),

@@ -2,6 +2,7 @@
 
 mod approving;
 mod bridging;
+mod dialects;
 mod discovering;
 mod exporting;
 mod folders;
@@ -16,5 +17,5 @@ mod servers;
 mod state;
 #[cfg(unix)]
 mod terminal;
-mod user;
+pub(crate) mod user;
 mod verifying;

@@ -8,3 +8,4 @@ mod live;
 mod logs;
 mod options;
 mod starting;
+mod transcripts;

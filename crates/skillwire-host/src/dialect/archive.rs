@@ -1,0 +1,102 @@
+//! Skills in archives of servers: downloaded once, opened by the rules, read only from the copy.
+
+use std::sync::{Arc, PoisonError};
+
+use bytes::Bytes;
+use skillwire_archive::{File, Format, Limits, unpack};
+use skillwire_core::{digest::Digest, uri::ResourceUri};
+
+use crate::{
+    origin::SkillId,
+    refusal::{Reason, Refusal},
+    remote::Remote,
+};
+
+/// The largest archive that is downloaded: what a skill may have, and some room around it.
+const MOST_BYTES: u64 = skillwire_core::limits::MAX_BYTES + (4 << 20);
+
+/// An archive as an entry names it.
+pub(super) struct Archive<'a> {
+    pub(super) url: &'a str,
+    pub(super) format: Format,
+    pub(super) digest: Option<Digest>,
+}
+
+impl Remote {
+    /// Downloads and opens an archive; with a digest, once in a session is enough.
+    pub(super) async fn open_archive(
+        &self,
+        skill: &SkillId,
+        archive: &Archive<'_>,
+    ) -> Result<Arc<Vec<File>>, Refusal> {
+        let held = self.opened_copy(archive.url);
+        if let Some(files) = held.filter(|_| archive.digest.is_some()) {
+            return Ok(files);
+        }
+        let budget = *self.archives.budget.lock().unwrap_or_else(PoisonError::into_inner);
+        if budget.is_spent() {
+            let most = "no more archives of this server in one session".to_owned();
+            return Err(self.exhausted(most, "another one").skill(skill));
+        }
+        let bytes = if self.web().is_some() {
+            self.read_web(skill, archive.url, MOST_BYTES).await?
+        } else {
+            let content = self.read_text_uri(archive.url, MOST_BYTES).await;
+            content.map_err(|refusal| refusal.skill(skill))?.bytes
+        };
+        self.open_bytes(skill, archive, &bytes)
+    }
+
+    /// Compares the bytes of an archive with its digest and opens them within the server's budget.
+    fn open_bytes(
+        &self,
+        skill: &SkillId,
+        archive: &Archive<'_>,
+        bytes: &[u8],
+    ) -> Result<Arc<Vec<File>>, Refusal> {
+        let actual = Digest::of(bytes);
+        if let Some(digest) = archive.digest.filter(|digest| *digest != actual) {
+            return Err(Refusal::new(Reason::DigestMismatch)
+                .skill(skill)
+                .file(archive.url)
+                .expected(digest)
+                .actual(actual));
+        }
+        let mut budget = self.archives.budget.lock().unwrap_or_else(PoisonError::into_inner);
+        let opened = unpack(archive.format, bytes, &budget.next(Limits::default()));
+        let files = opened.map_err(|refused| {
+            budget.spend_refused();
+            let entry = refused.entry_name().map(str::escape_debug);
+            let file = entry.map_or_else(|| archive.url.to_owned(), |entry| entry.to_string());
+            Refusal::new(refused.reason().into()).skill(skill).file(file).actual(refused.detail())
+        })?;
+        budget.spend(&files);
+        drop(budget);
+        let files = Arc::new(files);
+        let mut opened = self.archives.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        opened.insert(archive.url.to_owned(), Arc::clone(&files));
+        Ok(files)
+    }
+
+    fn opened_copy(&self, url: &str) -> Option<Arc<Vec<File>>> {
+        let opened = self.archives.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        opened.get(url).map(Arc::clone)
+    }
+
+    /// A file of an archive, from the copy that was opened and never from anywhere else.
+    pub(super) async fn read_archived(
+        &self,
+        skill: &SkillId,
+        archive: &Archive<'_>,
+        file: &ResourceUri,
+    ) -> Result<Bytes, Refusal> {
+        let files = match self.opened_copy(archive.url) {
+            Some(files) => files,
+            None => self.open_archive(skill, archive).await?,
+        };
+        let path = skill.uri.below(file);
+        let found = files.iter().find(|found| Some(&found.path) == path.as_ref());
+        let missing = || Refusal::new(Reason::FileMissing).skill(skill).file(file);
+        found.map(|found| Bytes::from(found.bytes.clone())).ok_or_else(missing)
+    }
+}

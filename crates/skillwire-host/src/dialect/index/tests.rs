@@ -1,0 +1,1 @@
+//! Documents of every form, and documents that lie.

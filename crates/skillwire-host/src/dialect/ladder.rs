@@ -1,0 +1,259 @@
+//! Finding out how a server offers skills: from the released extension down, one rung at a time.
+//!
+//! Nothing is asked of a server that did not declare what the question needs, and looking through all
+//! its resources needs the user's word.
+
+use std::{collections::HashSet, time::Duration};
+
+use serde_json::{Map, Value};
+use skillwire_protocol::method;
+
+use super::{
+    Dialect, by_name, fastmcp, index, over_mcp, page,
+    resources::{MOST_ITEMS, MOST_PAGES, Resources},
+    scoped, skilljack, usage,
+};
+use crate::{
+    client::{Client, ClientError},
+    listed::Listed,
+    refusal::{Reason, Refusal},
+    remote::{Collecting, Listing, Remote, Trouble},
+};
+
+/// How long a listing of an older dialect is used; none of them says.
+pub(super) const LIFETIME: Duration = Duration::from_mins(1);
+
+/// The largest index that is read.
+const MOST_INDEX_BYTES: u64 = 4 << 20;
+
+type Rung = Result<Option<Listing>, Refusal>;
+
+impl Remote {
+    /// Lists a server in the first dialect that it answers in.
+    pub(crate) async fn climb(&self) -> Result<(Listing, Duration), Refusal> {
+        if let Some(web) = self.web() {
+            return self.well_known(web).await;
+        }
+        let client = self.client().await?;
+        let server = client.server();
+        let declared = |key: &str| server.capabilities.get(key).is_some_and(Value::is_object);
+        let resources = declared("resources");
+        let mut unanswered = None;
+        if server.skills.is_some() {
+            match self.fetch_listing(&client).await {
+                Ok(found) => return Ok(found),
+                Err(Trouble::NoMethod(refusal)) => unanswered = Some(refusal),
+                Err(Trouble::Refused(refusal)) => return Err(refusal),
+            }
+            if resources {
+                if let Some(listing) = self.index().await? {
+                    return Ok((listing, LIFETIME));
+                }
+                if let Some(listing) = self.scope(&client).await? {
+                    return Ok((listing, LIFETIME));
+                }
+            }
+        }
+        if declared("skills")
+            && let Some(listing) = self.names(&client).await?
+        {
+            return Ok((listing, LIFETIME));
+        }
+        if self.allows_legacy() && resources {
+            return Ok((self.look_through(&client).await?, LIFETIME));
+        }
+        let (label, has_instructions) = (self.origin(), server.instructions.is_some());
+        Err(unanswered.unwrap_or_else(|| {
+            let refusal = Refusal::new(Reason::SkillsNotOffered)
+                .skill(&label)
+                .expected("a server that declares `io.modelcontextprotocol/skills`");
+            if !resources && !has_instructions {
+                return refusal;
+            }
+            refusal.hint(format!(
+                "`skillwire server allow-legacy {label}` looks for skills among its resources."
+            ))
+        }))
+    }
+
+    /// Reads `skill://index.json`, if there is one.
+    async fn index(&self) -> Rung {
+        let content = match self.read_text_uri(index::INDEX, MOST_INDEX_BYTES).await {
+            Ok(content) => content,
+            Err(refusal) if is_absence(&refusal) => return Ok(None),
+            Err(refusal) => return Err(refusal),
+        };
+        let text = String::from_utf8_lossy(&content.bytes);
+        let found = index::read(&self.origin(), &text, MOST_ITEMS).map_err(|actual| {
+            Refusal::new(Reason::ProtocolError)
+                .skill(self.origin())
+                .file(index::INDEX)
+                .expected(format!("an object with at most {MOST_ITEMS} `skills`"))
+                .actual(actual)
+        })?;
+        let mut listing = collect(found.dialect.unwrap_or(Dialect::Index), found.skills);
+        if !found.templates.is_empty() {
+            listing.warnings.push(format!(
+                "{} entries of the index are templates; `skillwire list --browse` fills them in",
+                found.templates.len()
+            ));
+        }
+        if found.unknown > 0 {
+            let unknown = found.unknown;
+            listing.warnings.push(format!("{unknown} entries of the index have an unknown type"));
+        }
+        Ok(Some(listing))
+    }
+
+    /// Lists the resources of the scope that holds all skills.
+    async fn scope(&self, client: &Client) -> Rung {
+        let resources = match self.resources(client, Some(scoped::SCOPE)).await {
+            Ok(resources) => resources?,
+            Err(error) if is_unanswered(&error) => return Ok(None),
+            Err(error) => return Err(self.refuse(&error)),
+        };
+        let skills = scoped::read(&self.origin(), &resources.items);
+        let ignored = resources.items.iter().any(|item| !item.uri.starts_with(scoped::SCOPE));
+        if skills.is_empty() {
+            return Ok(None);
+        }
+        let mut listing = collect(Dialect::ScopedList, skills);
+        listing.truncated = resources.truncated;
+        if ignored {
+            listing.warnings.push("the server ignores the scope of `resources/list`".to_owned());
+        }
+        Ok(Some(listing))
+    }
+
+    /// Lists skills that are known by name alone.
+    async fn names(&self, client: &Client) -> Rung {
+        let mut names = Vec::new();
+        let mut truncated = None;
+        let (mut cursor, mut cursors) = (None::<String>, HashSet::new());
+        for number in 0.. {
+            let params = cursor.take().map(|cursor| ("cursor".to_owned(), cursor.into()));
+            let params: Map<String, Value> = params.into_iter().collect();
+            let answer = self.request(client, method::SKILLS_LIST, params, self.limits()).await;
+            let answer = match answer {
+                Ok(answer) => answer,
+                Err(error) if number == 0 && is_unanswered(&error) => return Ok(None),
+                Err(error) => return Err(self.refuse(&error)),
+            };
+            let page = by_name::page(answer.text()).map_err(|actual| {
+                crate::page::protocol_error(&self.origin(), method::SKILLS_LIST, &actual)
+            })?;
+            names.extend(page.names);
+            let Some(next) = page.next else { break };
+            if number + 1 == MOST_PAGES || names.len() > MOST_ITEMS || !cursors.insert(next.clone())
+            {
+                names.truncate(MOST_ITEMS);
+                let most = format!("at most {MOST_PAGES} pages and {MOST_ITEMS} skills");
+                truncated = Some(self.exhausted(most, "more"));
+                break;
+            }
+            cursor = Some(next);
+        }
+        let dialect =
+            self.name_dialect(client, names.first().map(|(name, _)| name.as_str())).await?;
+        let origin = self.origin();
+        let skills = names.iter().map(|(name, description)| {
+            by_name::skill(&origin, dialect, name, description.as_deref())
+        });
+        let mut listing = collect(dialect, skills);
+        listing.truncated = truncated;
+        Ok(Some(listing))
+    }
+
+    /// Tells the two dialects with names apart: one says so, and else the first skill is asked for.
+    async fn name_dialect(&self, client: &Client, first: Option<&str>) -> Result<Dialect, Refusal> {
+        let server = client.server();
+        let declared = server.capabilities.get("skills");
+        if declared.is_some_and(|skills| skills.get("scripts").is_some()) {
+            return Ok(Dialect::Page);
+        }
+        let Some(first) = first else { return Ok(Dialect::ByName) };
+        for (method, dialect) in
+            [(method::SKILLS_GET, Dialect::ByName), (page::READ, Dialect::Page)]
+        {
+            let params = Map::from_iter([("name".to_owned(), first.into())]);
+            match self.request(client, method, params, self.limits()).await {
+                Err(error) if is_unanswered(&error) => {}
+                Err(error) => return Err(self.refuse(&error)),
+                Ok(_) => return Ok(dialect),
+            }
+        }
+        Err(Refusal::new(Reason::SkillsNotOffered)
+            .skill(self.origin())
+            .expected("an answer to `skills/get` or `skills/read`")
+            .actual("neither"))
+    }
+
+    /// Looks for skills among all resources, which only the user can allow.
+    async fn look_through(&self, client: &Client) -> Result<Listing, Refusal> {
+        let resources =
+            self.resources(client, None).await.map_err(|error| self.refuse(&error))??;
+        let Resources { items, truncated } = resources;
+        let has = |uri: &str| items.iter().any(|item| item.uri == uri);
+        let mut listing = if has(index::INDEX)
+            && let Some(listing) = self.index().await?
+        {
+            listing
+        } else if has(over_mcp::INDEX) || has(over_mcp::PROMPT) {
+            self.over_mcp().await?
+        } else {
+            self.by_look(&items)
+        };
+        listing.truncated = listing.truncated.or(truncated);
+        Ok(listing)
+    }
+
+    /// Each resource is claimed by the first dialect it fits, so that no skill appears twice.
+    fn by_look(&self, items: &[super::resources::Resource]) -> Listing {
+        let origin = self.origin();
+        let manifest = |item| fastmcp::skill(&origin, item, items).map(|s| (Dialect::FastMcp, s));
+        let pair = |item| skilljack::skill(&origin, item, items).map(|s| (Dialect::Skilljack, s));
+        let plain =
+            |item| scoped::skill(&origin, Dialect::Plain, item).map(|s| (Dialect::Plain, s));
+        let found: Vec<_> = items
+            .iter()
+            .filter_map(|item| manifest(item).or_else(|| pair(item)).or_else(|| plain(item)))
+            .collect();
+        let guides: Vec<_> = items.iter().filter_map(|item| usage::guide(&origin, item)).collect();
+        let dialect = found.iter().map(|(dialect, _)| *dialect).min();
+        match dialect {
+            // Next to skills, such a resource is one of their files.
+            Some(dialect) => collect(dialect, found.into_iter().map(|(_, skill)| skill)),
+            None => collect(Dialect::Usage, guides),
+        }
+    }
+
+    async fn over_mcp(&self) -> Result<Listing, Refusal> {
+        let content = self.read_text_uri(over_mcp::INDEX, MOST_INDEX_BYTES).await?;
+        let text = String::from_utf8_lossy(&content.bytes);
+        let skills = over_mcp::read(&self.origin(), &text, MOST_ITEMS).map_err(|actual| {
+            Refusal::new(Reason::ProtocolError)
+                .skill(self.origin())
+                .file(over_mcp::INDEX)
+                .expected("a list of skills")
+                .actual(actual)
+        })?;
+        Ok(collect(Dialect::OverMcp, skills))
+    }
+}
+
+/// Puts skills of one dialect together.
+fn collect(dialect: Dialect, skills: impl IntoIterator<Item = Result<Listed, Refusal>>) -> Listing {
+    let mut collecting = Collecting::default();
+    skills.into_iter().for_each(|skill| collecting.add_one(skill));
+    Listing { dialect: Some(dialect), ..collecting.finish().0 }
+}
+
+/// Tells whether a server simply does not have what was asked for.
+fn is_absence(refusal: &Refusal) -> bool {
+    matches!(refusal.reason, Reason::FileMissing | Reason::ServerError)
+}
+
+/// Tells whether a server does not know a method or what it was asked about.
+fn is_unanswered(error: &ClientError) -> bool {
+    error.is_not_found() || error.is_unknown_method()
+}

@@ -1,0 +1,142 @@
+//! From a skill that a listing mentions to one that can be approved: `SKILL.md` is read and pinned.
+
+use std::sync::Arc;
+
+use skillwire_core::{
+    digest::Digest,
+    entry::{Resources, SkillEntry, SkillResource},
+    frontmatter::Frontmatter,
+    skill_file,
+    uri::ResourceUri,
+};
+
+use super::{Dialect, Offer, Road, archive::Archive, fastmcp};
+use crate::{
+    listed::{Listed, Source},
+    origin::SkillId,
+    refusal::{Reason, Refusal},
+    remote::Remote,
+    verified::check_frontmatter,
+};
+
+impl Remote {
+    /// Reads what is needed to approve a skill, and nothing else.
+    pub(crate) async fn settle(&self, listed: &Listed, source: Source) -> Result<Listed, Refusal> {
+        let Some(offer) = listed.offer() else { return Ok(listed.clone()) };
+        let id = listed.id();
+        if let Road::Archive { url, format, digest } = &offer.road {
+            let archive = Archive { url, format: *format, digest: *digest };
+            let files = self.open_archive(id, &archive).await?;
+            let pins = files.iter().map(|file| pin(id.uri.root().child(&file.path), &file.bytes));
+            let mut pins: Vec<_> = pins.collect();
+            pins.sort_unstable_by(|a, b| a.uri.cmp(&b.uri));
+            let skill_md =
+                files.iter().find(|file| id.uri.root().child(&file.path) == *id.uri.file());
+            let bytes = skill_md.map(|file| file.bytes.as_slice()).unwrap_or_default();
+            let (frontmatter, offer) = describe(listed, (**offer).clone(), bytes)?;
+            return Ok(settled(listed, frontmatter, pins, offer, source));
+        }
+        let mut offer = (**offer).clone();
+        if let Road::Manifest(manifest) = &offer.road {
+            let text = self.read_text_uri(manifest, 1 << 20).await;
+            let text = text.map_err(|refusal| refusal.skill(id))?.bytes;
+            let text = String::from_utf8_lossy(&text).into_owned();
+            offer = fastmcp::manifest(&id.uri, id, &text, self.policy.limits, offer)?;
+        }
+        let most = self.policy.limits.bytes;
+        let bytes = self.read_offered(id, &offer, id.uri.file(), most).await?;
+        let (frontmatter, offer) = describe(listed, offer, &bytes)?;
+        let pins = match whole(&offer) {
+            Some(files) => self.within_limits(id, files)?,
+            None => vec![pin(id.uri.file().clone(), &bytes)],
+        };
+        Ok(settled(listed, frontmatter, pins, offer, source))
+    }
+
+    fn within_limits(
+        &self,
+        skill: &SkillId,
+        files: Vec<SkillResource>,
+    ) -> Result<Vec<SkillResource>, Refusal> {
+        let total = files.iter().fold(0_u64, |sum, file| sum.saturating_add(file.size));
+        if total > self.policy.limits.bytes {
+            return Err(Refusal::new(Reason::SkillTooLarge)
+                .skill(skill)
+                .expected(format!("at most {} bytes", self.policy.limits.bytes))
+                .actual(format!("{total} bytes")));
+        }
+        Ok(files)
+    }
+}
+
+/// What a file is held to from now on.
+pub(crate) fn pin(uri: ResourceUri, bytes: &[u8]) -> SkillResource {
+    SkillResource { uri, digest: Digest::of(bytes), size: bytes.len() as u64 }
+}
+
+/// Every file with digest and size, where the server promised that much.
+fn whole(offer: &Offer) -> Option<Vec<SkillResource>> {
+    if offer.first_seen {
+        return None;
+    }
+    let files = offer.promises.iter().map(|(uri, promise)| {
+        Some(SkillResource { uri: uri.clone(), digest: promise.digest?, size: promise.size? })
+    });
+    files.collect()
+}
+
+fn settled(
+    listed: &Listed,
+    frontmatter: Frontmatter,
+    pins: Vec<SkillResource>,
+    offer: Offer,
+    source: Source,
+) -> Listed {
+    let uri = listed.id().uri.clone();
+    let entry = SkillEntry { uri, frontmatter, resources: Resources::Listed(pins) };
+    listed.settled(Arc::new(entry), Arc::new(offer), source)
+}
+
+/// Reads the frontmatter and compares it with what was listed, as far as the dialect lists it.
+fn describe(
+    listed: &Listed,
+    mut offer: Offer,
+    bytes: &[u8],
+) -> Result<(Frontmatter, Offer), Refusal> {
+    let id = listed.id();
+    let refuse = |reason| Refusal::new(reason).skill(id).file(id.uri.file());
+    let said = &listed.entry().frontmatter;
+    let has_fence = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes).starts_with(b"---");
+    if !has_fence && matches!(offer.dialect(), Dialect::FastMcp | Dialect::Usage | Dialect::Plain) {
+        offer.described_elsewhere = true;
+        return Ok((said.clone(), offer));
+    }
+    offer.described_elsewhere = false;
+    if offer.dialect() == Dialect::Index {
+        check_frontmatter(id, said, bytes)?;
+        return Ok((said.clone(), offer));
+    }
+    let (parsed, findings) = skill_file::check(bytes);
+    let parsed = parsed.ok_or_else(|| {
+        let actual = findings.first().map_or("unreadable frontmatter", |f| f.message.as_str());
+        refuse(Reason::FrontmatterUnreadable)
+            .expected("frontmatter as the skill format defines it")
+            .actual(actual)
+    })?;
+    let found = parsed.frontmatter;
+    let mismatch = |what: &str, expected: &str, actual: &str| {
+        refuse(Reason::FrontmatterMismatch)
+            .expected(format!("the {what} `{expected}`, as listed"))
+            .actual(format!("`{actual}`"))
+    };
+    // A path may end in something else only where the dialect let it.
+    let free = matches!(offer.dialect(), Dialect::ScopedList | Dialect::FastMcp);
+    if !free && found.name() != said.name() {
+        return Err(mismatch("name", said.name().as_str(), found.name().as_str()));
+    }
+    let described = offer.dialect() == Dialect::EarlyIndex;
+    if described && found.description() != said.description() {
+        return Err(mismatch("description", said.description(), found.description()));
+    }
+    Ok((found, offer))
+}

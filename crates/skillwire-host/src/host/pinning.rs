@@ -1,0 +1,108 @@
+//! Files without a digest of their own: held to what they were when they were first seen.
+
+use skillwire_core::{
+    content_set::ContentSet,
+    entry::{Resources, SkillEntry, SkillResource},
+    uri::ResourceUri,
+};
+
+use super::{Host, unusable};
+use crate::{
+    approved::Approved,
+    audit::Action,
+    dialect::pin,
+    origin::SkillId,
+    record::Record,
+    refusal::{Reason, Refusal},
+    verified::Verified,
+};
+
+impl Host {
+    /// Reads a file of an approved skill for the first time, and holds it to that from now on.
+    pub(crate) async fn pin_first_read(
+        &self,
+        approved: &Approved,
+        file: &ResourceUri,
+        most: u64,
+    ) -> Result<Verified, Refusal> {
+        let skill = approved.id();
+        let listed = approved.listed();
+        let offer = listed
+            .offer()
+            .ok_or_else(|| Refusal::new(Reason::FileNotListed).skill(skill).file(file))?;
+        let server = self.server_of(skill, file)?;
+        let bytes = server.read_offered(skill, offer, file, most).await?;
+        let pinned = pin(file.clone(), &bytes);
+        let verified = Verified::check(skill, &pinned, bytes)?;
+        self.keep_pin(skill, &pinned)?;
+        let detail = format!("first seen: {} {}", file, pinned.digest);
+        self.log(approved, Action::Read, Ok(()), Some(&detail));
+        if let Err(error) = self.inner.cache.put(&verified) {
+            tracing::warn!("A file cannot be cached: {error}. It is used all the same.");
+        }
+        Ok(verified)
+    }
+
+    /// Adds a file to what was approved; another process may have seen it first, and differently.
+    fn keep_pin(&self, skill: &SkillId, pinned: &SkillResource) -> Result<(), Refusal> {
+        let limits = self.policy().limits;
+        let refuse = |reason| Refusal::new(reason).skill(skill).file(&pinned.uri);
+        let mut outcome = Err(Reason::NotApproved);
+        let mut change = |record: &mut Record| {
+            let approval = record.approval.as_mut().filter(|approval| !approval.revoked);
+            let Some(approval) = approval.filter(|approval| approval.first_seen.is_some()) else {
+                return;
+            };
+            match approval.content.file(&pinned.uri) {
+                Some(before) if before == pinned => outcome = Ok(()),
+                Some(_) => {
+                    approval.revoked = true;
+                    outcome = Err(Reason::Changed);
+                }
+                None => match with_file(&approval.content, pinned) {
+                    Some(content)
+                        if content.files().len() <= limits.files
+                            && size_of(&content) <= limits.bytes =>
+                    {
+                        approval.content = content;
+                        outcome = Ok(());
+                    }
+                    _ => outcome = Err(Reason::SkillTooLarge),
+                },
+            }
+        };
+        self.inner.records.update(skill, &mut change).map_err(unusable)?;
+        outcome.map_err(|reason| refuse(reason).hint("Approve the skill again."))
+    }
+
+    /// Says what it means that a pinned file is not what it was: the skill must be approved again.
+    pub(super) fn pin_broken(&self, skill: &SkillId, refusal: Refusal) -> Result<Refusal, Refusal> {
+        let of_content = matches!(
+            refusal.reason,
+            Reason::SizeMismatch
+                | Reason::DigestMismatch
+                | Reason::SkillTooLarge
+                | Reason::ResponseTooLarge
+        );
+        if !of_content {
+            return Ok(refusal);
+        }
+        let record = self.inner.records.get(skill).map_err(unusable)?;
+        if let Some(approval) = record.and_then(|record| record.approval) {
+            self.withdraw(skill, &approval)?;
+        }
+        Ok(Refusal { reason: Reason::Changed, ..refusal }
+            .hint(format!("`skillwire approve {skill}` shows and approves it.")))
+    }
+}
+
+fn with_file(content: &ContentSet, file: &SkillResource) -> Option<ContentSet> {
+    let entry = content.entry();
+    let mut files = content.files().to_vec();
+    files.push(file.clone());
+    ContentSet::of(&SkillEntry { resources: Resources::Listed(files), ..entry })
+}
+
+fn size_of(content: &ContentSet) -> u64 {
+    content.files().iter().fold(0, |sum, file| sum.saturating_add(file.size))
+}

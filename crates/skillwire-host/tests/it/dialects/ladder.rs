@@ -1,0 +1,149 @@
+//! How a server is found to speak a dialect, and what is never asked of it.
+
+use serde_json::json;
+use skillwire_host::{dialect::Dialect, refusal::Reason};
+use skillwire_protocol::capabilities::SKILLS_EXTENSION;
+use skillwire_testkit::{
+    archives::refunds,
+    hostile::{Fault, HostileServer, Older, Reply},
+};
+
+use super::{WITH_FILES, legacy_host};
+use crate::support::{Shortcuts, host, label};
+
+#[tokio::test]
+async fn d2_to_d10_each_dialect_is_found_and_its_skill_loaded() {
+    for (older, dialect) in [
+        (Older::Index, Dialect::Index),
+        (Older::IndexOfFiles, Dialect::Index),
+        (Older::IndexOfArchives, Dialect::Index),
+        (Older::EarlyIndex, Dialect::EarlyIndex),
+        (Older::EarlyIndexWithoutDigests, Dialect::EarlyIndex),
+        (Older::EarlyIndexOfArchives, Dialect::EarlyIndex),
+        (Older::Scoped, Dialect::ScopedList),
+        (Older::ByName, Dialect::ByName),
+        (Older::Page, Dialect::Page),
+        (Older::FastMcp, Dialect::FastMcp),
+        (Older::Skilljack, Dialect::Skilljack),
+        (Older::OverMcp, Dialect::OverMcp),
+        (Older::Plain, Dialect::Plain),
+    ] {
+        let server = HostileServer::speaking(older);
+        let host = legacy_host(&server);
+        let listing = host.list(&label("acme")).await.unwrap();
+        assert_eq!(listing.dialect, Some(dialect), "{older:?}");
+        assert_eq!(listing.refused, [], "{older:?}");
+        assert_eq!(listing.skills.len(), 1, "{older:?}");
+        let window = host.window("acme:refunds").await.unwrap_or_else(|e| panic!("{older:?}: {e}"));
+        let text = String::from_utf8(window.skill_file().bytes().to_vec()).unwrap();
+        assert!(text.ends_with("Answer with `examples/email.md`.\n"), "{older:?}: {text}");
+        let read = window.read("examples/email.md").await;
+        let read = read.unwrap_or_else(|e| panic!("{older:?}: {e}"));
+        assert_eq!(&read.bytes()[..], refunds()[1].1.as_bytes(), "{older:?}");
+        assert_eq!(server.complaints(), [""; 0], "{older:?}");
+    }
+}
+
+#[tokio::test]
+async fn d10_a_usage_resource_is_a_guide_that_needs_approval_like_any_skill() {
+    let server = HostileServer::speaking(Older::Usage);
+    let host = legacy_host(&server);
+    let listing = host.list(&label("acme")).await.unwrap();
+    assert_eq!(listing.dialect, Some(Dialect::Usage));
+    let listed = host.named("acme:folk-usage").await.unwrap();
+    assert!(listed.is_first_seen());
+    assert_eq!(host.approved(&listed).unwrap_err().reason, Reason::NotApproved);
+    let window = host.window("acme:folk-usage").await.unwrap();
+    assert_eq!(&window.skill_file().bytes()[..], b"# How to use the tools\n");
+    assert_eq!(window.read("x.md").await.unwrap_err().reason, Reason::FileNotListed);
+}
+
+#[tokio::test]
+async fn c_19_without_the_users_word_nobody_looks_through_resources() {
+    for older in [Older::FastMcp, Older::Skilljack, Older::OverMcp, Older::Usage, Older::Plain] {
+        let server = HostileServer::speaking(older);
+        let refusal = host(&server).list(&label("acme")).await.unwrap_err();
+        assert_eq!(refusal.reason, Reason::SkillsNotOffered, "{older:?}");
+        assert!(refusal.hint.unwrap().contains("allow-legacy"), "{older:?}");
+        let methods = server.methods();
+        assert!(!methods.iter().any(|method| method.starts_with("resources/")), "{methods:?}");
+    }
+}
+
+#[tokio::test]
+async fn ladder_no_probe_goes_to_a_server_that_did_not_declare_what_it_needs() {
+    let bare = json!({ "extensions": { SKILLS_EXTENSION: {} } });
+    let server = HostileServer::new().fault(Fault::Capabilities(bare)).without_v1();
+    let host = legacy_host(&server);
+    assert!(host.list(&label("acme")).await.is_err());
+    assert_eq!(server.count("resources/read") + server.count("resources/list"), 0);
+    let nothing = HostileServer::new().fault(Fault::Capabilities(json!({})));
+    let refusal = legacy_host(&nothing).list(&label("acme")).await.unwrap_err();
+    assert_eq!(refusal.reason, Reason::SkillsNotOffered);
+    assert!(
+        !nothing.methods().iter().any(|m| m.starts_with("resources/") || m.starts_with("skills/"))
+    );
+}
+
+#[tokio::test]
+async fn ladder_the_released_extension_ends_it_even_when_empty() {
+    let none: [(&str, &str); 0] = [];
+    let server = HostileServer::new()
+        .skill("x", none)
+        .fault(Fault::ListsNothing)
+        .resource("skill://index.json", json!({ "skills": [] }).to_string());
+    let listing = legacy_host(&server).list(&label("acme")).await.unwrap();
+    assert_eq!((listing.dialect, listing.skills.len()), (Some(Dialect::V1), 0));
+    assert_eq!(server.count("resources/read"), 0);
+}
+
+#[tokio::test]
+async fn c_48_a_skill_appears_once_however_many_dialects_fit() {
+    let server = HostileServer::speaking(Older::FastMcp)
+        .resource("skill://refunds", refunds()[0].1)
+        .resource("skill://refunds/", "x");
+    let listing = legacy_host(&server).list(&label("acme")).await.unwrap();
+    let uris: Vec<_> = listing.skills.iter().map(|skill| skill.id().uri.as_str()).collect();
+    assert_eq!(uris, ["skill://refunds/SKILL.md"]);
+    assert_eq!(listing.dialect, Some(Dialect::FastMcp));
+}
+
+#[tokio::test]
+async fn c_18_a_path_that_differs_from_the_name_is_accepted_from_a_scoped_list_alone() {
+    let uri = "skill://acme/somewhere/SKILL.md";
+    let listed = json!({ "resources": [{ "uri": uri, "name": "refunds" }] });
+    let server = HostileServer::speaking(Older::Scoped)
+        .resource(uri, refunds()[0].1)
+        .on("resources/list", move |_, _| Reply::Result(listed.clone()));
+    let host = legacy_host(&server);
+    let listed = host.named("acme:refunds").await.unwrap();
+    assert_eq!((listed.name().as_str(), listed.id().uri.as_str()), ("refunds", uri));
+    assert!(listed.is_first_seen());
+    assert!(host.window("acme:refunds").await.is_ok());
+    // The same in an index is a lie about the name.
+    let entry = json!({ "type": "skill-md", "name": "refunds", "url": uri, "description": "x" });
+    let server = HostileServer::speaking(Older::EarlyIndex);
+    server.set_resource("skill://index.json", json!({ "skills": [entry] }).to_string());
+    let listing = legacy_host(&server).list(&label("acme")).await.unwrap();
+    assert_eq!(listing.refused[0].reason, Reason::NameMismatch);
+}
+
+#[tokio::test]
+async fn c_32_nothing_is_read_ahead_of_need() {
+    for older in WITH_FILES {
+        let server = HostileServer::speaking(older);
+        let host = legacy_host(&server);
+        host.list(&label("acme")).await.unwrap();
+        let reads = |server: &HostileServer| {
+            let log = server.log();
+            let uris = log.iter().filter_map(|logged| logged.params["uri"].as_str());
+            uris.filter(|uri| uri.ends_with(".md") || uri.ends_with(".py")).count()
+        };
+        assert_eq!(reads(&server), 0, "{older:?} at listing");
+        host.approved_now("acme:refunds").await.unwrap();
+        let others = server.log().into_iter().filter(|logged| {
+            logged.params["uri"].as_str().is_some_and(|uri| uri.ends_with("email.md"))
+        });
+        assert_eq!(others.count(), 0, "{older:?} at approval");
+    }
+}

@@ -1,0 +1,40 @@
+//! Servers that offer skills in older ways: found, pinned, approved, and held to it.
+
+mod archives;
+mod first_seen;
+mod hostile;
+mod ladder;
+mod templates;
+mod well_known;
+
+use skillwire_host::host::Host;
+use skillwire_testkit::hostile::{HostileServer, Older};
+
+use crate::support::{host, label};
+
+/// A host that may look through all resources of its server.
+fn legacy_host(server: &HostileServer) -> Host {
+    let host = host(server);
+    host.allow_legacy_discovery(&label("acme")).unwrap();
+    host
+}
+
+/// Every dialect that has files besides `SKILL.md`.
+const WITH_FILES: [Older; 13] = [
+    Older::Index,
+    Older::IndexOfFiles,
+    Older::IndexOfArchives,
+    Older::EarlyIndex,
+    Older::EarlyIndexWithoutDigests,
+    Older::EarlyIndexOfArchives,
+    Older::Scoped,
+    Older::ByName,
+    Older::Page,
+    Older::FastMcp,
+    Older::Skilljack,
+    Older::OverMcp,
+    Older::Plain,
+];
+
+/// Those that promise a digest for every file, one way or another.
+const WHOLE: [Older; 3] = [Older::IndexOfArchives, Older::EarlyIndexOfArchives, Older::FastMcp];

@@ -1,0 +1,213 @@
+//! Skills of web origins, in the three forms of their index.
+
+use serde_json::{Value, json};
+use skillwire_core::digest::Digest;
+use skillwire_host::{
+    client::Endpoint, dialect::Dialect, host::Host, refusal::Reason, web::WebOrigin,
+};
+use skillwire_testkit::{
+    archives::{Member, gzip, refunds, tar},
+    site::{Serving, Site},
+};
+
+use crate::support::{Shortcuts, label};
+
+const NEW: &str = "/.well-known/agent-skills/";
+const OLD: &str = "/.well-known/skills/";
+const JSON: &str = "application/json";
+const DESCRIPTION: &str = "Handle a customer refund by the book. Use when money goes back.";
+
+fn host(site: &Serving) -> Host {
+    let host = Host::builder().build();
+    host.add_server(label("acme"), Endpoint::Web(WebOrigin::parse(site.url()).unwrap()));
+    host
+}
+
+fn archive() -> Vec<u8> {
+    gzip(&tar(&refunds().map(|(path, text)| Member::file(path, text))), 6)
+}
+
+fn digest(bytes: &[u8]) -> String {
+    Digest::of(bytes).to_string()
+}
+
+fn index(skills: Value) -> String {
+    json!({ "skills": skills }).to_string()
+}
+
+/// A site with the files one by one.
+fn files(index: &Value) -> Site {
+    let site = Site::new().file(&format!("{OLD}index.json"), JSON, index.to_string());
+    refunds().into_iter().fold(site, |site, (path, text)| {
+        site.file(&format!("{OLD}refunds/{path}"), "text/plain", text)
+    })
+}
+
+/// A site with one artifact.
+fn artifact(kind: &str, url: &str, bytes: Vec<u8>) -> Site {
+    let entry = json!({
+        "name": "refunds", "type": kind, "description": DESCRIPTION, "url": url,
+        "digest": digest(&bytes),
+    });
+    Site::new().file(&format!("{NEW}index.json"), JSON, index(json!([entry]))).file(
+        &format!("{NEW}{}", url.rsplit('/').next().unwrap()),
+        "application/gzip",
+        bytes,
+    )
+}
+
+#[tokio::test]
+async fn d11c_an_archive_is_downloaded_once_at_activation() {
+    let site = artifact("archive", "refunds.tar.gz", archive()).serve().await;
+    let host = host(&site);
+    let listing = host.list(&label("acme")).await.unwrap();
+    assert_eq!(listing.dialect, Some(Dialect::WellKnown));
+    assert_eq!(site.asked(), [format!("{NEW}index.json")], "nothing is fetched ahead");
+    let window = host.window("acme:refunds").await.unwrap();
+    assert!(!window.is_first_seen());
+    assert!(window.read("scripts/calc.py").await.is_ok());
+    assert!(window.read("examples/email.md").await.is_ok());
+    let artifact = format!("{NEW}refunds.tar.gz");
+    assert_eq!(site.asked().iter().filter(|path| **path == artifact).count(), 1);
+}
+
+#[tokio::test]
+async fn d11c_a_single_file_has_its_digest_and_nothing_beside_it() {
+    let skill_md = refunds()[0].1.as_bytes().to_vec();
+    let site = artifact("skill-md", "/.well-known/agent-skills/SKILL.md", skill_md).serve().await;
+    let host = host(&site);
+    let window = host.window("acme:refunds").await.unwrap();
+    assert!(!window.is_first_seen());
+    assert_eq!(window.read("x.md").await.unwrap_err().reason, Reason::FileNotListed);
+}
+
+#[tokio::test]
+async fn d11a_files_without_digests_are_first_seen_and_no_others_exist() {
+    let entry = json!({
+        "name": "refunds", "description": DESCRIPTION,
+        "files": ["SKILL.md", "examples/email.md", "scripts/calc.py"],
+    });
+    let site = files(&json!({ "skills": [entry] })).serve().await;
+    let window = host(&site).window("acme:refunds").await.unwrap();
+    assert!(window.is_first_seen());
+    assert_eq!(
+        &window.read("examples/email.md").await.unwrap().bytes()[..],
+        refunds()[1].1.as_bytes()
+    );
+    assert_eq!(window.read("other.md").await.unwrap_err().reason, Reason::FileNotListed);
+}
+
+#[tokio::test]
+async fn d11b_digests_of_files_and_of_the_whole_skill_bind() {
+    let listed = |bad: bool| {
+        let files: Vec<_> = refunds()
+            .iter()
+            .map(|(path, text)| json!({ "path": path, "digest": digest(text.as_bytes()) }))
+            .collect();
+        let whole = if bad {
+            digest(b"")
+        } else {
+            "sha256:29575d72792aa1d040d94de9081ac368df87e7cb3e1314788f0c1112af2e537a".to_owned()
+        };
+        let entry = json!({
+            "name": "refunds", "description": DESCRIPTION, "digest": whole, "files": files,
+        });
+        json!({ "version": "0.2.0", "skills": [entry] })
+    };
+    let site = files(&listed(false)).serve().await;
+    let window = host(&site).window("acme:refunds").await.unwrap();
+    assert!(window.read("scripts/calc.py").await.is_ok());
+    let site = files(&listed(true)).serve().await;
+    let listing = host(&site).list(&label("acme")).await.unwrap();
+    assert_eq!(listing.refused[0].reason, Reason::DigestMismatch);
+    // A file that is not what the index says.
+    let site = files(&listed(false)).file(&format!("{OLD}refunds/scripts/calc.py"), JSON, "evil");
+    let site = site.serve().await;
+    let window = host(&site).window("acme:refunds").await.unwrap();
+    assert_eq!(window.read("scripts/calc.py").await.unwrap_err().reason, Reason::DigestMismatch);
+}
+
+#[tokio::test]
+async fn d11_redirects_stay_on_the_origin() {
+    let elsewhere = Site::new().file("/x", JSON, index(json!([]))).serve().await;
+    for (to, reason) in [
+        (format!("{}/x", elsewhere.url()), Reason::RedirectOutside),
+        ("https://127.0.0.1/x".to_owned(), Reason::RedirectOutside),
+        ("http://169.254.169.254/latest".to_owned(), Reason::RedirectOutside),
+        ("file:///etc/passwd".to_owned(), Reason::RedirectOutside),
+        (format!("{NEW}index.json"), Reason::ProtocolError),
+    ] {
+        let site = Site::new().redirect(&format!("{NEW}index.json"), &to).serve().await;
+        let refusal = host(&site).list(&label("acme")).await.unwrap_err();
+        assert_eq!(refusal.reason, reason, "{to}");
+    }
+    assert_eq!(elsewhere.asked(), [""; 0]);
+    let site = Site::new()
+        .redirect(&format!("{NEW}index.json"), "/moved.json")
+        .file("/moved.json", JSON, index(json!([])))
+        .serve()
+        .await;
+    assert!(host(&site).list(&label("acme")).await.is_ok());
+}
+
+#[tokio::test]
+async fn d11_an_index_does_not_lead_to_private_addresses() {
+    for url in [
+        "http://example.com/x.tar.gz",
+        "http://127.0.0.1:1/x.tar.gz",
+        "file:///etc/passwd.zip",
+        "https://169.254.169.254/x.zip",
+        "https://[::ffff:10.0.0.1]/x.zip",
+        "https://localhost/x.zip",
+    ] {
+        let site = artifact("archive", url, archive()).serve().await;
+        let host = host(&site);
+        let listing = host.list(&label("acme")).await.unwrap();
+        let refusal = match listing.refused.first() {
+            Some(refusal) => refusal.clone(),
+            None => host.named("acme:refunds").await.unwrap_err(),
+        };
+        assert_eq!(refusal.reason, Reason::AddressForbidden, "{url}");
+    }
+}
+
+#[tokio::test]
+async fn d11_pages_that_are_no_index_and_origins_without_one() {
+    let page = Site::new().file(&format!("{NEW}index.json"), "text/html", "<html>Not found</html>");
+    let refusal = host(&page.serve().await).list(&label("acme")).await.unwrap_err();
+    assert_eq!(refusal.reason, Reason::SkillsNotOffered);
+    let both = Site::new().file(&format!("{NEW}index.json"), "text/html", "<html>").file(
+        &format!("{OLD}index.json"),
+        JSON,
+        index(json!([])),
+    );
+    assert!(host(&both.serve().await).list(&label("acme")).await.is_ok());
+    let broken = Site::new().status(&format!("{NEW}index.json"), 500).serve().await;
+    assert_eq!(host(&broken).list(&label("acme")).await.unwrap_err().reason, Reason::ServerError);
+    let large = Site::new().file(&format!("{NEW}index.json"), JSON, vec![b' '; 5 << 20]);
+    let refusal = host(&large.serve().await).list(&label("acme")).await.unwrap_err();
+    assert_eq!(refusal.reason, Reason::ResponseTooLarge);
+}
+
+#[tokio::test]
+async fn d11_entries_that_point_outside_are_refused() {
+    for (entry, reason) in [
+        (json!({ "files": ["SKILL.md", "../x"] }), Reason::ResourceOutside),
+        (json!({ "files": ["SKILL.md", "/x"] }), Reason::ResourceOutside),
+        (json!({ "files": ["SKILL.md", "a%2e%2e/x"] }), Reason::ResourceOutside),
+        (json!({ "files": ["SKILL.md", "x?y"] }), Reason::ResourceOutside),
+        (json!({ "files": ["x.md"] }), Reason::SkillFileNotListed),
+        (json!({ "type": "archive", "url": "x.zip" }), Reason::DigestInvalid),
+        (
+            json!({ "type": "archive", "url": "x.rar", "digest": digest(b"") }),
+            Reason::EntryMalformed,
+        ),
+        (json!({}), Reason::EntryMalformed),
+    ] {
+        let mut whole = json!({ "name": "refunds", "description": DESCRIPTION });
+        whole.as_object_mut().unwrap().extend(entry.as_object().unwrap().clone());
+        let site = Site::new().file(&format!("{NEW}index.json"), JSON, index(json!([whole])));
+        let listing = host(&site.serve().await).list(&label("acme")).await.unwrap();
+        assert_eq!(listing.refused[0].reason, reason, "{entry}");
+    }
+}

@@ -1,0 +1,56 @@
+//! Machines that lack something: simulated by a filter that takes a system call away from the
+//! program and its helpers, as a container or an old kernel would.
+
+use serde_json::{Value, json};
+
+use crate::support::{Attack, Cell, User, cells};
+
+fn without(cell: Cell, calls: &[&str]) -> Value {
+    Attack::python("print('ran')").set("without", json!(calls)).run(cell)
+}
+
+fn refusal(cell: Cell, calls: &[&str]) -> String {
+    let answer = without(cell, calls);
+    assert!(answer.get("stdout").is_none(), "{calls:?}, {cell:?}: {answer}");
+    let missing = answer["unavailable"]["missing"].as_array();
+    let missing = missing.unwrap_or_else(|| panic!("{calls:?}, {cell:?}: {answer}"));
+    assert!(!missing[0]["hint"].as_str().unwrap().is_empty(), "{answer}");
+    missing[0]["what"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn without_a_primitive_of_namespaces_full_isolation_is_refused() {
+    for cell in cells().into_iter().filter(|cell| cell.tier == "full") {
+        assert!(refusal(cell, &["unshare"]).contains("user namespaces"));
+        // As under policies that allow `unshare` and nothing after it.
+        for call in
+            ["mount", "open_tree", "fsopen", "fsmount", "move_mount", "mount_setattr", "pivot_root"]
+        {
+            assert!(refusal(cell, &[call]).contains("mounts"), "{call}");
+        }
+    }
+}
+
+#[test]
+fn without_a_layer_of_either_tier_both_are_refused() {
+    for cell in cells() {
+        assert!(refusal(cell, &["landlock_create_ruleset"]).contains("Landlock"));
+        assert!(refusal(cell, &["landlock_restrict_self"]).contains("Landlock"));
+        assert!(refusal(cell, &["seccomp"]).contains("seccomp"));
+        assert!(refusal(cell, &["capset"]).contains("capabilities"));
+        for call in ["close_range", "setsid", "pidfd_open", "prlimit64"] {
+            assert!(!refusal(cell, &[call]).is_empty(), "{call}");
+        }
+        if cell.user == User::Root {
+            assert!(refusal(cell, &["setresuid"]).contains("user id"));
+        }
+    }
+}
+
+#[test]
+fn where_only_namespaces_are_missing_the_restricted_tier_still_runs() {
+    for cell in cells().into_iter().filter(|cell| cell.tier == "restricted") {
+        let answer = without(cell, &["unshare", "mount", "pivot_root", "open_tree"]);
+        assert_eq!(answer["stdout"], "ran\n", "{cell:?}: {answer}");
+    }
+}

@@ -1,0 +1,83 @@
+//! Links and other tricks in the output folder.
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+
+use crate::support::{Attack, SECRET, Victim, cells, public_folder, users};
+
+const TRICKS: &str = r#"
+secret = given["secret"]
+out = os.environ["OUTPUT_DIR"]
+def put(name, make):
+    attempt(name, lambda: make(os.path.join(out, name)))
+put("symbolic", lambda path: os.symlink(secret, path))
+put("hard", lambda path: os.link(secret, path))
+put("folder", lambda path: os.symlink(os.path.dirname(secret), path))
+put("loop", lambda path: os.symlink(".", path))
+put("descriptor", lambda path: os.symlink("/proc/self/environ", path))
+put("fifo", os.mkfifo)
+put("device", lambda path: os.mknod(path, 0o20666, os.makedev(1, 5)))
+put("socket", lambda path: socket.socket(socket.AF_UNIX).bind(path))
+open(os.path.join(out, "honest"), "w").write("honest")
+os.link(os.path.join(out, "honest"), os.path.join(out, "second"))
+open(os.path.join(out, b"\xff\xfe".decode("utf-8", "surrogateescape")), "w").write("x")
+# A race: a name that is now a file, now a link, until the end and after it.
+def race():
+    end = time.time() + 5
+    while time.time() < end:
+        for make in (lambda p: open(p, "w").write("file"), lambda p: os.symlink(secret, p)):
+            try:
+                make(os.path.join(out, "new"))
+                os.rename(os.path.join(out, "new"), os.path.join(out, "race"))
+            except OSError:
+                pass
+try:
+    if os.fork() == 0:
+        race()
+        os._exit(0)
+except OSError:
+    pass
+time.sleep(0.1)
+"#;
+
+#[test]
+fn links_in_the_output_folder_lead_nowhere() {
+    let cells = cells();
+    for user in users() {
+        let folder = public_folder();
+        let secret = folder.path().join("secret");
+        std::fs::write(&secret, SECRET).unwrap();
+        // A collector that follows links is taken in.
+        let outside = public_folder();
+        let attack = Attack::python(TRICKS).give("secret", secret.to_str().unwrap());
+        attack.clone().give("outside", outside.path().to_str().unwrap()).run_outside(user);
+        assert_eq!(std::fs::read_to_string(outside.path().join("symbolic")).unwrap(), SECRET);
+        assert_eq!(std::fs::read_to_string(outside.path().join("folder/secret")).unwrap(), SECRET);
+
+        for cell in cells.iter().filter(|cell| cell.user == user) {
+            let _victim = Victim::start(cell.user);
+            let answer = attack.run(*cell);
+            assert_eq!(answer["end"]["exited"], 0, "{cell:?}: {answer}");
+            let files = answer["files"].as_object().unwrap();
+            for (name, bytes) in files {
+                let bytes = BASE64_STANDARD.decode(bytes.as_str().unwrap()).unwrap();
+                let text = String::from_utf8_lossy(&bytes);
+                // Names of the same file are left out, and of the race only a file is taken.
+                let raced = ["race", "new"].contains(&name.as_str());
+                let honest = text.is_empty() || text == "file";
+                assert!(raced && honest, "{cell:?}: {answer}");
+            }
+            assert!(answer["left_out"].as_u64().unwrap() >= 6, "{cell:?}: {answer}");
+            assert_eq!(std::fs::read_to_string(&secret).unwrap(), SECRET);
+        }
+    }
+}
+
+#[test]
+fn only_so_many_files_come_back() {
+    let script = "for n in range(100): open('f%03d' % n, 'w').write('x')";
+    for cell in cells() {
+        let answer = Attack::python(script).run(cell);
+        assert_eq!(answer["files"].as_object().unwrap().len(), 32, "{cell:?}: {answer}");
+        assert_eq!(answer["left_out"], 68, "{cell:?}: {answer}");
+    }
+}

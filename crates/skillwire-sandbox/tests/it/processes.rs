@@ -1,0 +1,119 @@
+//! Signals, traces and limits on other processes.
+
+use std::fs;
+
+use crate::support::{
+    Attack, Cell, Victim, assert_fail_inside, assert_succeed_outside, cells, users,
+};
+
+const OTHERS: &str = r#"
+pid = given["pid"]
+def pidfd():
+    handle = call(434, pid, 0)
+    call(424, handle, signal.SIGCONT, 0, 0)
+def seize():
+    # Ends with the process that does it.
+    call(101, 0x4206, pid, 0, 0)
+attempt("exists", lambda: os.kill(pid, 0))
+attempt("signal", lambda: os.kill(pid, signal.SIGCONT))
+attempt("thread_signal", lambda: call(234, pid, pid, signal.SIGCONT))
+attempt("queue", lambda: call(129, pid, signal.SIGCONT, ctypes.create_string_buffer(struct.pack("iii", signal.SIGCONT, 0, -1) + bytes(116))))
+attempt("pidfd", pidfd)
+attempt("priority", lambda: os.setpriority(os.PRIO_PROCESS, pid, 10))
+attempt("affinity", lambda: os.sched_setaffinity(pid, os.sched_getaffinity(pid)))
+attempt("limits", lambda: call(302, pid, 7, ctypes.create_string_buffer(struct.pack("QQ", 64, 64)), 0))
+attempt("trace", seize)
+attempt("memory", lambda: open("/proc/%d/mem" % pid, "rb"))
+"#;
+
+/// What tampering would change.
+fn state(victim: &Victim) -> (String, String) {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", victim.pid())).unwrap();
+    let (_, after) = stat.rsplit_once(')').unwrap();
+    let nice = after.split_whitespace().nth(16).unwrap().to_owned();
+    let limits = fs::read_to_string(format!("/proc/{}/limits", victim.pid())).unwrap();
+    (nice, limits)
+}
+
+#[test]
+fn other_processes_are_out_of_reach() {
+    let all = [
+        "exists",
+        "signal",
+        "thread_signal",
+        "queue",
+        "pidfd",
+        "priority",
+        "affinity",
+        "limits",
+        "trace",
+        "memory",
+    ];
+    let cells = cells();
+    for user in users() {
+        let victim = Victim::start(user);
+        let attack = |victim: &Victim| Attack::python(OTHERS).give("pid", victim.pid());
+        let before = state(&victim);
+        let mut possible = all.to_vec();
+        // Some machines let nobody trace but parents.
+        possible.retain(|name| *name != "trace" && *name != "memory" || may_trace());
+        assert_succeed_outside(&attack(&victim), user, &possible);
+        assert_ne!(state(&victim), before, "the attack changes something outside");
+        for cell in cells.iter().filter(|cell| cell.user == user) {
+            let mut victim = Victim::start(user);
+            let before = state(&victim);
+            let answer = attack(&victim).run(*cell);
+            assert_fail_inside(&answer, &all, *cell);
+            assert_eq!(state(&victim), before, "{cell:?}");
+            assert!(victim.is_alive(), "{cell:?}");
+        }
+    }
+}
+
+fn may_trace() -> bool {
+    let scope = fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope");
+    scope.map_or(true, |scope| scope.trim() == "0")
+}
+
+#[test]
+fn a_signal_to_everybody_reaches_nobody_else() {
+    // Not tried outside: it would end every process of the user.
+    let script = r#"
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+attempt("everybody", lambda: os.kill(-1, signal.SIGTERM))
+attempt("first", lambda: os.kill(1, signal.SIGKILL))
+attempt("group", lambda: os.kill(0, signal.SIGTERM))
+print("alive")
+"#;
+    for cell in cells() {
+        let mut victim = Victim::start(cell.user);
+        let answer = Attack::python(script).run(cell);
+        assert!(victim.is_alive(), "{cell:?}: {answer}");
+        assert!(answer["stdout"].as_str().unwrap().ends_with("alive\n"), "{cell:?}: {answer}");
+    }
+}
+
+#[test]
+fn in_full_isolation_the_first_process_cannot_be_looked_into() {
+    let script = r#"
+attempt("descriptors", lambda: os.listdir("/proc/1/fd"))
+attempt("memory", lambda: open("/proc/1/mem", "rb"))
+attempt("environment", lambda: open("/proc/1/environ", "rb").read(1))
+attempt("trace", lambda: call(101, 0x4206, 1, 0, 0))
+print(open("/proc/self/status").read())
+"#;
+    for cell in cells().into_iter().filter(|cell: &Cell| cell.tier == "full") {
+        let answer = Attack::python(script).run(cell);
+        let all = ["descriptors", "memory", "environment", "trace"];
+        assert_fail_inside(&answer, &all, cell);
+        let status = answer["stdout"].as_str().unwrap();
+        for line in [
+            "CapEff:\t0000000000000000",
+            "CapBnd:\t0000000000000000",
+            "NoNewPrivs:\t1",
+            "Seccomp:\t2",
+        ] {
+            assert!(status.contains(line), "{line}, {cell:?}: {status}");
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! What a URI stands for that is not a file of a skill as the extension knows it.
+//!
+//! An alias becomes a skill and a path before anything else looks at it, so a rule about the skill is
+//! a rule about every spelling of it. It is decoded once, and compared with what is served; it never
+//! becomes part of another URI or path.
+
+use std::sync::Arc;
+
+use skillwire_core::{path::RelPath, uri::decode};
+use skillwire_protocol::{error::RpcError, version::Era};
+use skillwire_source::skill::{Content, Skill};
+
+use super::{
+    Dialect,
+    archives::{self, Format},
+    fastmcp, index,
+    names::{LookupNames, Named},
+    scene::Scene,
+    skills_over_mcp, usage,
+};
+
+/// The longest text that is looked at; a name has 64 characters.
+const MAX_BYTES: usize = 16 * 1024;
+
+/// What an alias stands for.
+#[derive(Debug, Clone)]
+pub(crate) enum Projected {
+    /// `skill://index.json`.
+    Index,
+    /// A whole skill.
+    Archive(Arc<Skill>, Format),
+    /// The list of a skill's files.
+    Manifest(Arc<Skill>),
+    /// `skill://index`.
+    PlainIndex,
+    /// `skill://prompt-xml`.
+    PromptXml,
+    /// A file of a skill.
+    File(Arc<Skill>, RelPath),
+    /// All files of a skill but `SKILL.md`.
+    Collection(Arc<Skill>),
+    /// The list of a skill's other files, under this name.
+    Documents(Arc<Skill>, String),
+    /// The guide to the server.
+    Usage(Arc<Skill>),
+}
+
+/// Finds what a URI stands for that is no file.
+pub(crate) async fn resolve(scene: &Scene, uri: &str) -> Result<Option<Projected>, RpcError> {
+    if let Some(found) = without_names(scene, uri) {
+        return Ok(Some(found));
+    }
+    let Some(alias) = by_name(scene, uri) else { return Ok(None) };
+    let names = scene.names().await?;
+    Ok(alias.find(scene, &names, uri))
+}
+
+/// The same where nobody can wait.
+pub(crate) fn resolve_now(scene: &Scene, uri: &str) -> Option<Projected> {
+    without_names(scene, uri).or_else(|| by_name(scene, uri)?.find(scene, &scene.names_now(), uri))
+}
+
+/// What needs nobody's name.
+fn without_names(scene: &Scene, uri: &str) -> Option<Projected> {
+    if uri == index::URI && scene.speaks(Dialect::Index) {
+        return Some(Projected::Index);
+    }
+    if scene.speaks(Dialect::Archives)
+        && let Some((skill, format)) = archives::named_by(&scene.snapshot, uri)
+    {
+        return Some(Projected::Archive(Arc::clone(skill), format));
+    }
+    if scene.speaks(Dialect::Fastmcp)
+        && let Some(skill) = fastmcp::skill_of(&scene.snapshot, uri)
+    {
+        return Some(Projected::Manifest(Arc::clone(skill)));
+    }
+    let over_mcp = scene.speaks(Dialect::SkillsOverMcp);
+    match uri {
+        skills_over_mcp::INDEX if over_mcp => Some(Projected::PlainIndex),
+        skills_over_mcp::PROMPT_XML if over_mcp => Some(Projected::PromptXml),
+        _ => None,
+    }
+}
+
+/// A URI that begins with a name, in segments.
+#[derive(Debug)]
+struct ByName {
+    segments: Vec<String>,
+    slash: bool,
+}
+
+/// Cuts a URI into decoded segments, if the client is spoken to by name and nothing hides in them.
+fn by_name(scene: &Scene, uri: &str) -> Option<ByName> {
+    let spoken = [Dialect::Fastmcp, Dialect::Skilljack, Dialect::SkillsOverMcp, Dialect::Usage];
+    if uri.len() > MAX_BYTES || !scene.config.dialects.any(&spoken, scene.era()) {
+        return None;
+    }
+    let rest = uri.strip_prefix("skill://")?;
+    let slash = rest.ends_with('/');
+    let path = rest.strip_suffix('/').unwrap_or(rest);
+    let segments: Option<Vec<String>> = path.split('/').map(segment).collect();
+    segments.map(|segments| ByName { segments, slash })
+}
+
+/// Decodes a segment once; what would be more than one segment, or a way up, is none.
+fn segment(encoded: &str) -> Option<String> {
+    let plain = decode(encoded).ok()?;
+    let hides = plain.contains(['/', '\\', '\0']) || matches!(&*plain, "" | "." | "..");
+    (!hides).then_some(plain)
+}
+
+impl ByName {
+    fn find(&self, scene: &Scene, names: &LookupNames, uri: &str) -> Option<Projected> {
+        let on = |dialect| scene.speaks(dialect);
+        let by_name = |name: &str| match names.find(&scene.snapshot, name) {
+            Named::Skill(skill) => Some(Arc::clone(skill)),
+            Named::Ambiguous(_) | Named::Nothing => None,
+        };
+        let whole = |skill| Projected::File(skill, RelPath::skill_file());
+        let segments: Vec<&str> = self.segments.iter().map(String::as_str).collect();
+        let (jack, over_mcp) = (on(Dialect::Skilljack), on(Dialect::SkillsOverMcp));
+        let flat = scene.era() == Era::Legacy && (jack || over_mcp || on(Dialect::Fastmcp));
+        let found = match (&*segments, self.slash) {
+            ([name], false) if jack || over_mcp => by_name(name).map(whole),
+            ([name], true) if jack => by_name(name).map(Projected::Collection),
+            (["lookup", name], false) if over_mcp => by_name(name).map(whole),
+            _ => None,
+        };
+        let documents = || match &*segments {
+            [name, "documents"] if over_mcp && !self.slash => by_name(name)
+                .filter(|skill| skills_over_mcp::list(skill, name).is_some())
+                .map(|skill| Projected::Documents(skill, (*name).to_owned())),
+            [name, "document", path @ ..] if over_mcp && !self.slash && !path.is_empty() => {
+                file(by_name(name)?, path)
+            }
+            _ => None,
+        };
+        let below = || match &*segments {
+            [name, path @ ..] if flat && !self.slash && !path.is_empty() => {
+                let skill = by_name(name)?;
+                let synthetic = *path == [fastmcp::MANIFEST]
+                    && on(Dialect::Fastmcp)
+                    && fastmcp::tree(&skill).is_some();
+                if synthetic { Some(Projected::Manifest(skill)) } else { file(skill, path) }
+            }
+            _ => None,
+        };
+        // A file by that name is that file, a list or document by that name only where there is none.
+        let real = below().filter(|found| matches!(found, Projected::File(..)));
+        found.or(real).or_else(documents).or_else(below).or_else(|| {
+            let address = scene.config.usage.as_ref().map(usage::Usage::uri);
+            let guide = usage::skill(scene).filter(|_| address.as_deref() == Some(uri))?;
+            // A directory keeps its address.
+            scene.snapshot.directory(uri).is_none().then(|| Projected::Usage(Arc::clone(guide)))
+        })
+    }
+}
+
+/// A file of a skill, if it can have one by that path.
+fn file(skill: Arc<Skill>, path: &[&str]) -> Option<Projected> {
+    let path = RelPath::parse(&path.join("/")).ok()?;
+    match &skill.content {
+        Content::Files(tree) => tree.file(&path)?,
+        // Only its generator knows, and is asked.
+        Content::Generated(_) => return Some(Projected::File(skill, path)),
+    };
+    Some(Projected::File(skill, path))
+}

@@ -1,0 +1,219 @@
+//! Whole skills as archives, made when somebody reads them and kept within a bound.
+
+use std::{collections::HashMap, sync::Arc};
+
+use bytes::Bytes;
+use quick_cache::{Weighter, sync::Cache};
+use serde_json::{Value, json};
+pub(crate) use skillwire_archive::Format;
+use skillwire_catalog::snapshot::Snapshot;
+use skillwire_core::digest::Digest;
+use skillwire_protocol::error::RpcError;
+use skillwire_source::skill::{Content, FileTree, Skill};
+
+use super::{Dialect, scene::Scene};
+use crate::engine::{contents::published, resource_changed};
+
+/// Archives whose digest is remembered when their bytes are not.
+const REMEMBERED: usize = 65_536;
+
+/// The most bytes of files that are packed for one document; beyond that it lists no archives.
+const MAX_INDEXED_BYTES: u64 = 256 * 1024 * 1024;
+
+/// The most bytes of files in one archive.
+const MAX_PACKED_BYTES: u64 = 16 * 1024 * 1024;
+
+/// An archive: everything in a skill under the digest of its entry.
+type Key = (Digest, Format);
+
+/// A skill as one file.
+#[derive(Debug, Clone)]
+pub(crate) struct Archive {
+    pub(crate) bytes: Bytes,
+    pub(crate) digest: Digest,
+}
+
+#[derive(Debug, Clone)]
+struct ByLength;
+
+impl Weighter<Key, Archive> for ByLength {
+    fn weight(&self, _: &Key, archive: &Archive) -> u64 {
+        archive.bytes.len() as u64 + 128
+    }
+}
+
+/// Archives that were made.
+#[derive(Debug)]
+pub(super) struct Archives {
+    kept: Cache<Key, Archive, ByLength>,
+    /// They are made with the same bytes each time, so a digest outlives them.
+    digests: Cache<Key, Option<Digest>>,
+}
+
+impl Archives {
+    /// Keeps at most so many bytes.
+    pub(super) fn new(most: u64) -> Self {
+        Self { kept: Cache::with_weighter(64, most, ByLength), digests: Cache::new(REMEMBERED) }
+    }
+
+    fn made(&self, skill: &Skill, format: Format) -> Result<Option<Archive>, Unread> {
+        let key = (Digest::of(skill.entry.as_bytes()), format);
+        if let Some(archive) = self.kept.get(&key) {
+            return Ok(Some(archive));
+        }
+        let archive = pack(skill, format)?;
+        self.digests.insert(key, archive.as_ref().map(|archive| archive.digest));
+        if let Some(archive) = &archive {
+            self.kept.insert(key, archive.clone());
+        }
+        Ok(archive)
+    }
+
+    fn digest(&self, skill: &Skill, format: Format) -> Option<Digest> {
+        let key = (Digest::of(skill.entry.as_bytes()), format);
+        if let Some(known) = self.digests.get(&key) {
+            return known;
+        }
+        // One whose files have changed is listed again when it has been read anew.
+        self.made(skill, format).ok().flatten().map(|archive| archive.digest)
+    }
+}
+
+/// A file of the skill is not there as it was published.
+#[derive(Debug)]
+struct Unread;
+
+/// Packs a skill, unless its files cannot be one archive everywhere.
+fn pack(skill: &Skill, format: Format) -> Result<Option<Archive>, Unread> {
+    let Some(tree) = packable(skill) else { return Ok(None) };
+    let mut files = Vec::with_capacity(tree.files.len());
+    for file in &tree.files {
+        let read = published(tree.store.read(&file.path, file.size), file);
+        files.push((&file.path, read.map_err(|_| Unread)?));
+    }
+    let packed = skillwire_archive::pack(format, files.iter().map(|(path, b)| (*path, &**b)));
+    match packed {
+        Ok(bytes) => {
+            let bytes = Bytes::from(bytes);
+            Ok(Some(Archive { digest: Digest::of(&bytes), bytes }))
+        }
+        Err(error) => {
+            tracing::debug!(uri = %skill.uri, %error, "a skill has no archive");
+            Ok(None)
+        }
+    }
+}
+
+/// The files of a skill that can be an archive.
+fn packable(skill: &Skill) -> Option<&FileTree> {
+    let Content::Files(tree) = &skill.content else { return None };
+    // Nobody else is asked for files that no client has asked for.
+    let here = tree.store.remote().is_none();
+    (here && total(tree) <= MAX_PACKED_BYTES).then_some(tree)
+}
+
+fn total(tree: &FileTree) -> u64 {
+    tree.files.iter().fold(0, |total: u64, file| total.saturating_add(file.size))
+}
+
+/// The URI of a skill's archive.
+fn uri(skill: &Skill, format: Format) -> String {
+    format!("{}{}", skill.uri.root(), format.suffix())
+}
+
+/// The skill whose archive a URI names.
+pub(super) fn named_by<'a>(snapshot: &'a Snapshot, uri: &str) -> Option<(&'a Arc<Skill>, Format)> {
+    Format::ALL.into_iter().find_map(|format| {
+        let root = uri.strip_suffix(format.suffix())?;
+        let skill = snapshot.skill(&format!("{root}/SKILL.md"))?;
+        packable(skill).map(|_| (skill, format))
+    })
+}
+
+/// Reads a skill as an archive.
+pub(crate) async fn read(
+    scene: &Scene,
+    skill: &Arc<Skill>,
+    format: Format,
+) -> Result<Option<Archive>, RpcError> {
+    // The semaphore is never closed, so there is always a turn.
+    let turn = Arc::clone(&scene.readings).acquire_owned().await;
+    let (projections, packed) = (Arc::clone(&scene.projections), Arc::clone(skill));
+    let made = tokio::task::spawn_blocking(move || {
+        let made = projections.archives.made(&packed, format);
+        drop(turn);
+        made
+    });
+    match made.await {
+        Ok(Ok(archive)) => Ok(archive),
+        Ok(Err(Unread)) => {
+            scene.catalog.stale_reporter(skill).report();
+            Err(resource_changed(scene.era(), skill.uri.as_str()))
+        }
+        Err(error) => {
+            tracing::error!(%error, "an archive could not be made");
+            Err(RpcError::internal())
+        }
+    }
+}
+
+/// The archives that a document lists: those of skills with more than one file.
+#[derive(Debug, Default)]
+pub(super) struct Archived(HashMap<Arc<str>, Vec<(Format, Digest)>>);
+
+impl Archived {
+    /// Finds the digests of all archives for the index, if archives are served.
+    pub(super) async fn for_index(scene: &Scene) -> Result<Self, RpcError> {
+        if !scene.speaks(Dialect::Archives) {
+            return Ok(Self::default());
+        }
+        Self::in_formats(scene, &Format::ALL).await
+    }
+
+    /// Finds the digests of all archives in some formats.
+    pub(super) async fn in_formats(
+        scene: &Scene,
+        formats: &'static [Format],
+    ) -> Result<Self, RpcError> {
+        let (snapshot, projections) = (Arc::clone(&scene.snapshot), Arc::clone(&scene.projections));
+        let found = tokio::task::spawn_blocking(move || {
+            let several =
+                |skill: &&Arc<Skill>| packable(skill).is_some_and(|tree| tree.files.len() > 1);
+            let all = snapshot.listed().filter(several).filter_map(|skill| packable(skill));
+            let bytes = all.fold(0, |sum: u64, tree| sum.saturating_add(total(tree)));
+            if bytes > MAX_INDEXED_BYTES {
+                tracing::warn!("the skills are too large to list archives of all of them");
+                return Self::default();
+            }
+            let digests = |skill: &Arc<Skill>| {
+                let digest = |format: &Format| {
+                    projections.archives.digest(skill, *format).map(|digest| (*format, digest))
+                };
+                (skill.uri.file().shared(), formats.iter().filter_map(digest).collect())
+            };
+            Self(snapshot.listed().filter(several).map(digests).collect())
+        });
+        found.await.map_err(|error| {
+            tracing::error!(%error, "archives could not be made");
+            RpcError::internal()
+        })
+    }
+
+    /// The archives of a skill, as the index lists them.
+    pub(super) fn of(&self, skill: &Skill) -> Vec<Value> {
+        let digests = self.0.get(skill.uri.as_str());
+        let item = |(format, digest): &(Format, Digest)| {
+            json!({
+                "url": uri(skill, *format),
+                "mimeType": format.media_type(),
+                "digest": digest,
+            })
+        };
+        digests.into_iter().flatten().map(item).collect()
+    }
+
+    /// The digest of a skill's first archive.
+    pub(super) fn first(&self, skill: &Skill) -> Option<(Format, Digest)> {
+        self.0.get(skill.uri.as_str())?.first().copied()
+    }
+}

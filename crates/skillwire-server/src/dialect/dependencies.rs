@@ -1,0 +1,82 @@
+//! What skills say they need of the server they come from.
+
+use serde_json::{Map, Value};
+use skillwire_catalog::snapshot::Snapshot;
+
+use super::{card::Card, scene::Scene};
+use crate::{caller::Caller, offer::Offers};
+
+/// Something a skill needs that its server does not have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missing {
+    /// The skill's URI.
+    pub skill: String,
+    /// `tool`, `prompt` or `resource`.
+    pub kind: &'static str,
+    /// What is missing.
+    pub name: String,
+}
+
+impl std::fmt::Display for Missing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { skill, kind, name } = self;
+        write!(
+            f,
+            "`{skill}` depends on the {kind} `{name}`, which this server does not have. \
+             Clients are not told of it; offer it, or take it out of `dependencies`."
+        )
+    }
+}
+
+/// Each kind of dependency: its member, and where the name stands in an item that is an object.
+const KINDS: [(&str, &str, &str); 3] =
+    [("tools", "tool", "name"), ("prompts", "prompt", "name"), ("resources", "resource", "uri")];
+
+/// The dependencies of a skill that its own server has; others are nobody's to promise.
+pub(super) fn served(scene: &Scene, card: &Card) -> Option<Value> {
+    let mut declared = card.dependencies()?;
+    let has =
+        |kind: &str, name: &str| has(&scene.snapshot, (&scene.offers, &scene.caller), kind, name);
+    let mut kept = Map::new();
+    for (member, kind, key) in KINDS {
+        if let Some(Value::Array(mut items)) = declared.remove(member) {
+            items.retain(|item| name(item, key).is_some_and(|name| has(kind, name)));
+            kept.insert(member.to_owned(), items.into());
+        }
+    }
+    (!kept.is_empty()).then(|| kept.into())
+}
+
+/// Everything that listed skills need and their server does not have; looks at every skill.
+pub fn missing(snapshot: &Snapshot, offers: &Offers) -> Vec<Missing> {
+    let caller = Caller::default();
+    // Most skills need nothing, which their text says without being read.
+    let declaring = snapshot.listed().filter(|skill| skill.entry.contains("dependencies"));
+    let mut found = Vec::new();
+    for skill in declaring {
+        let Some(declared) = Card::of(skill).dependencies() else { continue };
+        for (member, kind, key) in KINDS {
+            let items = declared.get(member).and_then(Value::as_array);
+            let names = items.into_iter().flatten().filter_map(|item| name(item, key));
+            let absent = names.filter(|name| !has(snapshot, (offers, &caller), kind, name));
+            found.extend(absent.map(|name| Missing {
+                skill: skill.uri.to_string(),
+                kind,
+                name: name.to_owned(),
+            }));
+        }
+    }
+    found
+}
+
+fn name<'a>(item: &'a Value, key: &str) -> Option<&'a str> {
+    item.as_str().or_else(|| item.get(key)?.as_str())
+}
+
+fn has(snapshot: &Snapshot, (offers, caller): (&Offers, &Caller), kind: &str, name: &str) -> bool {
+    match kind {
+        "tool" => offers.with_tool(caller, name).is_some(),
+        "prompt" => offers.with_prompt(caller, name).is_some(),
+        _ => snapshot.file(name).is_some(),
+    }
+}

@@ -1,0 +1,83 @@
+//! Documents about a whole catalogue, made when somebody reads them and kept within a bound.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use quick_cache::{Weighter, sync::Cache};
+use skillwire_catalog::catalog::ViewId;
+use skillwire_core::digest::Digest;
+use skillwire_protocol::{error::RpcError, version::Era};
+use tokio::sync::Semaphore;
+
+/// Documents that are made at the same time; each may be as large as the catalogue.
+const MAKERS: usize = 2;
+
+/// A document about all skills.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Document {
+    /// `skill://index.json`.
+    Index,
+    /// `skill://index`.
+    PlainIndex,
+    /// `skill://prompt-xml`.
+    PromptXml,
+    /// `/.well-known/skills/index.json`.
+    WellKnownFiles,
+    /// `/.well-known/agent-skills/index.json`.
+    WellKnownArtifacts,
+}
+
+/// Which state of which catalogue a document is about, and for whom it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct DocumentKey {
+    pub(crate) document: Document,
+    pub(crate) generation: u64,
+    pub(crate) view: ViewId,
+    pub(crate) era: Era,
+}
+
+/// A document as bytes.
+#[derive(Debug, Clone)]
+pub(crate) struct Made {
+    pub(crate) bytes: Bytes,
+    pub(crate) digest: Digest,
+}
+
+#[derive(Debug, Clone)]
+struct ByLength;
+
+impl Weighter<DocumentKey, Made> for ByLength {
+    fn weight(&self, _: &DocumentKey, made: &Made) -> u64 {
+        made.bytes.len() as u64 + 128
+    }
+}
+
+/// Documents that were made.
+#[derive(Debug)]
+pub(crate) struct Documents {
+    kept: Cache<DocumentKey, Made, ByLength>,
+    makers: Arc<Semaphore>,
+}
+
+impl Documents {
+    /// Keeps at most so many bytes.
+    pub(crate) fn new(most: u64) -> Self {
+        let makers = Arc::new(Semaphore::new(MAKERS));
+        Self { kept: Cache::with_weighter(16, most, ByLength), makers }
+    }
+
+    /// A document that is kept, or one that is made now; whoever asks meanwhile shares it.
+    pub(crate) async fn get(
+        &self,
+        key: DocumentKey,
+        make: impl Future<Output = Result<Vec<u8>, RpcError>>,
+    ) -> Result<Made, RpcError> {
+        let make = async {
+            // The semaphore is never closed, so there is always a turn.
+            let _turn = Arc::clone(&self.makers).acquire_owned().await;
+            let bytes = Bytes::from(make.await?);
+            Ok(Made { digest: Digest::of(&bytes), bytes })
+        };
+        self.kept.get_or_insert_async(&key, make).await
+    }
+}

@@ -1,0 +1,155 @@
+//! `resources/list` with what dialects add to it: skills first, then documents, then aliases.
+
+use std::borrow::Cow;
+
+use serde_json::{Value, json};
+use skillwire_catalog::listing::Page;
+use skillwire_protocol::method;
+use skillwire_source::skill::Skill;
+
+use super::{
+    Dialect, card::SKILL_PRIORITY, fastmcp, index, names::LookupNames, scene::Scene, skilljack,
+    skills_over_mcp, usage,
+};
+use crate::engine::Outcome;
+
+/// How much a supporting file matters beside its skill.
+const FILE_PRIORITY: f64 = 0.3;
+
+/// Begins the key of something that is neither a skill nor one of its files; no URI does.
+const MARK: char = '\u{1}';
+
+/// Documents about all skills.
+const DOCUMENTS: char = '1';
+
+/// Other addresses of one skill.
+const ALIASES: char = '2';
+
+/// The dialects that add to the listing.
+pub(crate) const LISTED: [Dialect; 5] =
+    [Dialect::Index, Dialect::Fastmcp, Dialect::Skilljack, Dialect::SkillsOverMcp, Dialect::Usage];
+
+type Keyed = (String, Cow<'static, str>);
+
+/// Where a page begins among what dialects add.
+#[derive(Debug, Default)]
+struct From<'a> {
+    section: char,
+    uri: &'a str,
+    inner: &'a str,
+}
+
+/// Answers `resources/list`.
+pub(crate) async fn list(scene: Scene, cursor: Option<String>) -> Outcome {
+    let walk = (method::RESOURCES_LIST, "");
+    let after = scene.after(walk, cursor.as_deref())?;
+    let size = scene.config.page_size;
+    let by_name = [Dialect::Skilljack, Dialect::SkillsOverMcp];
+    let by_name = scene.config.dialects.any(&by_name, scene.era());
+    let names = if by_name { Some(scene.names().await?) } else { None };
+    let added = after.as_deref().and_then(|key| key.strip_prefix(MARK));
+    let mut page = Page::default();
+    if added.is_none() {
+        page = scene.snapshot.resources_page(after.as_deref(), size);
+        page.items.iter_mut().for_each(prioritise);
+    }
+    if page.next.is_none() {
+        let from = added.map(parse).unwrap_or_default();
+        let room = size - page.items.len();
+        let more = Page::cut(room, additions(&scene, names.as_deref(), &from));
+        page.items.extend(more.items);
+        // A page without room for any of it goes on at the beginning of it.
+        page.next = more.next.map(|key| if key.is_empty() { MARK.to_string() } else { key });
+    }
+    let mut result = scene.begin_page(walk, "resources", &page);
+    result.cacheable();
+    result.server_info();
+    Ok(result.finish().into())
+}
+
+fn parse(key: &str) -> From<'_> {
+    let mut parts = key.splitn(3, '\n');
+    let section = parts.next().and_then(|part| part.chars().next()).unwrap_or_default();
+    From { section, uri: parts.next().unwrap_or(""), inner: parts.next().unwrap_or("") }
+}
+
+/// Everything dialects add from a place on, in order.
+fn additions<'a>(
+    scene: &'a Scene,
+    names: Option<&'a LookupNames>,
+    from: &'a From<'a>,
+) -> impl Iterator<Item = Keyed> + 'a {
+    let documents = documents(scene)
+        .into_iter()
+        .enumerate()
+        .map(|(index, item)| (format!("{MARK}{DOCUMENTS}\n{index:02}"), item))
+        .filter(move |(key, _)| from.section < ALIASES && after(from, DOCUMENTS, key));
+    let resumes = from.section == ALIASES;
+    let shown = resumes.then(|| scene.snapshot.skill(from.uri)).flatten();
+    let rest = scene.snapshot.listed_after(resumes.then_some(from.uri));
+    let aliases = shown.into_iter().chain(rest).flat_map(move |skill| {
+        let same = resumes && skill.uri.as_str() == from.uri;
+        let all = aliases(scene, names, skill).into_iter();
+        all.filter(move |(inner, _)| !same || inner.as_str() > from.inner)
+            .map(move |(inner, item)| (format!("{MARK}{ALIASES}\n{}\n{inner}", skill.uri), item))
+    });
+    documents.chain(aliases)
+}
+
+/// Tells whether a document comes after the last one that was shown.
+fn after(from: &From<'_>, section: char, key: &str) -> bool {
+    from.section != section || key.rsplit('\n').next() > Some(from.uri)
+}
+
+fn documents(scene: &Scene) -> Vec<Cow<'static, str>> {
+    let mut found = Vec::new();
+    if scene.speaks(Dialect::Index) {
+        found.push(index::resource());
+    }
+    if scene.speaks(Dialect::SkillsOverMcp) {
+        found.extend(skills_over_mcp::documents());
+    }
+    found.extend(usage::resource(scene));
+    found.iter().map(|item| Cow::Owned(item.to_string())).collect()
+}
+
+/// The other addresses of one skill, each with a key that orders them.
+fn aliases(scene: &Scene, names: Option<&LookupNames>, skill: &Skill) -> Vec<Keyed> {
+    let mut found: Vec<(String, Value)> = Vec::new();
+    if scene.speaks(Dialect::Fastmcp) && fastmcp::tree(skill).is_some() {
+        found.push(("a".to_owned(), fastmcp::resource(skill)));
+    }
+    let name = names.and_then(|names| names.of_skill(&scene.snapshot, skill));
+    if let Some(name) = name {
+        found.push(("b".to_owned(), skilljack::resource(skill, name)));
+        if scene.speaks(Dialect::Skilljack) {
+            found.push(("c".to_owned(), skilljack::collection(skill, name)));
+        }
+        if scene.speaks(Dialect::SkillsOverMcp) {
+            let resources = skills_over_mcp::resources(skill, name).into_iter();
+            found.extend(resources.map(|(key, item)| (format!("d{key}"), item)));
+        }
+    }
+    found.into_iter().map(|(key, item)| (key, Cow::Owned(item.to_string()))).collect()
+}
+
+/// Says that a skill comes before its files, and both before what else is listed.
+fn prioritise(item: &mut Cow<'_, str>) {
+    // Only a skill is described.
+    let is_skill = item.contains(r#","description":"#);
+    let priority = if is_skill { SKILL_PRIORITY } else { FILE_PRIORITY };
+    if let Some(open) = item.strip_suffix('}') {
+        *item = Cow::Owned(format!(r#"{open},"annotations":{{"priority":{priority}}}}}"#));
+    }
+}
+
+/// What an alias says about itself: it matters least, and what it is an alias of.
+pub(crate) fn alias_of(canonical: &skillwire_core::uri::SkillUri) -> Value {
+    json!({
+        "annotations": { "priority": 0.1 },
+        "_meta": { ALIAS_OF: canonical.as_str() },
+    })
+}
+
+/// Names, in `_meta`, the URI of the skill that an alias stands for.
+pub const ALIAS_OF: &str = "dev.skillwire/aliasOf";

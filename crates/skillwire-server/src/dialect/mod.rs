@@ -1,0 +1,56 @@
+//! Every way skills travelled before the extension, as a view of the one catalogue.
+//!
+//! A projection is computed when somebody asks for it and kept within a bound; nothing of it exists
+//! before, and nothing of it is asked about a request that the extension itself can answer. Which
+//! projections there are depends on the era of the request and on the operator's [`Dialects`], never
+//! on who the client is.
+
+mod alias;
+mod archives;
+mod card;
+mod dependencies;
+mod documents;
+mod fastmcp;
+mod index;
+mod listing;
+mod names;
+mod reading;
+mod scene;
+mod scoped;
+mod sep_2076;
+mod skilljack;
+mod skilljack_offer;
+mod skills_over_mcp;
+mod skills_page;
+mod superset;
+mod switches;
+mod templates;
+mod usage;
+mod well_known;
+
+/// The era whose clients are spoken to in every dialect.
+pub const LEGACY: Era = Era::Legacy;
+
+pub(crate) use self::{
+    alias::{Projected, resolve_now},
+    listing::{LISTED, alias_of, list as list_resources},
+    reading::read as read_resource,
+    scene::{Projections, Scene},
+    scoped::list as list_scope,
+    sep_2076::{get as get_by_name, given},
+    skilljack_offer::SkilljackOffer,
+    skills_page::{execute, read as read_skill, read_reference},
+    superset::entry as superset,
+    templates::{complete, list as list_templates},
+    usage::sentence as usage_sentence,
+    well_known::{Published, get as published, is_well_known},
+};
+use skillwire_protocol::version::Era;
+
+pub use self::{
+    dependencies::{Missing, missing},
+    listing::ALIAS_OF,
+    skills_page::{NotRun, RunScripts, Script},
+    switches::{Dialect, Dialects, InvalidSwitch, Switch},
+    usage::Usage,
+};

@@ -1,0 +1,163 @@
+//! One name for each skill, for dialects that know skills by nothing else.
+//!
+//! Names need not be unique in a catalogue, so a name that several skills share belongs to none of
+//! them: each gets the segments of its path put in front until nobody else could be meant.
+
+use std::{collections::HashMap, fmt::Write as _, sync::Arc};
+
+use skillwire_catalog::snapshot::Snapshot;
+use skillwire_core::{
+    digest::Digest,
+    name::{MAX_NAME_CHARS, SkillName},
+};
+use skillwire_source::skill::Skill;
+
+/// What is left of a name that is too long, before the digits that tell it apart.
+const CUT_CHARS: usize = 55;
+
+/// Hexadecimal digits that tell two skills apart when nothing else does.
+const DIGITS: usize = 8;
+
+/// The names of skills whose own name is not theirs alone; every other skill has its own.
+#[derive(Debug, Default)]
+pub(crate) struct LookupNames {
+    skills: HashMap<Box<str>, Arc<Skill>>,
+    names: HashMap<Arc<str>, Box<str>>,
+}
+
+/// What a name stands for.
+#[derive(Debug)]
+pub(crate) enum Named<'a> {
+    /// One skill.
+    Skill(&'a Arc<Skill>),
+    /// Several, so none.
+    Ambiguous(Vec<&'a Arc<Skill>>),
+    /// None.
+    Nothing,
+}
+
+impl LookupNames {
+    /// Finds the names of all listed skills; this takes as long as there are skills.
+    pub(crate) fn of(snapshot: &Snapshot) -> Self {
+        let shared = shared(snapshot);
+        // Who could be meant by a text; whoever is meant alone may have it.
+        let mut meant: HashMap<String, Vec<usize>> = HashMap::new();
+        for (index, skill) in shared.iter().enumerate() {
+            for name in longer_names(skill) {
+                let owners = meant.entry(name).or_default();
+                if !owners.contains(&index) {
+                    owners.push(index);
+                }
+            }
+        }
+        let free = |name: &str| {
+            meant.get(name).is_none_or(|owners| owners.len() == 1)
+                && snapshot.named(name).next().is_none()
+        };
+        let mut found = Self::default();
+        let mut taken: HashMap<Box<str>, usize> = HashMap::new();
+        let named: Vec<Box<str>> = shared
+            .iter()
+            .map(|skill| {
+                let longer = longer_names(skill).find(|name| free(name));
+                longer.unwrap_or_else(|| numbered(skill.name(), skill)).into_boxed_str()
+            })
+            .collect();
+        for name in &named {
+            *taken.entry(name.clone()).or_default() += 1;
+        }
+        for (skill, name) in shared.into_iter().zip(named) {
+            // Two skills whose digits are the same have no name at all.
+            if taken.get(&name) == Some(&1) {
+                found.names.insert(skill.uri.file().shared(), name.clone());
+                found.skills.insert(name, skill);
+            }
+        }
+        found
+    }
+
+    /// The name of a listed skill.
+    pub(crate) fn of_skill<'a>(&'a self, snapshot: &Snapshot, skill: &'a Skill) -> Option<&'a str> {
+        let mut same = snapshot.named(skill.name());
+        match (same.next(), same.next()) {
+            (Some(_), None) => Some(skill.name()),
+            _ => self.names.get(skill.uri.as_str()).map(|name| &**name),
+        }
+    }
+
+    /// The names with a part of a path in front that begin with a text.
+    pub(crate) fn longer<'a>(
+        &'a self,
+        typed: &'a str,
+    ) -> impl Iterator<Item = (&'a str, &'a Skill)> {
+        let all = self.skills.iter().map(|(name, skill)| (&**name, &**skill));
+        all.filter(move |(name, _)| name.starts_with(typed))
+    }
+
+    /// The skill of a name.
+    pub(crate) fn find<'a>(&'a self, snapshot: &'a Snapshot, name: &str) -> Named<'a> {
+        let mut same: Vec<_> = snapshot.named(name).take(MAX_CANDIDATES).collect();
+        match (same.len(), same.pop()) {
+            (1, Some(skill)) => Named::Skill(skill),
+            (0, _) => self.skills.get(name).map_or(Named::Nothing, Named::Skill),
+            (_, last) => {
+                same.extend(last);
+                Named::Ambiguous(same)
+            }
+        }
+    }
+}
+
+/// The most skills that are named to whoever asks for one of them.
+const MAX_CANDIDATES: usize = 20;
+
+/// The listed skills that share their name with another.
+fn shared(snapshot: &Snapshot) -> Vec<Arc<Skill>> {
+    let mut found: Vec<Arc<Skill>> = Vec::new();
+    let mut before: Option<&Arc<Skill>> = None;
+    for skill in snapshot.by_name() {
+        if let Some(before) = before.filter(|before| before.name() == skill.name()) {
+            if found.last().is_none_or(|last| !Arc::ptr_eq(last, before)) {
+                found.push(Arc::clone(before));
+            }
+            found.push(Arc::clone(skill));
+        }
+        before = Some(skill);
+    }
+    found
+}
+
+/// A skill's name with more and more of its path in front.
+fn longer_names(skill: &Skill) -> impl Iterator<Item = String> {
+    let path = skill.path();
+    let segments: Vec<String> = path.split('/').map(str::to_owned).collect();
+    let uri = Digest::of(skill.uri.as_str().as_bytes());
+    (2..=segments.len()).filter_map(move |count| {
+        let joined = segments[segments.len() - count..].join("-");
+        // Folders may be named in ways that names may not.
+        let words: Vec<_> = joined
+            .split(|c: char| !c.is_ascii_alphanumeric())
+            .filter(|word| !word.is_empty())
+            .map(str::to_ascii_lowercase)
+            .collect();
+        let name = words.join("-");
+        let name = if name.len() > MAX_NAME_CHARS { cut(&name, &uri) } else { name };
+        SkillName::parse(&name).ok().map(|name| name.to_string())
+    })
+}
+
+/// A name that no path could give.
+fn numbered(name: &str, skill: &Skill) -> String {
+    cut(name, &Digest::of(skill.uri.as_str().as_bytes()))
+}
+
+/// Cuts a name and ends it with digits of its skill's URI.
+fn cut(name: &str, uri: &Digest) -> String {
+    let kept: String = name.chars().take(CUT_CHARS).collect();
+    let mut made = kept.trim_end_matches('-').to_owned();
+    made.push('-');
+    for byte in &uri.as_bytes()[..DIGITS / 2] {
+        let _ = write!(made, "{byte:02x}");
+    }
+    made
+}

@@ -1,0 +1,309 @@
+//! Everything an answer in a dialect is made from; it outlives the call.
+
+use std::{borrow::Cow, sync::Arc};
+
+use bytes::Bytes;
+use quick_cache::sync::Cache;
+use skillwire_catalog::{
+    catalog::{Catalog, ViewId},
+    cursor::CursorSeal,
+    listing::Page,
+    snapshot::Snapshot,
+};
+use skillwire_core::{path::RelPath, skill_file, uri::ResourceUri};
+use skillwire_protocol::{error::RpcError, version::Era};
+use skillwire_source::{
+    generated::RemoteGenerator,
+    skill::{Content, FileTree, Skill},
+};
+use tokio::sync::Semaphore;
+
+use super::{
+    Dialect,
+    archives::Archives,
+    documents::Documents,
+    names::{LookupNames, Named},
+};
+use crate::{
+    caller::Caller,
+    config::Config,
+    engine::{
+        contents::{ContentError, published, render},
+        invalid_cursor, reading, resource_changed,
+        result::{ResultStyle, ResultText},
+    },
+    offer::Offers,
+    payload::Payload,
+};
+
+/// Catalogues whose names are remembered at once: those of a few views.
+const REMEMBERED: usize = 8;
+
+/// What projections share between requests: nothing until somebody asks for it.
+#[derive(Debug)]
+pub(crate) struct Projections {
+    names: Cache<(u64, ViewId), Arc<LookupNames>>,
+    pub(super) documents: Documents,
+    pub(super) archives: Archives,
+}
+
+impl Projections {
+    /// Keeps documents of at most so many bytes.
+    pub(crate) fn new(most: u64) -> Self {
+        Self {
+            names: Cache::new(REMEMBERED),
+            documents: Documents::new(most),
+            archives: Archives::new(most),
+        }
+    }
+}
+
+/// One request in a dialect, with everything needed to answer it.
+#[derive(Debug, Clone)]
+pub(crate) struct Scene {
+    pub(crate) snapshot: Arc<Snapshot>,
+    pub(crate) view: ViewId,
+    pub(crate) style: ResultStyle,
+    pub(crate) config: Arc<Config>,
+    pub(crate) projections: Arc<Projections>,
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) readings: Arc<Semaphore>,
+    pub(crate) seal: CursorSeal,
+    pub(crate) caller: Caller,
+    pub(crate) offers: Offers,
+}
+
+impl Scene {
+    /// The era of the request.
+    pub(crate) fn era(&self) -> Era {
+        self.style.era
+    }
+
+    /// Whether the client is spoken to in a dialect.
+    pub(crate) fn speaks(&self, dialect: Dialect) -> bool {
+        self.config.dialects.on(dialect, self.era())
+    }
+
+    /// The names of all skills, found once for each state of the catalogue.
+    pub(crate) async fn names(&self) -> Result<Arc<LookupNames>, RpcError> {
+        let key = (self.snapshot.generation(), self.view);
+        let snapshot = Arc::clone(&self.snapshot);
+        let find = async move {
+            let found = tokio::task::spawn_blocking(move || LookupNames::of(&snapshot)).await;
+            found.map(Arc::new).map_err(|error| broken(&error))
+        };
+        self.projections.names.get_or_insert_async(&key, find).await
+    }
+
+    /// The same where nobody can wait.
+    pub(crate) fn names_now(&self) -> Arc<LookupNames> {
+        let key = (self.snapshot.generation(), self.view);
+        self.projections.names.get(&key).unwrap_or_else(|| {
+            let names = Arc::new(LookupNames::of(&self.snapshot));
+            self.projections.names.insert(key, Arc::clone(&names));
+            names
+        })
+    }
+
+    /// The skill of a name, or why there is none.
+    pub(crate) async fn named(&self, name: &str) -> Result<Result<Arc<Skill>, Unnamed>, RpcError> {
+        let names = self.names().await?;
+        Ok(match names.find(&self.snapshot, name) {
+            Named::Skill(skill) => Ok(Arc::clone(skill)),
+            Named::Nothing => Err(Unnamed { candidates: Vec::new() }),
+            Named::Ambiguous(skills) => {
+                let candidates = skills.iter().map(|skill| skill.uri.to_string()).collect();
+                Err(Unnamed { candidates })
+            }
+        })
+    }
+
+    /// The bytes of a file of a skill, compared with what was published where anything was.
+    pub(crate) async fn bytes(
+        &self,
+        skill: &Arc<Skill>,
+        path: &RelPath,
+    ) -> Result<Option<Bytes>, RpcError> {
+        match &skill.content {
+            Content::Generated(generator) => {
+                if let Some(fetch) = generator.remote().map(|remote| remote.fetch(path)) {
+                    return fetch.await.map_err(|error| reading::failed(&error));
+                }
+                let path = path.clone();
+                reading::run(Arc::clone(generator), move |generator| generator.read(&path)).await
+            }
+            Content::Files(tree) => self.stored(skill, tree, path).await,
+        }
+    }
+
+    async fn stored(
+        &self,
+        skill: &Arc<Skill>,
+        tree: &FileTree,
+        path: &RelPath,
+    ) -> Result<Option<Bytes>, RpcError> {
+        let Some(record) = tree.file(path).cloned() else { return Ok(None) };
+        let store = Arc::clone(&tree.store);
+        let fetched = store.remote().map(|remote| remote.fetch(&record.path, record.size));
+        if let Some(fetch) = fetched {
+            return self.compared(skill, path, published(fetch.await, &record));
+        }
+        // The semaphore is never closed, so there is always a turn.
+        let turn = Arc::clone(&self.readings).acquire_owned().await;
+        let read = tokio::task::spawn_blocking(move || {
+            let read = published(store.read(&record.path, record.size), &record);
+            drop(turn);
+            read
+        });
+        self.compared(skill, path, read.await.map_err(|error| broken(&error))?)
+    }
+
+    /// Bytes that are what was published, or what to say instead.
+    fn compared(
+        &self,
+        skill: &Skill,
+        path: &RelPath,
+        read: Result<Bytes, ContentError>,
+    ) -> Result<Option<Bytes>, RpcError> {
+        match read {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(ContentError::Changed) => {
+                let uri = skill.uri.root().child(path);
+                tracing::info!(%uri, "a file is not what was published");
+                self.catalog.stale_reporter(skill).report();
+                Err(resource_changed(self.era(), uri.as_str()))
+            }
+            Err(ContentError::Failed(reason)) => {
+                tracing::error!(uri = %skill.uri.root().child(path), reason, "a file could not be read");
+                Err(RpcError::internal())
+            }
+        }
+    }
+
+    /// The instructions of a skill: its `SKILL.md` without frontmatter.
+    pub(crate) async fn instructions(&self, skill: &Arc<Skill>) -> Result<String, RpcError> {
+        let bytes = self.bytes(skill, &RelPath::skill_file()).await?;
+        let bytes = bytes.ok_or_else(RpcError::internal)?;
+        let (_, body) = skill_file::read(&bytes).ok_or_else(RpcError::internal)?;
+        Ok(body.trim_start_matches(['\r', '\n']).to_owned())
+    }
+
+    /// The paths of all files of a skill, in order.
+    pub(crate) async fn paths(&self, skill: &Skill) -> Result<Vec<RelPath>, RpcError> {
+        match &skill.content {
+            Content::Files(tree) => Ok(tree.files.iter().map(|file| file.path.clone()).collect()),
+            Content::Generated(generator) => {
+                if let Some(remote) = generator.remote() {
+                    return remote_paths(remote).await;
+                }
+                let mut paths =
+                    reading::run(Arc::clone(generator), |generator| generator.paths()).await?;
+                paths.sort_unstable();
+                Ok(paths)
+            }
+        }
+    }
+
+    /// The result for one file, under whatever URI it was asked for.
+    pub(crate) fn contents(&self, uri: &str, media_type: &str, bytes: &[u8]) -> Payload {
+        reading::contents(&self.style, uri, media_type, render(bytes))
+    }
+
+    /// The key a request goes on from.
+    pub(crate) fn after(
+        &self,
+        walk: (&str, &str),
+        cursor: Option<&str>,
+    ) -> Result<Option<String>, RpcError> {
+        let Some(cursor) = cursor else { return Ok(None) };
+        let scope = [walk.0, &self.caller.name, walk.1];
+        self.seal.open(&scope, cursor).map(Some).map_err(|_| invalid_cursor())
+    }
+
+    /// Begins a result with a page and the cursor of the next one.
+    pub(crate) fn begin_page(
+        &self,
+        walk: (&str, &str),
+        member: &str,
+        page: &Page<'_>,
+    ) -> ResultText {
+        let mut result = self.style.begin();
+        result.page(member, page);
+        if let Some(next) = &page.next {
+            let scope = [walk.0, &self.caller.name, walk.1];
+            result.string("nextCursor", &self.seal.seal(&scope, next));
+        }
+        result
+    }
+}
+
+/// The most files and directories of a skill that somebody else is asked about.
+const MAX_REMOTE_PATHS: usize = 512;
+
+/// The files of a skill that somebody else makes, as far as they say.
+async fn remote_paths(remote: &dyn RemoteGenerator) -> Result<Vec<RelPath>, RpcError> {
+    let mut paths = vec![RelPath::skill_file()];
+    let (mut open, mut seen) = (vec![String::new()], 0);
+    while let Some(directory) = open.pop() {
+        let told = remote.children(&directory).await.map_err(|error| reading::failed(&error))?;
+        for child in told.into_iter().flatten() {
+            seen += 1;
+            if seen > MAX_REMOTE_PATHS {
+                break;
+            }
+            if child.is_directory {
+                open.push(child.path.to_string());
+            } else {
+                paths.push(child.path);
+            }
+        }
+    }
+    paths.sort_unstable();
+    paths.dedup();
+    Ok(paths)
+}
+
+/// A name that stands for no skill.
+#[derive(Debug)]
+pub(crate) struct Unnamed {
+    /// The skills that share it.
+    pub(crate) candidates: Vec<String>,
+}
+
+/// Details for programs about something that was asked for by name.
+pub(crate) fn about_name(name: &str, candidates: Vec<String>) -> serde_json::Value {
+    let mut data = serde_json::json!({ "name": skillwire_protocol::error::truncated(name) });
+    if !candidates.is_empty() {
+        data["candidates"] = candidates.into();
+    }
+    data
+}
+
+/// The media type of a file of a skill.
+pub(crate) fn media_type(skill: &Skill, path: &RelPath, bytes: &[u8]) -> &'static str {
+    if *path == RelPath::skill_file() {
+        return "text/markdown";
+    }
+    match &skill.content {
+        Content::Files(tree) => tree.file(path).map(|file| file.media_type),
+        Content::Generated(_) => None,
+    }
+    .unwrap_or_else(|| skillwire_core::media_type::of(path.file_name(), bytes))
+}
+
+/// The canonical URI of a file of a skill.
+pub(crate) fn uri_of(skill: &Skill, path: &RelPath) -> ResourceUri {
+    skill.uri.root().child(path)
+}
+
+/// One item of a page that was made for it.
+pub(crate) fn item(value: &serde_json::Value) -> Cow<'static, str> {
+    Cow::Owned(value.to_string())
+}
+
+pub(crate) use crate::engine::about_resource as unknown_resource;
+
+fn broken(error: &tokio::task::JoinError) -> RpcError {
+    tracing::error!(%error, "work for an answer broke");
+    RpcError::internal()
+}

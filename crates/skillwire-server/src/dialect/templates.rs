@@ -1,0 +1,185 @@
+//! Resource templates of older dialects, and what their variables can be.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::json;
+use skillwire_catalog::listing::Page;
+use skillwire_protocol::{error::RpcError, method};
+use skillwire_source::skill::{Content, Skill};
+
+use super::{
+    Dialect, fastmcp,
+    names::{LookupNames, Named},
+    scene::{Scene, item},
+};
+use crate::engine::Outcome;
+
+/// A template with its variables, each named once.
+struct Template {
+    dialect: Dialect,
+    uri: &'static str,
+    name: &'static str,
+    description: &'static str,
+    media_type: Option<&'static str>,
+}
+
+const TEMPLATES: [Template; 5] = [
+    Template {
+        dialect: Dialect::Skilljack,
+        uri: "skill://{skillName}",
+        name: "skill-by-name",
+        description: "The instructions of one skill, by its name.",
+        media_type: Some("text/markdown"),
+    },
+    Template {
+        dialect: Dialect::Skilljack,
+        uri: "skill://{skillName}/",
+        name: "skill-collection",
+        description: "All other files of one skill.",
+        media_type: None,
+    },
+    Template {
+        dialect: Dialect::Skilljack,
+        uri: "skill://{skillName}/{+filePath}",
+        name: "skill-file-by-name",
+        description: "One file of a skill, by the skill's name.",
+        media_type: None,
+    },
+    Template {
+        dialect: Dialect::SkillsOverMcp,
+        uri: "skill://lookup/{name}",
+        name: "skill-lookup",
+        description: "The instructions of one skill, by its name.",
+        media_type: Some("text/markdown"),
+    },
+    Template {
+        dialect: Dialect::SkillsOverMcp,
+        uri: "skill://{skillName}/document/{+documentPath}",
+        name: "skill-document",
+        description: "One other file of a skill.",
+        media_type: None,
+    },
+];
+
+fn spoken(scene: &Scene) -> impl Iterator<Item = &'static Template> {
+    TEMPLATES.iter().filter(|template| scene.speaks(template.dialect))
+}
+
+/// Answers `resources/templates/list`: our own templates, those of spoken dialects, and where
+/// files are not listed one by one, the template of each skill.
+pub(crate) async fn list(scene: Scene, own: Vec<String>, cursor: Option<String>) -> Outcome {
+    let walk = (method::RESOURCES_TEMPLATES_LIST, "");
+    let after = scene.after(walk, cursor.as_deref())?;
+    let fixed = own.into_iter().map(Into::into).chain(spoken(&scene).map(|template| {
+        let mut json = json!({
+            "uriTemplate": template.uri,
+            "name": template.name,
+            "description": template.description,
+        });
+        if let Some(media_type) = template.media_type {
+            json["mimeType"] = media_type.into();
+        }
+        item(&json)
+    }));
+    // Fixed ones come first; a number is no URI.
+    let fixed = fixed.enumerate().map(|(index, json)| (format!("{index:02}"), json));
+    let shown = after.clone().unwrap_or_default();
+    let fixed = fixed.filter(|(key, _)| *key > shown);
+    let per_skill = scene.speaks(Dialect::Fastmcp) && !scene.snapshot.lists_files();
+    let from = after.as_deref().filter(|key| key.contains("://"));
+    let skills = scene.snapshot.listed_after(from).filter(|_| per_skill);
+    let of_skills = skills.map(|skill| (skill.uri.to_string(), item(&fastmcp::template(skill))));
+    let page = Page::cut(scene.config.page_size, fixed.chain(of_skills));
+    let mut result = scene.begin_page(walk, "resourceTemplates", &page);
+    result.cacheable();
+    result.server_info();
+    Ok(result.finish().into())
+}
+
+/// The values of a variable of one of these templates, and whether there are more than `most`; an
+/// unknown template has none, not even no values.
+pub(crate) async fn complete(
+    scene: &Scene,
+    template: &str,
+    (variable, typed): (&str, &str),
+    known: &BTreeMap<String, String>,
+    most: usize,
+) -> Result<Option<Result<Vec<String>, UnknownVariable>>, RpcError> {
+    if let Some(skill) = per_skill(scene, template) {
+        let values =
+            if variable == "path" { Ok(files(skill, typed)) } else { Err(UnknownVariable) };
+        return Ok(Some(values));
+    }
+    let Some(template) = spoken(scene).find(|known| known.uri == template) else {
+        return Ok(None);
+    };
+    let has = [format!("{{{variable}}}"), format!("{{+{variable}}}")]
+        .iter()
+        .any(|part| template.uri.contains(part.as_str()));
+    if !has {
+        return Ok(Some(Err(UnknownVariable)));
+    }
+    let names = scene.names().await?;
+    let values = match variable {
+        "filePath" | "documentPath" => {
+            let skill = known.get("skillName").map(|name| names.find(&scene.snapshot, name));
+            match skill {
+                Some(Named::Skill(skill)) => {
+                    let mut found = files(skill, typed);
+                    found.retain(|path| variable == "filePath" || path != "SKILL.md");
+                    found
+                }
+                _ => Vec::new(),
+            }
+        }
+        _ => {
+            let with_documents = template.uri.contains("documentPath");
+            self::names(scene, &names, typed, with_documents, most)
+        }
+    };
+    Ok(Some(Ok(values)))
+}
+
+/// The template has no such variable.
+pub(crate) struct UnknownVariable;
+
+/// The skill whose own template this is.
+fn per_skill<'a>(scene: &'a Scene, template: &str) -> Option<&'a Skill> {
+    let on = scene.speaks(Dialect::Fastmcp) && !scene.snapshot.lists_files();
+    let root = template.strip_suffix("/{path*}").filter(|_| on)?;
+    scene.snapshot.skill(&format!("{root}/SKILL.md")).map(|skill| &**skill)
+}
+
+fn files(skill: &Skill, typed: &str) -> Vec<String> {
+    let Content::Files(tree) = &skill.content else { return Vec::new() };
+    let paths = tree.files.iter().map(|file| file.path.as_str());
+    paths.filter(|path| path.starts_with(typed)).map(str::to_owned).collect()
+}
+
+/// Names that begin with a text, whatever its case.
+pub(super) fn names(
+    scene: &Scene,
+    names: &LookupNames,
+    typed: &str,
+    with_documents: bool,
+    most: usize,
+) -> Vec<String> {
+    let typed = typed.to_ascii_lowercase();
+    let has_documents = |skill: &Skill| match &skill.content {
+        Content::Files(tree) => tree.files.len() > 1,
+        Content::Generated(_) => false,
+    };
+    let skills = scene.snapshot.named_from(&typed);
+    let own = skills.take_while(|skill| skill.name().starts_with(&typed)).filter_map(|skill| {
+        let name = names.of_skill(&scene.snapshot, skill)?;
+        // One with a longer name is found below, by that.
+        (name == skill.name()).then_some((name, &**skill))
+    });
+    let found: BTreeSet<String> = own
+        .chain(names.longer(&typed))
+        .filter(|(_, skill)| !with_documents || has_documents(skill))
+        .map(|(name, _)| name.to_owned())
+        .take(most + 1)
+        .collect();
+    found.into_iter().collect()
+}

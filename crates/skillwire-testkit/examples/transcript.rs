@@ -1,0 +1,27 @@
+//! Holds a server on pipes against a conversation:
+//!
+//! ```text
+//! cargo run -p skillwire-testkit --example transcript -- FILE COMMAND [ARGUMENT...]
+//! ```
+//!
+//! `{skills}` in an argument becomes a folder with the skills that the conversations are about.
+
+use std::path::Path;
+
+use skillwire_testkit::{dialects, stdio::StdioClient, transcript::Transcript};
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let given: Vec<String> = std::env::args().skip(1).collect();
+    let [file, command, arguments @ ..] = given.as_slice() else {
+        return Err("Name a file and the command of a server.".into());
+    };
+    let transcript = Transcript::parse(&std::fs::read_to_string(file)?)?;
+    let skills = dialects::folder();
+    let folder = skills.path().display().to_string();
+    let arguments: Vec<String> =
+        arguments.iter().map(|argument| argument.replace("{skills}", &folder)).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let mut client = StdioClient::spawn(Path::new(command), &arguments);
+    Ok(transcript.hold(&mut client).await?)
+}

@@ -1,0 +1,192 @@
+//! What is shared by the source, the files it serves and the task that follows the server.
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use skillwire_core::uri::SkillUri;
+use skillwire_host::{
+    host::Relay,
+    listed::Listed,
+    refusal::{Class, Reason, Refusal},
+};
+use skillwire_source::{
+    elsewhere::Sought,
+    ledger::Ledger,
+    source::{Inspected, Wake},
+    store::Owner,
+};
+use tokio::{
+    runtime::Handle,
+    sync::{Notify, Semaphore, watch},
+    time::Instant,
+};
+
+use crate::{
+    admission::Admission,
+    hops::InstanceId,
+    rewriting::Rewriting,
+    skill::serve,
+    stock::{PassedOn, Stock},
+    upstream::UpstreamOptions,
+};
+
+/// Requests for files and entries that one server is sent at the same time.
+const TURNS: usize = 16;
+
+/// What the source, the files it serves and the task that follows the server have in common.
+pub(crate) struct Shared {
+    pub(crate) relay: Relay,
+    pub(crate) rewriting: Rewriting,
+    pub(crate) admission: Arc<dyn Admission>,
+    pub(crate) instance: InstanceId,
+    pub(crate) options: UpstreamOptions,
+    pub(crate) owner: Owner,
+    /// Where requests to the server run, whoever waits for them.
+    pub(crate) runtime: Handle,
+    pub(crate) turns: Semaphore,
+    /// Set off when the server should be listed at once.
+    pub(crate) wanted: Notify,
+    /// Whether the server has been tried once.
+    pub(crate) tried: watch::Sender<bool>,
+    pub(crate) ledger: Ledger,
+    stock: Mutex<Stock>,
+    /// What every answer needs to know of the stock, which may be in use for a while.
+    fresh: Mutex<Fresh>,
+    news: Mutex<NewsState>,
+}
+
+/// How long the stock may be taken for current, and by whom.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Fresh {
+    pub(crate) stale_at: Option<Instant>,
+    pub(crate) private: bool,
+}
+
+/// Whom to tell of news, and whether there is some.
+#[derive(Default)]
+pub(crate) struct NewsState {
+    pub(crate) wake: Option<Wake>,
+    /// Whether there is something that no look has reported.
+    pub(crate) pending: bool,
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Upstream").field("label", self.rewriting.label()).finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    pub(crate) fn new(
+        relay: Relay,
+        rewriting: Rewriting,
+        admission: Arc<dyn Admission>,
+        instance: InstanceId,
+        options: UpstreamOptions,
+        runtime: &Handle,
+    ) -> Self {
+        Self {
+            relay,
+            rewriting,
+            admission,
+            instance,
+            options,
+            owner: Owner::unique(),
+            runtime: runtime.clone(),
+            turns: Semaphore::new(TURNS),
+            wanted: Notify::new(),
+            tried: watch::Sender::new(false),
+            stock: Mutex::default(),
+            fresh: Mutex::default(),
+            ledger: Ledger::default(),
+            news: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn stock(&self) -> MutexGuard<'_, Stock> {
+        self.stock.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn news(&self) -> MutexGuard<'_, NewsState> {
+        self.news.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn fresh(&self) -> MutexGuard<'_, Fresh> {
+        self.fresh.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells whoever looks at this source that there is something to report.
+    pub(crate) fn tell(&self) {
+        let fresh = {
+            let stock = self.stock();
+            Fresh { stale_at: stock.stale_at(), private: stock.is_private() }
+        };
+        *self.fresh() = fresh;
+        let mut news = self.news();
+        // One look reports everything, so that one call is enough.
+        if !std::mem::replace(&mut news.pending, true)
+            && let Some(wake) = news.wake.clone()
+        {
+            drop(news);
+            wake();
+        }
+    }
+
+    /// Asks for a skill and takes it over, if it may be passed on.
+    pub(crate) async fn find(&self, uri: &SkillUri) -> Sought {
+        let asked = {
+            let _turn = self.turns.acquire().await;
+            self.relay.get(uri).await
+        };
+        match asked {
+            Ok(entry) => {
+                let lifetime = entry.lifetime.unwrap_or(self.options.pause);
+                let known = {
+                    let mut stock = self.stock();
+                    stock.name(entry.listed, lifetime, self.options.named_for);
+                    stock.passes_on(uri, &*self.admission)
+                };
+                self.tell();
+                if known { Sought::Found } else { Sought::NotFound }
+            }
+            Err(refusal) => {
+                tracing::info!("{refusal}");
+                match refusal.class() {
+                    Class::NotFound | Class::Verification | Class::Declined => Sought::NotFound,
+                    _ => Sought::Failed,
+                }
+            }
+        }
+    }
+
+    /// Takes over the entry that was asked for when a file was not what this one lists.
+    pub(crate) fn look_again(&self, listed: &Listed, refusal: &Refusal) {
+        let uri = &listed.id().uri;
+        let newer = self.relay.newer(uri).filter(|newer| newer.entry() != listed.entry());
+        match newer {
+            _ if refusal.reason == Reason::SkillNotFound => self.stock().remove(uri),
+            Some(newer) => {
+                let Self { options, .. } = self;
+                self.stock().name(newer, options.pause, options.named_for);
+            }
+            // The server still lists what it does not serve.
+            None => return,
+        }
+        self.tell();
+    }
+
+    /// Makes the report of one skill.
+    pub(crate) fn inspect(self: &Arc<Self>, passed: &PassedOn) -> Vec<Inspected> {
+        let origin = passed.skill.id().to_string();
+        let skill = match serve(self, passed) {
+            Ok(skill) => Some(Arc::new(skill)),
+            Err(reason) => {
+                tracing::warn!("{origin} is not passed on: {reason}.");
+                None
+            }
+        };
+        vec![Inspected { origin, findings: Vec::new(), skill }]
+    }
+}

@@ -1,0 +1,42 @@
+//! `skillwire convert`: a document of one dialect as a document of another.
+
+use std::{
+    fs,
+    io::{self, Read as _},
+};
+
+use skillwire_host::dialect::{self, Dialect};
+
+use super::Outcome;
+use crate::{args::ConvertArgs, exit::Exit, failure::Failure, report};
+
+/// The largest document that is read.
+const MOST_BYTES: u64 = 16 << 20;
+
+pub(super) fn run(args: &ConvertArgs) -> Outcome {
+    let (from, to) = (parse(&args.from, "--from")?, parse(&args.to, "--to")?);
+    let mut text = String::new();
+    let path = args.file.display();
+    let read = fs::File::open(&args.file)
+        .and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text));
+    read.map_err(|error| Failure::usage(format!("`{path}` cannot be read: {error}.")))?;
+    if text.len() as u64 > MOST_BYTES {
+        return Err(Failure::usage(format!("`{path}` has more than {MOST_BYTES} bytes.")));
+    }
+    let converted = dialect::convert(from, to, &text).map_err(|error| {
+        Failure::new(Exit::Findings, format!("{error}."))
+            .hint("Nothing is made up; convert from a document that says more.")
+    })?;
+    report::json(&mut io::stdout().lock(), &converted)?;
+    Ok(Exit::Ok)
+}
+
+fn parse(code: &str, option: &str) -> Result<Dialect, Failure> {
+    let known = dialect::DOCUMENTS;
+    let found = known.into_iter().find(|dialect| dialect.code().eq_ignore_ascii_case(code));
+    found.ok_or_else(|| {
+        let codes: Vec<_> = known.iter().map(|dialect| format!("`{}`", dialect.code())).collect();
+        Failure::usage(format!("`{option} {}` names no document.", code.escape_debug()))
+            .hint(format!("The dialects with documents are {}.", codes.join(", ")))
+    })
+}

@@ -1,0 +1,211 @@
+//! Scripts of skills, run on the host's side and by a server.
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
+use serde_json::{Value, json};
+use skillwire_testkit::fixture::SkillFolder;
+
+use crate::{
+    host::user::User,
+    support::{Piped, run, skill_with},
+};
+
+const SCRIPT: &str = "import os, sys\n\
+    print('\\x1b[1mgot\\x1b[0m', sys.argv[1:], os.environ.get('API_TOKEN'))\n\
+    open('report.txt', 'w').write('made')\n\
+    sys.exit(int(sys.argv[1]) if sys.argv[1:2] == ['4'] else 0)\n";
+
+fn skills() -> SkillFolder {
+    let folder = SkillFolder::new();
+    folder.file("refunds/SKILL.md", skill_with("refunds", ""));
+    folder.file("refunds/scripts/calc.py", SCRIPT);
+    folder.file("refunds/scripts/slow.py", "import time\ntime.sleep(30)\n");
+    folder.file("refunds/scripts/secret.py", "print(open('/etc/hostname').read())\n");
+    folder
+}
+
+#[tokio::test]
+async fn hst_71_a_script_runs_only_with_a_grant_for_exactly_this_content() {
+    let (user, skills) = (User::new(), skills());
+    user.serves("acme", &skills).await;
+    user.run(&["run", "acme:refunds", "scripts/calc.py"]).await.exits(4);
+    user.approves("acme:refunds").await;
+    let ran = user.run(&["run", "acme:refunds", "scripts/calc.py"]).await.exits(4);
+    assert!(ran.stderr.contains("--exec` grants it."), "{}", ran.stderr);
+    user.gets(&["approve", "acme:refunds", "--exec", "--yes"]).await;
+    let ran = user.run(&["run", "acme:refunds", "scripts/calc.py", "7", "--x"]).await.exits(0);
+    assert_eq!(ran.stdout, "got ['7', '--x'] None\n");
+    for said in ["Running `scripts/calc.py` of acme:refunds (sha256:", "isolation", "network: none"]
+    {
+        assert!(ran.stderr.contains(said), "{said}: {}", ran.stderr);
+    }
+    let log = user.gets(&["audit", "--json"]).await;
+    let line =
+        log.lines().find(|line| line.contains("\"action\":\"run\"") && line.contains("exited"));
+    let line: Value = serde_json::from_str(line.expect("the run is in the log")).unwrap();
+    let detail: Value = serde_json::from_str(line["detail"].as_str().unwrap()).unwrap();
+    assert_eq!(detail["outcome"], "exited with 0");
+    for key in ["asked_by", "script_digest", "limits", "variables", "network", "used", "isolation"]
+    {
+        assert!(detail.get(key).is_some(), "{key}: {detail}");
+    }
+    assert!(line["content"].as_str().unwrap().starts_with("sha256:"), "{line}");
+    // One byte more, and the grant is gone.
+    skills.file("refunds/references/new.md", "x");
+    user.run(&["run", "acme:refunds", "scripts/calc.py"]).await.exits(4);
+}
+
+#[tokio::test]
+async fn what_a_script_does_decides_how_the_command_ends() {
+    let (user, skills) = (User::new(), skills());
+    user.serves("acme", &skills).await;
+    user.gets(&["approve", "acme:refunds", "--exec", "--yes"]).await;
+    let ran = user.run(&["run", "acme:refunds", "scripts/calc.py", "4"]).await.exits(1);
+    assert!(ran.stderr.contains("The script exited with 4."), "{}", ran.stderr);
+    let ran =
+        user.run(&["run", "--timeout", "1", "acme:refunds", "scripts/slow.py"]).await.exits(8);
+    assert!(ran.stderr.contains("it took too long"), "{}", ran.stderr);
+    user.run(&["run", "acme:refunds", "scripts/secret.py"]).await.exits(1);
+    user.run(&["run", "acme:refunds", "scripts/none.py"]).await.exits(2);
+    user.run(&["run", "acme:refunds", "../../etc/passwd"]).await.exits(2);
+    user.run(&["run", "--env", "NOT_SET_ANYWHERE", "acme:refunds", "scripts/calc.py"])
+        .await
+        .exits(2);
+    let mut granted = user.command(&[
+        "run",
+        "--env",
+        "API_TOKEN",
+        "--output",
+        "out",
+        "acme:refunds",
+        "scripts/calc.py",
+    ]);
+    granted.env("API_TOKEN", "granted");
+    let ran = crate::support::finish(granted).await.exits(0);
+    assert_eq!(ran.stdout, "got [] granted\n");
+    let left = std::fs::read_to_string(user.home.join("work/out/report.txt")).unwrap();
+    assert_eq!(left, "made");
+    let json = user.reads(&["run", "--json", "acme:refunds", "scripts/calc.py"]).await;
+    assert_eq!(
+        (&json["end"], &json["files"]),
+        (&json!({ "exited": 0 }), &json!({ "report.txt": 4 }))
+    );
+}
+
+#[tokio::test]
+async fn doctor_runs_a_script_and_says_what_works() {
+    let ran = run(&SkillFolder::new(), &["doctor", "--json"]).await;
+    let found: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let tiers = found["tiers"].as_array().unwrap();
+    assert_eq!(tiers.len(), 2, "{found}");
+    for tier in tiers {
+        // Either it works, or it is said what is missing and what to do.
+        assert!(tier["works"] == true || tier["missing"]["hint"].is_string(), "{found}");
+    }
+    assert_eq!(ran.code, Some(i32::from(tiers[0]["works"] != true)), "{found}");
+}
+
+#[tokio::test]
+async fn a_server_runs_nothing_unless_its_operator_says_what() {
+    let folder = skills();
+    let path = folder.path().to_str().unwrap();
+    let ran = run(&folder, &["serve", "--execute", path]).await.exits(2);
+    assert!(ran.stderr.contains("--allow-script"), "{}", ran.stderr);
+    let ran = run(&folder, &["serve", "--allow-script", "refunds/**", path]).await.exits(2);
+    assert!(ran.stderr.contains("--execute"), "{}", ran.stderr);
+}
+
+fn call(arguments: Value) -> Value {
+    json!({ "name": "run_skill_script", "arguments": arguments })
+}
+
+#[tokio::test]
+async fn a_client_runs_an_allowed_script_and_reads_what_it_left() {
+    let folder = skills();
+    let allowed = ["--execute", "--allow-script", "refunds/scripts/{calc,slow}.py"];
+    let mut server = Piped::serve(&folder, &[&["."], &allowed[..]].concat());
+    let tools = server.modern("tools/list", Value::Null).await;
+    assert_eq!(tools.result()["tools"][0]["name"], "run_skill_script");
+    let wanted = json!({ "skill": "refunds", "script": "scripts/calc.py",
+                         "arguments": { "_": [7], "note": "-x" } });
+    let ran = server.modern("tools/call", call(wanted)).await;
+    let result = ran.result();
+    assert_ne!(result["isError"], true, "{result}");
+    let content = result["content"].as_array().unwrap();
+    assert!(content[0]["text"].as_str().unwrap().contains("no instructions"), "{result}");
+    assert_eq!(content[1]["text"], "got ['--note=-x', '7'] None\n");
+    assert_eq!(content[1]["_meta"]["skillwire/untrusted"], true);
+    let link = &content[2];
+    assert_eq!((&link["type"], &link["name"]), (&json!("resource_link"), &json!("report.txt")));
+    let uri = link["uri"].as_str().unwrap();
+    assert!(uri.starts_with("skill-output://"), "{uri}");
+    let read = server.modern("resources/read", json!({ "uri": uri })).await;
+    assert_eq!(read.result()["contents"][0]["text"], "made");
+    assert_eq!(read.result()["cacheScope"], "private", "{:?}", read.result());
+    let other = uri.replace("report.txt", "other.txt");
+    assert_eq!(server.modern("resources/read", json!({ "uri": other })).await.code(), -32602);
+
+    let failing = json!({ "skill": "skill://refunds/SKILL.md", "script": "scripts/calc.py",
+                          "arguments": { "_": [4] } });
+    let failed = server.modern("tools/call", call(failing)).await;
+    assert_eq!(failed.result()["isError"], true);
+    for (script, why) in [
+        ("scripts/secret.py", "does not let this script run"),
+        ("scripts/none.py", "no such file"),
+        ("SKILL.md", "does not let this script run"),
+    ] {
+        let wanted = json!({ "skill": "refunds", "script": script });
+        let refused = server.modern("tools/call", call(wanted)).await;
+        assert_eq!(refused.result()["isError"], true);
+        let text = refused.result()["content"][0]["text"].as_str().unwrap();
+        assert!(text.contains(why), "{text}");
+    }
+    for wrong in [
+        json!({ "skill": "refunds" }),
+        json!({ "skill": "../refunds", "script": "scripts/calc.py" }),
+        json!({ "skill": "refunds", "script": "../calc.py" }),
+        json!({ "skill": "refunds", "script": "scripts/calc.py", "sandbox": false }),
+    ] {
+        assert_eq!(
+            server.modern("tools/call", call(wrong.clone())).await.code(),
+            -32602,
+            "{wrong}"
+        );
+    }
+    let ended = server.close().await.exits(0);
+    for word in ["a script was run", "script_digest", "outcome", "peak_memory"] {
+        assert!(ended.stderr.contains(word), "{word}: {}", ended.stderr);
+    }
+}
+
+#[tokio::test]
+async fn without_the_option_there_is_no_tool() {
+    let folder = skills();
+    let mut server = Piped::serve(&folder, &["."]);
+    let tools = server.modern("tools/list", Value::Null).await;
+    assert_eq!(tools.result()["tools"], json!([]));
+    server.close().await.exits(0);
+}
+
+#[tokio::test]
+async fn a_script_that_runs_on_tells_of_it_and_is_ended_with_its_client() {
+    let folder = skills();
+    folder.file("refunds/scripts/slow.py", "import time\ntime.sleep(59.25)\n");
+    let mut server = Piped::serve(&folder, &[".", "--execute", "--allow-script", "refunds/**"]);
+    let mut params = call(json!({ "skill": "refunds", "script": "scripts/slow.py" }));
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "progressToken": "slow",
+    });
+    let request = json!({ "jsonrpc": "2.0", "id": 77, "method": "tools/call", "params": params });
+    let told = server.request(&request).await.0;
+    assert_eq!(told["method"], "notifications/progress", "{told}");
+    assert_eq!(told["params"]["progressToken"], "slow");
+    let cancelled = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
+                            "params": { "requestId": 77 } });
+    server.send(&cancelled).await;
+    // The run ends at once, which its line in the log shows; the script would sleep for a minute.
+    server.process.says("it was cancelled").await;
+    server.close().await.exits(0);
+}

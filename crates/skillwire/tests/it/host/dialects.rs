@@ -1,0 +1,108 @@
+//! Servers of older dialects on the command line.
+
+use serde_json::json;
+use skillwire_core::digest::Digest;
+use skillwire_testkit::{
+    archives::refunds,
+    hostile::{HostileServer, Older},
+    site::Site,
+};
+
+use super::user::User;
+
+async fn user_of(older: Older) -> (User, HostileServer, skillwire_testkit::hostile::Listening) {
+    let server = HostileServer::speaking(older);
+    let listening = server.http().await;
+    let user = User::new();
+    user.adds("acme", &listening).await;
+    (user, server, listening)
+}
+
+#[tokio::test]
+async fn c_19_legacy_discovery_needs_the_users_word_for_the_server() {
+    let (user, _server, _listening) = user_of(Older::FastMcp).await;
+    let ran = user.run(&["list", "--server", "acme"]).await.exits(7);
+    assert!(ran.stderr.contains("skillwire server allow-legacy acme"), "{}", ran.stderr);
+    user.gets(&["server", "allow-legacy", "acme"]).await;
+    let listed = user.gets(&["list", "--server", "acme"]).await;
+    assert!(listed.contains("from server acme (D7, resources with a manifest)"), "{listed}");
+    assert!(user.gets(&["server", "list"]).await.contains("(legacy discovery)"));
+    user.gets(&["server", "allow-legacy", "acme", "--off"]).await;
+    user.run(&["list", "--server", "acme"]).await.exits(7);
+    user.run(&["server", "allow-legacy", "nobody"]).await.refuses(5, "server_unknown");
+}
+
+#[tokio::test]
+async fn c_36_first_seen_is_said_wherever_the_skill_is_shown() {
+    let (user, server, _listening) = user_of(Older::EarlyIndexWithoutDigests).await;
+    let listed = user.reads(&["list", "--json"]).await;
+    assert_eq!(listed["servers"][0]["dialect"], "D3");
+    assert_eq!(listed["skills"][0]["first_seen"], true);
+    assert!(user.gets(&["list"]).await.contains("new first-seen"));
+    let shown = user.gets(&["show", "acme:refunds"]).await;
+    assert!(shown.contains("first-seen") && shown.contains("dialect: D3"), "{shown}");
+    let approved = user.gets(&["approve", "acme:refunds", "--yes"]).await;
+    assert!(approved.contains("Approved acme:refunds (first-seen)"), "{approved}");
+    let ran = user.run(&["load", "acme:refunds", "--read", "examples/email.md"]).await.exits(0);
+    assert!(ran.stderr.contains("was seen for the first time"), "{}", ran.stderr);
+    assert!(ran.stdout.contains("Integrity: First-seen."), "{}", ran.stdout);
+    let again = user.run(&["load", "acme:refunds", "--read", "examples/email.md"]).await.exits(0);
+    assert_eq!(again.stderr, "");
+    let verified = user.reads(&["verify", "acme", "--json"]).await;
+    assert_eq!((&verified["dialect"], &verified["first_seen"]), (&json!("D3"), &json!(1)));
+    assert!(user.gets(&["verify", "acme"]).await.contains("cannot guarantee"));
+    // Nothing that is only first-seen is locked for others.
+    assert!(user.gets(&["lock"]).await.contains("Wrote 0 approved skills"));
+    server.set_resource("skill://acme/billing/refunds/examples/email.md", "changed");
+    user.run(&["load", "acme:refunds", "--read", "examples/email.md"]).await.refuses(4, "changed");
+    user.run(&["load", "acme:refunds"]).await.refuses(4, "changed");
+}
+
+#[tokio::test]
+async fn d11_a_web_origin_is_added_listed_approved_and_loaded() {
+    let skill_md = refunds()[0].1;
+    let entry = json!({
+        "name": "refunds", "type": "skill-md", "url": "refunds.md",
+        "description": "Handle a customer refund by the book. Use when money goes back.",
+        "digest": Digest::of(skill_md.as_bytes()).to_string(),
+    });
+    let site = Site::new()
+        .file(
+            "/.well-known/agent-skills/index.json",
+            "application/json",
+            json!({ "skills": [entry] }).to_string(),
+        )
+        .file("/.well-known/agent-skills/refunds.md", "text/markdown", skill_md)
+        .serve()
+        .await;
+    let user = User::new();
+    user.gets(&["server", "add", "web", site.url(), "--kind", "well-known"]).await;
+    assert!(user.gets(&["list"]).await.contains("from server web (D11, an index on the web)"));
+    user.gets(&["approve", "web:refunds", "--yes"]).await;
+    let loaded = user.reads(&["load", "web:refunds", "--json"]).await;
+    assert_eq!((&loaded["dialect"], &loaded["first_seen"]), (&json!("D11"), &json!(false)));
+    for bad in ["http://example.com", "https://10.0.0.1", "https://example.com/path"] {
+        let add = ["server", "add", "bad", bad, "--kind", "well-known"];
+        user.run(&add).await.refuses(2, "This is no server");
+    }
+}
+
+#[tokio::test]
+async fn convert_writes_documents_of_other_dialects() {
+    let user = User::new();
+    let digest = Digest::of(b"x").to_string();
+    let page = json!({ "skills": [{
+        "uri": "skill://refunds/SKILL.md",
+        "frontmatter": { "name": "refunds", "description": "Refunds." },
+        "resources": [{ "uri": "skill://refunds/SKILL.md", "digest": digest, "size": 1 }],
+    }] });
+    user.home.file("work/page.json", page.to_string());
+    let manifest = user.reads(&["convert", "--from", "d1", "--to", "D7", "page.json"]).await;
+    assert_eq!(manifest["files"][0]["hash"], digest);
+    user.home.file("work/manifest.json", manifest.to_string());
+    let back = ["convert", "--from", "D7", "--to", "D1", "manifest.json"];
+    user.run(&back).await.refuses(1, "the whole frontmatter");
+    user.run(&["convert", "--from", "D5", "--to", "D1", "page.json"])
+        .await
+        .refuses(2, "no document");
+}

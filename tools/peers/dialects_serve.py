@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Checks what a built skillwire serves in older dialects with clients that other people wrote.
+
+    bash tools/peers/install-dialects
+    python3 tools/peers/dialects_serve.py target/release/skillwire examples/skills
+
+FastMCP 3 lists, downloads and syncs skills by its `_manifest` (D7); npm `skills` installs them from
+`/.well-known/` (D11). Every file they end up with must have the digest that `skillwire manifest`
+names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import sys
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from inspector import manifest
+from peers import HERE, Broken, Server, Tally, run_process, scratch, tool
+
+PYTHON = HERE / ".venv" / "bin" / "python"
+
+FASTMCP = """
+import asyncio, pathlib, sys
+from fastmcp import Client
+from fastmcp.utilities.skills import download_skill, list_skills, sync_skills
+
+async def main(url, folder):
+    folder = pathlib.Path(folder)
+    async with Client(url) as client:
+        skills = await list_skills(client)
+        for skill in skills:
+            await download_skill(client, skill.name, folder / "downloaded")
+        await sync_skills(client, folder / "synced")
+    print("\\n".join(sorted(skill.uri for skill in skills)))
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Every file below a folder: its path to its digest."""
+    return {
+        path.relative_to(folder).as_posix(): "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def expected(promised: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+    """For each skill's path, the digest of each of its files."""
+    found = {}
+    for uri, files in promised.items():
+        root = uri.removesuffix("SKILL.md")
+        path = unquote(root.removeprefix("skill://").rstrip("/"))
+        found[path] = {unquote(file.removeprefix(root)): digest for file, digest in files.items()}
+    return found
+
+
+def differences(where: str, found: dict[str, str], wanted: dict[str, str]) -> list[str]:
+    """What is missing, wrong or too much."""
+    problems = [f"{where}: {path} is missing" for path in wanted.keys() - found.keys()]
+    problems += [f"{where}: {path} is not served" for path in found.keys() - wanted.keys()]
+    common = wanted.keys() & found.keys()
+    problems += [f"{where}: {path} differs" for path in common if found[path] != wanted[path]]
+    return sorted(problems)
+
+
+def below(skills: dict[str, dict[str, str]]) -> dict[str, str]:
+    """The files of all skills, each below the path of its skill."""
+    return {f"{skill}/{file}": d for skill, files in skills.items() for file, d in files.items()}
+
+
+def fastmcp(binary: Path, skills: Path, wanted: dict[str, dict[str, str]]) -> tuple[int, list[str]]:
+    """Downloads everything with FastMCP's own helpers."""
+    if not PYTHON.is_file():
+        raise Broken(f"{PYTHON} is missing; run `bash tools/peers/install-dialects`")
+    with scratch() as folder, Server.skillwire(binary, skills) as url:
+        ended = run_process([str(PYTHON), "-c", FASTMCP, url, folder], home=folder)
+        if ended.returncode != 0:
+            return 0, [f"{ended.stdout}{ended.stderr}".strip()]
+        listed = ended.stdout.split()
+        problems = [] if len(listed) == len(wanted) else [f"{len(listed)} skills were listed"]
+        for way in ["downloaded", "synced"]:
+            problems += differences(way, digests(Path(folder) / way), below(wanted))
+        return 2 * len(below(wanted)) - len(problems), problems
+
+
+def well_known(binary: Path, skills: Path, wanted: dict[str, dict[str, str]]) -> tuple[int, list[str]]:
+    """Installs everything with npm `skills`."""
+    command = tool("skills/bin/cli.mjs")
+    with scratch() as home, Server.skillwire(binary, skills, "--public", "**") as url:
+        origin = urlsplit(url)._replace(path="").geturl()
+        options = ["--skill", "*", "--agent", "claude-code", "--copy", "--yes"]
+        variables = {"DISABLE_TELEMETRY": "1", "DO_NOT_TRACK": "1", "CI": "1"}
+        ended = run_process([*command, "add", origin, *options], home=home, variables=variables)
+        installed = Path(home) / ".claude" / "skills"
+        if not installed.is_dir():
+            return 0, [f"nothing was installed:\n{ended.stdout}{ended.stderr}".strip()]
+        by_name = {path.rsplit("/", 1)[-1]: files for path, files in wanted.items()}
+        problems = differences("installed", digests(installed), below(by_name))
+        return len(below(by_name)) - len(problems), problems
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("binary", type=Path)
+    parser.add_argument("skills", type=Path)
+    args = parser.parse_args()
+    wanted = expected(manifest(args.binary, args.skills))
+    tally = Tally("older dialects")
+    for title, check in [("fastmcp 3", fastmcp), ("npm skills", well_known)]:
+        passed, problems = check(args.binary.resolve(), args.skills.resolve(), wanted)
+        tally.add(title, passed, problems)
+    return tally.close()
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except Broken as broken:
+        sys.exit(f"broken: {broken}")
