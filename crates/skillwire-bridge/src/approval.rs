@@ -97,7 +97,7 @@ impl Bridge {
 
     /// The form: everything the user should see before they agree, and the exact content it is about.
     async fn form(&self, listed: &Listed) -> Result<Form, Refusal> {
-        let Question::Approve { skill, entry, tools, changes, .. } =
+        let Question::Approve { skill, entry, tools, changes, first_seen, .. } =
             self.host().question(listed)?
         else {
             return Err(Refusal::new(Reason::NotApproved).skill(listed.id()));
@@ -110,6 +110,11 @@ impl Bridge {
             ),
         };
         describe(&mut text, &skill, &entry);
+        if first_seen {
+            text.push_str(
+                "Its server lists no digests: these were taken when the skill was first seen here.\n",
+            );
+        }
         if !tools.is_empty() {
             let tools: Vec<String> = tools.iter().map(|tool| one_line_within(tool, 200)).collect();
             let _ = writeln!(

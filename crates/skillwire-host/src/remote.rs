@@ -280,7 +280,7 @@ impl Remote {
     }
 
     /// What was promised about a skill of an older dialect.
-    pub(crate) async fn offer_of(&self, uri: &SkillUri) -> Option<Arc<Offer>> {
+    pub(crate) fn offer_of(&self, uri: &SkillUri) -> Option<Arc<Offer>> {
         let listing = self.held_listing()?;
         let listed = listing.skills.iter().find(|listed| listed.id().uri == *uri)?;
         listed.offer().cloned()

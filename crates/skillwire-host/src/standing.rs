@@ -128,7 +128,8 @@ mod tests {
     fn approved(listed: &Listed, revoked: bool) -> Record {
         let content: ContentSet = listed.content().unwrap();
         let grants = Grants { execute: true, ..Grants::load_only() };
-        let approval = Approval { content, grants, at: SystemTime::UNIX_EPOCH, revoked };
+        let at = SystemTime::UNIX_EPOCH;
+        let approval = Approval { content, grants, at, revoked, first_seen: None };
         Record { approval: Some(approval), ..Record::new(listed.id().clone()) }
     }
 

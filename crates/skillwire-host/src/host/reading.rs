@@ -164,7 +164,7 @@ impl Host {
         most: u64,
     ) -> Result<Bytes, Refusal> {
         let server = self.server_of(skill, uri)?;
-        let bytes = match server.offer_of(&skill.uri).await {
+        let bytes = match server.offer_of(&skill.uri) {
             Some(offer) => server.read_offered(skill, &offer, uri, most).await,
             None => server.read(uri, most).await.map(|content| content.bytes),
         };

@@ -84,7 +84,7 @@ pub(super) fn run(args: &ListArgs) -> Outcome {
             _ => Exit::Ok,
         };
         if args.json {
-            report::json(&mut io::stdout().lock(), &listing(rows, &found))?;
+            report::json(&mut io::stdout().lock(), &listing(&found, rows))?;
             return Ok(exit);
         }
         print(&mut anstream::stdout().lock(), &rows, &found, terminal::width())?;
@@ -99,6 +99,16 @@ pub(super) fn run(args: &ListArgs) -> Outcome {
     })
 }
 
+/// What is printed as JSON.
+fn listing<'a>(found: &'a Discovered, skills: Vec<Row<'a>>) -> Listing<'a> {
+    let Discovered { refused, incomplete, warnings, dialects, .. } = found;
+    let servers = dialects
+        .iter()
+        .map(|(label, dialect)| Server { label, dialect: *dialect, title: dialect.title() })
+        .collect();
+    Listing { servers, skills, refused, incomplete, warnings }
+}
+
 /// `skillwire search`: the skills that fit words best.
 pub(super) fn search(args: &SearchArgs) -> Outcome {
     let options = session::Options::everywhere(args.origins);
@@ -109,7 +119,7 @@ pub(super) fn search(args: &SearchArgs) -> Outcome {
         let best = places.iter().take(args.limit);
         let rows: Vec<_> = best.map(|place| row(session.host(), &items[*place])).collect();
         if args.json {
-            report::json(&mut io::stdout().lock(), &listing(rows, &found))?;
+            report::json(&mut io::stdout().lock(), &listing(&found, rows))?;
             return Ok(Exit::Ok);
         }
         let mut out = anstream::stdout().lock();
@@ -132,15 +142,6 @@ pub(super) fn search(args: &SearchArgs) -> Outcome {
         }
         Ok(Exit::Ok)
     })
-}
-
-fn listing<'a>(skills: Vec<Row<'a>>, found: &'a Discovered) -> Listing<'a> {
-    let Discovered { refused, incomplete, warnings, dialects, .. } = found;
-    let servers = dialects
-        .iter()
-        .map(|(label, dialect)| Server { label, dialect: *dialect, title: dialect.title() })
-        .collect();
-    Listing { servers, skills, refused, incomplete, warnings }
 }
 
 fn origin(label: &str) -> Result<Origin, Refusal> {
