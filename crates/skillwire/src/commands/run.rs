@@ -89,9 +89,9 @@ async fn run_script(args: &RunArgs, named: &Named, window: &Window) -> Outcome {
         write_output(folder, &ran)?;
     }
     if args.json {
-        print_json(named, args, &ran)?
+        print_json(named, args, &ran)?;
     } else {
-        print(args, &ran)?
+        print(args, &ran)?;
     }
     Ok(match ran.end {
         End::Exited(0) => Exit::Ok,
