@@ -5,6 +5,7 @@
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
+#![expect(clippy::print_stderr, reason = "what a machine cannot show is said")]
 
 mod exhaustion;
 mod files;
