@@ -423,3 +423,26 @@ async fn hst_20_h_23_what_is_too_large_is_declined_before_anything_is_read() {
     assert_eq!(refusal.expected.as_deref(), Some("at most 16777216 bytes"));
     assert_eq!(server.count("resources/read"), 0);
 }
+
+#[tokio::test]
+async fn hst_61_a_change_says_how_to_approve_it() {
+    let server = refunds();
+    let window = host(&server).window("acme:refunds").await.unwrap();
+    server.rotate(X, "other details");
+    let refusal = window.read("x.md").await.unwrap_err();
+    assert_eq!(refusal.reason, Reason::Changed);
+    let hint = refusal.hint.unwrap();
+    assert!(hint.contains("skillwire approve acme:skill://refunds/SKILL.md"), "{hint}");
+}
+
+#[tokio::test]
+async fn hst_62_a_mismatch_is_called_a_missing_skill_only_if_the_server_says_so() {
+    for (code, reason) in [(-32602, Reason::SkillNotFound), (-32000, Reason::SizeMismatch)] {
+        let server = refunds();
+        let window = host(&server).window("acme:refunds").await.unwrap();
+        server.set_fault(Fault::read_bytes(X, "other details"));
+        let _same_server = server.on("skills/get", move |_, _| Reply::error(code));
+        let refusal = window.read("x.md").await.unwrap_err();
+        assert_eq!(refusal.reason, reason, "{refusal:?}");
+    }
+}
