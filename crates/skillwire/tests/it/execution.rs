@@ -114,7 +114,7 @@ async fn a_server_runs_nothing_unless_its_operator_says_what() {
     assert!(ran.stderr.contains("--execute"), "{}", ran.stderr);
 }
 
-fn call(arguments: Value) -> Value {
+fn call(arguments: &Value) -> Value {
     json!({ "name": "run_skill_script", "arguments": arguments })
 }
 
@@ -127,7 +127,7 @@ async fn a_client_runs_an_allowed_script_and_reads_what_it_left() {
     assert_eq!(tools.result()["tools"][0]["name"], "run_skill_script");
     let wanted = json!({ "skill": "refunds", "script": "scripts/calc.py",
                          "arguments": { "_": [7], "note": "-x" } });
-    let ran = server.modern("tools/call", call(wanted)).await;
+    let ran = server.modern("tools/call", call(&wanted)).await;
     let result = ran.result();
     assert_ne!(result["isError"], true, "{result}");
     let content = result["content"].as_array().unwrap();
@@ -146,7 +146,7 @@ async fn a_client_runs_an_allowed_script_and_reads_what_it_left() {
 
     let failing = json!({ "skill": "skill://refunds/SKILL.md", "script": "scripts/calc.py",
                           "arguments": { "_": [4] } });
-    let failed = server.modern("tools/call", call(failing)).await;
+    let failed = server.modern("tools/call", call(&failing)).await;
     assert_eq!(failed.result()["isError"], true);
     for (script, why) in [
         ("scripts/secret.py", "does not let this script run"),
@@ -154,7 +154,7 @@ async fn a_client_runs_an_allowed_script_and_reads_what_it_left() {
         ("SKILL.md", "does not let this script run"),
     ] {
         let wanted = json!({ "skill": "refunds", "script": script });
-        let refused = server.modern("tools/call", call(wanted)).await;
+        let refused = server.modern("tools/call", call(&wanted)).await;
         assert_eq!(refused.result()["isError"], true);
         let text = refused.result()["content"][0]["text"].as_str().unwrap();
         assert!(text.contains(why), "{text}");
@@ -165,11 +165,7 @@ async fn a_client_runs_an_allowed_script_and_reads_what_it_left() {
         json!({ "skill": "refunds", "script": "../calc.py" }),
         json!({ "skill": "refunds", "script": "scripts/calc.py", "sandbox": false }),
     ] {
-        assert_eq!(
-            server.modern("tools/call", call(wrong.clone())).await.code(),
-            -32602,
-            "{wrong}"
-        );
+        assert_eq!(server.modern("tools/call", call(&wrong)).await.code(), -32602, "{wrong}");
     }
     let ended = server.close().await.exits(0);
     for word in ["a script was run", "script_digest", "outcome", "peak_memory"] {
@@ -191,7 +187,7 @@ async fn a_script_that_runs_on_tells_of_it_and_is_ended_with_its_client() {
     let folder = skills();
     folder.file("refunds/scripts/slow.py", "import time\ntime.sleep(59.25)\n");
     let mut server = Piped::serve(&folder, &[".", "--execute", "--allow-script", "refunds/**"]);
-    let mut params = call(json!({ "skill": "refunds", "script": "scripts/slow.py" }));
+    let mut params = call(&json!({ "skill": "refunds", "script": "scripts/slow.py" }));
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },

@@ -31,7 +31,7 @@ fn digest(bytes: &[u8]) -> String {
     Digest::of(bytes).to_string()
 }
 
-fn index(skills: Value) -> String {
+fn index(skills: &Value) -> String {
     json!({ "skills": skills }).to_string()
 }
 
@@ -49,7 +49,7 @@ fn artifact(kind: &str, url: &str, bytes: Vec<u8>) -> Site {
         "name": "refunds", "type": kind, "description": DESCRIPTION, "url": url,
         "digest": digest(&bytes),
     });
-    Site::new().file(&format!("{NEW}index.json"), JSON, index(json!([entry]))).file(
+    Site::new().file(&format!("{NEW}index.json"), JSON, index(&json!([entry]))).file(
         &format!("{NEW}{}", url.rsplit('/').next().unwrap()),
         "application/gzip",
         bytes,
@@ -129,7 +129,7 @@ async fn d11b_digests_of_files_and_of_the_whole_skill_bind() {
 
 #[tokio::test]
 async fn d11_redirects_stay_on_the_origin() {
-    let elsewhere = Site::new().file("/x", JSON, index(json!([]))).serve().await;
+    let elsewhere = Site::new().file("/x", JSON, index(&json!([]))).serve().await;
     for (to, reason) in [
         (format!("{}/x", elsewhere.url()), Reason::RedirectOutside),
         ("https://127.0.0.1/x".to_owned(), Reason::RedirectOutside),
@@ -144,7 +144,7 @@ async fn d11_redirects_stay_on_the_origin() {
     assert_eq!(elsewhere.asked(), [""; 0]);
     let site = Site::new()
         .redirect(&format!("{NEW}index.json"), "/moved.json")
-        .file("/moved.json", JSON, index(json!([])))
+        .file("/moved.json", JSON, index(&json!([])))
         .serve()
         .await;
     assert!(host(&site).list(&label("acme")).await.is_ok());
@@ -179,7 +179,7 @@ async fn d11_pages_that_are_no_index_and_origins_without_one() {
     let both = Site::new().file(&format!("{NEW}index.json"), "text/html", "<html>").file(
         &format!("{OLD}index.json"),
         JSON,
-        index(json!([])),
+        index(&json!([])),
     );
     assert!(host(&both.serve().await).list(&label("acme")).await.is_ok());
     let broken = Site::new().status(&format!("{NEW}index.json"), 500).serve().await;
@@ -206,7 +206,7 @@ async fn d11_entries_that_point_outside_are_refused() {
     ] {
         let mut whole = json!({ "name": "refunds", "description": DESCRIPTION });
         whole.as_object_mut().unwrap().extend(entry.as_object().unwrap().clone());
-        let site = Site::new().file(&format!("{NEW}index.json"), JSON, index(json!([whole])));
+        let site = Site::new().file(&format!("{NEW}index.json"), JSON, index(&json!([whole])));
         let listing = host(&site.serve().await).list(&label("acme")).await.unwrap();
         assert_eq!(listing.refused[0].reason, reason, "{entry}");
     }
