@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Uses skills of a server that other people wrote before the extension was released.
 
-    bash tools/peers/dialects/install
+    bash tools/peers/install-dialects
     python3 tools/peers/dialects_consume.py target/release/skillwire examples/skills
 
 FastMCP 3 offers skills as resources with a `_manifest`. Nothing is found without the user's word;
@@ -21,8 +21,8 @@ from pathlib import Path
 from urllib.parse import unquote
 
 HERE = Path(__file__).resolve().parent
-PYTHON = HERE / "dialects" / ".venv" / "bin" / "python"
-SERVER = HERE / "dialects" / "fastmcp_server.py"
+PYTHON = HERE / ".venv" / "bin" / "python"
+SERVER = HERE / "fastmcp_server.py"
 
 
 # FastMCP takes every file of a text type for UTF-8, and fails to read one that is not.

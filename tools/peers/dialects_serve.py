@@ -32,8 +32,9 @@ async def main(url, folder):
     async with Client(url) as client:
         skills = await list_skills(client)
         for skill in skills:
-            await download_skill(client, skill.name, folder / "downloaded")
-        await sync_skills(client, folder / "synced")
+            # A skill inside another one comes with it as well.
+            await download_skill(client, skill.name, folder / "downloaded", overwrite=True)
+        await sync_skills(client, folder / "synced", overwrite=True)
     print("\\n".join(sorted(skill.uri for skill in skills)))
 
 asyncio.run(main(*sys.argv[1:]))
