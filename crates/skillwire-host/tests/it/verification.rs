@@ -123,6 +123,12 @@ async fn srv_57_srv_66_srv_73_other_errors_than_invalid_params_are_found() {
 }
 
 #[tokio::test]
+async fn srv_73_a_legacy_server_may_say_that_a_resource_is_not_there_in_its_own_words() {
+    let server = refunds().fault(Fault::LegacyOnly);
+    assert_eq!(findings(&verified(&server).await), []);
+}
+
+#[tokio::test]
 async fn srv_57_a_server_that_minds_no_forged_cursor_still_passes() {
     let server = refunds().on("skills/list", |asked, _| {
         let forged = asked.params["cursor"].is_string();
@@ -171,6 +177,16 @@ async fn srv_79_instructions_that_point_nowhere_are_a_finding_that_does_not_fail
     let actual = found.findings[0].refusal.actual.as_deref();
     assert_eq!(actual, Some("skill://gone/SKILL.md"));
     assert!(found.passed());
+}
+
+#[tokio::test]
+async fn srv_79_instructions_may_point_at_a_skill_that_is_not_listed() {
+    let hidden = "skill://hidden/SKILL.md".to_owned();
+    let server = refunds()
+        .skill("hidden", [("x.md", "x")])
+        .fault(Fault::Instructions(json!(format!("Start with {hidden}."))))
+        .fault(Fault::Unlisted(hidden));
+    assert_eq!(findings(&verified(&server).await), []);
 }
 
 #[tokio::test]

@@ -165,6 +165,14 @@ fn h_68_the_oldest_files_make_room() {
 }
 
 #[test]
+fn h_68_a_file_may_fill_the_cache() {
+    let (_place, cache) = cache();
+    let (cache, skill) = (cache.bounded(100), id("acme", URI));
+    cache.put(&verified(&skill, "x", &[0; 100])).unwrap();
+    assert!(cache.get(&skill, &listed(&skill, "x", &[0; 100])).is_some());
+}
+
+#[test]
 fn h_68_folders_without_files_do_not_pile_up() {
     let (_place, cache) = cache();
     let cache = cache.bounded(10);
@@ -181,6 +189,18 @@ fn h_67_a_uri_too_long_for_a_path_is_not_kept() {
     let skill = id("acme", &format!("skill://{}/a/SKILL.md", "b".repeat(20_000)));
     assert!(cache.put(&verified(&skill, "a", b"a")).is_err());
     assert_eq!(cache.get(&skill, &listed(&skill, "a", b"a")), None);
+}
+
+#[test]
+fn h_67_a_uri_is_kept_up_to_the_most_components() {
+    let (_place, cache) = cache();
+    let long = |letters: usize| id("acme", &format!("skill://{}/a/SKILL.md", "b".repeat(letters)));
+    // 63 names of 199 letters, for the label takes one.
+    let fits = (12_400..12_700).rfind(|letters| folders(&long(*letters)).len() == MAX_COMPONENTS);
+    let (last, next) = (long(fits.unwrap()), long(fits.unwrap() + 1));
+    cache.put(&verified(&last, "a", b"a")).unwrap();
+    assert!(cache.get(&last, &listed(&last, "a", b"a")).is_some());
+    assert!(cache.put(&verified(&next, "a", b"a")).is_err());
 }
 
 #[test]
