@@ -7,6 +7,7 @@
 //! There is no terminal, environment or file system in this crate.
 
 pub mod bridge;
+pub mod find_tool;
 pub mod options;
 pub mod search;
 pub mod shell;

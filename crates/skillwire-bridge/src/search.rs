@@ -41,7 +41,12 @@ impl std::fmt::Debug for Index {
 impl Index {
     /// Indexes skills by their place in a list.
     pub fn new(items: &[Item]) -> Self {
-        let texts: Vec<String> = items.iter().map(text_of).collect();
+        Self::of_texts(items.iter().map(text_of))
+    }
+
+    /// Indexes texts by their place in a list.
+    pub(crate) fn of_texts(texts: impl Iterator<Item = String>) -> Self {
+        let texts: Vec<String> = texts.collect();
         let corpus: Vec<&str> = texts.iter().map(String::as_str).collect();
         let builder = EmbedderBuilder::with_tokenizer_and_fit_to_corpus(Words, &corpus);
         let (embedder, mut scorer) = (builder.build(), Scorer::new());

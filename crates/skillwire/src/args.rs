@@ -320,6 +320,9 @@ pub(crate) struct ServeArgs {
     /// Publish skills whose path matches to everybody under `/.well-known/`; may be repeated.
     #[arg(long, value_name = "PATTERN")]
     pub(crate) public: Vec<String>,
+    /// Offer the tool `find_skills`, which finds skills by words.
+    #[arg(long)]
+    pub(crate) find_tool: bool,
     /// Run scripts of skills in isolation: those that `--allow-script` or the configuration name.
     #[arg(long)]
     pub(crate) execute: bool,

@@ -50,6 +50,8 @@ pub(crate) struct ServeSettings {
     pub(crate) log_format: LogFormat,
     /// Where the sources count what they have looked at.
     pub(crate) progress: Progress,
+    /// Whether clients may look for skills with a tool.
+    pub(crate) find_tool: bool,
     /// What runs scripts, if anything does.
     pub(crate) scripts: Option<Scripts>,
     /// What a client's configuration says to start the same server on pipes.
@@ -105,6 +107,7 @@ impl ServeSettings {
         let unlisted = PathPatterns::parse(&args.unlisted)
             .map_err(|error| bad_pattern("--unlisted", &error))?;
         Ok(Self {
+            find_tool: args.find_tool,
             scripts: execution::scripts(&args)?,
             client_arguments: client::arguments(&args),
             upstream: UpstreamSettings::resolve(&args.upstream, &reading.scheme)?,
@@ -369,6 +372,7 @@ fn overlay(typed: ServeArgs, mut file: ServeArgs) -> ServeArgs {
         dialect: file.dialect.into_iter().chain(typed.dialect).collect(),
         usage_skill: typed.usage_skill.or(file.usage_skill),
         public: list(typed.public, file.public),
+        find_tool: typed.find_tool || file.find_tool,
         execute: typed.execute || file.execute,
         allow_script: list(typed.allow_script, file.allow_script),
         accept_restricted: typed.accept_restricted || file.accept_restricted,

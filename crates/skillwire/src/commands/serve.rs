@@ -1,10 +1,10 @@
 //! `skillwire serve`: a server until it is told to stop.
 
-mod execute;
 mod live;
 mod passing;
 pub(super) mod signals;
 mod summary;
+mod tools;
 
 use std::{io::Write, num::NonZero, sync::Arc};
 
@@ -53,6 +53,7 @@ async fn serve(settings: ServeSettings) -> Outcome {
         config,
         strictness,
         transport,
+        find_tool,
         scripts,
         client_arguments,
         ..
@@ -80,10 +81,8 @@ async fn serve(settings: ServeSettings) -> Outcome {
         }
     };
     let catalog = Arc::new(catalog);
-    let mut engine = Engine::new(Arc::clone(&catalog), config, seal()?);
-    if let Some(scripts) = scripts {
-        engine = execute::scripts(engine, &catalog, scripts)?;
-    }
+    let engine = Engine::new(Arc::clone(&catalog), config, seal()?);
+    let mut engine = tools::offer(engine, &catalog, find_tool, scripts)?;
     let folders = sources.into_iter().map(|source| Box::new(source) as Box<dyn Source>);
     let mut sources: Vec<_> = folders.collect();
     let passing = upstream.map(Passing::start).transpose()?;

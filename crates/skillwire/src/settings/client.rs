@@ -16,6 +16,7 @@ pub(super) fn arguments(args: &ServeArgs) -> Vec<String> {
         ("--list-files", args.list_files),
         ("--no-directory-read", args.no_directory_read),
         ("--no-index", args.no_index),
+        ("--find-tool", args.find_tool),
         ("--execute", args.execute),
         ("--accept-restricted", args.accept_restricted),
     ] {
@@ -79,6 +80,7 @@ mod tests {
         dialect = ["skilljack=on", "strict:index=off"]
         usage-skill = "crm=acme/guide"
         log-format = "json"
+        find-tool = true
         execute = true
         allow-script = ["a/scripts/*.py"]
         accept-restricted = true

@@ -5,6 +5,7 @@ mod archives;
 mod authoring;
 mod check;
 mod execution;
+mod finding;
 mod generated;
 mod help;
 mod host;

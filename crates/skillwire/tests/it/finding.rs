@@ -1,0 +1,49 @@
+//! Finding skills of a server with a tool.
+
+use serde_json::{Value, json};
+use skillwire_testkit::fixture::SkillFolder;
+
+use crate::support::{Piped, skill_with};
+
+fn skills() -> SkillFolder {
+    let folder = SkillFolder::new();
+    folder.file("refunds/SKILL.md", skill_with("refunds", ""));
+    folder.file("billing/invoices/SKILL.md", skill_with("invoices", "tags: [refund, tax]\n"));
+    folder.file("weather/SKILL.md", skill_with("weather", ""));
+    folder
+}
+
+/// The URIs that a search links to, in their order.
+async fn found(server: &mut Piped, query: &str) -> Vec<String> {
+    let call = json!({ "name": "find_skills", "arguments": { "query": query } });
+    let answer = server.modern("tools/call", call).await;
+    let content = answer.result()["content"].as_array().unwrap().clone();
+    let links = content.iter().filter(|block| block["type"] == "resource_link");
+    links.map(|link| link["uri"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn skills_are_found_by_name_and_tag_with_the_name_first() {
+    let folder = skills();
+    let mut server = Piped::serve(&folder, &[".", "--find-tool", "--unlisted=weather"]);
+    let tools = server.modern("tools/list", Value::Null).await;
+    assert_eq!(tools.result()["tools"][0]["name"], "find_skills");
+    let expected = ["skill://refunds/SKILL.md", "skill://billing/invoices/SKILL.md"];
+    assert_eq!(found(&mut server, "refund").await, expected);
+    assert_eq!(found(&mut server, "invoices").await, expected[1..]);
+    assert_eq!(found(&mut server, "nothing-of-the-kind").await, [""; 0]);
+    // What is not listed is not found either.
+    assert_eq!(found(&mut server, "weather").await, [""; 0]);
+    for wrong in [json!({}), json!({ "query": 1 }), json!({ "query": "a", "more": 1 })] {
+        let call = json!({ "name": "find_skills", "arguments": wrong });
+        assert_eq!(server.modern("tools/call", call).await.code(), -32602, "{wrong}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_offers_no_search_unless_its_operator_wants_it() {
+    let folder = skills();
+    let mut server = Piped::serve(&folder, &["."]);
+    let tools = server.modern("tools/list", Value::Null).await;
+    assert_eq!(tools.result()["tools"], json!([]));
+}
