@@ -2,7 +2,7 @@
 //!
 //! A server says which authorization server speaks for it; the user logs in there with a browser,
 //! and what comes of it is a [`Login`] for this server's URL alone. The SDK discovers, registers and
-//! exchanges; every request of it goes through [`transport`], which follows no redirect, speaks
+//! exchanges; every request of it goes through `transport`, which follows no redirect, speaks
 //! `https` outside this machine and bounds what comes back. No type of the SDK leaves this module.
 
 mod discovery;
