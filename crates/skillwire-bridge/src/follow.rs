@@ -78,7 +78,10 @@ impl Source for Heard {
         look: &Look,
         report: &mut (dyn FnMut(Report) + Send),
     ) -> Result<Vec<Finding>, Unavailable> {
-        self.source.scan(look, report)
+        let scanned = self.source.scan(look, report);
+        // News that come before a look are told once for all of them, perhaps before the last came.
+        self.bell.notify_one();
+        scanned
     }
 
     fn watched(&self) -> Vec<PathBuf> {

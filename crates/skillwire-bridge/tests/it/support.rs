@@ -28,7 +28,7 @@ use tokio::time::{Duration, timeout};
 pub(crate) const NONE: [(&str, &str); 0] = [];
 
 /// Nothing here takes this long; a test that waits longer has failed.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) fn label(text: &str) -> ServerLabel {
     ServerLabel::parse(text).expect("a label")
