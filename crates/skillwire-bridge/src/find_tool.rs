@@ -18,7 +18,10 @@ use skillwire_server::{
 };
 use skillwire_source::skill::Skill;
 
-use crate::{search::Index, text::count};
+use crate::{
+    search::{self, Index},
+    text::count,
+};
 
 /// The tool's name.
 const NAME: &str = "find_skills";
@@ -117,14 +120,10 @@ fn searched(
     made
 }
 
-/// What of a skill is searched; its name counts most.
 fn text_of(skill: &Skill) -> String {
     let entry: Value = serde_json::from_str(&skill.entry).unwrap_or_default();
-    let (name, fields) = (skill.name(), &entry["frontmatter"]);
-    let tags = [&fields["tags"], &fields["metadata"]["tags"]];
-    let tags = tags.into_iter().find(|tags| !tags.is_null()).map(Value::to_string);
-    let description = fields["description"].as_str().unwrap_or_default();
-    format!("{name} {name} {} {description} {}", skill.path(), tags.unwrap_or_default())
+    let frontmatter = entry["frontmatter"].as_object().cloned().unwrap_or_default();
+    search::text(skill.name(), &skill.path(), &frontmatter)
 }
 
 fn answer(searched: &Searched, query: &str) -> ToolReply {

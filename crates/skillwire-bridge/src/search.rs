@@ -1,7 +1,7 @@
 //! Finding skills by words: in the handle, the description and the tags, best first.
 
 use bm25::{Embedder, EmbedderBuilder, Scorer, Tokenizer};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use skillwire_host::registry::Item;
 
 /// The most words of a query that are looked for.
@@ -66,12 +66,14 @@ impl Index {
     }
 }
 
-/// What of a skill is searched; its name counts most.
 fn text_of(item: &Item) -> String {
-    let frontmatter = &item.listed.entry().frontmatter;
-    let fields = frontmatter.fields();
-    let metadata = fields.get("metadata").and_then(|metadata| metadata.get("tags"));
-    let tags = fields.get("tags").or(metadata).map(Value::to_string).unwrap_or_default();
-    let name = item.listed.name();
-    format!("{name} {name} {} {} {tags}", item.handle, frontmatter.description())
+    text(item.listed.name().as_str(), &item.handle, item.listed.entry().frontmatter.fields())
+}
+
+/// What of a skill is searched; its name counts most.
+pub(crate) fn text(name: &str, place: &str, frontmatter: &Map<String, Value>) -> String {
+    let metadata = frontmatter.get("metadata").and_then(|metadata| metadata.get("tags"));
+    let tags = frontmatter.get("tags").or(metadata).map(Value::to_string).unwrap_or_default();
+    let description = frontmatter.get("description").and_then(Value::as_str).unwrap_or_default();
+    format!("{name} {name} {place} {description} {tags}")
 }

@@ -279,6 +279,20 @@ impl Refusal {
     }
 }
 
+impl Reason {
+    /// Tells whether a server answered, but with other content than it lists.
+    pub fn is_about_content(self) -> bool {
+        matches!(
+            self,
+            Self::SizeMismatch
+                | Self::DigestMismatch
+                | Self::FileMissing
+                | Self::ContentInvalid
+                | Self::ResponseTooLarge
+        )
+    }
+}
+
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.reason.meaning())?;

@@ -161,19 +161,10 @@ impl RemoteGenerator for UpstreamGenerator {
     }
 }
 
-/// Tells whether the server answered, but not with what it lists: the entry is to be asked for anew.
+/// Tells whether the entry is to be asked for anew.
 fn is_about_content(refusal: &Refusal) -> bool {
-    matches!(
-        refusal.reason,
-        Reason::SizeMismatch
-            | Reason::DigestMismatch
-            | Reason::FileMissing
-            | Reason::ContentInvalid
-            | Reason::ResponseTooLarge
-            | Reason::Changed
-            | Reason::SkillUnstable
-            | Reason::SkillNotFound
-    )
+    let changed = [Reason::Changed, Reason::SkillUnstable, Reason::SkillNotFound];
+    refusal.reason.is_about_content() || changed.contains(&refusal.reason)
 }
 
 /// A request to a server, which ends when nobody waits for it any more.

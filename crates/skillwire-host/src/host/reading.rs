@@ -126,15 +126,7 @@ impl Host {
 
     /// Asks for the entry once and says what that means for a file that did not match.
     async fn recover(&self, held: &Listed, refusal: Refusal) -> Refusal {
-        let of_content = matches!(
-            refusal.reason,
-            Reason::SizeMismatch
-                | Reason::DigestMismatch
-                | Reason::FileMissing
-                | Reason::ContentInvalid
-                | Reason::ResponseTooLarge
-        );
-        if !of_content {
+        if !refusal.reason.is_about_content() {
             return refusal;
         }
         if held.source() == Source::Recovered {
