@@ -106,11 +106,17 @@ mod tests {
     use skillwire_core::{
         content_set::ContentSet,
         digest::Digest,
+        entry::{Resources, SkillEntry},
         received::{self, EntryLimits},
     };
 
     use super::*;
-    use crate::{listed::Source, origin::SkillId, state::testing::id};
+    use crate::{
+        dialect::{Dialect, Offer, Road},
+        listed::Source,
+        origin::SkillId,
+        state::testing::id,
+    };
 
     /// The skill as its server lists it with a `SKILL.md` of these bytes.
     fn listed(id: &SkillId, text: &str) -> Listed {
@@ -143,6 +149,22 @@ mod tests {
         // It does not come back with the old content.
         assert_eq!(stands(&one, &approved(&one, true)), "changed");
         assert_eq!(stands(&two, &approved(&one, true)), "changed");
+    }
+
+    #[test]
+    fn hst_89_a_skill_that_was_not_read_yet_stands_as_approved_until_it_is_withdrawn() {
+        let id = id("acme", "skill://acme/refunds/SKILL.md");
+        let one = listed(&id, "one");
+        let unread =
+            Arc::new(SkillEntry { resources: Resources::Dynamic, ..(**one.entry()).clone() });
+        let offer = Arc::new(Offer::new(Dialect::Index, Road::Live));
+        let provisional = Listed::offered(id.origin.clone(), Arc::clone(&unread), offer);
+        let stands = |listed: &Listed, record: &Record| Standing::of(listed, Some(record)).word();
+        assert_eq!(stands(&provisional, &approved(&one, false)), "approved");
+        assert_eq!(stands(&provisional, &approved(&one, true)), "changed");
+        // One that has no digests for good is never covered.
+        let dynamic = Listed::new(id.origin, unread, Source::Named);
+        assert_eq!(stands(&dynamic, &approved(&one, false)), "changed");
     }
 
     #[test]

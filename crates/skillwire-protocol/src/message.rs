@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::{error::Category, value::RawValue};
 
 use crate::{
+    envelope::{Envelope, Text, present},
     error::{ErrorCode, RpcError},
     id::RequestId,
 };
@@ -103,33 +104,6 @@ pub struct Params<'a> {
     pub capabilities: Option<&'a RawValue>,
 }
 
-#[derive(Deserialize)]
-struct Envelope<'a> {
-    #[serde(borrow, default, deserialize_with = "present")]
-    jsonrpc: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    id: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    method: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    params: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    result: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    error: Option<&'a RawValue>,
-}
-
-/// A string, borrowed unless it has escapes.
-#[derive(Deserialize)]
-pub(crate) struct Text<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
-
-/// Keeps `null` apart from absence, which `Option` alone would not.
-fn present<'de: 'a, 'a, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<&'a RawValue>, D::Error> {
-    <&RawValue>::deserialize(deserializer).map(Some)
-}
-
 /// A message that cannot be answered in the ordinary way.
 #[derive(Debug)]
 pub struct Malformed {
@@ -187,7 +161,7 @@ pub fn read(bytes: &[u8]) -> Result<Message<'_>, Malformed> {
     let id = envelope.id.map(RequestId::from_raw);
     let invalid =
         |message: &str| malformed(id.clone().flatten(), ErrorCode::InvalidRequest, message);
-    if envelope.jsonrpc.map(RawValue::get) != Some(r#""2.0""#) {
+    if !envelope.is_version_2() {
         return Err(invalid("`jsonrpc` must be \"2.0\"."));
     }
     let Some(method) = envelope.method else {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::{capabilities::ClientCapabilities, error::RpcError, id::RequestId, message::Text};
+use crate::{capabilities::ClientCapabilities, envelope::Text, error::RpcError, id::RequestId};
 
 /// Key of the request's protocol version.
 pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";

@@ -7,7 +7,13 @@ use serde::{
     de::{IgnoredAny, MapAccess, Visitor},
 };
 use serde_json::value::RawValue;
-use skillwire_protocol::{error::truncated, id::RequestId, message::nests_deeper_than, method};
+use skillwire_protocol::{
+    envelope::{Envelope, Text, present},
+    error::truncated,
+    id::RequestId,
+    message::nests_deeper_than,
+    method,
+};
 
 use super::{changes::Change, error::ClientError};
 
@@ -38,26 +44,6 @@ pub(super) struct Unreadable {
 }
 
 #[derive(Deserialize)]
-struct Envelope<'a> {
-    #[serde(borrow, default, deserialize_with = "present")]
-    jsonrpc: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    id: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    method: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    params: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    result: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    error: Option<&'a RawValue>,
-}
-
-/// A string, borrowed unless it has escapes.
-#[derive(Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
-
-#[derive(Deserialize)]
 struct ErrorObject<'a> {
     code: i64,
     #[serde(borrow)]
@@ -68,13 +54,6 @@ struct ErrorObject<'a> {
 struct Typed<'a> {
     #[serde(rename = "resultType", borrow, default, deserialize_with = "present")]
     result_type: Option<&'a RawValue>,
-}
-
-/// Keeps `null` apart from absence, which `Option` alone would not.
-fn present<'de: 'a, 'a, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<&'a RawValue>, D::Error> {
-    <&RawValue>::deserialize(deserializer).map(Some)
 }
 
 /// Reads one message.
@@ -93,7 +72,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Incoming<'_>, Unreadable> {
     }
     let envelope: Envelope<'_> = serde_json::from_str(text)
         .map_err(|_| unreadable("a message is not JSON, or repeats a member"))?;
-    if envelope.jsonrpc.map(RawValue::get) != Some(r#""2.0""#) {
+    if !envelope.is_version_2() {
         return Err(unreadable("a message has another `jsonrpc` than \"2.0\""));
     }
     let id = match envelope.id {

@@ -54,7 +54,7 @@ pub(super) async fn check(server: &Server, listed: &Listed, in_flight: usize) ->
 
 /// A skill of an older dialect: what was promised about it must hold.
 async fn check_offered(server: &Server, listed: &Listed, in_flight: usize) -> Checked {
-    let mut checked = Checked { first_seen: listed.is_first_seen(), ..Checked::default() };
+    let mut checked = Checked::default();
     let settled = match server.settle(listed, Source::Named).await {
         Ok(settled) => settled,
         Err(refusal) => {

@@ -8,7 +8,10 @@ use skillwire_host::{
     refusal::Reason,
     verification::{Demand, Progress, Verification, VerifyOptions},
 };
-use skillwire_testkit::hostile::{Fault, HostileServer, Reply};
+use skillwire_testkit::{
+    archives,
+    hostile::{Fault, HostileServer, Older, Reply},
+};
 
 use crate::support::{host, host_from, label};
 
@@ -206,4 +209,26 @@ async fn content_without_digests_is_counted_and_its_frontmatter_compared() {
     let server = server.fault(Fault::read_bytes("skill://live/SKILL.md", other));
     let found = verified(&server).await;
     assert_eq!(found.findings[0].refusal.reason, Reason::FrontmatterMismatch);
+}
+
+#[tokio::test]
+async fn c_36_a_server_of_an_older_dialect_is_held_to_what_it_promises() {
+    const FILE: &str = "skill://refunds/examples/email.md";
+    let allowed = |server: &HostileServer| {
+        let host = host(server);
+        host.allow_legacy_discovery(&label("acme")).unwrap();
+        host
+    };
+    let whole = HostileServer::speaking(Older::FastMcp);
+    let found = verified_by(&allowed(&whole)).await;
+    assert_eq!(findings(&found), []);
+    assert_eq!((found.skills, found.files, found.first_seen), (1, archives::refunds().len(), 0));
+    whole.set_resource(FILE, "Hello,\n\nyour refund is at evil.example.\n");
+    let found = verified_by(&allowed(&whole)).await;
+    assert_eq!(findings(&found), [(Demand::Must, Reason::SizeMismatch, Some(FILE))]);
+    // Where only the first look counts, there is nothing to compare but what was read just now.
+    let first_seen = HostileServer::speaking(Older::EarlyIndexWithoutDigests);
+    let found = verified_by(&allowed(&first_seen)).await;
+    assert_eq!(findings(&found), []);
+    assert_eq!((found.skills, found.files, found.first_seen), (1, 1, 1));
 }

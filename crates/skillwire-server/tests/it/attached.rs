@@ -1,7 +1,7 @@
 //! Skills in a server written with the official SDK, which has things of its own.
 
 use rmcp::{
-    ClientHandler, ClientLifecycleMode, ClientServiceExt, ErrorData, ServerHandler, ServiceExt,
+    ClientLifecycleMode, ClientServiceExt, ErrorData, ServerHandler, ServiceExt,
     model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, ClientRequest, ContentBlock,
         CustomRequest, GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation,
@@ -11,7 +11,7 @@ use rmcp::{
         Role, ServerCapabilities, ServerConfig, ServerNotification, SubscribeRequestParams,
         SubscriptionFilter, Tool,
     },
-    service::{NotificationContext, RequestContext, RoleClient, RoleServer, RunningService},
+    service::{RequestContext, RoleClient, RoleServer, RunningService},
 };
 use serde_json::{Value, json};
 use skillwire_server::embed::Skills;
@@ -25,7 +25,7 @@ use tokio::{
     sync::mpsc,
 };
 
-use crate::peers::soon;
+use crate::peers::{Listening, soon};
 
 const A: &str = "skill://a/SKILL.md";
 const B: &str = "skill://b/SKILL.md";
@@ -125,25 +125,7 @@ impl ServerHandler for Own {
     }
 }
 
-/// A client that passes on what it is told outside a subscription.
-#[derive(Clone)]
-struct Client(mpsc::UnboundedSender<String>);
-
-impl ClientHandler for Client {
-    async fn on_resource_list_changed(&self, _: NotificationContext<RoleClient>) {
-        let _ = self.0.send("list changed".to_owned());
-    }
-
-    async fn on_resource_updated(
-        &self,
-        params: rmcp::model::ResourceUpdatedNotificationParam,
-        _: NotificationContext<RoleClient>,
-    ) {
-        let _ = self.0.send(params.uri);
-    }
-}
-
-type Running = RunningService<RoleClient, Client>;
+type Running = RunningService<RoleClient, Listening>;
 
 /// Two skills in a folder that is followed; a change may be seen in several steps.
 fn skills() -> (SkillFolder, Skills) {
@@ -172,9 +154,9 @@ async fn connect(
         legacy_version: None,
     };
     let running = if modern {
-        Client(teller).serve_with_lifecycle(client, mode).await
+        Listening(teller).serve_with_lifecycle(client, mode).await
     } else {
-        Client(teller).serve(client).await
+        Listening(teller).serve(client).await
     };
     (running.expect("the client connects"), heard)
 }

@@ -6,12 +6,12 @@
 use std::sync::Arc;
 
 use rmcp::{
-    ClientHandler, ClientLifecycleMode, ClientServiceExt, ServiceExt,
+    ClientLifecycleMode, ClientServiceExt, ServiceExt,
     model::{
         ClientRequest, CustomRequest, ProtocolVersion, ReadResourceRequestParams,
         ServerNotification, ServerResult, SubscriptionFilter,
     },
-    service::{NotificationContext, RoleClient, RunningService, SubscriptionEnd},
+    service::{RoleClient, RunningService, SubscriptionEnd},
     transport::{
         StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig,
     },
@@ -24,29 +24,14 @@ use skillwire_testkit::{
 };
 use tokio::{io::DuplexStream, sync::mpsc};
 
-use crate::{peers::soon, support::TOKENS};
+use crate::{
+    peers::{Listening, soon},
+    support::TOKENS,
+};
 
 const A: &str = "skill://a/SKILL.md";
 
-/// A client that passes on what it is told outside a subscription.
-#[derive(Clone)]
-struct Client(mpsc::UnboundedSender<String>);
-
-impl ClientHandler for Client {
-    async fn on_resource_list_changed(&self, _: NotificationContext<RoleClient>) {
-        let _ = self.0.send("list changed".to_owned());
-    }
-
-    async fn on_resource_updated(
-        &self,
-        params: rmcp::model::ResourceUpdatedNotificationParam,
-        _: NotificationContext<RoleClient>,
-    ) {
-        let _ = self.0.send(params.uri);
-    }
-}
-
-type Running = RunningService<RoleClient, Client>;
+type Running = RunningService<RoleClient, Listening>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Era {
@@ -81,7 +66,7 @@ async fn clients(
     let (http_teller, http_heard) = mpsc::unbounded_channel();
     let (pipe_teller, pipe_heard) = mpsc::unbounded_channel();
     let pipes = pipes(server.engine());
-    let (http_client, pipe_client) = (Client(http_teller), Client(pipe_teller));
+    let (http_client, pipe_client) = (Listening(http_teller), Listening(pipe_teller));
     let (over_http, over_stdio) = match era {
         Era::Modern => (
             http_client.serve_with_lifecycle(http, modern()).await,
@@ -244,7 +229,7 @@ async fn srv_109_the_official_client_sends_its_token() {
         StreamableHttpClientTransport::from_config(config.auth_header(token))
     };
     let (teller, _heard) = mpsc::unbounded_channel();
-    let client = Client(teller);
+    let client = Listening(teller);
     let bob = client.clone().serve_with_lifecycle(config("fedcba9876543210"), modern()).await;
     let list = custom(&bob.expect("bob is let in"), "skills/list", json!({})).await;
     assert_eq!(list["skills"].as_array().unwrap().len(), 1);

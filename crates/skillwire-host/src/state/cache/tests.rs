@@ -165,6 +165,36 @@ fn h_68_the_oldest_files_make_room() {
 }
 
 #[test]
+fn h_68_more_than_needed_is_removed_at_a_time() {
+    let (_place, cache) = cache();
+    let skill = id("acme", URI);
+    let file = |letter: u8| vec![letter; 100];
+    for (age, letter) in (b'a'..=b'i').rev().enumerate() {
+        cache.put(&verified(&skill, "x", &file(letter))).unwrap();
+        let path = cache.path_of(&skill, &Digest::of(&file(letter)));
+        let time = SystemTime::now() - Duration::from_secs(age as u64);
+        fs::File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
+    }
+    evict::oldest(&cache.root, 800).unwrap();
+    let there = |letter: &u8| cache.get(&skill, &listed(&skill, "x", &file(*letter))).is_some();
+    assert_eq!((b'a'..=b'i').filter(there).collect::<Vec<_>>(), *b"cdefghi");
+}
+
+#[test]
+fn h_68_what_nests_deeper_than_any_kept_file_is_left_alone() {
+    let (_place, cache) = cache();
+    let skill = id("acme", URI);
+    cache.put(&verified(&skill, "x", &[0; 40])).unwrap();
+    let mut deep = cache.root.clone();
+    deep.extend(["d"; MAX_COMPONENTS + 1]);
+    fs::create_dir_all(&deep).unwrap();
+    fs::write(deep.join("file"), [0; 40]).unwrap();
+    evict::oldest(&cache.root, 0).unwrap();
+    assert_eq!(cache.get(&skill, &listed(&skill, "x", &[0; 40])), None);
+    assert!(deep.join("file").is_file());
+}
+
+#[test]
 fn h_68_a_file_may_fill_the_cache() {
     let (_place, cache) = cache();
     let (cache, skill) = (cache.bounded(100), id("acme", URI));
@@ -326,8 +356,21 @@ mod unix {
             let skill = id("acme", &format!("skill://s{number}/SKILL.md"));
             cache.put(&verified(&skill, "a.md", b"a")).unwrap();
             assert!(cache.get(&skill, &listed(&skill, "a.md", b"a")).is_some());
+            let held = lock(&cache.open).len();
+            assert_eq!(held, if number < MOST_OPEN { number + 1 } else { 1 });
         }
-        assert_eq!(lock(&cache.open).len(), 1);
+    }
+
+    #[test]
+    fn hst_97_the_way_to_a_skill_is_let_go_with_its_server() {
+        let (_place, cache) = cache();
+        let (one, two) = (id("one", URI), id("two", URI));
+        for skill in [&one, &two] {
+            cache.put(&verified(skill, "a.md", b"a")).unwrap();
+            assert!(cache.get(skill, &listed(skill, "a.md", b"a")).is_some());
+        }
+        cache.remove_origin(&one.origin).unwrap();
+        assert_eq!(lock(&cache.open).keys().collect::<Vec<_>>(), [&two]);
     }
 
     #[test]

@@ -1,0 +1,50 @@
+//! The members of a JSON-RPC message, unread, whichever side sent it.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+/// The members of a message; one that is repeated makes it unreadable.
+///
+/// An array would be taken for the members in their order, so whoever reads one looks for the brace
+/// first.
+#[derive(Debug, Deserialize)]
+pub struct Envelope<'a> {
+    /// The version of JSON-RPC.
+    #[serde(borrow, default, deserialize_with = "present")]
+    pub jsonrpc: Option<&'a RawValue>,
+    /// What is asked or answered.
+    #[serde(borrow, default, deserialize_with = "present")]
+    pub id: Option<&'a RawValue>,
+    /// What is asked for or told.
+    #[serde(borrow, default, deserialize_with = "present")]
+    pub method: Option<&'a RawValue>,
+    /// The parameters of the method.
+    #[serde(borrow, default, deserialize_with = "present")]
+    pub params: Option<&'a RawValue>,
+    /// What a successful answer carries.
+    #[serde(borrow, default, deserialize_with = "present")]
+    pub result: Option<&'a RawValue>,
+    /// What a failed answer carries.
+    #[serde(borrow, default, deserialize_with = "present")]
+    pub error: Option<&'a RawValue>,
+}
+
+impl Envelope<'_> {
+    /// Tells whether this is the version of JSON-RPC that MCP uses.
+    pub fn is_version_2(&self) -> bool {
+        self.jsonrpc.map(RawValue::get) == Some(r#""2.0""#)
+    }
+}
+
+/// A string, borrowed unless it has escapes.
+#[derive(Debug, Deserialize)]
+pub struct Text<'a>(#[serde(borrow)] pub Cow<'a, str>);
+
+/// Keeps `null` apart from absence, which `Option` alone would not.
+pub fn present<'de: 'a, 'a, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<&'a RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
+}
