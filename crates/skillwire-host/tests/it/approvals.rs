@@ -8,6 +8,7 @@ use skillwire_host::{
     audit::{Action, Decision},
     grants::Grants,
     host::Host,
+    local,
     lock::Lock,
     policy::{DynamicPolicy, Policy},
     prompt::{Answer, Question},
@@ -15,7 +16,10 @@ use skillwire_host::{
     standing::Standing,
     window::ToolCall,
 };
-use skillwire_testkit::hostile::{Fault, HostileServer};
+use skillwire_testkit::{
+    fixture::SkillFolder,
+    hostile::{Fault, HostileServer},
+};
 
 use crate::support::{
     KeptAudit, SetClock, Shortcuts, User, endpoint, host, host_from, label, skill_uri,
@@ -202,6 +206,52 @@ async fn hst_55_hst_71_hst_73_running_code_is_granted_apart_and_else_asked_for_e
 }
 
 #[tokio::test]
+async fn hst_71_hst_73_scripts_of_a_skill_run_by_a_grant_for_its_content_alone() {
+    let (user, audit) = (User::yes(), KeptAudit::default());
+    let builder = Host::builder().prompter(user.clone()).audit(audit.clone());
+    let host = host_from(builder, &refunds());
+    let window = host.window("acme:refunds").await.unwrap();
+    assert_eq!(window.may_run_scripts().unwrap_err().reason, Reason::NotGranted);
+    assert!(user.questions().is_empty(), "nobody is asked: it is granted beforehand or not at all");
+    window.log_run(Err(Reason::NotGranted), "scripts/a.py");
+    let event = audit.events().pop().unwrap();
+    assert_eq!((event.action, event.decision), (Action::Run, Decision::Refused));
+    assert_eq!(event.detail.as_deref(), Some("scripts/a.py"));
+    window.release();
+    let listed = host.named("acme:refunds").await.unwrap();
+    let granted = Grants { execute: true, ..Grants::default() };
+    let window = host.load(host.approve(&listed, granted).unwrap()).await.unwrap().window;
+    assert!(window.may_run_scripts().is_ok());
+    window.release();
+    assert_eq!(window.may_run_scripts().unwrap_err().reason, Reason::WindowClosed);
+}
+
+#[tokio::test]
+async fn hst_87_an_open_window_can_tell_that_its_approval_was_withdrawn() {
+    let host = host(&refunds());
+    let window = host.window("acme:refunds").await.unwrap();
+    assert!(window.still_approved().is_ok());
+    host.revoke(window.skill()).unwrap();
+    assert_eq!(window.still_approved().unwrap_err().reason, Reason::NotApproved);
+}
+
+#[tokio::test]
+async fn hst_87_many_skills_stand_together_as_each_does_alone() {
+    let server = refunds().skill("other", NONE);
+    let host = host(&server);
+    host.approved_now("acme:refunds").await.unwrap();
+    let listing = host.list(&label("acme")).await.unwrap();
+    let listed: Vec<_> = listing.skills.iter().collect();
+    let alone: Vec<_> = listed.iter().map(|listed| host.standing(listed).unwrap()).collect();
+    let words: BTreeSet<_> = alone.iter().map(Standing::word).collect();
+    assert_eq!(words, BTreeSet::from(["approved", "new"]));
+    assert_eq!(host.standings(&listed), alone);
+    for (listed, standing) in listed.into_iter().zip(&alone) {
+        assert_eq!(host.is_approved(listed, standing), host.approved(listed).is_ok());
+    }
+}
+
+#[tokio::test]
 async fn hst_80_hst_81_hst_82_h_54_a_nested_skill_needs_its_own_approval() {
     let inner = "---\nname: inner\ndescription: Is inner.\nallowed-tools: Bash(*)\n---\n";
     let server = HostileServer::new()
@@ -333,9 +383,18 @@ async fn hst_88_a_lock_file_alone_decides_about_skills_of_servers() {
     let other = locked.named("acme:other").await.unwrap();
     locked.approve(&other, Grants::load_only()).unwrap();
     assert_eq!(locked.approved(&other).unwrap_err().reason, Reason::NotLocked);
+    let is_approved = |listed| locked.is_approved(listed, &locked.standing(listed).unwrap());
+    assert_eq!((is_approved(&listed), is_approved(&other)), (true, false));
     // What the user switched off stays off, whatever a lock file says.
     locked.set_enabled(listed.id(), false).unwrap();
     assert_eq!(locked.approved(&listed).unwrap_err().reason, Reason::Disabled);
+    assert!(!is_approved(&listed));
+    // It says nothing about the folders of this machine.
+    let home = SkillFolder::new();
+    home.skill(".agents/skills/mine");
+    locked.set_folders(local::discover(Some(home.path()), None));
+    let mine = locked.named("mine").await.unwrap();
+    assert!(is_approved(&mine) && locked.approved(&mine).is_ok());
 }
 
 #[tokio::test]

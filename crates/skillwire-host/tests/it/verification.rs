@@ -4,6 +4,7 @@ use std::sync::Mutex;
 
 use serde_json::json;
 use skillwire_host::{
+    dialect::Dialect,
     host::Host,
     refusal::Reason,
     verification::{Demand, Progress, Verification, VerifyOptions},
@@ -231,4 +232,7 @@ async fn c_36_a_server_of_an_older_dialect_is_held_to_what_it_promises() {
     let found = verified_by(&allowed(&first_seen)).await;
     assert_eq!(findings(&found), []);
     assert_eq!((found.skills, found.files, found.first_seen), (1, 1, 1));
+    assert_eq!(found.dialect, Some(Dialect::EarlyIndex));
+    assert_eq!(found.not_guaranteed, Dialect::EarlyIndex.lacks());
+    assert!(!found.not_guaranteed.is_empty());
 }

@@ -37,6 +37,17 @@ async fn c_36_only_dialects_with_digests_for_every_file_are_not_first_seen() {
 }
 
 #[tokio::test]
+async fn c_36_the_user_may_look_at_a_file_that_nothing_was_said_about() {
+    let server = HostileServer::speaking(Older::EarlyIndexWithoutDigests);
+    let host = legacy_host(&server);
+    let listed = host.named("acme:refunds").await.unwrap();
+    let shown = host.inspect(&listed, "examples/email.md").await.unwrap();
+    assert_eq!((shown.uri.as_str(), shown.verified), (FILE, false));
+    assert_eq!(shown.bytes, refunds()[1].1);
+    assert_eq!(host.standing(&listed).unwrap(), Standing::New, "looking approves nothing");
+}
+
+#[tokio::test]
 async fn c_36_a_first_read_pins_and_a_second_one_is_compared() {
     let server = HostileServer::speaking(Older::EarlyIndexWithoutDigests);
     let host = legacy_host(&server);
