@@ -45,10 +45,10 @@ impl Bridge {
         if before.size.max(after.size) > MAX_BYTES {
             return None;
         }
-        let old = self.host().cached(listed.id(), before)?;
+        let old = self.host().inspect_cached(listed.id(), before)?;
         let new = self.host().inspect(listed, after.uri.as_str()).await.ok()?;
         let text = |bytes: &[u8]| std::str::from_utf8(bytes).ok().map(str::to_owned);
-        Some((text(old.bytes())?, text(&new.bytes)?))
+        Some((text(&old.bytes)?, text(&new.bytes)?))
     }
 }
 

@@ -81,11 +81,8 @@ impl Host {
             return self.read_from_folder(skill, file);
         }
         // What is only pinned is asked for again, so that a change is noticed.
-        let cached = !held.is_first_seen() || self.inner.offline;
-        if cached
-            && let Some(bytes) = self.inner.cache.get(skill, file)
-            && let Ok(verified) = Verified::check(skill, file, bytes)
-        {
+        let may_be_cached = !held.is_first_seen() || self.inner.offline;
+        if may_be_cached && let Some(verified) = self.cached(skill, file) {
             return Ok(verified);
         }
         let server = self.server_of(skill, &file.uri)?;
@@ -108,8 +105,7 @@ impl Host {
         Ok(verified)
     }
 
-    /// A file as it was when it was last verified, if it is still cached.
-    pub fn cached(&self, skill: &SkillId, file: &SkillResource) -> Option<Verified> {
+    fn cached(&self, skill: &SkillId, file: &SkillResource) -> Option<Verified> {
         let bytes = self.inner.cache.get(skill, file)?;
         Verified::check(skill, file, bytes).ok()
     }
@@ -208,6 +204,13 @@ impl Host {
         let content = listed.content().map(|content| content.fingerprint());
         self.log_skill(skill, content, Action::Inspect, Ok(()), Some(file));
         Ok(inspected)
+    }
+
+    /// Shows the user a file as it was when it was last read, if it is still cached.
+    pub fn inspect_cached(&self, skill: &SkillId, file: &SkillResource) -> Option<Inspected> {
+        let cached = self.cached(skill, file)?;
+        let (uri, bytes) = (cached.uri().clone(), cached.bytes().clone());
+        Some(Inspected { skill: skill.clone(), uri, bytes, verified: true })
     }
 
     /// Reads an ordinary resource of a server. It is never a load, whatever the URI looks like.

@@ -446,3 +446,20 @@ async fn hst_62_a_mismatch_is_called_a_missing_skill_only_if_the_server_says_so(
         assert_eq!(refusal.reason, reason, "{refusal:?}");
     }
 }
+
+#[tokio::test]
+async fn hst_56_the_user_may_look_at_a_file_as_it_was() {
+    let (server, cache) = (refunds(), Kept::default());
+    let host = host_from(Host::builder().cache(cache.clone()), &server);
+    let window = host.window("acme:refunds").await.unwrap();
+    window.read("x.md").await.unwrap();
+    let content = window.content().unwrap();
+    let [was, unread] = [X, "skill://refunds/dir/y.md"]
+        .map(|uri| content.files().iter().find(|file| file.uri.as_str() == uri).unwrap());
+    server.set_skill("refunds", [("x.md", "something else")]);
+    let shown = host.inspect_cached(window.skill(), was).unwrap();
+    assert_eq!((shown.uri.as_str(), &shown.bytes[..], shown.verified), (X, &b"details"[..], true));
+    assert!(host.inspect_cached(window.skill(), unread).is_none(), "it was never read");
+    cache.tamper();
+    assert!(host.inspect_cached(window.skill(), was).is_none());
+}
