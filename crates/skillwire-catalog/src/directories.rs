@@ -26,7 +26,7 @@ pub enum FoundDirectory<'a> {
 }
 
 /// A child while a directory is put together.
-type Children<'a> = BTreeMap<String, Cow<'a, str>>;
+type Children = BTreeMap<String, String>;
 
 impl Snapshot {
     /// The directory with exactly this URI.
@@ -63,7 +63,7 @@ impl Snapshot {
                 let children = self.children_of(skill, tree, path);
                 let rest =
                     children.into_iter().filter(|(key, _)| after.is_none_or(|a| key.as_str() > a));
-                Page::cut(size, rest)
+                Page::cut(size, rest.map(|(key, json)| (key, Cow::Owned(json))))
             }
             FoundDirectory::Generated(..) => Page::default(),
         }
@@ -84,12 +84,12 @@ impl Snapshot {
             let key = format!("{prefix}{child}");
             from = format!("{key}0");
             let uri = ResourceUri::parse(&key).ok()?;
-            let json = Resource::directory(&key, &uri.name()).to_json().to_string();
+            let json = Resource::directory(&key, &uri.name()).to_json();
             Some((key, Cow::Owned(json)))
         })
     }
 
-    fn children_of<'a>(&'a self, skill: &Skill, tree: &FileTree, path: &str) -> Children<'a> {
+    fn children_of(&self, skill: &Skill, tree: &FileTree, path: &str) -> Children {
         let root = skill.uri.root();
         let mut children = Children::new();
         for file in below(tree, path) {
@@ -121,10 +121,10 @@ pub fn generated_children(skill: &Skill, path: &str, files: &[RelPath]) -> Vec<S
         } else {
             let uri = root.child(file);
             let json = describe_generated(skill, file, &uri);
-            children.insert(uri.to_string(), Cow::Owned(json));
+            children.insert(uri.to_string(), json);
         }
     }
-    children.into_values().map(Cow::into_owned).collect()
+    children.into_values().collect()
 }
 
 /// The children of a directory of a generated skill, as somebody else told them.
@@ -137,27 +137,27 @@ pub fn remote_children(skill: &Skill, told: &[RemoteChild]) -> Vec<String> {
         } else {
             let uri = root.child(&child.path);
             let json = describe_generated(skill, &child.path, &uri);
-            children.insert(uri.to_string(), Cow::Owned(json));
+            children.insert(uri.to_string(), json);
         }
     }
-    children.into_values().map(Cow::into_owned).collect()
+    children.into_values().collect()
 }
 
 /// Describes a file whose content nobody has seen.
 fn describe_generated(skill: &Skill, file: &RelPath, uri: &ResourceUri) -> String {
     if uri == skill.uri.file() {
-        return skill.resource.to_string();
+        return skill.resource();
     }
     let mime_type = media_type::of(file.file_name(), b"");
     let (uri, name) = (uri.as_str(), file.file_name());
-    Resource { uri, name, description: None, mime_type, size: None }.to_json().to_string()
+    Resource { uri, name, description: None, mime_type, size: None }.to_json()
 }
 
-fn add_directory(root: &ResourceUri, path: &str, children: &mut Children<'_>) {
+fn add_directory(root: &ResourceUri, path: &str, children: &mut Children) {
     if let Ok(path) = RelPath::parse(path) {
         let uri = root.child(&path);
-        let json = Resource::directory(uri.as_str(), path.file_name()).to_json().to_string();
-        children.insert(uri.to_string(), Cow::Owned(json));
+        let json = Resource::directory(uri.as_str(), path.file_name()).to_json();
+        children.insert(uri.to_string(), json);
     }
 }
 

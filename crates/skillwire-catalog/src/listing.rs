@@ -46,7 +46,7 @@ impl Snapshot {
             let items = self.listed_after(after);
             return Page::cut(
                 size,
-                items.map(|skill| (skill.uri.to_string(), Cow::Borrowed(&*skill.resource))),
+                items.map(|skill| (skill.uri.to_string(), Cow::Owned(skill.resource()))),
             );
         }
         // A key is the URI of a skill and of one of its files: files come skill by skill.
@@ -58,15 +58,15 @@ impl Snapshot {
             self.resources_of(skill)
                 .into_iter()
                 .filter(move |(uri, _)| !resumes || uri.as_str() > file_uri)
-                .map(move |(uri, json)| (format!("{}\n{uri}", skill.uri), json))
+                .map(move |(uri, json)| (format!("{}\n{uri}", skill.uri), Cow::Owned(json)))
         });
         Page::cut(size, items)
     }
 
     /// Every file of a skill, by URI.
-    fn resources_of<'a>(&'a self, skill: &'a Skill) -> Vec<(String, Cow<'a, str>)> {
+    fn resources_of(&self, skill: &Skill) -> Vec<(String, String)> {
         let Content::Files(tree) = &skill.content else {
-            return vec![(skill.uri.to_string(), Cow::Borrowed(&*skill.resource))];
+            return vec![(skill.uri.to_string(), skill.resource())];
         };
         let mut found: Vec<_> = tree
             .files
@@ -95,9 +95,9 @@ impl Snapshot {
     }
 
     /// Describes a file; a `SKILL.md` that has its own entry is described by its frontmatter.
-    pub(crate) fn describe_file(&self, uri: &ResourceUri, file: &FileRecord) -> Cow<'_, str> {
+    pub(crate) fn describe_file(&self, uri: &ResourceUri, file: &FileRecord) -> String {
         if let Some(skill) = self.skill(uri.as_str()) {
-            return Cow::Borrowed(&*skill.resource);
+            return skill.resource();
         }
         let resource = Resource {
             uri: uri.as_str(),
@@ -106,7 +106,7 @@ impl Snapshot {
             mime_type: file.media_type,
             size: Some(file.size),
         };
-        Cow::Owned(resource.to_json().to_string())
+        resource.to_json()
     }
 
     /// Paths of listed skills of a scheme that begin with the typed text, or whose name does, and

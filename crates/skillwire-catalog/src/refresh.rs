@@ -36,7 +36,7 @@ pub struct Refreshed {
     /// Sites that are gone.
     pub gone: Vec<SiteId>,
     /// For each URI that was looked at, why those who claim it do not stand there, with the origin
-    /// of each; nothing when nobody disputes it.
+    /// of each; nothing when nobody disputes it. The first time only those that are disputed.
     pub disputes: BTreeMap<Arc<str>, Vec<(String, Finding)>>,
     /// Findings that belong to no site, of the sources that were read.
     pub findings: Vec<Finding>,
@@ -69,6 +69,20 @@ impl Refresher {
         self.sources.iter().flat_map(|source| source.watched()).collect()
     }
 
+    /// What to look at, part after part, to have looked at everything; nothing if one look does not
+    /// take long.
+    pub fn parts(&self) -> Vec<BTreeSet<PathBuf>> {
+        let parts: Vec<_> = self.sources.iter().map(|source| source.parts()).collect();
+        if parts.iter().all(Vec::is_empty) {
+            return Vec::new();
+        }
+        let all = self.sources.iter().zip(parts).flat_map(|(source, parts)| {
+            let whole = parts.is_empty().then(|| source.watched().into_iter().collect());
+            parts.into_iter().chain(whole)
+        });
+        all.filter(|part: &BTreeSet<_>| !part.is_empty()).collect()
+    }
+
     /// Has every source that knows of changes by itself tell of them.
     pub fn on_news(&self, wake: &Wake) {
         for source in &self.sources {
@@ -83,7 +97,9 @@ impl Refresher {
         for (index, source) in self.sources.iter().enumerate() {
             let namespace = &mut self.namespace;
             let read = source.scan(look, &mut |report| match report {
-                Report::Site(key, inspected) => {
+                Report::Site(key, mut inspected) => {
+                    // Mostly it is one, in room for four, and there may be a hundred thousand.
+                    inspected.shrink_to_fit();
                     let site = (index, key);
                     touched.extend(namespace.replace(&site, occupants(&inspected)));
                     refreshed.sites.push((site, inspected));
@@ -113,8 +129,12 @@ impl Refresher {
         let mut delta = Delta::default();
         for uri in touched {
             let disputes = self.namespace.disputes(uri).into_iter();
-            let disputes = disputes.map(|(origin, finding)| (origin.to_owned(), finding)).collect();
-            refreshed.disputes.insert(Arc::clone(uri), disputes);
+            let disputes: Vec<_> =
+                disputes.map(|(origin, finding)| (origin.to_owned(), finding)).collect();
+            // That there is none is news only where there may have been one.
+            if self.published_once || !disputes.is_empty() {
+                refreshed.disputes.insert(Arc::clone(uri), disputes);
+            }
             match self.namespace.holder(uri) {
                 Some(skill) => delta.placed.push(Arc::clone(skill)),
                 None => delta.removed.push(Arc::clone(uri)),

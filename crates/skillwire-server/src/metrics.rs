@@ -1,5 +1,7 @@
 //! Numbers about a running server, in the form Prometheus reads.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
@@ -13,6 +15,8 @@ pub struct Metrics {
     registry: Registry,
     requests: Family<RequestLabels, Counter>,
     seconds: Histogram,
+    /// All of `requests` together.
+    answers: AtomicU64,
     /// Connections that are open.
     pub connections: Gauge,
     /// Streams of notifications that are open.
@@ -64,6 +68,7 @@ impl Default for Metrics {
             seconds: Histogram::new([
                 0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0,
             ]),
+            answers: AtomicU64::new(0),
             connections: Gauge::default(),
             streams: Gauge::default(),
             sessions: Gauge::default(),
@@ -117,6 +122,12 @@ impl Metrics {
         let method = METHODS.into_iter().find(|known| *known == method).unwrap_or("other");
         self.requests.get_or_create(&RequestLabels { method, code }).inc();
         self.seconds.observe(took.as_secs_f64());
+        self.answers.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many requests were answered so far.
+    pub(crate) fn answers(&self) -> u64 {
+        self.answers.load(Ordering::Relaxed)
     }
 
     /// Writes everything in the text format.

@@ -36,11 +36,51 @@ struct Claim<T> {
 }
 
 /// Who stands where.
+///
+/// Mostly a site claims one URI, nobody else claims it, and its name is nobody else's: there may be a
+/// hundred thousand of these, so that one of anything takes no room for more.
 #[derive(Debug)]
 pub struct Namespace<T> {
-    sites: BTreeMap<SiteId, Vec<Arc<str>>>,
+    sites: BTreeMap<SiteId, Box<[Arc<str>]>>,
     claims: BTreeMap<Arc<str>, Vec<Claim<T>>>,
-    names: BTreeMap<String, BTreeSet<Arc<str>>>,
+    names: BTreeMap<Box<str>, Named>,
+}
+
+/// The URIs of one name.
+#[derive(Debug)]
+enum Named {
+    One(Arc<str>),
+    Several(BTreeSet<Arc<str>>),
+}
+
+impl Named {
+    fn insert(&mut self, uri: &Arc<str>) {
+        match self {
+            Self::One(only) if only == uri => {}
+            Self::One(only) => {
+                *self = Self::Several(BTreeSet::from([Arc::clone(only), Arc::clone(uri)]));
+            }
+            Self::Several(uris) => {
+                uris.insert(Arc::clone(uri));
+            }
+        }
+    }
+
+    /// Takes a URI away and tells whether none is left.
+    fn remove(&mut self, uri: &Arc<str>) -> bool {
+        match self {
+            Self::One(only) => only == uri,
+            Self::Several(uris) => {
+                uris.remove(uri);
+                if uris.len() == 1
+                    && let Some(only) = uris.pop_first()
+                {
+                    *self = Self::One(only);
+                }
+                false
+            }
+        }
+    }
 }
 
 impl<T> Default for Namespace<T> {
@@ -64,14 +104,20 @@ impl<T: Occupant> Namespace<T> {
         let mut claimed = Vec::new();
         for (origin, occupant) in occupants {
             let uri = occupant.uri().file().shared();
-            self.names.entry(name_of(&uri).to_owned()).or_default().insert(Arc::clone(&uri));
+            match self.names.get_mut(name_of(&uri)) {
+                Some(named) => named.insert(&uri),
+                None => {
+                    self.names.insert(name_of(&uri).into(), Named::One(Arc::clone(&uri)));
+                }
+            }
             let claim = Claim { site: site.clone(), origin, occupant };
-            self.claims.entry(Arc::clone(&uri)).or_default().push(claim);
+            let claims = self.claims.entry(Arc::clone(&uri));
+            claims.or_insert_with(|| Vec::with_capacity(1)).push(claim);
             touched.insert(Arc::clone(&uri));
             claimed.push(uri);
         }
         if !claimed.is_empty() {
-            self.sites.insert(site.clone(), claimed);
+            self.sites.insert(site.clone(), claimed.into());
         }
         // What stands below a touched skill may have become an intruder, or ceased to be one.
         let below: Vec<Arc<str>> = touched.iter().flat_map(|uri| self.below(uri)).collect();
@@ -80,17 +126,13 @@ impl<T: Occupant> Namespace<T> {
     }
 
     fn withdraw(&mut self, site: &SiteId, uri: &Arc<str>) {
-        if let Some(claims) = self.claims.get_mut(uri) {
-            claims.retain(|claim| claim.site != *site);
-            if claims.is_empty() {
-                self.claims.remove(uri);
-                let name = name_of(uri);
-                if let Some(uris) = self.names.get_mut(name) {
-                    uris.remove(uri);
-                    if uris.is_empty() {
-                        self.names.remove(name);
-                    }
-                }
+        let Some(claims) = self.claims.get_mut(uri) else { return };
+        claims.retain(|claim| claim.site != *site);
+        if claims.is_empty() {
+            self.claims.remove(uri);
+            let name = name_of(uri);
+            if self.names.get_mut(name).is_some_and(|named| named.remove(uri)) {
+                self.names.remove(name);
             }
         }
     }
@@ -156,7 +198,10 @@ impl<T: Occupant> Namespace<T> {
 
     /// The URIs that share the name of this one, itself included, when there are several.
     pub fn namesakes(&self, uri: &SkillUri) -> Option<&BTreeSet<Arc<str>>> {
-        self.names.get(name_of(uri.as_str())).filter(|uris| uris.len() > 1)
+        match self.names.get(name_of(uri.as_str()))? {
+            Named::One(_) => None,
+            Named::Several(uris) => Some(uris),
+        }
     }
 }
 

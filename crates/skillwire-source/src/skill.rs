@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use skillwire_core::{
     digest::Digest,
     entry::{Resources, SkillEntry, SkillResource},
@@ -24,8 +25,6 @@ pub struct Skill {
     pub uri: SkillUri,
     /// Its entry in `skills/list` and `skills/get`, as JSON.
     pub entry: Arc<str>,
-    /// Its `SKILL.md` as a resource, as JSON.
-    pub resource: Arc<str>,
     /// What is in it.
     pub content: Content,
     /// Whether listings show it; one that was only asked for by name is served all the same.
@@ -84,24 +83,12 @@ impl FileTree {
 impl Skill {
     /// Writes down what is sent about a skill, from its frontmatter and content.
     pub fn new(uri: SkillUri, frontmatter: Frontmatter, content: Content) -> Self {
-        let size = match &content {
-            Content::Generated(_) => None,
-            Content::Files(tree) => tree.file(&RelPath::skill_file()).map(|file| file.size),
-        };
-        let resource = Resource {
-            uri: uri.as_str(),
-            name: frontmatter.name().as_str(),
-            description: Some(frontmatter.description()),
-            mime_type: "text/markdown",
-            size,
-        }
-        .to_json();
         let resources = match &content {
             Content::Generated(_) => Resources::Dynamic,
             Content::Files(tree) => Resources::Listed(listed(&uri, &tree.files)),
         };
-        let entry = to_json(&SkillEntry { uri: uri.clone(), frontmatter, resources });
-        Self { uri, entry, resource, content, listed: true }
+        let entry = to_json(&SkillEntry { uri: uri.clone(), frontmatter, resources }).into();
+        Self { uri, entry, content, listed: true }
     }
 
     /// The skill's path in the namespace, as people write it.
@@ -117,12 +104,37 @@ impl Skill {
 
     /// The skill's description.
     pub fn description(&self) -> String {
-        #[derive(serde::Deserialize)]
-        struct Described {
-            description: String,
+        let quoted = self.quoted_description();
+        quoted.and_then(|quoted| serde_json::from_str(quoted.get()).ok()).unwrap_or_default()
+    }
+
+    /// Its `SKILL.md` as a resource, as JSON.
+    ///
+    /// It is made when it is asked for: the entry says all of it, and is asked for more often.
+    pub fn resource(&self) -> String {
+        let size = match &self.content {
+            Content::Generated(_) => None,
+            Content::Files(tree) => tree.file(&RelPath::skill_file()).map(|file| file.size),
+        };
+        let (uri, name) = (self.uri.as_str(), self.name());
+        let description = self.quoted_description();
+        Resource { uri, name, description, mime_type: "text/markdown", size }.to_json()
+    }
+
+    /// The description as the entry has it.
+    fn quoted_description(&self) -> Option<&RawValue> {
+        #[derive(Deserialize)]
+        struct Entry<'a> {
+            #[serde(borrow)]
+            frontmatter: Described<'a>,
         }
-        serde_json::from_str::<Described>(&self.resource)
-            .map_or_else(|_| String::new(), |d| d.description)
+        #[derive(Deserialize)]
+        struct Described<'a> {
+            #[serde(borrow)]
+            description: &'a RawValue,
+        }
+        let entry = serde_json::from_str::<Entry<'_>>(&self.entry);
+        entry.ok().map(|entry| entry.frontmatter.description)
     }
 }
 
@@ -173,9 +185,9 @@ pub struct Resource<'a> {
     pub uri: &'a str,
     /// Its name.
     pub name: &'a str,
-    /// What it is, for a `SKILL.md`.
+    /// What it is, for a `SKILL.md`: a string of JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub description: Option<&'a str>,
+    pub description: Option<&'a RawValue>,
     /// Its media type.
     #[serde(rename = "mimeType")]
     pub mime_type: &'a str,
@@ -186,7 +198,7 @@ pub struct Resource<'a> {
 
 impl Resource<'_> {
     /// Serialises the metadata.
-    pub fn to_json(&self) -> Arc<str> {
+    pub fn to_json(&self) -> String {
         to_json(self)
     }
 }
@@ -198,8 +210,8 @@ impl<'a> Resource<'a> {
     }
 }
 
-fn to_json(value: &impl Serialize) -> Arc<str> {
+fn to_json(value: &impl Serialize) -> String {
     // Everything serialised here is made of strings, numbers and maps with string keys, for which
     // serialisation cannot fail; an empty object would be noticed by every test.
-    serde_json::to_string(value).unwrap_or_else(|_| "{}".to_owned()).into()
+    serde_json::to_string(value).unwrap_or_else(|_| "{}".to_owned())
 }

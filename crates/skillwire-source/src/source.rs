@@ -26,6 +26,12 @@ pub trait Source: Send + Sync + std::fmt::Debug {
         Vec::new()
     }
 
+    /// Paths that are everything together, some in each part, for looks that let others pass; none
+    /// if a look at everything does not take long.
+    fn parts(&self) -> Vec<BTreeSet<PathBuf>> {
+        Vec::new()
+    }
+
     /// Takes what to call when there is something to report, for a source that comes to know of
     /// changes by itself; it is then looked at again, with a [`Look`] at no paths.
     ///

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use skillwire_core::{entry::Resources, media_type};
-use skillwire_source::skill::{Content, FileRecord, FileTree, Resource, Skill};
+use skillwire_source::skill::{Content, FileRecord, FileTree, Skill};
 
 use crate::{
     entry::{NotPassedOn, passed_on},
@@ -18,10 +18,10 @@ pub(crate) fn serve(shared: &Arc<Shared>, passed: &PassedOn) -> Result<Skill, No
     let upstream = &listed.id().uri;
     let uri = shared.rewriting.down_skill(upstream).ok_or(NotPassedOn::Unreadable)?;
     let entry = passed_on(listed, &shared.rewriting, &shared.instance)?;
-    let (content, size) = match &listed.entry().resources {
+    let content = match &listed.entry().resources {
         Resources::Dynamic => {
             let generator = UpstreamGenerator::new(Arc::clone(shared), listed.clone());
-            (Content::Generated(Arc::new(generator)), None)
+            Content::Generated(Arc::new(generator))
         }
         Resources::Listed(resources) => {
             let records = resources.iter().map(|resource| {
@@ -33,20 +33,10 @@ pub(crate) fn serve(shared: &Arc<Shared>, passed: &PassedOn) -> Result<Skill, No
             });
             let mut files = records.collect::<Result<Vec<_>, _>>()?;
             files.sort_unstable_by(|a, b| a.path.as_str().cmp(b.path.as_str()));
-            let own = resources.iter().find(|resource| resource.uri == *upstream.file());
             let store = Arc::new(UpstreamFiles::new(Arc::clone(shared), listed.clone()));
             let (files, empty_directories) = (files.into(), Box::default());
-            let tree = FileTree { files, empty_directories, store };
-            (Content::Files(tree), own.map(|resource| resource.size))
+            Content::Files(FileTree { files, empty_directories, store })
         }
     };
-    let resource = Resource {
-        uri: uri.as_str(),
-        name: listed.name().as_str(),
-        description: Some(listed.entry().frontmatter.description()),
-        mime_type: "text/markdown",
-        size,
-    }
-    .to_json();
-    Ok(Skill { uri, entry: entry.into(), resource, content, listed: *is_listed })
+    Ok(Skill { uri, entry: entry.into(), content, listed: *is_listed })
 }

@@ -21,7 +21,7 @@ pub(crate) async fn list(scene: Scene, uri: String, cursor: Option<String>) -> O
         let from = after.as_deref().unwrap_or(place);
         let skills = scene.snapshot.listed_after(Some(from));
         let below = skills.take_while(|skill| skill.uri.as_str().starts_with(place));
-        let items = below.map(|skill| (skill.uri.to_string(), (&*skill.resource).into()));
+        let items = below.map(|skill| (skill.uri.to_string(), skill.resource().into()));
         return Ok(finish(&scene, walk, &Page::cut(size, items)));
     }
     let not_listed = || {

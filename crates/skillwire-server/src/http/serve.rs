@@ -16,7 +16,7 @@ use super::{
     quiet::{Activity, Answer},
     service::HttpService,
     stall::StallGuard,
-    workers::Workers,
+    workers::{Lookout, Workers},
 };
 use crate::metrics::Open;
 
@@ -93,10 +93,10 @@ async fn accept(
         let (service, limits, watcher) = (service.clone(), limits.clone(), graceful.watcher());
         let (activity, (late, too_late)) = (Activity::new(), oneshot::channel());
         tokio::spawn(Arc::clone(&activity).watch(limits.header_time, late));
-        workers.spawn(async move {
+        workers.spawn(|lookout| async move {
             tokio::select! {
                 biased;
-                ended = connection(stream, service, activity, &limits, watcher) => {
+                ended = connection(stream, service, (activity, lookout), &limits, watcher) => {
                     if let Err(error) = ended {
                         tracing::debug!(error, "a connection ended early");
                     }
@@ -112,14 +112,15 @@ async fn accept(
 async fn connection(
     stream: std::net::TcpStream,
     service: HttpService,
-    activity: Arc<Activity>,
+    (activity, lookout): (Arc<Activity>, Arc<Lookout>),
     limits: &ConnectionLimits,
     watcher: Watcher,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let stream = TcpStream::from_std(stream)?;
     // Small answers must not wait for more to send with them.
     stream.set_nodelay(true)?;
-    let stream = StallGuard::new(TokioIo::new(stream), limits.stall_time, Arc::clone(&activity));
+    let told = (Arc::clone(&activity), lookout);
+    let stream = StallGuard::new(TokioIo::new(stream), limits.stall_time, told);
     let handler = service_fn(move |request| {
         let (service, answering) = (service.clone(), activity.answering());
         async move {

@@ -10,7 +10,7 @@ use std::{
 use hyper::rt::{Read, ReadBufCursor, Write};
 use tokio::time::{Instant, Sleep};
 
-use super::quiet::Activity;
+use super::{quiet::Activity, workers::Lookout};
 
 /// Passes everything through, but fails a write that makes no progress for too long.
 pub(super) struct StallGuard<T> {
@@ -18,11 +18,17 @@ pub(super) struct StallGuard<T> {
     patience: Duration,
     waiting: Option<Pin<Box<Sleep>>>,
     activity: Arc<Activity>,
+    lookout: Arc<Lookout>,
 }
 
 impl<T> StallGuard<T> {
-    pub(super) fn new(inner: T, patience: Duration, activity: Arc<Activity>) -> Self {
-        Self { inner, patience, waiting: None, activity }
+    /// Tells the connection's activity and its thread's lookout of everything that is sent.
+    pub(super) fn new(
+        inner: T,
+        patience: Duration,
+        (activity, lookout): (Arc<Activity>, Arc<Lookout>),
+    ) -> Self {
+        Self { inner, patience, waiting: None, activity, lookout }
     }
 
     /// Judges a write, and notes one that was made.
@@ -33,6 +39,7 @@ impl<T> StallGuard<T> {
     ) -> Poll<std::io::Result<usize>> {
         if progress.is_ready() {
             self.activity.sent();
+            self.lookout.answered();
         }
         self.judge(context, progress)
     }

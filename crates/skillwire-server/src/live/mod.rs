@@ -1,5 +1,6 @@
 //! Keeping a running server up to date with its sources.
 
+mod leisure;
 mod notice;
 
 use std::{
@@ -21,8 +22,8 @@ use skillwire_source::{
 };
 use tokio::{sync::mpsc, task::JoinError, time::sleep_until};
 
-use self::notice::Told;
 pub use self::notice::{Notice, Subject};
+use self::{leisure::Leisure, notice::Told};
 use crate::engine::Engine;
 
 /// The shortest pause between two looks at the sources.
@@ -42,6 +43,12 @@ const FIRST_READING: Duration = Duration::from_secs(30);
 
 /// How often every file is read anew, whatever the file system says about changes.
 const READING: Duration = Duration::from_hours(1);
+
+/// How long nobody must ask for anything before work begins that nobody waits for.
+const LULL: Duration = Duration::from_millis(50);
+
+/// How long such work is put off at most.
+const PUT_OFF: Duration = Duration::from_secs(2);
 
 /// Looks at the sources again and again, and tells what is news about them.
 pub struct Keeper {
@@ -101,14 +108,36 @@ impl Keeper {
     /// Looks at the sources once, off the event loop; files of a small catalogue are kept as well.
     pub async fn look(self: &Arc<Self>, look: Look) -> Result<Refreshed, JoinError> {
         let keeper = Arc::clone(self);
-        tokio::task::spawn_blocking(move || {
-            let refreshed = keeper.refresh(&look);
-            if !refreshed.sites.is_empty() {
-                tokio::task::spawn_blocking(move || keeper.engine.warm());
+        let refreshed = tokio::task::spawn_blocking(move || keeper.refresh(&look)).await?;
+        if !refreshed.sites.is_empty() {
+            let engine = Arc::clone(&self.engine);
+            self.when_quiet(move || engine.warm());
+        }
+        Ok(refreshed)
+    }
+
+    /// Does work that nobody waits for, off the event loop, once nobody asks for anything.
+    pub fn when_quiet(self: &Arc<Self>, work: impl FnOnce() + Send + 'static) {
+        let keeper = Arc::clone(self);
+        tokio::spawn(async move {
+            keeper.lull().await;
+            tokio::task::spawn_blocking(work);
+        });
+    }
+
+    /// Waits until nobody asks for anything, though not for ever.
+    ///
+    /// Whoever starts a server waits for its first answers. Where there are few cores, whatever else
+    /// there is to do would take them away.
+    async fn lull(&self) {
+        let end = Instant::now() + PUT_OFF;
+        loop {
+            let before = self.answers();
+            tokio::time::sleep(LULL).await;
+            if self.answers() == before || Instant::now() >= end {
+                return;
             }
-            refreshed
-        })
-        .await
+        }
     }
 
     /// Keeps up with the sources for ever; looks at everything whenever `reload` is done.
@@ -116,35 +145,66 @@ impl Keeper {
         let catalog = Arc::clone(self.engine.catalog());
         let (sender, mut news) = mpsc::unbounded_channel();
         self.state().refresher.on_news(&wake(&sender));
+        self.lull().await;
         // The watcher gathers news for a while before it tells them, so few are ever waiting.
         let (_watcher, state) = Watcher::start(self.watched(), move |told| {
             let _ = sender.send(told);
         });
         let mut next_look = Instant::now() + self.pause();
         let mut next_reading = Instant::now() + FIRST_READING;
+        let mut leisure = Leisure::new(Vec::new(), false, 0);
+        let mut begun = false;
         loop {
-            let look = tokio::select! {
-                () = sleep_until(next_look.into()) => Look::everywhere(),
-                () = sleep_until(next_reading.into()) => Look::everywhere().closely(),
-                places = catalog.stale() => Look::at(places).closely(),
+            let (look, hurry) = tokio::select! {
+                () = sleep_until(next_look.into()), if leisure.is_over() => {
+                    (Look::everywhere(), false)
+                }
+                () = sleep_until(next_reading.into()), if leisure.is_over() => {
+                    (Look::everywhere().closely(), false)
+                }
+                part = leisure.turn() => (part, false),
+                places = catalog.stale() => (Look::at(places).closely(), true),
                 Some(told) = news.recv() => match told {
-                    News::Changed(paths) => Look::at(paths),
-                    News::Everything => Look::everywhere(),
+                    News::Changed(paths) => (Look::at(paths), true),
+                    // The first only means that nobody was told what happened before.
+                    News::Everything => (Look::everywhere(), std::mem::replace(&mut begun, true)),
                 },
-                () = reload() => Look::everywhere(),
+                () = reload() => (Look::everywhere(), true),
             };
-            if look.at.is_none() && look.closely {
+            let whole = look.at.is_none();
+            if whole && look.closely {
                 next_reading = Instant::now() + READING;
             }
-            let whole = look.at.is_none();
+            if whole && !hurry {
+                leisure = Leisure::new(self.parts().await, look.closely, self.answers());
+                if !leisure.is_over() {
+                    continue;
+                }
+            }
+            let started = Instant::now();
             if let Err(error) = self.look(look).await {
                 tracing::error!("Reading skills broke: {error}.");
             }
-            if whole {
+            if !whole && !hurry {
+                leisure.looked(started.elapsed(), self.answers());
+            }
+            if whole || (!hurry && leisure.is_over()) {
                 self.tell_watches(&state);
                 next_look = Instant::now() + self.pause();
             }
         }
+    }
+
+    /// What to look at to have looked at everything, if one look would take long.
+    async fn parts(self: &Arc<Self>) -> Vec<BTreeSet<PathBuf>> {
+        let keeper = Arc::clone(self);
+        let parts = tokio::task::spawn_blocking(move || keeper.state().refresher.parts());
+        // Without parts it is looked at as a whole.
+        parts.await.unwrap_or_default()
+    }
+
+    fn answers(&self) -> u64 {
+        self.engine.metrics().answers()
     }
 
     /// Says which folders the system tells nothing of.

@@ -69,7 +69,7 @@ pub(super) struct Before<'a> {
 pub(super) struct Visit<'a> {
     pub(super) root: &'a Arc<Root>,
     /// Where it is below the root.
-    pub(super) path: &'a str,
+    pub(super) path: &'a Arc<str>,
     pub(super) dir: &'a Handle,
     pub(super) place: &'a Place,
     pub(super) rules: &'a Rules,
@@ -96,7 +96,9 @@ impl Visit<'_> {
         let mut older = BTreeMap::new();
         let mut attempt = 1;
         loop {
-            let walk = walk(site, listed.take())?;
+            // What nothing is known of is read, whatever the listing says.
+            let unknown = before.remembered.is_none() && before.known.is_none();
+            let walk = walk(site, listed.take(), unknown)?;
             let fingerprint = walk.tree.fingerprint();
             if let Some(outcome) = self.recall(before, &fingerprint, &walk) {
                 return Ok(outcome);
@@ -144,7 +146,7 @@ impl Visit<'_> {
         };
         Arc::new(DirectoryStore {
             root: Arc::clone(self.root),
-            site: self.path.into(),
+            site: Arc::clone(self.path),
             inside: survey.dir.into(),
             links: survey.files.iter().filter_map(link).collect(),
         })
@@ -153,7 +155,7 @@ impl Visit<'_> {
 
 /// The paths that are not as they were listed.
 fn differences(site: Site<'_>, before: &Tree) -> Result<Vec<String>, Stopped> {
-    let after = walk(site, None)?;
+    let after = walk(site, None, false)?;
     let differs = |one: &Tree, other: &Tree| -> Vec<String> {
         let nodes = one.nodes.iter().filter(|(path, node)| other.nodes.get(*path) != Some(node));
         let problems = one.problems.iter().filter(|problem| !other.problems.contains(problem));

@@ -4,6 +4,7 @@
 //! nothing but regular files is opened, and sizes are known before anything is read.
 
 use std::{
+    collections::BTreeSet,
     io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
@@ -46,6 +47,7 @@ mod inspect;
 mod keep;
 mod links;
 mod memory;
+mod parts;
 mod read;
 mod reading;
 mod record;
@@ -209,7 +211,7 @@ impl DirectorySource {
     /// Prepares the inspection of the outermost skill at a path below the root.
     fn visit<'a>(
         &'a self,
-        path: &'a str,
+        path: &'a Arc<str>,
         dir: &'a Handle,
         place: &'a Place,
         started: SystemTime,
@@ -247,6 +249,10 @@ impl Source for DirectorySource {
 
     fn watched(&self) -> Vec<PathBuf> {
         vec![self.root.path.clone()]
+    }
+
+    fn parts(&self) -> Vec<BTreeSet<PathBuf>> {
+        self.divide()
     }
 }
 

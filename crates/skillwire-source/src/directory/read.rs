@@ -38,17 +38,29 @@ pub(super) fn read(
     steps: &dyn Steps,
 ) -> Result<Bytes, ReadError> {
     let name = OsStr::new(path.rsplit('/').next().unwrap_or(path));
-    let mut file = dir.file(name).map_err(|error| why_not_opened(dir, name, error))?;
-    let same =
-        |file: &File| facts_of(file).is_ok_and(|now| now.kind == Kind::File && now.stamp == *stamp);
-    if !same(&file) {
+    let file = dir.file(name).map_err(|error| why_not_opened(dir, name, error))?;
+    if !is_as_listed(&file, stamp) {
         return Err(ReadError::Changed);
     }
+    read_opened(&file, path, stamp, steps)
+}
+
+/// Reads a file that was open when it had `stamp`; it must still have it afterwards.
+pub(super) fn read_opened(
+    mut file: &File,
+    path: &str,
+    stamp: &Stamp,
+    steps: &dyn Steps,
+) -> Result<Bytes, ReadError> {
     steps.opened(path);
     let size = usize::try_from(stamp.size()).map_err(|_| ReadError::Changed)?;
     let bytes = read_exactly(&mut file, size).map_err(ReadError::Failed)?;
     steps.read(path);
-    bytes.filter(|_| same(&file)).map(Bytes::from).ok_or(ReadError::Changed)
+    bytes.filter(|_| is_as_listed(file, stamp)).map(Bytes::from).ok_or(ReadError::Changed)
+}
+
+fn is_as_listed(file: &File, stamp: &Stamp) -> bool {
+    facts_of(file).is_ok_and(|now| now.kind == Kind::File && now.stamp == *stamp)
 }
 
 /// Reads a file of a known size, or nothing when it has fewer bytes or more.

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    ffi::OsStr,
     io,
 };
 
@@ -14,7 +15,7 @@ use skillwire_core::{
 
 use super::{
     inspect::Visit,
-    read::{ReadError, read},
+    read::{ReadError, read, read_opened},
     stamp::Stamp,
     stopped::Stopped,
     walk::{Walk, unreadable},
@@ -131,6 +132,10 @@ impl<'a> Reading<'a> {
     /// Reads a file through the directory it was listed in.
     fn read(&self, path: &str, stamp: &Stamp) -> Result<Bytes, ReadError> {
         let Visit { dir, steps, .. } = *self.visit;
+        if let Some(opened) = self.walk.opened(path) {
+            let read = read_opened(opened, path, stamp, steps);
+            return read.map_err(|error| if self.is_gone(path) { ReadError::Gone } else { error });
+        }
         let Some((above, _)) = path.rsplit_once('/') else {
             return read(dir, path, stamp, steps);
         };
@@ -147,6 +152,14 @@ impl<'a> Reading<'a> {
                 }
             },
         }
+    }
+
+    /// Tells whether a name is no longer in the directory it was listed in.
+    fn is_gone(&self, path: &str) -> bool {
+        let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let dir = if above.is_empty() { Some(self.visit.dir) } else { self.walk.held(above) };
+        let facts = dir.map(|dir| dir.facts(OsStr::new(name)));
+        facts.is_some_and(|facts| facts.is_err_and(|e| e.kind() == io::ErrorKind::NotFound))
     }
 
     /// Judges what was read; what changed to the last is a reason to refuse.

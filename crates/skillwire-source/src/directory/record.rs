@@ -145,7 +145,7 @@ fn put_pair(out: &mut Vec<u8>, pair: Option<(usize, usize)>) {
 }
 
 fn put_skill(out: &mut Vec<u8>, skill: &Skill) {
-    let Skill { uri, entry, resource, content, listed: _ } = skill;
+    let Skill { uri, entry, content, listed: _ } = skill;
     // Only files of a directory come here; anything else cannot be read again and is not kept.
     let Content::Files(tree) = content else { return out.push(2) };
     let store: &dyn Any = &*tree.store;
@@ -153,7 +153,6 @@ fn put_skill(out: &mut Vec<u8>, skill: &Skill) {
     out.push(1);
     put_text(out, uri.as_str());
     put_text(out, entry);
-    put_text(out, resource);
     put_text(out, &store.inside);
     put_number(out, store.links.len());
     for (link, file) in &store.links {
@@ -176,7 +175,6 @@ fn put_skill(out: &mut Vec<u8>, skill: &Skill) {
 fn skill(reader: &mut Reader<'_>, root: &Arc<Root>, site: &Arc<str>) -> Option<Skill> {
     let uri = SkillUri::parse(reader.text()?).ok()?;
     let entry = reader.text()?.into();
-    let resource = reader.text()?.into();
     let inside = reader.text()?.into();
     let path = |reader: &mut Reader<'_>| RelPath::parse(reader.text()?).ok();
     let links = reader.list(|reader| Some((path(reader)?, path(reader)?.as_str().into())))?;
@@ -190,7 +188,7 @@ fn skill(reader: &mut Reader<'_>, root: &Arc<Root>, site: &Arc<str>) -> Option<S
     let (root, site) = (Arc::clone(root), Arc::clone(site));
     let store = Arc::new(DirectoryStore { root, site, inside, links: links.into() });
     let tree = FileTree { files: files.into(), empty_directories, store };
-    Some(Skill { uri, entry, resource, content: Content::Files(tree), listed: true })
+    Some(Skill { uri, entry, content: Content::Files(tree), listed: true })
 }
 
 /// Reads the bytes of a digest.

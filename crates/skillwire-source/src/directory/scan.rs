@@ -24,7 +24,6 @@ use super::{
 use crate::{
     place::below,
     source::{Inspected, Look, Report, SiteKey},
-    tree::is_within,
 };
 
 /// What was found at or below the places a scan looked at.
@@ -46,7 +45,7 @@ impl Present {
 
 /// What came of one directory.
 enum Came {
-    Skill(String, Outcome),
+    Skill(Arc<str>, Outcome),
     Between(String, Between),
 }
 
@@ -60,6 +59,13 @@ pub(super) struct Scan<'a> {
     pub(super) old: Old,
     /// Whether the scan looks at everything and there is an index to write.
     pub(super) writes: bool,
+}
+
+/// The directories around a path below the root, the root included.
+fn above(path: &str) -> impl Iterator<Item = &str> {
+    let parent = |path: &str| path.rfind('/').unwrap_or(0);
+    let around = (!path.is_empty()).then(|| &path[..parent(path)]);
+    std::iter::successors(around, move |at| (!at.is_empty()).then(|| &at[..parent(at)]))
 }
 
 /// The name of the site at a path.
@@ -106,14 +112,9 @@ impl Scan<'_> {
 
     /// The places to look at for some paths, none inside another.
     fn starts(&self, paths: &BTreeSet<PathBuf>) -> BTreeSet<String> {
-        let mut starts: BTreeSet<String> = BTreeSet::new();
-        for start in paths.iter().filter_map(|path| self.start(path)) {
-            if !starts.iter().any(|other| is_within(&start, other)) {
-                starts.retain(|other| !is_within(other, &start));
-                starts.insert(start);
-            }
-        }
-        starts
+        let starts: BTreeSet<String> = paths.iter().filter_map(|path| self.start(path)).collect();
+        let is_inside = |start: &str| above(start).any(|around| starts.contains(around));
+        starts.iter().filter(|start| !is_inside(start)).cloned().collect()
     }
 
     /// The place a changed path makes us look at: the outermost skill it is in, now or before, or
@@ -170,7 +171,7 @@ impl Scan<'_> {
         crew::work(tasks, self.workers, &|task| self.work(&explorer, task), |came| match came {
             Came::Between(path, between) => present.add(path, between),
             Came::Skill(path, outcome) => {
-                present.skills.insert(self.hear(path.into(), outcome, new, report));
+                present.skills.insert(self.hear(path, outcome, new, report));
             }
         })?;
         Ok(present)
@@ -184,15 +185,17 @@ impl Scan<'_> {
                 Ok((Came::Between(task.path, between), tasks))
             }
             Seen::Skill(dir, listed) => {
-                let before = if self.closely { Before::default() } else { self.before(&task.path) };
-                let place = self.source.place(&task.path);
-                let visit = self.source.visit(&task.path, &dir, &place, self.started);
+                // Remembered in several places, and there may be a hundred thousand.
+                let path = Arc::from(task.path);
+                let before = if self.closely { Before::default() } else { self.before(&path) };
+                let place = self.source.place(&path);
+                let visit = self.source.visit(&path, &dir, &place, self.started);
                 let outcome = visit.inspect(listed, &before)?;
                 if outcome.is_refused() {
                     // In a folder that went away meanwhile every skill would seem to be broken.
                     self.source.check_root().map_err(Stopped::Moved)?;
                 }
-                Ok((Came::Skill(task.path, outcome), Vec::new()))
+                Ok((Came::Skill(path, outcome), Vec::new()))
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use std::{
     ffi::{OsStr, OsString},
+    fs::File,
     io,
     path::PathBuf,
     time::SystemTime,
@@ -13,7 +14,7 @@ use skillwire_core::{
 };
 
 use super::{
-    handle::{Entry, Facts, Handle, Kind},
+    handle::{Entry, Facts, Handle, Kind, facts_of},
     links,
     stamp::Stamp,
     stopped::Stopped,
@@ -32,6 +33,9 @@ const MAX_ENTRIES: usize = 20_000;
 /// The most directories of one skill that are held open until it is read.
 const MAX_HELD: usize = 16;
 
+/// The most files of one skill that are held open until it is read.
+const MAX_OPENED: usize = 8;
+
 /// Where a skill's directory is.
 #[derive(Clone, Copy)]
 pub(super) struct Site<'a> {
@@ -49,6 +53,8 @@ pub(super) struct Walk {
     pub(super) disturbed: Option<String>,
     /// Some of the directories that were listed, by path, the first one excluded.
     held: Vec<Listed>,
+    /// Some of the files that were listed, by path.
+    opened: Vec<(String, File)>,
     /// Whether the first directory is as it was before it was listed.
     stamp: Option<Stamp>,
     /// Whether every directory is held.
@@ -64,15 +70,21 @@ struct Listed {
 /// Lists everything in a skill's directory.
 ///
 /// `listed` is what the directory holds and the stamp it had before, when that is known already.
-pub(super) fn walk(site: Site<'_>, listed: Option<(Vec<Entry>, Stamp)>) -> Result<Walk, Stopped> {
+/// `eager` opens files instead of only asking what they are, as they will be read in any case.
+pub(super) fn walk(
+    site: Site<'_>,
+    listed: Option<(Vec<Entry>, Stamp)>,
+    eager: bool,
+) -> Result<Walk, Stopped> {
     let walk = Walk {
         tree: Tree::default(),
         disturbed: None,
         held: Vec::new(),
+        opened: Vec::new(),
         stamp: None,
         all_held: true,
     };
-    let mut walker = Walker { walk, left: MAX_ENTRIES };
+    let mut walker = Walker { walk, left: MAX_ENTRIES, eager };
     if let Some((entries, stamp)) = listed {
         walker.walk.stamp = Some(stamp);
         walker.look_through(site.dir, "", site.depth, entries)?;
@@ -111,11 +123,17 @@ impl Walk {
     pub(super) fn held(&self, path: &str) -> Option<&Handle> {
         self.held.iter().find(|listed| listed.path == path).map(|listed| &listed.dir)
     }
+
+    /// A file as it was listed, when it is still open.
+    pub(super) fn opened(&self, path: &str) -> Option<&File> {
+        self.opened.iter().find(|(opened, _)| opened == path).map(|(_, file)| file)
+    }
 }
 
 struct Walker {
     walk: Walk,
     left: usize,
+    eager: bool,
 }
 
 impl Walker {
@@ -156,7 +174,9 @@ impl Walker {
                 directories.push(name);
                 continue;
             }
-            match dir.facts(OsStr::new(&name)) {
+            let opened =
+                if kind == Some(Kind::File) { self.open(dir, &name, &inner) } else { None };
+            match opened.map_or_else(|| dir.facts(OsStr::new(&name)), Ok) {
                 Ok(facts) => {
                     let node = self.node(dir, &name, &inner, facts);
                     self.walk.tree.nodes.insert(inner, node);
@@ -172,6 +192,17 @@ impl Walker {
         }
         directories.sort_unstable();
         directories.iter().try_for_each(|name| self.descend(dir, path, name, depth + 1))
+    }
+
+    /// Opens a file and says what it is; what cannot be opened is asked for without.
+    fn open(&mut self, dir: &Handle, name: &str, path: &str) -> Option<Facts> {
+        if !self.eager || self.walk.opened.len() == MAX_OPENED {
+            return None;
+        }
+        let file = dir.file(OsStr::new(name)).ok()?;
+        let facts = facts_of(&file).ok().filter(|facts| facts.kind == Kind::File)?;
+        self.walk.opened.push((path.to_owned(), file));
+        Some(facts)
     }
 
     fn node(&mut self, dir: &Handle, name: &str, path: &str, facts: Facts) -> Node {

@@ -13,6 +13,7 @@ mod memory;
 mod merge;
 mod namespace;
 mod nested;
+mod parts;
 mod rescan;
 mod root;
 mod store;

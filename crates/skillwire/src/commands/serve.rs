@@ -6,9 +6,13 @@ pub(super) mod signals;
 mod summary;
 mod tools;
 
-use std::{io::Write, num::NonZero, sync::Arc};
+use std::{convert::Infallible, io::Write, num::NonZero, sync::Arc};
 
-use skillwire_catalog::{catalog::Catalog, cursor::CursorSeal, refresh::Refresher};
+use skillwire_catalog::{
+    catalog::Catalog,
+    cursor::CursorSeal,
+    refresh::{Refreshed, Refresher},
+};
 use skillwire_core::finding::{Code, Strictness};
 use skillwire_server::{
     engine::Engine,
@@ -16,7 +20,10 @@ use skillwire_server::{
     stdio,
 };
 use skillwire_source::source::{Look, Source};
-use tokio::net::TcpListener;
+use tokio::{
+    io::{AsyncBufReadExt as _, BufReader},
+    net::TcpListener,
+};
 
 use self::{
     live::Live,
@@ -118,17 +125,23 @@ async fn serve_stdio(
     (mut stop, mut reload): (Stop, Reload),
     arguments: &[String],
 ) -> Outcome {
+    let mut input = BufReader::new(tokio::io::stdin());
+    // The first question is mostly there before the skills are; it need not be waited for later.
+    let read_ahead = async {
+        let _seen_when_it_is_read = input.fill_buf().await;
+        std::future::pending::<Infallible>().await
+    };
     let first = tokio::select! {
         first = live.refresh(Look::everywhere()) => first?,
+        never = read_ahead => match never {},
         () = stop.requested() => return Ok(Exit::Ok),
     };
     refuse_collisions(&live, &first)?;
-    report_missing(&engine);
+    report_missing(&live, &engine);
     summary::show(&first, live.strictness(), &summary::Client::Stdio { arguments });
-    // It names every skill, and is needed no more.
-    drop(first);
+    forget(first);
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
-    let server = stdio::run_until(engine, tokio::io::stdin(), tokio::io::stdout(), async {
+    let server = stdio::run_until(engine, input, tokio::io::stdout(), async {
         // Either told to stop, or the other side is gone.
         let _ = ended.await;
     });
@@ -178,11 +191,10 @@ async fn serve_http(
         () = stop.requested() => return Ok(Exit::Ok),
     };
     refuse_collisions(&live, &first)?;
-    report_missing(&checked);
+    report_missing(&live, &checked);
     let url = format!("http://{address}{}", http::ENDPOINT);
     summary::show(&first, live.strictness(), &summary::Client::Http { url: &url, needs_token });
-    // It names every skill, and is needed no more.
-    drop(first);
+    forget(first);
     // Nobody may be reading; that is no reason not to serve.
     let _ = writeln!(std::io::stderr(), "listening on {url}");
     tokio::select! {
@@ -204,10 +216,15 @@ async fn serve_http(
     Ok(Exit::Ok)
 }
 
+/// Lets go of what names every skill, on a thread that nobody waits for.
+fn forget(refreshed: Refreshed) {
+    tokio::task::spawn_blocking(move || drop(refreshed));
+}
+
 /// Logs what skills need and this server does not have; nobody waits for that.
-fn report_missing(engine: &Arc<Engine>) {
+fn report_missing(live: &Live, engine: &Arc<Engine>) {
     let engine = Arc::clone(engine);
-    tokio::task::spawn_blocking(move || {
+    live.when_quiet(move || {
         for missing in engine.missing_dependencies() {
             tracing::warn!("{}", report::printable(&missing.to_string()));
         }
@@ -215,10 +232,7 @@ fn report_missing(engine: &Arc<Engine>) {
 }
 
 /// With `--strict`, two skills on one path are a reason not to start.
-fn refuse_collisions(
-    live: &Live,
-    refreshed: &skillwire_catalog::refresh::Refreshed,
-) -> Result<(), Failure> {
+fn refuse_collisions(live: &Live, refreshed: &Refreshed) -> Result<(), Failure> {
     if live.strictness() != Strictness::Strict {
         return Ok(());
     }

@@ -72,8 +72,8 @@ impl Handle {
     /// What is in the directory, or nothing when there is more than the limit.
     #[cfg(target_os = "linux")]
     pub(in crate::directory) fn entries(&self, limit: usize) -> io::Result<Option<Vec<Entry>>> {
-        let mut buffer = Vec::with_capacity(16 * 1024);
-        let mut listing = rustix::fs::RawDir::new(&self.0, buffer.spare_capacity_mut());
+        let mut buffer = [const { std::mem::MaybeUninit::uninit() }; 16 * 1024];
+        let mut listing = rustix::fs::RawDir::new(&self.0, &mut buffer);
         let mut entries = Vec::new();
         while let Some(entry) = listing.next() {
             let entry = entry?;

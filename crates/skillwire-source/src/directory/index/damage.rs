@@ -44,7 +44,7 @@ fn read_all(place: &Place, content: &[u8]) -> Option<usize> {
     let index: Index = place.understand(bytes)?;
     let root = Arc::new(Root::new("root".into()));
     let sites = index.records.keys();
-    Some(sites.filter_map(|site| index.get(site)?.recall(&root, site)).count())
+    Some(sites.filter_map(|site| index.get(site)?.recall(&root, &Arc::from(&**site))).count())
 }
 
 #[test]

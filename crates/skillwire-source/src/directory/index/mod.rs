@@ -31,7 +31,7 @@ mod damage;
 pub(super) mod write;
 
 /// Begins every index, and changes with what the bytes after it mean.
-const MAGIC: &[u8; 8] = b"SKWIRE\x00\x02";
+const MAGIC: &[u8; 8] = b"SKWIRE\x00\x03";
 
 /// The largest index that is read, which is several times what a hundred thousand skills need.
 const MAX_SIZE: u64 = 1 << 30;
@@ -66,9 +66,9 @@ impl Known<'_> {
     pub(super) fn recall(
         &self,
         root: &Arc<Root>,
-        site: &str,
+        site: &Arc<str>,
     ) -> Option<(Remembered, Vec<Inspected>)> {
-        let inspected = record::decode(self.record, root, &site.into())?;
+        let inspected = record::decode(self.record, root, site)?;
         let judgement = Digest::of(self.record);
         Some((Remembered { fingerprint: self.fingerprint, judgement, settled: true }, inspected))
     }

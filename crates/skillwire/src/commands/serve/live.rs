@@ -52,6 +52,11 @@ impl Live {
         refreshed
     }
 
+    /// Does work that nobody waits for, once nobody asks for anything.
+    pub(super) fn when_quiet(&self, work: impl FnOnce() + Send + 'static) {
+        self.keeper.when_quiet(work);
+    }
+
     /// Keeps up with the folders for ever.
     pub(super) async fn follow(&self, reload: &mut Reload) {
         let reload = async || {
