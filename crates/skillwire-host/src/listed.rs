@@ -122,10 +122,15 @@ impl Listed {
             && content.files().iter().all(|file| approval.content.file(&file.uri) == Some(file))
     }
 
-    /// The skill as it is told to others: without digests where its server gives none.
+    /// The skill as it is told to others: without digests where its server gives none, where only
+    /// an archive has one that nobody has to open to list the skill, or where `SKILL.md` is told
+    /// with frontmatter that its bytes do not have.
     #[must_use]
     pub(crate) fn passed_on(self) -> Self {
-        if !self.is_first_seen() {
+        let dynamic = |offer: &Arc<Offer>| {
+            offer.first_seen || offer.tells_frontmatter() || offer.described_elsewhere
+        };
+        if !self.offer.as_ref().is_some_and(dynamic) {
             return self;
         }
         let entry = SkillEntry { resources: Resources::Dynamic, ..(*self.entry).clone() };

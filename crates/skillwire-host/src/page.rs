@@ -11,6 +11,8 @@ use skillwire_core::{
 };
 
 use crate::{
+    dialect::{self, Age},
+    listed::Listed,
     origin::{Origin, SkillId},
     policy::Policy,
     refusal::{Reason, Refusal},
@@ -32,7 +34,31 @@ pub(crate) struct Head {
 }
 
 /// The entries of a page, each read or refused on its own.
-pub(crate) type Entries = Vec<Result<ReceivedEntry, Refusal>>;
+pub(crate) type Entries = Vec<Result<ReceivedEntry, Unusable>>;
+
+/// An entry that the released extension refuses.
+#[derive(Debug)]
+pub(crate) struct Unusable {
+    pub(crate) refusal: Refusal,
+    /// What it says about the age of its server.
+    pub(crate) age: Age,
+}
+
+impl Unusable {
+    /// The skill it is if its server is older than the release.
+    fn draft(&self) -> Option<&Listed> {
+        match &self.age {
+            Age::Draft(skill) => skill.as_ref().as_ref().ok(),
+            Age::Released | Age::Unknown => None,
+        }
+    }
+}
+
+impl From<Refusal> for Unusable {
+    fn from(refusal: Refusal) -> Self {
+        Self { refusal, age: Age::Unknown }
+    }
+}
 
 /// An entry, and the text it was read from where the policy keeps that.
 #[derive(Debug)]
@@ -105,10 +131,11 @@ pub(crate) fn read_entries(
     origin: &Origin,
     text: &str,
     policy: &Policy,
+    legacy: bool,
 ) -> Result<Entries, Refusal> {
     let RawSkills { skills } = serde_json::from_str(text)
         .map_err(|_| protocol_error(origin, "skills/list", "no list `skills`"))?;
-    Ok(skills.into_iter().map(|raw| read_entry(origin, raw.get(), policy)).collect())
+    Ok(skills.into_iter().map(|raw| read_entry(origin, raw.get(), policy, legacy)).collect())
 }
 
 /// Reads the answer to `skills/get`; it must be about the skill that was asked for.
@@ -116,25 +143,35 @@ pub(crate) fn read_get(
     asked: &SkillId,
     text: &str,
     policy: &Policy,
-) -> Result<(ReceivedEntry, Freshness), Refusal> {
+    legacy: bool,
+) -> Result<(ReceivedEntry, Freshness), Unusable> {
     let broken = |what: &str| protocol_error(&asked.origin, "skills/get", what).skill(asked);
     let raw: RawGet<'_> = serde_json::from_str(text).map_err(|_| broken("no object"))?;
     let skill = raw.skill.filter(|raw| raw.get().starts_with('{'));
     let skill = skill.ok_or_else(|| broken("no object `skill`"))?;
-    let received = read_entry(&asked.origin, skill.get(), policy)?;
-    if received.entry.uri != asked.uri {
-        return Err(Refusal::new(Reason::EntrySubstituted)
-            .skill(asked)
-            .expected(&asked.uri)
-            .actual(&received.entry.uri));
+    let read = read_entry(&asked.origin, skill.get(), policy, legacy);
+    let uri = match &read {
+        Ok(received) => Some(&received.entry.uri),
+        Err(unusable) => unusable.draft().map(|listed| &listed.id().uri),
+    };
+    if let Some(uri) = uri.filter(|uri| **uri != asked.uri) {
+        let substituted = Refusal::new(Reason::EntrySubstituted).skill(asked);
+        return Err(substituted.expected(&asked.uri).actual(uri).into());
     }
+    let received = read?;
     Ok((received, freshness(raw.ttl, raw.scope)))
 }
 
-fn read_entry(origin: &Origin, text: &str, policy: &Policy) -> Result<ReceivedEntry, Refusal> {
+fn read_entry(
+    origin: &Origin,
+    text: &str,
+    policy: &Policy,
+    legacy: bool,
+) -> Result<ReceivedEntry, Unusable> {
     let entry = received::read(text, policy.limits).map_err(|fault| {
         let uri = received::read_only_uri(text);
-        entry_refusal(origin, uri, fault)
+        let refusal = entry_refusal(origin, uri, fault);
+        Unusable { refusal, age: dialect::read_draft(origin, text, policy.limits, legacy) }
     })?;
     let text = policy.keeps_entry_text.then(|| text.into());
     Ok(ReceivedEntry { entry: Arc::new(entry), text })

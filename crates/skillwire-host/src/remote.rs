@@ -1,6 +1,7 @@
 //! One server: connected when it is needed, listed once, asked for what is named.
 
 mod listing;
+mod memory;
 
 use std::{
     collections::HashMap,
@@ -23,11 +24,11 @@ use crate::{
     client::{Client, ClientError, ClientOptions, Endpoint, Limits, RawAnswer},
     clock::Clock,
     contents::{self, Content},
-    dialect::{self, Dialect, Offer},
+    dialect::{self, Age, Dialect, DialectMemory, Offer},
     label::ServerLabel,
     listed::{Listed, Source},
     origin::{Origin, SkillId},
-    page::{self, Freshness},
+    page::{self, Freshness, Unusable},
     policy::Policy,
     refusal::{Reason, Refusal},
     web::WebOrigin,
@@ -51,6 +52,13 @@ struct Held {
     fresh_until: Duration,
 }
 
+/// What `skills/get` answered.
+enum Got {
+    Released(Listed),
+    /// An entry of a draft, and why it is none of the released extension.
+    Draft(Box<Result<Listed, Refusal>>, Refusal),
+}
+
 /// A configured server.
 pub(crate) struct Remote {
     label: ServerLabel,
@@ -63,6 +71,7 @@ pub(crate) struct Remote {
     options: ClientOptions,
     pub(crate) policy: Arc<Policy>,
     clock: Arc<dyn Clock>,
+    dialects: Arc<dyn DialectMemory>,
     client: tokio::sync::Mutex<Option<Client>>,
     /// Whoever lists the server, so that calls at the same time share one listing.
     lister: tokio::sync::Mutex<()>,
@@ -80,6 +89,7 @@ impl Remote {
         options: ClientOptions,
         policy: Arc<Policy>,
         clock: Arc<dyn Clock>,
+        dialects: Arc<dyn DialectMemory>,
     ) -> Self {
         Self {
             label,
@@ -93,6 +103,7 @@ impl Remote {
             options,
             policy,
             clock,
+            dialects,
             client: tokio::sync::Mutex::default(),
             lister: tokio::sync::Mutex::default(),
             listing: Mutex::default(),
@@ -258,7 +269,15 @@ impl Remote {
             return self.settle_from(&listing, uri, source).await;
         }
         match self.get_entry(uri, source).await {
-            Ok(listed) => Ok(listed),
+            Ok(Got::Released(listed)) => Ok(listed),
+            // One entry does not tell how old its server is.
+            Ok(Got::Draft(skill, refusal)) => {
+                let listing = self.older_listing(true).await?;
+                if listing.is_none_or(|listing| listing.dialect != Some(Dialect::Draft)) {
+                    return Err(refusal);
+                }
+                self.settle_named(&(*skill)?, source).await
+            }
             Err(Trouble::NoMethod(refusal)) => match self.older_listing(true).await? {
                 Some(listing) => self.settle_from(&listing, uri, source).await,
                 None => Err(refusal),
@@ -267,7 +286,7 @@ impl Remote {
         }
     }
 
-    /// The listing, if it is known to be one of an older dialect.
+    /// The listing, if it is known to be one of an older dialect than what `skills/get` answers for.
     async fn older_listing(&self, listed: bool) -> Result<Option<Arc<Listing>>, Refusal> {
         let held = self.held_listing();
         let listing = match held {
@@ -276,7 +295,9 @@ impl Remote {
             None if self.client().await?.server().skills.is_none() => self.list().await?,
             None => return Ok(None),
         };
-        Ok(Some(listing).filter(|listing| listing.dialect != Some(Dialect::V1)))
+        let gets = [Some(Dialect::V1), Some(Dialect::Draft)];
+        let gets = if listed { &gets[..1] } else { &gets[..] };
+        Ok(Some(listing).filter(|listing| !gets.contains(&listing.dialect)))
     }
 
     /// What was promised about a skill of an older dialect.
@@ -300,14 +321,20 @@ impl Remote {
             let id = SkillId { origin: self.origin(), uri: uri.clone() };
             Err(Refusal::new(Reason::SkillNotFound).skill(id))
         })?;
-        let settled = self.settle(&listed, source).await?;
+        self.settle_named(&listed, source).await
+    }
+
+    /// Reads what is needed to approve a skill that somebody named.
+    async fn settle_named(&self, listed: &Listed, source: Source) -> Result<Listed, Refusal> {
+        let settled = self.settle(listed, source).await?;
+        let uri = &listed.id().uri;
         let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
         named.insert(uri.clone(), (settled.clone(), self.clock.elapsed()));
         Ok(settled)
     }
 
     /// Asks `skills/get` for one entry.
-    async fn get_entry(&self, uri: &SkillUri, source: Source) -> Result<Listed, Trouble> {
+    async fn get_entry(&self, uri: &SkillUri, source: Source) -> Result<Got, Trouble> {
         let id = SkillId { origin: self.origin(), uri: uri.clone() };
         let client = self.skills_client().await?;
         let limits = self.limits();
@@ -320,8 +347,14 @@ impl Remote {
             }
             error => self.refuse(&error).skill(&id).into(),
         })?;
-        let (received, Freshness { lifetime, .. }) =
-            page::read_get(&id, answer.text(), &self.policy)?;
+        let read = page::read_get(&id, answer.text(), &self.policy, self.allows_legacy());
+        let (received, Freshness { lifetime, .. }) = match read {
+            Ok(read) => read,
+            Err(Unusable { refusal, age: Age::Draft(skill) }) => {
+                return Ok(Got::Draft(skill, refusal));
+            }
+            Err(Unusable { refusal, .. }) => return Err(refusal.into()),
+        };
         let listed = Listed::received(self.origin(), received, source);
         let until = self.clock.elapsed() + lifetime;
         let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
@@ -330,7 +363,7 @@ impl Remote {
             named.clear();
         }
         named.insert(uri.clone(), (listed.clone(), until));
-        Ok(listed)
+        Ok(Got::Released(listed))
     }
 
     /// Reads one resource; `size` is what the answer is bounded by before anything is decoded.
@@ -380,7 +413,10 @@ impl Remote {
         uri: &str,
         cursor: Option<&str>,
     ) -> Result<Option<RawAnswer>, Refusal> {
-        let client = self.skills_client().await?;
+        if self.web.is_some() {
+            return Ok(None);
+        }
+        let client = self.client().await?;
         if !client.server().skills.as_ref().is_some_and(|offer| offer.directory_read) {
             return Ok(None);
         }

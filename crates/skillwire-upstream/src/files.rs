@@ -118,11 +118,11 @@ impl RemoteGenerator for UpstreamGenerator {
         if !self.shared.admission.admits_file(&self.listed, path) {
             return Box::pin(async { Ok(None) });
         }
-        let (shared, skill) = (Arc::clone(&self.shared), self.listed.id().clone());
-        let uri = skill.uri.root().child(path);
+        let (shared, listed) = (Arc::clone(&self.shared), self.listed.clone());
+        let uri = listed.id().uri.root().child(path);
         let asked = self.shared.runtime.spawn(async move {
             let _turn = shared.turns.acquire().await;
-            match shared.relay.read_dynamic(&skill, &uri).await {
+            match shared.relay.read_dynamic(&listed, &uri).await {
                 Ok(bytes) => Ok(Some(bytes)),
                 Err(refusal) if refusal.reason == Reason::FileMissing => Ok(None),
                 Err(refusal) => Err(GenerateError(refusal.to_string())),

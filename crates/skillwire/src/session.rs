@@ -22,8 +22,8 @@ use crate::{
     exit::Exit,
     failure::Failure,
     logging,
-    output::WARNING,
-    refused,
+    output::{NOTE, WARNING},
+    refused::{self, argument},
     report::printable,
     settings::{HostSettings, endpoint},
     terminal::Terminal,
@@ -174,6 +174,7 @@ impl Session {
                 let dialects = listing.dialect.map(|dialect| (label.clone(), dialect));
                 Ok(Discovered {
                     dialects: dialects.into_iter().collect(),
+                    references: listing.references_of(label),
                     registry: Registry::new(listing.skills.iter().cloned()),
                     refused: listing.refused.clone(),
                     incomplete: listing.truncated.clone().into_iter().collect(),
@@ -262,6 +263,7 @@ fn host(settings: &HostSettings, options: &Options) -> Result<HostBuilder, Failu
         .client_options(client_options())
         .records(settings.records())
         .cache(settings.cache()?)
+        .dialects(settings.dialects())
         .audit(settings.audit())
         .prompter(Terminal)
         .lock(options.lock.clone())
@@ -277,6 +279,15 @@ pub(crate) fn warn(message: &str) -> std::io::Result<()> {
 pub(crate) fn report_incomplete(found: &Discovered) -> std::io::Result<()> {
     for refusal in &found.incomplete {
         writeln!(anstream::stderr(), "{}", refused::Shown(refusal))?;
+    }
+    for skill in &found.references {
+        let handle = argument(&skill.to_string());
+        writeln!(
+            anstream::stderr(),
+            "{NOTE}note{NOTE:#}: The instructions of `{}` name a skill that it does not list; \
+             `skillwire show {handle}` asks for it.",
+            skill.origin
+        )?;
     }
     found.warnings.iter().try_for_each(|warning| warn(warning))
 }

@@ -1,8 +1,11 @@
 //! What a server says about itself, and how much of it counts.
 
 use serde::Deserialize;
-use serde_json::{Map, Value, value::RawValue};
-use skillwire_core::strict_json::{self, JsonLimits};
+use serde_json::{Map, Value, json, value::RawValue};
+use skillwire_core::{
+    digest::Digest,
+    strict_json::{self, JsonLimits},
+};
 use skillwire_protocol::{capabilities::SKILLS_EXTENSION, error::truncated, meta, version::Era};
 
 use super::error::ClientError;
@@ -23,6 +26,8 @@ pub struct ServerDescription {
     pub instructions: Option<String>,
     /// What it calls itself: for display only, never an identity.
     pub claimed_name: Option<String>,
+    /// The version it claims to be of: for display, and to notice that it is another one.
+    pub claimed_version: Option<String>,
     /// Everything it declared.
     pub capabilities: Map<String, Value>,
     /// What is odd about the declaration, in sentences.
@@ -61,6 +66,7 @@ pub(super) struct Described {
     capabilities: Map<String, Value>,
     instructions: Option<String>,
     claimed_name: Option<String>,
+    claimed_version: Option<String>,
 }
 
 impl Described {
@@ -73,13 +79,15 @@ impl Described {
             .map_err(|error| malformed(&format!("has `capabilities` with {error}")))?;
         let of_meta = read.meta.and_then(|raw| member(raw, meta::SERVER_INFO));
         let info = of_meta.or_else(|| read.server_info.and_then(value));
-        let claimed_name = info.and_then(|info| Some(info.get("name")?.as_str()?.to_owned()));
+        let claimed = |key: &str| Some(info.as_ref()?.get(key)?.as_str()?.to_owned());
+        let (claimed_name, claimed_version) = (claimed("name"), claimed("version"));
         Ok(Self {
             supported: read.supported_versions,
             chosen: read.protocol_version,
             capabilities,
             instructions: read.instructions,
             claimed_name,
+            claimed_version,
         })
     }
 
@@ -92,9 +100,19 @@ impl Described {
             skills,
             instructions: self.instructions,
             claimed_name: self.claimed_name,
+            claimed_version: self.claimed_version,
             capabilities: self.capabilities,
             oddities,
         }
+    }
+}
+
+impl ServerDescription {
+    /// One digest over what it declared and what it claims to be.
+    pub(crate) fn fingerprint(&self) -> Digest {
+        let Self { protocol_version, claimed_name, claimed_version, capabilities, .. } = self;
+        let said = json!([protocol_version, claimed_name, claimed_version, capabilities]);
+        Digest::of(said.to_string().as_bytes())
     }
 }
 
@@ -149,8 +167,6 @@ fn offer(capabilities: &Map<String, Value>) -> (Option<SkillsOffer>, Vec<String>
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn offered(capabilities: &Value) -> (Option<SkillsOffer>, usize) {

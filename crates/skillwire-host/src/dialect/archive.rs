@@ -7,6 +7,7 @@ use skillwire_archive::{File, Format, Limits, unpack};
 use skillwire_core::{digest::Digest, uri::ResourceUri};
 
 use crate::{
+    contents::Content,
     origin::SkillId,
     refusal::{Reason, Refusal},
     remote::Remote,
@@ -18,8 +19,18 @@ const MOST_BYTES: u64 = skillwire_core::limits::MAX_BYTES + (4 << 20);
 /// An archive as an entry names it.
 pub(super) struct Archive<'a> {
     pub(super) url: &'a str,
-    pub(super) format: Format,
+    /// What kind its entry says it is.
+    pub(super) declared: Option<Format>,
     pub(super) digest: Option<Digest>,
+}
+
+impl Archive<'_> {
+    /// What kind it is: as its entry says, else as it was sent, else as its address ends.
+    fn format(&self, sent_as: Option<&str>) -> Option<Format> {
+        let address = self.url.split(['?', '#']).next().unwrap_or_default();
+        let sent = || sent_as.and_then(Format::of_media_type);
+        self.declared.or_else(sent).or_else(|| Format::of_name(address))
+    }
 }
 
 impl Remote {
@@ -38,21 +49,21 @@ impl Remote {
             let most = "no more archives of this server in one session".to_owned();
             return Err(self.exhausted(most, "another one").skill(skill));
         }
-        let bytes = if self.web().is_some() {
+        let content = if self.web().is_some() {
             self.read_web(skill, archive.url, MOST_BYTES).await?
         } else {
             let content = self.read_text_uri(archive.url, MOST_BYTES).await;
-            content.map_err(|refusal| refusal.skill(skill))?.bytes
+            content.map_err(|refusal| refusal.skill(skill))?
         };
-        self.open_bytes(skill, archive, &bytes)
+        self.open_content(skill, archive, &content)
     }
 
     /// Compares the bytes of an archive with its digest and opens them within the server's budget.
-    fn open_bytes(
+    fn open_content(
         &self,
         skill: &SkillId,
         archive: &Archive<'_>,
-        bytes: &[u8],
+        Content { bytes, media_type }: &Content,
     ) -> Result<Arc<Vec<File>>, Refusal> {
         let actual = Digest::of(bytes);
         if let Some(digest) = archive.digest.filter(|digest| *digest != actual) {
@@ -62,8 +73,15 @@ impl Remote {
                 .expected(digest)
                 .actual(actual));
         }
+        let format = archive.format(media_type.as_deref()).ok_or_else(|| {
+            Refusal::new(Reason::ArchiveFormat)
+                .skill(skill)
+                .file(archive.url)
+                .expected("`application/gzip` or `application/zip`, or such an ending")
+                .actual(media_type.as_deref().unwrap_or("neither").escape_debug())
+        })?;
         let mut budget = self.archives.budget.lock().unwrap_or_else(PoisonError::into_inner);
-        let opened = unpack(archive.format, bytes, &budget.next(Limits::default()));
+        let opened = unpack(format, bytes, &budget.next(Limits::default()));
         let files = opened.map_err(|refused| {
             budget.spend_refused();
             let entry = refused.entry_name().map(str::escape_debug);

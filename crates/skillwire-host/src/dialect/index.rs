@@ -103,10 +103,7 @@ fn entry(origin: &Origin, text: &str) -> Result<Entry, Refusal> {
             let name = text_of("name").ok_or_else(|| missing("name"))?;
             let digest = digest(origin, fields.get("digest"))?;
             let skill = if kind == "archive" {
-                let format = Format::of_name(url).ok_or_else(|| {
-                    malformed("an archive that ends in neither `.tar.gz` nor `.zip`".to_owned())
-                })?;
-                archived(origin, Dialect::EarlyIndex, (url, format), name, &fields, digest, None)?
+                archived(origin, Dialect::EarlyIndex, (url, None), name, &fields, digest, None)?
             } else {
                 single(origin, Dialect::EarlyIndex, (url, name), &fields, digest, None)?
             };
@@ -129,7 +126,9 @@ fn later(
     let own = digest(origin, fields.get("digest"))?;
     if let Some(url) = url {
         return match fields.get("resources") {
-            Some(Value::Array(files)) => with_files(origin, (url, name), files, whole),
+            Some(Value::Array(files)) => {
+                with_files(origin, Dialect::Index, (url, name), files, whole)
+            }
             _ => single(origin, Dialect::Index, (url, name), fields, own, whole),
         };
     }
@@ -138,7 +137,7 @@ fn later(
         let url = archive.get("url").or_else(|| archive.get("uri"))?.as_str()?;
         let kind = archive.get("mimeType").or_else(|| archive.get("mediaType"));
         let format = kind.and_then(Value::as_str).and_then(Format::of_media_type);
-        Some((url, format.or_else(|| Format::of_name(url))?, archive))
+        (format.is_some() || Format::of_name(url).is_some()).then_some((url, format, archive))
     });
     let (url, format, archive) = usable.next().ok_or_else(|| {
         Refusal::new(Reason::EntryMalformed)
@@ -169,13 +168,14 @@ fn single(
 }
 
 /// An entry that names every file with its digest, but no sizes.
-fn with_files(
+pub(super) fn with_files(
     origin: &Origin,
+    dialect: Dialect,
     (url, name): (&str, &str),
     files: &[Value],
     frontmatter: Option<Map<String, Value>>,
 ) -> Result<Listed, Refusal> {
-    let mut offer = Offer { complete: true, ..Offer::new(Dialect::Index, Road::Live) };
+    let mut offer = Offer { complete: true, ..Offer::new(dialect, Road::Live) };
     let skill = SkillUri::parse(url);
     for file in files {
         let text = file.get("uri").or_else(|| file.get("url")).and_then(Value::as_str);
@@ -203,7 +203,7 @@ fn with_files(
 fn archived(
     origin: &Origin,
     dialect: Dialect,
-    (url, format): (&str, Format),
+    (url, format): (&str, Option<Format>),
     name: &str,
     fields: &Map<String, Value>,
     digest: Option<Digest>,

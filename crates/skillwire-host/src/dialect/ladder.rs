@@ -6,16 +6,18 @@
 use std::{collections::HashSet, time::Duration};
 
 use serde_json::{Map, Value};
+use skillwire_core::uri::SkillUri;
 use skillwire_protocol::method;
 
 use super::{
-    Dialect, by_name, fastmcp, index, over_mcp, page,
+    Dialect, by_name, fastmcp, index, named_skills, over_mcp, page,
     resources::{MOST_ITEMS, MOST_PAGES, Resources},
     scoped, skilljack, usage,
 };
 use crate::{
     client::{Client, ClientError},
     listed::Listed,
+    origin::Origin,
     refusal::{Reason, Refusal},
     remote::{Collecting, Listing, Remote, Trouble},
 };
@@ -27,53 +29,129 @@ pub(super) const LIFETIME: Duration = Duration::from_mins(1);
 const MOST_INDEX_BYTES: u64 = 4 << 20;
 
 type Rung = Result<Option<Listing>, Refusal>;
+type Step = Result<Option<(Listing, Duration)>, Trouble>;
+
+/// One way to ask a server for its skills.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Released,
+    Index,
+    Scope,
+    Names,
+    /// Looking through all resources, which only the user can allow.
+    Resources,
+}
+
+impl Way {
+    /// From the released extension down.
+    const LADDER: [Self; 5] =
+        [Self::Released, Self::Index, Self::Scope, Self::Names, Self::Resources];
+
+    /// Where a server is asked first that offered its skills like this before.
+    fn of(dialect: Dialect) -> Self {
+        match dialect {
+            Dialect::V1 | Dialect::Draft => Self::Released,
+            Dialect::Index | Dialect::EarlyIndex => Self::Index,
+            Dialect::ScopedList => Self::Scope,
+            Dialect::ByName | Dialect::Page => Self::Names,
+            _ => Self::Resources,
+        }
+    }
+}
 
 impl Remote {
-    /// Lists a server in the first dialect that it answers in.
+    /// Lists a server in the first dialect that it answers in, beginning with the one it spoke before.
     pub(crate) async fn climb(&self) -> Result<(Listing, Duration), Refusal> {
         if let Some(web) = self.web() {
             return self.well_known(web).await;
         }
         let client = self.client().await?;
-        let server = client.server();
-        let declared = |key: &str| server.capabilities.get(key).is_some_and(Value::is_object);
-        let resources = declared("resources");
+        let known = self.recall_dialect(&client);
+        let found = match known {
+            Some(dialect) => match self.step(&client, Way::of(dialect), known).await {
+                Ok(Some(found)) => Some(found),
+                Err(Trouble::Refused(refusal)) if is_silence(&refusal) => return Err(refusal),
+                // It no longer answers as it did.
+                _ => None,
+            },
+            None => None,
+        };
+        let (listing, lifetime) = match found {
+            Some(found) => found,
+            None => self.climb_from_the_top(&client).await?,
+        };
+        if let Some(dialect) = listing.dialect {
+            self.remember_dialect(&client, dialect);
+        }
+        Ok((self.pointed_out(&client, listing).await, lifetime))
+    }
+
+    async fn climb_from_the_top(&self, client: &Client) -> Result<(Listing, Duration), Refusal> {
         let mut unanswered = None;
-        if server.skills.is_some() {
-            match self.fetch_listing(&client).await {
-                Ok(found) => return Ok(found),
+        for way in Way::LADDER {
+            match self.step(client, way, None).await {
+                Ok(Some(found)) => return Ok(found),
+                Ok(None) => {}
                 Err(Trouble::NoMethod(refusal)) => unanswered = Some(refusal),
                 Err(Trouble::Refused(refusal)) => return Err(refusal),
             }
-            if resources {
-                if let Some(listing) = self.index().await? {
-                    return Ok((listing, LIFETIME));
-                }
-                if let Some(listing) = self.scope(&client).await? {
-                    return Ok((listing, LIFETIME));
-                }
+        }
+        let refusal = unanswered.unwrap_or_else(|| self.not_offered(client));
+        Err(match self.tools_of_skills(client).await {
+            Some(tools) => {
+                let hint = refusal.hint.as_deref().map(|hint| format!("{hint} {tools}"));
+                refusal.hint(hint.unwrap_or(tools))
             }
-        }
-        if declared("skills")
-            && let Some(listing) = self.names(&client).await?
-        {
-            return Ok((listing, LIFETIME));
-        }
-        if self.allows_legacy() && resources {
-            return Ok((self.look_through(&client).await?, LIFETIME));
-        }
-        let (label, has_instructions) = (self.origin(), server.instructions.is_some());
-        Err(unanswered.unwrap_or_else(|| {
-            let refusal = Refusal::new(Reason::SkillsNotOffered)
-                .skill(&label)
-                .expected("a server that declares `io.modelcontextprotocol/skills`");
-            if !resources && !has_instructions {
-                return refusal;
+            None => refusal,
+        })
+    }
+
+    /// Asks in one way, if the server declared what that needs.
+    async fn step(&self, client: &Client, way: Way, known: Option<Dialect>) -> Step {
+        let server = client.server();
+        let declared = |key: &str| server.capabilities.get(key).is_some_and(Value::is_object);
+        let (extension, resources) = (server.skills.is_some(), declared("resources"));
+        let listing = match way {
+            Way::Released if extension => return self.fetch_listing(client).await.map(Some),
+            Way::Index if extension && resources => self.index().await?,
+            Way::Scope if extension && resources => self.scope(client).await?,
+            Way::Names if declared("skills") => self.names(client, known).await?,
+            Way::Resources if self.allows_legacy() && resources => {
+                Some(self.look_through(client).await?)
             }
-            refusal.hint(format!(
-                "`skillwire server allow-legacy {label}` looks for skills among its resources."
-            ))
-        }))
+            _ => None,
+        };
+        Ok(listing.map(|listing| (listing, LIFETIME)))
+    }
+
+    /// Adds what the server points to besides: skills in its instructions, and where it lists none,
+    /// tools that hand some out.
+    async fn pointed_out(&self, client: &Client, mut listing: Listing) -> Listing {
+        let server = client.server();
+        let named = named_skills(server.instructions.as_deref().unwrap_or_default());
+        let listed = |uri: &SkillUri| listing.skills.iter().any(|skill| skill.id().uri == *uri);
+        listing.references = named.into_iter().filter(|uri| !listed(uri)).collect();
+        let empty = listing.skills.is_empty() && listing.refused.is_empty();
+        if empty && listing.dialect != Some(Dialect::V1) {
+            let tools = self.tools_of_skills(client).await;
+            listing.warnings.extend(tools.map(|tools| format!("{}: {tools}", self.origin())));
+        }
+        listing
+    }
+
+    /// Says that a server offers no skills, and what could be tried.
+    fn not_offered(&self, client: &Client) -> Refusal {
+        let (server, label) = (client.server(), self.origin());
+        let refusal = Refusal::new(Reason::SkillsNotOffered)
+            .skill(&label)
+            .expected("a server that declares `io.modelcontextprotocol/skills`");
+        let resources = server.capabilities.get("resources").is_some_and(Value::is_object);
+        if !resources && server.instructions.is_none() {
+            return refusal;
+        }
+        refusal.hint(format!(
+            "`skillwire server allow-legacy {label}` looks for skills among its resources."
+        ))
     }
 
     /// Reads `skill://index.json`, if there is one.
@@ -92,16 +170,16 @@ impl Remote {
                 .actual(actual)
         })?;
         let mut listing = collect(found.dialect.unwrap_or(Dialect::Index), found.skills);
+        let label = self.origin();
         if !found.templates.is_empty() {
             listing.warnings.push(format!(
-                "{} entries of the index are templates; `skillwire list --browse` fills them in",
+                "The index of `{label}` has templates ({}); `skillwire list --server {label} \
+                 --browse` fills them in.",
                 found.templates.len()
             ));
         }
-        if found.unknown > 0 {
-            let unknown = found.unknown;
-            listing.warnings.push(format!("{unknown} entries of the index have an unknown type"));
-        }
+        listing.warnings.extend(unknown_types(&label, found.unknown));
+        listing.templates = found.templates;
         Ok(Some(listing))
     }
 
@@ -120,13 +198,15 @@ impl Remote {
         let mut listing = collect(Dialect::ScopedList, skills);
         listing.truncated = resources.truncated;
         if ignored {
-            listing.warnings.push("the server ignores the scope of `resources/list`".to_owned());
+            listing
+                .warnings
+                .push(format!("`{}` ignores the scope of `resources/list`.", self.origin()));
         }
         Ok(Some(listing))
     }
 
     /// Lists skills that are known by name alone.
-    async fn names(&self, client: &Client) -> Rung {
+    async fn names(&self, client: &Client, known: Option<Dialect>) -> Rung {
         let mut names = Vec::new();
         let mut truncated = None;
         let (mut cursor, mut cursors) = (None::<String>, HashSet::new());
@@ -153,8 +233,11 @@ impl Remote {
             }
             cursor = Some(next);
         }
-        let dialect =
-            self.name_dialect(client, names.first().map(|(name, _)| name.as_str())).await?;
+        let first = names.first().map(|(name, _)| name.as_str());
+        let dialect = match known {
+            Some(dialect) => dialect,
+            None => self.name_dialect(client, first).await?,
+        };
         let origin = self.origin();
         let skills = names.iter().map(|(name, description)| {
             by_name::skill(&origin, dialect, name, description.as_deref())
@@ -248,9 +331,21 @@ fn collect(dialect: Dialect, skills: impl IntoIterator<Item = Result<Listed, Ref
     Listing { dialect: Some(dialect), ..collecting.finish().0 }
 }
 
+/// Says that some entries of an index were left out.
+pub(super) fn unknown_types(label: &Origin, count: usize) -> Option<String> {
+    let said =
+        || format!("The index of `{label}` has entries of a type that nobody knows ({count}).");
+    (count > 0).then(said)
+}
+
 /// Tells whether a server simply does not have what was asked for.
 fn is_absence(refusal: &Refusal) -> bool {
     matches!(refusal.reason, Reason::FileMissing | Reason::ServerError)
+}
+
+/// Tells whether a server says nothing at all, so that asking it something else is of no use.
+fn is_silence(refusal: &Refusal) -> bool {
+    matches!(refusal.reason, Reason::ServerTimeout | Reason::ServerUnreachable)
 }
 
 /// Tells whether a server does not know a method or what it was asked about.

@@ -8,9 +8,12 @@
 mod archive;
 mod by_name;
 mod convert;
+mod draft;
 mod fastmcp;
 mod index;
+mod instructions;
 mod ladder;
+mod memory;
 mod over_mcp;
 mod page;
 mod resources;
@@ -19,6 +22,7 @@ mod scoped;
 mod settle;
 mod skilljack;
 mod templates;
+mod tools;
 mod usage;
 mod well_known;
 
@@ -28,12 +32,15 @@ use serde::Serialize;
 
 pub use self::{
     convert::{DOCUMENTS, NotConverted, convert},
+    memory::{DialectMemory, KnownDialect},
     offer::Offer,
     templates::SkillTemplate,
 };
 pub(crate) use self::{
+    draft::{Age, read as read_draft},
+    instructions::named_skills,
     offer::{Road, unlisted},
-    settle::pin,
+    settle::{pin, with_frontmatter},
 };
 
 /// How a server offers its skills.
@@ -41,6 +48,8 @@ pub(crate) use self::{
 pub enum Dialect {
     /// The released extension: `skills/list` and `skills/get`.
     V1,
+    /// The extension before it was released: no sizes.
+    Draft,
     /// `skill://index.json` with frontmatter.
     Index,
     /// `skill://index.json` with types.
@@ -69,8 +78,9 @@ pub enum Dialect {
 
 impl Dialect {
     /// Every dialect.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::V1,
+        Self::Draft,
         Self::Index,
         Self::EarlyIndex,
         Self::ScopedList,
@@ -89,6 +99,7 @@ impl Dialect {
     pub fn code(self) -> &'static str {
         match self {
             Self::V1 => "D1",
+            Self::Draft => "D1-draft",
             Self::Index => "D2",
             Self::EarlyIndex => "D3",
             Self::ScopedList => "D4",
@@ -113,6 +124,7 @@ impl Dialect {
     pub fn title(self) -> &'static str {
         match self {
             Self::V1 => "the released extension",
+            Self::Draft => "a draft of the extension",
             Self::Index => "an index with frontmatter",
             Self::EarlyIndex => "an index with types",
             Self::ScopedList => "resources listed for a scope",
@@ -135,6 +147,9 @@ impl Dialect {
         const BY_LOOK: &str = "Nothing says that these are skills but how their URIs look.";
         match self {
             Self::V1 => &[],
+            Self::Draft => {
+                &["No file has a size, so nothing says how large a skill is before it is read."]
+            }
             Self::Index | Self::EarlyIndex => {
                 &["At most `SKILL.md` or an archive has a digest; other files are pinned as first \
                    seen."]

@@ -46,8 +46,8 @@ pub(crate) enum Road {
     Archive {
         /// Where the archive is read.
         url: String,
-        /// What kind it is.
-        format: Format,
+        /// What kind it is, where its entry says so; else the server says it.
+        format: Option<Format>,
         /// What its bytes should be.
         digest: Option<Digest>,
     },
@@ -92,6 +92,16 @@ impl Offer {
     pub(crate) fn promising(mut self, file: &ResourceUri, promise: Promise) -> Self {
         self.promises.insert(file.clone(), promise);
         self
+    }
+
+    /// Tells whether the listing had the whole frontmatter, so that nothing has to be read for it.
+    pub(crate) fn tells_frontmatter(&self) -> bool {
+        matches!(self.dialect, Dialect::Draft | Dialect::Index)
+    }
+
+    /// Tells whether servers of this dialect may have a `SKILL.md` without frontmatter.
+    pub(crate) fn may_lack_frontmatter(&self) -> bool {
+        matches!(self.dialect, Dialect::FastMcp | Dialect::Usage | Dialect::Plain)
     }
 
     /// How the skill is offered.

@@ -13,7 +13,7 @@ use super::{
     page::{self, ReadSkill},
 };
 use crate::{
-    contents,
+    contents::{self, Content},
     origin::SkillId,
     refusal::{Reason, Refusal},
     remote::Remote,
@@ -65,13 +65,13 @@ impl Remote {
                 }
                 Ok(bytes)
             }
-            Road::WebFile(url) if is_skill_file => self.read_web(skill, url, most).await,
+            Road::WebFile(url) if is_skill_file => Ok(self.read_web(skill, url, most).await?.bytes),
             Road::Alone(_) | Road::WebFile(_) => Err(refuse(Reason::FileNotListed)),
             Road::WebFolder(folder) => {
                 // A path of such an index is plain, so its URI is spelt as it is.
                 let below = skill.uri.root().as_str().len() + 1;
                 let url = format!("{folder}{}", &file.as_str()[below..]);
-                self.read_web(skill, &url, most).await
+                Ok(self.read_web(skill, &url, most).await?.bytes)
             }
             Road::Collection(_, all) => self.read_collected(skill, all, file, most).await,
             Road::Documents(address, list) => {
@@ -80,7 +80,7 @@ impl Remote {
             Road::ByName(name) => self.read_named(skill, name, &path, most).await,
             Road::Page(name) => self.read_page(skill, name, &path).await,
             Road::Archive { url, format, digest } => {
-                let archive = Archive { url, format: *format, digest: *digest };
+                let archive = Archive { url, declared: *format, digest: *digest };
                 self.read_archived(skill, &archive, file).await
             }
         }
@@ -92,12 +92,12 @@ impl Remote {
         skill: &SkillId,
         url: &str,
         most: u64,
-    ) -> Result<Bytes, Refusal> {
+    ) -> Result<Content, Refusal> {
         let missing = || Refusal::new(Reason::FileMissing).skill(skill).file(url);
         let web = self.web().ok_or_else(missing)?;
         let fetched = web.get(url, most, self.policy.budgets.answer_time).await;
         let fetched = fetched.map_err(|refusal| refusal.skill(skill))?.ok_or_else(missing)?;
-        self.spend(fetched.len())?;
+        self.spend(fetched.bytes.len())?;
         Ok(fetched)
     }
 
@@ -192,6 +192,9 @@ impl Remote {
             params.iter().map(|(key, value)| ((*key).to_owned(), (*value).into())).collect();
         let answer = self.request(&client, method, params, self.limits()).await;
         let answer = answer.map_err(|error| {
+            if error.is_unknown_method() {
+                self.forget_dialect();
+            }
             let missing = error.is_missing_name().then_some(Reason::FileMissing);
             let refusal = self.refuse(&error);
             Refusal { reason: missing.unwrap_or(refusal.reason), ..refusal }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+use skillwire_archive::File;
 use skillwire_core::{
     digest::Digest,
     entry::{Resources, SkillEntry, SkillResource},
@@ -10,7 +12,7 @@ use skillwire_core::{
     uri::ResourceUri,
 };
 
-use super::{Dialect, Offer, Road, archive::Archive, fastmcp};
+use super::{Dialect, Offer, Road, archive::Archive, by_name, fastmcp};
 use crate::{
     listed::{Listed, Source},
     origin::SkillId,
@@ -25,8 +27,9 @@ impl Remote {
         let Some(offer) = listed.offer() else { return Ok(listed.clone()) };
         let id = listed.id();
         if let Road::Archive { url, format, digest } = &offer.road {
-            let archive = Archive { url, format: *format, digest: *digest };
+            let archive = Archive { url, declared: *format, digest: *digest };
             let files = self.open_archive(id, &archive).await?;
+            agree(id, offer, &files)?;
             let pins = files.iter().map(|file| pin(id.uri.root().child(&file.path), &file.bytes));
             let mut pins: Vec<_> = pins.collect();
             pins.sort_unstable_by(|a, b| a.uri.cmp(&b.uri));
@@ -69,6 +72,27 @@ impl Remote {
     }
 }
 
+/// Compares an opened archive with the files that its entry lists, where it lists any.
+fn agree(skill: &SkillId, offer: &Offer, files: &[File]) -> Result<(), Refusal> {
+    if offer.promises.is_empty() {
+        return Ok(());
+    }
+    for file in files {
+        let uri = skill.uri.root().child(&file.path);
+        if !offer.promises.contains_key(&uri) {
+            return Err(Refusal::new(Reason::FileNotListed).skill(skill).file(uri));
+        }
+        offer.check(skill, &uri, &file.bytes)?;
+    }
+    let packed = |uri: &ResourceUri| {
+        files.iter().any(|file| skill.uri.below(uri).as_ref() == Some(&file.path))
+    };
+    match offer.promises.keys().find(|uri| !packed(uri)) {
+        Some(missing) => Err(Refusal::new(Reason::FileMissing).skill(skill).file(missing)),
+        None => Ok(()),
+    }
+}
+
 /// What a file is held to from now on.
 pub(crate) fn pin(uri: ResourceUri, bytes: &[u8]) -> SkillResource {
     SkillResource { uri, digest: Digest::of(bytes), size: bytes.len() as u64 }
@@ -97,6 +121,20 @@ fn settled(
     listed.settled(Arc::new(entry), Arc::new(offer), source)
 }
 
+fn has_fence(bytes: &[u8]) -> bool {
+    bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes).starts_with(b"---")
+}
+
+/// Puts what was listed in front of a `SKILL.md` that says nothing about itself.
+pub(crate) fn with_frontmatter(listed: &Frontmatter, bytes: Bytes) -> Bytes {
+    match std::str::from_utf8(&bytes) {
+        Ok(text) if !has_fence(&bytes) => {
+            by_name::skill_file(listed.name().as_str(), listed.description(), text).into()
+        }
+        _ => bytes,
+    }
+}
+
 /// Reads the frontmatter and compares it with what was listed, as far as the dialect lists it.
 fn describe(
     listed: &Listed,
@@ -106,13 +144,12 @@ fn describe(
     let id = listed.id();
     let refuse = |reason| Refusal::new(reason).skill(id).file(id.uri.file());
     let said = &listed.entry().frontmatter;
-    let has_fence = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes).starts_with(b"---");
-    if !has_fence && matches!(offer.dialect(), Dialect::FastMcp | Dialect::Usage | Dialect::Plain) {
+    if offer.may_lack_frontmatter() && !has_fence(bytes) {
         offer.described_elsewhere = true;
         return Ok((said.clone(), offer));
     }
     offer.described_elsewhere = false;
-    if offer.dialect() == Dialect::Index {
+    if offer.tells_frontmatter() {
         check_frontmatter(id, said, bytes)?;
         return Ok((said.clone(), offer));
     }

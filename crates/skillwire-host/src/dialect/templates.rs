@@ -1,5 +1,7 @@
 //! Resource templates of skills: a picker for the user, never walked by anybody else.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value, json};
 use skillwire_core::{
     strict_json::{self, JsonLimits},
@@ -21,6 +23,9 @@ const COMPLETE: &str = "completion/complete";
 
 /// The most templates that are shown.
 const MOST: usize = 200;
+
+/// The most pages of templates that are asked for.
+const MOST_PAGES: usize = 10;
 
 /// The longest value that is put into a template.
 const MOST_VALUE_BYTES: usize = 256;
@@ -116,30 +121,39 @@ impl Host {
         if !client.server().capabilities.contains_key("resources") {
             return Ok(Vec::new());
         }
-        let answer = client.request(LIST, Map::new(), remote.limits()).await;
-        let answer = match answer {
-            Ok(answer) => answer,
-            Err(error) if error.is_unknown_method() => return Ok(Vec::new()),
-            Err(error) => return Err(remote.refuse(&error)),
-        };
-        let limits = JsonLimits { depth: 16, nodes: 100_000 };
-        let malformed = |error: serde_json::Error| {
-            crate::page::protocol_error(&remote.origin(), LIST, &error.to_string())
-        };
-        let page = strict_json::object(answer.text(), limits).map_err(malformed)?;
-        let templates = page.get("resourceTemplates").and_then(Value::as_array);
-        let text = |value: &Value, key: &str| {
-            value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
-        };
-        let parsed = templates.into_iter().flatten().filter_map(|template| {
-            let description = text(template, "description");
-            SkillTemplate::parse(
-                &text(template, "uriTemplate"),
-                &text(template, "name"),
-                Some(description.as_str()).filter(|text| !text.is_empty()),
-            )
-        });
-        Ok(parsed.take(MOST).collect())
+        let mut found: Vec<SkillTemplate> = Vec::new();
+        let mut cursor: Option<String> = None;
+        for _ in 0..MOST_PAGES {
+            let params: Map<String, Value> = cursor
+                .take()
+                .map(|cursor| ("cursor".to_owned(), cursor.into()))
+                .into_iter()
+                .collect();
+            let answer = client.request(LIST, params, remote.limits()).await;
+            let answer = match answer {
+                Ok(answer) => answer,
+                Err(error) if error.is_unknown_method() => break,
+                Err(error) => return Err(remote.refuse(&error)),
+            };
+            let (templates, next) = page(answer.text())
+                .map_err(|problem| crate::page::protocol_error(&remote.origin(), LIST, &problem))?;
+            found.extend(templates);
+            cursor = next;
+            if cursor.is_none() || found.len() >= MOST {
+                break;
+            }
+        }
+        // An index may have templates that the server does not list as such.
+        if client.server().skills.is_some()
+            && let Ok(listing) = remote.list().await
+        {
+            let of_index = listing.templates.iter();
+            found.extend(of_index.filter_map(|text| SkillTemplate::parse(text, text, None)));
+        }
+        let mut seen = HashSet::new();
+        found.retain(|template| seen.insert(template.template.clone()));
+        found.truncate(MOST);
+        Ok(found)
     }
 
     /// What a server would complete a variable with, given what is filled in already.
@@ -178,6 +192,26 @@ impl Host {
         let values = values.and_then(Value::as_array).into_iter().flatten();
         Ok(values.filter_map(Value::as_str).take(100).map(str::to_owned).collect())
     }
+}
+
+/// Reads one page of templates, and the cursor of the next.
+fn page(text: &str) -> Result<(Vec<SkillTemplate>, Option<String>), String> {
+    let limits = JsonLimits { depth: 16, nodes: 100_000 };
+    let page = strict_json::object(text, limits).map_err(|error| error.to_string())?;
+    let templates = page.get("resourceTemplates").and_then(Value::as_array);
+    let text = |value: &Value, key: &str| {
+        value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    let parsed = templates.into_iter().flatten().filter_map(|template| {
+        let description = text(template, "description");
+        SkillTemplate::parse(
+            &text(template, "uriTemplate"),
+            &text(template, "name"),
+            Some(description.as_str()).filter(|text| !text.is_empty()),
+        )
+    });
+    let next = page.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
+    Ok((parsed.collect(), next))
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use skillwire_archive::Format;
 use skillwire_core::{
     digest::Digest,
     path::RelPath,
@@ -13,6 +12,7 @@ use skillwire_core::{
 
 use super::{
     Dialect,
+    ladder::unknown_types,
     offer::{Found, Offer, Promise, Road, uri_of_name},
 };
 use crate::{
@@ -45,7 +45,7 @@ impl Remote {
             let Some(fetched) = fetched.map_err(|refusal| refusal.skill(self.origin()))? else {
                 continue;
             };
-            let text = String::from_utf8_lossy(&fetched);
+            let text = String::from_utf8_lossy(&fetched.bytes);
             let index = Index { origin: &self.origin(), web, place, url: &url };
             match index.read(&text) {
                 Ok(listing) => return Ok((listing, super::ladder::LIFETIME)),
@@ -103,9 +103,7 @@ impl Index<'_> {
         }
         let mut listing = collecting.finish().0;
         listing.dialect = Some(Dialect::WellKnown);
-        if unknown > 0 {
-            listing.warnings.push(format!("{unknown} entries of the index have an unknown type"));
-        }
+        listing.warnings.extend(unknown_types(self.origin, unknown));
         Ok(listing)
     }
 
@@ -131,9 +129,8 @@ impl Index<'_> {
         let url = self.address(text("url").unwrap_or_default())?;
         let uri = uri_of_name(name);
         let offer = if kind == "archive" {
-            let format = Format::of_name(&url);
-            let format = format.ok_or_else(|| self.malformed("an archive of an unknown kind"))?;
-            Offer::new(Dialect::WellKnown, Road::Archive { url, format, digest: Some(digest) })
+            let road = Road::Archive { url, format: None, digest: Some(digest) };
+            Offer::new(Dialect::WellKnown, road)
         } else {
             let offer = Offer::new(Dialect::WellKnown, Road::WebFile(url));
             match SkillUri::parse(&uri) {
@@ -161,18 +158,15 @@ impl Index<'_> {
             let digest: Digest = package.get("digest")?.as_str()?.parse().ok()?;
             Some((url, digest))
         });
-        if let Some((url, digest)) = packed {
-            let url = self.address(url)?;
-            let format = Format::of_name(&url);
-            let format = format.ok_or_else(|| self.malformed("a package of an unknown kind"))?;
-            let road = Road::Archive { url, format, digest: Some(digest) };
-            let offer = Offer::new(Dialect::WellKnown, road);
-            return found()
-                .listed(self.origin, Offer { complete: true, first_seen: false, ..offer });
-        }
-        let folder = self.web.at(&format!("{}{name}/", self.place));
+        let road = match packed {
+            Some((url, digest)) => {
+                Road::Archive { url: self.address(url)?, format: None, digest: Some(digest) }
+            }
+            None => Road::WebFolder(self.web.at(&format!("{}{name}/", self.place))),
+        };
+        let first_seen = packed.is_none();
         let mut offer =
-            Offer { complete: true, ..Offer::new(Dialect::WellKnown, Road::WebFolder(folder)) };
+            Offer { complete: true, first_seen, ..Offer::new(Dialect::WellKnown, road) };
         let Ok(skill) = SkillUri::parse(&uri) else {
             return found().listed(self.origin, offer);
         };

@@ -37,6 +37,8 @@ pub struct Discovered {
     pub warnings: Vec<String>,
     /// How each server that was listed offers its skills.
     pub dialects: BTreeMap<ServerLabel, Dialect>,
+    /// Skills that a server's instructions name and its listing does not.
+    pub references: Vec<SkillId>,
 }
 
 impl Host {
@@ -82,7 +84,12 @@ impl Host {
             .zip(&listings)
             .filter_map(|(label, listing)| Some((label.clone(), listing.as_ref().ok()?.dialect?)));
         let dialects = dialects.collect();
-        Discovered { dialects, ..self.together(listings) }
+        let references = labels
+            .iter()
+            .zip(&listings)
+            .filter_map(|(label, listing)| Some(listing.as_ref().ok()?.references_of(label)));
+        let references = references.flatten().collect();
+        Discovered { dialects, references, ..self.together(listings) }
     }
 
     /// Puts together what was listed before, so that building a context asks nobody.

@@ -33,6 +33,7 @@ use crate::{
     cache::{Cache, NoCache},
     client::{ClientOptions, Endpoint},
     clock::{Clock, SystemClock},
+    dialect::DialectMemory,
     label::ServerLabel,
     local::{Discovery, GatedSkill, LocalSkill},
     lock::Lock,
@@ -42,7 +43,7 @@ use crate::{
     record::{RecordStore, StoreError},
     refusal::{Reason, Refusal},
     remote::Remote,
-    state::MemoryRecords,
+    state::{MemoryDialects, MemoryRecords},
     window::{Window, decision},
 };
 
@@ -58,6 +59,7 @@ struct Inner {
     clock: Arc<dyn Clock>,
     records: Arc<dyn RecordStore>,
     cache: Arc<dyn Cache>,
+    dialects: Arc<dyn DialectMemory>,
     audit: Arc<dyn Audit>,
     prompter: Arc<dyn Prompter>,
     /// When there is one, it alone says what may be loaded from servers.
@@ -87,6 +89,7 @@ pub struct HostBuilder {
     clock: Arc<dyn Clock>,
     records: Arc<dyn RecordStore>,
     cache: Arc<dyn Cache>,
+    dialects: Arc<dyn DialectMemory>,
     audit: Arc<dyn Audit>,
     prompter: Arc<dyn Prompter>,
     lock: Option<Lock>,
@@ -101,6 +104,7 @@ impl Default for HostBuilder {
             clock: Arc::new(SystemClock::default()),
             records: Arc::new(MemoryRecords::default()),
             cache: Arc::new(NoCache),
+            dialects: Arc::new(MemoryDialects::default()),
             audit: Arc::new(NoAudit),
             prompter: Arc::new(Nobody),
             lock: None,
@@ -140,6 +144,12 @@ impl HostBuilder {
         Self { cache: Arc::new(cache), ..self }
     }
 
+    /// Sets where it is remembered how servers offer their skills.
+    #[must_use]
+    pub fn dialects(self, dialects: impl DialectMemory + 'static) -> Self {
+        Self { dialects: Arc::new(dialects), ..self }
+    }
+
     /// Sets where events are logged.
     #[must_use]
     pub fn audit(self, audit: impl Audit + 'static) -> Self {
@@ -172,6 +182,7 @@ impl HostBuilder {
             clock: self.clock,
             records: self.records,
             cache: self.cache,
+            dialects: self.dialects,
             audit: self.audit,
             prompter: self.prompter,
             lock: self.lock,
@@ -199,7 +210,8 @@ impl Host {
     pub fn add_server(&self, label: ServerLabel, endpoint: Endpoint) {
         let (policy, clock) = (Arc::clone(&self.inner.policy), Arc::clone(&self.inner.clock));
         let options = self.inner.options.clone();
-        let remote = Remote::new(label.clone(), endpoint, options, policy, clock);
+        let dialects = Arc::clone(&self.inner.dialects);
+        let remote = Remote::new(label.clone(), endpoint, options, policy, clock, dialects);
         lock(&self.inner.remotes).insert(label, Arc::new(remote));
     }
 
@@ -223,6 +235,7 @@ impl Host {
     pub fn remove_server(&self, label: &ServerLabel) -> Result<Removed, Refusal> {
         lock(&self.inner.remotes).remove(label);
         let origin = Origin::Server(label.clone());
+        self.inner.dialects.forget(label).map_err(unusable)?;
         let files = self.inner.cache.remove_origin(&origin).map_err(unusable)?;
         let records = self.inner.records.remove_origin(&origin).map_err(unusable)?;
         self.append(&Event {

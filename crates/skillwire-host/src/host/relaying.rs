@@ -14,9 +14,9 @@ use skillwire_protocol::version::Era;
 use super::Host;
 use crate::{
     client::{Changes, ClientError},
+    dialect::with_frontmatter,
     label::ServerLabel,
     listed::{Listed, Source},
-    origin::SkillId,
     refusal::{Reason, Refusal},
     remote::{Listing, Remote},
     verified::Verified,
@@ -121,13 +121,17 @@ impl Relay {
 
     /// A listing as the released extension has it: what an older dialect only mentions is read.
     ///
-    /// This costs one read of each `SKILL.md`, as nothing else says what its frontmatter is.
+    /// This costs one read of each `SKILL.md` whose frontmatter the listing does not tell.
     async fn passed_on(&self, listing: Arc<Listing>) -> Arc<Listing> {
         if listing.skills.iter().all(|listed| !listed.is_offered()) {
             return listing;
         }
         let mut whole = Listing { skills: Vec::new(), ..(*listing).clone() };
         for listed in &listing.skills {
+            if listed.offer().is_some_and(|offer| offer.tells_frontmatter()) {
+                whole.skills.push(listed.clone().passed_on());
+                continue;
+            }
             match self.remote.settle(listed, Source::Named).await {
                 Ok(settled) => whole.skills.push(settled.passed_on()),
                 Err(refusal) => whole.refused.push(refusal.skill(listed.id())),
@@ -138,6 +142,9 @@ impl Relay {
 
     /// A lifetime as far as the server can have stated one: the old era has no words for it.
     async fn stated(&self, lifetime: Option<Duration>) -> Result<Option<Duration>, Refusal> {
+        if self.remote.web().is_some() {
+            return Ok(None);
+        }
         let legacy = self.remote.client().await?.server().era == Era::Legacy;
         Ok(lifetime.filter(|_| !legacy))
     }
@@ -153,8 +160,16 @@ impl Relay {
     }
 
     /// Reads a file of a skill without digests; nothing says what it should be.
-    pub async fn read_dynamic(&self, skill: &SkillId, uri: &ResourceUri) -> Result<Bytes, Refusal> {
-        self.host.read_unlisted(skill, uri, self.host.policy().limits.bytes).await
+    ///
+    /// A `SKILL.md` without frontmatter, which some older dialects allow, gets the listed one.
+    pub async fn read_dynamic(&self, held: &Listed, uri: &ResourceUri) -> Result<Bytes, Refusal> {
+        let skill = held.id();
+        let bytes = self.host.read_unlisted(skill, uri, self.host.policy().limits.bytes).await?;
+        let offer = self.remote.offer_of(&skill.uri).filter(|_| uri == skill.uri.file());
+        if offer.is_some_and(|offer| offer.may_lack_frontmatter()) {
+            return Ok(with_frontmatter(&held.entry().frontmatter, bytes));
+        }
+        Ok(bytes)
     }
 
     /// Asks for the children of a directory; nothing if the server offers no such thing.

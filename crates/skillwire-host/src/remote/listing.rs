@@ -14,10 +14,11 @@ use tokio::time::Instant;
 use super::Remote;
 use crate::{
     client::{Client, Limits, RawAnswer},
-    dialect::Dialect,
+    dialect::{Age, Dialect},
+    label::ServerLabel,
     listed::{Listed, Source},
-    origin::Origin,
-    page::{self, Entries, Freshness, Head},
+    origin::{Origin, SkillId},
+    page::{self, Entries, Freshness, Head, Unusable},
     refusal::Refusal,
 };
 
@@ -34,8 +35,21 @@ pub struct Listing {
     pub warnings: Vec<String>,
     /// How the server offers its skills; unknown for what is only remembered.
     pub dialect: Option<Dialect>,
+    /// Skills that the server's instructions name and its listing does not.
+    pub references: Vec<SkillUri>,
+    /// Templates of skills that an index lists, for the user to fill in.
+    pub templates: Vec<String>,
     /// Whether only we may reuse it, since the server did not say that anybody may.
     pub private: bool,
+}
+
+impl Listing {
+    /// What the instructions of a server name and the listing does not, with where it is from.
+    pub fn references_of(&self, server: &ServerLabel) -> Vec<SkillId> {
+        let origin = Origin::Server(server.clone());
+        let id = |uri: &SkillUri| SkillId { origin: origin.clone(), uri: uri.clone() };
+        self.references.iter().map(id).collect()
+    }
 }
 
 /// Why a listing has not even a first page.
@@ -97,7 +111,8 @@ impl Remote {
             collecting.note(&head.freshness);
             let read = {
                 let (origin, policy) = (self.origin(), Arc::clone(&self.policy));
-                move || page::read_entries(&origin, answer.text(), &policy)
+                let legacy = self.allows_legacy();
+                move || page::read_entries(&origin, answer.text(), &policy, legacy)
             };
             let Some(next) = head.next else {
                 collecting.add(&self.origin(), read()?);
@@ -180,6 +195,8 @@ pub(crate) struct Collecting {
     listing: Listing,
     places: BTreeMap<SkillUri, usize>,
     lifetime: Option<Duration>,
+    /// Entries that are wrong, or only old; which of the two, all of them together tell.
+    unusable: Vec<Unusable>,
 }
 
 impl Collecting {
@@ -189,7 +206,7 @@ impl Collecting {
                 Ok(received) => {
                     self.add_entry(Listed::received(origin.clone(), received, Source::Named));
                 }
-                Err(refusal) => self.listing.refused.push(refusal),
+                Err(unusable) => self.unusable.push(unusable),
             }
         }
     }
@@ -231,7 +248,25 @@ impl Collecting {
         }
     }
 
-    pub(crate) fn finish(self) -> (Listing, Duration) {
+    /// Tells whether nothing in the listing is of the released extension, and something of a draft.
+    fn is_of_a_draft(&self) -> bool {
+        let ages = || self.unusable.iter().map(|unusable| &unusable.age);
+        self.listing.skills.is_empty()
+            && ages().any(|age| matches!(age, Age::Draft(_)))
+            && !ages().any(|age| matches!(age, Age::Released))
+    }
+
+    pub(crate) fn finish(mut self) -> (Listing, Duration) {
+        let draft = self.is_of_a_draft();
+        if draft {
+            self.listing.dialect = Some(Dialect::Draft);
+        }
+        for Unusable { refusal, age } in std::mem::take(&mut self.unusable) {
+            match age {
+                Age::Draft(skill) if draft => self.add_one(*skill),
+                _ => self.listing.refused.push(refusal),
+            }
+        }
         (self.listing, self.lifetime.unwrap_or_default())
     }
 }

@@ -11,6 +11,8 @@ use skillwire_core::{digest::Digest, entry::SkillResource};
 use crate::{
     audit::{Audit, Event},
     cache::Cache,
+    dialect::{DialectMemory, KnownDialect},
+    label::ServerLabel,
     origin::{Origin, SkillId},
     record::{Record, RecordStore, StoreError},
     verified::Verified,
@@ -137,6 +139,28 @@ impl Cache for MemoryCache {
 
     fn remove_origin(&self, origin: &Origin) -> Result<usize, StoreError> {
         Ok(lock(&self.kept).remove_if(|(skill, _)| skill.origin == *origin))
+    }
+}
+
+/// Dialects of servers, until the process ends.
+#[derive(Debug, Default)]
+pub struct MemoryDialects {
+    known: Mutex<BTreeMap<ServerLabel, KnownDialect>>,
+}
+
+impl DialectMemory for MemoryDialects {
+    fn recall(&self, server: &ServerLabel) -> Option<KnownDialect> {
+        lock(&self.known).get(server).copied()
+    }
+
+    fn remember(&self, server: &ServerLabel, known: KnownDialect) -> Result<(), StoreError> {
+        lock(&self.known).insert(server.clone(), known);
+        Ok(())
+    }
+
+    fn forget(&self, server: &ServerLabel) -> Result<(), StoreError> {
+        lock(&self.known).remove(server);
+        Ok(())
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod audit;
 mod cache;
+mod dialects;
 mod encoding;
 mod folder;
 mod logins;
@@ -18,9 +19,10 @@ mod time;
 
 pub use audit::{AuditLines, AuditLog, UnreadableLine};
 pub use cache::FileCache;
+pub use dialects::FileDialects;
 pub use encoding::{decode, encode};
 pub use logins::{Login, Logins};
-pub use memory::{MemoryAudit, MemoryCache, MemoryRecords};
+pub use memory::{MemoryAudit, MemoryCache, MemoryDialects, MemoryRecords};
 pub use records::FileRecords;
 pub use servers::{
     Configured, HttpServer, Imported, InvalidServer, ServerConfig, ServerProblem, ServerUrl,

@@ -2,12 +2,12 @@
 //! itself.
 
 use serde_json::Map;
-use skillwire_core::uri::SkillUri;
 use skillwire_protocol::{method, version::Era};
 
 use super::{Demand, Finding, Server};
 use crate::{
     client::ClientError,
+    dialect::named_skills,
     refusal::{Reason, Refusal},
     remote::Listing,
 };
@@ -58,9 +58,7 @@ async fn dangling_instructions(server: &Server, listing: &Listing) -> Vec<Findin
     let description = client.server();
     let text = description.instructions.as_deref().unwrap_or_default();
     let mut findings = Vec::new();
-    let separates = |c: char| c.is_whitespace() || "`\"'()<>[],".contains(c);
-    for word in text.split(separates) {
-        let Ok(uri) = SkillUri::parse(word.trim_end_matches(['.', ';', ':'])) else { continue };
+    for uri in named_skills(text) {
         let listed = listing.skills.iter().any(|listed| listed.id().uri == uri);
         if !listed && server.get(&uri, crate::listed::Source::Named).await.is_err() {
             findings.push(Finding::should(

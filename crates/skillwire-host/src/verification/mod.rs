@@ -110,6 +110,8 @@ impl Host {
         progress: &(dyn Fn(Progress) + Sync),
     ) -> Result<Verification, Refusal> {
         let remote = self.remote(label)?;
+        // Whoever verifies wants to know what the server says now.
+        remote.forget_dialect();
         let listing = remote.list().await?;
         let dialect = listing.dialect;
         let mut found = Verification {

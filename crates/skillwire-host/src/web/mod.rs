@@ -20,7 +20,10 @@ use hyper_util::{
 };
 
 use self::resolver::Guarded;
-use crate::refusal::{Reason, Refusal};
+use crate::{
+    contents::Content,
+    refusal::{Reason, Refusal},
+};
 
 /// The most redirects that are followed, all of them on the origin.
 const MOST_REDIRECTS: usize = 3;
@@ -90,12 +93,12 @@ impl WebOrigin {
         url: &str,
         most: u64,
         time: Duration,
-    ) -> Result<Option<Bytes>, Refusal> {
+    ) -> Result<Option<Content>, Refusal> {
         let late = || Refusal::new(Reason::ServerTimeout).file(url);
         tokio::time::timeout(time, self.follow(url, most)).await.map_err(|_| late())?
     }
 
-    async fn follow(&self, url: &str, most: u64) -> Result<Option<Bytes>, Refusal> {
+    async fn follow(&self, url: &str, most: u64) -> Result<Option<Content>, Refusal> {
         let mut url = url.to_owned();
         for _ in 0..=MOST_REDIRECTS {
             let response = self.ask(&url).await?;
@@ -191,7 +194,9 @@ async fn send(request: Request<Full<Bytes>>, loopback: bool) -> Result<Response<
 }
 
 /// Reads a whole body within a limit.
-async fn collect(url: &str, response: Response<Incoming>, most: u64) -> Result<Bytes, Refusal> {
+async fn collect(url: &str, response: Response<Incoming>, most: u64) -> Result<Content, Refusal> {
+    let media_type = response.headers().get(header::CONTENT_TYPE);
+    let media_type = media_type.and_then(|value| Some(value.to_str().ok()?.to_owned()));
     let mut body = response.into_body();
     let mut bytes = Vec::new();
     while let Some(frame) = body.frame().await {
@@ -204,7 +209,7 @@ async fn collect(url: &str, response: Response<Incoming>, most: u64) -> Result<B
         }
         bytes.extend_from_slice(&data);
     }
-    Ok(bytes.into())
+    Ok(Content { bytes: bytes.into(), media_type })
 }
 
 fn port(url: &Uri) -> u16 {

@@ -10,6 +10,8 @@ use crate::archives::{Member, gzip, refunds, tar};
 /// A way to offer the skill `refunds`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Older {
+    /// `skills/list` before the release: files with digests and without sizes, no `skills/get`.
+    Draft,
     /// `skill://index.json` with frontmatter and the digest of `SKILL.md`.
     Index,
     /// The same with the digest of every file.
@@ -61,6 +63,10 @@ impl HostileServer {
                 .without_v1()
                 .resource(&format!("{ROOT}.tar.gz"), archive())
                 .resource("skill://index.json", index(older).to_string()),
+            Older::Draft => Self::declaring(declared)
+                .without_v1()
+                .files_below(ROOT)
+                .on(method::SKILLS_LIST, |_, _| Reply::Result(index(Older::IndexOfFiles))),
             Older::Scoped => Self::declaring(declared).without_v1().files_below(ROOT).on(
                 method::RESOURCES_LIST,
                 |asked, _| match asked.uri() {

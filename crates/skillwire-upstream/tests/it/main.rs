@@ -3,6 +3,7 @@
 
 mod admission;
 mod codes;
+mod dialects;
 mod entries;
 mod failing;
 mod files;

@@ -41,6 +41,8 @@ pub(crate) struct Plan {
     pub(crate) policy: Policy,
     pub(crate) server: TestOptions,
     pub(crate) folders: Vec<Box<dyn Source>>,
+    /// Whether all resources of the servers may be looked through.
+    pub(crate) legacy: bool,
     /// How long the first listing may take before the gateway goes on without it.
     pub(crate) settles: Duration,
 }
@@ -54,6 +56,7 @@ impl Default for Plan {
             policy: Policy { keeps_entry_text: true, ..Policy::default() },
             server: TestOptions::default(),
             folders: Vec::new(),
+            legacy: false,
             settles: PATIENCE,
         }
     }
@@ -85,7 +88,10 @@ impl Plan {
         let host = Host::builder().policy(self.policy).build();
         let labels: Vec<ServerLabel> = endpoints.iter().map(|(label, _)| label.clone()).collect();
         for (label, endpoint) in endpoints {
-            host.add_server(label, endpoint);
+            host.add_server(label.clone(), endpoint);
+            if self.legacy {
+                host.allow_legacy_discovery(&label).unwrap();
+            }
         }
         let runtime = Handle::current();
         let upstreams =

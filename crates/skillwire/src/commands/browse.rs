@@ -1,27 +1,25 @@
 //! `skillwire list --browse`: a user picks a skill that no listing mentions.
 
-use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+mod picker;
 
-use serde_json::{Map, Value, json};
+use std::io::{self, IsTerminal as _, Write as _};
+
+use serde_json::json;
 use skillwire_host::{
     context::text::one_line,
-    dialect::SkillTemplate,
     label::ServerLabel,
     refusal::{Reason, Refusal},
 };
 
+use self::picker::{Asked, Picker};
 use super::Outcome;
 use crate::{
     exit::Exit,
-    failure::Failure,
     output::{FAINT, HELP, STRONG},
     refused::argument,
     report,
     session::Session,
 };
-
-/// The most values that are shown at once.
-const MOST_SHOWN: usize = 20;
 
 /// Shows the templates of a server, and at a terminal lets the user fill one in.
 pub(super) async fn run(session: &Session, label: &str, json: bool) -> Outcome {
@@ -63,11 +61,13 @@ pub(super) async fn run(session: &Session, label: &str, json: bool) -> Outcome {
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         return Ok(Exit::Ok);
     }
-    let template = match templates.as_slice() {
-        [template] => template,
-        several => choose(several)?,
+    let mut picker = Picker::new(io::stdin().lock(), anstream::stderr());
+    let template = picker.choose(&templates)?;
+    let complete = async |asked: Asked<'_>| {
+        let Asked { variable, typed, filled } = asked;
+        Ok(session.host().complete(&label, template, variable, typed, filled).await?)
     };
-    let values = fill(session, &label, template).await?;
+    let values = picker.fill(template, complete).await?;
     let uri = template.fill(&values)?;
     let handle = argument(&format!("{label}:{uri}"));
     writeln!(anstream::stdout(), "{label}:{uri}")?;
@@ -77,51 +77,4 @@ pub(super) async fn run(session: &Session, label: &str, json: bool) -> Outcome {
          approves it."
     )?;
     Ok(Exit::Ok)
-}
-
-fn choose(templates: &[SkillTemplate]) -> Result<&SkillTemplate, Failure> {
-    let typed = ask("Number of the template")?;
-    let number = typed.trim().parse::<usize>().ok().and_then(|number| number.checked_sub(1));
-    let chosen = number.and_then(|number| templates.get(number));
-    chosen.ok_or_else(|| Failure::usage("There is no template with this number."))
-}
-
-/// Asks for one value after the other; what was typed is completed until it is one of the values.
-async fn fill(
-    session: &Session,
-    label: &ServerLabel,
-    template: &SkillTemplate,
-) -> Result<Map<String, Value>, Failure> {
-    let mut filled = Map::new();
-    for variable in template.variables() {
-        let mut typed = String::new();
-        loop {
-            let host = session.host();
-            let values = host.complete(label, template, variable, &typed, &filled).await?;
-            if values.contains(&typed) || (values.is_empty() && !typed.is_empty()) {
-                break;
-            }
-            let shown: Vec<_> =
-                values.iter().take(MOST_SHOWN).map(|value| one_line(value)).collect();
-            if !shown.is_empty() {
-                let more = if values.len() > MOST_SHOWN { ", …" } else { "" };
-                writeln!(anstream::stderr(), "  {FAINT}{}{more}{FAINT:#}", shown.join(", "))?;
-            }
-            ask(variable)?.trim().clone_into(&mut typed);
-            if typed.is_empty() {
-                return Err(Failure::usage("Nothing was chosen."));
-            }
-        }
-        filled.insert(variable.to_owned(), typed.into());
-    }
-    Ok(filled)
-}
-
-fn ask(what: &str) -> Result<String, Failure> {
-    let mut err = anstream::stderr().lock();
-    write!(err, "{STRONG}{}{STRONG:#}: ", one_line(what))?;
-    err.flush()?;
-    let mut typed = String::new();
-    io::stdin().lock().read_line(&mut typed)?;
-    Ok(typed)
 }

@@ -38,6 +38,8 @@ struct Listing<'a> {
     refused: &'a [Refusal],
     incomplete: &'a [Refusal],
     warnings: &'a [String],
+    /// Skills that instructions name and listings do not.
+    references: Vec<String>,
 }
 
 /// How a server offers its skills.
@@ -101,12 +103,13 @@ pub(super) fn run(args: &ListArgs) -> Outcome {
 
 /// What is printed as JSON.
 fn listing<'a>(found: &'a Discovered, skills: Vec<Row<'a>>) -> Listing<'a> {
-    let Discovered { refused, incomplete, warnings, dialects, .. } = found;
+    let Discovered { refused, incomplete, warnings, dialects, references, .. } = found;
     let servers = dialects
         .iter()
         .map(|(label, dialect)| Server { label, dialect: *dialect, title: dialect.title() })
         .collect();
-    Listing { servers, skills, refused, incomplete, warnings }
+    let references = references.iter().map(ToString::to_string).collect();
+    Listing { servers, skills, refused, incomplete, warnings, references }
 }
 
 /// `skillwire search`: the skills that fit words best.

@@ -8,7 +8,8 @@ use skillwire_host::{
     refusal::{Reason, Refusal},
     secret::Secret,
     state::{
-        AuditLog, FileCache, FileRecords, HttpServer, Logins, ServerConfig, Servers, StdioServer,
+        AuditLog, FileCache, FileDialects, FileRecords, HttpServer, Logins, ServerConfig, Servers,
+        StdioServer,
     },
 };
 
@@ -93,6 +94,11 @@ impl HostSettings {
     /// What happened.
     pub(crate) fn audit(&self) -> AuditLog {
         AuditLog::new(&self.state)
+    }
+
+    /// How servers offer their skills.
+    pub(crate) fn dialects(&self) -> FileDialects {
+        FileDialects::new(self.state.join("dialects"))
     }
 
     /// Verified files of servers.

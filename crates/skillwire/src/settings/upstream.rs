@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use skillwire_core::uri::Scheme;
-use skillwire_host::{client::Endpoint, label::ServerLabel, state::ServerConfig};
+use skillwire_host::{client::Endpoint, label::ServerLabel};
 
 use super::{HostSettings, endpoint};
 use crate::failure::Failure;
@@ -41,10 +41,6 @@ impl UpstreamSettings {
                 continue;
             }
             let config = configured.servers.remove(&label).ok_or_else(unknown)?;
-            if let ServerConfig::WellKnown(_) = config {
-                return Err(Failure::usage(format!("`{label}` is a web origin, no MCP server."))
-                    .hint("Hosts can use it as it is: only MCP servers are passed on."));
-            }
             let endpoint =
                 endpoint(&label, &config).map_err(|refusal| Failure::usage(refusal.to_string()))?;
             servers.push((label, endpoint));

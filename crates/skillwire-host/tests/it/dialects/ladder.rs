@@ -14,6 +14,7 @@ use crate::support::{Shortcuts, host, label};
 #[tokio::test]
 async fn d2_to_d10_each_dialect_is_found_and_its_skill_loaded() {
     for (older, dialect) in [
+        (Older::Draft, Dialect::Draft),
         (Older::Index, Dialect::Index),
         (Older::IndexOfFiles, Dialect::Index),
         (Older::IndexOfArchives, Dialect::Index),
@@ -146,5 +147,17 @@ async fn c_32_nothing_is_read_ahead_of_need() {
             logged.params["uri"].as_str().is_some_and(|uri| uri.ends_with("email.md"))
         });
         assert_eq!(others.count(), 0, "{older:?} at approval");
+    }
+}
+
+#[tokio::test]
+async fn c_38_whatever_type_a_skill_file_is_sent_as_it_is_one() {
+    let uri = "skill://acme/billing/refunds/SKILL.md";
+    for kind in [json!("text/plain"), json!("text/x-markdown"), json!(null), json!("image/png")] {
+        let text = refunds()[0].1;
+        let content = json!({ "contents": [{ "uri": uri, "mimeType": kind, "text": text }] });
+        let server = HostileServer::speaking(Older::Index)
+            .fault(Fault::ReadResult { uri: uri.to_owned(), result: content });
+        assert!(host(&server).window("acme:refunds").await.is_ok(), "{kind}");
     }
 }

@@ -1,9 +1,12 @@
 //! Servers that offer skills in older ways: found, pinned, approved, and held to it.
 
 mod archives;
+mod drafts;
 mod first_seen;
 mod hostile;
 mod ladder;
+mod pointing;
+mod remembering;
 mod templates;
 mod well_known;
 
@@ -20,7 +23,8 @@ fn legacy_host(server: &HostileServer) -> Host {
 }
 
 /// Every dialect that has files besides `SKILL.md`.
-const WITH_FILES: [Older; 13] = [
+const WITH_FILES: [Older; 14] = [
+    Older::Draft,
     Older::Index,
     Older::IndexOfFiles,
     Older::IndexOfArchives,

@@ -56,3 +56,32 @@ async fn d12_templates_are_never_walked_and_nothing_undeclared_is_asked() {
     let refusal = host.named("acme:skill://docs/pdf/SKILL.md").await.unwrap_err();
     assert_eq!(refusal.reason, Reason::SkillsNotOffered);
 }
+
+#[tokio::test]
+async fn d12_templates_of_every_page_and_of_the_index_are_offered_once() {
+    let template = |text: &str| json!({ "uriTemplate": text, "name": "x" });
+    let pages = [template("skill://docs/{product}/SKILL.md"), template("skill://{+path}/SKILL.md")];
+    let server = HostileServer::speaking(Older::EarlyIndex).on(
+        "resources/templates/list",
+        move |asked, _| match asked.params["cursor"].as_str() {
+            None => Reply::Result(json!({ "resourceTemplates": [pages[0]], "nextCursor": "2" })),
+            Some(_) => Reply::Result(json!({ "resourceTemplates": [pages[1]] })),
+        },
+    );
+    let index = json!({ "skills": [
+        { "type": "mcp-resource-template", "description": "x", "url": "skill://{+path}/SKILL.md" },
+        { "type": "skill-md", "description": "x", "urlTemplate": "skill://old/{name}/SKILL.md" },
+    ] });
+    server.set_resource("skill://index.json", index.to_string());
+    let host = host(&server);
+    let templates = host.templates(&label("acme")).await.unwrap();
+    let texts: Vec<_> = templates.iter().map(|template| template.template.as_str()).collect();
+    let expected = [
+        "skill://docs/{product}/SKILL.md",
+        "skill://{+path}/SKILL.md",
+        "skill://old/{name}/SKILL.md",
+    ];
+    assert_eq!(texts, expected);
+    let listing = host.list(&label("acme")).await.unwrap();
+    assert!(listing.warnings[0].contains("--server acme --browse"), "{:?}", listing.warnings);
+}

@@ -6,7 +6,7 @@ use skillwire_host::{
     client::Endpoint, dialect::Dialect, host::Host, refusal::Reason, web::WebOrigin,
 };
 use skillwire_testkit::{
-    archives::{Member, gzip, refunds, tar},
+    archives::{Member, ZipMember, gzip, refunds, tar, zip},
     site::{Serving, Site},
 };
 
@@ -198,10 +198,6 @@ async fn d11_entries_that_point_outside_are_refused() {
         (json!({ "files": ["SKILL.md", "x?y"] }), Reason::ResourceOutside),
         (json!({ "files": ["x.md"] }), Reason::SkillFileNotListed),
         (json!({ "type": "archive", "url": "x.zip" }), Reason::DigestInvalid),
-        (
-            json!({ "type": "archive", "url": "x.rar", "digest": digest(b"") }),
-            Reason::EntryMalformed,
-        ),
         (json!({}), Reason::EntryMalformed),
     ] {
         let mut whole = json!({ "name": "refunds", "description": DESCRIPTION });
@@ -209,5 +205,89 @@ async fn d11_entries_that_point_outside_are_refused() {
         let site = Site::new().file(&format!("{NEW}index.json"), JSON, index(&json!([whole])));
         let listing = host(&site.serve().await).list(&label("acme")).await.unwrap();
         assert_eq!(listing.refused[0].reason, reason, "{entry}");
+    }
+}
+
+/// A site with an archive at an address that says nothing about it.
+fn nameless(kind: &'static str, bytes: Vec<u8>) -> Site {
+    let entry = json!({
+        "name": "refunds", "type": "archive", "description": DESCRIPTION, "url": "download?id=7",
+        "digest": digest(&bytes),
+    });
+    Site::new().file(&format!("{NEW}index.json"), JSON, index(&json!([entry]))).file(
+        &format!("{NEW}download?id=7"),
+        kind,
+        bytes,
+    )
+}
+
+#[tokio::test]
+async fn d11c_an_archive_is_what_it_is_sent_as_and_then_what_its_address_ends_in() {
+    let zipped = zip(&refunds().map(|(path, text)| ZipMember::new(path, text, 0o100_644)));
+    for (kind, bytes) in [
+        ("application/gzip", archive()),
+        ("application/x-gzip; q=1", archive()),
+        ("application/zip", zipped.clone()),
+    ] {
+        let site = nameless(kind, bytes).serve().await;
+        let window = host(&site).window("acme:refunds").await;
+        let window = window.unwrap_or_else(|refusal| panic!("{kind}: {refusal}"));
+        assert!(window.read("scripts/calc.py").await.is_ok(), "{kind}");
+    }
+    // A type that says nothing leaves the ending.
+    let bytes = zipped.clone();
+    let entry = json!({
+        "name": "refunds", "type": "archive", "description": DESCRIPTION,
+        "url": "refunds.zip?v=2", "digest": digest(&bytes),
+    });
+    let site = Site::new()
+        .file(&format!("{NEW}index.json"), JSON, index(&json!([entry])))
+        .file(&format!("{NEW}refunds.zip?v=2"), "application/octet-stream", bytes)
+        .serve()
+        .await;
+    assert!(host(&site).window("acme:refunds").await.is_ok());
+    // What is sent decides: the ending is not tried after it.
+    let site = artifact("archive", "refunds.zip", zipped).serve().await;
+    let refusal = host(&site).approved_now("acme:refunds").await.unwrap_err();
+    assert_eq!(refusal.reason, Reason::ArchiveBroken);
+    let site = nameless("text/html", archive()).serve().await;
+    let refusal = host(&site).approved_now("acme:refunds").await.unwrap_err();
+    assert_eq!(refusal.reason, Reason::ArchiveFormat);
+    assert_eq!(refusal.actual.as_deref(), Some("text/html"));
+}
+
+#[tokio::test]
+async fn d11b_a_package_must_hold_exactly_the_files_that_its_entry_lists() {
+    let packed = archive();
+    let site = |files: &[(&str, &str)]| {
+        let files: Vec<_> = files
+            .iter()
+            .map(|(path, text)| json!({ "path": path, "digest": digest(text.as_bytes()) }))
+            .collect();
+        let package = json!({ "url": "refunds.tar.gz", "digest": digest(&packed) });
+        let entry = json!({
+            "name": "refunds", "description": DESCRIPTION, "files": files, "package": package,
+        });
+        let index = json!({ "version": "0.2.0", "skills": [entry] }).to_string();
+        Site::new().file(&format!("{OLD}index.json"), JSON, index).file(
+            &format!("{OLD}refunds.tar.gz"),
+            "application/gzip",
+            packed.clone(),
+        )
+    };
+    let all = refunds();
+    let serving = site(&all).serve().await;
+    let window = host(&serving).window("acme:refunds").await.unwrap();
+    assert!(!window.is_first_seen());
+    let (more, other) =
+        ([all[0], all[1], all[2], ("x.md", "x")], [all[0], all[1], (all[2].0, "x")]);
+    for (files, reason) in [
+        (&all[..2], Reason::FileNotListed),
+        (&more[..], Reason::FileMissing),
+        (&other[..], Reason::DigestMismatch),
+    ] {
+        let serving = site(files).serve().await;
+        let refusal = host(&serving).approved_now("acme:refunds").await.unwrap_err();
+        assert_eq!(refusal.reason, reason);
     }
 }

@@ -1,0 +1,42 @@
+//! What is remembered of how a server offers its skills.
+
+use skillwire_core::digest::Digest;
+
+use super::Remote;
+use crate::{
+    client::Client,
+    dialect::{Dialect, KnownDialect},
+};
+
+impl Remote {
+    /// How the server offered its skills before, if it describes itself as it did then.
+    pub(crate) fn recall_dialect(&self, client: &Client) -> Option<Dialect> {
+        let known = self.dialects.recall(&self.label)?;
+        (known.described == self.described(client)).then_some(known.dialect)
+    }
+
+    /// Remembers how the server offers its skills; not being able to costs no more than requests.
+    pub(crate) fn remember_dialect(&self, client: &Client, dialect: Dialect) {
+        let known = KnownDialect { described: self.described(client), dialect };
+        if self.dialects.recall(&self.label) == Some(known) {
+            return;
+        }
+        if let Err(error) = self.dialects.remember(&self.label, known) {
+            tracing::debug!("{error}");
+        }
+    }
+
+    /// Has the next listing find out anew how the server offers its skills.
+    pub(crate) fn forget_dialect(&self) {
+        self.expire_listing();
+        if let Err(error) = self.dialects.forget(&self.label) {
+            tracing::debug!("{error}");
+        }
+    }
+
+    /// What the ladder depends on: the server's description, and what the user allows.
+    fn described(&self, client: &Client) -> Digest {
+        let (server, legacy) = (client.server().fingerprint(), self.allows_legacy());
+        Digest::of(format!("{server} {legacy}").as_bytes())
+    }
+}

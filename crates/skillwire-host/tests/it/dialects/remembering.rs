@@ -1,0 +1,167 @@
+//! How a server offers its skills is remembered, and found out anew when that may have changed.
+
+use std::time::Duration;
+
+use serde_json::json;
+use skillwire_core::digest::Digest;
+use skillwire_host::{
+    dialect::{Dialect, DialectMemory as _, KnownDialect},
+    host::Host,
+    state::FileDialects,
+    verification::VerifyOptions,
+};
+use skillwire_protocol::capabilities::SKILLS_EXTENSION;
+use skillwire_testkit::hostile::{Fault, HostileServer, Older, Reply};
+
+use crate::support::{SetClock, host_from, label};
+
+/// A host that remembers in a folder, as one more process of the same user would.
+fn next_run(folder: &tempfile::TempDir, server: &HostileServer) -> Host {
+    server.clear_log();
+    let memory = FileDialects::new(folder.path().join("dialects"));
+    host_from(Host::builder().dialects(memory), server)
+}
+
+/// Lists `acme` and says which dialect that was and what it took.
+async fn listed(host: &Host, server: &HostileServer) -> (Option<Dialect>, Vec<String>) {
+    let listing = host.list(&label("acme")).await.unwrap();
+    let asked = |method: &String| method.contains('/') && !method.starts_with("notifications/");
+    let methods = server.methods().into_iter().filter(asked);
+    (listing.dialect, methods.filter(|method| method != "server/discover").collect())
+}
+
+#[tokio::test]
+async fn ladder_the_dialect_is_remembered_between_processes() {
+    for (older, dialect, first, later) in [
+        (Older::Index, Dialect::Index, &["skills/list", "resources/read"][..], 1),
+        (
+            Older::Scoped,
+            Dialect::ScopedList,
+            &["skills/list", "resources/read", "resources/list"],
+            1,
+        ),
+        (Older::ByName, Dialect::ByName, &["skills/list", "skills/get"], 1),
+        (Older::Draft, Dialect::Draft, &["skills/list"], 1),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let server = HostileServer::speaking(older);
+        let found = listed(&next_run(&folder, &server), &server).await;
+        let first: Vec<String> = first.iter().map(|method| (*method).to_owned()).collect();
+        assert_eq!(found, (Some(dialect), first), "{older:?} at first");
+        let (again, methods) = listed(&next_run(&folder, &server), &server).await;
+        assert_eq!((again, methods.len()), (Some(dialect), later), "{older:?}: {methods:?}");
+    }
+}
+
+#[tokio::test]
+async fn ladder_a_running_host_does_not_climb_again_for_each_listing() {
+    let server = HostileServer::speaking(Older::Scoped);
+    let clock = SetClock::default();
+    let host = host_from(Host::builder().clock(clock.clone()), &server);
+    listed(&host, &server).await;
+    server.clear_log();
+    clock.advance(Duration::from_hours(1));
+    let (dialect, methods) = listed(&host, &server).await;
+    assert_eq!((dialect, methods), (Some(Dialect::ScopedList), vec!["resources/list".to_owned()]));
+}
+
+#[tokio::test]
+async fn ladder_a_server_that_describes_itself_differently_is_climbed_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = HostileServer::speaking(Older::Index);
+    listed(&next_run(&folder, &server), &server).await;
+    let more = json!({ "resources": {}, "tools": {}, "extensions": { SKILLS_EXTENSION: {} } });
+    server.set_fault(Fault::Capabilities(more));
+    let (_, methods) = listed(&next_run(&folder, &server), &server).await;
+    assert_eq!(methods, ["skills/list", "resources/read"]);
+    // So is one of which the user thinks differently.
+    let host = next_run(&folder, &server);
+    host.allow_legacy_discovery(&label("acme")).unwrap();
+    let (_, methods) = listed(&host, &server).await;
+    assert_eq!(methods, ["skills/list", "resources/read"]);
+}
+
+#[tokio::test]
+async fn ladder_a_server_that_no_longer_answers_as_it_did_is_climbed_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = HostileServer::speaking(Older::Scoped);
+    listed(&next_run(&folder, &server), &server).await;
+    // It has an index now, and says so nowhere; the scope holds nothing any more.
+    let server = HostileServer::speaking(Older::Index)
+        .on("resources/list", |_, _| Reply::Result(json!({ "resources": [] })));
+    let (dialect, methods) = listed(&next_run(&folder, &server), &server).await;
+    assert_eq!(dialect, Some(Dialect::Index));
+    assert_eq!(methods, ["resources/list", "skills/list", "resources/read"]);
+    let (dialect, methods) = listed(&next_run(&folder, &server), &server).await;
+    assert_eq!((dialect, methods.len()), (Some(Dialect::Index), 1));
+}
+
+#[tokio::test]
+async fn ladder_what_is_remembered_never_has_a_server_asked_for_what_it_did_not_declare() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = HostileServer::speaking(Older::FastMcp);
+    let host = next_run(&folder, &server);
+    assert!(host.list(&label("acme")).await.is_err());
+    // Somebody writes into the user's folder whatever they like, even with the right description.
+    let memory = FileDialects::new(folder.path().join("dialects"));
+    let known = |dialect| KnownDialect { described: Digest::of(b"guessed"), dialect };
+    for dialect in Dialect::ALL {
+        memory.remember(&label("acme"), known(dialect)).unwrap();
+        let host = next_run(&folder, &server);
+        assert!(host.list(&label("acme")).await.is_err(), "{dialect:?}");
+        let asked = server.methods();
+        let beyond =
+            |method: &String| method.starts_with("resources/") || method.starts_with("skills/");
+        assert!(!asked.iter().any(beyond), "{dialect:?}: {asked:?}");
+    }
+}
+
+#[tokio::test]
+async fn ladder_the_wrong_one_of_two_dialects_by_name_is_found_out_and_forgotten() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = HostileServer::speaking(Older::ByName);
+    listed(&next_run(&folder, &server), &server).await;
+    // The same declaration, and another dialect behind it.
+    let named = |asked: &skillwire_testkit::hostile::Asked| asked.params["name"] == "refunds";
+    let skill = json!({ "skill": {
+        "name": "refunds", "description": "Refunds.", "instructions": "# Refunds\n",
+    } });
+    let unknown = || Reply::Error { code: -32601, message: "No such method.".to_owned() };
+    let server = HostileServer::speaking(Older::ByName).on("skills/get", move |_, _| unknown()).on(
+        "skills/read",
+        move |asked, _| {
+            if named(asked) { Reply::Result(skill.clone()) } else { Reply::error(-32002) }
+        },
+    );
+    let host = next_run(&folder, &server);
+    let handle = skillwire_host::handle::Handle::parse("acme:refunds").unwrap();
+    assert!(host.resolve(&handle).await.is_err(), "it was remembered as the other one");
+    let listed = host.resolve(&handle).await.unwrap();
+    assert_eq!(listed.dialect(), Dialect::Page);
+}
+
+#[tokio::test]
+async fn ladder_removing_a_server_forgets_its_dialect_and_verifying_does_not_rely_on_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = HostileServer::speaking(Older::Index);
+    let host = next_run(&folder, &server);
+    listed(&host, &server).await;
+    server.clear_log();
+    host.verify(&label("acme"), VerifyOptions::default(), &|_| {}).await.unwrap();
+    assert_eq!(server.count("skills/list"), 1, "from the top");
+    let memory = FileDialects::new(folder.path().join("dialects"));
+    assert!(memory.recall(&label("acme")).is_some());
+    host.remove_server(&label("acme")).unwrap();
+    assert_eq!(memory.recall(&label("acme")), None);
+}
+
+#[tokio::test]
+async fn ladder_a_folder_that_cannot_be_written_costs_requests_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("dialects"), "in the way").unwrap();
+    let server = HostileServer::speaking(Older::Index);
+    for _ in 0..2 {
+        let (dialect, methods) = listed(&next_run(&folder, &server), &server).await;
+        assert_eq!((dialect, methods.len()), (Some(Dialect::Index), 2));
+    }
+}
