@@ -33,6 +33,11 @@ impl Program {
         }
     }
 
+    /// The file that is executed.
+    pub(crate) fn path(&self) -> &Path {
+        &self.command
+    }
+
     /// The same with more arguments before the folder.
     pub(crate) fn with_arguments(&self, arguments: impl IntoIterator<Item = String>) -> Self {
         let mut program = self.clone();

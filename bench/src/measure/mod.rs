@@ -25,6 +25,7 @@ pub(crate) mod host;
 mod listing;
 mod pages;
 mod reads;
+mod scripts;
 mod upstream;
 
 /// A part of the benchmark that can be run alone.
@@ -48,11 +49,13 @@ pub(crate) enum Part {
     Dialects,
     /// Servers behind a server.
     Upstream,
+    /// Scripts in isolation.
+    Scripts,
 }
 
 impl Part {
     /// What is measured unless something else is asked for.
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::FirstAnswer,
         Self::Listing,
         Self::Reads,
@@ -61,6 +64,7 @@ impl Part {
         Self::Host,
         Self::Check,
         Self::Upstream,
+        Self::Scripts,
     ];
 }
 
@@ -91,6 +95,7 @@ impl Bench {
             Part::Check => check::measure(self).await,
             Part::Dialects => dialects::measure(self).await,
             Part::Upstream => upstream::measure(self).await,
+            Part::Scripts => scripts::measure(self),
         };
         if let Err(broken) = measured {
             self.report.broken.push(format!("**{part:?} could not be measured:** {broken}"));

@@ -20,6 +20,7 @@ pub mod isolation;
 pub mod job;
 pub mod limits;
 pub mod outcome;
+pub mod record;
 pub mod sandbox;
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]

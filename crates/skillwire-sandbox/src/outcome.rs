@@ -25,6 +25,24 @@ pub struct Outcome {
     pub usage: Usage,
     /// How it was isolated.
     pub tier: Tier,
+    /// What bounded all of its processes together.
+    pub together: Together,
+}
+
+/// What bounds the processes of a run together; each of them is bounded in any case.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Together {
+    /// The kernel, by these controllers of a cgroup, at every moment.
+    Cgroup {
+        /// Their names, such as `memory`.
+        controllers: Vec<String>,
+    },
+    /// What they hold and use is added up many times a second.
+    Counted {
+        /// Why there is no cgroup, as the end of a sentence.
+        why: String,
+    },
 }
 
 /// How a script ended.

@@ -53,6 +53,9 @@ pub struct Sandbox {
     remembered: Option<Remembered>,
     tiers: Vec<Tier>,
     isolation: OnceLock<Result<Isolation, Unavailable>>,
+    /// Whether the helper of the next run is started ahead.
+    ahead: bool,
+    shared: OnceLock<platform::Shared>,
 }
 
 impl Sandbox {
@@ -64,7 +67,8 @@ impl Sandbox {
     /// Uses another program as the helper, for callers whose `main` is not their own.
     pub fn with_helper(policy: Policy, helper: PathBuf) -> Self {
         let tiers = vec![Tier::Full, Tier::Restricted];
-        Self { policy, helper, remembered: None, tiers, isolation: OnceLock::new() }
+        let (remembered, ahead, isolation, shared) = Default::default();
+        Self { policy, helper, remembered, tiers, isolation, ahead, shared }
     }
 
     /// Remembers in this file what this machine gives, until it or this program is started anew
@@ -72,6 +76,13 @@ impl Sandbox {
     #[must_use]
     pub fn remembering(mut self, file: PathBuf) -> Self {
         self.remembered = Some(Remembered::new(file));
+        self
+    }
+
+    /// Keeps one helper ready for the next run, for programs that run many.
+    #[must_use]
+    pub fn keeping_one_ready(mut self) -> Self {
+        self.ahead = true;
         self
     }
 
@@ -101,14 +112,24 @@ impl Sandbox {
             Ok(found) if found.tier < Tier::Full && !self.policy.accept_restricted => {
                 Err(Unavailable { missing: found.missing.clone() })
             }
-            known => known.clone(),
+            Ok(found) => {
+                let mut found = found.clone();
+                // Not remembered: it depends on how this process was started.
+                found.notes.extend(self.shared().note());
+                Ok(found)
+            }
+            Err(unavailable) => Err(unavailable.clone()),
         }
+    }
+
+    fn shared(&self) -> &platform::Shared {
+        self.shared.get_or_init(|| platform::shared(self.helper.clone(), self.ahead))
     }
 
     fn try_tiers(&self) -> Result<Isolation, Unavailable> {
         let mut missing = Vec::new();
         for tier in self.tiers.iter().copied() {
-            match self.try_tier(tier) {
+            match self.probe(tier) {
                 Ok(notes) => return Ok(Isolation { tier, notes, missing }),
                 Err(lacking) => missing.push(lacking),
             }
@@ -118,8 +139,14 @@ impl Sandbox {
 
     /// Runs a script in a tier and says what the machine does not give within it, or why it failed.
     pub fn try_tier(&self, tier: Tier) -> Result<Vec<String>, Missing> {
+        let mut notes = self.probe(tier)?;
+        notes.extend(self.shared().note());
+        Ok(notes)
+    }
+
+    fn probe(&self, tier: Tier) -> Result<Vec<String>, Missing> {
         platform::check(self.policy, tier)?;
-        platform::probe(&self.helper, tier)
+        platform::probe(self.shared(), tier)
     }
 
     /// Runs a job from start to end; blocks until every process of it is gone.
@@ -135,7 +162,7 @@ impl Sandbox {
         if tier < Tier::Full && !job.destinations().is_empty() {
             return Err(RunError::NetworkNeedsFull);
         }
-        let outcome = platform::run(&self.helper, job, tier, cancel, tick);
+        let outcome = platform::run(self.shared(), job, tier, cancel, tick);
         if let (Err(RunError::Unavailable(_)), Some(file)) = (&outcome, &self.remembered) {
             // It was true once and is no longer.
             file.forget();
@@ -146,17 +173,24 @@ impl Sandbox {
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod platform {
-    use std::path::Path;
+    use std::path::PathBuf;
 
     use super::{Cancel, RunError, Tick};
     use crate::{
         isolation::{Missing, Policy, Tier, Unavailable},
         job::Job,
-        linux::supervisor::{self, Failed},
+        linux::{
+            cgroup::Groups,
+            supervisor::{self, Failed, Helpers},
+        },
         outcome::Outcome,
     };
 
-    pub(super) use crate::linux::probe::probe;
+    pub(super) use crate::linux::{probe::probe, supervisor::Shared};
+
+    pub(super) fn shared(helper: PathBuf, ahead: bool) -> Shared {
+        Shared { helpers: Helpers::new(helper, ahead), groups: Groups::here() }
+    }
 
     /// Only one kind of processor was tried.
     pub(super) fn check(policy: Policy, tier: Tier) -> Result<(), Missing> {
@@ -172,13 +206,13 @@ mod platform {
     }
 
     pub(super) fn run(
-        helper: &Path,
+        shared: &Shared,
         job: &Job,
         tier: Tier,
         cancel: &Cancel,
         tick: &mut dyn FnMut(&Tick),
     ) -> Result<Outcome, RunError> {
-        match supervisor::run(helper, job, tier, cancel, tick) {
+        match supervisor::run(shared, job, tier, cancel, tick) {
             Ok(finished) => Ok(finished.outcome),
             Err(Failed::Step { what, why, hint }) => {
                 let (what, hint) = (what.to_owned(), hint.to_owned());
@@ -192,7 +226,7 @@ mod platform {
 
 #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 mod platform {
-    use std::path::Path;
+    use std::path::PathBuf;
 
     use super::{Cancel, RunError, Tick};
     use crate::{
@@ -205,12 +239,27 @@ mod platform {
         Err(missing(tier))
     }
 
-    pub(super) fn probe(_: &Path, tier: Tier) -> Result<Vec<String>, Missing> {
+    /// There is nothing to share.
+    #[derive(Debug)]
+    pub(super) struct Shared;
+
+    impl Shared {
+        #[expect(clippy::unused_self, reason = "elsewhere it says something")]
+        pub(super) fn note(&self) -> Option<String> {
+            None
+        }
+    }
+
+    pub(super) fn shared(_: PathBuf, _: bool) -> Shared {
+        Shared
+    }
+
+    pub(super) fn probe(_: &Shared, tier: Tier) -> Result<Vec<String>, Missing> {
         Err(missing(tier))
     }
 
     pub(super) fn run(
-        _: &Path,
+        _: &Shared,
         _: &Job,
         tier: Tier,
         _: &Cancel,

@@ -1,8 +1,8 @@
 //! One line for each run, for people who look later.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use skillwire_core::digest::Digest;
-use skillwire_sandbox::{job::Job, outcome::Outcome};
+use skillwire_sandbox::{job::Job, outcome::Outcome, record};
 
 use crate::scripts::NotRun;
 
@@ -19,6 +19,24 @@ pub(crate) struct Asked {
 
 /// Writes down that a run begins, for a server that does not live to see its end.
 pub(crate) fn begins(asked: &Asked) {
+    write(asked, "a script is started", None);
+}
+
+/// Writes down a job that came to an end, or that could not be run.
+pub(crate) fn ended(asked: &Asked, job: &Job, became: Result<&Outcome, &NotRun>) {
+    let what = if became.is_ok() { "a script was run" } else { "a script was not run" };
+    let became = became.map_err(ToString::to_string);
+    let detail = record::of(job, became.as_ref().copied().map_err(String::as_str));
+    write(asked, what, Some(&detail));
+}
+
+/// Writes down a request that did not even become a job.
+pub(crate) fn refused(asked: &Asked, why: &NotRun) {
+    let detail = json!({ "outcome": format!("not run: {why}") });
+    write(asked, "a script was not run", Some(&detail));
+}
+
+fn write(asked: &Asked, what: &str, detail: Option<&Value>) {
     tracing::info!(
         target: "skillwire::audit",
         caller = asked.caller,
@@ -26,55 +44,7 @@ pub(crate) fn begins(asked: &Asked) {
         content = %asked.content,
         script = asked.script,
         script_digest = %asked.digest,
-        "a script is started",
+        detail = detail.map(tracing::field::display),
+        "{what}",
     );
-}
-
-/// Writes down a run that came to an end.
-pub(crate) fn ran(asked: &Asked, job: &Job, outcome: &Outcome) {
-    let grants = json!({
-        "variables": job.variables().collect::<Vec<_>>(),
-        "network": job.destinations().iter().map(ToString::to_string).collect::<Vec<_>>(),
-    });
-    let limits = job.limits();
-    let limits = json!({
-        "wall_ms": millis(limits.wall), "cpu_ms": millis(limits.cpu), "memory": limits.memory,
-        "processes": limits.processes, "scratch": limits.scratch, "output": limits.output,
-    });
-    tracing::info!(
-        target: "skillwire::audit",
-        caller = asked.caller,
-        skill = asked.skill,
-        content = %asked.content,
-        script = asked.script,
-        script_digest = %asked.digest,
-        interpreter = %job.interpreter(),
-        isolation = %outcome.tier,
-        %grants,
-        %limits,
-        outcome = %outcome.end,
-        output_files = outcome.files.len(),
-        wall_ms = millis(outcome.usage.wall),
-        cpu_ms = millis(outcome.usage.cpu),
-        peak_memory = outcome.usage.peak_memory,
-        "a script was run",
-    );
-}
-
-/// Writes down a run that did not begin.
-pub(crate) fn not_run(asked: &Asked, why: &NotRun) {
-    tracing::info!(
-        target: "skillwire::audit",
-        caller = asked.caller,
-        skill = asked.skill,
-        content = %asked.content,
-        script = asked.script,
-        script_digest = %asked.digest,
-        reason = %why,
-        "a script was not run",
-    );
-}
-
-fn millis(time: std::time::Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

@@ -27,9 +27,10 @@ impl RunScripts for PageScripts {
     fn run(&self, script: Script) -> BoxFuture<'static, Result<Value, NotRun>> {
         let scripts = Arc::clone(&self.0);
         async move {
-            let Script { skill, path, arguments, caller } = script;
+            let Script { skill, path, arguments, caller, progress } = script;
             let wanted = Wanted { skill, script: path, arguments, caller };
-            let ran = scripts.run(wanted, |_| {}).await.map_err(|why| NotRun(why.to_string()))?;
+            let ran = scripts.run(wanted, |tick| reply::running(&progress, tick)).await;
+            let ran = ran.map_err(|why| NotRun(why.to_string()))?;
             // The page keeps its error for what was not run, or not to its end.
             if let End::Stopped(why) = ran.outcome.end {
                 return Err(NotRun(format!("It was stopped: {why}.")));

@@ -3,9 +3,16 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use skillwire_sandbox::outcome::Outcome;
+use skillwire_sandbox::{outcome::Outcome, sandbox::Tick};
+use skillwire_server::offer::Progress;
 
 use crate::outputs::Kept;
+
+/// Tells whoever waits that the script still runs.
+pub(crate) fn running(progress: &Progress, tick: &Tick) {
+    let seconds = tick.elapsed.as_secs();
+    progress.tell(seconds, None, &format!("The script has been running for {seconds} s."));
+}
 
 /// The blocks of a result: what the script wrote, and links to what it left.
 ///

@@ -106,7 +106,7 @@ impl Scripts {
         let job = match self.job(&wanted).await {
             Ok(job) => job,
             Err(why) => {
-                audit::not_run(&asked, &why);
+                audit::refused(&asked, &why);
                 return Err(why);
             }
         };
@@ -140,10 +140,7 @@ impl Scripts {
             });
             // Also written down when nobody waits any more.
             let ran = ran.map_err(|error| refused(&error));
-            match &ran {
-                Ok(outcome) => audit::ran(&asked, &job, outcome),
-                Err(why) => audit::not_run(&asked, why),
-            }
+            audit::ended(&asked, &job, ran.as_ref());
             drop(turn);
             ran
         });

@@ -21,6 +21,9 @@ use crate::{
 /// The tool's name.
 const NAME: &str = "run_skill_script";
 
+/// The most skills of one name that are told of.
+const MOST_CHOICES: usize = 10;
+
 /// Offers to run scripts of the skills in a catalogue.
 pub struct RunTool {
     catalog: Arc<Catalog>,
@@ -47,8 +50,8 @@ fn describe() -> Value {
             "properties": {
                 "skill": {
                     "type": "string",
-                    "description": "The skill's path, such as `billing/refunds`, or the URI of its \
-                        `SKILL.md`.",
+                    "description": "The skill's path, such as `billing/refunds`, the URI of its \
+                        `SKILL.md`, or its name if no other skill has it.",
                 },
                 "script": {
                     "type": "string",
@@ -88,11 +91,7 @@ impl Offer for RunTool {
             let caller = client.caller().name.clone();
             let arguments = arguments.remove("arguments");
             let wanted = Wanted { skill, script, arguments, caller };
-            let ran = scripts.run(wanted, |tick| {
-                let seconds = tick.elapsed.as_secs();
-                client.progress(seconds, None, &format!("The script runs for {seconds} seconds."));
-            });
-            match ran.await {
+            match scripts.run(wanted, |tick| reply::running(client.progress(), tick)).await {
                 Ok(ran) => {
                     let summary = reply::summary(&ran.outcome, &ran.kept);
                     let mut reply = ToolReply::text(summary);
@@ -130,9 +129,7 @@ impl RunTool {
         }
         let view = invocation.client.caller().view;
         let snapshot = self.catalog.now(view).ok_or_else(RpcError::internal)?;
-        let skill = find_skill(&snapshot, skill).ok_or_else(|| {
-            RpcError::invalid_params(format!("There is no skill `{}`.", truncated(skill)))
-        })?;
+        let skill = find_skill(&snapshot, skill)?;
         let path = RelPath::parse(script).map_err(|error| {
             RpcError::invalid_params(format!("The path of the script {error}."))
         })?;
@@ -140,11 +137,26 @@ impl RunTool {
     }
 }
 
-/// Looks a skill up by the URI of its `SKILL.md` or by its path.
-fn find_skill(snapshot: &Snapshot, text: &str) -> Option<Arc<Skill>> {
-    if let Some(skill) = snapshot.skill(text) {
-        return Some(Arc::clone(skill));
-    }
+/// Looks a skill up by the URI of its `SKILL.md`, by its path, or by a name that it alone has.
+fn find_skill(snapshot: &Snapshot, text: &str) -> Result<Arc<Skill>, RpcError> {
     let mut uris = snapshot.schemes().map(|scheme| format!("{scheme}://{text}/SKILL.md"));
-    uris.find_map(|uri| snapshot.skill(&uri).cloned())
+    let exactly = snapshot.skill(text).or_else(|| uris.find_map(|uri| snapshot.skill(&uri)));
+    if let Some(skill) = exactly {
+        return Ok(Arc::clone(skill));
+    }
+    let named: Vec<_> = snapshot.named(text).take(MOST_CHOICES + 1).collect();
+    match named.as_slice() {
+        [] => Err(RpcError::invalid_params(format!("There is no skill `{}`.", truncated(text)))),
+        [skill] => Ok(Arc::clone(skill)),
+        several => {
+            let paths =
+                several.iter().take(MOST_CHOICES).map(|skill| format!("`{}`", skill.path()));
+            let paths = paths.collect::<Vec<_>>().join(", ");
+            let more = if several.len() > MOST_CHOICES { ", and others" } else { "" };
+            let name = truncated(text);
+            let message =
+                format!("Several skills are called `{name}`: {paths}{more}. Name one by its path.");
+            Err(RpcError::invalid_params(message))
+        }
+    }
 }

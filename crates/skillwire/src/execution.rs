@@ -3,13 +3,14 @@
 
 use std::{fmt::Write as _, path::Path};
 
-use serde_json::{Value, json};
+use serde_json::json;
 use skillwire_core::digest::Digest;
 use skillwire_sandbox::{
     interpreter::{Interpreters, Language},
     isolation::{Policy, Unavailable},
     job::{Destination, Job},
     outcome::Outcome,
+    record,
     sandbox::{RunError, Sandbox},
 };
 
@@ -89,43 +90,12 @@ pub(crate) fn audit_detail(
     script: &str,
     digest: &Digest,
     job: &Job,
-    outcome: Result<&Outcome, &RunError>,
+    became: Result<&Outcome, &RunError>,
 ) -> String {
-    let limits = job.limits();
-    let mut detail = json!({
-        "asked_by": asked_by,
-        "script": script,
-        "script_digest": digest,
-        "interpreter": job.interpreter().to_string(),
-        "variables": job.variables().collect::<Vec<_>>(),
-        "network": job.destinations().iter().map(ToString::to_string).collect::<Vec<_>>(),
-        "limits": {
-            "wall_s": limits.wall.as_secs(),
-            "cpu_s": limits.cpu.as_secs(),
-            "memory": limits.memory,
-            "processes": limits.processes,
-            "scratch": limits.scratch,
-            "output": limits.output,
-        },
-    });
-    match outcome {
-        Ok(outcome) => {
-            detail["isolation"] = json!(outcome.tier);
-            detail["outcome"] = outcome.end.to_string().into();
-            detail["output_files"] = outcome.files.len().into();
-            detail["used"] = used(outcome);
-        }
-        Err(error) => detail["outcome"] = format!("not run: {error}").into(),
-    }
+    let became = became.map_err(ToString::to_string);
+    let mut detail = record::of(job, became.as_ref().copied().map_err(String::as_str));
+    detail["asked_by"] = asked_by.into();
+    detail["script"] = script.into();
+    detail["script_digest"] = json!(digest);
     detail.to_string()
-}
-
-/// What a run used, for programs.
-pub(crate) fn used(outcome: &Outcome) -> Value {
-    let millis = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-    json!({
-        "wall_ms": millis(outcome.usage.wall),
-        "cpu_ms": millis(outcome.usage.cpu),
-        "peak_memory": outcome.usage.peak_memory,
-    })
 }

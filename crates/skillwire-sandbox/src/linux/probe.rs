@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use skillwire_core::path::RelPath;
 
-use super::supervisor::{self, Failed};
+use super::supervisor::{self, Failed, Shared};
 use crate::{
     arguments::Arguments,
     interpreter::Interpreters,
@@ -28,12 +28,8 @@ done
 echo isolated
 "#;
 
-/// What is true of every machine so far.
-const NO_CGROUP: &str = "Memory and processor time are bounded for each process, and added up for all \
-    of them fifty times a second; no cgroup is used.";
-
 /// Runs the script in a tier and judges what it says.
-pub(crate) fn probe(program: &std::path::Path, tier: Tier) -> Result<Vec<String>, Missing> {
+pub(crate) fn probe(shared: &Shared, tier: Tier) -> Result<Vec<String>, Missing> {
     let missing = |what: &str, why: String, hint: &str| {
         let (what, hint) = (what.to_owned(), hint.to_owned());
         Missing { tier, what, why, hint }
@@ -43,7 +39,7 @@ pub(crate) fn probe(program: &std::path::Path, tier: Tier) -> Result<Vec<String>
     let cancel = Cancel::new().map_err(|error| {
         missing("an event descriptor", error.to_string(), "Raise the limit on open files.")
     })?;
-    let finished = match supervisor::run(program, &job, tier, &cancel, &mut |_| {}) {
+    let finished = match supervisor::run(shared, &job, tier, &cancel, &mut |_| {}) {
         Ok(finished) => finished,
         Err(Failed::Step { what, why, hint }) => return Err(missing(what, why, hint)),
         Err(Failed::Exec(error)) => {
@@ -58,9 +54,7 @@ pub(crate) fn probe(program: &std::path::Path, tier: Tier) -> Result<Vec<String>
     let outcome = finished.outcome;
     let kept = outcome.files.iter().any(|file| file.bytes == "kept\n");
     if outcome.end == End::Exited(0) && outcome.stdout.as_str() == "isolated\n" && kept {
-        let mut notes = finished.notes;
-        notes.push(NO_CGROUP.to_owned());
-        return Ok(notes);
+        return Ok(finished.notes);
     }
     let said = format!("{}{}", outcome.stdout.as_str(), outcome.stderr.as_str());
     let why = format!("a script that was tried {} and said `{}`", outcome.end, said.trim());

@@ -1,7 +1,8 @@
 //! What a supervisor and its helper say to each other over one socket.
 //!
-//! To the helper: a [`Spec`], the bytes of the skill's files one after the other, and the script's
-//! standard input as a descriptor. From the helper: [`Report`]s.
+//! To the helper: a [`Tier`](crate::isolation::Tier), and when there is a job for it a [`Spec`], the
+//! bytes of the skill's files one after the other, and the script's standard input as a descriptor.
+//! From the helper: [`Report`]s.
 
 use std::{
     io::{self, IoSlice, IoSliceMut, Read as _, Write as _},
@@ -19,7 +20,7 @@ use rustix::net::{
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::{isolation::Tier, limits::Limits};
+use crate::limits::Limits;
 
 /// The longest message without what follows it.
 const MAX_MESSAGE: usize = 16 * 1024 * 1024;
@@ -27,7 +28,6 @@ const MAX_MESSAGE: usize = 16 * 1024 * 1024;
 /// Everything a helper needs to know.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Spec {
-    pub(super) tier: Tier,
     pub(super) files: Vec<FileSpec>,
     /// The script's path in the skill, if it is itself the program.
     pub(super) program: Program,

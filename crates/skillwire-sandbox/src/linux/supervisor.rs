@@ -1,8 +1,9 @@
 //! Starts a helper, feeds it, bounds it, and takes what it reports.
 
+mod failed;
+mod helpers;
 mod incoming;
 mod pipes;
-mod scratch;
 
 use std::{
     fs::File,
@@ -10,10 +11,9 @@ use std::{
     net::TcpListener,
     os::{
         fd::{AsFd as _, BorrowedFd, OwnedFd},
-        unix::{net::UnixStream, process::CommandExt as _},
+        unix::net::UnixStream,
     },
     path::PathBuf,
-    process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
 
@@ -22,19 +22,21 @@ use rustix::{
     pipe::{PipeFlags, pipe_with},
 };
 
-use self::{incoming::Incoming, pipes::Captured, scratch::Scratch};
+pub(crate) use self::{failed::Failed, helpers::Helpers};
+use self::{helpers::Helper, incoming::Incoming, pipes::Captured};
 use super::{
-    protocol::{Broken, FileSpec, Program, Spec, Step, send},
+    cgroup::{Group, Groups},
+    protocol::{FileSpec, Program, Spec, send},
     proxy::Proxy,
+    scratch::Scratch,
     tree,
 };
 use crate::{
-    helper::HELPER_ARGUMENT,
     interpreter::{Interpreter, Language},
     isolation::Tier,
     job::Job,
     limits::Limits,
-    outcome::{End, Outcome, Stop, Usage},
+    outcome::{End, Outcome, Stop, Together, Usage},
     sandbox::{Cancel, Tick},
     sanitise,
 };
@@ -45,32 +47,29 @@ const TICK: Duration = Duration::from_millis(20);
 /// How long a helper that was told to end everything may take before it is ended itself.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Why there is no outcome.
-#[derive(Debug)]
-pub(crate) enum Failed {
-    /// A step of the isolation failed; the script did not run.
-    Step { what: &'static str, why: String, hint: &'static str },
-    /// The script could not be executed.
-    Exec(io::Error),
-    /// The supervisor itself could not go on.
-    Supervisor(io::Error),
-}
-
-impl From<io::Error> for Failed {
-    fn from(error: io::Error) -> Self {
-        Self::Supervisor(error)
-    }
-}
-
 /// A run that came to an end, and what the machine did not give it.
 pub(crate) struct Finished {
     pub(crate) outcome: Outcome,
     pub(crate) notes: Vec<String>,
 }
 
+/// What all runs of a sandbox share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) helpers: Helpers,
+    pub(crate) groups: Groups,
+}
+
+impl Shared {
+    /// What somebody should know about these runs.
+    pub(crate) fn note(&self) -> Option<String> {
+        self.groups.note()
+    }
+}
+
 /// Runs a job in a tier, from start to end.
 pub(crate) fn run(
-    program: &std::path::Path,
+    shared: &Shared,
     job: &Job,
     tier: Tier,
     cancel: &Cancel,
@@ -85,65 +84,31 @@ pub(crate) fn run(
     }
     let started = Instant::now();
     let scratch = Scratch::new(tier)?;
-    let (ours, theirs) = UnixStream::pair()?;
-    let mut helper = Helper(start(program, theirs)?);
+    let (group, together) = shared.groups.make(job);
+    let mut helper = shared.helpers.take(tier)?;
+    if let Some(group) = &group {
+        // It waits for its job, so it is in the group before it starts anything.
+        group.add(helper.child.id())?;
+    }
     let (stdin, feed) = pipe_with(PipeFlags::CLOEXEC).map_err(io::Error::from)?;
-    let spec = spec(job, tier, scratch.path());
+    let spec = spec(job, scratch.path());
+    let control = helper.control.take().ok_or_else(missing)?;
     // A helper that ends early has said why; that is read below.
-    let sent = send_job(&ours, &spec, job, &stdin);
+    let sent = send_job(&control, &spec, job, &stdin);
     drop(stdin);
-    let mut run = Running::new(&mut helper.0, ours, feed, job, tier, started)?;
+    shared.helpers.prepare(tier);
+    let mut run = Running::new(&mut helper, control, feed, (job, tier), (started, group))?;
     let end = run.until_end(cancel, tick, &scratch);
     // Whatever happened: hang up, so that the helper ends everything, and wait for it.
     run.hang_up(&mut helper)?;
     end?;
-    run.finish(sent.err())
+    run.finish(sent.err(), together)
 }
 
-/// The helper's process; it does not outlive the run.
-struct Helper(Child);
-
-impl Helper {
-    fn end(&mut self, deadline: Instant) -> io::Result<()> {
-        let pid = rustix::process::Pid::from_child(&self.0);
-        let handle = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty());
-        if let Ok(handle) = handle {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let mut events = [PollFd::new(&handle, PollFlags::IN)];
-            let ended = poll(&mut events, Some(&timespec(left)))?;
-            if ended == 0 {
-                self.0.kill()?;
-            }
-        }
-        self.0.wait().map(drop)
-    }
-}
-
-impl Drop for Helper {
-    fn drop(&mut self) {
-        // Only after a failure is it still there. Its own first process dies with it.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn start(program: &std::path::Path, control: UnixStream) -> io::Result<Child> {
-    Command::new(program)
-        .arg0("skillwire-sandbox")
-        .arg(HELPER_ARGUMENT)
-        .env_clear()
-        .current_dir("/")
-        .stdin(Stdio::from(OwnedFd::from(control)))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-}
-
-fn spec(job: &Job, tier: Tier, scratch: PathBuf) -> Spec {
+fn spec(job: &Job, scratch: PathBuf) -> Spec {
     let script = job.script.as_str().to_owned();
     let node = matches!(&job.interpreter, Interpreter::Program { language: Language::Node, .. });
     Spec {
-        tier,
         files: job.files.iter().map(file_spec).collect(),
         program: match &job.interpreter {
             Interpreter::Static => Program::Script(script),
@@ -186,26 +151,25 @@ struct Running<'a> {
     job: &'a Job,
     tier: Tier,
     started: Instant,
+    group: Option<Group>,
     stop: Option<Stop>,
     usage: Usage,
 }
 
 impl<'a> Running<'a> {
     fn new(
-        helper: &mut Child,
+        helper: &mut Helper,
         control: UnixStream,
         feed: OwnedFd,
-        job: &'a Job,
-        tier: Tier,
-        started: Instant,
+        (job, tier): (&'a Job, Tier),
+        (started, group): (Instant, Option<Group>),
     ) -> io::Result<Self> {
-        let missing = || io::Error::from(io::ErrorKind::BrokenPipe);
-        let stdout = helper.stdout.take().ok_or_else(missing)?;
-        let stderr = helper.stderr.take().ok_or_else(missing)?;
+        let stdout = helper.child.stdout.take().ok_or_else(missing)?;
+        let stderr = helper.child.stderr.take().ok_or_else(missing)?;
         control.set_nonblocking(true)?;
         let limits = &job.limits;
         Ok(Self {
-            helper: helper.id(),
+            helper: helper.child.id(),
             control: Some(control),
             incoming: Incoming::new(limits),
             stdin: pipes::Feed::new(File::from(feed), job.arguments.stdin())?,
@@ -215,6 +179,7 @@ impl<'a> Running<'a> {
             job,
             tier,
             started,
+            group,
             stop: None,
             usage: Usage::default(),
         })
@@ -291,7 +256,10 @@ impl<'a> Running<'a> {
     }
 
     fn count(&mut self, scratch: &Scratch) {
-        let counted = tree::below(self.helper);
+        let mut counted = tree::below(self.helper);
+        if let Some(cpu) = self.group.as_ref().and_then(Group::cpu) {
+            counted.cpu = counted.cpu.max(cpu);
+        }
         self.usage.peak_memory = self.usage.peak_memory.max(counted.memory);
         self.usage.cpu = self.usage.cpu.max(counted.cpu);
         let Limits { memory, cpu, .. } = self.job.limits;
@@ -312,15 +280,18 @@ impl<'a> Running<'a> {
         helper.end(Instant::now() + PATIENCE)?;
         self.stdout.drain();
         self.stderr.drain();
+        if self.group.take().is_some_and(|group| group.ran_out_of_memory()) {
+            self.stop.get_or_insert(Stop::Memory);
+        }
         self.usage.wall = self.started.elapsed();
         Ok(())
     }
 
-    fn finish(self, sent: Option<io::Error>) -> Result<Finished, Failed> {
+    fn finish(self, sent: Option<io::Error>, together: Together) -> Result<Finished, Failed> {
         let Self { incoming, stop, mut usage, tier, stdout, stderr, job, .. } = self;
         let taken = incoming.into_taken();
         if let Some(broken) = taken.broken {
-            return Err(failed(broken));
+            return Err(broken.into());
         }
         let (end, files, left_out) = match (stop, taken.ended) {
             (Some(stop), _) if taken.started => (End::Stopped(stop), Vec::new(), 0),
@@ -340,7 +311,7 @@ impl<'a> Running<'a> {
             sanitise::text(&bytes, job.limits.output, more)
         };
         let (stdout, stderr) = (text(stdout), text(stderr));
-        let outcome = Outcome { end, stdout, stderr, files, left_out, usage, tier };
+        let outcome = Outcome { end, stdout, stderr, files, left_out, usage, tier, together };
         Ok(Finished { outcome, notes: taken.notes })
     }
 }
@@ -354,47 +325,12 @@ fn end(exit: Option<i32>, signal: Option<i32>) -> End {
     }
 }
 
+/// A descriptor that somebody else has taken.
+fn missing() -> io::Error {
+    io::ErrorKind::BrokenPipe.into()
+}
+
 fn timespec(duration: Duration) -> Timespec {
     // A limit of centuries is as good as none.
     Timespec::try_from(duration).unwrap_or(Timespec { tv_sec: i32::MAX.into(), tv_nsec: 0 })
-}
-
-fn failed(Broken { step, errno }: Broken) -> Failed {
-    let error = io::Error::from_raw_os_error(errno);
-    let (what, hint) = match step {
-        Step::Exec => return Failed::Exec(error),
-        Step::Descriptors | Step::Fork | Step::Wait => return Failed::Supervisor(error),
-        Step::DropRoot => (
-            "a user id of its own for each run",
-            "Run as an ordinary user, or let this container change user ids (`CAP_SETUID`, `CAP_SETGID`).",
-        ),
-        Step::Namespaces | Step::IdMaps => (
-            "unprivileged user namespaces",
-            "Allow them: `sysctl user.max_user_namespaces` above 0, \
-             `sysctl kernel.apparmor_restrict_unprivileged_userns=0` on Ubuntu; in a container, a \
-             seccomp profile that allows `unshare`.",
-        ),
-        Step::Mounts => (
-            "mounts in a user namespace",
-            "Let the security policy of this machine or container allow `mount` and `pivot_root` in \
-             user namespaces; the kernel must be Linux 6.7 or later.",
-        ),
-        Step::Network => {
-            ("a loopback device in a network namespace", "Run without a network grant.")
-        }
-        Step::Scratch => {
-            ("a folder for the run in the system's temporary folder", "Make room in `/tmp`.")
-        }
-        Step::Limits => {
-            ("resource limits", "Raise the hard limits that this process was started with.")
-        }
-        Step::Capabilities => {
-            ("capabilities that can be dropped", "Use a kernel that is not patched to forbid it.")
-        }
-        Step::Landlock => {
-            ("Landlock with ABI 4", "Use Linux 6.7 or later with `landlock` in its `lsm=` list.")
-        }
-        Step::Seccomp => ("seccomp filters", "Use a kernel with `CONFIG_SECCOMP_FILTER`."),
-    };
-    Failed::Step { what, why: error.to_string(), hint }
 }

@@ -21,7 +21,9 @@ fn refusal(cell: Cell, calls: &[&str]) -> String {
 #[test]
 fn without_a_primitive_of_namespaces_full_isolation_is_refused() {
     for cell in cells().into_iter().filter(|cell| cell.tier == "full") {
-        assert!(refusal(cell, &["unshare"]).contains("user namespaces"));
+        for call in ["unshare", "sethostname"] {
+            assert!(refusal(cell, &[call]).contains("user namespaces"), "{call}");
+        }
         // As under policies that allow `unshare` and nothing after it.
         for call in
             ["mount", "open_tree", "fsopen", "fsmount", "move_mount", "mount_setattr", "pivot_root"]
@@ -38,11 +40,13 @@ fn without_a_layer_of_either_tier_both_are_refused() {
         assert!(refusal(cell, &["landlock_restrict_self"]).contains("Landlock"));
         assert!(refusal(cell, &["seccomp"]).contains("seccomp"));
         assert!(refusal(cell, &["capset"]).contains("capabilities"));
-        for call in ["close_range", "setsid", "pidfd_open", "prlimit64"] {
+        for call in ["close_range", "setsid", "pidfd_open", "prlimit64", "prctl"] {
             assert!(!refusal(cell, &[call]).is_empty(), "{call}");
         }
         if cell.user == User::Root {
-            assert!(refusal(cell, &["setresuid"]).contains("user id"));
+            for call in ["setresuid", "setresgid", "setgroups"] {
+                assert!(refusal(cell, &[call]).contains("user id"), "{call}");
+            }
         }
     }
 }

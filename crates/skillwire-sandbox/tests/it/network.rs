@@ -91,3 +91,32 @@ fn nothing_is_reached_in_any_family() {
         }
     }
 }
+
+/// Every family and kind of socket that this machine knows, but those among one's own processes.
+const SOCKETS: &str = r#"
+for family in range(48):
+    for kind in range(1, 11):
+        if family != socket.AF_UNIX:
+            try:
+                socket.socket(family, kind, 0)
+                print("made", family, kind, flush=True)
+            except OSError:
+                pass
+print("tried")
+"#;
+
+#[test]
+fn no_socket_of_any_other_family_is_made() {
+    for user in users() {
+        let outside = Attack::python(SOCKETS).run_outside(user);
+        for (family, kind) in
+            [(libc::AF_INET, libc::SOCK_STREAM), (libc::AF_NETLINK, libc::SOCK_RAW)]
+        {
+            assert!(outside.contains(&format!("made {family} {kind}\n")), "{user:?}: {outside}");
+        }
+    }
+    for cell in cells() {
+        let answer = Attack::python(SOCKETS).run(cell);
+        assert_eq!(answer["stdout"], "tried\n", "{cell:?}: {answer}");
+    }
+}

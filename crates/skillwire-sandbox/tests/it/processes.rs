@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::support::{
-    Attack, Cell, Victim, assert_fail_inside, assert_succeed_outside, cells, users,
+    Attack, Cell, Victim, assert_fail_inside, assert_succeed_outside, attempts, cells, users,
 };
 
 const OTHERS: &str = r#"
@@ -75,9 +75,28 @@ fn may_trace() -> bool {
     scope.map_or(true, |scope| scope.trim() == "0")
 }
 
+/// Signals everybody from a process namespace of its own, in which a bystander waits.
+const EVERYBODY_IN_A_NAMESPACE: &str = r#"
+def everybody():
+    call(272, 0x10000000 | 0x20000000)
+    first = os.fork()
+    if first == 0:
+        bystander = os.fork()
+        if bystander == 0:
+            signal.pause()
+        if os.fork() == 0:
+            os.kill(-1, signal.SIGTERM)
+            os._exit(0)
+        _, status = os.waitpid(bystander, 0)
+        os._exit(0 if os.WIFSIGNALED(status) else 1)
+    _, status = os.waitpid(first, 0)
+    if status != 0:
+        raise OSError(0, "the bystander lives")
+attempt("everybody", everybody)
+"#;
+
 #[test]
 fn a_signal_to_everybody_reaches_nobody_else() {
-    // Not tried outside: it would end every process of the user.
     let script = r#"
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 attempt("everybody", lambda: os.kill(-1, signal.SIGTERM))
@@ -85,11 +104,21 @@ attempt("first", lambda: os.kill(1, signal.SIGKILL))
 attempt("group", lambda: os.kill(0, signal.SIGTERM))
 print("alive")
 "#;
-    for cell in cells() {
+    let cells = cells();
+    for user in users() {
+        // Outside it would end every process of the user, so it is seen to work in a namespace.
+        let output = Attack::python(EVERYBODY_IN_A_NAMESPACE).run_outside(user);
+        let no_namespaces = !cells.iter().any(|cell| cell.user == user && cell.tier == "full");
+        assert!(no_namespaces || attempts(&output)["everybody"].is_none(), "{user:?}: {output}");
+    }
+    for cell in cells {
         let mut victim = Victim::start(cell.user);
         let answer = Attack::python(script).run(cell);
         assert!(victim.is_alive(), "{cell:?}: {answer}");
         assert!(answer["stdout"].as_str().unwrap().ends_with("alive\n"), "{cell:?}: {answer}");
+        if cell.tier == "restricted" {
+            assert_fail_inside(&answer, &["everybody", "first", "group"], cell);
+        }
     }
 }
 

@@ -97,7 +97,12 @@ fn driver() -> &'static Path {
 
 /// A folder that every user can enter and write to.
 pub(crate) fn public_folder() -> TempDir {
-    let folder = tempfile::Builder::new().prefix("skillwire-attack-").tempdir_in("/tmp").unwrap();
+    public_folder_in("/tmp")
+}
+
+/// The same in another place.
+pub(crate) fn public_folder_in(place: &str) -> TempDir {
+    let folder = tempfile::Builder::new().prefix("skillwire-attack-").tempdir_in(place).unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
     folder
 }
@@ -227,7 +232,8 @@ impl Attack {
     /// Starts it isolated and leaves it running.
     pub(crate) fn start(&self, cell: Cell) -> Child {
         let mut command = Command::new(driver());
-        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).current_dir("/");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).current_dir("/");
+        command.process_group(0);
         let mut child = as_user(&mut command, cell.user).spawn().unwrap();
         child.stdin.take().unwrap().write_all(self.request(cell).as_bytes()).unwrap();
         child

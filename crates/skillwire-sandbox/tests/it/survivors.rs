@@ -1,6 +1,6 @@
 //! Processes that try to outlive their run.
 
-use std::io::Read as _;
+use std::{fs, io::Read as _, path::PathBuf};
 
 use crate::support::{Attack, cells, processes_with, token, users};
 
@@ -59,17 +59,36 @@ fn nothing_survives_its_run() {
 fn nothing_survives_a_supervisor_that_is_killed() {
     for cell in cells() {
         let token = token();
-        let script = "print('up', flush=True); time.sleep(60)";
+        // A folder that nobody can enter does not keep the rest from being removed.
+        let script = "os.mkdir('deep'); os.mkdir('deep/closed', 0); time.sleep(60)";
         let mut driver = Attack::python(script).give("token", token.as_str()).start(cell);
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
         while processes_with(&token).is_empty() {
             assert!(std::time::Instant::now() < deadline, "the script did not start");
             std::thread::yield_now();
         }
+        let folder = |pid: &u32| {
+            let line = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+            let line = String::from_utf8_lossy(&line).into_owned();
+            let script =
+                line.split('\0').find(|word| word.ends_with("/skill/attack.py"))?.to_owned();
+            Some(PathBuf::from(script.strip_suffix("/skill/attack.py")?))
+        };
+        let folder = processes_with(&token).iter().find_map(folder).unwrap();
+        assert_eq!(cell.tier == "restricted", folder.join("output").exists(), "{folder:?}");
+        while cell.tier == "restricted" && !folder.join("output/deep/closed").exists() {
+            assert!(std::time::Instant::now() < deadline, "the script did nothing");
+            std::thread::yield_now();
+        }
         driver.kill().unwrap();
         driver.wait().unwrap();
         while !processes_with(&token).is_empty() {
             assert!(std::time::Instant::now() < deadline, "{cell:?}: it outlives its supervisor");
+            std::thread::yield_now();
+        }
+        // The helper removes it, since nobody else knows of it.
+        while cell.tier == "restricted" && folder.exists() {
+            assert!(std::time::Instant::now() < deadline, "{folder:?} is left");
             std::thread::yield_now();
         }
     }
@@ -87,4 +106,34 @@ fn fifty_runs_at_once_leave_no_process_mount_or_descriptor() {
         assert_eq!(rounds[0], rounds[1], "{cell:?}");
         assert!(processes_with(&token).is_empty());
     }
+}
+
+#[test]
+fn of_helpers_that_are_kept_ready_there_is_one_and_it_goes_with_its_program() {
+    for cell in cells() {
+        let token = token();
+        let attack = Attack::python("print('ran')").give("token", token.as_str());
+        let attack = attack.set("at_once", 10.into()).set("ahead", true.into());
+        let mut driver = attack.start(cell);
+        let rounds: serde_json::Value =
+            serde_json::from_reader(driver.stdout.take().unwrap()).unwrap();
+        assert_eq!(rounds[0]["succeeded"], 10, "{cell:?}: {rounds}");
+        assert_eq!(rounds[0]["children"], 1, "{cell:?}: {rounds}");
+        assert_eq!(rounds[0], rounds[1], "{cell:?}");
+        driver.wait().unwrap();
+        assert_eq!(left_in_group(driver.id()), Vec::<u32>::new(), "{cell:?}");
+        assert!(processes_with(&token).is_empty());
+    }
+}
+
+/// The processes in the group that was a program's own.
+fn left_in_group(group: u32) -> Vec<u32> {
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    all.filter_map(|entry| {
+        let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
+        let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
+        let its = stat.rsplit_once(')')?.1.split_whitespace().nth(2)?.parse::<u32>().ok()?;
+        (its == group).then_some(pid)
+    })
+    .collect()
 }

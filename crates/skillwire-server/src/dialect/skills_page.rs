@@ -19,7 +19,7 @@ use super::{
     card::Card,
     scene::{Scene, about_name, media_type, uri_of},
 };
-use crate::engine::Outcome;
+use crate::{engine::Outcome, offer::Progress};
 
 /// Runs scripts of skills; a server that has none offers no `skills/execute`.
 pub trait RunScripts: Send + Sync + fmt::Debug {
@@ -28,7 +28,7 @@ pub trait RunScripts: Send + Sync + fmt::Debug {
 }
 
 /// A script that somebody wants to have run.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Script {
     /// The skill it belongs to.
     pub skill: Arc<Skill>,
@@ -38,6 +38,8 @@ pub struct Script {
     pub arguments: Option<Value>,
     /// The name of whoever asks; empty where nobody has one.
     pub caller: String,
+    /// How whoever asks is told that it runs on.
+    pub progress: Progress,
 }
 
 /// A script that could not be run at all; one that failed by itself has a result that says so.
@@ -96,6 +98,7 @@ pub(crate) async fn execute(
     scene: Scene,
     runner: Arc<dyn RunScripts>,
     (name, script, arguments): (String, String, Option<Value>),
+    progress: Progress,
 ) -> Outcome {
     let skill = find(&scene, &name).await?;
     let failed = |reason: String| {
@@ -114,7 +117,7 @@ pub(crate) async fn execute(
     items.retain(|item| item.kind == Kind::Script);
     let path = resolve(&items, &script).map(|item| item.path.clone());
     let path = path.ok_or_else(|| failed("The skill has no such script.".to_owned()))?;
-    let wanted = Script { skill, path, arguments, caller: scene.caller.name.clone() };
+    let wanted = Script { skill, path, arguments, caller: scene.caller.name.clone(), progress };
     let ran = runner.run(wanted).await.map_err(|NotRun(reason)| failed(reason))?;
     let mut result = scene.style.begin();
     for (member, value) in ran.as_object().into_iter().flatten() {

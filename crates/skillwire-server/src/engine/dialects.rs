@@ -27,7 +27,7 @@ use crate::{
     caller::Caller,
     config::Config,
     dialect::{self, Dialect, LISTED, Projected, Projections, Scene, SkilljackOffer},
-    offer::{Link, Offer, Offers},
+    offer::{Link, Offer, Offers, Progress},
     subscription::Followed,
 };
 
@@ -209,7 +209,9 @@ impl Call<'_> {
                     None => None,
                 };
                 let wanted = (name()?, required(params.script, "script")?, arguments);
-                Ok(later(dialect::execute(self.scene(), Arc::clone(runner), wanted)))
+                let progress = Progress::of(params.meta, self.link);
+                let runner = Arc::clone(runner);
+                Ok(later(dialect::execute(self.scene(), runner, wanted, progress)))
             }
             _ => Err(RpcError::method_not_found(method)),
         }

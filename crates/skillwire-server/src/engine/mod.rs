@@ -271,7 +271,11 @@ impl Engine {
 
     /// Tells whether the answer to a method may be preceded by messages.
     pub(crate) fn talks(&self, method: &str) -> bool {
-        matches!(method, method::TOOLS_CALL | method::PROMPTS_GET) && !self.offers.is_empty()
+        match method {
+            method::TOOLS_CALL | method::PROMPTS_GET => !self.offers.is_empty(),
+            method::SKILLS_EXECUTE => self.scripts.is_some(),
+            _ => false,
+        }
     }
 
     /// The numbers about this server.

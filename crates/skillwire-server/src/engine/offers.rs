@@ -14,8 +14,8 @@ use super::{
     result::{ResultStyle, ResultText},
 };
 use crate::offer::{
-    self, Asked, Client, Interrupt, Invocation, Items, Kind, Offer, PromptReply, StateSeal,
-    ToolReply,
+    self, Asked, Client, Interrupt, Invocation, Items, Kind, Offer, Progress, PromptReply,
+    StateSeal, ToolReply,
 };
 
 const TOOLS: Walk<'_> = Walk { method: method::TOOLS_LIST, of: "", member: "tools" };
@@ -108,7 +108,7 @@ impl Call<'_> {
             caller,
             era: self.era,
             forms: capabilities.forms,
-            progress: meta::progress_token(self.params.meta),
+            progress: Progress::of(self.params.meta, self.link),
             link: self.link.clone(),
             answers,
             seal,

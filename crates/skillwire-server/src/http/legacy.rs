@@ -6,10 +6,12 @@ use std::{
     time::{Duration, Instant},
 };
 
+use futures_util::FutureExt as _;
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use skillwire_protocol::{
     capabilities::ClientCapabilities,
-    message::{self, Request},
+    id::RequestId,
+    message::{self, Notification, Request},
     method,
     version::Era,
 };
@@ -18,6 +20,7 @@ use tokio::sync::watch;
 use super::{
     body::ResponseBody,
     reply,
+    running::Running,
     sse::{self, EventSender},
     talk,
 };
@@ -51,6 +54,7 @@ struct Session {
     subscriptions: LegacySubscriptions,
     streaming: Mutex<bool>,
     ended: watch::Sender<bool>,
+    running: Running,
     link: LegacyLink,
     offers: Offers,
     _open: Open,
@@ -129,12 +133,24 @@ impl Sessions {
         response
     }
 
-    /// Takes a notification, which changes nothing, unless its session has ended.
-    pub(super) fn notified(&self, caller: &Caller, headers: &HeaderMap) -> Response<ResponseBody> {
+    /// Takes a notification, which changes nothing but that a request may be cancelled.
+    pub(super) fn notified(
+        &self,
+        caller: &Caller,
+        headers: &HeaderMap,
+        notification: &Notification<'_>,
+    ) -> Response<ResponseBody> {
         match self.find(caller, headers) {
-            Found::Unknown => unknown_session(),
-            Found::Session(..) | Found::Unnamed => reply::empty(StatusCode::ACCEPTED),
+            Found::Unknown => return unknown_session(),
+            Found::Unnamed => {}
+            Found::Session(_, session) => {
+                let about = notification.params.request_id.and_then(RequestId::from_raw);
+                if let (method::CANCELLED, Some(id)) = (&*notification.method, about) {
+                    session.running.cancel(&id);
+                }
+            }
         }
+        reply::empty(StatusCode::ACCEPTED)
     }
 
     /// Takes the answer to something a session's user was asked.
@@ -232,6 +248,7 @@ impl Sessions {
             subscriptions: LegacySubscriptions::within(&self.room, engine.announcements()),
             streaming: Mutex::default(),
             ended: watch::Sender::new(false),
+            running: Running::default(),
             link: LegacyLink { id: id.as_str().into(), capabilities, questions: Arc::default() },
             offers: engine.offers().clone(),
             _open: Open::new(&engine.metrics().sessions),
@@ -285,6 +302,10 @@ async fn talk(
         Answer::Later(work) => {
             let id = request.id.clone();
             let message = move |outcome| reply::message(&id, outcome);
+            let work = match session {
+                Some(session) => session.running.cancellable(&request.id, work).boxed(),
+                None => work.map(Some).boxed(),
+            };
             talk::answer(engine, work, said, |outcome| respond(request, outcome), message).await
         }
         Answer::Stream(_) => reply::refuse(StatusCode::BAD_REQUEST, "There is no such stream."),

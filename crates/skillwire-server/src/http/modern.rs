@@ -1,5 +1,6 @@
 //! Requests of the modern era: each stands alone.
 
+use futures_util::FutureExt as _;
 use http::{HeaderMap, Response, StatusCode};
 use skillwire_protocol::{
     error::{ErrorCode, RpcError},
@@ -65,6 +66,7 @@ async fn talk(engine: &Engine, caller: &Caller, request: &Request<'_>) -> Respon
         Answer::Later(work) => {
             let last = id.clone();
             let message = move |outcome| reply::message(&last, outcome);
+            let work = work.map(Some).boxed();
             talk::answer(engine, work, said, |outcome| respond(&id, outcome), message).await
         }
         Answer::Stream(_) => reply::refuse(StatusCode::BAD_REQUEST, "There is no such stream."),

@@ -1,11 +1,12 @@
 //! Answers that may be preceded by messages: plain if there are none, else a stream of events.
 
 use futures_util::future::BoxFuture;
-use http::Response;
+use http::{Response, StatusCode};
 use tokio::sync::mpsc;
 
 use super::{
     body::ResponseBody,
+    reply,
     sse::{self, EventSender, Gone},
 };
 use crate::{
@@ -23,16 +24,20 @@ pub(super) fn channel() -> (mpsc::Sender<Message>, mpsc::Receiver<Message>) {
 }
 
 /// Waits for work; `write` makes its outcome a response, `message` the last event of a stream.
+///
+/// Work that was cancelled comes to nothing, and nothing is answered.
 pub(super) async fn answer(
     engine: &Engine,
-    mut work: BoxFuture<'static, Outcome>,
+    mut work: BoxFuture<'static, Option<Outcome>>,
     mut said: mpsc::Receiver<Message>,
     write: impl FnOnce(Outcome) -> Response<ResponseBody>,
     message: impl FnOnce(Outcome) -> Message + Send + 'static,
 ) -> Response<ResponseBody> {
     let first = tokio::select! {
         biased;
-        outcome = &mut work => return write(outcome),
+        outcome = &mut work => {
+            return outcome.map_or_else(|| reply::empty(StatusCode::ACCEPTED), write);
+        }
         Some(first) = said.recv() => first,
     };
     let (response, events) = sse::open();
@@ -47,7 +52,7 @@ pub(super) async fn answer(
 
 async fn follow(
     first: Message,
-    mut work: BoxFuture<'static, Outcome>,
+    mut work: BoxFuture<'static, Option<Outcome>>,
     mut said: mpsc::Receiver<Message>,
     events: &EventSender,
     message: impl FnOnce(Outcome) -> Message,
@@ -64,7 +69,8 @@ async fn follow(
         };
         match events.wait(next).await? {
             Ok(next) => events.send_message(next).await?,
-            Err(outcome) => break outcome,
+            Err(Some(outcome)) => break outcome,
+            Err(None) => return Ok(()),
         }
     };
     while let Ok(next) = said.try_recv() {

@@ -1,11 +1,10 @@
 //! The client of a call that is under way.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
-use skillwire_protocol::{id::RequestId, method, version::Era};
+use skillwire_protocol::version::Era;
 
 use super::{
     link::Link,
+    progress::Progress,
     questions::{Elicited, Form},
     reply::Interrupt,
     state::{Answers, StateSeal},
@@ -19,7 +18,7 @@ pub(crate) struct Asked {
     pub(crate) era: Era,
     /// Whether its user can be shown a form.
     pub(crate) forms: bool,
-    pub(crate) progress: Option<RequestId>,
+    pub(crate) progress: Progress,
     pub(crate) link: Link,
     pub(crate) answers: Answers,
     pub(crate) seal: StateSeal,
@@ -29,12 +28,11 @@ pub(crate) struct Asked {
 #[derive(Debug)]
 pub struct Client {
     asked: Asked,
-    told: AtomicU64,
 }
 
 impl Client {
     pub(crate) fn new(asked: Asked) -> Self {
-        Self { asked, told: AtomicU64::new(0) }
+        Self { asked }
     }
 
     /// Who is asking.
@@ -82,24 +80,8 @@ impl Client {
         Err(Interrupt::asking(key, form, state))
     }
 
-    /// Tells the client how far the call has come, if it wants to know.
-    ///
-    /// A client that does not read misses it; a number that is not larger than the last is not sent.
-    pub fn progress(&self, done: u64, total: Option<u64>, text: &str) {
-        let (Some(token), Some(messages)) = (&self.asked.progress, &self.asked.link.messages)
-        else {
-            return;
-        };
-        if self.told.fetch_max(done, Ordering::Relaxed) >= done {
-            return;
-        }
-        let total = total.map(|total| format!(r#","total":{total}"#)).unwrap_or_default();
-        let text = serde_json::Value::from(text);
-        // The token goes in as text, since an integer may be larger than a JSON value can hold.
-        let message = format!(
-            r#"{{"jsonrpc":"2.0","method":"{}","params":{{"progressToken":{token},"progress":{done}{total},"message":{text}}}}}"#,
-            method::PROGRESS
-        );
-        let _ = messages.try_send(message.into());
+    /// The way to tell the client how far the call has come.
+    pub fn progress(&self) -> &Progress {
+        &self.asked.progress
     }
 }

@@ -7,6 +7,7 @@ mod changes;
 mod client;
 mod items;
 mod link;
+mod progress;
 mod questions;
 mod reply;
 mod state;
@@ -22,6 +23,7 @@ pub use self::{
     changes::ListChanges,
     client::Client,
     items::{Item, Items},
+    progress::Progress,
     questions::{Elicited, Form},
     reply::{Interrupt, PromptReply, ToolReply},
 };

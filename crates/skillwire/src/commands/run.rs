@@ -20,6 +20,7 @@ use skillwire_sandbox::{
     job::{Job, JobFile},
     limits::Limits,
     outcome::{End, Outcome as Ran},
+    record,
     sandbox::Cancel,
 };
 
@@ -217,13 +218,14 @@ fn print_json(named: &Named, args: &RunArgs, ran: &Ran) -> Result<(), Failure> {
         "handle": named.handle,
         "script": args.script,
         "isolation": ran.tier,
+        "bounded_by": ran.together,
         "end": ran.end,
         "stdout": ran.stdout.as_str(),
         "stderr": ran.stderr.as_str(),
         "truncated": ran.stdout.is_truncated() || ran.stderr.is_truncated(),
         "files": files,
         "left_out": ran.left_out,
-        "used": execution::used(ran),
+        "used": record::used(&ran.usage),
     });
     report::json(&mut io::stdout().lock(), &outcome)?;
     Ok(())

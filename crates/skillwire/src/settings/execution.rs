@@ -42,7 +42,8 @@ pub(super) fn scripts(args: &ServeArgs) -> Result<Option<Scripts>, Failure> {
         .map(|(language, program)| format!("{language}={program}"))
         .collect();
     let interpreters = execution::interpreters(&named)?;
-    let sandbox = execution::sandbox(IsolationArgs { accept_restricted: args.accept_restricted });
+    let isolation = IsolationArgs { accept_restricted: args.accept_restricted };
+    let sandbox = execution::sandbox(isolation).keeping_one_ready();
     // Better no server than one whose calls all fail.
     sandbox.isolation().map_err(|unavailable| execution::not_run(&unavailable.into()))?;
     Ok(Some(Scripts::new(sandbox, interpreters, Rules::new(rules))))

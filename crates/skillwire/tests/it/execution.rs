@@ -2,11 +2,16 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 use serde_json::{Value, json};
-use skillwire_testkit::fixture::SkillFolder;
+use skillwire_testkit::{
+    fixture::SkillFolder,
+    http::Connection,
+    server::LEGACY_HEADERS,
+    wire::{initialize_params, legacy_request},
+};
 
 use crate::{
     host::user::User,
-    support::{Piped, run, skill_with},
+    support::{Listening, Piped, run, skill_with},
 };
 
 const SCRIPT: &str = "import os, sys\n\
@@ -174,6 +179,34 @@ async fn a_client_runs_an_allowed_script_and_reads_what_it_left() {
 }
 
 #[tokio::test]
+async fn a_skill_is_found_by_a_name_that_it_alone_has() {
+    let folder = SkillFolder::new();
+    for (path, name) in
+        [("billing/refunds", "refunds"), ("sales/refunds", "refunds"), ("a/b/quotes", "quotes")]
+    {
+        folder.file(&format!("{path}/SKILL.md"), skill_with(name, ""));
+        folder.file(&format!("{path}/run.sh"), format!("echo {path}"));
+    }
+    let mut server = Piped::serve(&folder, &[".", "--execute", "--allow-script", "**"]);
+    for (skill, path) in [("quotes", "a/b/quotes"), ("sales/refunds", "sales/refunds")] {
+        let wanted = json!({ "skill": skill, "script": "run.sh" });
+        let ran = server.modern("tools/call", call(&wanted)).await;
+        assert_eq!(ran.result()["content"][1]["text"], format!("{path}\n"), "{:?}", ran.result());
+    }
+    for (skill, words) in [
+        ("refunds", "`billing/refunds`, `sales/refunds`. Name one by its path."),
+        ("quote", "There is no skill `quote`."),
+        ("", "There is no skill ``."),
+    ] {
+        let wanted = json!({ "skill": skill, "script": "run.sh" });
+        let refused = server.modern("tools/call", call(&wanted)).await;
+        assert_eq!(refused.code(), -32602);
+        assert!(refused.message().contains(words), "{}", refused.message());
+    }
+    server.close().await.exits(0);
+}
+
+#[tokio::test]
 async fn without_the_option_there_is_no_tool() {
     let folder = skills();
     let mut server = Piped::serve(&folder, &["."]);
@@ -204,6 +237,78 @@ async fn a_script_that_runs_on_tells_of_it_and_is_ended_with_its_client() {
     // The run ends at once, which its line in the log shows; the script would sleep for a minute.
     server.process.says("it was cancelled").await;
     server.close().await.exits(0);
+}
+
+fn slow_skill() -> SkillFolder {
+    let folder = skills();
+    folder.file("refunds/scripts/slow.py", "import time\ntime.sleep(59.25)\n");
+    folder
+}
+
+/// The requests of a client that asks for a slow script by a method of the legacy era, with a token
+/// for progress, and that cancels it.
+fn slow_requests(method: &str) -> (Value, Value) {
+    let mut params = match method {
+        "skills/execute" => json!({ "name": "refunds", "script": "slow" }),
+        _ => call(&json!({ "skill": "refunds", "script": "scripts/slow.py" })),
+    };
+    params["_meta"] = json!({ "progressToken": 7 });
+    let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
+                         "params": { "requestId": "slow" } });
+    (legacy_request("slow", method, params), cancel)
+}
+
+fn tells_of_progress(told: &Value) {
+    assert_eq!(told["method"], "notifications/progress", "{told}");
+    assert_eq!(told["params"]["progressToken"], 7, "{told}");
+    assert_eq!(told["params"]["progress"], 1, "{told}");
+}
+
+#[tokio::test]
+async fn either_method_tells_of_progress_and_is_cancelled_over_pipes() {
+    for method in ["skills/execute", "tools/call"] {
+        let folder = slow_skill();
+        let mut server = Piped::serve(&folder, &[".", "--execute", "--allow-script", "refunds/**"]);
+        let hello = legacy_request(1, "initialize", initialize_params("2025-11-25"));
+        server.request(&hello).await.result();
+        let (ask, cancel) = slow_requests(method);
+        tells_of_progress(&server.request(&ask).await.0);
+        server.send(&cancel).await;
+        // The script would sleep for a minute.
+        server.process.says("it was cancelled").await;
+        server.close().await.exits(0);
+    }
+}
+
+#[tokio::test]
+async fn either_method_tells_of_progress_and_is_cancelled_over_http() {
+    let folder = slow_skill();
+    let arguments = [".", "--execute", "--allow-script", "refunds/**"];
+    let mut server = Listening::serve(&folder, &arguments).await;
+    for method in ["skills/execute", "tools/call"] {
+        let hello = legacy_request(1, "initialize", initialize_params("2025-11-25"));
+        let mut connection = Connection::open(server.address).await;
+        connection.send("POST", "/mcp", &LEGACY_HEADERS, hello.to_string().as_bytes()).await;
+        let session = connection.reply().await.header("mcp-session-id").unwrap().to_owned();
+        let mut headers = LEGACY_HEADERS.to_vec();
+        headers.extend([("Mcp-Session-Id", &*session), ("MCP-Protocol-Version", "2025-11-25")]);
+        let (ask, cancel) = slow_requests(method);
+        let mut running = Connection::open(server.address).await;
+        running.send("POST", "/mcp", &headers, ask.to_string().as_bytes()).await;
+        assert_eq!(running.head().await.unwrap().0, 200);
+        tells_of_progress(&running.event().await.unwrap());
+        connection.send("POST", "/mcp", &headers, cancel.to_string().as_bytes()).await;
+        assert_eq!(connection.reply().await.status, 202);
+        server.process.says("it was cancelled").await;
+    }
+    // A client that goes away takes the run with it, too.
+    let (ask, _) = slow_requests("skills/execute");
+    let mut leaving = Connection::open(server.address).await;
+    leaving.send("POST", "/mcp", &LEGACY_HEADERS, ask.to_string().as_bytes()).await;
+    assert_eq!(leaving.head().await.unwrap().0, 200);
+    tells_of_progress(&leaving.event().await.unwrap());
+    drop(leaving);
+    server.process.says("it was cancelled").await;
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use seccompiler::{
     SeccompFilter, SeccompRule, TargetArch, apply_filter,
 };
 
-use super::syscalls;
+use super::{pieces, syscalls};
 
 #[cfg(target_arch = "x86_64")]
 const ARCH: TargetArch = TargetArch::x86_64;
@@ -74,8 +74,8 @@ fn programs(around: Around) -> Result<[BpfProgram; 2], seccompiler::BackendError
     let no_such_call = SeccompAction::Errno(libc::ENOSYS.unsigned_abs());
     let hide = SeccompFilter::new(hidden, SeccompAction::Allow, no_such_call, ARCH)?;
     let denied = SeccompAction::Errno(libc::EPERM.unsigned_abs());
-    let allow = SeccompFilter::new(rules(around)?, denied, SeccompAction::Allow, ARCH)?;
-    Ok([hide.try_into()?, allow.try_into()?])
+    let allow = pieces::filter(rules(around)?, &denied, &SeccompAction::Allow, ARCH)?;
+    Ok([hide.try_into()?, allow])
 }
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;

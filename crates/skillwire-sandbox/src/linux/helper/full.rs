@@ -22,9 +22,11 @@ use super::{
 };
 use crate::isolation::Tier;
 
-/// Makes the namespaces, starts their first process, and waits until it is gone.
+/// Starts the first process of the namespaces, and waits until it is gone.
 pub(super) fn run(work: &Work, control: &UnixStream) -> Result<(), Broken> {
-    enter_namespaces()?;
+    // Not before: the group that this process was put into for the job is the root of what it sees.
+    // SAFETY: the flag does not make descriptors unshared, and this process has one thread.
+    unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWCGROUP) }.at(Step::Namespaces)?;
     if let Some(first) = fork().at(Step::Fork)? {
         return watch(first, control).map(drop);
     }
@@ -36,15 +38,15 @@ pub(super) fn run(work: &Work, control: &UnixStream) -> Result<(), Broken> {
     unsafe { libc::_exit(i32::from(ended.is_err())) }
 }
 
-fn enter_namespaces() -> Result<(), Broken> {
+/// Makes the namespaces, all but one.
+pub(super) fn enter_namespaces() -> Result<(), Broken> {
     let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
     let all = UnshareFlags::NEWUSER
         | UnshareFlags::NEWNS
         | UnshareFlags::NEWPID
         | UnshareFlags::NEWNET
         | UnshareFlags::NEWIPC
-        | UnshareFlags::NEWUTS
-        | UnshareFlags::NEWCGROUP;
+        | UnshareFlags::NEWUTS;
     // SAFETY: no flag makes descriptors unshared, and this process has one thread.
     unsafe { rustix::thread::unshare_unsafe(all) }.at(Step::Namespaces)?;
     let write = |name: &str, text: String| std::fs::write(format!("/proc/self/{name}"), text);

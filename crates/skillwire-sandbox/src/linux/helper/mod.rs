@@ -7,6 +7,7 @@ mod full;
 mod landlock;
 mod mounts;
 mod payload;
+mod pieces;
 mod restricted;
 mod rlimits;
 mod syscalls;
@@ -57,14 +58,19 @@ fn tell_broken(control: &UnixStream, Broken { step, errno }: Broken) {
 }
 
 fn work(control: &UnixStream) -> Result<(), Broken> {
-    let work = receive_work(control).at(Step::Descriptors)?;
+    let (tier, _): (Tier, _) = receive(control).at(Step::Descriptors)?;
+    // What follows is the same for every job of a tier, and done before there is one.
     // No terminal, no signals from one, and nothing of the supervisor's to signal as a group.
     rustix::process::setsid().at(Step::Descriptors)?;
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     if rustix::process::geteuid().is_root() {
         drop_root().at(Step::DropRoot)?;
     }
-    match work.spec.tier {
+    if tier == Tier::Full {
+        full::enter_namespaces()?;
+    }
+    let Some(work) = receive_work(control).at(Step::Descriptors)? else { return Ok(()) };
+    match tier {
         Tier::Full => full::run(&work, control),
         Tier::Restricted => restricted::run(&work, control),
     }
@@ -96,8 +102,12 @@ fn reset_signals() {
     }
 }
 
-fn receive_work(control: &UnixStream) -> std::io::Result<Work> {
-    let (spec, stdin): (Spec, _) = receive(control)?;
+/// The job; none where the supervisor has none and goes away.
+fn receive_work(control: &UnixStream) -> std::io::Result<Option<Work>> {
+    let (spec, stdin): (Spec, _) = match receive(control) {
+        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(None),
+        received => received?,
+    };
     let stdin = stdin.ok_or(std::io::ErrorKind::InvalidData)?;
     rustix::stdio::dup2_stdin(stdin.as_fd())?;
     let mut socket = control;
@@ -109,7 +119,7 @@ fn receive_work(control: &UnixStream) -> std::io::Result<Work> {
             socket.read_exact(&mut bytes).map(|()| bytes)
         })
         .collect::<Result<_, _>>()?;
-    Ok(Work { spec, contents })
+    Ok(Some(Work { spec, contents }))
 }
 
 /// Becomes a user that no other process has: the one of this run alone.

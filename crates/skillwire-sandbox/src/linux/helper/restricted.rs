@@ -9,7 +9,10 @@ use std::{
 use rustix::process::{DumpableBehavior, Signal};
 
 use super::{
-    super::protocol::{At as _, Broken, Program, Report, Step, send},
+    super::{
+        protocol::{At as _, Broken, Program, Report, Step, send},
+        scratch,
+    },
     Work, capabilities, collect,
     filter::{self, Around},
     fork, landlock, mounts,
@@ -39,7 +42,7 @@ pub(super) fn run(work: &Work, control: &UnixStream) -> Result<(), Broken> {
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).at(Step::Wait)?;
     let Some(status) = watch(script, control)? else {
         // The supervisor may be gone for good, and nobody else knows the folder.
-        let _ = fs::remove_dir_all(folder);
+        scratch::remove(folder);
         return Ok(());
     };
     let end = (status.exit_status(), status.terminating_signal());

@@ -238,7 +238,7 @@ async fn a_question_ends_with_the_pipe() {
 }
 
 /// Sends a request within a legacy session and returns the connection.
-async fn within(server: &TestServer, session: &str, message: &Value) -> Connection {
+pub(super) async fn within(server: &TestServer, session: &str, message: &Value) -> Connection {
     let mut headers = LEGACY_HEADERS.to_vec();
     headers.extend([("Mcp-Session-Id", session), ("MCP-Protocol-Version", "2025-11-25")]);
     let mut connection = server.connect().await;

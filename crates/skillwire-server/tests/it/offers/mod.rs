@@ -78,7 +78,7 @@ impl Offer for Sample {
             }
             "count" => async move {
                 for step in [1, 2, 2, 3] {
-                    client.progress(step, Some(3), "Counting.");
+                    client.progress().tell(step, Some(3), "Counting.");
                     tokio::task::yield_now().await;
                 }
                 Ok(ToolReply::text("3").structured(json!({ "count": 3 })))

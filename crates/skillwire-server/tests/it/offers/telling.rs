@@ -6,7 +6,7 @@ use skillwire_testkit::{
     wire::{initialize_params, legacy_request, modern_meta},
 };
 
-use super::server;
+use super::{asking::within, server};
 use crate::peers::{send, soon};
 
 fn counting() -> Value {
@@ -81,4 +81,27 @@ async fn a_call_ends_when_it_is_cancelled_or_its_client_goes_away() {
     soon(waiting.wait_for(|count| *count == 1)).await.unwrap();
     drop(stream);
     soon(waiting.wait_for(|count| *count == 0)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_legacy_call_over_http_ends_when_its_session_cancels_it() {
+    let (sample, _changes, server) = server().await;
+    let mut waiting = sample.waiting.subscribe();
+    let (session, _) = server.initialize("2025-11-25").await;
+    let (stranger, _) = server.initialize("2025-11-25").await;
+    let call = legacy_request("w", "tools/call", json!({ "name": "wait" }));
+    let mut stream = within(&server, &session, &call).await;
+    soon(waiting.wait_for(|count| *count == 1)).await.unwrap();
+    let cancel = |id: &str| {
+        json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
+                "params": { "requestId": id } })
+    };
+    // Neither another session nor another id.
+    assert_eq!(within(&server, &stranger, &cancel("w")).await.reply().await.status, 202);
+    assert_eq!(within(&server, &session, &cancel("x")).await.reply().await.status, 202);
+    assert_eq!(*waiting.borrow(), 1);
+    assert_eq!(within(&server, &session, &cancel("w")).await.reply().await.status, 202);
+    soon(waiting.wait_for(|count| *count == 0)).await.unwrap();
+    let nothing = soon(stream.reply()).await;
+    assert_eq!((nothing.status, nothing.body.len()), (202, 0), "nobody waits for an answer");
 }

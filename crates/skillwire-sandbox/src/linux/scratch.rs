@@ -1,6 +1,9 @@
 //! The folder of a run without a root of its own, which lies on a disk of everybody's.
 
-use std::{fs, io, path::PathBuf};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use crate::{isolation::Tier, limits::Limits};
 
@@ -38,11 +41,16 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         if self.used {
-            // A script may have made folders that nobody can enter.
-            open_up(&self.path, 64);
-            let _ = fs::remove_dir_all(&self.path);
+            remove(&self.path);
         }
     }
+}
+
+/// Removes the folder of a run.
+pub(super) fn remove(folder: &Path) {
+    // A script may have made folders that nobody can enter.
+    open_up(folder, 64);
+    let _ = fs::remove_dir_all(folder);
 }
 
 #[derive(Default)]
@@ -52,7 +60,7 @@ struct Held {
 }
 
 impl Held {
-    fn add(&mut self, folder: &std::path::Path, most: u64) {
+    fn add(&mut self, folder: &Path, most: u64) {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             self.files += 1;
             if self.files > most {
@@ -69,7 +77,7 @@ impl Held {
     }
 }
 
-fn open_up(folder: &std::path::Path, depth: usize) {
+fn open_up(folder: &Path, depth: usize) {
     use std::os::unix::fs::PermissionsExt as _;
     let Ok(metadata) = folder.symlink_metadata() else { return };
     if !metadata.is_dir() || depth == 0 {

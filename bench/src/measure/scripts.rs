@@ -1,0 +1,197 @@
+//! Running a script in isolation: what that adds to the start of its interpreter, and many at once.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::Instant,
+};
+
+use bytes::Bytes;
+use skillwire_core::path::RelPath;
+use skillwire_sandbox::{
+    arguments::Arguments,
+    interpreter::{Interpreters, Language},
+    isolation::{Policy, Tier},
+    job::{Job, JobFile},
+    sandbox::{Cancel, Sandbox},
+};
+
+use super::{Bench, progress, summary};
+use crate::{
+    broken::{Broken, Result},
+    report::{Check, Quantity, Row},
+};
+
+/// How many scripts run at once.
+const AT_ONCE: usize = 50;
+
+/// The most that isolation may make of a bare start.
+const MOST: f64 = 3.0;
+
+pub(super) fn measure(bench: &mut Bench) -> Result<()> {
+    for tier in [Tier::Full, Tier::Restricted] {
+        let policy = Policy { accept_restricted: true, ..Policy::default() };
+        // The program that users have is the helper, with everything that it has to load.
+        let sandbox = || Sandbox::with_helper(policy, bench.skillwire.path().to_owned()).only(tier);
+        if let Err(unavailable) = sandbox().isolation() {
+            bench.report.notes.push(unavailable.to_string());
+            continue;
+        }
+        // As `run` does it, and as a server does.
+        let (alone, served) = (sandbox(), sandbox().keeping_one_ready());
+        for (language, name) in
+            [(Language::Python, "run.py"), (Language::Node, "run.js"), (Language::Bash, "run.bash")]
+        {
+            let Ok((program, _)) = Interpreters::default().program(language) else {
+                bench.report.notes.push(format!("{language} is not installed."));
+                continue;
+            };
+            progress(&format!("{language} in {tier} isolation"));
+            let trial = |sandbox| Trial::new(&bench.scratch, sandbox, program.clone(), name);
+            let (alone, served) = (trial(&alone)?, trial(&served)?);
+            start_up(bench, &alone, &format!("{language}, {tier} isolation"))?;
+            start_up(bench, &served, &format!("{language}, {tier} isolation, by a server"))?;
+            if language == Language::Python {
+                at_once(bench, &served, tier)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What somebody else said went wrong.
+fn broken(error: impl std::fmt::Display) -> Broken {
+    Broken::new(error.to_string())
+}
+
+/// A script without content, and what runs it.
+struct Trial<'a> {
+    sandbox: &'a Sandbox,
+    job: Job,
+    program: PathBuf,
+    script: PathBuf,
+}
+
+impl<'a> Trial<'a> {
+    fn new(scratch: &Path, sandbox: &'a Sandbox, program: PathBuf, name: &str) -> Result<Self> {
+        fs::create_dir_all(scratch).map_err(Broken::at(scratch))?;
+        let script = scratch.join(name);
+        fs::write(&script, "").map_err(Broken::at(&script))?;
+        let path = RelPath::parse(name).map_err(broken)?;
+        let file = JobFile { path: path.clone(), bytes: Bytes::new() };
+        let arguments = Arguments::typed(Vec::new(), Vec::new()).map_err(broken)?;
+        let job = Job::new(vec![file], path, arguments, &Interpreters::default());
+        Ok(Self { sandbox, job: job.map_err(broken)?, program, script })
+    }
+
+    /// The seconds of an isolated run.
+    fn isolated(&self) -> Result<f64> {
+        let start = Instant::now();
+        let ran = self.sandbox.run(&self.job, &Cancel::new()?, &mut |_| {}).map_err(broken)?;
+        let took = start.elapsed().as_secs_f64();
+        if ran.end.is_success() { Ok(took) } else { Err(broken(ran.end)) }
+    }
+
+    /// The seconds of a run without any isolation.
+    fn bare(&self) -> Result<f64> {
+        let start = Instant::now();
+        let mut command = Command::new(&self.program);
+        command.arg(&self.script).stdin(Stdio::null()).stdout(Stdio::null());
+        let status = command.status()?;
+        let took = start.elapsed().as_secs_f64();
+        if status.success() { Ok(took) } else { Err(broken(status)) }
+    }
+}
+
+/// Both kinds of start in turns, so that what else the machine does hits both.
+fn start_up(bench: &mut Bench, trial: &Trial<'_>, what: &str) -> Result<()> {
+    // The first of each finds nothing in memory.
+    trial.bare()?;
+    trial.isolated()?;
+    let (mut bare, mut isolated) = (Vec::new(), Vec::new());
+    for _ in 0..bench.plan.rounds * 6 {
+        bare.push(trial.bare()?);
+        isolated.push(trial.isolated()?);
+    }
+    bench.report.rows.push(
+        Row::new(format!("run an empty script: {what}"), Quantity::Time, summary(isolated)?)
+            .against("bare start of the interpreter", summary(bare)?)
+            .wants(Check::AtMostOfReference(MOST)),
+    );
+    Ok(())
+}
+
+/// Many at once, after which nothing is left of them.
+fn at_once(bench: &mut Bench, trial: &Trial<'_>, tier: Tier) -> Result<()> {
+    let (mut bare, mut isolated) = (Vec::new(), Vec::new());
+    // What the first round leaves behind for good, such as memory of threads, is no leak.
+    all_at_once(|| trial.isolated())?;
+    let before = Held::now()?;
+    for _ in 0..bench.plan.long_rounds {
+        bare.push(all_at_once(|| trial.bare())?);
+        isolated.push(all_at_once(|| trial.isolated())?);
+    }
+    let after = Held::now()?;
+    if before != after {
+        return Err(Broken::new(format!("Runs leave something behind: {before:?}, {after:?}.")));
+    }
+    let Held { processes, mounts, descriptors, groups } = after;
+    bench.report.notes.push(format!(
+        "After {AT_ONCE} runs at once in {tier} isolation as before them: {processes} child \
+         processes, {mounts} mounts, {descriptors} descriptors, {groups} cgroups and folders of runs."
+    ));
+    bench.report.rows.push(
+        Row::new(
+            format!("{AT_ONCE} Python scripts at once, {tier} isolation"),
+            Quantity::Time,
+            summary(isolated)?,
+        )
+        .against("as many bare starts", summary(bare)?)
+        .wants(Check::AtMostOfReference(MOST)),
+    );
+    Ok(())
+}
+
+/// The seconds until all of them are done.
+fn all_at_once(run: impl Fn() -> Result<f64> + Sync) -> Result<f64> {
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        let running: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(&run)).collect();
+        running.into_iter().try_for_each(|thread| match thread.join() {
+            Ok(ran) => ran.map(drop),
+            Err(_) => Err(Broken::new("A run panicked.")),
+        })
+    })?;
+    Ok(start.elapsed().as_secs_f64())
+}
+
+/// What this process and the machine hold that a run could leave behind.
+#[derive(Debug, PartialEq, Eq)]
+struct Held {
+    processes: usize,
+    mounts: usize,
+    descriptors: usize,
+    groups: usize,
+}
+
+impl Held {
+    fn now() -> Result<Self> {
+        let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
+        let children: usize = entries(Path::new("/proc/self/task"))
+            .filter_map(|task| fs::read_to_string(task.path().join("children")).ok())
+            .map(|list| list.split_whitespace().count())
+            .sum();
+        let named = |folder: &str| {
+            entries(Path::new(folder))
+                .filter(|entry| entry.file_name().to_string_lossy().starts_with("skillwire-run-"))
+                .count()
+        };
+        Ok(Self {
+            processes: children,
+            mounts: fs::read_to_string("/proc/self/mounts")?.lines().count(),
+            descriptors: entries(Path::new("/proc/self/fd")).count(),
+            groups: ["/tmp", "/sys/fs/cgroup", "/sys/fs/cgroup/unified"].map(named).iter().sum(),
+        })
+    }
+}

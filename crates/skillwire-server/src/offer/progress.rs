@@ -1,0 +1,43 @@
+//! Telling a client how far a request of its has come.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde_json::value::RawValue;
+use skillwire_protocol::{id::RequestId, meta, method};
+use tokio::sync::mpsc;
+
+use super::link::Link;
+use crate::payload::Message;
+
+/// The way to tell a client of progress, if it wants to know and can be told.
+#[derive(Debug)]
+pub struct Progress {
+    way: Option<(RequestId, mpsc::Sender<Message>)>,
+    told: AtomicU64,
+}
+
+impl Progress {
+    /// The way that a request with this metadata opens over a link.
+    pub(crate) fn of(meta: Option<&RawValue>, link: &Link) -> Self {
+        let way = meta::progress_token(meta).zip(link.messages.clone());
+        Self { way, told: AtomicU64::new(0) }
+    }
+
+    /// Tells the client how far the call has come, if it wants to know.
+    ///
+    /// A client that does not read misses it; a number that is not larger than the last is not sent.
+    pub fn tell(&self, done: u64, total: Option<u64>, text: &str) {
+        let Some((token, messages)) = &self.way else { return };
+        if self.told.fetch_max(done, Ordering::Relaxed) >= done {
+            return;
+        }
+        let total = total.map(|total| format!(r#","total":{total}"#)).unwrap_or_default();
+        let text = serde_json::Value::from(text);
+        // The token goes in as text, since an integer may be larger than a JSON value can hold.
+        let message = format!(
+            r#"{{"jsonrpc":"2.0","method":"{}","params":{{"progressToken":{token},"progress":{done}{total},"message":{text}}}}}"#,
+            method::PROGRESS
+        );
+        let _ = messages.try_send(message.into());
+    }
+}
