@@ -9,7 +9,8 @@ use std::{
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use skillwire_protocol::{
     capabilities::ClientCapabilities,
-    message::{self, Request},
+    id::RequestId,
+    message::{self, Notification, Request},
     method,
     version::Era,
 };
@@ -18,6 +19,7 @@ use tokio::sync::watch;
 use super::{
     body::ResponseBody,
     reply,
+    running::Running,
     sse::{self, EventSender},
     talk,
 };
@@ -52,6 +54,7 @@ struct Session {
     streaming: Mutex<bool>,
     ended: watch::Sender<bool>,
     link: LegacyLink,
+    running: Arc<Running>,
     offers: Offers,
     _open: Open,
 }
@@ -129,12 +132,23 @@ impl Sessions {
         response
     }
 
-    /// Takes a notification, which changes nothing, unless its session has ended.
-    pub(super) fn notified(&self, caller: &Caller, headers: &HeaderMap) -> Response<ResponseBody> {
+    /// Takes a notification, of which one has an effect: a session's own call can be cancelled.
+    pub(super) fn notified(
+        &self,
+        caller: &Caller,
+        headers: &HeaderMap,
+        notification: &Notification<'_>,
+    ) -> Response<ResponseBody> {
         match self.find(caller, headers) {
-            Found::Unknown => unknown_session(),
-            Found::Session(..) | Found::Unnamed => reply::empty(StatusCode::ACCEPTED),
+            Found::Unknown => return unknown_session(),
+            Found::Session(_, session) if &*notification.method == method::CANCELLED => {
+                if let Some(id) = notification.params.request_id.and_then(RequestId::from_raw) {
+                    session.running.cancel(&id);
+                }
+            }
+            Found::Session(..) | Found::Unnamed => {}
         }
+        reply::empty(StatusCode::ACCEPTED)
     }
 
     /// Takes the answer to something a session's user was asked.
@@ -233,6 +247,7 @@ impl Sessions {
             streaming: Mutex::default(),
             ended: watch::Sender::new(false),
             link: LegacyLink { id: id.as_str().into(), capabilities, questions: Arc::default() },
+            running: Arc::default(),
             offers: engine.offers().clone(),
             _open: Open::new(&engine.metrics().sessions),
         };
@@ -284,6 +299,10 @@ async fn talk(
         Answer::Now(outcome) => respond(request, outcome),
         Answer::Later(work) => {
             let id = request.id.clone();
+            let work = match session {
+                Some(session) => session.running.cancellable(&id, work),
+                None => work,
+            };
             let message = move |outcome| reply::message(&id, outcome);
             talk::answer(engine, work, said, |outcome| respond(request, outcome), message).await
         }

@@ -9,6 +9,7 @@ mod legacy;
 mod modern;
 mod quiet;
 mod reply;
+mod running;
 mod serve;
 mod service;
 mod sse;

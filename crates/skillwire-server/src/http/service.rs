@@ -220,8 +220,8 @@ impl HttpService {
                     matches!(&*request.method, method::SKILLS_LIST | method::RESOURCES_LIST);
                 if listing && accepts_gzip(headers) { compress(response).await } else { response }
             }
-            Message::Notification(_) if claims_legacy(headers) => {
-                self.0.sessions.notified(&caller, headers)
+            Message::Notification(notification) if claims_legacy(headers) => {
+                self.0.sessions.notified(&caller, headers, &notification)
             }
             Message::Notification(_) => reply::empty(StatusCode::ACCEPTED),
             Message::Response(answer) => self.0.sessions.answered(&caller, headers, &answer),

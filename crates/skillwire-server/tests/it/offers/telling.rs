@@ -6,7 +6,7 @@ use skillwire_testkit::{
     wire::{initialize_params, legacy_request, modern_meta},
 };
 
-use super::server;
+use super::{server, within};
 use crate::peers::{send, soon};
 
 fn counting() -> Value {
@@ -81,4 +81,25 @@ async fn a_call_ends_when_it_is_cancelled_or_its_client_goes_away() {
     soon(waiting.wait_for(|count| *count == 1)).await.unwrap();
     drop(stream);
     soon(waiting.wait_for(|count| *count == 0)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_legacy_call_over_http_ends_when_its_own_session_cancels_it() {
+    let (sample, _changes, server) = server().await;
+    let mut waiting = sample.waiting.subscribe();
+    let (session, _) = server.initialize("2025-11-25").await;
+    let (stranger, _) = server.initialize("2025-11-25").await;
+    let call = legacy_request(1, "tools/call", json!({ "name": "wait" }));
+    let mut called = within(&server, &session, &call).await;
+    soon(waiting.wait_for(|count| *count == 1)).await.unwrap();
+    let cancel = |id: Value| json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } });
+    // Neither another session's call, nor one of another name, nor nonsense.
+    for (session, id) in [(&stranger, json!(1)), (&session, json!("1")), (&session, json!({}))] {
+        let taken = within(&server, session, &cancel(id)).await.reply().await;
+        assert_eq!(taken.status, 202);
+    }
+    assert_eq!(*waiting.borrow(), 1, "the call goes on");
+    assert_eq!(within(&server, &session, &cancel(json!(1))).await.reply().await.status, 202);
+    soon(waiting.wait_for(|count| *count == 0)).await.unwrap();
+    assert_eq!(soon(called.reply()).await.message().message(), "The request was cancelled.");
 }
