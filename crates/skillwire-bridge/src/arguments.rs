@@ -27,7 +27,8 @@ impl<'a> Arguments<'a> {
         found.ok_or_else(|| self.refuse(&format!("the argument `{name}`"), "nothing"))
     }
 
-    fn refuse(&self, expected: &str, actual: &str) -> Refusal {
+    /// Refuses an argument that is not what the schema describes.
+    pub(crate) fn refuse(&self, expected: &str, actual: &str) -> Refusal {
         Refusal::new(Reason::ToolInputInvalid)
             .skill(self.tool)
             .expected(expected)

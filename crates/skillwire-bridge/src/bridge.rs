@@ -9,7 +9,8 @@ use skillwire_host::{
     context::boundary::Boundaries,
     handle::Handle,
     host::{Discovered, Host},
-    origin::{Origin, SkillId},
+    origin::SkillId,
+    refusal::{Reason, Refusal},
 };
 use skillwire_server::{
     caller::Caller,
@@ -17,6 +18,8 @@ use skillwire_server::{
 };
 use skillwire_upstream::{
     admission::Admission,
+    folders::Folders,
+    rewriting::Rewriting,
     upstream::{Upstream, UpstreamOptions},
     upstreams::{StartError, Upstreams},
 };
@@ -38,6 +41,7 @@ struct Inner {
     windows: Windows,
     view: Arc<ArcSwap<View>>,
     upstreams: Upstreams,
+    folders: Folders,
     /// Rings when what is known may have changed.
     bell: Arc<Notify>,
     changes: ListChanges,
@@ -59,7 +63,10 @@ impl Bridge {
         let admission: Arc<dyn Admission> = Arc::new(ApprovedOnly(Arc::clone(&view)));
         let (labels, following) = (host.servers(), UpstreamOptions::default());
         let upstreams = Upstreams::start(&host, &labels, &admission, &following, runtime)?;
-        let first = View::new(&host, Discovered::default(), statuses(&upstreams), &options);
+        let instance = upstreams.instance().clone();
+        let folders = Folders::new(host.clone(), admission, instance, &following.scheme);
+        let (nothing, statuses) = (Discovered::default(), statuses(&upstreams));
+        let first = View::new(&host, &View::default(), nothing, statuses, &options);
         view.store(Arc::new(first));
         Ok(Self(Arc::new(Inner {
             host,
@@ -68,6 +75,7 @@ impl Bridge {
             windows: Windows::default(),
             view,
             upstreams,
+            folders,
             bell: Arc::new(Notify::new()),
             changes,
         })))
@@ -113,21 +121,39 @@ impl Bridge {
         &self.0.upstreams
     }
 
-    /// The URI under which a skill of a server is passed on.
+    /// The folders of this machine as a source.
+    pub(crate) fn folders(&self) -> &Folders {
+        &self.0.folders
+    }
+
+    /// The URI under which a skill is passed on.
     pub(crate) fn passed_on_as(&self, skill: &SkillId) -> Option<SkillUri> {
-        let label = skill.origin.server()?;
-        let mut all = self.0.upstreams.all().iter().map(Upstream::rewriting);
-        all.find(|rewriting| rewriting.label() == label)?.down_skill(&skill.uri)
+        let mut all = self.rewritings();
+        all.find(|rewriting| *rewriting.origin() == skill.origin)?.down_skill(&skill.uri)
     }
 
     /// The skill that is passed on under a URI.
     pub(crate) fn passed_on_from(&self, uri: &str) -> Option<Handle> {
         let uri = SkillUri::parse(uri).ok()?;
-        self.0.upstreams.all().iter().find_map(|upstream| {
-            let rewriting = upstream.rewriting();
+        self.rewritings().find_map(|rewriting| {
             let own = rewriting.up_skill(&uri)?;
-            Some(Handle::Uri(Origin::Server(rewriting.label().clone()), own))
+            Some(Handle::Uri(rewriting.origin().clone(), own))
         })
+    }
+
+    fn rewritings(&self) -> impl Iterator<Item = &Rewriting> {
+        let servers = self.0.upstreams.all().iter().map(Upstream::rewriting);
+        self.0.folders.rewritings().iter().chain(servers)
+    }
+
+    /// Has a server listed again that could not be reached, so that `list_skills` tells of it.
+    pub(crate) fn note_trouble(&self, skill: &SkillId, refusal: &Refusal) {
+        if matches!(refusal.reason, Reason::ServerUnreachable | Reason::ServerTimeout)
+            && let Some(label) = skill.origin.server()
+            && let Some(server) = self.0.upstreams.all().iter().find(|it| it.label() == label)
+        {
+            server.relist();
+        }
     }
 
     /// Takes over a new view, and announces what is offered otherwise than before.
@@ -142,6 +168,7 @@ impl Bridge {
         }
         if !old.approves_the_same_as(&view) {
             self.0.upstreams.reconsider();
+            self.0.folders.reconsider();
         }
     }
 
@@ -149,7 +176,7 @@ impl Bridge {
         let Invocation { name, arguments, client } = invocation;
         let arguments = Arguments::new(name, arguments);
         match name.as_str() {
-            "list_skills" => Ok(self.list_skills(&arguments)?),
+            "list_skills" => self.list_skills(&arguments).await,
             "load_skill" => self.load_skill(client, &arguments).await,
             "read_skill_file" => self.read_skill_file(&arguments).await,
             "list_skill_files" => self.list_skill_files(&arguments),

@@ -40,6 +40,7 @@ impl Bridge {
                 if refusal.reason == Reason::Changed {
                     self.look_again();
                 }
+                self.note_trouble(window.skill(), &refusal);
                 return Err(refusal.into());
             }
         };

@@ -11,15 +11,19 @@ use skillwire_catalog::{
     catalog::{Catalog, ViewId},
     snapshot::Snapshot,
 };
+use skillwire_core::{digest::Digest, path::RelPath, skill_file};
 use skillwire_protocol::error::RpcError;
 use skillwire_server::{
     caller::Caller,
     offer::{Interrupt, Invocation, Items, Offer, ToolReply},
 };
-use skillwire_source::skill::Skill;
+use skillwire_source::{
+    skill::{Content, FileRecord, Skill},
+    store::Store,
+};
 
 use crate::{
-    search::{self, Index},
+    search::{Index, MAX_QUERY, SearchError, Searched},
     text::count,
 };
 
@@ -29,18 +33,23 @@ const NAME: &str = "find_skills";
 /// The most skills of one answer.
 const MOST_FOUND: usize = 20;
 
-/// The most bytes of a query.
-const MAX_QUERY: usize = 1_024;
-
 /// Offers to find skills of a catalogue.
 pub struct FindTool {
     catalog: Arc<Catalog>,
     tools: Arc<Items>,
-    kept: Arc<Mutex<HashMap<ViewId, Arc<Searched>>>>,
+    kept: Arc<Mutex<Kept>>,
+}
+
+/// What was worked out for searches before.
+#[derive(Default)]
+struct Kept {
+    indexed: HashMap<ViewId, Arc<Indexed>>,
+    /// The headings of texts that were read, by the digest of the text.
+    headings: HashMap<Digest, Box<str>>,
 }
 
 /// The skills that a view listed at one moment, with an index of them.
-struct Searched {
+struct Indexed {
     generation: u64,
     skills: Vec<Arc<Skill>>,
     index: Index,
@@ -57,8 +66,8 @@ fn describe() -> Value {
     json!({
         "name": NAME,
         "title": "Find skills",
-        "description": "Finds skills of this server by words in their names, descriptions and tags, \
-            best first. Returns links to their SKILL.md.",
+        "description": "Finds skills of this server by words in their names, tags, descriptions and \
+            headings, best first. Returns links to their SKILL.md.",
         "inputSchema": {
             "type": "object",
             "properties": { "query": { "type": "string", "description": "Words to look for." } },
@@ -81,11 +90,14 @@ impl Offer for FindTool {
             let view = invocation.client.caller().view;
             // The first search after a change indexes everything, which takes a while.
             let found = tokio::task::spawn_blocking(move || {
-                let snapshot = catalog.now(view)?;
-                Some(answer(&searched(&kept, view, &snapshot), &query))
+                let snapshot = catalog.now(view).ok_or_else(RpcError::internal)?;
+                let found = indexed(&kept, view, &snapshot).and_then(|all| answer(&all, &query));
+                found.map_err(|error| {
+                    tracing::error!("{error}");
+                    RpcError::internal()
+                })
             });
-            let reply = found.await.ok().flatten();
-            Ok(reply.ok_or_else(RpcError::internal)?)
+            Ok(found.await.map_err(|_| RpcError::internal()).flatten()?)
         }
         .boxed()
     }
@@ -103,37 +115,68 @@ fn query_of(arguments: &Map<String, Value>) -> Result<String, RpcError> {
 /// The index of a snapshot, made when somebody first asks for it.
 ///
 /// Whoever asks meanwhile waits for it: making it twice would take longer.
-fn searched(
-    kept: &Mutex<HashMap<ViewId, Arc<Searched>>>,
+fn indexed(
+    kept: &Mutex<Kept>,
     view: ViewId,
     snapshot: &Snapshot,
-) -> Arc<Searched> {
+) -> Result<Arc<Indexed>, SearchError> {
     let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+    let Kept { indexed, headings } = &mut *kept;
     let generation = snapshot.generation();
-    if let Some(fresh) = kept.get(&view).filter(|kept| kept.generation == generation) {
-        return Arc::clone(fresh);
+    if let Some(fresh) = indexed.get(&view).filter(|kept| kept.generation == generation) {
+        return Ok(Arc::clone(fresh));
     }
     let skills: Vec<_> = snapshot.listed().cloned().collect();
-    let index = Index::of_texts(skills.iter().map(|skill| text_of(skill)));
-    let made = Arc::new(Searched { generation, skills, index });
-    kept.insert(view, Arc::clone(&made));
-    made
+    if headings.len() > 2 * skills.len() {
+        // Most are of texts that are gone.
+        headings.clear();
+    }
+    let index = Index::new(skills.iter().map(|skill| searched(skill, headings)))?;
+    let made = Arc::new(Indexed { generation, skills, index });
+    indexed.insert(view, Arc::clone(&made));
+    Ok(made)
 }
 
-fn text_of(skill: &Skill) -> String {
+fn searched(skill: &Skill, headings: &mut HashMap<Digest, Box<str>>) -> Searched {
     let entry: Value = serde_json::from_str(&skill.entry).unwrap_or_default();
     let frontmatter = entry["frontmatter"].as_object().cloned().unwrap_or_default();
-    search::text(skill.name(), &skill.path(), &frontmatter)
+    let searched = Searched::new(skill.name(), &skill.path(), &frontmatter);
+    let Some(file) = own_file(skill) else { return searched };
+    let headings = headings.entry(file.record.digest).or_insert_with(|| file.headings());
+    searched.with_headings(headings)
 }
 
-fn answer(searched: &Searched, query: &str) -> ToolReply {
-    let places = searched.index.find(query);
-    let mut text = format!("{} found.", count(places.len(), "skill"));
-    if places.len() > MOST_FOUND {
+/// The `SKILL.md` of a skill that is in a folder of this machine, or in memory.
+struct OwnFile<'a> {
+    record: &'a FileRecord,
+    store: &'a dyn Store,
+}
+
+/// Nothing is fetched to be indexed, and what is generated is not made for it either.
+fn own_file(skill: &Skill) -> Option<OwnFile<'_>> {
+    let Content::Files(tree) = &skill.content else { return None };
+    let record = tree.file(&RelPath::skill_file())?;
+    tree.store.remote().is_none().then_some(OwnFile { record, store: &*tree.store })
+}
+
+impl OwnFile<'_> {
+    /// Its headings; none if it is not what was published, which whoever reads it notices too.
+    fn headings(&self) -> Box<str> {
+        let FileRecord { path, digest, size, .. } = self.record;
+        let bytes = self.store.read(path, *size).ok();
+        let published = bytes.filter(|bytes| Digest::of(bytes) == *digest);
+        published.map(|bytes| skill_file::headings(&bytes).into()).unwrap_or_default()
+    }
+}
+
+fn answer(indexed: &Indexed, query: &str) -> Result<ToolReply, SearchError> {
+    let found = indexed.index.find(query, MOST_FOUND, |_| true)?;
+    let mut text = format!("{} found.", count(found.all, "skill"));
+    if found.all > MOST_FOUND {
         text = format!("{text} These are the {MOST_FOUND} that fit best.");
     }
-    let found = places.iter().take(MOST_FOUND).filter_map(|place| searched.skills.get(*place));
-    found.fold(ToolReply::text(text), |reply, skill| {
+    let best = found.best.iter().filter_map(|place| indexed.skills.get(*place));
+    Ok(best.fold(ToolReply::text(text), |reply, skill| {
         reply.with(json!({
             "type": "resource_link",
             "uri": skill.uri,
@@ -141,5 +184,5 @@ fn answer(searched: &Searched, query: &str) -> ToolReply {
             "description": skill.description(),
             "mimeType": "text/markdown",
         }))
-    })
+    }))
 }

@@ -30,13 +30,17 @@ impl Bridge {
         self.refresh().await;
     }
 
-    /// The skills of every server as sources for a catalogue; it holds those that are approved.
+    /// The skills of every server and of folders as sources for a catalogue; it holds those that are
+    /// approved.
     pub fn sources(&self) -> Vec<Box<dyn Source>> {
         let heard = |source| {
             let bell = Arc::clone(self.bell());
             Box::new(Heard { source, bell }) as Box<dyn Source>
         };
-        self.upstreams().sources().into_iter().map(heard).collect()
+        let servers = self.upstreams().sources().into_iter().map(heard);
+        // What is in folders is news because the bridge says so; it need not hear of it.
+        let folders = Box::new(self.folders().clone()) as Box<dyn Source>;
+        servers.chain([folders]).collect()
     }
 
     /// Puts together what is known now.
@@ -46,7 +50,7 @@ impl Bridge {
         let bridge = self.clone();
         // Ten thousand skills take a while, and clients are waiting.
         let made = tokio::task::spawn_blocking(move || {
-            View::new(bridge.host(), found, statuses, bridge.options())
+            View::new(bridge.host(), &bridge.view(), found, statuses, bridge.options())
         });
         if let Ok(view) = made.await {
             self.show(view);
@@ -62,7 +66,7 @@ pub(crate) fn statuses(upstreams: &Upstreams) -> BTreeMap<ServerLabel, Status> {
         None => Status::Pending,
     };
     let all = upstreams.all().iter();
-    all.map(|upstream| (upstream.rewriting().label().clone(), status(upstream))).collect()
+    all.map(|upstream| (upstream.label().clone(), status(upstream))).collect()
 }
 
 /// A source whose news the bridge hears as well.

@@ -3,10 +3,18 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use skillwire_host::{context::text::one_line_within, refusal::Refusal, registry::Item};
-use skillwire_server::offer::ToolReply;
+use skillwire_host::{context::text::one_line_within, registry::Item};
+use skillwire_protocol::error::RpcError;
+use skillwire_server::offer::{Interrupt, ToolReply};
 
-use crate::{arguments::Arguments, bridge::Bridge, text::count, view::Shown};
+use crate::{
+    arguments::Arguments,
+    bridge::Bridge,
+    search::MAX_QUERY,
+    stop::Stop,
+    text::count,
+    view::{Hits, Shown, View},
+};
 
 /// The most skills of one answer.
 const MOST_LISTED: usize = 100;
@@ -15,17 +23,46 @@ const MOST_LISTED: usize = 100;
 const MAX_DESCRIPTION: usize = 300;
 
 impl Bridge {
-    pub(crate) fn list_skills(&self, arguments: &Arguments<'_>) -> Result<ToolReply, Refusal> {
+    pub(crate) async fn list_skills(&self, arguments: &Arguments<'_>) -> Result<ToolReply, Stop> {
         let (query, server) = (arguments.optional("query")?, arguments.optional("server")?);
+        match query.filter(|query| !query.trim().is_empty()) {
+            None => Ok(self.list(server)),
+            Some(query) if query.len() > MAX_QUERY => {
+                let (most, actual) = (format!("a query of at most {MAX_QUERY} bytes"), query.len());
+                Err(arguments.refuse(&most, &format!("{actual} bytes")).into())
+            }
+            Some(query) => {
+                let (bridge, query) = (self.clone(), query.to_owned());
+                let server = server.map(str::to_owned);
+                let searching = move || bridge.search(&query, server.as_deref());
+                let found = tokio::task::spawn_blocking(searching).await;
+                Ok(found.map_err(|_| RpcError::internal()).flatten().map_err(Interrupt::from)?)
+            }
+        }
+    }
+
+    fn list(&self, server: Option<&str>) -> ToolReply {
         let view = self.view();
-        let of_server = |(item, _): &(&Item, Shown)| {
-            server.is_none_or(|server| item.listed.id().origin.label() == server)
-        };
-        let found: Vec<_> = match query.filter(|query| !query.trim().is_empty()) {
-            Some(query) => view.search(query).into_iter().filter(of_server).collect(),
-            None => view.items().filter(of_server).collect(),
-        };
-        let mut text = format!("{} found.\n", count(found.len(), "skill"));
+        let origins = view.origins();
+        if let Some(server) = server.filter(|server| !origins.contains(server)) {
+            let (server, origins) = (one_line_within(server, 64), origins.join(", "));
+            return ToolReply::text(format!(
+                "0 skills found.\nNo origin is called {server}; there are: {origins}.\n"
+            ));
+        }
+        let found: Vec<_> = view.items().filter(|(item, _)| is_of(item, server)).collect();
+        self.answer_with(&view, &found, found.len())
+    }
+
+    fn search(&self, query: &str, server: Option<&str>) -> Result<ToolReply, RpcError> {
+        let view = self.view();
+        let shows = |item: &Item| is_of(item, server);
+        let Hits { best, all } = view.search(self.host(), query, MOST_LISTED, shows)?;
+        Ok(self.answer_with(&view, &best, all))
+    }
+
+    fn answer_with(&self, view: &View, found: &[(&Item, Shown)], all: usize) -> ToolReply {
+        let mut text = format!("{} found.\n", count(all, "skill"));
         for (item, shown) in found.iter().take(MOST_LISTED) {
             let description = item.listed.entry().frontmatter.description();
             let _ = writeln!(
@@ -36,8 +73,8 @@ impl Bridge {
                 one_line_within(description, MAX_DESCRIPTION)
             );
         }
-        if found.len() > MOST_LISTED {
-            let _ = writeln!(text, "… and {} more; narrow the query.", found.len() - MOST_LISTED);
+        if all > MOST_LISTED {
+            let _ = writeln!(text, "… and {} more; narrow the query.", all - MOST_LISTED);
         }
         for trouble in view.troubles() {
             let _ = writeln!(text, "{trouble}");
@@ -46,7 +83,7 @@ impl Bridge {
         let approved =
             found.iter().take(MOST_LISTED).filter(|(_, shown)| *shown == Shown::Approved);
         let links = approved.filter_map(|(item, _)| self.link(item));
-        Ok(links.fold(ToolReply::text(text), ToolReply::with))
+        links.fold(ToolReply::text(text), ToolReply::with)
     }
 
     /// A link to the `SKILL.md` of a skill that is passed on.
@@ -59,4 +96,8 @@ impl Bridge {
             "mimeType": "text/markdown",
         }))
     }
+}
+
+fn is_of(item: &Item, server: Option<&str>) -> bool {
+    server.is_none_or(|server| item.listed.id().origin.label() == server)
 }

@@ -60,6 +60,9 @@ impl Bridge {
                 loaded = self.load(client, &listed).await;
             }
         }
+        if let Err(Stop::Refused(refusal)) = &loaded {
+            self.note_trouble(listed.id(), refusal);
+        }
         let window = loaded?.window;
         let directory = self.host().directory_of(window.skill());
         let skill = LoadedSkill {

@@ -72,8 +72,14 @@ fn refused(refusal: &Refusal, options: &BridgeOptions) -> ToolReply {
 fn words(refusal: &Refusal, options: &BridgeOptions) -> String {
     let shown = shown(refusal, options);
     let mut text = format!("Refused ({}): {}", shown.reason.code(), shown.reason.meaning());
+    let about = match shown.reason {
+        Reason::ToolInputInvalid => "Tool",
+        Reason::WindowClosed => "Window",
+        Reason::ServerUnknown => "Origin",
+        _ => "Skill",
+    };
     let parts = [
-        ("Skill", &shown.skill),
+        (about, &shown.skill),
         ("File", &shown.file),
         ("Expected", &shown.expected),
         ("Found", &shown.actual),
@@ -123,8 +129,11 @@ fn hint(refusal: &Refusal, options: &BridgeOptions) -> Option<String> {
             "Do without the skill. If the user changes their mind, {} approves it.",
             approve()
         )),
-        Reason::SkillNotFound => {
+        Reason::SkillNotFound | Reason::ServerUnknown => {
             Some("Call `list_skills` to see the handles there are.".to_owned())
+        }
+        Reason::FileNotListed | Reason::PathOutsideSkill => {
+            Some("Call `list_skill_files` to see the files there are.".to_owned())
         }
         Reason::WindowClosed => Some("Call `load_skill` to open a window.".to_owned()),
         Reason::ServerUnreachable | Reason::ServerTimeout => Some(

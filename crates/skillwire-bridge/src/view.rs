@@ -22,9 +22,13 @@ use skillwire_host::{
     standing::Standing,
     tools,
 };
+use skillwire_protocol::error::RpcError;
 use skillwire_server::offer::Items;
 
-use crate::{options::BridgeOptions, search::Index};
+use crate::{
+    options::BridgeOptions,
+    search::{Index, SearchError, Searched},
+};
 
 /// The most characters of a description in a list of prompts.
 const MAX_DESCRIPTION: usize = 300;
@@ -77,6 +81,14 @@ impl Shown {
     }
 }
 
+/// What a search found.
+pub(crate) struct Hits<'a> {
+    /// The best, with where each stands.
+    pub(crate) best: Vec<(&'a Item, Shown)>,
+    /// How many there are in all.
+    pub(crate) all: usize,
+}
+
 /// Everything that is known at one moment.
 #[derive(Debug, Default)]
 pub(crate) struct View {
@@ -84,16 +96,18 @@ pub(crate) struct View {
     shown: Vec<Shown>,
     statuses: BTreeMap<ServerLabel, Status>,
     /// Made when somebody searches for the first time.
-    index: OnceLock<Index>,
+    index: Arc<OnceLock<Result<Index, SearchError>>>,
     pub(crate) tools: Arc<Items>,
     pub(crate) prompts: Arc<Items>,
     pub(crate) instructions: String,
 }
 
 impl View {
-    /// Puts together what was found.
+    /// Puts together what was found; what was worked out for the view before is kept if it still
+    /// holds.
     pub(crate) fn new(
         host: &Host,
+        before: &Self,
         found: Discovered,
         statuses: BTreeMap<ServerLabel, Status>,
         options: &BridgeOptions,
@@ -107,6 +121,9 @@ impl View {
             .map(|(listed, standing)| shown(host, listed, standing))
             .collect();
         let mut view = Self { registry, shown, statuses, ..Self::default() };
+        if view.reads_like(before) {
+            view.index = Arc::clone(&before.index);
+        }
         view.tools = view.list_tools(options);
         view.prompts = view.list_prompts();
         view.instructions = view.instruct(options);
@@ -119,12 +136,30 @@ impl View {
         items.filter(|(_, shown)| *shown != Shown::Disabled)
     }
 
-    /// Every skill that has words of a query, best first.
-    pub(crate) fn search(&self, query: &str) -> Vec<(&Item, Shown)> {
+    /// The best skills that have words of a query, and how many there are in all.
+    ///
+    /// The first search after a change indexes everything, which takes a while.
+    pub(crate) fn search(
+        &self,
+        host: &Host,
+        query: &str,
+        most: usize,
+        shows: impl Fn(&Item) -> bool,
+    ) -> Result<Hits<'_>, RpcError> {
         let items = self.registry.items();
-        let found = self.index.get_or_init(|| Index::new(items)).find(query);
-        let shown = found.into_iter().map(|place| (&items[place], self.shown[place]));
-        shown.filter(|(_, shown)| *shown != Shown::Disabled).collect()
+        let index = self.index.get_or_init(|| {
+            let known = items.iter().zip(&self.shown);
+            Index::new(known.map(|(item, shown)| searched(host, item, *shown)))
+        });
+        let shows = |place: usize| self.shown[place] != Shown::Disabled && shows(&items[place]);
+        let failed = |error: &SearchError| {
+            tracing::error!("{error}");
+            RpcError::internal()
+        };
+        let index = index.as_ref().map_err(failed)?;
+        let found = index.find(query, most, shows).map_err(|error| failed(&error))?;
+        let best = found.best.into_iter().map(|place| (&items[place], self.shown[place]));
+        Ok(Hits { best: best.collect(), all: found.all })
     }
 
     /// The skill that a handle names.
@@ -148,6 +183,17 @@ impl View {
         self.shown[at] == Shown::Approved && same(&items[at].listed, listed)
     }
 
+    /// Tells whether an index of another view is one of this: of the same skills, of which the same
+    /// may be cached.
+    fn reads_like(&self, other: &Self) -> bool {
+        let (ours, theirs) = (self.registry.items(), other.registry.items());
+        let alike =
+            |(one, two): (&Item, &Item)| one.handle == two.handle && same(&one.listed, &two.listed);
+        self.shown == other.shown
+            && ours.len() == theirs.len()
+            && ours.iter().zip(theirs).all(alike)
+    }
+
     /// Tells whether the same skills are approved with the same content.
     pub(crate) fn approves_the_same_as(&self, other: &Self) -> bool {
         let (mut ours, mut theirs) = (self.approved(), other.approved());
@@ -163,6 +209,16 @@ impl View {
     fn approved(&self) -> impl Iterator<Item = &Listed> {
         let approved = self.items().filter(|(_, shown)| *shown == Shown::Approved);
         approved.map(|(item, _)| &item.listed)
+    }
+
+    /// The labels of all origins: those that have skills, and every server.
+    pub(crate) fn origins(&self) -> Vec<&str> {
+        let items = self.registry.items().iter().map(|item| item.listed.id().origin.label());
+        let mut all: Vec<&str> =
+            items.chain(self.statuses.keys().map(ServerLabel::as_str)).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
     }
 
     /// What should be known about servers that are not listed as they are now.
@@ -227,6 +283,12 @@ impl View {
         }
         text
     }
+}
+
+/// What of a skill is searched. Only what is approved was ever loaded, and may be cached.
+fn searched(host: &Host, item: &Item, shown: Shown) -> Searched {
+    let headings = (shown == Shown::Approved).then(|| host.headings(&item.listed)).flatten();
+    Searched::of_item(item).with_headings(&headings.unwrap_or_default())
 }
 
 /// Tells whether two entries are of one skill and promise the same content.

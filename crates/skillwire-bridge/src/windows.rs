@@ -4,7 +4,7 @@
 //! any connection. Windows that a legacy session opened end with the session.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -40,6 +40,8 @@ pub(crate) struct Windows(Mutex<State>);
 #[derive(Default)]
 struct State {
     held: HashMap<String, Held>,
+    /// The words, by when they were last used.
+    by_use: BTreeMap<u64, String>,
     clock: u64,
 }
 
@@ -54,14 +56,13 @@ impl Windows {
         })?;
         let word = format!("w{:016x}", u64::from_be_bytes(random));
         let mut state = self.lock();
-        if state.held.len() >= MAX_WINDOWS {
-            let oldest = state.held.iter().min_by_key(|(_, held)| held.used);
-            if let Some(oldest) = oldest.map(|(word, _)| word.clone()) {
-                state.remove(|other, _| *other == oldest);
-            }
+        if state.held.len() >= MAX_WINDOWS
+            && let Some((_, oldest)) = state.by_use.pop_first()
+        {
+            state.forget(&oldest);
         }
-        state.clock += 1;
-        let (session, used) = (session.map(str::to_owned), state.clock);
+        let (session, used) = (session.map(str::to_owned), state.tick());
+        state.by_use.insert(used, word.clone());
         state.held.insert(word.clone(), Held { opened, session, used });
         Ok(word)
     }
@@ -69,23 +70,25 @@ impl Windows {
     /// The window a word stands for.
     pub(crate) fn get(&self, word: &str) -> Result<Opened, Refusal> {
         let mut state = self.lock();
-        state.clock += 1;
-        let now = state.clock;
+        let now = state.tick();
         let held = state.held.get_mut(word).ok_or_else(|| closed(word))?;
-        held.used = now;
-        Ok(held.opened.clone())
+        let before = std::mem::replace(&mut held.used, now);
+        let opened = held.opened.clone();
+        state.by_use.remove(&before);
+        state.by_use.insert(now, word.to_owned());
+        Ok(opened)
     }
 
     /// Closes a window.
     pub(crate) fn close(&self, word: &str) -> Result<Opened, Refusal> {
         let opened = self.get(word)?;
-        self.lock().remove(|other, _| other == word);
+        self.lock().forget(word);
         Ok(opened)
     }
 
     /// Closes every window of a skill that shows another content than the one approved now.
     pub(crate) fn close_outdated(&self, skill: &SkillId, approved: &SkillEntry) {
-        self.lock().remove(|_, held| {
+        self.lock().forget_all(|held| {
             let window = &held.opened.window;
             window.skill() == skill && **window.entry() != *approved
         });
@@ -93,7 +96,7 @@ impl Windows {
 
     /// Closes the windows of a session.
     pub(crate) fn session_ended(&self, session: &str) {
-        self.lock().remove(|_, held| held.session.as_deref() == Some(session));
+        self.lock().forget_all(|held| held.session.as_deref() == Some(session));
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -102,20 +105,27 @@ impl Windows {
 }
 
 impl State {
-    /// Forgets words; a window that no other word stands for is released.
-    fn remove(&mut self, which: impl Fn(&String, &Held) -> bool) {
-        let words: Vec<String> = self
-            .held
-            .iter()
-            .filter(|(word, held)| which(word, held))
-            .map(|(word, _)| word.clone())
-            .collect();
+    /// A moment later than every one before.
+    fn tick(&mut self) -> u64 {
+        self.clock += 1;
+        self.clock
+    }
+
+    fn forget_all(&mut self, which: impl Fn(&Held) -> bool) {
+        let words = self.held.iter().filter(|(_, held)| which(held));
+        let words: Vec<String> = words.map(|(word, _)| word.clone()).collect();
         for word in words {
-            let Some(gone) = self.held.remove(&word) else { continue };
-            let shared = |other: &Held| Arc::ptr_eq(&other.opened.window, &gone.opened.window);
-            if !self.held.values().any(shared) {
-                gone.opened.window.release();
-            }
+            self.forget(&word);
+        }
+    }
+
+    /// Forgets a word; a window that no other word stands for is released.
+    fn forget(&mut self, word: &str) {
+        let Some(gone) = self.held.remove(word) else { return };
+        self.by_use.remove(&gone.used);
+        let shared = |other: &Held| Arc::ptr_eq(&other.opened.window, &gone.opened.window);
+        if !self.held.values().any(shared) {
+            gone.opened.window.release();
         }
     }
 }

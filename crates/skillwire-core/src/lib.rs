@@ -16,6 +16,7 @@ mod layout_rules;
 pub mod limits;
 mod link_rules;
 pub mod links;
+pub mod markdown;
 pub mod media_type;
 pub mod name;
 pub mod path;

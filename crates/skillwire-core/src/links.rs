@@ -1,6 +1,6 @@
 //! The relative links of a Markdown text.
 
-use crate::{span::Span, uri::decode};
+use crate::{markdown, span::Span, uri::decode};
 
 /// One link target as it stands in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,24 +39,8 @@ pub enum NotPortable {
 /// outside code.
 pub fn find(markdown: &str, offset: usize) -> Vec<Link> {
     let mut links = Vec::new();
-    let mut line_start = offset;
-    let mut fence: Option<(u8, usize)> = None;
-    for line in markdown.split_inclusive('\n') {
-        let indent = line.len() - line.trim_start_matches(' ').len();
-        let bare = line.trim();
-        let mark = bare.bytes().next().filter(|b| b"`~".contains(b));
-        let run = mark.map_or(0, |mark| bare.bytes().take_while(|b| *b == mark).count());
-        match (fence, mark) {
-            (None, Some(mark)) if run >= 3 && indent < 4 => fence = Some((mark, run)),
-            (Some((open, length)), Some(mark))
-                if mark == open && run >= length && run == bare.len() =>
-            {
-                fence = None;
-            }
-            (None, _) if indent < 4 => find_in_line(line, line_start, &mut links),
-            _ => {}
-        }
-        line_start += line.len();
+    for (start, line) in markdown::prose(markdown) {
+        find_in_line(line, offset + start, &mut links);
     }
     links
 }

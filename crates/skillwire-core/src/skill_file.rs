@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::{
     finding::{Code, Finding},
     frontmatter::Frontmatter,
-    layout_rules,
+    layout_rules, markdown,
     path::SKILL_FILE,
     span::Span,
     yaml,
@@ -16,6 +16,9 @@ const MAX_BODY_LINES: usize = 500;
 
 /// More tokens than a model should have to read at once, estimated at four bytes each.
 const MAX_BODY_TOKENS: usize = 5_000;
+
+/// The most bytes of headings that are given for one text.
+const MAX_HEADINGS: usize = 2 * 1024;
 
 /// A `SKILL.md` that can be served.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,6 +61,20 @@ pub fn read(bytes: &[u8]) -> Option<(Option<Map<String, Value>>, &str)> {
     let fenced = yaml::split(bytes).ok()?;
     let (document, _) = yaml::parse(bytes, &fenced, &yaml::Limits::default());
     Some((document.map(|document| document.map), fenced.body))
+}
+
+/// The headings of a `SKILL.md` for whoever searches, one on each line; a long text's first ones.
+pub fn headings(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    let Ok(fenced) = yaml::split(bytes) else { return text };
+    for heading in markdown::headings(fenced.body) {
+        if text.len() + heading.len() >= MAX_HEADINGS {
+            break;
+        }
+        text.push_str(heading);
+        text.push('\n');
+    }
+    text
 }
 
 fn check_length(body: &str) -> Option<Finding> {

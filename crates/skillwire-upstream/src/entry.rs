@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 use skillwire_core::uri::ResourceUri;
-use skillwire_host::{label::ServerLabel, listed::Listed};
+use skillwire_host::{listed::Listed, origin::Origin};
 
 use crate::{
     hops::{Hops, InstanceId, PROVENANCE},
@@ -38,7 +38,7 @@ pub fn passed_on(
             "uri" => entry.member(&name, &rewritten(value, rewriting)?),
             "resources" => entry.member(&name, &resources(value, rewriting)?),
             "_meta" => {
-                entry.member(&name, &annotated(value, rewriting.label(), instance)?);
+                entry.member(&name, &annotated(value, rewriting.origin(), instance)?);
                 noted = true;
             }
             _ => entry.member(&name, &compact(value)),
@@ -46,7 +46,7 @@ pub fn passed_on(
     }
     if !noted {
         let mut meta = ObjectText::new();
-        meta.member(PROVENANCE, &note(&Hops::default(), rewriting.label(), instance)?);
+        meta.member(PROVENANCE, &note(&Hops::default(), rewriting.origin(), instance)?);
         entry.member("_meta", &meta.finish());
     }
     Ok(entry.finish())
@@ -88,7 +88,7 @@ fn resources(value: &RawValue, rewriting: &Rewriting) -> Result<String, NotPasse
 /// Adds our note to those of others; one under our own key is only read for the way it describes.
 fn annotated(
     meta: &RawValue,
-    label: &ServerLabel,
+    origin: &Origin,
     instance: &InstanceId,
 ) -> Result<String, NotPassedOn> {
     // What is no object has no room for notes, and is not ours to mend.
@@ -103,11 +103,11 @@ fn annotated(
             annotated.member(&name, &compact(value));
         }
     }
-    annotated.member(PROVENANCE, &note(&hops, label, instance)?);
+    annotated.member(PROVENANCE, &note(&hops, origin, instance)?);
     Ok(annotated.finish())
 }
 
-fn note(hops: &Hops, label: &ServerLabel, instance: &InstanceId) -> Result<String, NotPassedOn> {
+fn note(hops: &Hops, origin: &Origin, instance: &InstanceId) -> Result<String, NotPassedOn> {
     let hops = hops.clone().and(instance).ok_or(NotPassedOn::Circle)?;
-    Ok(hops.note(label).to_string())
+    Ok(hops.note(origin).to_string())
 }

@@ -37,12 +37,13 @@ impl UpstreamFiles {
     pub(crate) fn new(shared: Arc<Shared>, listed: Listed) -> Self {
         Self { shared, listed }
     }
+}
 
-    fn resource(&self, path: &RelPath) -> Option<SkillResource> {
-        let Resources::Listed(files) = &self.listed.entry().resources else { return None };
-        let uri = self.listed.id().uri.root().child(path);
-        files.iter().find(|file| file.uri == uri).cloned()
-    }
+/// What an entry lists about one of the skill's files.
+pub(crate) fn resource<'a>(listed: &'a Listed, path: &RelPath) -> Option<&'a SkillResource> {
+    let Resources::Listed(files) = &listed.entry().resources else { return None };
+    let uri = listed.id().uri.root().child(path);
+    files.iter().find(|file| file.uri == uri)
 }
 
 impl Store for UpstreamFiles {
@@ -57,7 +58,7 @@ impl Store for UpstreamFiles {
 
 impl RemoteFiles for UpstreamFiles {
     fn fetch(&self, path: &RelPath, _size: u64) -> Later<Result<Bytes, StoreError>> {
-        let Some(file) = self.resource(path) else {
+        let Some(file) = resource(&self.listed, path).cloned() else {
             return Box::pin(async { Err(StoreError::Changed) });
         };
         let (shared, listed) = (Arc::clone(&self.shared), self.listed.clone());
@@ -162,7 +163,7 @@ impl RemoteGenerator for UpstreamGenerator {
 }
 
 /// Tells whether the entry is to be asked for anew.
-fn is_about_content(refusal: &Refusal) -> bool {
+pub(crate) fn is_about_content(refusal: &Refusal) -> bool {
     let changed = [Reason::Changed, Reason::SkillUnstable, Reason::SkillNotFound];
     refusal.reason.is_about_content() || changed.contains(&refusal.reason)
 }

@@ -104,7 +104,7 @@ impl Follower {
     fn take(&self, fresh: &FreshListing, lifetime: Duration) {
         let shared = &self.shared;
         let FreshListing { listing, .. } = fresh;
-        let label = shared.rewriting.label();
+        let label = shared.relay.label();
         for refusal in listing.refused.iter().take(MAX_LOGGED) {
             tracing::warn!("{refusal}");
         }
@@ -131,7 +131,7 @@ impl Follower {
         let reason = refusal.to_string();
         let known = shared.stock().failure() == Some(&reason);
         if !known {
-            tracing::warn!("`{}` cannot be listed. {reason}", shared.rewriting.label());
+            tracing::warn!("`{}` cannot be listed. {reason}", shared.relay.label());
         }
         shared.stock().fail(reason, retry);
         shared.tell();

@@ -1,7 +1,7 @@
 //! Which servers a skill has been passed on by, so that none passes its own skills on for ever.
 
 use serde_json::{Value, json};
-use skillwire_host::label::ServerLabel;
+use skillwire_host::origin::Origin;
 
 /// The key of our note in the `_meta` of an entry. It says where the skill came from and nothing
 /// about whether that is any good.
@@ -54,7 +54,7 @@ impl Hops {
     }
 
     /// The note for the next one.
-    pub fn note(&self, label: &ServerLabel) -> Value {
-        json!({ "label": label, "via": self.0 })
+    pub fn note(&self, origin: &Origin) -> Value {
+        json!({ "label": origin, "via": self.0 })
     }
 }

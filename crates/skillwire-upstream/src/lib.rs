@@ -6,11 +6,15 @@
 //! when a client reads it and served only if it is what was listed ([`files`]). What may be passed on
 //! is for the program around it to say ([`admission`]).
 //!
+//! The skills of this machine's folders can stand beside them, by the same rules
+//! ([`Folders`](folders::Folders)).
+//!
 //! Nothing is fetched ahead of need: following a server costs its listing and nothing else.
 
 pub mod admission;
 pub mod entry;
 pub mod files;
+pub mod folders;
 pub mod hops;
 pub mod rewriting;
 pub mod upstream;
@@ -18,6 +22,7 @@ pub mod upstreams;
 
 mod follow;
 mod json;
+mod news;
 mod shared;
 mod skill;
 mod stock;

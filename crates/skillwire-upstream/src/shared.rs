@@ -11,12 +11,7 @@ use skillwire_host::{
     listed::Listed,
     refusal::{Class, Reason, Refusal},
 };
-use skillwire_source::{
-    elsewhere::Sought,
-    ledger::Ledger,
-    source::{Inspected, Wake},
-    store::Owner,
-};
+use skillwire_source::{elsewhere::Sought, ledger::Ledger, source::Inspected, store::Owner};
 use tokio::{
     runtime::Handle,
     sync::{Notify, Semaphore, watch},
@@ -26,8 +21,9 @@ use tokio::{
 use crate::{
     admission::Admission,
     hops::InstanceId,
+    news::News,
     rewriting::Rewriting,
-    skill::serve,
+    skill::{inspected, serve},
     stock::{PassedOn, Stock},
     upstream::UpstreamOptions,
 };
@@ -54,7 +50,7 @@ pub(crate) struct Shared {
     stock: Mutex<Stock>,
     /// What every answer needs to know of the stock, which may be in use for a while.
     fresh: Mutex<Fresh>,
-    news: Mutex<NewsState>,
+    pub(crate) news: News,
 }
 
 /// How long the stock may be taken for current, and by whom.
@@ -64,17 +60,9 @@ pub(crate) struct Fresh {
     pub(crate) private: bool,
 }
 
-/// Whom to tell of news, and whether there is some.
-#[derive(Default)]
-pub(crate) struct NewsState {
-    pub(crate) wake: Option<Wake>,
-    /// Whether there is something that no look has reported.
-    pub(crate) pending: bool,
-}
-
 impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Upstream").field("label", self.rewriting.label()).finish_non_exhaustive()
+        f.debug_struct("Upstream").field("label", self.relay.label()).finish_non_exhaustive()
     }
 }
 
@@ -101,16 +89,12 @@ impl Shared {
             stock: Mutex::default(),
             fresh: Mutex::default(),
             ledger: Ledger::default(),
-            news: Mutex::default(),
+            news: News::default(),
         }
     }
 
     pub(crate) fn stock(&self) -> MutexGuard<'_, Stock> {
         self.stock.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn news(&self) -> MutexGuard<'_, NewsState> {
-        self.news.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn fresh(&self) -> MutexGuard<'_, Fresh> {
@@ -124,14 +108,7 @@ impl Shared {
             Fresh { stale_at: stock.stale_at(), private: stock.is_private() }
         };
         *self.fresh() = fresh;
-        let mut news = self.news();
-        // One look reports everything, so that one call is enough.
-        if !std::mem::replace(&mut news.pending, true)
-            && let Some(wake) = news.wake.clone()
-        {
-            drop(news);
-            wake();
-        }
+        self.news.tell();
     }
 
     /// Asks for a skill and takes it over, if it may be passed on.
@@ -179,14 +156,6 @@ impl Shared {
 
     /// Makes the report of one skill.
     pub(crate) fn inspect(self: &Arc<Self>, passed: &PassedOn) -> Vec<Inspected> {
-        let origin = passed.skill.id().to_string();
-        let skill = match serve(self, passed) {
-            Ok(skill) => Some(Arc::new(skill)),
-            Err(reason) => {
-                tracing::warn!("{origin} is not passed on: {reason}.");
-                None
-            }
-        };
-        vec![Inspected { origin, findings: Vec::new(), skill }]
+        inspected(passed.skill.id(), serve(self, passed))
     }
 }

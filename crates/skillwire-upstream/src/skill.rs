@@ -1,42 +1,80 @@
-//! From a skill as its server lists it to a skill as it is served here.
+//! From a skill as its origin lists it to a skill as it is served here.
 
 use std::sync::Arc;
 
 use skillwire_core::{entry::Resources, media_type};
-use skillwire_source::skill::{Content, FileRecord, FileTree, Skill};
+use skillwire_host::{listed::Listed, origin::SkillId};
+use skillwire_source::{
+    skill::{Content, FileRecord, FileTree, Skill},
+    source::Inspected,
+    store::Store,
+};
 
 use crate::{
     entry::{NotPassedOn, passed_on},
     files::{UpstreamFiles, UpstreamGenerator},
+    hops::InstanceId,
+    rewriting::Rewriting,
     shared::Shared,
     stock::PassedOn,
 };
 
-/// Makes the skill that is served; none of its files is asked for.
+/// Makes the skill of a server that is served; none of its files is asked for.
 pub(crate) fn serve(shared: &Arc<Shared>, passed: &PassedOn) -> Result<Skill, NotPassedOn> {
-    let PassedOn { skill: listed, is_listed, .. } = passed;
-    let upstream = &listed.id().uri;
-    let uri = shared.rewriting.down_skill(upstream).ok_or(NotPassedOn::Unreadable)?;
-    let entry = passed_on(listed, &shared.rewriting, &shared.instance)?;
+    let listed = &passed.skill;
     let content = match &listed.entry().resources {
         Resources::Dynamic => {
             let generator = UpstreamGenerator::new(Arc::clone(shared), listed.clone());
             Content::Generated(Arc::new(generator))
         }
-        Resources::Listed(resources) => {
-            let records = resources.iter().map(|resource| {
-                let path = upstream.below(&resource.uri).ok_or(NotPassedOn::Unreadable)?;
-                // Nobody here has seen the bytes; what is no text is not sent as such.
-                let media_type = media_type::of(path.file_name(), b"");
-                let (digest, size) = (resource.digest, resource.size);
-                Ok(FileRecord { path, digest, size, media_type })
-            });
-            let mut files = records.collect::<Result<Vec<_>, _>>()?;
-            files.sort_unstable_by(|a, b| a.path.as_str().cmp(b.path.as_str()));
-            let store = Arc::new(UpstreamFiles::new(Arc::clone(shared), listed.clone()));
-            let (files, empty_directories) = (files.into(), Box::default());
-            Content::Files(FileTree { files, empty_directories, store })
+        Resources::Listed(_) => {
+            let store = UpstreamFiles::new(Arc::clone(shared), listed.clone());
+            Content::Files(files(listed, Arc::new(store))?)
         }
     };
-    Ok(Skill { uri, entry: entry.into(), content, listed: *is_listed })
+    let skill = skill(listed, content, &shared.rewriting, &shared.instance)?;
+    Ok(Skill { listed: passed.is_listed, ..skill })
+}
+
+/// The files that an entry lists, to be read from a store.
+pub(crate) fn files(listed: &Listed, store: Arc<dyn Store>) -> Result<FileTree, NotPassedOn> {
+    let resources = match &listed.entry().resources {
+        Resources::Listed(resources) => resources.as_slice(),
+        Resources::Dynamic => &[],
+    };
+    let records = resources.iter().map(|resource| {
+        let path = listed.id().uri.below(&resource.uri).ok_or(NotPassedOn::Unreadable)?;
+        // Nobody here has seen the bytes; what is no text is not sent as such.
+        let media_type = media_type::of(path.file_name(), b"");
+        let (digest, size) = (resource.digest, resource.size);
+        Ok(FileRecord { path, digest, size, media_type })
+    });
+    let mut files = records.collect::<Result<Vec<_>, _>>()?;
+    files.sort_unstable_by(|a, b| a.path.as_str().cmp(b.path.as_str()));
+    Ok(FileTree { files: files.into(), empty_directories: Box::default(), store })
+}
+
+/// Writes down what is sent about a skill: its entry as it was written, under the URIs it has here.
+pub(crate) fn skill(
+    listed: &Listed,
+    content: Content,
+    rewriting: &Rewriting,
+    instance: &InstanceId,
+) -> Result<Skill, NotPassedOn> {
+    let uri = rewriting.down_skill(&listed.id().uri).ok_or(NotPassedOn::Unreadable)?;
+    let entry = passed_on(listed, rewriting, instance)?;
+    Ok(Skill { uri, entry: entry.into(), content, listed: true })
+}
+
+/// The report of one skill.
+pub(crate) fn inspected(id: &SkillId, made: Result<Skill, NotPassedOn>) -> Vec<Inspected> {
+    let origin = id.to_string();
+    let skill = match made {
+        Ok(skill) => Some(Arc::new(skill)),
+        Err(reason) => {
+            tracing::warn!("{origin} is not passed on: {reason}.");
+            None
+        }
+    };
+    vec![Inspected { origin, findings: Vec::new(), skill }]
 }

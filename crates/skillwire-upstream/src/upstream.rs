@@ -6,7 +6,7 @@ use skillwire_core::{
     finding::Finding,
     uri::{Scheme, SkillUri},
 };
-use skillwire_host::host::Relay;
+use skillwire_host::{host::Relay, label::ServerLabel, origin::Origin};
 use skillwire_source::{
     elsewhere::{Reuse, Sought},
     source::{Look, Report, SiteKey, Source, Unavailable, Wake},
@@ -79,10 +79,16 @@ impl Upstream {
         options: UpstreamOptions,
         runtime: &Handle,
     ) -> Self {
-        let rewriting = Rewriting::new(options.scheme.clone(), relay.label().clone());
+        let rewriting =
+            Rewriting::new(options.scheme.clone(), Origin::Server(relay.label().clone()));
         let shared = Arc::new(Shared::new(relay, rewriting, admission, instance, options, runtime));
         let task = runtime.spawn(follow::follow(Arc::clone(&shared)));
         Self { shared, _following: Arc::new(Following(task.abort_handle())) }
+    }
+
+    /// The label that the user gave to the server.
+    pub fn label(&self) -> &ServerLabel {
+        self.shared.relay.label()
     }
 
     /// How its URIs are rewritten.
@@ -135,26 +141,21 @@ impl Source for Upstream {
     ) -> Result<Vec<Finding>, Unavailable> {
         let shared = &self.shared;
         // Before the stock is looked at, so that what comes later is told again.
-        let pending = std::mem::take(&mut shared.news().pending);
+        let pending = shared.news.take();
         if pending || look.closely {
             self.report(report);
         }
         match self.failure() {
             None => Ok(Vec::new()),
             Some(reason) => {
-                let origin = format!("The server `{}`", shared.rewriting.label());
+                let origin = format!("The server `{}`", self.label());
                 Err(Unavailable { origin, reason })
             }
         }
     }
 
     fn on_news(&self, wake: Wake) {
-        let mut news = self.shared.news();
-        news.wake = Some(Arc::clone(&wake));
-        if news.pending {
-            drop(news);
-            wake();
-        }
+        self.shared.news.on_news(wake);
     }
 }
 

@@ -20,7 +20,10 @@ use crate::{
 /// Servers whose skills are passed on. Each is followed on its own: one that is slow, dead or hostile
 /// costs the others nothing.
 #[derive(Debug, Clone)]
-pub struct Upstreams(Vec<Upstream>);
+pub struct Upstreams {
+    all: Vec<Upstream>,
+    instance: InstanceId,
+}
 
 /// Why servers cannot be followed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -52,23 +55,28 @@ impl Upstreams {
             let (admission, instance) = (Arc::clone(admission), instance.clone());
             Upstream::start(relay, admission, instance, options.clone(), runtime)
         };
-        Ok(Self(relays.into_iter().map(start).collect()))
+        Ok(Self { all: relays.into_iter().map(start).collect(), instance })
     }
 
     /// Each server as a source.
     pub fn sources(&self) -> Vec<Box<dyn Source>> {
-        self.0.iter().map(|upstream| Box::new(upstream.clone()) as Box<dyn Source>).collect()
+        self.all.iter().map(|upstream| Box::new(upstream.clone()) as Box<dyn Source>).collect()
+    }
+
+    /// What this server recognises itself by in skills that come back to it.
+    pub fn instance(&self) -> &InstanceId {
+        &self.instance
     }
 
     /// The servers.
     pub fn all(&self) -> &[Upstream] {
-        &self.0
+        &self.all
     }
 
     /// Waits until every server has been tried once, but no longer than this.
     pub async fn settle(&self, at_most: Duration) {
         let all = async {
-            for upstream in &self.0 {
+            for upstream in &self.all {
                 upstream.tried().await;
             }
         };
@@ -78,25 +86,23 @@ impl Upstreams {
 
     /// Asks the admission anew about everything, since it decides otherwise than before.
     pub fn reconsider(&self) {
-        self.0.iter().for_each(Upstream::reconsider);
+        self.all.iter().for_each(Upstream::reconsider);
     }
 }
 
 impl Elsewhere for Upstreams {
     fn other_names(&self, uri: &SkillUri) -> Vec<SkillUri> {
-        self.0.iter().filter_map(|upstream| upstream.rewriting().down_skill(uri)).collect()
+        self.all.iter().filter_map(|upstream| upstream.rewriting().down_skill(uri)).collect()
     }
 
     fn find(&self, uri: &SkillUri) -> Option<Later<Sought>> {
-        let found = self
-            .0
-            .iter()
-            .find_map(|upstream| Some((upstream, upstream.rewriting().up_skill(uri)?)));
+        let mut all = self.all.iter();
+        let found = all.find_map(|upstream| Some((upstream, upstream.rewriting().up_skill(uri)?)));
         found.map(|(upstream, uri)| upstream.find(uri))
     }
 
     fn reuse(&self) -> Reuse {
-        let all = self.0.iter().map(Upstream::reuse);
+        let all = self.all.iter().map(Upstream::reuse);
         all.fold(Reuse::default(), |sum, one| Reuse {
             at_most: [sum.at_most, one.at_most].into_iter().flatten().min(),
             private: sum.private || one.private,

@@ -94,6 +94,20 @@ async fn hst_27_two_servers_and_a_folder_with_one_uri_have_three_handles() {
         let (_, loaded) = client.call_and_answer("load_skill", name, yes()).await;
         assert!(done(&loaded).contains(body), "{loaded}");
     }
+    let passed_on = [
+        ("skill://acme/refunds/SKILL.md", "of one"),
+        ("skill://beta/refunds/SKILL.md", "of two"),
+        ("skill://local/.agents/skills/refunds/SKILL.md", "of the folder"),
+    ];
+    let all = passed_on.map(|(uri, _)| uri.to_owned());
+    client.until_listed(&all).await;
+    for (uri, body) in passed_on {
+        let read = client.request("resources/read", json!({ "uri": uri })).await;
+        let text = read["result"]["contents"][0]["text"].as_str().unwrap_or_default();
+        assert!(text.contains(body), "{uri}: {read}");
+        let loaded = client.call("load_skill", json!({ "name": uri })).await;
+        assert!(done(&loaded).contains(body), "{loaded}");
+    }
     let bare = client.call("load_skill", json!({ "name": "refunds" })).await;
     assert_eq!(refused(&bare), "name_ambiguous");
     assert!(text(&bare).contains("local:refunds, acme:refunds, beta:refunds"), "{bare}");
@@ -141,6 +155,9 @@ async fn list_skills_finds_by_words_and_by_server() {
     assert!(done(&found).starts_with("1 skill found.\n- acme:pdf (needs the user's approval)"));
     let found = client.call("list_skills", json!({ "server": "beta" })).await;
     assert!(done(&found).starts_with("1 skill found.\n- beta:refunds"));
+    let nobody = client.call("list_skills", json!({ "server": "nobody" })).await;
+    let expected = "0 skills found.\nNo origin is called nobody; there are: acme, beta.\n";
+    assert_eq!(done(&nobody), expected);
 }
 
 #[tokio::test]

@@ -2,6 +2,8 @@
 
 mod approving;
 mod listing;
+mod passing_on;
 mod prompts;
+mod searching;
 mod support;
 mod windows;

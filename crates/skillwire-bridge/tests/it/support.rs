@@ -171,6 +171,21 @@ impl Modern {
     }
 }
 
+impl Modern {
+    /// The URIs of `skills/list`, in their order.
+    pub(crate) async fn listed(&mut self) -> Vec<String> {
+        let answer = self.request("skills/list", json!({})).await;
+        let skills = answer["result"]["skills"].as_array().cloned().unwrap_or_default();
+        skills.iter().filter_map(|skill| skill["uri"].as_str().map(str::to_owned)).collect()
+    }
+
+    /// Waits until `skills/list` shows these.
+    pub(crate) async fn until_listed(&mut self, uris: &[String]) {
+        let listed = async { while self.listed().await != uris {} };
+        timeout(PATIENCE, listed).await.expect("the skills are passed on in time");
+    }
+}
+
 /// A client of the legacy era.
 pub(crate) struct Legacy {
     pub(crate) client: StdioClient,

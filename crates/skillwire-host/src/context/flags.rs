@@ -94,8 +94,9 @@ pub fn flags(bytes: &[u8]) -> Flags {
         let mut before = None;
         let mut rest = chunk.valid().chars().peekable();
         while let Some(c) = rest.next() {
-            let ordinary =
-                matches!(c, '\n' | '\t') || (c == '\r' && rest.peek().is_some_and(|c| *c == '\n'));
+            // Nearly every character is one of these, and none of them is of any kind.
+            let ordinary = matches!(c, '\n' | '\t' | ' '..='~')
+                || (c == '\r' && rest.peek().is_some_and(|c| *c == '\n'));
             if !ordinary && let Some(kind) = Kind::of(c, before) {
                 *counts.entry(kind).or_insert(0) += 1;
             }

@@ -105,7 +105,7 @@ impl Host {
         listings: impl IntoIterator<Item = Result<Arc<Listing>, Refusal>>,
     ) -> Discovered {
         let folders = self.folders();
-        let mut skills: Vec<Listed> = self.listed_in_folders();
+        let mut skills: Vec<Listed> = self.in_folders();
         let mut found = Discovered {
             refused: folders.gated.iter().map(GatedSkill::refusal).collect(),
             ..Discovered::default()
@@ -151,7 +151,7 @@ impl Host {
             }
             Handle::At(origin @ (Origin::Local | Origin::Project), _)
             | Handle::Uri(origin @ (Origin::Local | Origin::Project), _) => {
-                let registry = Registry::new(self.listed_in_folders());
+                let registry = Registry::new(self.in_folders());
                 let gated = self.folders().gated.iter().map(GatedSkill::refusal).next();
                 let item = registry.find(handle).map_err(|refusal| match gated {
                     Some(gated) if *origin == Origin::Project => gated,
@@ -162,7 +162,8 @@ impl Host {
         }
     }
 
-    fn listed_in_folders(&self) -> Vec<Listed> {
+    /// The skills of folders as they were last read.
+    pub fn in_folders(&self) -> Vec<Listed> {
         let folders = self.folders();
         let listed = folders.skills.values();
         listed

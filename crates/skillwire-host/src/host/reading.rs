@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use skillwire_core::{
     entry::{Resources, SkillResource},
+    skill_file,
     uri::ResourceUri,
 };
 
@@ -78,7 +79,12 @@ impl Host {
     ) -> Result<Verified, Refusal> {
         let skill = held.id();
         if skill.origin.server().is_none() {
-            return self.read_from_folder(skill, file);
+            let (host, id, file) = (self.clone(), skill.clone(), file.clone());
+            // A folder is read again whole when the first of its files is.
+            let read = tokio::task::spawn_blocking(move || host.read_from_folder(&id, &file)).await;
+            return read.unwrap_or_else(|error| {
+                Err(Refusal::new(Reason::FileMissing).skill(skill).actual(error))
+            });
         }
         // What is only pinned is asked for again, so that a change is noticed.
         let may_be_cached = !held.is_first_seen() || self.inner.offline;
@@ -110,8 +116,27 @@ impl Host {
         Verified::check(skill, file, bytes).ok()
     }
 
+    /// The headings of a skill's `SKILL.md`, one on each line, if it is in a folder of this machine or
+    /// cached; nothing is fetched for it.
+    pub fn headings(&self, listed: &Listed) -> Option<String> {
+        let id = listed.id();
+        if id.origin.server().is_none() {
+            let folders = self.folders();
+            return folders.skills.get(id).map(|skill| skill.headings().to_owned());
+        }
+        let Resources::Listed(files) = &listed.entry().resources else { return None };
+        let cached = self.cached(id, find(files, id.uri.file())?)?;
+        Some(skill_file::headings(cached.bytes()))
+    }
+
     /// Reads a file of a folder; what changed since it was listed has to be listed again.
-    fn read_from_folder(&self, skill: &SkillId, file: &SkillResource) -> Result<Verified, Refusal> {
+    ///
+    /// This reads from a disk, so an asynchronous caller should use a thread for it.
+    pub fn read_from_folder(
+        &self,
+        skill: &SkillId,
+        file: &SkillResource,
+    ) -> Result<Verified, Refusal> {
         let folders = self.folders();
         let local = folders.skills.get(skill);
         let local = local.ok_or_else(|| Refusal::new(Reason::SkillNotFound).skill(skill))?;

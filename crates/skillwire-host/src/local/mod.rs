@@ -163,8 +163,7 @@ impl Base {
             self.limits.mended -= mended.bytes;
             for inspected in mended.inspected {
                 add(inspected, discovery, |skill| {
-                    let (entry, store) = listed(skill)?;
-                    Some(LocalSkill::held(&self.origin, &opening.directory, entry, store))
+                    Some(LocalSkill::held(&self.origin, &opening.directory, listed(skill)?))
                 });
             }
             return;
@@ -173,9 +172,9 @@ impl Base {
             Ok(inspected) => {
                 for inspected in inspected {
                     let added = add(inspected, discovery, |skill| {
-                        let (entry, store) = listed(skill)?;
-                        let directory = store.place()?;
-                        Some(LocalSkill::in_folder(&self.origin, &directory, entry, &opening))
+                        let read = listed(skill)?;
+                        let directory = read.store.place()?;
+                        Some(LocalSkill::in_folder(&self.origin, &directory, read, &opening))
                     });
                     self.limits.bytes = self.limits.bytes.saturating_sub(added);
                 }

@@ -92,8 +92,17 @@ pub(super) fn any_file() -> SecretAllowList {
     SecretAllowList::parse(["**"]).unwrap_or_default()
 }
 
-/// What is listed about a skill that was read, with the store it was read from.
-pub(super) fn listed(skill: &Skill) -> Option<(SkillEntry, Arc<dyn Store>)> {
+/// What is known of a skill that was read.
+pub(super) struct Read {
+    pub(super) entry: SkillEntry,
+    /// Where it was read from.
+    pub(super) store: Arc<dyn Store>,
+    /// The headings of its `SKILL.md`.
+    pub(super) headings: String,
+}
+
+/// What is listed about a skill that was read, and more.
+pub(super) fn listed(skill: &Skill) -> Option<Read> {
     let Content::Files(tree) = &skill.content else { return None };
     let head = tree.file(&RelPath::skill_file())?;
     let bytes = tree.store.read(&head.path, head.size).ok()?;
@@ -113,5 +122,6 @@ pub(super) fn listed(skill: &Skill) -> Option<(SkillEntry, Arc<dyn Store>)> {
     files.sort_unstable_by(|a, b| a.uri.cmp(&b.uri));
     let resources = Resources::Listed(files);
     let entry = SkillEntry { uri: skill.uri.clone(), frontmatter, resources };
-    Some((entry, Arc::clone(&tree.store)))
+    let headings = skill_file::headings(&bytes);
+    Some(Read { entry, store: Arc::clone(&tree.store), headings })
 }

@@ -11,7 +11,7 @@ use skillwire_core::{
 };
 use skillwire_source::store::{Store, StoreError};
 
-use super::open::Opening;
+use super::open::{Opening, Read};
 use crate::{
     origin::{Origin, SkillId},
     refusal::{Reason, Refusal},
@@ -24,6 +24,7 @@ pub struct LocalSkill {
     id: SkillId,
     entry: Arc<SkillEntry>,
     directory: PathBuf,
+    headings: Arc<str>,
     reader: Arc<Reader>,
     pub(super) handle: String,
     pub(super) hidden_by: Option<String>,
@@ -40,30 +41,28 @@ enum Reader {
 }
 
 impl LocalSkill {
-    pub(super) fn held(
-        origin: &Origin,
-        directory: &Path,
-        entry: SkillEntry,
-        store: Arc<dyn Store>,
-    ) -> Self {
-        Self::new(origin, directory, entry, Reader::Held(store))
+    pub(super) fn held(origin: &Origin, directory: &Path, read: Read) -> Self {
+        let store = Arc::clone(&read.store);
+        Self::new(origin, directory, read, Reader::Held(store))
     }
 
     pub(super) fn in_folder(
         origin: &Origin,
         directory: &Path,
-        entry: SkillEntry,
+        read: Read,
         opening: &Opening,
     ) -> Self {
-        Self::new(origin, directory, entry, Reader::Folder(opening.clone(), Mutex::default()))
+        Self::new(origin, directory, read, Reader::Folder(opening.clone(), Mutex::default()))
     }
 
-    fn new(origin: &Origin, directory: &Path, entry: SkillEntry, reader: Reader) -> Self {
+    fn new(origin: &Origin, directory: &Path, read: Read, reader: Reader) -> Self {
+        let Read { entry, headings, .. } = read;
         Self {
             id: SkillId { origin: origin.clone(), uri: entry.uri.clone() },
             handle: format!("{origin}:{}", entry.frontmatter.name()),
             entry: Arc::new(entry),
             directory: directory.to_owned(),
+            headings: headings.into(),
             reader: Arc::new(reader),
             hidden_by: None,
         }
@@ -87,6 +86,11 @@ impl LocalSkill {
     /// Its directory without symbolic links; for a mended skill inside another, that of the other.
     pub fn directory(&self) -> &Path {
         &self.directory
+    }
+
+    /// The headings of its `SKILL.md` as it was read, one on each line.
+    pub fn headings(&self) -> &str {
+        &self.headings
     }
 
     /// The qualified handle, which no other local skill has: `local:name`, or the path instead of

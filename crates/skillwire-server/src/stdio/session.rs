@@ -8,6 +8,7 @@ use std::{
     },
 };
 
+use futures_util::FutureExt as _;
 use skillwire_protocol::{
     capabilities::ClientCapabilities,
     error::{ErrorCode, RpcError},
@@ -151,7 +152,14 @@ impl StdioSession {
                 };
                 self.send(render(&request.id, outcome)).await;
             }
-            Answer::Later(work) => {
+            Answer::Later(mut work) => {
+                // Much has nothing to wait for; a task of its own would cost more than the work.
+                if !self.pending.contains_key(&request.id)
+                    && let Some(outcome) = (&mut work).now_or_never()
+                {
+                    self.send(render(&request.id, outcome)).await;
+                    return;
+                }
                 let (id, sender) = (request.id.clone(), self.sender.clone());
                 self.spawn(&request.id, false, async move {
                     let outcome = work.await;

@@ -2,12 +2,11 @@
 
 use proptest::prelude::*;
 use skillwire_core::uri::{ResourceUri, Scheme, SkillUri};
+use skillwire_host::origin::Origin;
 use skillwire_upstream::rewriting::Rewriting;
 
-use crate::support::label;
-
 fn rewriting(name: &str) -> Rewriting {
-    Rewriting::new(Scheme::default(), label(name))
+    Rewriting::new(Scheme::default(), Origin::parse(name).unwrap())
 }
 
 fn uri(text: &str) -> ResourceUri {
@@ -17,13 +16,14 @@ fn uri(text: &str) -> ResourceUri {
 /// Segments of all kinds, those that mean something to the mapping more often than chance has it.
 fn segment() -> impl Strategy<Value = String> {
     let plain = "[a-zA-Z0-9.+:@ %?#\\[\\]é~-]{1,8}";
-    let telling = prop::sample::select(vec!["+skill", "+github", "+", "acme", "a", "SKILL.md"]);
+    let telling =
+        prop::sample::select(vec!["+skill", "+github", "+local", "+", "acme", "a", "SKILL.md"]);
     prop_oneof![3 => plain.prop_map(String::from), 1 => telling.prop_map(String::from)]
         .prop_filter("a way up or nowhere", |segment| segment != "." && segment != "..")
 }
 
 fn any_uri() -> impl Strategy<Value = ResourceUri> {
-    let scheme = prop::sample::select(vec!["skill", "github", "a+b", "x-y.z"]);
+    let scheme = prop::sample::select(vec!["skill", "github", "a+b", "x-y.z", "local", "project"]);
     (scheme, prop::collection::vec(segment(), 1..6)).prop_map(|(scheme, segments)| {
         let scheme = Scheme::parse(scheme).unwrap();
         ResourceUri::from_segments(&scheme, segments.iter().map(String::as_str)).unwrap()
@@ -31,7 +31,8 @@ fn any_uri() -> impl Strategy<Value = ResourceUri> {
 }
 
 fn any_label() -> impl Strategy<Value = Rewriting> {
-    prop::sample::select(vec!["acme", "a", "a.b", "work_1", "skill", "github"]).prop_map(rewriting)
+    prop::sample::select(vec!["acme", "a", "a.b", "work_1", "skill", "github", "local", "project"])
+        .prop_map(rewriting)
 }
 
 proptest! {

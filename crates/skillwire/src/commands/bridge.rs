@@ -38,9 +38,6 @@ const SETTLING: Duration = Duration::from_millis(700);
 /// How long clients may take lists for fresh, in milliseconds: the user may be approving something.
 const FRESH_MS: u64 = 1_000;
 
-/// Threads for clients, servers and files; a bridge has one user.
-const THREADS: usize = 2;
-
 pub(super) fn run(args: &BridgeArgs) -> Outcome {
     let transport = bridge::transport(args)?;
     logging::start(args.log_format);
@@ -56,25 +53,37 @@ pub(super) fn run(args: &BridgeArgs) -> Outcome {
     for refusal in session.unusable() {
         let _ = writeln!(anstream::stderr(), "{}", refused::Shown(refusal));
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(THREADS)
+    let no_threads = |error: std::io::Error| {
+        Failure::new(Exit::Internal, format!("The runtime could not be started: {error}."))
+    };
+    // A bridge has one user, whose requests are answered on one thread; what servers send is received
+    // on another, so that nobody waits for it.
+    let front =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(no_threads)?;
+    let behind = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .thread_name("skillwire-upstream")
         .enable_all()
         .build()
-        .map_err(|error| {
-            Failure::new(Exit::Internal, format!("The runtime could not be started: {error}."))
-        })?;
-    let outcome = runtime.block_on(serve(args, &session, transport));
-    runtime.block_on(session.host().disconnect());
+        .map_err(no_threads)?;
+    let outcome = front.block_on(serve(args, &session, transport, behind.handle()));
+    front.block_on(session.host().disconnect());
     // A read of standard input cannot be interrupted; do not wait for it.
-    runtime.shutdown_background();
+    front.shutdown_background();
+    behind.shutdown_background();
     outcome
 }
 
-async fn serve(args: &BridgeArgs, session: &Session, transport: BridgeTransport) -> Outcome {
+async fn serve(
+    args: &BridgeArgs,
+    session: &Session,
+    transport: BridgeTransport,
+    behind: &tokio::runtime::Handle,
+) -> Outcome {
     let (mut stop, mut reload) = signals::listen()?;
     let changes = ListChanges::default();
-    let (host, runtime) = (session.host().clone(), tokio::runtime::Handle::current());
-    let bridge = Bridge::start(host, bridge::options(args), changes.clone(), &runtime)
+    let host = session.host().clone();
+    let bridge = Bridge::start(host, bridge::options(args), changes.clone(), behind)
         .map_err(|error| Failure::new(Exit::Internal, format!("{error}.")))?;
     let offers = Offers::joined(vec![Arc::new(bridge.clone())], changes).map_err(|error| {
         Failure::new(Exit::Internal, format!("The tools cannot be offered: {error}."))

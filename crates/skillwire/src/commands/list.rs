@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use skillwire_bridge::search::Index;
+use skillwire_bridge::search::{Index, Searched};
 use skillwire_host::{
     context::text::{one_line, one_line_within},
     dialect::Dialect,
@@ -19,6 +19,7 @@ use super::Outcome;
 use crate::{
     args::{ListArgs, SearchArgs},
     exit::Exit,
+    failure::Failure,
     output::{ADDED, ERROR, FAINT, STRONG, WARNING},
     refused, report,
     session::{self, report_incomplete},
@@ -118,8 +119,14 @@ pub(super) fn search(args: &SearchArgs) -> Outcome {
     session::with(args.json, options, async |session| {
         let found = session.discover(None).await?;
         let items = found.registry.items();
-        let places = Index::new(items).find(&args.query.join(" "));
-        let best = places.iter().take(args.limit);
+        let index = Index::new(items.iter().map(|item| {
+            let headings = session.host().headings(&item.listed).unwrap_or_default();
+            Searched::of_item(item).with_headings(&headings)
+        }));
+        let fitting =
+            index.and_then(|index| index.find(&args.query.join(" "), args.limit, |_| true));
+        let fitting = fitting.map_err(|error| Failure::new(Exit::Internal, format!("{error}.")))?;
+        let best = fitting.best.iter();
         let rows: Vec<_> = best.map(|place| row(session.host(), &items[*place])).collect();
         if args.json {
             report::json(&mut io::stdout().lock(), &listing(&found, rows))?;
@@ -136,8 +143,8 @@ pub(super) fn search(args: &SearchArgs) -> Outcome {
         }
         out.flush()?;
         report_incomplete(&found)?;
-        if places.len() > rows.len() {
-            let more = places.len() - rows.len();
+        if fitting.all > rows.len() {
+            let more = fitting.all - rows.len();
             writeln!(anstream::stderr(), "{more} more fit; `--limit N` shows more of them.")?;
         }
         if rows.is_empty() {

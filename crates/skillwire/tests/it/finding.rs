@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use skillwire_testkit::fixture::SkillFolder;
 
-use crate::support::{Piped, skill_with};
+use crate::support::{PATIENCE, Piped, skill_with};
 
 fn skills() -> SkillFolder {
     let folder = SkillFolder::new();
@@ -38,6 +38,20 @@ async fn skills_are_found_by_name_and_tag_with_the_name_first() {
         let call = json!({ "name": "find_skills", "arguments": wrong });
         assert_eq!(server.modern("tools/call", call).await.code(), -32602, "{wrong}");
     }
+}
+
+#[tokio::test]
+async fn headings_of_a_folder_are_found_and_follow_changes() {
+    let folder = skills();
+    let text = |heading: &str| format!("{}\n# {heading}\n", skill_with("weather", ""));
+    folder.file("weather/SKILL.md", text("Barometers"));
+    let mut server = Piped::serve(&folder, &[".", "--find-tool"]);
+    let weather = ["skill://weather/SKILL.md"];
+    assert_eq!(found(&mut server, "barometer").await, weather);
+    folder.file("weather/SKILL.md", text("Thermometers"));
+    let changed = async { while found(&mut server, "thermometer").await != weather {} };
+    tokio::time::timeout(PATIENCE, changed).await.expect("the change is noticed in time");
+    assert_eq!(found(&mut server, "barometer").await, [""; 0]);
 }
 
 #[tokio::test]

@@ -48,6 +48,11 @@ pub(super) struct Stamp {
 }
 
 impl Stamp {
+    /// How many bytes the file has.
+    pub(super) fn size(&self) -> u64 {
+        self.size
+    }
+
     /// Tells whether the file has stood still for longer than the clock of its file system ticks, so
     /// that a change after `now` shows.
     pub(super) fn is_settled(&self, now: SystemTime) -> bool {

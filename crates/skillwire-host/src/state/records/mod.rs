@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::SystemTime,
 };
 
@@ -26,8 +26,11 @@ const MAX_RECORD_BYTES: u64 = 8 * 1024 * 1024;
 /// The deepest nesting of a record; a URI that needs more has over twelve thousand characters.
 const MAX_COMPONENTS: usize = 64;
 
-/// Of how many skills it is remembered whether they are switched off.
+/// How many records are remembered as they were read.
 const MOST_SEEN: usize = 4_096;
+
+/// How large the files of these records are together.
+const MOST_SEEN_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Held while anything is changed. One lock for all records is enough: a change takes milliseconds.
 const LOCK: &str = "lock";
@@ -43,16 +46,24 @@ const ENDING: &str = ".json";
 #[derive(Debug, Clone)]
 pub struct FileRecords {
     root: PathBuf,
-    /// Which skills are switched off, as far as records were read that are still the same files.
-    seen: Arc<Mutex<HashMap<SkillId, Seen>>>,
+    /// Records that were read, for as long as they are the same files.
+    seen: Arc<Mutex<Seen>>,
 }
 
-/// What a record said about a skill's being switched off.
-#[derive(Debug)]
+/// Records that were read; every load asks for one.
+#[derive(Debug, Default)]
 struct Seen {
+    records: HashMap<SkillId, SeenRecord>,
+    /// How large their files are together.
+    bytes: u64,
+}
+
+/// A record, and the file it was read from.
+#[derive(Debug)]
+struct SeenRecord {
     path: PathBuf,
     stamp: Stamp,
-    disabled: bool,
+    record: Arc<Record>,
 }
 
 impl FileRecords {
@@ -61,20 +72,49 @@ impl FileRecords {
         Self { root: root.into(), seen: Arc::default() }
     }
 
-    /// What a record said that is still the file it was; a file that was changed or replaced, or one
-    /// of which that cannot be told, is read again.
-    fn still(&self, id: &SkillId) -> Option<bool> {
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let Seen { path, stamp, disabled } = seen.get(id)?;
-        (Stamp::at(path)? == *stamp).then_some(*disabled)
+    /// A record that is still the file it was read from; one that was changed or replaced, or of which
+    /// that cannot be told, is read again.
+    fn still(&self, id: &SkillId) -> Option<Arc<Record>> {
+        let (path, stamp, record) = {
+            let seen = self.seen();
+            let SeenRecord { path, stamp, record } = seen.records.get(id)?;
+            (path.clone(), *stamp, Arc::clone(record))
+        };
+        (Stamp::at(&path)? == stamp).then_some(record)
     }
 
-    fn remember(&self, id: &SkillId, path: PathBuf, stamp: Stamp, disabled: bool) {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if seen.len() >= MOST_SEEN {
-            seen.clear();
+    fn remember(&self, path: PathBuf, stamp: Stamp, record: &Arc<Record>) {
+        let mut seen = self.seen();
+        if seen.records.len() >= MOST_SEEN || seen.bytes + stamp.size() > MOST_SEEN_BYTES {
+            *seen = Seen::default();
         }
-        seen.insert(id.clone(), Seen { path, stamp, disabled });
+        // What is replaced was counted too; the sum may only be too large.
+        seen.bytes += stamp.size();
+        let record = Arc::clone(record);
+        seen.records.insert(record.id.clone(), SeenRecord { path, stamp, record });
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The record of a skill as it is now.
+    fn current(&self, id: &SkillId) -> Result<Option<Arc<Record>>, StoreError> {
+        if let Some(record) = self.still(id) {
+            return Ok(Some(record));
+        }
+        let now = SystemTime::now();
+        let place = Place::of(id)?;
+        let Some(root) = Folder::find(&self.root)? else { return Ok(None) };
+        let Some(folder) = place.find(&root)? else { return Ok(None) };
+        let Some((record, stamp)) = read_stamped(&folder, &place.file, id)? else {
+            return Ok(None);
+        };
+        let record = Arc::new(record);
+        if let Some(stamp) = stamp.filter(|stamp| stamp.is_settled(now)) {
+            self.remember(folder.path().join(&place.file), stamp, &record);
+        }
+        Ok(Some(record))
     }
 
     /// Moves the unreadable record of a skill aside, so that the user can be asked anew, and says
@@ -101,27 +141,11 @@ impl FileRecords {
 
 impl RecordStore for FileRecords {
     fn get(&self, id: &SkillId) -> Result<Option<Record>, StoreError> {
-        let place = Place::of(id)?;
-        let Some(root) = Folder::find(&self.root)? else { return Ok(None) };
-        let Some(folder) = place.find(&root)? else { return Ok(None) };
-        Ok(place.read(&folder, id)?)
+        Ok(self.current(id)?.map(Arc::unwrap_or_clone))
     }
 
     fn is_disabled(&self, id: &SkillId) -> Result<bool, StoreError> {
-        if let Some(disabled) = self.still(id) {
-            return Ok(disabled);
-        }
-        let now = SystemTime::now();
-        let place = Place::of(id)?;
-        let Some(root) = Folder::find(&self.root)? else { return Ok(false) };
-        let Some(folder) = place.find(&root)? else { return Ok(false) };
-        let Some((record, stamp)) = read_stamped(&folder, &place.file, id)? else {
-            return Ok(false);
-        };
-        if let Some(stamp) = stamp.filter(|stamp| stamp.is_settled(now)) {
-            self.remember(id, folder.path().join(&place.file), stamp, record.disabled);
-        }
-        Ok(record.disabled)
+        Ok(self.current(id)?.is_some_and(|record| record.disabled))
     }
 
     fn update(

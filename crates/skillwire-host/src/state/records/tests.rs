@@ -280,15 +280,17 @@ fn h_66_a_skill_that_another_process_switches_off_is_off_at_once() {
 
 #[cfg(unix)]
 #[test]
-fn h_65_a_remembered_switch_counts_only_for_the_very_same_file() {
+fn h_65_a_remembered_record_counts_only_for_the_very_same_file() {
     let fixture = Fixture::approved();
     let long_ago = SystemTime::now() - std::time::Duration::from_mins(1);
     let file = fs::File::options().write(true).open(fixture.file()).unwrap();
     file.set_modified(long_ago).unwrap();
     // As it was remembered once the file had stood still.
     let stamp = Stamp::at(&fixture.file()).unwrap();
-    fixture.records.remember(&fixture.id, fixture.file(), stamp, true);
+    let remembered = Record { disabled: true, ..Record::new(fixture.id.clone()) };
+    fixture.records.remember(fixture.file(), stamp, &Arc::new(remembered.clone()));
     assert!(fixture.records.is_disabled(&fixture.id).unwrap());
+    assert_eq!(fixture.records.get(&fixture.id).unwrap(), Some(remembered));
     // Whatever touches the file ends it, even if size and time are put back.
     let bytes = fs::read(fixture.file()).unwrap();
     fs::remove_file(fixture.file()).unwrap();
@@ -296,7 +298,9 @@ fn h_65_a_remembered_switch_counts_only_for_the_very_same_file() {
     let file = fs::File::options().write(true).open(fixture.file()).unwrap();
     file.set_modified(long_ago).unwrap();
     assert!(!fixture.records.is_disabled(&fixture.id).unwrap());
+    assert!(fixture.records.get(&fixture.id).unwrap().unwrap().approval.is_some());
     // A record that cannot be read is not remembered as anything.
     fixture.tamper("/uri", "skill://other/SKILL.md".into());
     assert!(fixture.records.is_disabled(&fixture.id).is_err());
+    assert!(fixture.records.get(&fixture.id).is_err());
 }

@@ -3,13 +3,12 @@
 use serde_json::{Value, json};
 use skillwire_protocol::meta;
 use skillwire_testkit::{
-    http::Connection,
     server::{LEGACY_HEADERS, TestOptions, TestServer},
     stdio::StdioClient,
     wire::{initialize_params, legacy_request, modern_meta},
 };
 
-use super::server;
+use super::{server, within};
 use crate::{
     peers::soon,
     support::{ALICE, BOB, TOKENS},
@@ -235,15 +234,6 @@ async fn a_question_ends_with_the_pipe() {
     assert_eq!(client.close().await.code, Some(0));
     assert!(started.elapsed() < std::time::Duration::from_secs(4), "nobody waits for an answer");
     assert_eq!(sample.ended.lock().unwrap().len(), 1);
-}
-
-/// Sends a request within a legacy session and returns the connection.
-pub(super) async fn within(server: &TestServer, session: &str, message: &Value) -> Connection {
-    let mut headers = LEGACY_HEADERS.to_vec();
-    headers.extend([("Mcp-Session-Id", session), ("MCP-Protocol-Version", "2025-11-25")]);
-    let mut connection = server.connect().await;
-    connection.send("POST", "/mcp", &headers, message.to_string().as_bytes()).await;
-    connection
 }
 
 #[tokio::test]

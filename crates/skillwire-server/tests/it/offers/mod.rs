@@ -17,7 +17,8 @@ use skillwire_server::{
 };
 use skillwire_testkit::{
     fixture::SkillFolder,
-    server::{TestOptions, TestServer},
+    http::Connection,
+    server::{LEGACY_HEADERS, TestOptions, TestServer},
 };
 use tokio::sync::watch;
 
@@ -127,4 +128,13 @@ pub(crate) async fn server() -> (Arc<Sample>, ListChanges, TestServer) {
     let server =
         TestServer::with(folder.path(), TestOptions { offers, ..Default::default() }).await;
     (sample, changes, server)
+}
+
+/// Sends a request within a legacy session and returns the connection.
+pub(crate) async fn within(server: &TestServer, session: &str, message: &Value) -> Connection {
+    let mut headers = LEGACY_HEADERS.to_vec();
+    headers.extend([("Mcp-Session-Id", session), ("MCP-Protocol-Version", "2025-11-25")]);
+    let mut connection = server.connect().await;
+    connection.send("POST", "/mcp", &headers, message.to_string().as_bytes()).await;
+    connection
 }

@@ -6,7 +6,7 @@ use skillwire_testkit::{
     wire::{initialize_params, legacy_request, modern_meta},
 };
 
-use super::{asking::within, server};
+use super::{server, within};
 use crate::peers::{send, soon};
 
 fn counting() -> Value {

@@ -1,0 +1,158 @@
+//! The skills of this machine's folders as a source, beside those of servers.
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+use bytes::Bytes;
+use skillwire_core::{
+    digest::Digest,
+    finding::Finding,
+    path::RelPath,
+    uri::{Scheme, SkillUri},
+};
+use skillwire_host::{
+    host::Host,
+    listed::Listed,
+    origin::{Origin, SkillId},
+};
+use skillwire_source::{
+    ledger::Ledger,
+    skill::Content,
+    source::{Inspected, Look, Report, SiteKey, Source, Unavailable, Wake},
+    store::{Store, StoreError},
+};
+
+use crate::{
+    admission::{Admission, admitted},
+    entry::text_of,
+    files::{is_about_content, resource},
+    hops::InstanceId,
+    news::News,
+    rewriting::Rewriting,
+    skill::{files, inspected, skill},
+};
+
+/// The skills that a host found in folders, passed on; clones are the same.
+///
+/// The host is told of folders by the program around it, which calls [`Self::reconsider`] then.
+#[derive(Debug, Clone)]
+pub struct Folders(Arc<Inner>);
+
+struct Inner {
+    host: Host,
+    admission: Arc<dyn Admission>,
+    instance: InstanceId,
+    rewritings: [Rewriting; 2],
+    ledger: Ledger,
+    news: News,
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Folders").finish_non_exhaustive()
+    }
+}
+
+impl Folders {
+    /// Passes on what the host finds in folders and `admission` admits, under URIs of this scheme.
+    pub fn new(
+        host: Host,
+        admission: Arc<dyn Admission>,
+        instance: InstanceId,
+        scheme: &Scheme,
+    ) -> Self {
+        let rewritings =
+            [Origin::Local, Origin::Project].map(|origin| Rewriting::new(scheme.clone(), origin));
+        let (ledger, news) = Default::default();
+        Self(Arc::new(Inner { host, admission, instance, rewritings, ledger, news }))
+    }
+
+    /// How URIs of the user's and of the project's folders are rewritten.
+    pub fn rewritings(&self) -> &[Rewriting] {
+        &self.0.rewritings
+    }
+
+    /// Asks the host and the admission anew, since something changed.
+    pub fn reconsider(&self) {
+        self.0.news.tell();
+    }
+}
+
+impl Source for Folders {
+    fn scan(
+        &self,
+        look: &Look,
+        report: &mut (dyn FnMut(Report) + Send),
+    ) -> Result<Vec<Finding>, Unavailable> {
+        // Before the host is asked, so that what comes later is told again.
+        let pending = self.0.news.take();
+        if pending || look.closely {
+            self.0.report(report);
+        }
+        Ok(Vec::new())
+    }
+
+    fn on_news(&self, wake: Wake) {
+        self.0.news.on_news(wake);
+    }
+}
+
+impl Inner {
+    /// Reports every skill that is news.
+    fn report(&self, report: &mut (dyn FnMut(Report) + Send)) {
+        let found = self.host.in_folders();
+        let sites: BTreeMap<SiteKey, &Listed> = self
+            .rewritings
+            .iter()
+            .flat_map(|rewriting| self.passed_on(&found, rewriting.origin()))
+            .map(|listed| (SiteKey(listed.id().uri.file().shared()), listed))
+            .collect();
+        let fingerprint = |listed: &&Listed| Digest::of(text_of(listed).as_bytes());
+        let now = sites.iter().map(|(key, listed)| (key.clone(), fingerprint(listed))).collect();
+        let inspect = |key: &SiteKey| sites.get(key).map_or_else(Vec::new, |it| self.inspect(it));
+        self.ledger.report(&now, inspect, report);
+    }
+
+    /// What is passed on of one origin.
+    fn passed_on<'a>(&self, found: &'a [Listed], origin: &Origin) -> Vec<&'a Listed> {
+        let of_origin = found.iter().filter(|listed| listed.id().origin == *origin);
+        let all: BTreeMap<&SkillUri, &Listed> =
+            of_origin.map(|listed| (&listed.id().uri, listed)).collect();
+        let admitted = admitted(&all, &*self.admission);
+        admitted.into_iter().filter_map(|uri| all.get(uri).copied()).collect()
+    }
+
+    fn inspect(&self, listed: &Listed) -> Vec<Inspected> {
+        let id = listed.id();
+        let rewriting = self.rewritings.iter().find(|it| *it.origin() == id.origin);
+        let store = FolderFiles { host: self.host.clone(), listed: listed.clone() };
+        let made = rewriting.map(|rewriting| {
+            let content = Content::Files(files(listed, Arc::new(store))?);
+            skill(listed, content, rewriting, &self.instance)
+        });
+        made.map_or_else(Vec::new, |made| inspected(id, made))
+    }
+}
+
+/// The files of one skill of a folder, each compared with what was listed when it is read.
+struct FolderFiles {
+    host: Host,
+    listed: Listed,
+}
+
+impl fmt::Debug for FolderFiles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FolderFiles").field("skill", self.listed.id()).finish_non_exhaustive()
+    }
+}
+
+impl Store for FolderFiles {
+    fn read(&self, path: &RelPath, _size: u64) -> Result<Bytes, StoreError> {
+        let file = resource(&self.listed, path).ok_or(StoreError::Changed)?;
+        let id: &SkillId = self.listed.id();
+        match self.host.read_from_folder(id, file) {
+            Ok(verified) => Ok(verified.bytes().clone()),
+            Err(refusal) if is_about_content(&refusal) => Err(StoreError::Changed),
+            Err(refusal) => Err(StoreError::Failed(refusal.to_string())),
+        }
+    }
+}
