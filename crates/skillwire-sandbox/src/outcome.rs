@@ -40,9 +40,22 @@ pub enum Together {
     },
     /// What they hold and use is added up many times a second.
     Counted {
-        /// Why there is no cgroup, as the end of a sentence.
+        /// Why there is no cgroup.
         why: String,
     },
+}
+
+impl fmt::Display for Together {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cgroup { controllers } => {
+                write!(f, "bounded by a cgroup ({})", controllers.join(", "))
+            }
+            Self::Counted { why } => {
+                write!(f, "counted fifty times a second and bounded by no cgroup: {why}")
+            }
+        }
+    }
 }
 
 /// How a script ended.
@@ -68,8 +81,8 @@ impl fmt::Display for End {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exited(code) => write!(f, "exited with {code}"),
-            Self::Signalled(signal) => write!(f, "ended by signal {signal}"),
-            Self::Stopped(stop) => write!(f, "stopped: {stop}"),
+            Self::Signalled(signal) => write!(f, "was ended by signal {signal}"),
+            Self::Stopped(stop) => write!(f, "was stopped: {stop}"),
         }
     }
 }

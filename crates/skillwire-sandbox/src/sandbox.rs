@@ -10,7 +10,7 @@ use self::remembered::Remembered;
 use crate::{
     isolation::{Isolation, Missing, Policy, Tier, Unavailable},
     job::{InvalidJob, Job},
-    outcome::Outcome,
+    outcome::{Outcome, Together},
 };
 
 /// Told now and then while a script runs.
@@ -112,14 +112,13 @@ impl Sandbox {
             Ok(found) if found.tier < Tier::Full && !self.policy.accept_restricted => {
                 Err(Unavailable { missing: found.missing.clone() })
             }
-            Ok(found) => {
-                let mut found = found.clone();
-                // Not remembered: it depends on how this process was started.
-                found.notes.extend(self.shared().note());
-                Ok(found)
-            }
-            Err(unavailable) => Err(unavailable.clone()),
+            known => known.clone(),
         }
+    }
+
+    /// What bounds all processes of a run together. It depends on how this process was started.
+    pub fn together(&self) -> Together {
+        self.shared().together()
     }
 
     fn shared(&self) -> &platform::Shared {
@@ -129,7 +128,7 @@ impl Sandbox {
     fn try_tiers(&self) -> Result<Isolation, Unavailable> {
         let mut missing = Vec::new();
         for tier in self.tiers.iter().copied() {
-            match self.probe(tier) {
+            match self.try_tier(tier) {
                 Ok(notes) => return Ok(Isolation { tier, notes, missing }),
                 Err(lacking) => missing.push(lacking),
             }
@@ -139,12 +138,6 @@ impl Sandbox {
 
     /// Runs a script in a tier and says what the machine does not give within it, or why it failed.
     pub fn try_tier(&self, tier: Tier) -> Result<Vec<String>, Missing> {
-        let mut notes = self.probe(tier)?;
-        notes.extend(self.shared().note());
-        Ok(notes)
-    }
-
-    fn probe(&self, tier: Tier) -> Result<Vec<String>, Missing> {
         platform::check(self.policy, tier)?;
         platform::probe(self.shared(), tier)
     }
@@ -232,7 +225,7 @@ mod platform {
     use crate::{
         isolation::{Missing, Policy, Tier, Unavailable},
         job::Job,
-        outcome::Outcome,
+        outcome::{Outcome, Together},
     };
 
     pub(super) fn check(_: Policy, tier: Tier) -> Result<(), Missing> {
@@ -244,9 +237,9 @@ mod platform {
     pub(super) struct Shared;
 
     impl Shared {
-        #[expect(clippy::unused_self, reason = "elsewhere it says something")]
-        pub(super) fn note(&self) -> Option<String> {
-            None
+        #[expect(clippy::unused_self, reason = "elsewhere it depends on the process")]
+        pub(super) fn together(&self) -> Together {
+            Together::Counted { why: "there are none on this system".to_owned() }
         }
     }
 

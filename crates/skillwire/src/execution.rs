@@ -8,7 +8,7 @@ use skillwire_core::digest::Digest;
 use skillwire_sandbox::{
     interpreter::{Interpreters, Language},
     isolation::{Policy, Unavailable},
-    job::{Destination, Job},
+    job::{Destination, InvalidJob, Job},
     outcome::Outcome,
     record,
     sandbox::{RunError, Sandbox},
@@ -57,7 +57,18 @@ pub(crate) fn not_run(error: &RunError) -> Failure {
     match error {
         RunError::Unavailable(unavailable) => isolation_unavailable(unavailable),
         RunError::Broken(_) => Failure::new(Exit::Internal, sentence(&error.to_string())),
-        RunError::Invalid(_) => Failure::usage(sentence(&error.to_string())),
+        RunError::Invalid(invalid) => {
+            let failure = Failure::usage(sentence(&error.to_string()));
+            match invalid {
+                InvalidJob::NoSuchScript(_) => {
+                    failure.hint("`skillwire show` with the skill's handle lists its files.")
+                }
+                InvalidJob::Interpreter(_) => failure.hint(
+                    "`skillwire doctor` shows the interpreters, `--interpreter` names another.",
+                ),
+                _ => failure,
+            }
+        }
         RunError::NetworkNeedsFull | RunError::Exec(_) => {
             Failure::new(Exit::Declined, sentence(&error.to_string()))
                 .hint("`skillwire doctor` shows what this machine gives.")

@@ -61,9 +61,9 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// What somebody should know about these runs.
-    pub(crate) fn note(&self) -> Option<String> {
-        self.groups.note()
+    /// What bounds runs as a whole.
+    pub(crate) fn together(&self) -> Together {
+        self.groups.together()
     }
 }
 

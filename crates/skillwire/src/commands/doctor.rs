@@ -21,6 +21,7 @@ pub(super) fn run(args: &DoctorArgs) -> Outcome {
     // Nothing that is remembered: whoever asks wants to know about now.
     let sandbox = Sandbox::new(Policy { accept_restricted: true, ..Policy::default() });
     let tiers = [Tier::Full, Tier::Restricted].map(|tier| (tier, sandbox.try_tier(tier)));
+    let together = sandbox.together();
     let interpreters = Interpreters::default();
     let languages = Language::ALL.map(|language| (language, interpreters.program(language)));
     let best = tiers.iter().find(|(_, tried)| tried.is_ok()).map(|(tier, _)| *tier);
@@ -36,6 +37,7 @@ pub(super) fn run(args: &DoctorArgs) -> Outcome {
         let found = json!({
             "isolation": best,
             "tiers": tiers.collect::<Vec<_>>(),
+            "bounded_by": together,
             "interpreters": languages.collect::<Vec<_>>(),
         });
         report::json(&mut io::stdout().lock(), &found)?;
@@ -45,6 +47,8 @@ pub(super) fn run(args: &DoctorArgs) -> Outcome {
         for (tier, tried) in &tiers {
             show_tier(&mut out, *tier, tried)?;
         }
+        writeln!(out, "What all processes of a script hold and use together:")?;
+        writeln!(out, "  It is {together}.")?;
         writeln!(out, "Interpreters in the system's directories:")?;
         for (language, found) in &languages {
             match found {

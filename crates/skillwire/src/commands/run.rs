@@ -19,7 +19,7 @@ use skillwire_sandbox::{
     isolation::Isolation,
     job::{Job, JobFile},
     limits::Limits,
-    outcome::{End, Outcome as Ran},
+    outcome::{End, Outcome as Ran, Together},
     record,
     sandbox::Cancel,
 };
@@ -64,7 +64,7 @@ async fn run_script(args: &RunArgs, named: &Named, window: &Window) -> Outcome {
     })?;
     let (job, digest) = job(args, window).await?;
     if !args.json {
-        announce(args, named, window, &job, &isolation)?;
+        announce(args, named, window, &job, (&isolation, &sandbox.together()))?;
     }
     let cancel = Cancel::new().map_err(|error| Failure::new(Exit::Internal, error.to_string()))?;
     let (tx, rx) = tokio::sync::oneshot::channel();
@@ -159,7 +159,7 @@ fn announce(
     named: &Named,
     window: &Window,
     job: &Job,
-    isolation: &Isolation,
+    (isolation, together): (&Isolation, &Together),
 ) -> io::Result<()> {
     let mut err = anstream::stderr().lock();
     let content = window.fingerprint().map(|digest| digest.to_string()).unwrap_or_default();
@@ -183,6 +183,7 @@ fn announce(
     let network: Vec<_> = job.destinations().iter().map(ToString::to_string).collect();
     let network = if network.is_empty() { "none".to_owned() } else { network.join(", ") };
     writeln!(err, "  your variables: {variables}; network: {network}")?;
+    writeln!(err, "  what its processes hold together is {together}")?;
     isolation.notes.iter().try_for_each(|note| writeln!(err, "  {note}"))
 }
 

@@ -304,7 +304,9 @@ async fn either_method_tells_of_progress_and_is_cancelled_over_http() {
     // A client that goes away takes the run with it, too.
     let (ask, _) = slow_requests("skills/execute");
     let mut leaving = Connection::open(server.address).await;
-    leaving.send("POST", "/mcp", &LEGACY_HEADERS, ask.to_string().as_bytes()).await;
+    let mut headers = LEGACY_HEADERS.to_vec();
+    headers.push(("MCP-Protocol-Version", "2025-11-25"));
+    leaving.send("POST", "/mcp", &headers, ask.to_string().as_bytes()).await;
     assert_eq!(leaving.head().await.unwrap().0, 200);
     tells_of_progress(&leaving.event().await.unwrap());
     drop(leaving);

@@ -21,7 +21,7 @@ pub(super) struct Delegated {
     pub(super) controllers: Vec<&'static str>,
 }
 
-/// Why there is none, as the end of a sentence.
+/// Why there is none.
 type Why = String;
 
 impl Delegated {
@@ -43,7 +43,7 @@ impl Delegated {
             WANTED.into_iter().filter(|name| given.iter().any(|word| word == name)).collect();
         if !controllers.contains(&"memory") && !controllers.contains(&"pids") {
             return Err(
-                "the one of this process has no `memory` and no `pids` controller".to_owned()
+                "the cgroup of this process has no `memory` and no `pids` controller".to_owned()
             );
         }
         let enabled = words(&base.join("cgroup.subtree_control"));
@@ -67,7 +67,7 @@ impl Delegated {
 }
 
 fn refused(error: &io::Error) -> Why {
-    format!("the one of this process cannot be divided ({error})")
+    format!("the cgroup of this process cannot be divided ({error})")
 }
 
 fn step_aside(base: &Path, pid: u32) -> io::Result<()> {
@@ -100,7 +100,7 @@ impl Own {
         let pid = pid.to_string();
         if words(&self.path.join("cgroup.procs")).iter().any(|other| *other != pid) {
             return Err(
-                "the one of this process holds others as well; start it as a service, or with \
+                "the cgroup of this process holds others as well; start it as a service, or with \
                         `systemd-run --user --scope -p Delegate=yes`"
                     .to_owned(),
             );
@@ -109,7 +109,7 @@ impl Own {
         if self.topmost || owned || is_marked(&self.path) {
             return Ok(());
         }
-        Err("the one of this process was not delegated to it (`Delegate=yes`)".to_owned())
+        Err("the cgroup of this process was not delegated to it (`Delegate=yes`)".to_owned())
     }
 }
 

@@ -59,11 +59,6 @@ impl Group {
         Ok(Self { path, controllers: delegated.controllers.clone() })
     }
 
-    /// The controllers that bound it.
-    pub(super) fn controllers(&self) -> impl Iterator<Item = &'static str> {
-        self.controllers.iter().copied()
-    }
-
     /// Puts a process into it, and with it whatever that will start.
     pub(crate) fn add(&self, pid: u32) -> io::Result<()> {
         fs::write(self.path.join("cgroup.procs"), pid.to_string())

@@ -17,13 +17,15 @@ impl Groups {
         Self(Delegated::take())
     }
 
-    /// What the user of a machine should know about it, if anything is less than it could be.
-    pub(crate) fn note(&self) -> Option<String> {
-        let why = self.0.as_ref().err()?;
-        Some(format!(
-            "Memory, processor time and processes of a run are bounded for each process and added up \
-             fifty times a second; no cgroup bounds them, because {why}."
-        ))
+    /// What bounds runs, as far as it is known before one.
+    pub(crate) fn together(&self) -> Together {
+        match &self.0 {
+            Ok(delegated) => {
+                let controllers = delegated.controllers.iter().map(|name| (*name).to_owned());
+                Together::Cgroup { controllers: controllers.collect() }
+            }
+            Err(why) => Together::Counted { why: why.clone() },
+        }
     }
 
     /// Makes the group of one run. Without one the run is still bounded, less exactly.
@@ -34,10 +36,7 @@ impl Groups {
             Err(why) => Err(why.clone()),
         };
         match made {
-            Ok(group) => {
-                let controllers = group.controllers().map(str::to_owned).collect();
-                (Some(group), Together::Cgroup { controllers })
-            }
+            Ok(group) => (Some(group), self.together()),
             Err(why) => (None, Together::Counted { why }),
         }
     }

@@ -161,7 +161,7 @@ fn loopback_up() -> io::Result<()> {
     // SAFETY: the structure is plain numbers and a union of such, for which zeros are values.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
-        *to = from.cast_signed();
+        *to = libc::c_char::from_ne_bytes([*from]);
     }
     request.ifr_ifru.ifru_flags = libc::c_short::try_from(libc::IFF_UP).unwrap_or(1);
     let descriptor = std::os::fd::AsRawFd::as_raw_fd(&socket);
