@@ -18,6 +18,7 @@ use skillwire_source::{
 use tokio::sync::{Mutex, broadcast, mpsc, watch};
 
 use crate::{
+    asked::Asked,
     change::Change,
     snapshot::{Delta, Snapshot, SnapshotOptions},
 };
@@ -70,6 +71,7 @@ pub struct Catalog {
     changes: broadcast::Sender<Arc<Changes>>,
     stale: mpsc::Sender<PathBuf>,
     stale_reports: Mutex<mpsc::Receiver<PathBuf>>,
+    asked: Asked,
     generation: AtomicU64,
 }
 
@@ -101,6 +103,7 @@ impl Catalog {
             changes: broadcast::Sender::new(CHANGE_BACKLOG),
             stale,
             stale_reports: Mutex::new(stale_reports),
+            asked: Asked::default(),
             generation: AtomicU64::new(0),
         }
     }
@@ -201,6 +204,23 @@ impl Catalog {
             places.insert(place);
         }
         places
+    }
+
+    /// Says whether it is of interest which skills are asked for by name.
+    pub fn want_asked(&self, wanted: bool) {
+        self.asked.want(wanted);
+    }
+
+    /// Notes that somebody asked for a skill by name.
+    pub fn note_asked(&self, skill: &Skill) {
+        self.asked.note(skill);
+    }
+
+    /// Waits until skills were asked for by name and returns where their files are.
+    ///
+    /// One listener at a time.
+    pub async fn asked(&self) -> BTreeSet<PathBuf> {
+        self.asked.next().await
     }
 
     /// Listens to swaps from now on.

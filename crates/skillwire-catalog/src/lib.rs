@@ -4,6 +4,7 @@
 //! costs work that grows with the number of skills. A [`Catalog`](catalog::Catalog) holds the
 //! current snapshot behind an atomic pointer and tells listeners what each swap changed.
 
+mod asked;
 mod by_uri;
 pub mod catalog;
 pub mod change;

@@ -1,17 +1,18 @@
 //! Listings, page by page.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use bytes::Bytes;
 use quick_cache::{Equivalent, Weighter, sync::Cache};
 use skillwire_catalog::{catalog::ViewId, listing::Page};
 use skillwire_protocol::{error::RpcError, message::string, method, version::Era};
+use skillwire_source::skill::Skill;
 
 use super::{
     Answer, Call, Outcome, invalid_cursor,
     result::{ResultStyle, ResultText},
 };
-use crate::config::CacheScope;
+use crate::{config::CacheScope, payload::Payload};
 
 /// A listing a client walks: a method, and what it lists for methods that list many things.
 #[derive(Debug, Clone, Copy)]
@@ -24,9 +25,24 @@ pub(super) struct Walk<'a> {
 pub(super) const SKILLS: Walk<'_> = Walk { method: method::SKILLS_LIST, of: "", member: "skills" };
 const RESOURCES: Walk<'_> = Walk { method: method::RESOURCES_LIST, of: "", member: "resources" };
 
+/// What an entry takes in a page, roughly.
+const ENTRY_BYTES: u64 = 1_600;
+
+/// An entry that is sent from where it is.
+struct Entry(Arc<str>);
+
+impl AsRef<[u8]> for Entry {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+}
+
 /// Pages of `skills/list` as they were sent, which every client of a snapshot asks for.
 #[derive(Debug)]
-pub(super) struct Pages(Cache<PageKey<Box<str>>, Bytes, ByLength>);
+pub(super) struct Pages {
+    kept: Cache<PageKey<Box<str>>, Bytes, ByLength>,
+    most: u64,
+}
 
 /// Everything a page depends on, the cursor as it came: one that is known was opened before, for
 /// the same caller.
@@ -69,12 +85,18 @@ impl Weighter<PageKey<Box<str>>, Bytes> for ByLength {
 impl Pages {
     /// Keeps at most so many bytes.
     pub(super) fn new(most: u64) -> Self {
-        Self(Cache::with_weighter(64, most, ByLength))
+        Self { kept: Cache::with_weighter(64, most, ByLength), most }
+    }
+
+    /// Tells whether all pages of a listing can be kept; each page of a longer one would only drive
+    /// out another.
+    fn has_room_for(&self, skills: usize) -> bool {
+        ENTRY_BYTES.saturating_mul(skills as u64) <= self.most
     }
 
     /// Keeps a page.
     pub(super) fn keep(&self, key: PageKey<Box<str>>, page: Bytes) {
-        self.0.insert(key, page);
+        self.kept.insert(key, page);
     }
 }
 
@@ -111,12 +133,15 @@ impl Call<'_> {
     fn try_list_skills(&self) -> Result<Answer, RpcError> {
         let cursor = self.cursor()?;
         let key = self.page_key(cursor.as_deref());
-        if let Some(page) = self.engine.pages.0.get(&key) {
+        if let Some(page) = self.engine.pages.kept.get(&key) {
             return Ok(Answer::Now(Ok(page.into())));
         }
         let after = self.after(&SKILLS)?;
         if self.has_superset() {
             return Ok(self.list_superset(after, key.to_owned()));
+        }
+        if !self.engine.pages.has_room_for(self.snapshot.listed_count()) {
+            return Ok(Answer::Now(Ok(self.page_in_pieces(after.as_deref()))));
         }
         let page = self.snapshot.skills_page(after.as_deref(), self.engine.config.page_size);
         let mut result = self.begin_page(&SKILLS, &page);
@@ -124,6 +149,27 @@ impl Call<'_> {
         let bytes = result.finish();
         self.engine.pages.keep(key.to_owned(), bytes.clone());
         Ok(Answer::Now(Ok(bytes.into())))
+    }
+
+    /// A page of entries where they are, since copying them would cost as much as sending them.
+    fn page_in_pieces(&self, after: Option<&str>) -> Payload {
+        let mut skills = self.snapshot.listed_after(after);
+        let mut head = self.result();
+        head.open_list(SKILLS.member);
+        let (head, mut tail) = head.close_list();
+        let (mut pieces, mut last) = (vec![head], None);
+        for skill in skills.by_ref().take(self.engine.config.page_size) {
+            pieces.extend(last.map(|_: &Arc<Skill>| Bytes::from_static(b",")));
+            pieces.push(Bytes::from_owner(Entry(Arc::clone(&skill.entry))));
+            last = Some(skill);
+        }
+        if let Some(last) = skills.next().and(last) {
+            let next = self.engine.seal.seal(&self.scope(&SKILLS), last.uri.as_str());
+            tail.string("nextCursor", &next);
+        }
+        tail.cacheable();
+        pieces.push(tail.finish());
+        Payload::new(pieces)
     }
 
     fn page_key<'a>(&'a self, cursor: Option<&'a str>) -> PageKey<&'a str> {

@@ -46,6 +46,7 @@ impl Call<'_> {
     }
 
     fn get_known(&self, skill: &Arc<Skill>) -> Answer {
+        self.engine.catalog.note_asked(skill);
         if self.has_superset() {
             return self.get_superset(Arc::clone(skill));
         }

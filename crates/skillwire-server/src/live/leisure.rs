@@ -16,6 +16,9 @@ const BUSY: u128 = 1;
 const BUSY_SHARE: u32 = 20;
 
 /// The same of reading files anew, which nobody waits for at any time.
+const BUSY_READING_SHARE: u32 = 100;
+
+/// The same of reading files anew while there are fewer.
 const READING_SHARE: u32 = 4;
 
 /// What is still to be looked at, part after part.
@@ -58,7 +61,8 @@ impl Leisure {
         let since = now.duration_since(before).as_millis().max(1);
         let busy = u128::from(answers.saturating_sub(answered)) >= BUSY * since;
         let share = match (busy, self.closely) {
-            (true, _) => BUSY_SHARE,
+            (true, false) => BUSY_SHARE,
+            (true, true) => BUSY_READING_SHARE,
             (false, true) => READING_SHARE,
             (false, false) => 1,
         };
@@ -87,7 +91,7 @@ mod tests {
         assert!(put_off(false, 200) < TOOK);
         assert!(put_off(true, 200) >= TOOK * 3 && put_off(true, 200) < TOOK * 10);
         assert!(put_off(false, 10_000) >= TOOK * 19);
-        assert!(put_off(true, 10_000) >= TOOK * 19);
+        assert!(put_off(true, 10_000) >= TOOK * 99);
     }
 
     #[tokio::test]

@@ -12,7 +12,7 @@ use std::{
 };
 
 use skillwire_catalog::{
-    catalog::ViewId,
+    catalog::{Catalog, ViewId},
     refresh::{Refreshed, Refresher},
 };
 use skillwire_core::finding::Strictness;
@@ -44,11 +44,14 @@ const FIRST_READING: Duration = Duration::from_secs(30);
 /// How often every file is read anew, whatever the file system says about changes.
 const READING: Duration = Duration::from_hours(1);
 
+/// How often skills are looked at because somebody asked for them, where changes are not told.
+const ASKED_PAUSE: Duration = Duration::from_millis(100);
+
 /// How long nobody must ask for anything before work begins that nobody waits for.
 const LULL: Duration = Duration::from_millis(50);
 
 /// How long such work is put off at most.
-const PUT_OFF: Duration = Duration::from_secs(2);
+const PUT_OFF: Duration = Duration::from_millis(500);
 
 /// Looks at the sources again and again, and tells what is news about them.
 pub struct Keeper {
@@ -152,6 +155,7 @@ impl Keeper {
         });
         let mut next_look = Instant::now() + self.pause();
         let mut next_reading = Instant::now() + FIRST_READING;
+        let mut next_asked = Instant::now();
         let mut leisure = Leisure::new(Vec::new(), false, 0);
         let mut begun = false;
         loop {
@@ -164,6 +168,10 @@ impl Keeper {
                 }
                 part = leisure.turn() => (part, false),
                 places = catalog.stale() => (Look::at(places).closely(), true),
+                places = asked(&catalog, next_asked) => {
+                    next_asked = Instant::now() + ASKED_PAUSE;
+                    (Look::at(places), true)
+                }
                 Some(told) = news.recv() => match told {
                     News::Changed(paths) => (Look::at(paths), true),
                     // The first only means that nobody was told what happened before.
@@ -222,6 +230,8 @@ impl Keeper {
             } else {
                 roots.iter().map(pause).max().unwrap_or(WATCHED_PAUSE)
             };
+            let in_turns = roots.iter().any(|(_, watch)| matches!(watch, Watch::InTurns(_)));
+            self.engine.catalog().want_asked(in_turns);
             let less = roots.into_iter().filter_map(|(root, watch)| match watch {
                 Watch::InTurns(turns) => Some(Subject::InTurns { root, turns }),
                 Watch::Unwatched(reason) => Some(Subject::Unwatched { root, reason }),
@@ -260,6 +270,12 @@ impl Keeper {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Waits until some time, and then for skills that somebody asked for.
+async fn asked(catalog: &Catalog, from: Instant) -> BTreeSet<PathBuf> {
+    sleep_until(from.into()).await;
+    catalog.asked().await
 }
 
 /// What a source calls that has something to report: the news is that no path changed.

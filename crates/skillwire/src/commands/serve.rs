@@ -6,7 +6,7 @@ pub(super) mod signals;
 mod summary;
 mod tools;
 
-use std::{convert::Infallible, io::Write, num::NonZero, sync::Arc};
+use std::{io::Write, num::NonZero, sync::Arc};
 
 use skillwire_catalog::{
     catalog::Catalog,
@@ -20,10 +20,7 @@ use skillwire_server::{
     stdio,
 };
 use skillwire_source::source::{Look, Source};
-use tokio::{
-    io::{AsyncBufReadExt as _, BufReader},
-    net::TcpListener,
-};
+use tokio::net::TcpListener;
 
 use self::{
     live::Live,
@@ -125,15 +122,8 @@ async fn serve_stdio(
     (mut stop, mut reload): (Stop, Reload),
     arguments: &[String],
 ) -> Outcome {
-    let mut input = BufReader::new(tokio::io::stdin());
-    // The first question is mostly there before the skills are; it need not be waited for later.
-    let read_ahead = async {
-        let _seen_when_it_is_read = input.fill_buf().await;
-        std::future::pending::<Infallible>().await
-    };
     let first = tokio::select! {
         first = live.refresh(Look::everywhere()) => first?,
-        never = read_ahead => match never {},
         () = stop.requested() => return Ok(Exit::Ok),
     };
     refuse_collisions(&live, &first)?;
@@ -141,7 +131,7 @@ async fn serve_stdio(
     summary::show(&first, live.strictness(), &summary::Client::Stdio { arguments });
     forget(first);
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
-    let server = stdio::run_until(engine, input, tokio::io::stdout(), async {
+    let server = stdio::run_until(engine, tokio::io::stdin(), tokio::io::stdout(), async {
         // Either told to stop, or the other side is gone.
         let _ = ended.await;
     });

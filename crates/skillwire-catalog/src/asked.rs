@@ -1,0 +1,106 @@
+//! Skills that somebody asked for by name, where not every change is told.
+//!
+//! Some skills of a large folder are only looked at in turns, as the system has no watch for all of
+//! their directories. Whoever asks for one of them should not wait for its turn to see a change.
+
+use std::{
+    collections::BTreeSet,
+    path::PathBuf,
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use skillwire_source::skill::{Content, Skill};
+use tokio::sync::{Mutex, mpsc};
+
+/// The most skills that wait to be looked at; what comes on top of them waits for its turn.
+const BACKLOG: usize = 64;
+
+/// What was asked for, as long as somebody wants to know.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    wanted: AtomicBool,
+    sender: mpsc::Sender<PathBuf>,
+    places: Mutex<mpsc::Receiver<PathBuf>>,
+}
+
+impl Default for Asked {
+    fn default() -> Self {
+        let (sender, places) = mpsc::channel(BACKLOG);
+        Self { wanted: AtomicBool::new(false), sender, places: Mutex::new(places) }
+    }
+}
+
+impl Asked {
+    /// Says whether anybody wants to know.
+    pub(crate) fn want(&self, wanted: bool) {
+        self.wanted.store(wanted, Ordering::Relaxed);
+    }
+
+    /// Notes that a skill was asked for.
+    pub(crate) fn note(&self, skill: &Skill) {
+        if !self.wanted.load(Ordering::Relaxed) {
+            return;
+        }
+        if let Content::Files(tree) = &skill.content
+            && let Some(place) = tree.store.place()
+        {
+            let _enough_are_waiting = self.sender.try_send(place);
+        }
+    }
+
+    /// Waits until something was asked for and returns where it is.
+    pub(crate) async fn next(&self) -> BTreeSet<PathBuf> {
+        let mut waiting = self.places.lock().await;
+        // The sender lives as long as `self`.
+        let mut places: BTreeSet<_> = waiting.recv().await.into_iter().collect();
+        places.extend(std::iter::from_fn(|| waiting.try_recv().ok()));
+        places
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use bytes::Bytes;
+    use skillwire_core::{path::RelPath, uri::SkillUri};
+    use skillwire_source::{
+        skill::FileTree,
+        store::{Store, StoreError},
+    };
+
+    use super::*;
+
+    #[derive(Debug)]
+    struct At(&'static str);
+
+    impl Store for At {
+        fn read(&self, _: &RelPath, _: u64) -> Result<Bytes, StoreError> {
+            Err(StoreError::Changed)
+        }
+
+        fn place(&self) -> Option<PathBuf> {
+            Some(self.0.into())
+        }
+    }
+
+    fn skill(place: &'static str) -> Skill {
+        let (files, empty_directories) = (Box::default(), Box::default());
+        let content =
+            Content::Files(FileTree { files, empty_directories, store: Arc::new(At(place)) });
+        let uri = SkillUri::parse("skill://a/SKILL.md").unwrap();
+        Skill { uri, entry: "{}".into(), content, listed: true }
+    }
+
+    #[tokio::test]
+    async fn what_is_asked_for_is_told_while_somebody_wants_to_know() {
+        let asked = Asked::default();
+        asked.note(&skill("/unwanted"));
+        asked.want(true);
+        for _ in 0..BACKLOG * 2 {
+            asked.note(&skill("/a"));
+        }
+        assert_eq!(asked.next().await, BTreeSet::from(["/a".into()]));
+        assert!(asked.places.lock().await.try_recv().is_err());
+    }
+}
