@@ -318,8 +318,14 @@ impl Remote {
         // Whoever looks through all resources may also name one that no listing mentions.
         let named = || self.allows_legacy().then(|| dialect::unlisted(&self.origin(), uri));
         let listed = found.map(Ok).or_else(named).unwrap_or_else(|| {
-            let id = SkillId { origin: self.origin(), uri: uri.clone() };
-            Err(Refusal::new(Reason::SkillNotFound).skill(id))
+            let origin = self.origin();
+            let hint = format!(
+                "`skillwire server allow-legacy {origin}` lets you name skills that it does not list."
+            );
+            let id = SkillId { origin, uri: uri.clone() };
+            let refusal = Refusal::new(Reason::SkillNotFound).skill(id);
+            // A web origin has what its index lists.
+            Err(if self.web.is_some() { refusal } else { refusal.hint(hint) })
         })?;
         self.settle_named(&listed, source).await
     }

@@ -26,6 +26,9 @@ use crate::shared::Shared;
 /// What a reader is told who did not ask as one asks somebody else.
 const ASK: &str = "the file has to be asked for";
 
+/// Why a server has no such file: it says so, or never listed it where its dialect lists files.
+const NOT_THERE: [Reason; 2] = [Reason::FileMissing, Reason::FileNotListed];
+
 /// The listed files of one skill.
 #[derive(Debug)]
 pub(crate) struct UpstreamFiles {
@@ -125,7 +128,7 @@ impl RemoteGenerator for UpstreamGenerator {
             let _turn = shared.turns.acquire().await;
             match shared.relay.read_dynamic(&listed, &uri).await {
                 Ok(bytes) => Ok(Some(bytes)),
-                Err(refusal) if refusal.reason == Reason::FileMissing => Ok(None),
+                Err(refusal) if NOT_THERE.contains(&refusal.reason) => Ok(None),
                 Err(refusal) => Err(GenerateError(refusal.to_string())),
             }
         });

@@ -80,7 +80,7 @@ pub(crate) fn card(
     if offered.first_seen {
         writeln!(
             out,
-            "{WARNING}first-seen{WARNING:#}: The server has no digests for all of its files. What is \
+            "{WARNING}first-seen{WARNING:#}: The server does not give digest and size of every file. What is \
              approved is what was read now, and each further file as it is first read."
         )?;
     }

@@ -148,7 +148,8 @@ impl Host {
             && let Ok(listing) = remote.list().await
         {
             let of_index = listing.templates.iter();
-            found.extend(of_index.filter_map(|text| SkillTemplate::parse(text, text, None)));
+            let parse = |text: &String| SkillTemplate::parse(text, "a template of the index", None);
+            found.extend(of_index.filter_map(parse));
         }
         let mut seen = HashSet::new();
         found.retain(|template| seen.insert(template.template.clone()));

@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::Map;
 use skillwire_core::uri::SkillUri;
-use skillwire_protocol::method;
+use skillwire_protocol::{method, version::Era};
 use tokio::time::Instant;
 
 use super::Remote;
@@ -108,7 +108,9 @@ impl Remote {
             }
             let (answer, head) = page;
             entries += head.entries;
-            collecting.note(&head.freshness);
+            // The old era has no words for how long an answer stays fresh.
+            let silent = client.server().era == Era::Legacy;
+            collecting.note(&head.freshness, silent);
             let read = {
                 let (origin, policy) = (self.origin(), Arc::clone(&self.policy));
                 let legacy = self.allows_legacy();
@@ -219,12 +221,12 @@ impl Collecting {
         }
     }
 
-    fn note(&mut self, freshness: &Freshness) {
+    fn note(&mut self, freshness: &Freshness, silent: bool) {
         // The listing is as fresh as its stalest page.
         let lifetime = self.lifetime.unwrap_or(freshness.lifetime);
         self.lifetime = Some(lifetime.min(freshness.lifetime));
         self.listing.private |= freshness.private;
-        if let Some(oddity) = &freshness.oddity
+        if let Some(oddity) = freshness.oddity.as_ref().filter(|_| !silent)
             && !self.listing.warnings.contains(oddity)
         {
             self.listing.warnings.push(oddity.clone());

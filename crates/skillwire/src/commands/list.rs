@@ -20,7 +20,7 @@ use crate::{
     args::{ListArgs, SearchArgs},
     exit::Exit,
     failure::Failure,
-    output::{ADDED, ERROR, FAINT, STRONG, WARNING},
+    output::{ADDED, ERROR, FAINT, HELP, STRONG, WARNING},
     refused, report,
     session::{self, report_incomplete},
     skill, terminal,
@@ -213,6 +213,9 @@ fn print(
                 writeln!(out, "    {FAINT}{what}:{FAINT:#} {}", one_line(text))?;
             }
         }
+        if let Some(hint) = &refusal.hint {
+            writeln!(out, "    {HELP}help:{HELP:#} {}", one_line(hint))?;
+        }
     }
     if rows.iter().any(|row| row.shares_name) {
         writeln!(
@@ -223,7 +226,7 @@ fn print(
     if rows.iter().any(|row| row.first_seen) {
         writeln!(
             out,
-            "{WARNING}first-seen{WARNING:#} The server has no digests for all of its files: each is \
+            "{WARNING}first-seen{WARNING:#} The server does not give digest and size of every file: each is \
              held to what was seen first."
         )?;
     }

@@ -41,6 +41,7 @@ fn file(uri: &str, text: &str) -> Value {
 async fn d1_draft_entries_without_sizes_are_first_seen_and_their_digests_bind() {
     let server = HostileServer::speaking(Older::Draft);
     let host = host(&server);
+    assert_eq!(host.list(&label("acme")).await.unwrap().warnings, [""; 0]);
     let listed = host.named("acme:refunds").await.unwrap();
     assert_eq!((listed.dialect(), listed.is_first_seen()), (Dialect::Draft, true));
     let window = host.window("acme:refunds").await.unwrap();

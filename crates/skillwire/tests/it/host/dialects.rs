@@ -4,7 +4,7 @@ use serde_json::json;
 use skillwire_core::digest::Digest;
 use skillwire_testkit::{
     archives::refunds,
-    hostile::{HostileServer, Older},
+    hostile::{Fault, HostileServer, Older, Reply},
     site::Site,
 };
 
@@ -30,6 +30,100 @@ async fn c_19_legacy_discovery_needs_the_users_word_for_the_server() {
     user.gets(&["server", "allow-legacy", "acme", "--off"]).await;
     user.run(&["list", "--server", "acme"]).await.exits(7);
     user.run(&["server", "allow-legacy", "nobody"]).await.refuses(5, "server_unknown");
+}
+
+#[tokio::test]
+async fn ladder_the_next_command_begins_where_the_one_before_ended() {
+    let (user, server, _listening) = user_of(Older::Scoped).await;
+    for _ in 0..3 {
+        assert!(user.gets(&["list", "--server", "acme"]).await.contains("(D4, "));
+    }
+    assert_eq!(server.count("skills/list"), 1);
+    assert!(user.state("dialects/acme.json").exists());
+    user.home.file("sw/state/dialects/acme.json", "{");
+    user.gets(&["list", "--server", "acme"]).await;
+    assert_eq!(server.count("skills/list"), 2, "a damaged file is no answer");
+    user.gets(&["server", "remove", "acme"]).await;
+    assert!(!user.state("dialects/acme.json").exists());
+}
+
+#[tokio::test]
+async fn ladder_5_6_what_a_server_only_points_to_is_said_and_not_listed() {
+    let none: [(&str, &str); 0] = [];
+    let instructions = "Begin with skill://hidden/SKILL.md.";
+    let server = HostileServer::new()
+        .skill("x", none)
+        .skill("hidden", none)
+        .fault(Fault::Instructions(instructions.into()));
+    let page = json!({ "skills": [server.entry("skill://x/SKILL.md")], "ttlMs": 0 });
+    let server = server.on("skills/list", move |_, _| Reply::Result(page.clone()));
+    let listening = server.http().await;
+    let user = User::new();
+    user.adds("acme", &listening).await;
+    let ran = user.run(&["list"]).await.exits(0);
+    assert!(!ran.stdout.contains("hidden"), "{}", ran.stdout);
+    let show = "`skillwire show acme:skill://hidden/SKILL.md` asks for it.";
+    assert!(ran.stderr.contains(show), "{}", ran.stderr);
+    user.gets(&["show", "acme:skill://hidden/SKILL.md"]).await;
+    let listed = user.reads(&["list", "--json"]).await;
+    assert_eq!(listed["references"], json!(["acme:skill://hidden/SKILL.md"]));
+
+    let server = HostileServer::new()
+        .fault(Fault::Capabilities(json!({ "tools": {} })))
+        .on("tools/list", |_, _| {
+            Reply::Result(json!({ "tools": [{ "name": "load_skill", "inputSchema": {} }] }))
+        });
+    let listening = server.http().await;
+    user.adds("tools", &listening).await;
+    for command in [&["list", "--server", "tools"][..], &["verify", "tools"]] {
+        let ran = user.run(command).await.exits(7);
+        assert!(ran.stderr.contains("Its tool `load_skill` seems to hand out"), "{}", ran.stderr);
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn d12_a_user_fills_in_a_template_at_a_terminal() {
+    let server = HostileServer::speaking(Older::Plain)
+        .fault(Fault::Capabilities(json!({ "resources": {}, "completions": {} })))
+        .resource("skill://docs/pdf/SKILL.md", "---\nname: pdf\ndescription: Reads.\n---\n")
+        .on("resources/list", |_, _| Reply::Result(json!({ "resources": [] })))
+        .on("resources/templates/list", |_, _| {
+            Reply::Result(json!({ "resourceTemplates": [
+                { "uriTemplate": "skill://docs/{product}/SKILL.md", "name": "Products" },
+                { "uriTemplate": "skill://{+path}/SKILL.md", "name": "All" },
+            ] }))
+        })
+        .on("completion/complete", |asked, _| {
+            let typed = asked.params["argument"]["value"].as_str().unwrap();
+            let all = ["csv", "pdf"].into_iter();
+            let values: Vec<_> = all.filter(|value| value.starts_with(typed)).collect();
+            Reply::Result(json!({ "completion": { "values": values } }))
+        });
+    let listening = server.http().await;
+    let user = User::new();
+    user.gets(&["server", "add", "acme", &listening.url(), "--legacy-discovery"]).await;
+    let browse = ["list", "--server", "acme", "--browse"];
+    let mut asked = user.on_a_terminal(&browse);
+    asked.sees("Number of the template").await;
+    asked.types("9");
+    asked.sees("Type a number from 1 to 2.").await;
+    asked.types("1");
+    let seen = asked.sees("product").await;
+    assert!(seen.contains("csv, pdf"), "{seen}");
+    asked.types("p");
+    asked.sees("product").await;
+    asked.types("pdf");
+    asked.sees("`skillwire show acme:skill://docs/pdf/SKILL.md` shows it").await;
+    assert_eq!(asked.ended().await, Some(0));
+    assert!(user.gets(&["show", "acme:skill://docs/pdf/SKILL.md"]).await.contains("Reads."));
+    let mut asked = user.on_a_terminal(&browse);
+    asked.sees("Number of the template").await;
+    asked.types("");
+    asked.sees("Nothing was chosen.").await;
+    assert_eq!(asked.ended().await, Some(2));
+    // Where nobody can answer, the templates are shown and that is all.
+    assert!(user.gets(&browse).await.contains("skill://docs/{product}/SKILL.md"));
 }
 
 #[tokio::test]

@@ -55,12 +55,24 @@ impl AtTerminal {
 
     /// Waits for the question, answers it, and returns everything that was on the screen by then.
     pub(crate) async fn answers(&mut self, answer: &str) -> String {
-        while !self.seen.contains("[y/N]") {
-            let more = timeout(PATIENCE, self.screen.recv()).await.expect("something is asked");
-            let more = more.unwrap_or_else(|| panic!("nothing is asked: {}", self.seen));
+        let seen = self.sees("[y/N]").await;
+        self.types(answer);
+        seen
+    }
+
+    /// Types a line.
+    pub(crate) fn types(&mut self, line: &str) {
+        writeln!(self.keyboard, "{line}").unwrap();
+    }
+
+    /// Waits for words on the screen, and returns everything that came there by then.
+    pub(crate) async fn sees(&mut self, words: &str) -> String {
+        while !self.seen.contains(words) {
+            let more = timeout(PATIENCE, self.screen.recv()).await;
+            let more = more.unwrap_or_else(|_| panic!("no {words:?} is shown: {}", self.seen));
+            let more = more.unwrap_or_else(|| panic!("no {words:?} was shown: {}", self.seen));
             self.seen += &String::from_utf8_lossy(&more);
         }
-        writeln!(self.keyboard, "{answer}").unwrap();
         std::mem::take(&mut self.seen)
     }
 
