@@ -39,7 +39,7 @@ WORDS = (
     "table ticket token verify"
 ).split()
 
-# Nearly half of all skills have each common word, which is as bad as it gets.
+# Each common word is in a quarter of all descriptions, which is worse than people's words are.
 QUERIES = {
     "a name": "skill-77777",
     "a common word": "invoice",
@@ -174,7 +174,8 @@ def write_many(folder: Path) -> None:
     for number in range(SEARCHED):
         skill = folder / f"area-{number // 1_000:02}" / f"skill-{number:05}"
         skill.mkdir(parents=True)
-        chosen = [WORDS[(number * 31 + place * place * 7 + number // 47) % 47] for place in range(14)]
+        start = number * 31 + number // len(WORDS)
+        chosen = [WORDS[(start + place * place * 7) % len(WORDS)] for place in range(14)]
         text = f"---\nname: {skill.name}\ndescription: Handles {' '.join(chosen[:12])}.\n---\n"
         text += f"# {chosen[12]}\n\nDo it.\n\n## {chosen[13]}\n"
         (skill / "SKILL.md").write_text(text, encoding="utf-8")

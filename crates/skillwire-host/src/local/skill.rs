@@ -109,12 +109,25 @@ impl LocalSkill {
     /// This reads from a disk, so an asynchronous caller should use a thread for it. The
     /// frontmatter needs no further comparison: it was read from bytes with this digest.
     pub(crate) fn read(&self, uri: &ResourceUri) -> Result<Verified, Refusal> {
+        self.read_through(self.store(), uri)
+    }
+
+    /// The same without holding its directory open, for whoever reads files of many skills.
+    pub(crate) fn read_once(&self, uri: &ResourceUri) -> Result<Verified, Refusal> {
+        self.read_through(self.store_once(), uri)
+    }
+
+    fn read_through(
+        &self,
+        store: Option<Arc<dyn Store>>,
+        uri: &ResourceUri,
+    ) -> Result<Verified, Refusal> {
         let refuse = |reason| Refusal::new(reason).skill(&self.id).file(uri);
         let Some(path) = self.entry.uri.below(uri) else {
             return Err(refuse(Reason::PathOutsideSkill));
         };
         let Some(file) = self.listed(uri) else { return Err(refuse(Reason::FileNotListed)) };
-        let bytes = self.store().ok_or(StoreError::Changed).and_then(|s| s.read(&path, file.size));
+        let bytes = store.ok_or(StoreError::Changed).and_then(|s| s.read(&path, file.size));
         match bytes {
             Ok(bytes) => Verified::check(&self.id, file, bytes),
             Err(StoreError::Changed) => Err(refuse(Reason::DigestMismatch)
@@ -130,6 +143,16 @@ impl LocalSkill {
     fn listed(&self, uri: &ResourceUri) -> Option<&SkillResource> {
         let Resources::Listed(files) = &self.entry.resources else { return None };
         files.iter().find(|file| file.uri == *uri)
+    }
+
+    fn store_once(&self) -> Option<Arc<dyn Store>> {
+        match &*self.reader {
+            Reader::Held(store) => Some(Arc::clone(store)),
+            Reader::Folder(opening, kept) => {
+                let kept = kept.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                kept.or_else(|| opening.store(&self.id.uri))
+            }
+        }
     }
 
     fn store(&self) -> Option<Arc<dyn Store>> {
