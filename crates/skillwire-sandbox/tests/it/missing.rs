@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Attack, Cell, User, cells};
+use crate::support::{Attack, Cell, User, attempts, cells, users};
 
 fn without(cell: Cell, calls: &[&str]) -> Value {
     Attack::python("print('ran')").set("without", json!(calls)).run(cell)
@@ -56,5 +56,33 @@ fn where_only_namespaces_are_missing_the_restricted_tier_still_runs() {
     for cell in cells().into_iter().filter(|cell| cell.tier == "restricted") {
         let answer = without(cell, &["unshare", "mount", "pivot_root", "open_tree"]);
         assert_eq!(answer["stdout"], "ran\n", "{cell:?}: {answer}");
+    }
+}
+
+/// Whether the kernel has what the tiers are made of, asked without any of our own code.
+const PRIMITIVES: &str = r#"
+def landlock():
+    if call(444, 0, 0, 1) < 4:
+        raise OSError(errno.ENOSYS, "an old version")
+def namespaces():
+    call(272, 0x10000000 | 0x00020000 | 0x40000000)
+    call(165, ctypes.c_char_p(b"none"), ctypes.c_char_p(b"/tmp"), ctypes.c_char_p(b"tmpfs"), 0, 0)
+attempt("landlock", landlock)
+attempt("namespaces", namespaces)
+"#;
+
+#[test]
+fn where_the_kernel_has_what_a_tier_needs_it_is_not_refused() {
+    let cells = cells();
+    for user in users() {
+        let went = attempts(&Attack::python(PRIMITIVES).run_outside(user));
+        let has = |names: &[&str]| names.iter().all(|name| went[*name].is_none());
+        for (tier, needs) in
+            [("restricted", &["landlock"][..]), ("full", &["landlock", "namespaces"])]
+        {
+            // Otherwise a layer that was lost would only make the probe refuse, and nothing fail.
+            let runs = cells.iter().any(|cell| cell.user == user && cell.tier == tier);
+            assert!(runs || !has(needs), "{tier} isolation is refused to {user:?}");
+        }
     }
 }

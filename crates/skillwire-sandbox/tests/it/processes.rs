@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::support::{
-    Attack, Cell, Victim, assert_fail_inside, assert_succeed_outside, attempts, cells, users,
+    Attack, Cell, User, Victim, assert_fail_inside, assert_succeed_outside, attempts, cells, users,
 };
 
 const OTHERS: &str = r#"
@@ -143,6 +143,32 @@ print(open("/proc/self/status").read())
             "Seccomp:\t2",
         ] {
             assert!(status.contains(line), "{line}, {cell:?}: {status}");
+        }
+    }
+}
+
+#[test]
+fn a_run_shares_no_user_and_no_namespace_with_others() {
+    let script = r#"
+uid = os.getuid()
+print("user", int(open("/proc/self/uid_map").read().split()[1]) if given["full"] else uid)
+for name in ("user", "mnt", "pid", "net", "ipc", "uts", "cgroup") if given["full"] else ():
+    print("namespace", os.readlink("/proc/self/ns/" + name))
+"#;
+    for cell in cells() {
+        let answer = Attack::python(script).give("full", cell.tier == "full").run(cell);
+        let output = answer["stdout"].as_str().unwrap();
+        let value = |word| output.lines().filter_map(move |line| line.strip_prefix(word));
+        // Root becomes somebody whom nobody else is; another user stays who they are.
+        let user: u32 = value("user ").next().unwrap().parse().unwrap();
+        assert_eq!(cell.user == User::Root, user >= 1_900_000_000, "{cell:?}: {answer}");
+        let others: Vec<_> = fs::read_dir("/proc/self/ns").unwrap().flatten().collect();
+        let others = others.iter().map(|entry| fs::read_link(entry.path()).unwrap());
+        let others: Vec<_> = others.map(|link| link.to_str().unwrap().to_owned()).collect();
+        let own: Vec<_> = value("namespace ").collect();
+        assert_eq!(own.len(), if cell.tier == "full" { 7 } else { 0 }, "{cell:?}: {answer}");
+        for name in own {
+            assert!(!others.iter().any(|other| other == name), "{name}, {cell:?}");
         }
     }
 }
