@@ -68,7 +68,8 @@ pub(crate) fn skill(
 
 /// The report of one skill.
 pub(crate) fn inspected(id: &SkillId, made: Result<Skill, NotPassedOn>) -> Vec<Inspected> {
-    let origin = id.to_string();
+    // Where it is, as a folder would be named: whoever points at a file adds it.
+    let origin = format!("{}:{}", id.origin, id.uri.root());
     let skill = match made {
         Ok(skill) => Some(Arc::new(skill)),
         Err(reason) => {
