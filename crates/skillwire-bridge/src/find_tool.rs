@@ -1,16 +1,10 @@
 //! The tool `find_skills`: skills of a server, found by words.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 
 use futures_util::{FutureExt as _, future::BoxFuture};
 use serde_json::{Map, Value, json};
-use skillwire_catalog::{
-    catalog::{Catalog, ViewId},
-    snapshot::Snapshot,
-};
+use skillwire_catalog::catalog::{Catalog, ViewId};
 use skillwire_core::{digest::Digest, path::RelPath, skill_file};
 use skillwire_protocol::error::RpcError;
 use skillwire_server::{
@@ -21,6 +15,7 @@ use skillwire_source::{
     skill::{Content, FileRecord, Skill},
     store::Store,
 };
+use tokio::sync::Mutex;
 
 use crate::{
     search::{Index, MAX_QUERY, SearchError, Searched},
@@ -88,10 +83,14 @@ impl Offer for FindTool {
         async move {
             let query = query_of(&invocation.arguments)?;
             let view = invocation.client.caller().view;
-            // The first search after a change indexes everything, which takes a while.
+            // The first search after a change indexes everything, which takes a while. Who waits for
+            // it holds no thread.
+            let mut kept = kept.lock_owned().await;
             let found = tokio::task::spawn_blocking(move || {
-                let snapshot = catalog.now(view).ok_or_else(RpcError::internal)?;
-                let found = indexed(&kept, view, &snapshot).and_then(|all| answer(&all, &query));
+                let all = indexed(&mut kept, view, &catalog);
+                drop(kept);
+                let all = all.transpose().ok_or_else(RpcError::internal)?;
+                let found = all.and_then(|all| answer(&all, &query));
                 found.map_err(|error| {
                     tracing::error!("{error}");
                     RpcError::internal()
@@ -112,29 +111,31 @@ fn query_of(arguments: &Map<String, Value>) -> Result<String, RpcError> {
     })
 }
 
-/// The index of a snapshot, made when somebody first asks for it.
+/// The index of what a view shows now, made when somebody first asks for it.
 ///
 /// Whoever asks meanwhile waits for it: making it twice would take longer.
 fn indexed(
-    kept: &Mutex<Kept>,
+    Kept { indexed, headings }: &mut Kept,
     view: ViewId,
-    snapshot: &Snapshot,
-) -> Result<Arc<Indexed>, SearchError> {
-    let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-    let Kept { indexed, headings } = &mut *kept;
+    catalog: &Catalog,
+) -> Result<Option<Arc<Indexed>>, SearchError> {
+    let (Some(snapshot), Some(everything)) = (catalog.now(view), catalog.now(ViewId::EVERYTHING))
+    else {
+        return Ok(None);
+    };
     let generation = snapshot.generation();
     if let Some(fresh) = indexed.get(&view).filter(|kept| kept.generation == generation) {
-        return Ok(Arc::clone(fresh));
+        return Ok(Some(Arc::clone(fresh)));
     }
     let skills: Vec<_> = snapshot.listed().cloned().collect();
-    if headings.len() > 2 * skills.len() {
+    if headings.len() > 2 * everything.listed().count() {
         // Most are of texts that are gone.
         headings.clear();
     }
     let index = Index::new(skills.iter().map(|skill| searched(skill, headings)))?;
     let made = Arc::new(Indexed { generation, skills, index });
     indexed.insert(view, Arc::clone(&made));
-    Ok(made)
+    Ok(Some(made))
 }
 
 fn searched(skill: &Skill, headings: &mut HashMap<Digest, Box<str>>) -> Searched {
@@ -142,8 +143,16 @@ fn searched(skill: &Skill, headings: &mut HashMap<Digest, Box<str>>) -> Searched
     let frontmatter = entry["frontmatter"].as_object().cloned().unwrap_or_default();
     let searched = Searched::new(skill.name(), &skill.path(), &frontmatter);
     let Some(file) = own_file(skill) else { return searched };
-    let headings = headings.entry(file.record.digest).or_insert_with(|| file.headings());
-    searched.with_headings(headings)
+    let digest = file.record.digest;
+    if !headings.contains_key(&digest)
+        && let Some(read) = file.headings()
+    {
+        headings.insert(digest, read);
+    }
+    match headings.get(&digest) {
+        Some(headings) => searched.with_headings(headings),
+        None => searched,
+    }
 }
 
 /// The `SKILL.md` of a skill that is in a folder of this machine, or in memory.
@@ -161,11 +170,11 @@ fn own_file(skill: &Skill) -> Option<OwnFile<'_>> {
 
 impl OwnFile<'_> {
     /// Its headings; none if it is not what was published, which whoever reads it notices too.
-    fn headings(&self) -> Box<str> {
+    fn headings(&self) -> Option<Box<str>> {
         let FileRecord { path, digest, size, .. } = self.record;
         let bytes = self.store.read(path, *size).ok();
         let published = bytes.filter(|bytes| Digest::of(bytes) == *digest);
-        published.map(|bytes| skill_file::headings(&bytes).into()).unwrap_or_default()
+        published.map(|bytes| skill_file::headings(&bytes).into())
     }
 }
 

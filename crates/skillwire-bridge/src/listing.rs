@@ -25,6 +25,9 @@ const MAX_DESCRIPTION: usize = 300;
 impl Bridge {
     pub(crate) async fn list_skills(&self, arguments: &Arguments<'_>) -> Result<ToolReply, Stop> {
         let (query, server) = (arguments.optional("query")?, arguments.optional("server")?);
+        if let Some(unknown) = server.and_then(|server| self.unknown_origin(server)) {
+            return Ok(unknown);
+        }
         match query.filter(|query| !query.trim().is_empty()) {
             None => Ok(self.list(server)),
             Some(query) if query.len() > MAX_QUERY => {
@@ -41,15 +44,23 @@ impl Bridge {
         }
     }
 
-    fn list(&self, server: Option<&str>) -> ToolReply {
+    /// What is said about an origin that is not there.
+    fn unknown_origin(&self, server: &str) -> Option<ToolReply> {
         let view = self.view();
         let origins = view.origins();
-        if let Some(server) = server.filter(|server| !origins.contains(server)) {
-            let (server, origins) = (one_line_within(server, 64), origins.join(", "));
-            return ToolReply::text(format!(
-                "0 skills found.\nNo origin is called {server}; there are: {origins}.\n"
-            ));
+        if origins.contains(&server) {
+            return None;
         }
+        let there = match origins.as_slice() {
+            [] => "there is none yet".to_owned(),
+            origins => format!("there are: {}", origins.join(", ")),
+        };
+        let server = one_line_within(server, 64);
+        Some(ToolReply::text(format!("0 skills found.\nNo origin is called {server}; {there}.\n")))
+    }
+
+    fn list(&self, server: Option<&str>) -> ToolReply {
+        let view = self.view();
         let found: Vec<_> = view.items().filter(|(item, _)| is_of(item, server)).collect();
         self.answer_with(&view, &found, found.len())
     }

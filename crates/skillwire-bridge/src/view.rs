@@ -121,7 +121,8 @@ impl View {
             .map(|(listed, standing)| shown(host, listed, standing))
             .collect();
         let mut view = Self { registry, shown, statuses, ..Self::default() };
-        if view.reads_like(before) {
+        // An index that could not be made is tried again.
+        if view.reads_like(before) && !matches!(before.index.get(), Some(Err(_))) {
             view.index = Arc::clone(&before.index);
         }
         view.tools = view.list_tools(options);

@@ -180,7 +180,12 @@ impl Index {
     fn query(&self, query: &str) -> BooleanQuery {
         let words = words(query);
         let last = words.last().filter(|last| last.chars().count() >= MIN_BEGINNING).cloned();
-        let different: BTreeSet<String> = words.into_iter().take(MAX_WORDS).collect();
+        let mut different = BTreeSet::new();
+        for word in words {
+            if different.len() < MAX_WORDS {
+                different.insert(word);
+            }
+        }
         let mut any: Vec<Box<dyn Query>> = Vec::new();
         for (field, boost) in &self.parts {
             for word in &different {

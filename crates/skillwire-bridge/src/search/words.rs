@@ -7,7 +7,7 @@ use unicode_normalization::{UnicodeNormalization as _, char::is_combining_mark};
 const MAX_CHARS: usize = 64;
 
 /// Takes a text apart: words in lower case and without accents, of which a plural is found by its
-/// singular and the other way round. In scripts without spaces each character is a word.
+/// singular and the other way round. Each ideograph and kana is a word of its own.
 pub(super) fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();

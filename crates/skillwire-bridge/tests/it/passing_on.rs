@@ -96,15 +96,18 @@ async fn a_project_that_is_not_trusted_is_not_passed_on() {
     let project = home();
     let host = Host::builder().build();
     let untrusted = (project.path(), ProjectTrust::Untrusted);
-    host.set_folders(local::discover(None, Some(untrusted)));
+    // What is the user's own is passed on, so that something is.
+    let own = home();
+    let [own_uri, project_uri] = ["local", "project"]
+        .map(|origin| format!("skill://{origin}/.agents/skills/ledger/SKILL.md"));
+    host.set_folders(local::discover(Some(own.path()), Some(untrusted)));
     let bridged = Bridged::over(host.clone());
-    bridged.bridge.settle(std::time::Duration::ZERO).await;
     let mut client = bridged.modern(false);
-    assert_eq!(client.listed().await, [""; 0]);
+    client.until_listed(std::slice::from_ref(&own_uri)).await;
     let trusted = (project.path(), ProjectTrust::Trusted);
-    host.set_folders(local::discover(None, Some(trusted)));
+    host.set_folders(local::discover(Some(own.path()), Some(trusted)));
     bridged.bridge.look_again();
-    client.until_listed(&["skill://project/.agents/skills/ledger/SKILL.md".to_owned()]).await;
+    client.until_listed(&[own_uri, project_uri]).await;
 }
 
 #[tokio::test]

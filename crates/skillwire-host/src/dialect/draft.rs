@@ -41,6 +41,10 @@ pub(crate) fn read(origin: &Origin, text: &str, limits: EntryLimits, legacy: boo
         Some(Value::Array(files)) if files.iter().any(|file| file.get("size").is_some()) => {
             return Age::Released;
         }
+        // No draft had files without digests.
+        Some(Value::Array(files)) if files.iter().any(|file| file.get("digest").is_none()) => {
+            return Age::Unknown;
+        }
         Some(Value::Array(files)) if files.len() > limits.files => {
             Err(Refusal::new(Reason::TooManyFiles)
                 .skill(origin)

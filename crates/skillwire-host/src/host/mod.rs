@@ -235,9 +235,12 @@ impl Host {
     pub fn remove_server(&self, label: &ServerLabel) -> Result<Removed, Refusal> {
         lock(&self.inner.remotes).remove(label);
         let origin = Origin::Server(label.clone());
-        self.inner.dialects.forget(label).map_err(unusable)?;
         let files = self.inner.cache.remove_origin(&origin).map_err(unusable)?;
         let records = self.inner.records.remove_origin(&origin).map_err(unusable)?;
+        // It is worth some requests and no more, so it keeps nothing else from being forgotten.
+        if let Err(error) = self.inner.dialects.forget(label) {
+            tracing::warn!("How server {label} offers its skills is still remembered: {error}.");
+        }
         self.append(&Event {
             time: self.inner.clock.now(),
             skill: None,

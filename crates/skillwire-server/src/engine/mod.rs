@@ -247,7 +247,12 @@ impl Engine {
         // What is kept is text with escapes or base64, and larger than the file.
         let most = WARM_BYTES.min(self.config.cache_bytes / 2);
         let mut total = 0_u64;
-        let here = || snapshot.stored_files().filter(|(store, _)| store.remote().is_none());
+        // What has no place is in memory already, or costs more to read than a file.
+        let here = || {
+            snapshot
+                .stored_files()
+                .filter(|(store, _)| store.remote().is_none() && store.place().is_some())
+        };
         let small = here().all(|(_, file)| {
             total = total.saturating_add(file.size);
             total <= most

@@ -137,3 +137,13 @@ async fn d1_draft_an_entry_by_name_alone_never_makes_a_released_server_a_draft()
     let refusal = legacy_host(&server).named(&format!("acme:{SKILL}")).await.unwrap_err();
     assert_eq!(refusal.reason, Reason::SizeInvalid);
 }
+
+#[tokio::test]
+async fn d1_draft_files_without_digests_are_of_no_draft() {
+    let server = listing(&json!([entry(&json!([{ "uri": SKILL }]))]));
+    for host in [host(&server), legacy_host(&server)] {
+        let listing = host.list(&label("acme")).await.unwrap();
+        assert_eq!((listing.skills.len(), listing.refused.len()), (0, 1));
+        assert_eq!(listing.refused[0].reason, Reason::DigestInvalid);
+    }
+}

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use serde_json::json;
-use skillwire_core::digest::Digest;
 use skillwire_host::{
     dialect::{Dialect, DialectMemory as _, KnownDialect},
     host::Host,
@@ -99,20 +98,19 @@ async fn ladder_a_server_that_no_longer_answers_as_it_did_is_climbed_anew() {
 #[tokio::test]
 async fn ladder_what_is_remembered_never_has_a_server_asked_for_what_it_did_not_declare() {
     let folder = tempfile::tempdir().unwrap();
-    let server = HostileServer::speaking(Older::FastMcp);
-    let host = next_run(&folder, &server);
-    assert!(host.list(&label("acme")).await.is_err());
-    // Somebody writes into the user's folder whatever they like, even with the right description.
+    let server = HostileServer::speaking(Older::Index);
+    listed(&next_run(&folder, &server), &server).await;
     let memory = FileDialects::new(folder.path().join("dialects"));
-    let known = |dialect| KnownDialect { described: Digest::of(b"guessed"), dialect };
+    let described = memory.recall(&label("acme")).unwrap().described;
+    // Somebody writes into the user's folder whatever they like, even with the right description.
     for dialect in Dialect::ALL {
-        memory.remember(&label("acme"), known(dialect)).unwrap();
-        let host = next_run(&folder, &server);
-        assert!(host.list(&label("acme")).await.is_err(), "{dialect:?}");
-        let asked = server.methods();
-        let beyond =
-            |method: &String| method.starts_with("resources/") || method.starts_with("skills/");
-        assert!(!asked.iter().any(beyond), "{dialect:?}: {asked:?}");
+        memory.remember(&label("acme"), KnownDialect { described, dialect }).unwrap();
+        listed(&next_run(&folder, &server), &server).await;
+        for asked in server.log() {
+            let everything = asked.method == "resources/list" && asked.params["uri"].is_null();
+            let by_name = ["skills/get", "skills/read"].contains(&asked.method.as_str());
+            assert!(!everything && !by_name, "{dialect:?}: {asked:?}");
+        }
     }
 }
 
