@@ -57,9 +57,8 @@ use crate::{
 /// Files that are read from disk at the same time.
 const READINGS: usize = 32;
 
-/// Bytes of pages that are kept: all pages of ten thousand skills, and little beside the skills
-/// themselves.
-const PAGE_BYTES: u64 = 16 * 1024 * 1024;
+/// Bytes of documents of older dialects that are kept.
+const PROJECTION_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Bytes of files that are read before anybody asks for them.
 const WARM_BYTES: u64 = 16 * 1024 * 1024;
@@ -122,10 +121,11 @@ impl Engine {
     pub fn new(catalog: Arc<Catalog>, config: Config, seal: CursorSeal) -> Self {
         let server_info = server_info(&config);
         let contents = Arc::new(Contents::new(config.cache_bytes));
-        let pages = Arc::new(Pages::new(PAGE_BYTES.min(config.cache_bytes / 2)));
+        // All pages of a hundred thousand skills, if they are asked for again and again.
+        let pages = Arc::new(Pages::new(config.cache_bytes));
         let readings = Arc::new(Semaphore::new(READINGS));
         let metrics = Arc::default();
-        let projections = Arc::new(Projections::new(PAGE_BYTES.min(config.cache_bytes / 2)));
+        let projections = Arc::new(Projections::new(PROJECTION_BYTES.min(config.cache_bytes / 2)));
         let (config, scripts) = (Arc::new(config), None);
         let skilljack = dialects::skilljack(&config, &catalog, (&projections, &readings), &seal);
         let (offers, start, elsewhere) = (Offers::default(), Instant::now(), None);

@@ -1,18 +1,20 @@
 //! Listings, page by page.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{
+    borrow::Cow,
+    hash::{BuildHasher as _, RandomState},
+};
 
 use bytes::Bytes;
 use quick_cache::{Equivalent, Weighter, sync::Cache};
 use skillwire_catalog::{catalog::ViewId, listing::Page};
 use skillwire_protocol::{error::RpcError, message::string, method, version::Era};
-use skillwire_source::skill::Skill;
 
 use super::{
     Answer, Call, Outcome, invalid_cursor,
     result::{ResultStyle, ResultText},
 };
-use crate::{config::CacheScope, payload::Payload};
+use crate::config::CacheScope;
 
 /// A listing a client walks: a method, and what it lists for methods that list many things.
 #[derive(Debug, Clone, Copy)]
@@ -25,23 +27,19 @@ pub(super) struct Walk<'a> {
 pub(super) const SKILLS: Walk<'_> = Walk { method: method::SKILLS_LIST, of: "", member: "skills" };
 const RESOURCES: Walk<'_> = Walk { method: method::RESOURCES_LIST, of: "", member: "resources" };
 
-/// What an entry takes in a page, roughly.
-const ENTRY_BYTES: u64 = 1_600;
-
-/// An entry that is sent from where it is.
-struct Entry(Arc<str>);
-
-impl AsRef<[u8]> for Entry {
-    fn as_ref(&self) -> &[u8] {
-        self.0.as_bytes()
-    }
-}
+/// How many pages are known to have been asked for.
+const MOST_ASKED: usize = 16_384;
 
 /// Pages of `skills/list` as they were sent, which every client of a snapshot asks for.
+///
+/// A page is kept when it is asked for a second time: a single client that walks through a large
+/// catalogue would have all of it kept for nothing.
 #[derive(Debug)]
 pub(super) struct Pages {
     kept: Cache<PageKey<Box<str>>, Bytes, ByLength>,
-    most: u64,
+    /// Hashes of what was asked for.
+    asked: Cache<u64, ()>,
+    hashes: RandomState,
 }
 
 /// Everything a page depends on, the cursor as it came: one that is known was opened before, for
@@ -85,18 +83,18 @@ impl Weighter<PageKey<Box<str>>, Bytes> for ByLength {
 impl Pages {
     /// Keeps at most so many bytes.
     pub(super) fn new(most: u64) -> Self {
-        Self { kept: Cache::with_weighter(64, most, ByLength), most }
+        let kept = Cache::with_weighter(64, most, ByLength);
+        Self { kept, asked: Cache::new(MOST_ASKED), hashes: RandomState::new() }
     }
 
-    /// Tells whether all pages of a listing can be kept; each page of a longer one would only drive
-    /// out another.
-    fn has_room_for(&self, skills: usize) -> bool {
-        ENTRY_BYTES.saturating_mul(skills as u64) <= self.most
-    }
-
-    /// Keeps a page.
+    /// Keeps a page, unless it was asked for the first time.
     pub(super) fn keep(&self, key: PageKey<Box<str>>, page: Bytes) {
-        self.kept.insert(key, page);
+        let hash = self.hashes.hash_one(&key);
+        if self.asked.get(&hash).is_some() {
+            self.kept.insert(key, page);
+        } else {
+            self.asked.insert(hash, ());
+        }
     }
 }
 
@@ -140,36 +138,12 @@ impl Call<'_> {
         if self.has_superset() {
             return Ok(self.list_superset(after, key.to_owned()));
         }
-        if !self.engine.pages.has_room_for(self.snapshot.listed_count()) {
-            return Ok(Answer::Now(Ok(self.page_in_pieces(after.as_deref()))));
-        }
         let page = self.snapshot.skills_page(after.as_deref(), self.engine.config.page_size);
         let mut result = self.begin_page(&SKILLS, &page);
         result.cacheable();
         let bytes = result.finish();
         self.engine.pages.keep(key.to_owned(), bytes.clone());
         Ok(Answer::Now(Ok(bytes.into())))
-    }
-
-    /// A page of entries where they are, since copying them would cost as much as sending them.
-    fn page_in_pieces(&self, after: Option<&str>) -> Payload {
-        let mut skills = self.snapshot.listed_after(after);
-        let mut head = self.result();
-        head.open_list(SKILLS.member);
-        let (head, mut tail) = head.close_list();
-        let (mut pieces, mut last) = (vec![head], None);
-        for skill in skills.by_ref().take(self.engine.config.page_size) {
-            pieces.extend(last.map(|_: &Arc<Skill>| Bytes::from_static(b",")));
-            pieces.push(Bytes::from_owner(Entry(Arc::clone(&skill.entry))));
-            last = Some(skill);
-        }
-        if let Some(last) = skills.next().and(last) {
-            let next = self.engine.seal.seal(&self.scope(&SKILLS), last.uri.as_str());
-            tail.string("nextCursor", &next);
-        }
-        tail.cacheable();
-        pieces.push(tail.finish());
-        Payload::new(pieces)
     }
 
     fn page_key<'a>(&'a self, cursor: Option<&'a str>) -> PageKey<&'a str> {

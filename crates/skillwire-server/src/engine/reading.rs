@@ -149,7 +149,7 @@ pub(crate) fn contents(
     let wrong = media_type.starts_with("text/") && !rendered.starts_with(TEXT_MEMBER);
     let media_type = if wrong { "application/octet-stream" } else { media_type };
     head.open_contents(uri, media_type);
-    let (head, mut tail) = head.close_list();
+    let (head, mut tail) = head.close_contents();
     tail.cacheable();
     tail.server_info();
     Payload::new([head, rendered, tail.finish()])

@@ -110,14 +110,8 @@ impl ResultText {
         quote(&mut self.text, media_type);
     }
 
-    /// Begins a list, up to where its items follow.
-    pub(crate) fn open_list(&mut self, name: &str) {
-        self.name(name);
-        self.text.push(b'[');
-    }
-
-    /// Ends this piece of the object and begins the one that ends the list.
-    pub(crate) fn close_list(self) -> (Bytes, Self) {
+    /// Ends this piece of the object and begins the one that ends the list of contents.
+    pub(crate) fn close_contents(self) -> (Bytes, Self) {
         let mut text = Vec::with_capacity(USUAL_BYTES);
         text.push(b']');
         (Bytes::from(self.text), Self { text, style: self.style })
