@@ -70,7 +70,7 @@ impl Refresher {
     }
 
     /// What to look at, part after part, to have looked at everything; nothing if one look does not
-    /// take long.
+    /// take long. The part of sources that have no paths is an empty one.
     pub fn parts(&self) -> Vec<BTreeSet<PathBuf>> {
         let parts: Vec<_> = self.sources.iter().map(|source| source.parts()).collect();
         if parts.iter().all(Vec::is_empty) {
@@ -80,7 +80,8 @@ impl Refresher {
             let whole = parts.is_empty().then(|| source.watched().into_iter().collect());
             parts.into_iter().chain(whole)
         });
-        all.filter(|part: &BTreeSet<_>| !part.is_empty()).collect()
+        let mut empty = false;
+        all.filter(|part| !part.is_empty() || !std::mem::replace(&mut empty, true)).collect()
     }
 
     /// Has every source that knows of changes by itself tell of them.

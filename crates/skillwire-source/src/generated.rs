@@ -86,7 +86,7 @@ impl Source for GeneratedSource {
         report: &mut (dyn FnMut(Report) + Send),
     ) -> Result<Vec<Finding>, Unavailable> {
         // Clients ask the generator itself; only its frontmatter is looked at here.
-        if !self.told.swap(true, Ordering::SeqCst) || look.closely {
+        if !self.told.swap(true, Ordering::SeqCst) || look.is_close_without_paths() {
             let key = SiteKey(self.path.to_string().into());
             let skill = inspect(self.path.clone(), &self.scheme, Arc::clone(&self.generator));
             report(Report::Site(key, vec![skill]));

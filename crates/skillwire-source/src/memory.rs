@@ -209,7 +209,7 @@ impl Source for MemorySource {
     ) -> Result<Vec<Finding>, Unavailable> {
         // What is held in memory never changes: after the first time there is no news.
         let told = self.told.swap(true, Ordering::SeqCst);
-        if !told || look.closely {
+        if !told || look.is_close_without_paths() {
             for skill in &self.skills {
                 let key = SiteKey(skill.place.origin.as_str().into());
                 report(Report::Site(key, skill.inspect(&self.rules)));

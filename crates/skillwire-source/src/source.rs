@@ -14,7 +14,8 @@ use crate::skill::Skill;
 pub trait Source: Send + Sync + std::fmt::Debug {
     /// Looks at what may have changed and reports each site that did.
     ///
-    /// Returns the findings that belong to no site, such as a folder without any skill.
+    /// Returns the findings that belong to no site, such as a folder without any skill: all there
+    /// are, wherever the look is at.
     fn scan(
         &self,
         look: &Look,
@@ -66,6 +67,14 @@ impl Look {
     #[must_use]
     pub fn closely(self) -> Self {
         Self { closely: true, ..self }
+    }
+
+    /// Tells whether what has no path is looked at anew.
+    ///
+    /// A close look at everything may come in parts, and one of them is at no path; what has none would
+    /// otherwise be looked at as often as there are parts.
+    pub fn is_close_without_paths(&self) -> bool {
+        self.closely && self.at.as_ref().is_none_or(BTreeSet::is_empty)
     }
 }
 

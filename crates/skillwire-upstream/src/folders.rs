@@ -85,7 +85,7 @@ impl Source for Folders {
     ) -> Result<Vec<Finding>, Unavailable> {
         // Before the host is asked, so that what comes later is told again.
         let pending = self.0.news.take();
-        if pending || look.closely {
+        if pending || look.is_close_without_paths() {
             self.0.report(report);
         }
         Ok(Vec::new())

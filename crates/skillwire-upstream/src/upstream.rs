@@ -142,7 +142,7 @@ impl Source for Upstream {
         let shared = &self.shared;
         // Before the stock is looked at, so that what comes later is told again.
         let pending = shared.news.take();
-        if pending || look.closely {
+        if pending || look.is_close_without_paths() {
             self.report(report);
         }
         match self.failure() {

@@ -8,7 +8,10 @@ use std::{
 use futures_util::future::{AbortHandle, abortable};
 use skillwire_protocol::id::RequestId;
 
-/// What can be cancelled; nothing is kept for work that is done.
+/// What can be cancelled.
+///
+/// Of work that is done its id stays, and no more, until the session asks for something else that
+/// can be cancelled.
 #[derive(Debug, Default)]
 pub(super) struct Running(Mutex<HashMap<RequestId, Weak<AbortHandle>>>);
 

@@ -7,6 +7,7 @@
 use std::{
     future::Future,
     io,
+    num::NonZero,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -38,6 +39,7 @@ struct Worker {
 /// last answer. A thread that slept meanwhile must be woken, and so must a core that had nothing else
 /// to do: that takes longer than answering, on a virtual machine several times as long. Where there
 /// are more connections than one, there is mostly a request to answer before there is time to sleep.
+/// Where there is one core, it is the client that would wait for it.
 #[derive(Debug, Default)]
 pub(super) struct Lookout {
     answered: Notify,
@@ -68,7 +70,9 @@ impl Lookout {
 impl Workers {
     /// Starts some threads.
     pub fn start(count: usize) -> io::Result<Self> {
-        (0..count.max(1)).map(Worker::start).collect::<io::Result<_>>().map(Self)
+        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let workers = (0..count.max(1)).map(|number| Worker::start(number, cores));
+        workers.collect::<io::Result<_>>().map(Self)
     }
 
     /// Uses the runtime this is called on.
@@ -90,12 +94,14 @@ impl Workers {
 }
 
 impl Worker {
-    fn start(number: usize) -> io::Result<Self> {
+    fn start(number: usize, cores: usize) -> io::Result<Self> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let handle = runtime.handle().clone();
         let (until_dropped, ended) = oneshot::channel::<()>();
         let lookout = Arc::<Lookout>::default();
-        runtime.spawn(Arc::clone(&lookout).keep());
+        if cores > 1 {
+            runtime.spawn(Arc::clone(&lookout).keep());
+        }
         std::thread::Builder::new().name(format!("http-{number}")).spawn(move || {
             // The other end is never used, only dropped.
             let _ = runtime.block_on(ended);
@@ -103,5 +109,16 @@ impl Worker {
             runtime.shutdown_background();
         })?;
         Ok(Self { runtime: handle, lookout, _until_dropped: Some(until_dropped) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_single_core_is_left_to_the_client() {
+        let holders = |cores| Arc::strong_count(&Worker::start(0, cores).unwrap().lookout);
+        assert_eq!((holders(1), holders(2)), (1, 2), "the worker, and a task that looks out");
     }
 }

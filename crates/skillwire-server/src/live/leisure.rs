@@ -30,18 +30,31 @@ pub(super) struct Leisure {
     next: Instant,
     /// When the last one was done, and how many requests had been answered by then.
     last: (Instant, u64),
+    /// How long looking took so far.
+    took: Duration,
 }
 
 impl Leisure {
     /// Looks at these parts from now on; `answers` is how many requests were answered so far.
     pub(super) fn new(parts: Vec<BTreeSet<PathBuf>>, closely: bool, answers: u64) -> Self {
         let now = Instant::now();
-        Self { parts: parts.into(), closely, next: now, last: (now, answers) }
+        Self { parts: parts.into(), closely, next: now, last: (now, answers), took: Duration::ZERO }
     }
 
     /// Tells whether nothing is left.
     pub(super) fn is_over(&self) -> bool {
         self.parts.is_empty()
+    }
+
+    /// Tells whether files are still to be read anew.
+    pub(super) fn is_close(&self) -> bool {
+        self.closely && !self.is_over()
+    }
+
+    /// How long it took to look at everything, once nothing is left; reading all files anew tells
+    /// nothing about that.
+    pub(super) fn took(&self) -> Option<Duration> {
+        (self.is_over() && !self.closely).then_some(self.took)
     }
 
     /// Waits for the turn of the next part, for ever if there is none.
@@ -55,8 +68,7 @@ impl Leisure {
     }
 
     /// Puts the next part off according to how long this one took and how much else there is to do.
-    pub(super) fn looked(&mut self, took: Duration, answers: u64) {
-        let now = Instant::now();
+    pub(super) fn looked(&mut self, now: Instant, took: Duration, answers: u64) {
         let (before, answered) = self.last;
         let since = now.duration_since(before).as_millis().max(1);
         let busy = u128::from(answers.saturating_sub(answered)) >= BUSY * since;
@@ -68,6 +80,7 @@ impl Leisure {
         };
         self.next = now + took * (share - 1);
         self.last = (now, answers);
+        self.took += took;
     }
 }
 
@@ -80,18 +93,38 @@ mod tests {
     /// How long a part is put off after one that took some time, and so many answers meanwhile.
     fn put_off(closely: bool, answers: u64) -> Duration {
         let mut leisure = Leisure::new(vec![BTreeSet::new()], closely, 0);
-        leisure.last.0 -= Duration::from_secs(1);
-        let now = Instant::now();
-        leisure.looked(TOOK, answers);
+        let now = leisure.last.0 + Duration::from_secs(1);
+        leisure.looked(now, TOOK, answers);
         leisure.next.duration_since(now)
     }
 
     #[test]
     fn looks_at_everything_take_little_from_a_busy_server() {
-        assert!(put_off(false, 200) < TOOK);
-        assert!(put_off(true, 200) >= TOOK * 3 && put_off(true, 200) < TOOK * 10);
-        assert!(put_off(false, 10_000) >= TOOK * 19);
-        assert!(put_off(true, 10_000) >= TOOK * 99);
+        assert_eq!(put_off(false, 200), Duration::ZERO);
+        assert_eq!(put_off(true, 200), TOOK * 3);
+        assert_eq!(put_off(false, 10_000), TOOK * 19);
+        assert_eq!(put_off(true, 10_000), TOOK * 99);
+    }
+
+    /// What is said to have taken so long after each of two parts.
+    async fn took(closely: bool) -> [Option<Duration>; 2] {
+        let mut leisure = Leisure::new(vec![BTreeSet::new(); 2], closely, 0);
+        let mut after_each = [None; 2];
+        for after in &mut after_each {
+            leisure.turn().await;
+            let now = leisure.last.0;
+            leisure.looked(now, TOOK, 0);
+            // Nobody has to wait for the next one here.
+            leisure.next = now;
+            *after = leisure.took();
+        }
+        after_each
+    }
+
+    #[tokio::test]
+    async fn parts_add_up_to_what_a_look_at_everything_takes() {
+        assert_eq!(took(false).await, [None, Some(TOOK * 2)]);
+        assert_eq!(took(true).await, [None, None]);
     }
 
     #[tokio::test]
@@ -99,9 +132,9 @@ mod tests {
         let parts: Vec<_> = ["/a", "/b"].map(|path| BTreeSet::from([path.into()])).into();
         let mut leisure = Leisure::new(parts.clone(), true, 0);
         for part in parts {
-            assert!(!leisure.is_over());
+            assert!(!leisure.is_over() && leisure.is_close());
             assert_eq!(leisure.turn().await, Look::at(part).closely());
         }
-        assert!(leisure.is_over());
+        assert!(leisure.is_over() && !leisure.is_close());
     }
 }

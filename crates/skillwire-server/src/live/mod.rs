@@ -64,7 +64,7 @@ pub struct Keeper {
 struct State {
     refresher: Refresher,
     told: Told,
-    /// How long the last look at everything took.
+    /// How long the last look at everything took, in one or in parts.
     took: Duration,
     /// The shortest pause between two looks at everything, by what is told of changes.
     least: Duration,
@@ -91,15 +91,14 @@ impl Keeper {
 
     /// Looks at the sources once; blocks while files are read.
     pub fn refresh(&self, look: &Look) -> Refreshed {
-        let whole = look.at.is_none();
         let (refreshed, news) = {
             let mut state = self.state();
             let started = Instant::now();
             let refreshed = state.refresher.refresh(look);
-            if whole && !look.closely {
+            if look.at.is_none() && !look.closely {
                 state.took = started.elapsed();
             }
-            let news = state.told.news(&refreshed, whole, self.strictness);
+            let news = state.told.news(&refreshed, self.strictness);
             (refreshed, news)
         };
         self.count(&refreshed);
@@ -159,7 +158,7 @@ impl Keeper {
         let mut leisure = Leisure::new(Vec::new(), false, 0);
         let mut begun = false;
         loop {
-            let (look, hurry) = tokio::select! {
+            let (mut look, hurry) = tokio::select! {
                 () = sleep_until(next_look.into()), if leisure.is_over() => {
                     (Look::everywhere(), false)
                 }
@@ -184,6 +183,10 @@ impl Keeper {
                 next_reading = Instant::now() + READING;
             }
             if whole && !hurry {
+                // Files that were still to be read anew would otherwise wait for the next time.
+                if leisure.is_close() {
+                    look = look.closely();
+                }
                 leisure = Leisure::new(self.parts().await, look.closely, self.answers());
                 if !leisure.is_over() {
                     continue;
@@ -194,7 +197,10 @@ impl Keeper {
                 tracing::error!("Reading skills broke: {error}.");
             }
             if !whole && !hurry {
-                leisure.looked(started.elapsed(), self.answers());
+                leisure.looked(Instant::now(), started.elapsed(), self.answers());
+                if let Some(took) = leisure.took() {
+                    self.state().took = took;
+                }
             }
             if whole || (!hurry && leisure.is_over()) {
                 self.tell_watches(&state);

@@ -122,13 +122,8 @@ pub(super) struct Told {
 }
 
 impl Told {
-    /// What a refresh brings that was not said before; `whole` when it looked at everything.
-    pub(super) fn news(
-        &mut self,
-        refreshed: &Refreshed,
-        whole: bool,
-        strictness: Strictness,
-    ) -> Vec<Notice> {
+    /// What a refresh brings that was not said before.
+    pub(super) fn news(&mut self, refreshed: &Refreshed, strictness: Strictness) -> Vec<Notice> {
         let mut news = Vec::new();
         for (site, inspected) in &refreshed.sites {
             let now = subjects(inspected.iter().flat_map(|one| about(one, strictness)));
@@ -144,12 +139,12 @@ impl Told {
             };
             replace(&mut self.disputes, uri, subjects(disputes.iter().map(skipped)), &mut news);
         }
-        if whole {
-            let gone = refreshed.unavailable.iter().cloned().map(Subject::Unavailable);
-            let findings = refreshed.findings.iter().cloned().map(Subject::Source);
-            let now = subjects(gone.chain(findings));
-            differ(&std::mem::replace(&mut self.sources, now.clone()), &now, &mut news);
-        }
+        // Wherever one looks, each source says how it is as a whole. A large folder is looked at in
+        // parts for as long as it is served, so there may be no other time to learn of it.
+        let gone = refreshed.unavailable.iter().cloned().map(Subject::Unavailable);
+        let findings = refreshed.findings.iter().cloned().map(Subject::Source);
+        let now = subjects(gone.chain(findings));
+        differ(&std::mem::replace(&mut self.sources, now.clone()), &now, &mut news);
         news
     }
 
@@ -245,7 +240,7 @@ mod tests {
     fn what_holds_is_said_once_and_its_end_as_well() {
         let mut told = Told::default();
         let many = Finding::new(Code::TooManyFiles, "skills/a", "There are 513 files.");
-        let mut news = |findings| texts(told.news(&refreshed(findings), false, Strictness::Normal));
+        let mut news = |findings| texts(told.news(&refreshed(findings), Strictness::Normal));
         let said = "skipped skills/a: There are 513 files. (skills/a) [too-many-files]";
         assert_eq!(news(vec![many.clone()]), [said]);
         assert_eq!(news(vec![many]), [""; 0]);

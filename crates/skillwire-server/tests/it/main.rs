@@ -24,6 +24,7 @@ mod mapping;
 mod metadata;
 mod nested;
 mod offers;
+mod parts;
 mod peers;
 mod reading;
 mod rmcp_peer;

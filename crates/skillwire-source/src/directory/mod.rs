@@ -171,7 +171,7 @@ impl DirectorySource {
         &self.root.path
     }
 
-    /// What kept the last scan from reading or writing the index, if anything did.
+    /// What kept the last scan that used the index from reading or writing it, if anything did.
     pub fn last_index_error(&self) -> Option<String> {
         self.index_error.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -269,9 +269,7 @@ impl DirectorySource {
         let (closely, workers) = (look.closely, self.workers);
         let old = Old::default();
         let scan = Scan { source: self, root, started, closely, workers, old, writes: false };
-        let error = scan.run(look, report).map_err(|stopped| self.unavailable(stopped.reason()))?;
-        *self.index_error.lock().unwrap_or_else(PoisonError::into_inner) =
-            error.map(|error| error.to_string());
+        scan.run(look, report).map_err(|stopped| self.unavailable(stopped.reason()))?;
         let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         let mut findings = memory.findings();
         if let Some(error) = self.last_index_error() {

@@ -3,7 +3,6 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsStr,
-    io,
     path::{Component, Path, PathBuf},
     sync::{Arc, MutexGuard, PoisonError},
     time::SystemTime,
@@ -78,13 +77,11 @@ fn key(path: &str, odd: bool) -> SiteKey {
 
 impl Scan<'_> {
     /// Looks at everything, or at what the paths are, contain or are part of.
-    ///
-    /// Returns what went wrong with the index.
     pub(super) fn run(
         mut self,
         look: &Look,
         report: &mut (dyn FnMut(Report) + Send),
-    ) -> Result<Option<io::Error>, Stopped> {
+    ) -> Result<(), Stopped> {
         let complete = std::mem::take(&mut self.memory().complete);
         let (starts, place) = match &look.at {
             Some(paths) if complete => (self.starts(paths), None),
@@ -100,10 +97,16 @@ impl Scan<'_> {
         self.source.check_root().map_err(Stopped::Moved)?;
         self.settle(&starts, present, report);
         // Only now: a scan that was stopped left places unseen, and the next one sees them all.
-        let Self { source, old, .. } = self;
+        let Self { source, old, writes, .. } = self;
         let mut memory = source.memory.lock().unwrap_or_else(PoisonError::into_inner);
         memory.complete = true;
-        Ok(new.finish(old, &mut memory))
+        let error = new.finish(old, &mut memory);
+        // A scan that leaves the index alone does not know how it is.
+        if writes {
+            *source.index_error.lock().unwrap_or_else(PoisonError::into_inner) =
+                error.map(|error| error.to_string());
+        }
+        Ok(())
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {

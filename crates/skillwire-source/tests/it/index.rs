@@ -6,7 +6,10 @@ use std::{
 };
 
 use skillwire_core::finding::Code;
-use skillwire_source::directory::{DirectoryOptions, DirectorySource};
+use skillwire_source::{
+    directory::{DirectoryOptions, DirectorySource},
+    source::Look,
+};
 
 use crate::support::{Folder, Kept, Scan, at, bytes, files, has, options, served, skill};
 
@@ -188,6 +191,9 @@ fn v_62_an_index_that_cannot_be_written_fails_nothing() {
         let source = start(&folder, &folder.outside(index));
         assert_eq!(source.scan().unwrap().inspected.len(), 4, "{index}");
         assert!(source.source.last_index_error().is_some(), "{index}");
+        // A look that has nothing to do with the index does not say that it is all right.
+        let findings = source.look(&Look::at([folder.path("good")])).unwrap().findings;
+        assert!(findings.iter().any(|it| it.code == Code::IndexNotKept), "{index}: {findings:?}");
     }
 }
 

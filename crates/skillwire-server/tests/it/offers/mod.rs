@@ -20,7 +20,7 @@ use skillwire_testkit::{
     http::Connection,
     server::{LEGACY_HEADERS, TestOptions, TestServer},
 };
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 /// An offer with one tool for each thing a tool can do.
 #[derive(Default)]
@@ -29,6 +29,8 @@ pub(crate) struct Sample {
     pub(crate) cargo: Mutex<String>,
     /// Calls of `wait` under way.
     pub(crate) waiting: watch::Sender<usize>,
+    /// Lets one call of `wait` answer.
+    pub(crate) enough: Arc<Notify>,
     /// Sessions that are over.
     pub(crate) ended: Mutex<Vec<String>>,
 }
@@ -87,10 +89,11 @@ impl Offer for Sample {
             .boxed(),
             "wait" => {
                 self.waiting.send_modify(|count| *count += 1);
-                let waiting = Waiting(self.waiting.clone());
+                let (waiting, enough) = (Waiting(self.waiting.clone()), Arc::clone(&self.enough));
                 async move {
                     let _waiting = waiting;
-                    std::future::pending().await
+                    enough.notified().await;
+                    Ok(ToolReply::text("Waited."))
                 }
                 .boxed()
             }

@@ -89,8 +89,8 @@ async fn a_legacy_call_over_http_ends_when_its_session_cancels_it() {
     let mut waiting = sample.waiting.subscribe();
     let (session, _) = server.initialize("2025-11-25").await;
     let (stranger, _) = server.initialize("2025-11-25").await;
-    let call = legacy_request("w", "tools/call", json!({ "name": "wait" }));
-    let mut stream = within(&server, &session, &call).await;
+    let call = |id: &str| legacy_request(id, "tools/call", json!({ "name": "wait" }));
+    let mut stream = within(&server, &session, &call("w")).await;
     soon(waiting.wait_for(|count| *count == 1)).await.unwrap();
     let cancel = |id: &str| {
         json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
@@ -99,8 +99,12 @@ async fn a_legacy_call_over_http_ends_when_its_session_cancels_it() {
     // Neither another session nor another id.
     assert_eq!(within(&server, &stranger, &cancel("w")).await.reply().await.status, 202);
     assert_eq!(within(&server, &session, &cancel("x")).await.reply().await.status, 202);
-    assert_eq!(*waiting.borrow(), 1);
-    assert_eq!(within(&server, &session, &cancel("w")).await.reply().await.status, 202);
+    sample.enough.notify_one();
+    let answer = soon(stream.reply()).await.message();
+    assert_eq!(answer.result()["content"][0]["text"], "Waited.", "nobody cancelled it");
+    let mut stream = within(&server, &session, &call("v")).await;
+    soon(waiting.wait_for(|count| *count == 1)).await.unwrap();
+    assert_eq!(within(&server, &session, &cancel("v")).await.reply().await.status, 202);
     soon(waiting.wait_for(|count| *count == 0)).await.unwrap();
     let nothing = soon(stream.reply()).await;
     assert_eq!((nothing.status, nothing.body.len()), (202, 0), "nobody waits for an answer");

@@ -1,0 +1,104 @@
+//! Folders that are looked at in parts, as they have many skills.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex},
+};
+
+use skillwire_catalog::{
+    catalog::Catalog, cursor::CursorSeal, refresh::Refresher, snapshot::SnapshotOptions,
+};
+use skillwire_core::{
+    finding::Strictness,
+    path::{RelPath, SkillPath},
+};
+use skillwire_server::{
+    config::Config,
+    engine::Engine,
+    live::{Keeper, Subject},
+};
+use skillwire_source::{
+    directory::{DirectoryOptions, DirectorySource},
+    memory::MemorySource,
+    source::{Look, Source},
+};
+use skillwire_testkit::fixture::{SkillFolder, skill_md};
+
+use crate::peers::LiveSkill;
+
+/// More skills than there are in a part.
+const MANY: usize = 300;
+
+fn many() -> SkillFolder {
+    let folder = SkillFolder::new();
+    for number in 0..MANY {
+        folder.skill(&format!("many/s{number:03}"));
+    }
+    folder
+}
+
+fn directory(path: &Path) -> Box<dyn Source> {
+    Box::new(DirectorySource::new(path, DirectoryOptions::default()).expect("the folder is there"))
+}
+
+/// What has looked at everything once, and the parts it divides that into.
+fn looked(sources: Vec<Box<dyn Source>>) -> (Refresher, Vec<BTreeSet<PathBuf>>) {
+    let catalog = Arc::new(Catalog::new(SnapshotOptions::default()));
+    let mut refresher = Refresher::new(catalog, sources);
+    refresher.refresh(&Look::everywhere());
+    let parts = refresher.parts();
+    assert!(parts.len() > 1);
+    (refresher, parts)
+}
+
+#[test]
+fn v_64_a_large_folder_that_goes_away_and_comes_back_is_told_of_each_time() {
+    let folder = many();
+    folder.directory("none");
+    let root = folder.join("many");
+    let (refresher, parts) = looked(vec![directory(&root), directory(&folder.join("none"))]);
+    let seal = CursorSeal::new([1; 32]);
+    let engine = Engine::new(Arc::clone(refresher.catalog()), Config::default(), seal);
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let hears = Arc::clone(&told);
+    let keeper = Keeper::new(refresher, Arc::new(engine), Strictness::Normal, move |notice| {
+        let about = match &notice.subject {
+            Subject::Unavailable(_) => "unavailable",
+            Subject::Source(_) => "no skill",
+            _ => "something else",
+        };
+        hears.lock().expect("nobody panicked").push((about, notice.over));
+    });
+    let look = || {
+        for part in &parts {
+            keeper.refresh(&Look::at(part.clone()));
+        }
+        std::mem::take(&mut *told.lock().expect("nobody panicked"))
+    };
+    // The other folder has no skill all the time, whichever of the two a part is of.
+    assert_eq!(look(), [("no skill", false)]);
+    fs::rename(&root, folder.join("away")).expect("both are in one folder");
+    assert_eq!(look(), [("unavailable", false)]);
+    fs::rename(folder.join("away"), &root).expect("both are in one folder");
+    assert_eq!(look(), [("unavailable", true)]);
+}
+
+#[test]
+fn a_close_look_in_parts_looks_once_at_what_has_no_path() {
+    let folder = many();
+    let mut held = MemorySource::new("held");
+    let path = SkillPath::parse("held").expect("a path");
+    let file = (RelPath::skill_file(), skill_md("held").into());
+    held.add(&path, [file]).expect("there is one file");
+    let sources =
+        vec![directory(&folder.join("many")), Box::new(held), LiveSkill::default().source()];
+    let (mut refresher, parts) = looked(sources);
+    let mut sites = Vec::new();
+    for part in parts {
+        let came = refresher.refresh(&Look::at(part).closely()).sites;
+        sites.extend(came.into_iter().map(|((source, _), _)| source));
+    }
+    assert_eq!(sites, [1, 2], "one skill of each, and no file of the folder changed");
+}
