@@ -1,7 +1,7 @@
 //! Running a script in isolation: what that adds to the start of its interpreter, and many at once.
 
 use std::{
-    fs,
+    fs::{self, DirEntry},
     path::{Path, PathBuf},
     process::{Command, Stdio},
     time::Instant,
@@ -35,7 +35,8 @@ pub(super) fn measure(bench: &mut Bench) -> Result<()> {
         // The program that users have is the helper, with everything that it has to load.
         let sandbox = || Sandbox::with_helper(policy, bench.skillwire.path().to_owned()).only(tier);
         if let Err(unavailable) = sandbox().isolation() {
-            bench.report.notes.push(unavailable.to_string());
+            let unmeasured = format!("**Scripts in {tier} isolation:** {unavailable}");
+            bench.report.broken.push(unmeasured);
             continue;
         }
         // As `run` does it, and as a server does.
@@ -177,21 +178,54 @@ struct Held {
 
 impl Held {
     fn now() -> Result<Self> {
-        let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
         let children: usize = entries(Path::new("/proc/self/task"))
             .filter_map(|task| fs::read_to_string(task.path().join("children")).ok())
             .map(|list| list.split_whitespace().count())
             .sum();
-        let named = |folder: &str| {
-            entries(Path::new(folder))
-                .filter(|entry| entry.file_name().to_string_lossy().starts_with("skillwire-run-"))
-                .count()
-        };
+        let folders = entries(Path::new("/tmp"));
+        let folders = folders.filter(|entry| is_named(entry, "skillwire-run-")).count();
         Ok(Self {
             processes: children,
             mounts: fs::read_to_string("/proc/self/mounts")?.lines().count(),
             descriptors: entries(Path::new("/proc/self/fd")).count(),
-            groups: ["/tmp", "/sys/fs/cgroup", "/sys/fs/cgroup/unified"].map(named).iter().sum(),
+            groups: folders + groups_below(Path::new("/sys/fs/cgroup")),
         })
+    }
+}
+
+/// The cgroups of runs of this process, which lie somewhere below the one that it was started in.
+fn groups_below(folder: &Path) -> usize {
+    let ours = format!("skillwire-run-{}-", std::process::id());
+    entries(folder)
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .map(|entry| usize::from(is_named(&entry, &ours)) + groups_below(&entry.path()))
+        .sum()
+}
+
+fn entries(folder: &Path) -> impl Iterator<Item = DirEntry> {
+    fs::read_dir(folder).into_iter().flatten().flatten()
+}
+
+fn is_named(entry: &DirEntry, prefix: &str) -> bool {
+    entry.file_name().to_string_lossy().starts_with(prefix)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_of_this_process_are_counted_wherever_they_lie() {
+        let top = tempfile::tempdir().unwrap();
+        let own = std::process::id();
+        for group in [
+            format!("skillwire-run-{own}-0"),
+            format!("user.slice/a.scope/skillwire-run-{own}-1"),
+            "user.slice/a.scope/skillwire-supervisor".to_owned(),
+            format!("user.slice/b.scope/skillwire-run-{}-0", own + 1),
+        ] {
+            fs::create_dir_all(top.path().join(group)).unwrap();
+        }
+        assert_eq!(groups_below(top.path()), 2);
     }
 }

@@ -1,10 +1,6 @@
 //! Runs scripts of published skills.
 
-use std::{
-    fmt,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{fmt, sync::Arc, time::Duration};
 
 use serde_json::Value;
 use skillwire_core::{
@@ -130,10 +126,11 @@ impl Scripts {
         let sandbox = Arc::clone(&self.sandbox);
         let running = tokio::task::spawn_blocking(move || {
             audit::begins(&asked);
-            let mut told = Instant::now();
+            let mut told = Duration::ZERO;
             let ran = sandbox.run(&job, &cancel, &mut |tick| {
-                if told.elapsed() >= TELL_EVERY {
-                    told = Instant::now();
+                // By the run's own clock, so that each time is another whole second of it.
+                if tick.elapsed >= told + TELL_EVERY {
+                    told = tick.elapsed;
                     // Somebody who does not listen misses it.
                     let _ = ticks.try_send(*tick);
                 }

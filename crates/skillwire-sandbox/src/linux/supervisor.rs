@@ -84,12 +84,9 @@ pub(crate) fn run(
     }
     let started = Instant::now();
     let scratch = Scratch::new(tier)?;
-    let (group, together) = shared.groups.make(job);
     let mut helper = shared.helpers.take(tier)?;
-    if let Some(group) = &group {
-        // It waits for its job, so it is in the group before it starts anything.
-        group.add(helper.child.id())?;
-    }
+    // It waits for its job, so it is in the group before it starts anything.
+    let (group, together) = shared.groups.make(job, helper.child.id());
     let (stdin, feed) = pipe_with(PipeFlags::CLOEXEC).map_err(io::Error::from)?;
     let spec = spec(job, scratch.path());
     let control = helper.control.take().ok_or_else(missing)?;

@@ -261,7 +261,8 @@ fn slow_requests(method: &str) -> (Value, Value) {
 fn tells_of_progress(told: &Value) {
     assert_eq!(told["method"], "notifications/progress", "{told}");
     assert_eq!(told["params"]["progressToken"], 7, "{told}");
-    assert_eq!(told["params"]["progress"], 1, "{told}");
+    // Seconds; on a busy machine the first is late.
+    assert!(told["params"]["progress"].as_u64() >= Some(1), "{told}");
 }
 
 #[tokio::test]

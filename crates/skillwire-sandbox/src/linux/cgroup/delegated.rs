@@ -39,25 +39,33 @@ impl Delegated {
         let moved = own.path.file_name().is_some_and(|name| name == SUPERVISOR);
         let base = own.path.parent().filter(|_| moved).unwrap_or(&own.path);
         let given = words(&base.join("cgroup.controllers"));
-        let controllers: Vec<_> =
+        let mut controllers: Vec<_> =
             WANTED.into_iter().filter(|name| given.iter().any(|word| word == name)).collect();
-        if !controllers.contains(&"memory") && !controllers.contains(&"pids") {
+        if !are_enough(&controllers) {
             return Err(
                 "the cgroup of this process has no `memory` and no `pids` controller".to_owned()
             );
         }
         let enabled = words(&base.join("cgroup.subtree_control"));
-        let missing: Vec<_> =
-            controllers.iter().filter(|name| !enabled.iter().any(|word| word == *name)).collect();
-        if !missing.is_empty() {
-            if !moved {
-                own.check_ours(pid)?;
-                step_aside(base, pid).map_err(|error| refused(&error))?;
+        let is_enabled = |name: &str| enabled.iter().any(|word| word == name);
+        let may_enable = if moved || controllers.iter().all(|name| is_enabled(name)) {
+            Ok(())
+        } else {
+            own.check_ours(pid)
+                .and_then(|()| step_aside(base, pid).map_err(|error| refused(&error)))
+        };
+        let mut why = None;
+        controllers.retain(|name| {
+            if is_enabled(name) {
+                return true;
             }
-            for name in missing {
-                fs::write(base.join("cgroup.subtree_control"), format!("+{name}"))
-                    .map_err(|error| refused(&error))?;
-            }
+            let refusal = may_enable.clone().and_then(|()| enable(base, name)).err();
+            let usable = refusal.is_none();
+            why = why.take().or(refusal);
+            usable
+        });
+        if let Some(why) = why.filter(|_| !are_enough(&controllers)) {
+            return Err(why);
         }
         let delegated = Self { base: base.to_owned(), controllers };
         // Only a group that was made shows that one can be.
@@ -68,6 +76,17 @@ impl Delegated {
 
 fn refused(error: &io::Error) -> Why {
     format!("the cgroup of this process cannot be divided ({error})")
+}
+
+/// Whether these bound what matters; a part of the processors is only a courtesy to others.
+fn are_enough(controllers: &[&str]) -> bool {
+    controllers.contains(&"memory") || controllers.contains(&"pids")
+}
+
+/// Lets a controller bound the groups below `base`.
+fn enable(base: &Path, controller: &str) -> Result<(), Why> {
+    fs::write(base.join("cgroup.subtree_control"), format!("+{controller}"))
+        .map_err(|error| refused(&error))
 }
 
 fn step_aside(base: &Path, pid: u32) -> io::Result<()> {
@@ -142,6 +161,13 @@ fn own_group(mounts: &str, groups: &str) -> Option<Own> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::{
+        fd::{AsRawFd as _, OwnedFd},
+        unix::fs::symlink,
+    };
+
+    use rustix::fs::{MemfdFlags, SealFlags};
+
     use super::*;
 
     /// A folder that looks like a group with these controllers and processes.
@@ -200,6 +226,40 @@ mod tests {
         let locked = tempfile::tempdir().unwrap().path().join("gone");
         let own = Own { path: locked, topmost: true };
         assert!(Delegated::at(&own, 42).is_err());
+    }
+
+    /// Lets a group have these controllers enabled, and refuse every other.
+    fn refuse_more_than(folder: &tempfile::TempDir, enabled: &[u8]) -> OwnedFd {
+        let sealed = rustix::fs::memfd_create("enabled", MemfdFlags::ALLOW_SEALING).unwrap();
+        rustix::io::write(&sealed, enabled).unwrap();
+        rustix::fs::fcntl_add_seals(&sealed, SealFlags::WRITE | SealFlags::SHRINK).unwrap();
+        let file = folder.path().join("cgroup.subtree_control");
+        fs::remove_file(&file).unwrap();
+        symlink(format!("/proc/self/fd/{}", sealed.as_raw_fd()), file).unwrap();
+        sealed
+    }
+
+    #[test]
+    fn a_controller_that_is_refused_is_done_without_as_long_as_another_bounds() {
+        // Whether it is the kernel that refuses, or others are there and nothing may be rearranged.
+        for processes in ["42\n", "42\n43\n"] {
+            for (enabled, left) in [
+                ("memory pids", Some(vec!["memory", "pids"])),
+                ("pids cpu", Some(vec!["pids", "cpu"])),
+                ("memory", Some(vec!["memory"])),
+                ("cpu", None),
+                ("\n", None),
+            ] {
+                let folder = group("memory pids cpu\n", "", processes);
+                let _sealed = refuse_more_than(&folder, enabled.as_bytes());
+                let found = at(&folder, true).map(|delegated| delegated.controllers);
+                assert_eq!(found.as_ref().ok(), left.as_ref(), "{enabled}: {found:?}");
+                let Err(why) = found else { continue };
+                let expected =
+                    if processes == "42\n" { "cannot be divided" } else { "holds others" };
+                assert!(why.contains(expected), "{why}");
+            }
+        }
     }
 
     #[test]

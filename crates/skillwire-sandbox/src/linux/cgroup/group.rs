@@ -8,7 +8,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
+};
 
 use super::delegated::Delegated;
 use crate::job::Job;
@@ -53,14 +56,24 @@ impl Group {
 
     fn empty(delegated: &Delegated) -> io::Result<Self> {
         static MADE: AtomicU64 = AtomicU64::new(0);
-        let number = MADE.fetch_add(1, Ordering::Relaxed);
-        let path = delegated.base.join(format!("{RUN}{}-{number}", std::process::id()));
-        fs::create_dir(&path)?;
-        Ok(Self { path, controllers: delegated.controllers.clone() })
+        Self::numbered(delegated, &MADE)
+    }
+
+    fn numbered(delegated: &Delegated, made: &AtomicU64) -> io::Result<Self> {
+        loop {
+            let number = made.fetch_add(1, Ordering::Relaxed);
+            let path = delegated.base.join(format!("{RUN}{}-{number}", std::process::id()));
+            match fs::create_dir(&path) {
+                // A process that was killed had the same id, as the first of a container has.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+                Ok(()) => return Ok(Self { path, controllers: delegated.controllers.clone() }),
+            }
+        }
     }
 
     /// Puts a process into it, and with it whatever that will start.
-    pub(crate) fn add(&self, pid: u32) -> io::Result<()> {
+    pub(super) fn add(&self, pid: u32) -> io::Result<()> {
         fs::write(self.path.join("cgroup.procs"), pid.to_string())
     }
 
@@ -128,7 +141,9 @@ fn remove(path: &Path) {
         }
         let Ok(wait) = Timespec::try_from(left) else { return };
         let mut changed = [PollFd::new(&events, PollFlags::PRI)];
-        if poll(&mut changed, Some(&wait)).is_err() || events.rewind().is_err() {
+        let waited = poll(&mut changed, Some(&wait));
+        // A signal is no reason to leave the group behind.
+        if waited.is_err_and(|error| error != Errno::INTR) || events.rewind().is_err() {
             return;
         }
     }
@@ -153,8 +168,11 @@ mod tests {
     use bytes::Bytes;
     use skillwire_core::path::RelPath;
 
-    use super::{super::delegated::Own, *};
-    use crate::{arguments::Arguments, interpreter::Interpreters, job::JobFile};
+    use super::{
+        super::{Groups, delegated::Own},
+        *,
+    };
+    use crate::{arguments::Arguments, interpreter::Interpreters, job::JobFile, outcome::Together};
 
     fn job() -> Job {
         let script = RelPath::parse("run.sh").unwrap();
@@ -203,6 +221,22 @@ mod tests {
         assert_eq!(group.cpu(), Some(Duration::from_micros(1500)));
     }
 
+    #[test]
+    fn groups_that_a_killed_process_of_the_same_id_left_are_passed_over() {
+        let base = tempfile::tempdir().unwrap();
+        let delegated = Delegated { base: base.path().to_owned(), controllers: Vec::new() };
+        let path = |number: u64| base.path().join(format!("{RUN}{}-{number}", std::process::id()));
+        fs::create_dir(path(0)).unwrap();
+        fs::create_dir(path(1)).unwrap();
+        let made = AtomicU64::new(0);
+        let groups = [(); 2].map(|()| Group::numbered(&delegated, &made).unwrap());
+        assert_eq!(groups.each_ref().map(|group| group.path.clone()), [path(2), path(3)]);
+        drop(groups);
+        assert!(path(0).exists() && !path(2).exists(), "only what was made is removed");
+        let gone = Delegated { base: path(9), ..delegated };
+        assert_eq!(Group::numbered(&gone, &made).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
     /// The group of this process, without bounds, if groups can be made in it.
     fn real() -> Option<Delegated> {
         let base = Own::here()?.path;
@@ -241,6 +275,23 @@ mod tests {
         drop(group);
         assert!(was_killed(child));
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_run_that_cannot_be_put_into_a_real_group_is_counted_and_leaves_none() {
+        let Some(delegated) = real() else { return };
+        // A group of the test's own, so that those of others are not taken for left ones.
+        let base = Group::empty(&delegated).unwrap();
+        let groups =
+            Groups(Ok(Delegated { base: base.path.clone(), controllers: delegated.controllers }));
+        let mut gone = Command::new("true").spawn().unwrap();
+        gone.wait().unwrap();
+        let (group, together) = groups.make(&job(), gone.id());
+        assert!(group.is_none());
+        let Together::Counted { why } = together else { panic!("{together:?}") };
+        assert!(why.starts_with("this run could not be put into its cgroup ("), "{why}");
+        let inside = fs::read_dir(&base.path).unwrap().flatten();
+        assert_eq!(inside.filter(|entry| entry.path().is_dir()).count(), 0);
     }
 
     #[test]

@@ -28,16 +28,22 @@ impl Groups {
         }
     }
 
-    /// Makes the group of one run. Without one the run is still bounded, less exactly.
-    pub(super) fn make(&self, job: &Job) -> (Option<Group>, Together) {
-        let made = match &self.0 {
-            Ok(delegated) => Group::new(delegated, job)
-                .map_err(|error| format!("a cgroup for this run could not be made ({error})")),
-            Err(why) => Err(why.clone()),
-        };
-        match made {
+    /// Makes the group of one run and puts the process `pid` into it. Without one the run is still
+    /// bounded, less exactly.
+    pub(super) fn make(&self, job: &Job, pid: u32) -> (Option<Group>, Together) {
+        match self.made(job, pid) {
             Ok(group) => (Some(group), self.together()),
             Err(why) => (None, Together::Counted { why }),
         }
+    }
+
+    fn made(&self, job: &Job, pid: u32) -> Result<Group, String> {
+        let delegated = self.0.as_ref().map_err(Clone::clone)?;
+        let group = Group::new(delegated, job)
+            .map_err(|error| format!("a cgroup for this run could not be made ({error})"))?;
+        group
+            .add(pid)
+            .map_err(|error| format!("this run could not be put into its cgroup ({error})"))?;
+        Ok(group)
     }
 }

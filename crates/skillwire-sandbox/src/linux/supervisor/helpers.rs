@@ -14,6 +14,7 @@ use std::{
 
 use rustix::{
     event::{PollFd, PollFlags, poll},
+    io::retry_on_intr,
     process::{Pid, PidfdFlags, pidfd_open},
 };
 
@@ -49,9 +50,13 @@ impl Helper {
     /// Waits until it is gone, and ends it when it takes too long.
     pub(super) fn end(&mut self, deadline: Instant) -> io::Result<()> {
         if let Ok(handle) = pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty()) {
-            let left = deadline.saturating_duration_since(Instant::now());
             let mut events = [PollFd::new(&handle, PollFlags::IN)];
-            if poll(&mut events, Some(&timespec(left)))? == 0 {
+            // A signal must not cost the outcome of a run that is done.
+            let ended = retry_on_intr(|| {
+                let left = deadline.saturating_duration_since(Instant::now());
+                poll(&mut events, Some(&timespec(left)))
+            })?;
+            if ended == 0 {
                 self.child.kill()?;
             }
         }
