@@ -71,7 +71,11 @@ impl Follower {
             changes = self.subscribe(&[]).await;
         }
         if let Some(changes) = changes {
-            self.ears = Some(Ears { changes, skills });
+            let before = self.ears.replace(Ears { changes, skills });
+            // What the old ones were told while the new ones were put on, nobody else hears.
+            if before.is_some_and(|ears| ears.changes.has_unheard()) {
+                self.shared.wanted.notify_one();
+            }
         }
     }
 
