@@ -3,11 +3,17 @@
 //! A URI is made in one way only, so that two files never share one and a file never has two.
 //! Nothing here rewrites a URI: a text that is not already in normal form is refused.
 
-use std::{borrow::Cow, fmt, sync::Arc};
+use std::{fmt, sync::Arc};
 
 use fluent_uri::Uri;
 use serde::{Serialize, Serializer};
 
+mod percent;
+
+pub(crate) use self::percent::encodes;
+pub use self::percent::{decode, decode_path};
+
+use self::percent::encode;
 use crate::{
     name::SkillName,
     path::{RelPath, SKILL_FILE, SkillPath},
@@ -253,77 +259,6 @@ impl Serialize for SkillUri {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.file.serialize(serializer)
     }
-}
-
-/// Appends one segment, percent-encoding what a URI cannot carry there.
-///
-/// The first segment is the authority, where `:` and `@` would mean something else.
-fn encode(segment: &str, authority: bool, out: &mut String) {
-    const HEX: &[u8; 16] = b"0123456789ABCDEF";
-    for byte in segment.bytes() {
-        if is_plain(byte, authority) {
-            out.push(char::from(byte));
-        } else {
-            out.push('%');
-            out.push(char::from(HEX[usize::from(byte >> 4)]));
-            out.push(char::from(HEX[usize::from(byte & 15)]));
-        }
-    }
-}
-
-/// Tells whether a byte stands for itself in a segment.
-fn is_plain(byte: u8, authority: bool) -> bool {
-    byte.is_ascii_alphanumeric()
-        || b"-._~!$&'()*+,;=".contains(&byte)
-        || (!authority && b":@".contains(&byte))
-}
-
-/// Reads a path below a directory's URI, if it is written exactly as this crate writes it.
-pub fn decode_path(text: &str) -> Option<Cow<'_, str>> {
-    let plain = |byte: u8| byte == b'/' || is_plain(byte, false);
-    if text.bytes().all(plain) {
-        return Some(Cow::Borrowed(text));
-    }
-    let decoded: Option<Vec<String>> =
-        text.split('/').map(|segment| decode(segment).ok()).collect();
-    let path = RelPath::parse(&decoded?.join("/")).ok()?;
-    let mut encoded = String::with_capacity(text.len());
-    for (index, segment) in path.segments().enumerate() {
-        if index > 0 {
-            encoded.push('/');
-        }
-        encode(segment, false, &mut encoded);
-    }
-    (encoded == text).then(|| Cow::Owned(path.to_string()))
-}
-
-/// Tells whether a path looks different in a URI.
-pub(crate) fn encodes(path: &RelPath) -> bool {
-    let mut encoded = String::new();
-    path.segments().for_each(|segment| {
-        encoded.push('/');
-        encode(segment, false, &mut encoded);
-    });
-    encoded.trim_start_matches('/') != path.as_str()
-}
-
-/// Decodes one percent-encoded segment into the text it stands for.
-pub fn decode(segment: &str) -> Result<String, InvalidUri> {
-    let malformed = InvalidUri("has percent-encoding that is not UTF-8 text");
-    let mut bytes = Vec::with_capacity(segment.len());
-    let mut rest = segment.as_bytes();
-    while let [first, tail @ ..] = rest {
-        if *first == b'%' {
-            let hex = tail.get(..2).and_then(|pair| std::str::from_utf8(pair).ok());
-            let byte = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()).ok_or(malformed)?;
-            bytes.push(byte);
-            rest = &tail[2..];
-        } else {
-            bytes.push(*first);
-            rest = tail;
-        }
-    }
-    String::from_utf8(bytes).map_err(|_| malformed)
 }
 
 #[cfg(test)]

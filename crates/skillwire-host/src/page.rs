@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use serde::{Deserialize, de::IgnoredAny};
-use serde_json::value::RawValue;
+use serde_json::{Map, Value, value::RawValue};
 use skillwire_core::{
     entry::SkillEntry,
     received::{self, EntryFault, EntryProblem},
@@ -23,6 +23,11 @@ const MAX_CURSOR_BYTES: usize = 64 * 1024;
 
 /// However long a server says an answer stays fresh, it is asked again after this time.
 const MAX_LIFETIME: Duration = Duration::from_hours(24);
+
+/// The parameters that ask for the first page, or for the one at a cursor.
+pub(crate) fn page_at(cursor: Option<String>) -> Map<String, Value> {
+    cursor.map(|cursor| ("cursor".to_owned(), cursor.into())).into_iter().collect()
+}
 
 /// What stands around the entries of a page.
 #[derive(Debug)]

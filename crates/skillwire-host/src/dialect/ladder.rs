@@ -18,6 +18,7 @@ use crate::{
     client::{Client, ClientError},
     listed::Listed,
     origin::Origin,
+    page::page_at,
     refusal::{Reason, Refusal},
     remote::{Collecting, Listing, Remote, Trouble},
 };
@@ -211,8 +212,7 @@ impl Remote {
         let mut truncated = None;
         let (mut cursor, mut cursors) = (None::<String>, HashSet::new());
         for number in 0.. {
-            let params = cursor.take().map(|cursor| ("cursor".to_owned(), cursor.into()));
-            let params: Map<String, Value> = params.into_iter().collect();
+            let params = page_at(cursor.take());
             let answer = self.request(client, method::SKILLS_LIST, params, self.limits()).await;
             let answer = match answer {
                 Ok(answer) => answer,

@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 
 use serde::Deserialize;
-use serde_json::{Map, value::RawValue};
+use serde_json::value::RawValue;
 use skillwire_protocol::method;
 
 use crate::{
     client::{Client, ClientError},
-    page,
+    page::{self, page_at},
     refusal::Refusal,
     remote::Remote,
 };
@@ -65,9 +65,8 @@ impl Remote {
         let mut cursor: Option<String> = None;
         let mut cursors = HashSet::new();
         for _ in 0..MOST_PAGES {
-            let mut params = Map::new();
+            let mut params = page_at(cursor.take());
             params.extend(scope.map(|scope| ("uri".to_owned(), scope.into())));
-            params.extend(cursor.take().map(|cursor| ("cursor".to_owned(), cursor.into())));
             let answer =
                 self.request(client, method::RESOURCES_LIST, params, self.limits()).await?;
             let Ok(page) = serde_json::from_str::<RawPage<'_>>(answer.text()) else {

@@ -12,6 +12,7 @@ use skillwire_protocol::method;
 use crate::{
     host::Host,
     label::ServerLabel,
+    page::page_at,
     refusal::{Reason, Refusal},
 };
 
@@ -124,12 +125,7 @@ impl Host {
         let mut found: Vec<SkillTemplate> = Vec::new();
         let mut cursor: Option<String> = None;
         for _ in 0..MOST_PAGES {
-            let params: Map<String, Value> = cursor
-                .take()
-                .map(|cursor| ("cursor".to_owned(), cursor.into()))
-                .into_iter()
-                .collect();
-            let answer = client.request(LIST, params, remote.limits()).await;
+            let answer = client.request(LIST, page_at(cursor.take()), remote.limits()).await;
             let answer = match answer {
                 Ok(answer) => answer,
                 Err(error) if error.is_unknown_method() => break,

@@ -3,10 +3,10 @@
 //! What a tool returns has no identity and no digests, so no skill comes of it.
 
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use skillwire_protocol::method;
 
-use crate::{client::Client, remote::Remote};
+use crate::{client::Client, page::page_at, remote::Remote};
 
 /// How such tools are called, as far as the name alone says it.
 const NAMES: [&str; 8] = [
@@ -44,11 +44,7 @@ impl Remote {
         let mut found = Vec::new();
         let mut cursor: Option<String> = None;
         for _ in 0..MOST_PAGES {
-            let params: Map<String, Value> = cursor
-                .take()
-                .map(|cursor| ("cursor".to_owned(), cursor.into()))
-                .into_iter()
-                .collect();
+            let params = page_at(cursor.take());
             // Nobody asked for tools: without an answer there is nothing to say about them.
             let answer = self.request(client, method::TOOLS_LIST, params, self.limits()).await;
             let Some(page) = answer.ok().and_then(|answer| answer.read::<Page>().ok()) else {

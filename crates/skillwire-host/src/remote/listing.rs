@@ -6,7 +6,6 @@ use std::{
     time::Duration,
 };
 
-use serde_json::Map;
 use skillwire_core::uri::SkillUri;
 use skillwire_protocol::{method, version::Era};
 use tokio::time::Instant;
@@ -18,7 +17,7 @@ use crate::{
     label::ServerLabel,
     listed::{Listed, Source},
     origin::{Origin, SkillId},
-    page::{self, Entries, Freshness, Head, Unusable},
+    page::{self, Entries, Freshness, Head, Unusable, page_at},
     refusal::Refusal,
 };
 
@@ -154,10 +153,7 @@ impl Remote {
         deadline: Instant,
         bytes: &mut u64,
     ) -> Result<(RawAnswer, Head), Trouble> {
-        let mut params = Map::new();
-        if let Some(cursor) = cursor {
-            params.insert("cursor".to_owned(), cursor.into());
-        }
+        let params = page_at(cursor.map(str::to_owned));
         let left = deadline.saturating_duration_since(Instant::now());
         let limits = Limits { timeout: left.min(self.policy.budgets.answer_time), ..self.limits() };
         let answer = self.request(client, method::SKILLS_LIST, params, limits).await;

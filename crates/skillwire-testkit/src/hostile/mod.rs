@@ -34,7 +34,12 @@ use skillwire_protocol::{method, version::Era};
 use tokio::sync::broadcast;
 
 pub use self::{
-    fault::Fault, gate::Gate, http::Listening, log::Logged, older::Older, reply::Reply,
+    fault::Fault,
+    gate::Gate,
+    http::Listening,
+    log::Logged,
+    older::{Older, frontmatter},
+    reply::Reply,
 };
 use self::{log::Log, shelf::Shelf};
 

@@ -144,7 +144,8 @@ fn digest(text: &str) -> String {
     Digest::of(text.as_bytes()).to_string()
 }
 
-fn frontmatter() -> Value {
+/// The frontmatter of the skill that these servers offer, as they list it.
+pub fn frontmatter() -> Value {
     json!({
         "name": "refunds",
         "description": "Handle a customer refund by the book. Use when money goes back.",

@@ -5,7 +5,7 @@ use skillwire_core::digest::Digest;
 use skillwire_host::{dialect::Dialect, refusal::Reason};
 use skillwire_testkit::{
     archives::refunds,
-    hostile::{HostileServer, Older, Reply},
+    hostile::{HostileServer, Older, Reply, frontmatter},
 };
 
 use super::legacy_host;
@@ -18,15 +18,6 @@ const FILE: &str = "skill://acme/billing/refunds/examples/email.md";
 fn listing(entries: &Value) -> HostileServer {
     let page = json!({ "skills": entries });
     HostileServer::speaking(Older::Draft).on("skills/list", move |_, _| Reply::Result(page.clone()))
-}
-
-fn frontmatter() -> Value {
-    json!({
-        "name": "refunds",
-        "description": "Handle a customer refund by the book. Use when money goes back.",
-        "license": "Apache-2.0",
-        "metadata": { "version": "2.1.0" },
-    })
 }
 
 fn entry(files: &Value) -> Value {
