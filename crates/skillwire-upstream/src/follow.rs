@@ -18,6 +18,9 @@ const MAX_SUBSCRIBED: usize = 500;
 /// The most refused entries that one listing logs.
 const MAX_LOGGED: usize = 10;
 
+/// How long a subscription that was replaced is still listened to.
+const FADING: Duration = Duration::from_millis(250);
+
 /// A server that tells of changes without end is asked no more often than this.
 const SPACING: Duration = Duration::from_millis(200);
 
@@ -72,8 +75,11 @@ impl Follower {
         }
         if let Some(changes) = changes {
             let before = self.ears.replace(Ears { changes, skills });
-            // What the old ones were told while the new ones were put on, nobody else hears.
-            if before.is_some_and(|ears| ears.changes.has_unheard()) {
+            // What the old ones were told while the new ones were put on, nobody else hears, and it
+            // may still be on its way.
+            if let Some(mut before) = before
+                && let Ok(Some(_)) = timeout(FADING, before.changes.next()).await
+            {
                 self.shared.wanted.notify_one();
             }
         }
