@@ -18,9 +18,6 @@ const MAX_SUBSCRIBED: usize = 500;
 /// The most refused entries that one listing logs.
 const MAX_LOGGED: usize = 10;
 
-/// How long a subscription that was replaced is still listened to.
-const FADING: Duration = Duration::from_millis(250);
-
 /// A server that tells of changes without end is asked no more often than this.
 const SPACING: Duration = Duration::from_millis(200);
 
@@ -75,11 +72,8 @@ impl Follower {
         }
         if let Some(changes) = changes {
             let before = self.ears.replace(Ears { changes, skills });
-            // What the old ones were told while the new ones were put on, nobody else hears, and it
-            // may still be on its way.
-            if let Some(mut before) = before
-                && let Ok(Some(_)) = timeout(FADING, before.changes.next()).await
-            {
+            // What the old ones were told while the new ones were put on, nobody else hears.
+            if before.is_some_and(|ears| ears.changes.has_unheard()) {
                 self.shared.wanted.notify_one();
             }
         }
