@@ -71,11 +71,7 @@ impl Follower {
             changes = self.subscribe(&[]).await;
         }
         if let Some(changes) = changes {
-            let before = self.ears.replace(Ears { changes, skills });
-            // What the old ones were told while the new ones were put on, nobody else hears.
-            if before.is_some_and(|ears| ears.changes.has_unheard()) {
-                self.shared.wanted.notify_one();
-            }
+            self.ears = Some(Ears { changes, skills });
         }
     }
 

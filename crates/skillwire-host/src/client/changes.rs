@@ -37,11 +37,6 @@ impl Changes {
         Self { receiver, _subscription: subscription }
     }
 
-    /// Tells whether a change was told that nobody has heard yet.
-    pub fn has_unheard(&self) -> bool {
-        !self.receiver.is_empty()
-    }
-
     /// Waits for the next change; nothing once no more can come.
     pub async fn next(&mut self) -> Option<Change> {
         match self.receiver.recv().await {
