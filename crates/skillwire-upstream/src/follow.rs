@@ -26,16 +26,15 @@ const LISTENING: Duration = Duration::from_secs(2);
 
 /// Follows a server for ever.
 pub(crate) async fn follow(shared: Arc<Shared>) {
-    let mut following = Follower { retry: shared.options.retry.0, shared, ears: None };
+    let mut following = Follower { retry: shared.options.retry.0, shared, ears: Ears::default() };
     loop {
         // Listening begins before the listing, so that no change falls between.
-        following.listen().await;
+        following.listen_to_listing().await;
         let started = Instant::now();
         let pause = following.list().await;
         following.shared.tried.send_replace(true);
         if following.shared.stock().failure().is_none() {
-            // Now that they are known, of each skill as well.
-            following.listen().await;
+            following.listen_to_skills().await;
         }
         let spaced = Instant::now() + SPACING.max(4 * started.elapsed());
         following.wait(Instant::now() + pause).await;
@@ -46,38 +45,51 @@ pub(crate) async fn follow(shared: Arc<Shared>) {
 
 struct Follower {
     shared: Arc<Shared>,
-    ears: Option<Ears>,
+    ears: Ears,
     /// How long to wait before a server that fails again is tried again.
     retry: Duration,
 }
 
-/// A subscription, and the skills it names.
+/// The subscriptions to a server.
+///
+/// They are two, so that the one to the listing stays as it is when the skills are others: what is
+/// told while a subscription is replaced can be lost.
+#[derive(Default)]
 struct Ears {
+    listing: Option<Changes>,
+    skills: Option<NamedSkills>,
+}
+
+/// A subscription to skills, and which they are.
+struct NamedSkills {
     changes: Changes,
-    skills: BTreeSet<SkillUri>,
+    uris: BTreeSet<SkillUri>,
 }
 
 impl Follower {
-    async fn listen(&mut self) {
-        let skills: BTreeSet<SkillUri> =
-            self.shared.stock().listed_uris().take(MAX_SUBSCRIBED).cloned().collect();
-        if self.ears.as_ref().is_some_and(|ears| ears.skills == skills) {
-            return;
-        }
-        let uris: Vec<&str> = skills.iter().map(SkillUri::as_str).collect();
-        let mut changes = self.subscribe(&uris).await;
-        if changes.is_none() && self.ears.is_none() && !uris.is_empty() {
-            // Some take no subscriptions to resources and tell of the listing all the same.
-            changes = self.subscribe(&[]).await;
-        }
-        if let Some(changes) = changes {
-            self.ears = Some(Ears { changes, skills });
+    async fn listen_to_listing(&mut self) {
+        if self.ears.listing.is_none() {
+            let heard = timeout(LISTENING, self.shared.relay.listen()).await;
+            self.ears.listing = heard.ok().and_then(Result::ok);
         }
     }
 
-    /// Subscribes, unless that takes longer than a listing should have to wait for it.
-    async fn subscribe(&self, uris: &[&str]) -> Option<Changes> {
-        timeout(LISTENING, self.shared.relay.listen(uris)).await.ok()?.ok()
+    /// Some take no subscriptions to resources, and tell of the listing all the same.
+    async fn listen_to_skills(&mut self) {
+        let uris: BTreeSet<SkillUri> =
+            self.shared.stock().listed_uris().take(MAX_SUBSCRIBED).cloned().collect();
+        if self.ears.skills.as_ref().is_some_and(|named| named.uris == uris) {
+            return;
+        }
+        if uris.is_empty() {
+            self.ears.skills = None;
+            return;
+        }
+        let wanted: Vec<&str> = uris.iter().map(SkillUri::as_str).collect();
+        let heard = timeout(LISTENING, self.shared.relay.listen_to(&wanted)).await;
+        if let Ok(Ok(Some(changes))) = heard {
+            self.ears.skills = Some(NamedSkills { changes, uris });
+        }
     }
 
     /// Lists the server, and says when to do so again.
@@ -136,7 +148,7 @@ impl Follower {
         shared.stock().fail(reason, retry);
         shared.tell();
         // It may have been restarted as something else: what it is, is found out anew.
-        self.ears = None;
+        self.ears = Ears::default();
         shared.relay.disconnect().await;
     }
 
@@ -147,7 +159,7 @@ impl Follower {
             tokio::select! {
                 () = sleep_until(until) => return,
                 () = shared.wanted.notified() => return,
-                change = hear(&mut self.ears) => match change {
+                change = self.ears.hear() => match change {
                     Some(Change::SkillsChanged) => return,
                     Some(Change::Updated(uri)) => {
                         update(&shared, &uri).await;
@@ -162,14 +174,38 @@ impl Follower {
     }
 }
 
-/// Waits for a change, or for the end of the subscription, which is told once.
-async fn hear(ears: &mut Option<Ears>) -> Option<Change> {
-    let Some(heard) = ears else { return std::future::pending().await };
-    let change = heard.changes.next().await;
-    if change.is_none() {
-        *ears = None;
+impl Ears {
+    /// Waits for a change, or for the end of a subscription, which is told once.
+    async fn hear(&mut self) -> Option<Change> {
+        let Self { listing, skills } = self;
+        loop {
+            tokio::select! {
+                change = next(listing.as_mut()) => match change {
+                    Some(Change::SkillsChanged) => return change,
+                    // Nobody asked for this here.
+                    Some(Change::Updated(_)) => {}
+                    None => {
+                        *listing = None;
+                        return None;
+                    }
+                },
+                change = next(skills.as_mut().map(|named| &mut named.changes)) => {
+                    if change.is_none() {
+                        *skills = None;
+                    }
+                    return change;
+                }
+            }
+        }
     }
-    change
+}
+
+/// The next change that a subscription tells; one that is not there tells nothing.
+async fn next(changes: Option<&mut Changes>) -> Option<Change> {
+    match changes {
+        Some(changes) => changes.next().await,
+        None => std::future::pending().await,
+    }
 }
 
 /// Asks anew for the skills that a changed resource belongs to.

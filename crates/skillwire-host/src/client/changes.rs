@@ -17,6 +17,30 @@ pub enum Change {
     Updated(String),
 }
 
+/// What a listener wants to be told of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interest<'a> {
+    /// That the listing changed.
+    Listing,
+    /// That one of these resources changed.
+    Resources(&'a [&'a str]),
+    /// Both.
+    ListingAnd(&'a [&'a str]),
+}
+
+impl<'a> Interest<'a> {
+    pub(super) fn is_in_listing(self) -> bool {
+        !matches!(self, Self::Resources(_))
+    }
+
+    pub(super) fn resources(self) -> &'a [&'a str] {
+        match self {
+            Self::Listing => &[],
+            Self::Resources(uris) | Self::ListingAnd(uris) => uris,
+        }
+    }
+}
+
 /// Makes the channel on which changes travel.
 pub(super) fn channel() -> broadcast::Sender<Change> {
     broadcast::Sender::new(CAPACITY)

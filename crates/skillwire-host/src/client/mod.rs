@@ -36,7 +36,7 @@ use self::connection::Connection;
 pub(crate) use self::http::{Sender, collect, is_loopback};
 pub use self::{
     bearer::Bearer,
-    changes::{Change, Changes},
+    changes::{Change, Changes, Interest},
     description::{ServerDescription, SkillsOffer},
     endpoint::{ClientOptions, Endpoint, Limits},
     error::ClientError,
@@ -145,21 +145,29 @@ impl Client {
         connection.send(&call, limits).await
     }
 
-    /// Listens for changes of the listing and of these resources.
+    /// Listens for changes.
     ///
     /// It returns once the server knows that somebody listens. A server that tells nothing by
-    /// itself gives a stream that is at its end.
-    pub async fn listen(&self, uris: &[&str], limits: Limits) -> Result<Changes, ClientError> {
+    /// itself gives a stream that is at its end. One of the legacy era has one stream for all
+    /// listeners, on which more may be told than is asked for here.
+    pub async fn listen(
+        &self,
+        interest: Interest<'_>,
+        limits: Limits,
+    ) -> Result<Changes, ClientError> {
         let connection = &self.0.connection;
         let version = self.server().protocol_version;
         if version == MODERN {
-            let wanted = json!({ "resourcesListChanged": true, "resourceSubscriptions": uris });
+            let wanted = json!({
+                "resourcesListChanged": interest.is_in_listing(),
+                "resourceSubscriptions": interest.resources(),
+            });
             let params = Map::from_iter([("notifications".to_owned(), wanted)]);
             let call = connection.call(Some(version), method::LISTEN, params);
             return connection.listen(call, limits).await;
         }
         let changes = connection.overhear(version, limits).await?;
-        for uri in uris {
+        for uri in interest.resources() {
             let params = Map::from_iter([("uri".to_owned(), (*uri).into())]);
             let call = connection.call(Some(version), method::RESOURCES_SUBSCRIBE, params);
             connection.send(&call, limits).await?;

@@ -13,7 +13,7 @@ use skillwire_protocol::version::Era;
 
 use super::Host;
 use crate::{
-    client::{Changes, ClientError},
+    client::{Changes, ClientError, Interest},
     dialect::with_frontmatter,
     label::ServerLabel,
     listed::{Listed, Source},
@@ -198,15 +198,23 @@ impl Relay {
         Ok(Some(children))
     }
 
-    /// Listens for changes of the listing and, where one request is enough for all of them, of these
-    /// resources.
-    pub async fn listen(&self, uris: &[&str]) -> Result<Changes, Refusal> {
+    /// Listens for changes of the listing.
+    pub async fn listen(&self) -> Result<Changes, Refusal> {
         let client = self.remote.client().await?;
-        let limits = self.remote.limits();
-        let uris = if client.server().era == Era::Legacy { &[] } else { uris };
-        client.listen(uris, limits).await.map_err(|error: ClientError| {
-            Refusal::new(Reason::ServerError).skill(&self.label).actual(error)
-        })
+        self.heard(client.listen(Interest::Listing, self.remote.limits()).await)
+    }
+
+    /// Listens for changes of these resources, where one request is enough for all of them.
+    pub async fn listen_to(&self, uris: &[&str]) -> Result<Option<Changes>, Refusal> {
+        let client = self.remote.client().await?;
+        if client.server().era == Era::Legacy {
+            return Ok(None);
+        }
+        self.heard(client.listen(Interest::Resources(uris), self.remote.limits()).await).map(Some)
+    }
+
+    fn heard(&self, changes: Result<Changes, ClientError>) -> Result<Changes, Refusal> {
+        changes.map_err(|error| Refusal::new(Reason::ServerError).skill(&self.label).actual(error))
     }
 
     /// Ends the connection, so that the next request makes a new one and learns the era anew.

@@ -97,3 +97,28 @@ async fn gw_25_a_skill_that_is_gone_is_gone_here() {
     gateway.until_listed(|skills| skills.len() == 1).await;
     assert_eq!(gateway.read("skill://acme/refunds/x").await.code(), -32602);
 }
+
+#[tokio::test]
+async fn gw_25_the_subscription_to_the_listing_is_never_replaced() {
+    let server = server();
+    let gateway = Gateway::of(&server).await;
+    server.wait_for("subscriptions/listen", 2).await;
+    server.set_skill("more", [("x", "x")]);
+    server.tell_list_changed();
+    gateway.until_listed(|skills| skills.len() == 3).await;
+    server.wait_for("subscriptions/listen", 3).await;
+    let wanted = |(listing, names): (bool, &[&str])| {
+        let uris: Vec<String> =
+            names.iter().map(|name| format!("skill://{name}/SKILL.md")).collect();
+        json!({ "resourcesListChanged": listing, "resourceSubscriptions": uris })
+    };
+    let subscriptions: Vec<Value> = server
+        .log()
+        .into_iter()
+        .filter(|logged| logged.method == "subscriptions/listen")
+        .map(|logged| logged.params["notifications"].clone())
+        .collect();
+    let expected: [(bool, &[&str]); 3] =
+        [(true, &[]), (false, &["live", "refunds"]), (false, &["live", "more", "refunds"])];
+    assert_eq!(subscriptions, expected.map(wanted));
+}

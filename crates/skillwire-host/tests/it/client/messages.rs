@@ -1,7 +1,7 @@
 //! What goes over the wire, and what counts as an answer: HST-05, HST-06, H-11, H-43.
 
 use serde_json::json;
-use skillwire_host::client::{Client, ClientError, ClientOptions, Limits};
+use skillwire_host::client::{Client, ClientError, ClientOptions, Interest, Limits};
 use skillwire_protocol::version::Era;
 use skillwire_testkit::hostile::{Fault, Gate, HostileServer, Reply};
 
@@ -244,7 +244,7 @@ async fn hst_05_a_server_that_asks_learns_nothing() {
     for way in [Way::Pipe(Era::Legacy), Way::Http(Era::Legacy)] {
         let server = server();
         let connected = connect(&server, way).await;
-        let changes = connected.client.listen(&[], Limits::default()).await.unwrap();
+        let changes = connected.client.listen(Interest::Listing, Limits::default()).await.unwrap();
         for (n, question) in [ping, sample].into_iter().enumerate() {
             server.say(question);
             server.wait_for("(response)", n + 1).await;

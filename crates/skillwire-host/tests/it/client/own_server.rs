@@ -1,7 +1,9 @@
 //! The client against this project's own server.
 
 use serde_json::{Value, json};
-use skillwire_host::client::{Change, Client, ClientError, ClientOptions, Endpoint, Limits};
+use skillwire_host::client::{
+    Change, Client, ClientError, ClientOptions, Endpoint, Interest, Limits,
+};
 use skillwire_protocol::version::Era;
 use skillwire_server::stdio;
 use skillwire_testkit::{fixture::SkillFolder, server::TestServer};
@@ -58,7 +60,8 @@ async fn hst_34_changes_of_our_own_server_are_heard_in_every_way() {
         let mut server = TestServer::start(folder.path()).await;
         let connected = connect(&server, way).await;
         let uri = "skill://a/SKILL.md";
-        let mut changes = connected.client.listen(&[uri], Limits::default()).await.unwrap();
+        let mut changes =
+            connected.client.listen(Interest::ListingAnd(&[uri]), Limits::default()).await.unwrap();
         folder.file("a/more.md", "More.");
         server.refresh();
         assert_eq!(changes.next().await, Some(Change::SkillsChanged), "{way:?}");

@@ -1,7 +1,7 @@
 //! Changes that a server tells by itself.
 
 use serde_json::json;
-use skillwire_host::client::{Change, ClientError, Limits};
+use skillwire_host::client::{Change, ClientError, Interest, Limits};
 use skillwire_protocol::version::Era;
 use skillwire_testkit::hostile::{Fault, HostileServer, Reply};
 
@@ -18,7 +18,8 @@ async fn hst_34_changes_are_heard_in_every_way() {
     for way in Way::ALL {
         let server = server();
         let connected = connect(&server, way).await;
-        let mut changes = connected.client.listen(&[URI], Limits::default()).await.unwrap();
+        let mut changes =
+            connected.client.listen(Interest::ListingAnd(&[URI]), Limits::default()).await.unwrap();
         server.tell_list_changed();
         assert_eq!(changes.next().await, Some(Change::SkillsChanged), "{way:?}");
         server.tell_updated(URI);
@@ -36,7 +37,7 @@ async fn hst_34_letting_go_of_changes_ends_the_subscription() {
     for way in [Way::ALL[0], Way::ALL[2]] {
         let server = server();
         let connected = connect(&server, way).await;
-        drop(connected.client.listen(&[], Limits::default()).await.unwrap());
+        drop(connected.client.listen(Interest::Listing, Limits::default()).await.unwrap());
         let told = if way == Way::ALL[0] { "notifications/cancelled" } else { "(disconnected)" };
         server.wait_for(told, 1).await;
     }
@@ -46,12 +47,12 @@ async fn hst_34_letting_go_of_changes_ends_the_subscription() {
 async fn hst_34_a_server_without_streams_tells_nothing() {
     let server = server().fault(Fault::NoLegacyStream);
     let connected = connect(&server, Way::Http(Era::Legacy)).await;
-    let mut changes = connected.client.listen(&[], Limits::default()).await.unwrap();
+    let mut changes = connected.client.listen(Interest::Listing, Limits::default()).await.unwrap();
     assert_eq!(changes.next().await, None);
     for way in [Way::ALL[0], Way::ALL[2]] {
         let server = HostileServer::new().on("subscriptions/listen", |_, _| Reply::error(-32601));
         let connected = connect(&server, way).await;
-        let refused = connected.client.listen(&[], Limits::default()).await;
+        let refused = connected.client.listen(Interest::Listing, Limits::default()).await;
         assert!(matches!(refused, Err(ClientError::Rpc { code: -32601, .. })), "{refused:?}");
     }
 }
@@ -61,8 +62,10 @@ async fn hst_34_changes_end_with_the_connection() {
     for way in Way::ALL {
         let server = server();
         let connected = connect(&server, way).await;
-        let mut changes = connected.client.listen(&[], Limits::default()).await.unwrap();
-        let mut again = connected.client.listen(&[], Limits::default()).await.unwrap();
+        let mut changes =
+            connected.client.listen(Interest::Listing, Limits::default()).await.unwrap();
+        let mut again =
+            connected.client.listen(Interest::Listing, Limits::default()).await.unwrap();
         if way == Way::Http(Era::Modern) {
             // The stream is a request of its own, which the server ends.
             server.say(r#"{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete"}}"#);
@@ -78,10 +81,10 @@ async fn hst_34_changes_end_with_the_connection() {
 async fn hst_34_a_new_session_is_listened_to_anew() {
     let server = server();
     let connected = connect(&server, Way::Http(Era::Legacy)).await;
-    let mut old = connected.client.listen(&[], Limits::default()).await.unwrap();
+    let mut old = connected.client.listen(Interest::Listing, Limits::default()).await.unwrap();
     connected.client.rediscover().await.unwrap();
     assert_eq!(old.next().await, None, "the old session's stream is over");
-    let mut changes = connected.client.listen(&[], Limits::default()).await.unwrap();
+    let mut changes = connected.client.listen(Interest::Listing, Limits::default()).await.unwrap();
     server.tell_list_changed();
     assert_eq!(changes.next().await, Some(Change::SkillsChanged));
     assert_eq!(server.count("(stream)"), 2);
