@@ -80,6 +80,11 @@ pub fn decode(segment: &str) -> Result<String, InvalidUri> {
     String::from_utf8(bytes).map_err(|_| malformed)
 }
 
+/// Decodes a segment that somebody wrote by hand, where a `%` may stand for itself.
+pub fn decode_or_keep(segment: &str) -> String {
+    decode(segment).unwrap_or_else(|_| segment.to_owned())
+}
+
 /// The value of a hexadecimal digit. `u8::from_str_radix` would also take a sign for one.
 fn digit(byte: u8) -> Option<u8> {
     char::from(byte).to_digit(16).and_then(|value| u8::try_from(value).ok())

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::json;
-use skillwire_core::{digest::Digest, uri::decode};
+use skillwire_core::{digest::Digest, uri::decode_or_keep};
 
 use super::{Answer, Came, State, Trouble, lock};
 
@@ -166,6 +166,5 @@ pub(super) fn parameters(text: &str) -> BTreeMap<String, String> {
 }
 
 fn decoded(text: &str) -> String {
-    let text = text.replace('+', " ");
-    decode(&text).unwrap_or(text)
+    decode_or_keep(&text.replace('+', " "))
 }
