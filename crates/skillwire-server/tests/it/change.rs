@@ -326,6 +326,21 @@ async fn srv_106_generated_content_is_news_only_if_its_entry_is() {
 }
 
 #[tokio::test]
+async fn srv_106_what_changes_around_a_skill_is_no_news_of_it() {
+    let folder = SkillFolder::new();
+    folder.skill("a");
+    let source = DirectorySource::new(folder.path(), DirectoryOptions::default()).unwrap();
+    let files = GeneratedFiles::new().file("SKILL.md", || skill_md("live"));
+    // Nobody stands at `a`, so that something may stand below it.
+    let sources = vec![Box::new(source), in_memory(["a"]), generated("a/live", files)];
+    let mut server = TestServer::with_sources(sources, TestOptions::default()).await;
+    assert_eq!(code(&server, "resources/read", A).await, -32602);
+    folder.file("a/notes.md", "new");
+    assert!(server.refresh().changes.is_empty());
+    assert_eq!(bytes(&server, "skill://a/live/SKILL.md").await, skill_md("live").as_bytes());
+}
+
+#[tokio::test]
 async fn v_64_content_that_cannot_be_made_is_an_internal_error_and_recovers() {
     let live = LiveSkill::default();
     let server = TestServer::with_sources(vec![live.source()], TestOptions::default()).await;
