@@ -341,6 +341,32 @@ async fn srv_106_what_changes_around_a_skill_is_no_news_of_it() {
 }
 
 #[tokio::test]
+async fn v_64_a_source_that_breaks_costs_no_change_of_another() {
+    let folder = SkillFolder::new();
+    folder.skill("a").skill("c");
+    let source = |name| -> Box<dyn Source> {
+        let source = DirectorySource::new(folder.join(name), DirectoryOptions::default());
+        Box::new(source.unwrap())
+    };
+    let broken = Arc::new(AtomicBool::new(false));
+    let breaks = Arc::clone(&broken);
+    let files = GeneratedFiles::new().file("SKILL.md", move || {
+        assert!(!breaks.load(Ordering::Relaxed), "the generator breaks");
+        skill_md("live")
+    });
+    let sources = vec![source("a"), generated("live", files), source("c")];
+    let mut server = TestServer::with_sources(sources, TestOptions::default()).await;
+    broken.store(true, Ordering::Relaxed);
+    folder.file("a/notes.md", "new").file("c/notes.md", "new");
+    assert_eq!(server.refresh().unavailable.len(), 1);
+    assert_eq!(bytes(&server, NOTES).await, b"new");
+    assert_eq!(bytes(&server, "skill://c/notes.md").await, b"new");
+    broken.store(false, Ordering::Relaxed);
+    assert_eq!(bytes(&server, "skill://live/SKILL.md").await, skill_md("live").as_bytes());
+    assert!(server.refresh().unavailable.is_empty());
+}
+
+#[tokio::test]
 async fn v_64_content_that_cannot_be_made_is_an_internal_error_and_recovers() {
     let live = LiveSkill::default();
     let server = TestServer::with_sources(vec![live.source()], TestOptions::default()).await;
