@@ -79,13 +79,15 @@ fn scan(with: impl Fn(&Path, Moment<'_>) + Send + Sync + 'static) -> Disturbed {
     fs::create_dir_all(skill.join("sub")).unwrap();
     fs::create_dir(folder.path().join("outside")).unwrap();
     fs::write(folder.path().join("outside/c.md"), SECRET).unwrap();
-    // A time in the future is never trusted, so every attempt reads every file.
-    let future = SystemTime::now() + Duration::from_hours(1);
     let files = [("SKILL.md", SKILL_MD), ("a.md", "a1"), ("b.md", "b1"), ("sub/c.md", "c1")];
     for (path, content) in files {
         fs::write(skill.join(path), content).unwrap();
-        let file = fs::File::options().write(true).open(skill.join(path)).unwrap();
-        file.set_modified(future).unwrap();
+    }
+    // A time in the future is never trusted, so every attempt reads every file and lists every
+    // directory again, however long this took.
+    let future = SystemTime::now() + Duration::from_hours(1);
+    for path in files.map(|(path, _)| path).into_iter().chain(["sub", ""]) {
+        fs::File::open(skill.join(path)).unwrap().set_modified(future).unwrap();
     }
     let root = folder.path().join("skills");
     let mut source = DirectorySource::new(root, DirectoryOptions::default()).unwrap();
