@@ -74,6 +74,17 @@ struct Directory {
     deep: bool,
 }
 
+impl Known {
+    /// Takes a directory out; another one may be at its path by now.
+    fn take(&mut self, number: i32) -> Option<Directory> {
+        let directory = self.directories.remove(&number)?;
+        if self.numbers.get(&directory.path) == Some(&number) {
+            self.numbers.remove(&directory.path);
+        }
+        Some(directory)
+    }
+}
+
 impl Events {
     pub(super) fn new(bounds: Bounds, sender: mpsc::Sender<Event>) -> Result<Self, String> {
         let queue = inotify::init(inotify::CreateFlags::CLOEXEC).map_err(explain)?;
@@ -175,9 +186,14 @@ impl Shared {
         }
         match inotify::add_watch(&self.queue, path, flags) {
             Ok(number) => {
-                let deep = deep || known.directories.get(&number).is_some_and(|known| known.deep);
+                let before = known.take(number);
+                let deep = deep || before.is_some_and(|before| before.deep);
                 let path: Arc<Path> = path.into();
-                known.numbers.insert(Arc::clone(&path), number);
+                // Another directory was there, which may be elsewhere now.
+                if let Some(other) = known.numbers.insert(Arc::clone(&path), number) {
+                    known.directories.remove(&other);
+                    let _already_gone = inotify::remove_watch(&self.queue, other);
+                }
                 known.directories.insert(number, Directory { path, deep });
                 Ok(())
             }
@@ -289,9 +305,7 @@ impl Shared {
             return self.send(Event::Lost);
         }
         if what.contains(ReadFlags::IGNORED) {
-            if let Some(directory) = known.directories.remove(&number) {
-                known.numbers.remove(&directory.path);
-            }
+            known.take(number);
             return ControlFlow::Continue(());
         }
         let Some(directory) = known.directories.get(&number) else {
@@ -375,5 +389,41 @@ fn explain(error: Errno) -> String {
              Raise `fs.inotify.max_user_instances`."
             .to_owned(),
         error => format!("{error}."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{super::BOUNDS, *};
+
+    const LONG: Duration = Duration::from_secs(20);
+
+    #[test]
+    fn v_60_a_directory_made_anew_stays_watched_when_the_end_of_the_old_one_is_told() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let skill = root.join("skill");
+        fs::create_dir(&skill).unwrap();
+        let (sender, told) = mpsc::channel();
+        let mut events = Events::new(BOUNDS, sender).unwrap();
+        events.watch(&root).unwrap();
+        let until = |done: &dyn Fn(&Event) -> bool| {
+            while !done(&told.recv_timeout(LONG).expect("it is told")) {}
+        };
+        // While it is open, the system does not say that it is gone.
+        let held = fs::File::open(&skill).unwrap();
+        fs::remove_dir(&skill).unwrap();
+        fs::create_dir(&skill).unwrap();
+        until(&|event| matches!(event, Event::Directory(path) if *path == skill));
+        drop(held);
+        fs::write(root.join("probe"), "").unwrap();
+        until(&|event| matches!(event, Event::At(path) if path.ends_with("probe")));
+        assert_eq!(events.coverage(&root), (2, 0));
+        // Only what is known to be there can be let go of when it moves away.
+        fs::rename(&skill, folder.path().join(".git")).unwrap();
+        until(&|event| matches!(event, Event::At(path) if *path == skill));
+        assert_eq!(events.shared.known().directories.len(), 1);
     }
 }
