@@ -24,6 +24,10 @@ pub(super) struct Post {
     appeared: Vec<PathBuf>,
     /// When places that are not watched have their next turn.
     next_turn: Instant,
+    /// When folders that were not there are looked for again.
+    next_search: Instant,
+    /// Whether events were lost, so that directories may have come and gone unseen.
+    lost: bool,
 }
 
 impl Post {
@@ -35,8 +39,20 @@ impl Post {
     ) -> Self {
         let events = Events::new(bounds, sender);
         let (absent, appeared, batch) = (Vec::new(), Vec::new(), Batch::default());
-        let next_turn = Instant::now() + bounds.turn;
-        Self { bounds, roots, state, events, absent, batch, appeared, next_turn }
+        let now = Instant::now();
+        let (next_turn, next_search) = (now + bounds.turn, now + ABSENCE);
+        Self {
+            bounds,
+            roots,
+            state,
+            events,
+            absent,
+            batch,
+            appeared,
+            next_turn,
+            next_search,
+            lost: false,
+        }
     }
 
     pub(super) fn run(mut self, received: &mpsc::Receiver<Event>, mut tell: impl FnMut(News)) {
@@ -48,26 +64,37 @@ impl Post {
             match self.next(received) {
                 Ok(Event::Stop) | Err(mpsc::RecvTimeoutError::Disconnected) => return,
                 Ok(event) => self.hear(event),
-                Err(mpsc::RecvTimeoutError::Timeout) => {
-                    if self.batch.due().is_some_and(|due| due <= Instant::now()) {
-                        tell(self.batch.take());
-                        self.appeared.drain(..).for_each(|path| self.batch.add(path));
-                    } else {
-                        self.turn(&mut tell);
-                        self.look_for_absent();
-                    }
-                }
+                Err(mpsc::RecvTimeoutError::Timeout) => self.do_what_is_due(&mut tell),
             }
         }
     }
 
+    fn do_what_is_due(&mut self, tell: &mut impl FnMut(News)) {
+        self.tell_batch(tell);
+        self.turn(tell);
+        self.look_for_absent();
+    }
+
+    /// When it is time, tells what happened.
+    fn tell_batch(&mut self, tell: &mut impl FnMut(News)) {
+        if self.batch.due().is_none_or(|due| due > Instant::now()) {
+            return;
+        }
+        if std::mem::take(&mut self.lost) {
+            // Before anything is told, so that whatever happens from now on is.
+            (0..self.roots.len()).for_each(|index| self.watch(index));
+        }
+        tell(self.batch.take());
+        self.appeared.drain(..).for_each(|path| self.batch.add(path));
+    }
+
     fn next(&self, received: &mpsc::Receiver<Event>) -> Result<Event, mpsc::RecvTimeoutError> {
-        let due = self.batch.due().map(|due| due.saturating_duration_since(Instant::now()));
-        let absence = (!self.absent.is_empty()).then_some(ABSENCE);
+        let search = (!self.absent.is_empty()).then_some(self.next_search);
         let turn = self.events.as_ref().is_ok_and(|events| events.in_turns() > 0);
-        let turn = turn.then(|| self.next_turn.saturating_duration_since(Instant::now()));
-        match due.into_iter().chain(absence).chain(turn).min() {
-            // What is due is told even while more keeps coming.
+        let turn = turn.then_some(self.next_turn);
+        let next = self.batch.due().into_iter().chain(search).chain(turn).min();
+        match next.map(|next| next.saturating_duration_since(Instant::now())) {
+            // What is due is done even while more keeps coming.
             Some(Duration::ZERO) => Err(mpsc::RecvTimeoutError::Timeout),
             Some(timeout) => received.recv_timeout(timeout),
             None => received.recv().map_err(|_| mpsc::RecvTimeoutError::Disconnected),
@@ -95,7 +122,10 @@ impl Post {
                 self.appeared.extend(inside.then(|| path.clone()));
                 self.at(path);
             }
-            Event::Lost => self.batch.add_everything(),
+            Event::Lost => {
+                self.lost = true;
+                self.batch.add_everything();
+            }
             Event::Unwatched(path, reason) => {
                 for (index, root) in self.roots.iter().enumerate() {
                     if path.starts_with(root) {
@@ -125,6 +155,10 @@ impl Post {
     }
 
     fn look_for_absent(&mut self) {
+        if self.next_search > Instant::now() {
+            return;
+        }
+        self.next_search = Instant::now() + ABSENCE;
         for index in std::mem::take(&mut self.absent) {
             if self.roots[index].is_dir() {
                 self.watch(index);
@@ -173,5 +207,60 @@ impl Post {
             }
         };
         self.state.set(index, watch);
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::fs;
+
+    use super::{
+        super::{BOUNDS, PATIENCE},
+        *,
+    };
+
+    /// What watches folders that no thread serves.
+    fn post(roots: &[PathBuf]) -> Post {
+        let (sender, _received) = mpsc::channel();
+        let mut post = Post::new(BOUNDS, roots.to_vec(), WatchState::new(roots), sender);
+        (0..roots.len()).for_each(|index| post.watch(index));
+        post
+    }
+
+    /// Hears an event, and returns the news when it has been quiet for long enough.
+    fn news(post: &mut Post, event: Event) -> Vec<News> {
+        post.hear(event);
+        post.batch.times = Instant::now().checked_sub(PATIENCE).map(|then| (then, then));
+        let mut news = Vec::new();
+        post.do_what_is_due(&mut |told| news.push(told));
+        news
+    }
+
+    #[test]
+    fn v_60_directories_that_came_while_events_were_lost_are_watched() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let skill = root.join("skill");
+        fs::create_dir(&skill).unwrap();
+        let mut post = post(std::slice::from_ref(&root));
+        // As if its coming had been lost.
+        post.events.as_mut().unwrap().forget(&skill);
+        assert_eq!(post.events.as_ref().unwrap().coverage(&root), (1, 0));
+        assert_eq!(news(&mut post, Event::Lost), [News::Everything]);
+        assert_eq!(post.events.as_ref().unwrap().coverage(&root), (2, 0));
+        assert!(!post.lost, "it is done once");
+    }
+
+    #[test]
+    fn v_64_a_folder_that_is_gone_is_looked_for_however_much_happens_in_another() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let folder = folder.path().canonicalize().unwrap();
+        let (busy, absent) = (folder.join("busy"), folder.join("absent"));
+        fs::create_dir(&busy).unwrap();
+        let mut post = post(&[busy.clone(), absent.clone()]);
+        fs::create_dir(&absent).unwrap();
+        post.next_search = Instant::now();
+        assert_eq!(news(&mut post, Event::At(busy.join("a"))).len(), 1);
+        assert!(post.absent.is_empty());
     }
 }
