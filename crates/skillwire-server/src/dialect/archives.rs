@@ -136,15 +136,9 @@ pub(crate) async fn read(
     skill: &Arc<Skill>,
     format: Format,
 ) -> Result<Option<Archive>, RpcError> {
-    // The semaphore is never closed, so there is always a turn.
-    let turn = Arc::clone(&scene.readings).acquire_owned().await;
     let (projections, packed) = (Arc::clone(&scene.projections), Arc::clone(skill));
-    let made = tokio::task::spawn_blocking(move || {
-        let made = projections.archives.made(&packed, format);
-        drop(turn);
-        made
-    });
-    match made.await {
+    let made = scene.turns.read(move || projections.archives.made(&packed, format)).await;
+    match made {
         Ok(Ok(archive)) => Ok(archive),
         Ok(Err(Unread)) => {
             scene.catalog.stale_reporter(skill).report();

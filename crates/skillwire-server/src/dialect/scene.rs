@@ -16,7 +16,6 @@ use skillwire_source::{
     generated::RemoteGenerator,
     skill::{Content, FileTree, Skill},
 };
-use tokio::sync::Semaphore;
 
 use super::{
     Dialect,
@@ -31,6 +30,7 @@ use crate::{
         contents::{ContentError, published, render},
         invalid_cursor, reading, resource_changed,
         result::{ResultStyle, ResultText},
+        turns::Turns,
     },
     offer::Offers,
     payload::Payload,
@@ -67,7 +67,7 @@ pub(crate) struct Scene {
     pub(crate) config: Arc<Config>,
     pub(crate) projections: Arc<Projections>,
     pub(crate) catalog: Arc<Catalog>,
-    pub(crate) readings: Arc<Semaphore>,
+    pub(crate) turns: Turns,
     pub(crate) seal: CursorSeal,
     pub(crate) caller: Caller,
     pub(crate) offers: Offers,
@@ -130,7 +130,8 @@ impl Scene {
                     return fetch.await.map_err(|error| reading::failed(&error));
                 }
                 let path = path.clone();
-                reading::run(Arc::clone(generator), move |generator| generator.read(&path)).await
+                let (generator, turns) = (Arc::clone(generator), &self.turns);
+                reading::run(turns, generator, move |generator| generator.read(&path)).await
             }
             Content::Files(tree) => self.stored(skill, tree, path).await,
         }
@@ -148,14 +149,9 @@ impl Scene {
         if let Some(fetch) = fetched {
             return self.compared(skill, path, published(fetch.await, &record));
         }
-        // The semaphore is never closed, so there is always a turn.
-        let turn = Arc::clone(&self.readings).acquire_owned().await;
-        let read = tokio::task::spawn_blocking(move || {
-            let read = published(store.read(&record.path, record.size), &record);
-            drop(turn);
-            read
-        });
-        self.compared(skill, path, read.await.map_err(|error| broken(&error))?)
+        let read = move || published(store.read(&record.path, record.size), &record);
+        let read = self.turns.read(read).await.map_err(|error| broken(&error))?;
+        self.compared(skill, path, read)
     }
 
     /// Bytes that are what was published, or what to say instead.
@@ -196,8 +192,8 @@ impl Scene {
                 if let Some(remote) = generator.remote() {
                     return remote_paths(remote).await;
                 }
-                let mut paths =
-                    reading::run(Arc::clone(generator), |generator| generator.paths()).await?;
+                let (generator, turns) = (Arc::clone(generator), &self.turns);
+                let mut paths = reading::run(turns, generator, |it| it.paths()).await?;
                 paths.sort_unstable();
                 Ok(paths)
             }

@@ -16,12 +16,12 @@ use skillwire_protocol::{
 };
 
 use skillwire_source::skill::Skill;
-use tokio::sync::Semaphore;
 
 use super::{
     Answer, Call, Engine, Outcome,
     paging::{PageKey, SKILLS},
     result::{ResultStyle, server_info},
+    turns::Turns,
 };
 use crate::{
     caller::Caller,
@@ -81,14 +81,14 @@ impl Engine {
 pub(super) fn skilljack(
     config: &Arc<Config>,
     catalog: &Arc<Catalog>,
-    shared: (&Arc<Projections>, &Arc<Semaphore>),
+    shared: (&Arc<Projections>, &Turns),
     seal: &CursorSeal,
 ) -> Option<Arc<dyn Offer>> {
     if !config.dialects.on(Dialect::Skilljack, Era::Legacy) {
         return None;
     }
     let (config, catalog, seal) = (Arc::clone(config), Arc::clone(catalog), seal.clone());
-    let (projections, readings) = (Arc::clone(shared.0), Arc::clone(shared.1));
+    let (projections, turns) = (Arc::clone(shared.0), shared.1.clone());
     let server_info = server_info(&config);
     Some(Arc::new(SkilljackOffer::new(Box::new(move |caller| {
         Some(Scene {
@@ -103,7 +103,7 @@ pub(super) fn skilljack(
             config: Arc::clone(&config),
             projections: Arc::clone(&projections),
             catalog: Arc::clone(&catalog),
-            readings: Arc::clone(&readings),
+            turns: turns.clone(),
             seal: seal.clone(),
             caller: caller.clone(),
             offers: Offers::default(),
@@ -133,7 +133,7 @@ impl Call<'_> {
             config: Arc::clone(&engine.config),
             projections: Arc::clone(&engine.projections),
             catalog: Arc::clone(&engine.catalog),
-            readings: Arc::clone(&engine.readings),
+            turns: engine.turns.clone(),
             seal: engine.seal.clone(),
             caller: self.caller.clone(),
             offers: engine.offers.clone(),

@@ -72,8 +72,9 @@ impl Call<'_> {
                 Ok(result.finish().into())
             }));
         }
+        let turns = self.engine.turns.clone();
         Answer::Later(Box::pin(async move {
-            let files = reading::run(generator, |generator| generator.paths()).await?;
+            let files = reading::run(&turns, generator, |generator| generator.paths()).await?;
             let children = generated_children(&skill, &path, &files);
             if children.is_empty() && !path.is_empty() {
                 return Err(RpcError::invalid_params(message));

@@ -12,6 +12,7 @@ pub(crate) mod reading;
 pub(crate) mod result;
 mod skills;
 mod templates;
+pub(crate) mod turns;
 
 use std::{
     borrow::Cow,
@@ -36,13 +37,13 @@ use skillwire_protocol::{
 };
 
 use skillwire_source::elsewhere::{Elsewhere, Reuse};
-use tokio::sync::Semaphore;
 use tracing::Instrument;
 
 use self::{
     contents::Contents,
     paging::Pages,
     result::{ResultStyle, ResultText, server_info},
+    turns::Turns,
 };
 use crate::{
     caller::Caller,
@@ -53,9 +54,6 @@ use crate::{
     payload::Payload,
     subscription::{Feed, Subscription},
 };
-
-/// Files that are read from disk at the same time.
-const READINGS: usize = 32;
 
 /// Bytes of documents of older dialects that are kept.
 const PROJECTION_BYTES: u64 = 16 * 1024 * 1024;
@@ -83,8 +81,7 @@ pub struct Engine {
     seal: CursorSeal,
     server_info: Arc<str>,
     contents: Arc<Contents>,
-    /// Turns to read files from disk.
-    readings: Arc<Semaphore>,
+    turns: Turns,
     pages: Arc<Pages>,
     metrics: Arc<Metrics>,
     /// What dialects share between requests.
@@ -123,11 +120,10 @@ impl Engine {
         let contents = Arc::new(Contents::new(config.cache_bytes));
         // All pages of a hundred thousand skills, if they are asked for again and again.
         let pages = Arc::new(Pages::new(config.cache_bytes));
-        let readings = Arc::new(Semaphore::new(READINGS));
-        let metrics = Arc::default();
+        let (turns, metrics) = (Turns::default(), Arc::default());
         let projections = Arc::new(Projections::new(PROJECTION_BYTES.min(config.cache_bytes / 2)));
         let (config, scripts) = (Arc::new(config), None);
-        let skilljack = dialects::skilljack(&config, &catalog, (&projections, &readings), &seal);
+        let skilljack = dialects::skilljack(&config, &catalog, (&projections, &turns), &seal);
         let (offers, start, elsewhere) = (Offers::default(), Instant::now(), None);
         Self {
             catalog,
@@ -135,7 +131,7 @@ impl Engine {
             seal,
             server_info,
             contents,
-            readings,
+            turns,
             pages,
             metrics,
             projections,

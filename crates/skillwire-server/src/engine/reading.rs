@@ -17,6 +17,7 @@ use super::{
     contents::{ContentError, TEXT_MEMBER, render},
     resource_changed,
     result::ResultStyle,
+    turns::Turns,
 };
 use crate::{config::CacheScope, payload::Payload};
 
@@ -60,10 +61,11 @@ impl Call<'_> {
         };
         let (generator, uri) = (Arc::clone(generator), uri.to_owned());
         let (style, not_found) = (self.style(), self.resource_not_found(&uri));
+        let turns = self.engine.turns.clone();
         Answer::Later(Box::pin(async move {
             let read = match generator.remote().map(|remote| remote.fetch(&path)) {
                 Some(fetch) => fetch.await.map_err(|error| failed(&error))?,
-                None => run(generator, move |generator| generator.read(&path)).await?,
+                None => run(&turns, generator, move |generator| generator.read(&path)).await?,
             };
             let bytes = read.ok_or(not_found)?;
             let name = uri.rsplit('/').next().unwrap_or_default();
@@ -98,7 +100,7 @@ impl Call<'_> {
             return Answer::Now(wanted.answer(read));
         }
         let (store, record) = (Arc::clone(&tree.store), record.clone());
-        let (shared, turns) = (Arc::clone(&engine.contents), Arc::clone(&engine.readings));
+        let (shared, turns) = (Arc::clone(&engine.contents), engine.turns.clone());
         if store.remote().is_some() {
             // No thread and no turn of those who read files here.
             return Answer::Later(Box::pin(async move {
@@ -106,15 +108,9 @@ impl Call<'_> {
             }));
         }
         Answer::Later(Box::pin(async move {
-            // The semaphore is never closed, so there is always a turn.
-            let turn = turns.acquire_owned().await;
-            let read = tokio::task::spawn_blocking(move || {
-                let read = shared.read(&store, &record);
-                drop(turn);
-                read
-            });
+            let read = turns.read(move || shared.read(&store, &record)).await;
             let broken = |error: JoinError| Err(ContentError::Failed(error.to_string()));
-            wanted.answer(read.await.unwrap_or_else(broken))
+            wanted.answer(read.unwrap_or_else(broken))
         }))
     }
 }
@@ -157,10 +153,11 @@ pub(crate) fn contents(
 
 /// Runs a generator off the event loop and hides why it failed from the client.
 pub(crate) async fn run<T: Send + 'static>(
+    turns: &Turns,
     generator: Arc<dyn Generator>,
     work: impl FnOnce(&dyn Generator) -> Result<T, GenerateError> + Send + 'static,
 ) -> Result<T, RpcError> {
-    match tokio::task::spawn_blocking(move || work(&*generator)).await {
+    match turns.make(move || work(&*generator)).await {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => Err(failed(&error)),
         Err(error) => {

@@ -2,7 +2,10 @@
 
 use std::{
     fmt::Debug,
-    sync::{Arc, Condvar, Mutex},
+    sync::{
+        Arc, Condvar, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -194,7 +197,15 @@ pub(crate) enum Mood {
 
 /// A skill `live` whose file `now.txt` is made on request, in the mood a test wants.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct LiveSkill(Arc<(Mutex<Mood>, Condvar)>);
+pub(crate) struct LiveSkill(Arc<Acting>);
+
+#[derive(Debug, Default)]
+struct Acting {
+    mood: Mutex<Mood>,
+    changed: Condvar,
+    /// How often something is being made just now.
+    under_way: AtomicUsize,
+}
 
 impl LiveSkill {
     /// Makes a source of the skill.
@@ -203,17 +214,23 @@ impl LiveSkill {
     }
 
     pub(crate) fn set(&self, mood: Mood) {
-        *self.0.0.lock().expect("nothing panics with the lock") = mood;
-        self.0.1.notify_all();
+        *self.0.mood.lock().expect("nothing panics with the lock") = mood;
+        self.0.changed.notify_all();
+    }
+
+    pub(crate) fn under_way(&self) -> usize {
+        self.0.under_way.load(Ordering::SeqCst)
     }
 
     fn act(&self) -> Result<(), GenerateError> {
-        let (mood, changed) = &*self.0;
+        let Acting { mood, changed, under_way } = &*self.0;
+        under_way.fetch_add(1, Ordering::SeqCst);
         let mood = {
             let mood = mood.lock().expect("nothing panics with the lock");
             let waited = changed.wait_timeout_while(mood, PATIENCE, |mood| *mood == Mood::Stuck);
             *waited.expect("nothing panics with the lock").0
         };
+        under_way.fetch_sub(1, Ordering::SeqCst);
         match mood {
             Mood::Willing | Mood::Stuck => Ok(()),
             Mood::Failing => Err(GenerateError("secret path /srv/keys".to_owned())),

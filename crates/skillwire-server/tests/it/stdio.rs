@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use skillwire_server::stdio;
+use skillwire_source::directory::{DirectoryOptions, DirectorySource};
 use skillwire_testkit::{
     fixture::SkillFolder,
     server::{TestOptions, TestServer},
@@ -205,6 +206,43 @@ async fn srv_102_a_slow_request_does_not_hold_up_others() {
     assert_eq!(client.request(&read).await.code(), -32600);
     live.set(Mood::Willing);
     assert_eq!(client.next().await.unwrap()["id"], "slow");
+}
+
+#[tokio::test]
+async fn v_17_a_generator_that_never_ends_takes_a_bounded_number_of_threads() {
+    const TURNS: usize = 32;
+    let folder = SkillFolder::with_skills(&["a"]);
+    // Too large to be read without a thread.
+    folder.file("a/large.txt", "x".repeat(100_000));
+    let source = DirectorySource::new(folder.path(), DirectoryOptions::default()).unwrap();
+    let live = LiveSkill::default();
+    let sources = vec![live.source(), Box::new(source)];
+    let server = TestServer::with_sources(sources, TestOptions::default()).await;
+    let mut client = StdioClient::in_process(server.engine());
+    live.set(Mood::Stuck);
+    // A client that leaves and comes back asks for what is still being made for it.
+    for round in 0..3_i64 {
+        let ids = round * 100..round * 100 + 64;
+        for id in ids.clone() {
+            let read = json!({ "uri": "skill://live/now.txt" });
+            client.send(&modern_request(id, "resources/read", read)).await;
+        }
+        soon(async {
+            while live.under_way() < TURNS {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
+        let read = json!({ "uri": "skill://a/large.txt" });
+        client.modern(1_000 + round, "resources/read", read).await.result();
+        assert_eq!(live.under_way(), TURNS);
+        for id in ids {
+            client.send(&cancelled(id)).await;
+        }
+    }
+    live.set(Mood::Willing);
+    let read = json!({ "uri": "skill://live/now.txt" });
+    client.modern(2_000, "resources/read", read).await.result();
 }
 
 #[tokio::test]
