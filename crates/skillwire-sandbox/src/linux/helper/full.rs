@@ -17,7 +17,7 @@ use super::{
     Work, capabilities, collect,
     filter::{self, Around},
     fork, landlock, mounts,
-    payload::{Places, become_script},
+    payload::{self, Places},
     rlimits, silence, tell_broken, view, watch,
 };
 use crate::isolation::Tier;
@@ -79,17 +79,10 @@ fn first_process(work: &Work, control: &UnixStream) -> Result<(), Broken> {
         temporary: Path::new("/tmp"),
         proxy: port,
     };
-    let Some(script) = fork().at(Step::Fork)? else {
-        let failed = become_script(spec, &places);
-        tell_broken(
-            control,
-            Broken { step: Step::Exec, errno: failed.raw_os_error().unwrap_or(0) },
-        );
-        // SAFETY: as above.
-        unsafe { libc::_exit(127) }
-    };
+    // A new process that shares this one's memory until it executes: nothing is copied for it.
+    let script = payload::script(spec, &places).spawn().at(Step::Exec)?;
     silence().at(Step::Wait)?;
-    let status = reap(script).at(Step::Wait)?;
+    let status = reap(Pid::from_child(&script)).at(Step::Wait)?;
     let end = (status.exit_status(), status.terminating_signal());
     collect::tell_end(control, places.output, &spec.limits, end).at(Step::Wait)
 }

@@ -2,12 +2,12 @@
 
 mod capabilities;
 mod collect;
+mod decisions;
 mod filter;
 mod full;
 mod landlock;
 mod mounts;
 mod payload;
-mod pieces;
 mod restricted;
 mod rlimits;
 mod syscalls;

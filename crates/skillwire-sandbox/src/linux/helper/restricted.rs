@@ -2,7 +2,7 @@
 
 use std::{
     fs, io,
-    os::unix::{fs::DirBuilderExt as _, net::UnixStream},
+    os::unix::{fs::DirBuilderExt as _, net::UnixStream, process::CommandExt as _},
     path::{Path, PathBuf},
 };
 
@@ -16,7 +16,7 @@ use super::{
     Work, capabilities, collect,
     filter::{self, Around},
     fork, landlock, mounts,
-    payload::{Places, become_script},
+    payload::{self, Places},
     rlimits, tell_broken, view, watch,
 };
 use crate::isolation::Tier;
@@ -31,7 +31,7 @@ pub(super) fn run(work: &Work, control: &UnixStream) -> Result<(), Broken> {
     let Some(script) = fork().at(Step::Fork)? else {
         let confined = confine(work, control, &places);
         let broken = confined.err().unwrap_or_else(|| {
-            let errno = become_script(&work.spec, &places).raw_os_error().unwrap_or(0);
+            let errno = payload::script(&work.spec, &places).exec().raw_os_error().unwrap_or(0);
             Broken { step: Step::Exec, errno }
         });
         tell_broken(control, broken);
