@@ -143,6 +143,7 @@ fn run_at_once(sandbox: &Sandbox, job: &Job, times: usize) -> Value {
                 (0..times).map(|_| scope.spawn(|| run().unwrap_or_default())).collect();
             threads.into_iter().map(|thread| thread.join().unwrap_or_default()).collect()
         });
+        sandbox.settle();
         json!({
             "succeeded": ended.iter().filter(|ended| **ended).count(),
             "descriptors": std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count),

@@ -72,6 +72,8 @@ pub(super) struct FileSpec {
 pub(super) enum Report {
     /// The script was not started, because a step of the isolation failed.
     Broken { step: Step, errno: i32 },
+    /// What can be done without a job is done.
+    Ready,
     /// Connections of the script arrive at the descriptor that came along.
     Listening,
     /// All layers are in place; what follows is the script.

@@ -1,5 +1,6 @@
 //! Starts a helper, feeds it, bounds it, and takes what it reports.
 
+mod attendant;
 mod failed;
 mod helpers;
 mod incoming;
@@ -14,6 +15,7 @@ use std::{
         unix::net::UnixStream,
     },
     path::PathBuf,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -22,8 +24,13 @@ use rustix::{
     pipe::{PipeFlags, pipe_with},
 };
 
+use self::{
+    attendant::{Attendant, Remains},
+    helpers::Helper,
+    incoming::Incoming,
+    pipes::Captured,
+};
 pub(crate) use self::{failed::Failed, helpers::Helpers};
-use self::{helpers::Helper, incoming::Incoming, pipes::Captured};
 use super::{
     cgroup::{Group, Groups},
     protocol::{FileSpec, Program, Spec, send},
@@ -56,11 +63,27 @@ pub(crate) struct Finished {
 /// What all runs of a sandbox share.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub(crate) helpers: Helpers,
-    pub(crate) groups: Groups,
+    helpers: Arc<Helpers>,
+    attendant: Attendant,
+    groups: Groups,
 }
 
 impl Shared {
+    pub(crate) fn new(helpers: Helpers, groups: Groups) -> Self {
+        let helpers = Arc::new(helpers);
+        Self { attendant: Attendant::new(Arc::clone(&helpers)), helpers, groups }
+    }
+
+    /// Starts the helper of the next run, beside whatever else is done.
+    pub(crate) fn get_ready(&self, tier: Tier) {
+        self.attendant.start(tier);
+    }
+
+    /// Waits until nothing of earlier runs is left.
+    pub(crate) fn settle(&self) {
+        self.attendant.settle();
+    }
+
     /// What bounds runs as a whole.
     pub(crate) fn together(&self) -> Together {
         self.groups.together()
@@ -84,7 +107,7 @@ pub(crate) fn run(
     }
     let started = Instant::now();
     let scratch = Scratch::new(tier)?;
-    let mut helper = shared.helpers.take(tier)?;
+    let (mut helper, another) = shared.helpers.take(tier)?;
     // It waits for its job, so it is in the group before it starts anything.
     let (group, together) = shared.groups.make(job, helper.child.id());
     let (stdin, feed) = pipe_with(PipeFlags::CLOEXEC).map_err(io::Error::from)?;
@@ -93,11 +116,13 @@ pub(crate) fn run(
     // A helper that ends early has said why; that is read below.
     let sent = send_job(&control, &spec, job, &stdin);
     drop(stdin);
-    shared.helpers.prepare(tier);
+    if another {
+        shared.attendant.taken(tier);
+    }
     let mut run = Running::new(&mut helper, control, feed, (job, tier), (started, group))?;
     let end = run.until_end(cancel, tick, &scratch);
-    // Whatever happened: hang up, so that the helper ends everything, and wait for it.
-    run.hang_up(&mut helper)?;
+    // Whatever happened: hang up, so that the helper ends everything.
+    run.hang_up(helper, &shared.attendant)?;
     end?;
     run.finish(sent.err(), together)
 }
@@ -269,18 +294,27 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Closes the socket, which makes the helper end everything, and waits until it has.
-    fn hang_up(&mut self, helper: &mut Helper) -> io::Result<()> {
+    /// Closes the socket, which makes the helper end everything, and waits until every process of the
+    /// script is gone.
+    fn hang_up(&mut self, helper: Helper, attendant: &Attendant) -> io::Result<()> {
         self.control = None;
         // No connection outlives the script.
         self.proxy = None;
-        helper.end(Instant::now() + PATIENCE)?;
+        let mut remains = Remains { helper, group: self.group.take() };
+        // A helper that told the end has seen them go, and is alone with its namespaces.
+        let alone = self.incoming.has_ended();
+        if !alone {
+            remains.end()?;
+        }
         self.stdout.drain();
         self.stderr.drain();
-        if self.group.take().is_some_and(|group| group.ran_out_of_memory()) {
+        if remains.group.as_ref().is_some_and(Group::ran_out_of_memory) {
             self.stop.get_or_insert(Stop::Memory);
         }
         self.usage.wall = self.started.elapsed();
+        if alone {
+            attendant.clear(remains);
+        }
         Ok(())
     }
 

@@ -1,10 +1,12 @@
 //! Full isolation: namespaces, a root of its own, and a first process that outlives all others.
 
 use std::{
+    fs::File,
     io,
     net::{Ipv4Addr, TcpListener},
     os::{fd::AsFd as _, unix::net::UnixStream},
     path::{Path, PathBuf},
+    thread::JoinHandle,
 };
 
 use rustix::{
@@ -25,8 +27,7 @@ use crate::isolation::Tier;
 /// Starts the first process of the namespaces, and waits until it is gone.
 pub(super) fn run(work: &Work, control: &UnixStream) -> Result<(), Broken> {
     // Not before: the group that this process was put into for the job is the root of what it sees.
-    // SAFETY: the flag does not make descriptors unshared, and this process has one thread.
-    unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWCGROUP) }.at(Step::Namespaces)?;
+    unshare(UnshareFlags::NEWCGROUP).at(Step::Namespaces)?;
     if let Some(first) = fork().at(Step::Fork)? {
         return watch(first, control).map(drop);
     }
@@ -38,28 +39,54 @@ pub(super) fn run(work: &Work, control: &UnixStream) -> Result<(), Broken> {
     unsafe { libc::_exit(i32::from(ended.is_err())) }
 }
 
-/// Makes the namespaces, all but one.
-pub(super) fn enter_namespaces() -> Result<(), Broken> {
+/// Makes the namespaces, all but one, and the part of the root that every job needs.
+pub(super) fn prepare() -> Result<(), Broken> {
     let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
-    let all = UnshareFlags::NEWUSER
-        | UnshareFlags::NEWNS
-        | UnshareFlags::NEWPID
-        | UnshareFlags::NEWNET
-        | UnshareFlags::NEWIPC
-        | UnshareFlags::NEWUTS;
-    // SAFETY: no flag makes descriptors unshared, and this process has one thread.
-    unsafe { rustix::thread::unshare_unsafe(all) }.at(Step::Namespaces)?;
+    unshare(UnshareFlags::NEWUSER).at(Step::Namespaces)?;
     let write = |name: &str, text: String| std::fs::write(format!("/proc/self/{name}"), text);
     write("setgroups", "deny".to_owned()).at(Step::IdMaps)?;
     write("uid_map", format!("{} {uid} 1", view::USER)).at(Step::IdMaps)?;
-    write("gid_map", format!("{} {gid} 1", view::USER)).at(Step::IdMaps)
+    write("gid_map", format!("{} {gid} 1", view::USER)).at(Step::IdMaps)?;
+    let network = Network::make().at(Step::Fork)?;
+    unshare(
+        UnshareFlags::NEWNS | UnshareFlags::NEWPID | UnshareFlags::NEWIPC | UnshareFlags::NEWUTS,
+    )
+    .at(Step::Namespaces)?;
+    rustix::system::sethostname(b"skill").at(Step::Namespaces)?;
+    mounts::lay_out().at(Step::Mounts)?;
+    network.enter().at(Step::Namespaces)
+}
+
+/// A network that is being made. It takes the kernel as long as everything else together, so a second
+/// thread waits for that; it is gone before there is a second process.
+struct Network(JoinHandle<io::Result<File>>);
+
+impl Network {
+    fn make() -> io::Result<Self> {
+        let make = || {
+            unshare(UnshareFlags::NEWNET)?;
+            File::open("/proc/thread-self/ns/net")
+        };
+        std::thread::Builder::new().spawn(make).map(Self)
+    }
+
+    fn enter(self) -> io::Result<()> {
+        let network = self.0.join().map_err(|_| io::ErrorKind::Other)??;
+        let kind = rustix::thread::LinkNameSpaceType::Network;
+        Ok(rustix::thread::move_into_link_name_space(network.as_fd(), Some(kind))?)
+    }
+}
+
+/// Leaves what this thread shared with others.
+fn unshare(what: UnshareFlags) -> rustix::io::Result<()> {
+    // SAFETY: no flag that is used here makes descriptors unshared.
+    unsafe { rustix::thread::unshare_unsafe(what) }
 }
 
 /// The namespace's first process: confines itself, starts the script, and ends what is left of it.
 fn first_process(work: &Work, control: &UnixStream) -> Result<(), Broken> {
     let spec = &work.spec;
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).at(Step::Fork)?;
-    rustix::system::sethostname(b"skill").at(Step::Namespaces)?;
     let port = if spec.network { Some(listen(control).at(Step::Network)?) } else { None };
     let program_root = match &spec.program {
         Program::Interpreter { root, .. } => root.as_deref(),

@@ -67,8 +67,9 @@ fn work(control: &UnixStream) -> Result<(), Broken> {
         drop_root().at(Step::DropRoot)?;
     }
     if tier == Tier::Full {
-        full::enter_namespaces()?;
+        full::prepare()?;
     }
+    send(control, &Report::Ready, None).at(Step::Descriptors)?;
     let Some(work) = receive_work(control).at(Step::Descriptors)? else { return Ok(()) };
     match tier {
         Tier::Full => full::run(&work, control),

@@ -47,6 +47,16 @@ impl Helper {
         Ok(Self { child, control: Some(ours), tier })
     }
 
+    /// Waits until it has done what it can do without a job, or cannot.
+    fn wait_until_ready(&self, deadline: Instant) {
+        if let Some(control) = &self.control {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let mut events = [PollFd::new(control, PollFlags::IN)];
+            // One that takes longer is not waited for: the run that takes it will see.
+            let _ = retry_on_intr(|| poll(&mut events, Some(&timespec(left))));
+        }
+    }
+
     /// Waits until it is gone, and ends it when it takes too long.
     pub(super) fn end(&mut self, deadline: Instant) -> io::Result<()> {
         if let Ok(handle) = pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty()) {
@@ -77,37 +87,44 @@ impl Drop for Helper {
 #[derive(Debug)]
 pub(crate) struct Helpers {
     program: PathBuf,
-    /// The one that waits for the next run, where one is kept.
-    ahead: Option<Mutex<Option<Helper>>>,
+    /// Whether another one is started when one is taken.
+    kept_ready: bool,
+    /// The one that waits for the next run.
+    ready: Mutex<Option<Helper>>,
 }
 
 impl Helpers {
-    /// Processes of this program; `ahead` says whether one is started before it is needed.
-    pub(crate) fn new(program: PathBuf, ahead: bool) -> Self {
-        Self { program, ahead: ahead.then(Mutex::default) }
+    /// Processes of this program; `kept_ready` says whether there shall always be one ahead.
+    pub(crate) fn new(program: PathBuf, kept_ready: bool) -> Self {
+        Self { program, kept_ready, ready: Mutex::default() }
     }
 
-    /// A helper for a run.
-    pub(super) fn take(&self, tier: Tier) -> io::Result<Helper> {
-        let ready = self.ahead.as_ref().and_then(|slot| lock(slot).take());
+    /// A helper for a run. Says whether another one is wanted.
+    pub(super) fn take(&self, tier: Tier) -> io::Result<(Helper, bool)> {
+        let ready = lock(&self.ready).take();
         if let Some(mut ready) = ready
             // Somebody may have ended it meanwhile.
             && ready.child.try_wait()?.is_none()
             && ready.tier == tier
         {
-            return Ok(ready);
+            return Ok((ready, self.kept_ready));
         }
-        Helper::start(&self.program, tier)
+        Ok((Helper::start(&self.program, tier)?, self.kept_ready))
     }
 
-    /// Starts the helper of the next run, while this one goes on.
+    /// Waits until the helper of the next run waits for it, if there is one.
+    pub(super) fn wait_until_ready(&self, deadline: Instant) {
+        if let Some(ready) = lock(&self.ready).as_ref() {
+            ready.wait_until_ready(deadline);
+        }
+    }
+
+    /// Starts the helper of the next run, if there is none.
     pub(super) fn prepare(&self, tier: Tier) {
-        if let Some(slot) = &self.ahead {
-            let mut ready = lock(slot);
-            if ready.is_none() {
-                // The next run will say why, if it fails there, too.
-                *ready = Helper::start(&self.program, tier).ok();
-            }
+        let mut ready = lock(&self.ready);
+        if ready.is_none() {
+            // The next run will say why, if it fails there, too.
+            *ready = Helper::start(&self.program, tier).ok();
         }
     }
 }
