@@ -15,11 +15,12 @@ use crate::{
 const MAX_FILES: usize = 4096;
 
 /// Variables that change what interpreters and loaders do, and are therefore no credentials.
-const RESERVED: [&str; 12] = [
+const RESERVED: [&str; 13] = [
     "PATH",
     "HOME",
     "TMPDIR",
     "LANG",
+    "LC_CTYPE",
     "SKILL_DIR",
     "OUTPUT_DIR",
     "HTTP_PROXY",

@@ -4,10 +4,10 @@ mod attendant;
 mod failed;
 mod helpers;
 mod incoming;
+mod origin;
 mod pipes;
 
 use std::{
-    fs::File,
     io::{self, Write as _},
     net::TcpListener,
     os::{
@@ -19,16 +19,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
-    pipe::{PipeFlags, pipe_with},
-};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use self::{
     attendant::{Attendant, Remains},
     helpers::Helper,
     incoming::Incoming,
-    pipes::Captured,
+    pipes::{Captured, Streams},
 };
 pub(crate) use self::{failed::Failed, helpers::Helpers};
 use super::{
@@ -109,20 +106,21 @@ pub(crate) fn run(
     let scratch = Scratch::new(tier)?;
     let (mut helper, another) = shared.helpers.take(tier)?;
     // It waits for its job, so it is in the group before it starts anything.
-    let (group, together) = shared.groups.make(job, helper.child.id());
-    let (stdin, feed) = pipe_with(PipeFlags::CLOEXEC).map_err(io::Error::from)?;
+    let (group, together) = shared.groups.make(job, helper.pid());
+    let (theirs, streams) = Streams::new(job)?;
     let spec = spec(job, scratch.path());
-    let control = helper.control.take().ok_or_else(missing)?;
+    let control =
+        helper.control.take().ok_or_else(|| io::Error::from(io::ErrorKind::BrokenPipe))?;
     // A helper that ends early has said why; that is read below.
-    let sent = send_job(&control, &spec, job, &stdin);
-    drop(stdin);
+    let sent = send_job(&control, &spec, job, &theirs);
+    drop(theirs);
     if another {
         shared.attendant.taken(tier);
     }
-    let mut run = Running::new(&mut helper, control, feed, (job, tier), (started, group))?;
+    let mut run = Running::new(helper.pid(), control, streams, (job, tier), (started, group))?;
     let end = run.until_end(cancel, tick, &scratch);
     // Whatever happened: hang up, so that the helper ends everything.
-    run.hang_up(helper, &shared.attendant)?;
+    run.hang_up(helper, &shared.attendant);
     end?;
     run.finish(sent.err(), together)
 }
@@ -154,9 +152,14 @@ fn file_spec(file: &crate::job::JobFile) -> FileSpec {
     FileSpec { path: file.path.as_str().to_owned(), size: file.bytes.len() }
 }
 
-fn send_job(control: &UnixStream, spec: &Spec, job: &Job, stdin: &OwnedFd) -> io::Result<()> {
+fn send_job(
+    control: &UnixStream,
+    spec: &Spec,
+    job: &Job,
+    [stdin, stdout, stderr]: &[OwnedFd; 3],
+) -> io::Result<()> {
     control.set_write_timeout(Some(PATIENCE))?;
-    send(control, spec, Some(stdin.as_fd()))?;
+    send(control, spec, &[stdin.as_fd(), stdout.as_fd(), stderr.as_fd()])?;
     let mut control = control;
     job.files.iter().try_for_each(|file| control.write_all(&file.bytes))
 }
@@ -180,23 +183,20 @@ struct Running<'a> {
 
 impl<'a> Running<'a> {
     fn new(
-        helper: &mut Helper,
+        helper: u32,
         control: UnixStream,
-        feed: OwnedFd,
+        Streams { stdin, stdout, stderr }: Streams<'a>,
         (job, tier): (&'a Job, Tier),
         (started, group): (Instant, Option<Group>),
     ) -> io::Result<Self> {
-        let stdout = helper.child.stdout.take().ok_or_else(missing)?;
-        let stderr = helper.child.stderr.take().ok_or_else(missing)?;
         control.set_nonblocking(true)?;
-        let limits = &job.limits;
         Ok(Self {
-            helper: helper.child.id(),
+            helper,
             control: Some(control),
-            incoming: Incoming::new(limits),
-            stdin: pipes::Feed::new(File::from(feed), job.arguments.stdin())?,
-            stdout: Captured::new(File::from(OwnedFd::from(stdout)), limits.output)?,
-            stderr: Captured::new(File::from(OwnedFd::from(stderr)), limits.output)?,
+            incoming: Incoming::new(&job.limits),
+            stdin,
+            stdout,
+            stderr,
             proxy: None,
             job,
             tier,
@@ -296,7 +296,7 @@ impl<'a> Running<'a> {
 
     /// Closes the socket, which makes the helper end everything, and waits until every process of the
     /// script is gone.
-    fn hang_up(&mut self, helper: Helper, attendant: &Attendant) -> io::Result<()> {
+    fn hang_up(&mut self, helper: Helper, attendant: &Attendant) {
         self.control = None;
         // No connection outlives the script.
         self.proxy = None;
@@ -304,7 +304,7 @@ impl<'a> Running<'a> {
         // A helper that told the end has seen them go, and is alone with its namespaces.
         let alone = self.incoming.has_ended();
         if !alone {
-            remains.end()?;
+            remains.end();
         }
         self.stdout.drain();
         self.stderr.drain();
@@ -315,7 +315,6 @@ impl<'a> Running<'a> {
         if alone {
             attendant.clear(remains);
         }
-        Ok(())
     }
 
     fn finish(self, sent: Option<io::Error>, together: Together) -> Result<Finished, Failed> {
@@ -354,11 +353,6 @@ fn end(exit: Option<i32>, signal: Option<i32>) -> End {
         (_, Some(signal)) => End::Signalled(signal),
         (code, None) => End::Exited(code.unwrap_or(-1)),
     }
-}
-
-/// A descriptor that somebody else has taken.
-fn missing() -> io::Error {
-    io::ErrorKind::BrokenPipe.into()
 }
 
 fn timespec(duration: Duration) -> Timespec {

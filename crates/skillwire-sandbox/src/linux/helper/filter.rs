@@ -59,18 +59,24 @@ pub(super) enum Around {
     Everybody { pid: u32 },
 }
 
-/// Filters this process and its children from now on.
-pub(super) fn apply(around: Around) -> io::Result<()> {
-    let program = program(around).map_err(io::Error::other)?;
-    apply_filter(&program).map_err(|error| match error {
-        seccompiler::Error::Prctl(error) | seccompiler::Error::Seccomp(error) => error,
-        other => io::Error::other(other),
-    })
-}
+/// A filter that is ready to be applied.
+pub(super) struct Filter(BpfProgram);
 
-fn program(around: Around) -> Result<BpfProgram, BackendError> {
-    let denied = SeccompAction::Errno(libc::EPERM.unsigned_abs());
-    decisions::filter(&answers(around)?, &denied, ARCH)
+impl Filter {
+    pub(super) fn new(around: Around) -> io::Result<Self> {
+        let denied = SeccompAction::Errno(libc::EPERM.unsigned_abs());
+        let program =
+            answers(around).and_then(|answers| decisions::filter(&answers, &denied, ARCH));
+        program.map(Self).map_err(io::Error::other)
+    }
+
+    /// Filters this process and its children from now on.
+    pub(super) fn apply(&self) -> io::Result<()> {
+        apply_filter(&self.0).map_err(|error| match error {
+            seccompiler::Error::Prctl(error) | seccompiler::Error::Seccomp(error) => error,
+            other => io::Error::other(other),
+        })
+    }
 }
 
 type Answers = BTreeMap<i64, Answer>;

@@ -1,12 +1,10 @@
 //! Full isolation: namespaces, a root of its own, and a first process that outlives all others.
 
 use std::{
-    fs::File,
     io,
     net::{Ipv4Addr, TcpListener},
     os::{fd::AsFd as _, unix::net::UnixStream},
     path::{Path, PathBuf},
-    thread::JoinHandle,
 };
 
 use rustix::{
@@ -16,8 +14,8 @@ use rustix::{
 
 use super::{
     super::protocol::{At as _, Broken, Program, Report, Step, send},
-    Work, capabilities, collect,
-    filter::{self, Around},
+    Work, capabilities, collect, end,
+    filter::{Around, Filter},
     fork, landlock, mounts,
     payload::{self, Places},
     rlimits, silence, tell_broken, view, watch,
@@ -25,66 +23,44 @@ use super::{
 use crate::isolation::Tier;
 
 /// Starts the first process of the namespaces, and waits until it is gone.
-pub(super) fn run(work: &Work, control: &UnixStream) -> Result<(), Broken> {
+pub(super) fn run(work: &Work, filter: &Filter, control: &UnixStream) -> Result<(), Broken> {
     // Not before: the group that this process was put into for the job is the root of what it sees.
     unshare(UnshareFlags::NEWCGROUP).at(Step::Namespaces)?;
     if let Some(first) = fork().at(Step::Fork)? {
         return watch(first, control).map(drop);
     }
-    let ended = first_process(work, control);
+    let ended = first_process(work, filter, control);
     if let Err(broken) = ended {
         tell_broken(control, broken);
     }
-    // SAFETY: ends the process without running what the parent has set up for its exit.
-    unsafe { libc::_exit(i32::from(ended.is_err())) }
+    end(ended)
 }
 
 /// Makes the namespaces, all but one, and the part of the root that every job needs.
 pub(super) fn prepare() -> Result<(), Broken> {
     let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
-    unshare(UnshareFlags::NEWUSER).at(Step::Namespaces)?;
+    let all = UnshareFlags::NEWUSER
+        | UnshareFlags::NEWNS
+        | UnshareFlags::NEWPID
+        | UnshareFlags::NEWNET
+        | UnshareFlags::NEWIPC
+        | UnshareFlags::NEWUTS;
+    unshare(all).at(Step::Namespaces)?;
     let write = |name: &str, text: String| std::fs::write(format!("/proc/self/{name}"), text);
     write("setgroups", "deny".to_owned()).at(Step::IdMaps)?;
     write("uid_map", format!("{} {uid} 1", view::USER)).at(Step::IdMaps)?;
     write("gid_map", format!("{} {gid} 1", view::USER)).at(Step::IdMaps)?;
-    let network = Network::make().at(Step::Fork)?;
-    unshare(
-        UnshareFlags::NEWNS | UnshareFlags::NEWPID | UnshareFlags::NEWIPC | UnshareFlags::NEWUTS,
-    )
-    .at(Step::Namespaces)?;
     rustix::system::sethostname(b"skill").at(Step::Namespaces)?;
-    mounts::lay_out().at(Step::Mounts)?;
-    network.enter().at(Step::Namespaces)
+    mounts::lay_out().at(Step::Mounts)
 }
 
-/// A network that is being made. It takes the kernel as long as everything else together, so a second
-/// thread waits for that; it is gone before there is a second process.
-struct Network(JoinHandle<io::Result<File>>);
-
-impl Network {
-    fn make() -> io::Result<Self> {
-        let make = || {
-            unshare(UnshareFlags::NEWNET)?;
-            File::open("/proc/thread-self/ns/net")
-        };
-        std::thread::Builder::new().spawn(make).map(Self)
-    }
-
-    fn enter(self) -> io::Result<()> {
-        let network = self.0.join().map_err(|_| io::ErrorKind::Other)??;
-        let kind = rustix::thread::LinkNameSpaceType::Network;
-        Ok(rustix::thread::move_into_link_name_space(network.as_fd(), Some(kind))?)
-    }
-}
-
-/// Leaves what this thread shared with others.
 fn unshare(what: UnshareFlags) -> rustix::io::Result<()> {
-    // SAFETY: no flag that is used here makes descriptors unshared.
+    // SAFETY: no flag that is used here makes descriptors unshared, and this process has one thread.
     unsafe { rustix::thread::unshare_unsafe(what) }
 }
 
 /// The namespace's first process: confines itself, starts the script, and ends what is left of it.
-fn first_process(work: &Work, control: &UnixStream) -> Result<(), Broken> {
+fn first_process(work: &Work, filter: &Filter, control: &UnixStream) -> Result<(), Broken> {
     let spec = &work.spec;
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).at(Step::Fork)?;
     let port = if spec.network { Some(listen(control).at(Step::Network)?) } else { None };
@@ -98,8 +74,13 @@ fn first_process(work: &Work, control: &UnixStream) -> Result<(), Broken> {
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).at(Step::Capabilities)?;
     capabilities::drop_all().at(Step::Capabilities)?;
     landlock::confine(&allowed(program_root, &spec.program, port)).at(Step::Landlock)?;
-    filter::apply(Around::Namespaces { tcp: spec.network }).at(Step::Seccomp)?;
-    send(control, &Report::Started { notes }, None).at(Step::Exec)?;
+    if spec.network {
+        Filter::new(Around::Namespaces { tcp: true }).and_then(|filter| filter.apply())
+    } else {
+        filter.apply()
+    }
+    .at(Step::Seccomp)?;
+    send(control, &Report::Started { notes }, &[]).at(Step::Exec)?;
     let places = Places {
         skill: Path::new("/skill"),
         output: Path::new("/output"),
@@ -146,7 +127,7 @@ fn end_all_others() {
 
 /// What may be opened in the new root, which holds little else.
 fn allowed(program_root: Option<&Path>, program: &Program, port: Option<u16>) -> landlock::Allowed {
-    let mut execute: Vec<PathBuf> = view::SYSTEM.iter().map(PathBuf::from).collect();
+    let mut execute = view::system();
     execute.extend(program_root.map(Path::to_owned));
     if let Program::Script(script) = program {
         execute.push(Path::new("/skill").join(script));
@@ -156,7 +137,8 @@ fn allowed(program_root: Option<&Path>, program: &Program, port: Option<u16>) ->
         // All that there is was put there for the script.
         read: vec![PathBuf::from("/")],
         write: ["/tmp", "/output"].map(PathBuf::from).to_vec(),
-        devices: view::DEVICES.map(PathBuf::from).to_vec(),
+        // Nothing else is there, and nothing can be added.
+        devices: vec![PathBuf::from("/dev")],
         port,
     }
 }
@@ -167,7 +149,7 @@ fn listen(control: &UnixStream) -> io::Result<u16> {
     loopback_up()?;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let port = listener.local_addr()?.port();
-    send(control, &Report::Listening, Some(listener.as_fd()))?;
+    send(control, &Report::Listening, &[listener.as_fd()])?;
     Ok(port)
 }
 

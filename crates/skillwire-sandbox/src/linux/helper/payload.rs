@@ -30,7 +30,9 @@ pub(super) fn script(spec: &Spec, places: &Places<'_>) -> Command {
         .env("PATH", "/usr/local/bin:/usr/bin:/bin")
         .env("HOME", places.temporary)
         .env("TMPDIR", places.temporary)
-        .env("LANG", "C.UTF-8")
+        // Text is UTF-8; everything else about it needs no files that every program would read.
+        .env("LANG", "C")
+        .env("LC_CTYPE", "C.UTF-8")
         .env("SKILL_DIR", places.skill)
         .env("OUTPUT_DIR", places.output)
         .envs(spec.environment.iter().map(|(name, value)| (name, value)))

@@ -14,7 +14,7 @@ use super::{
         scratch,
     },
     Work, capabilities, collect,
-    filter::{self, Around},
+    filter::{Around, Filter},
     fork, landlock, mounts,
     payload::{self, Places},
     rlimits, tell_broken, view, watch,
@@ -65,12 +65,13 @@ fn confine(work: &Work, control: &UnixStream, places: &Places<'_>) -> Result<(),
     capabilities::drop_all().at(Step::Capabilities)?;
     landlock::confine(&allowed(&spec.program, places)).at(Step::Landlock)?;
     let pid = rustix::process::getpid().as_raw_nonzero().get().unsigned_abs();
-    filter::apply(Around::Everybody { pid }).at(Step::Seccomp)?;
-    send(control, &Report::Started { notes: Vec::new() }, None).at(Step::Exec)
+    let filter = Filter::new(Around::Everybody { pid });
+    filter.and_then(|filter| filter.apply()).at(Step::Seccomp)?;
+    send(control, &Report::Started { notes: Vec::new() }, &[]).at(Step::Exec)
 }
 
 fn allowed(program: &Program, places: &Places<'_>) -> landlock::Allowed {
-    let mut execute: Vec<PathBuf> = view::SYSTEM.iter().map(PathBuf::from).collect();
+    let mut execute = view::system();
     match program {
         Program::Interpreter { root, .. } => execute.extend(root.clone()),
         Program::Script(script) => execute.push(places.skill.join(script)),

@@ -1,7 +1,6 @@
 //! What is done beside runs: their remains are cleared away, and the next helper is started.
 
 use std::{
-    io,
     sync::{
         Arc, OnceLock,
         mpsc::{Receiver, RecvTimeoutError, Sender, channel},
@@ -29,8 +28,8 @@ pub(super) struct Remains {
 
 impl Remains {
     /// Waits until the helper is gone.
-    pub(super) fn end(&mut self) -> io::Result<()> {
-        self.helper.end(Instant::now() + PATIENCE)
+    pub(super) fn end(&mut self) {
+        self.helper.end(PATIENCE);
     }
 }
 
@@ -118,10 +117,7 @@ fn attend(errands: &Receiver<Errand>, helpers: &Helpers) {
                 continue;
             }
             Ok(Errand::Start(tier)) => missing = Some((tier, Instant::now())),
-            Ok(Errand::Clear(mut remains)) => {
-                // One that cannot be waited for is ended when it is dropped.
-                let _ = remains.end();
-            }
+            Ok(Errand::Clear(mut remains)) => remains.end(),
             Ok(Errand::Settle(done)) => waiting = Some(done),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
@@ -130,7 +126,7 @@ fn attend(errands: &Receiver<Errand>, helpers: &Helpers) {
             helpers.prepare(tier);
         }
         if let Some(done) = waiting {
-            helpers.wait_until_ready(Instant::now() + PATIENCE);
+            helpers.wait_until_ready(PATIENCE);
             let _ = done.send(());
         }
     }

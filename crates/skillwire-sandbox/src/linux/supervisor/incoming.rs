@@ -75,10 +75,10 @@ impl Incoming {
         loop {
             match receive_some(control.as_fd(), &mut piece, RecvFlags::empty()) {
                 Ok((0, _)) => return Ok(true),
-                Ok((read, along)) => {
+                Ok((read, mut along)) => {
                     self.buffer.extend_from_slice(&piece[..read]);
-                    if along.is_some() {
-                        self.listener = along;
+                    if let Some(listener) = along.pop() {
+                        self.listener = Some(listener);
                     }
                     self.understand()?;
                     if self.taken.ended.is_some() || self.taken.broken.is_some() {
