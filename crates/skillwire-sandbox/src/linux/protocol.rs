@@ -3,8 +3,8 @@
 //! To the helper: when there is a job for it a [`Spec`], the script's standard streams as descriptors,
 //! and the bytes of the skill's files one after the other. From the helper: [`Report`]s.
 //!
-//! Over another socket a supervisor asks for helpers: by a [`Tier`](crate::isolation::Tier) and the
-//! helper's end of a new socket, answered by [`Copied`] and a handle of the process.
+//! Over another socket a supervisor asks for helpers: by a [`Request`] and the helper's end of a new
+//! socket, answered by [`Copied`] and a handle of the process.
 
 use std::{
     io::{self, IoSlice, IoSliceMut, Read as _, Write as _},
@@ -22,7 +22,7 @@ use rustix::net::{
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::limits::Limits;
+use crate::{isolation::Tier, limits::Limits};
 
 /// The most descriptors that go along with a message.
 const MAX_ALONG: usize = 3;
@@ -44,6 +44,12 @@ pub(super) struct Spec {
     pub(super) limits: Limits,
     /// Whether address space is bounded; Node reserves more than there is memory.
     pub(super) bound_addresses: bool,
+}
+
+/// Asks for a helper.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Request {
+    pub(super) tier: Tier,
     /// Where the folder of a run without namespaces is made; its name is unguessable.
     pub(super) scratch: PathBuf,
 }

@@ -14,7 +14,6 @@ use std::{
         fd::{AsFd as _, BorrowedFd, OwnedFd},
         unix::net::UnixStream,
     },
-    path::PathBuf,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -103,12 +102,11 @@ pub(crate) fn run(
         });
     }
     let started = Instant::now();
-    let scratch = Scratch::new(tier)?;
     let (mut helper, another) = shared.helpers.take(tier)?;
     // It waits for its job, so it is in the group before it starts anything.
     let (group, together) = shared.groups.make(job, helper.pid());
     let (theirs, streams) = Streams::new(job)?;
-    let spec = spec(job, scratch.path());
+    let spec = spec(job);
     let control =
         helper.control.take().ok_or_else(|| io::Error::from(io::ErrorKind::BrokenPipe))?;
     // A helper that ends early has said why; that is read below.
@@ -118,14 +116,14 @@ pub(crate) fn run(
         shared.attendant.taken(tier);
     }
     let mut run = Running::new(helper.pid(), control, streams, (job, tier), (started, group))?;
-    let end = run.until_end(cancel, tick, &scratch);
+    let end = run.until_end(cancel, tick, helper.scratch());
     // Whatever happened: hang up, so that the helper ends everything.
     run.hang_up(helper, &shared.attendant);
     end?;
     run.finish(sent.err(), together)
 }
 
-fn spec(job: &Job, scratch: PathBuf) -> Spec {
+fn spec(job: &Job) -> Spec {
     let script = job.script.as_str().to_owned();
     let node = matches!(&job.interpreter, Interpreter::Program { language: Language::Node, .. });
     Spec {
@@ -144,7 +142,6 @@ fn spec(job: &Job, scratch: PathBuf) -> Spec {
         network: !job.network.is_empty(),
         limits: job.limits.clone(),
         bound_addresses: !node,
-        scratch,
     }
 }
 

@@ -25,8 +25,8 @@ use std::{
 
 use rustix::{process::DumpableBehavior, thread};
 
-use self::filter::Filter;
-use super::protocol::{At as _, Broken, Report, Spec, Step, receive, send};
+use self::{filter::Filter, restricted::Folders};
+use super::protocol::{At as _, Broken, Report, Request, Spec, Step, receive, send};
 use crate::isolation::Tier;
 
 /// Where the socket to the supervisor is kept.
@@ -51,8 +51,8 @@ pub(crate) fn run() -> ExitCode {
 }
 
 /// Does one job that comes over a socket, and ends.
-fn help(tier: Tier, filter: &Filter, control: &UnixStream) -> ! {
-    let worked = work(tier, filter, control);
+fn help(request: &Request, filter: &Filter, control: &UnixStream) -> ! {
+    let worked = work(request, filter, control);
     if let Err(broken) = worked {
         tell_broken(control, broken);
     }
@@ -70,7 +70,7 @@ fn tell_broken(control: &UnixStream, Broken { step, errno }: Broken) {
     let _ = send(control, &Report::Broken { step, errno }, &[]);
 }
 
-fn work(tier: Tier, filter: &Filter, control: &UnixStream) -> Result<(), Broken> {
+fn work(request: &Request, filter: &Filter, control: &UnixStream) -> Result<(), Broken> {
     // What comes first is the same for every job of a tier, and done before there is one.
     // No terminal, no signals from one, and nothing of the supervisor's to signal as a group.
     rustix::process::setsid().at(Step::Descriptors)?;
@@ -78,15 +78,28 @@ fn work(tier: Tier, filter: &Filter, control: &UnixStream) -> Result<(), Broken>
     if rustix::process::geteuid().is_root() {
         drop_root().at(Step::DropRoot)?;
     }
-    if tier == Tier::Full {
-        full::prepare()?;
+    match request.tier {
+        Tier::Full => {
+            full::prepare()?;
+            match next_job(control)? {
+                Some(work) => full::run(&work, filter, control),
+                None => Ok(()),
+            }
+        }
+        Tier::Restricted => {
+            let folders = Folders::make(&request.scratch).at(Step::Scratch)?;
+            match next_job(control)? {
+                Some(work) => restricted::run(&work, &folders, control),
+                None => Ok(()),
+            }
+        }
     }
+}
+
+/// Says that everything is ready, and waits for a job.
+fn next_job(control: &UnixStream) -> Result<Option<Work>, Broken> {
     send(control, &Report::Ready, &[]).at(Step::Descriptors)?;
-    let Some(work) = receive_work(control).at(Step::Descriptors)? else { return Ok(()) };
-    match tier {
-        Tier::Full => full::run(&work, filter, control),
-        Tier::Restricted => restricted::run(&work, control),
-    }
+    receive_work(control).at(Step::Descriptors)
 }
 
 /// Moves the socket out of the way of standard input and closes everything else.

@@ -15,11 +15,10 @@ use std::{
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::{
-    super::protocol::{Copied, receive, send},
+    super::protocol::{Copied, Request, receive, send},
     filter::{Around, Filter},
     fork, help,
 };
-use crate::isolation::Tier;
 
 /// Answers requests until the supervisor goes away.
 pub(super) fn serve(requests: UnixStream) -> io::Result<()> {
@@ -27,7 +26,7 @@ pub(super) fn serve(requests: UnixStream) -> io::Result<()> {
     // Most runs have the same one.
     let filter = Filter::new(Around::Namespaces { tcp: false })?;
     loop {
-        let (tier, mut along): (Tier, _) = match receive(&requests) {
+        let (request, mut along): (Request, _) = match receive(&requests) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
             received => received?,
         };
@@ -36,7 +35,7 @@ pub(super) fn serve(requests: UnixStream) -> io::Result<()> {
             Ok(None) => {
                 drop(requests);
                 reap_by_itself(false);
-                help(tier, &filter, &control);
+                help(&request, &filter, &control);
             }
             Ok(Some(helper)) => answer(&requests, open(helper))?,
             Err(error) => answer(&requests, Err(error))?,

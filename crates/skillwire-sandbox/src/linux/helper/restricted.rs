@@ -13,7 +13,7 @@ use super::{
         protocol::{At as _, Broken, Program, Report, Step, send},
         scratch,
     },
-    Work, capabilities, collect,
+    Work, capabilities, collect, end,
     filter::{Around, Filter},
     fork, landlock, mounts,
     payload::{self, Places},
@@ -21,13 +21,44 @@ use super::{
 };
 use crate::isolation::Tier;
 
-/// Copies the skill, starts the script, and waits until it is gone. The supervisor removes the copy.
-pub(super) fn run(work: &Work, control: &UnixStream) -> Result<(), Broken> {
-    let folder = &work.spec.scratch;
-    let (skill, output, temporary) =
-        (folder.join("skill"), folder.join("output"), folder.join("tmp"));
-    prepare(work, folder, &skill, [&output, &temporary]).at(Step::Scratch)?;
-    let places = Places { skill: &skill, output: &output, temporary: &temporary, proxy: None };
+/// The folders of a run, removed when this is dropped. The supervisor removes what a helper that was
+/// killed leaves.
+pub(super) struct Folders {
+    all: PathBuf,
+    skill: PathBuf,
+    output: PathBuf,
+    temporary: PathBuf,
+}
+
+impl Folders {
+    pub(super) fn make(folder: &Path) -> io::Result<Self> {
+        // The name must be new: what somebody else prepared is never used.
+        let mut builder = fs::DirBuilder::new();
+        builder.mode(0o700);
+        builder.create(folder)?;
+        let folders = Self {
+            all: folder.to_owned(),
+            skill: folder.join("skill"),
+            output: folder.join("output"),
+            temporary: folder.join("tmp"),
+        };
+        builder.create(&folders.output)?;
+        builder.create(&folders.temporary)?;
+        Ok(folders)
+    }
+}
+
+impl Drop for Folders {
+    fn drop(&mut self) {
+        scratch::remove(&self.all);
+    }
+}
+
+/// Copies the skill, starts the script, and waits until it is gone.
+pub(super) fn run(work: &Work, folders: &Folders, control: &UnixStream) -> Result<(), Broken> {
+    let Folders { skill, output, temporary, .. } = folders;
+    mounts::write_skill(work, skill).at(Step::Scratch)?;
+    let places = Places { skill, output, temporary, proxy: None };
     let Some(script) = fork().at(Step::Fork)? else {
         let confined = confine(work, control, &places);
         let broken = confined.err().unwrap_or_else(|| {
@@ -35,27 +66,13 @@ pub(super) fn run(work: &Work, control: &UnixStream) -> Result<(), Broken> {
             Broken { step: Step::Exec, errno }
         });
         tell_broken(control, broken);
-        // SAFETY: ends the process without running what the parent has set up for its exit.
-        unsafe { libc::_exit(127) }
+        end(Err(broken))
     };
     // A process of the same user could otherwise look into this one.
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).at(Step::Wait)?;
-    let Some(status) = watch(script, control)? else {
-        // The supervisor may be gone for good, and nobody else knows the folder.
-        scratch::remove(folder);
-        return Ok(());
-    };
-    let end = (status.exit_status(), status.terminating_signal());
-    collect::tell_end(control, &output, &work.spec.limits, end).at(Step::Wait)
-}
-
-fn prepare(work: &Work, folder: &Path, skill: &Path, writable: [&Path; 2]) -> io::Result<()> {
-    // The name must be new: what somebody else prepared is never used.
-    let mut builder = fs::DirBuilder::new();
-    builder.mode(0o700);
-    builder.create(folder)?;
-    writable.into_iter().try_for_each(|path| builder.create(path))?;
-    mounts::write_skill(work, skill)
+    let Some(status) = watch(script, control)? else { return Ok(()) };
+    let ended = (status.exit_status(), status.terminating_signal());
+    collect::tell_end(control, output, &work.spec.limits, ended).at(Step::Wait)
 }
 
 fn confine(work: &Work, control: &UnixStream, places: &Places<'_>) -> Result<(), Broken> {

@@ -17,7 +17,7 @@ use rustix::{
     process::{Signal, pidfd_send_signal},
 };
 
-use super::{origin::Origin, timespec};
+use super::{super::scratch::Scratch, origin::Origin, timespec};
 use crate::isolation::Tier;
 
 /// A process that waits for its job at the other end of a socket. It does not outlive this value.
@@ -29,11 +29,22 @@ pub(super) struct Helper {
     /// Until the run takes it.
     pub(super) control: Option<UnixStream>,
     tier: Tier,
+    /// Removed when the helper is gone, if it did not do that.
+    scratch: Scratch,
 }
 
 impl Helper {
-    pub(super) fn new(pid: u32, handle: OwnedFd, control: UnixStream, tier: Tier) -> Self {
-        Self { pid, handle, control: Some(control), tier }
+    pub(super) fn new(
+        (pid, handle): (u32, OwnedFd),
+        control: UnixStream,
+        tier: Tier,
+        scratch: Scratch,
+    ) -> Self {
+        Self { pid, handle, control: Some(control), tier, scratch }
+    }
+
+    pub(super) fn scratch(&self) -> &Scratch {
+        &self.scratch
     }
 
     pub(super) fn pid(&self) -> u32 {

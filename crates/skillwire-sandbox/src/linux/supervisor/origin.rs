@@ -11,7 +11,10 @@ use std::{
 };
 
 use super::{
-    super::protocol::{Copied, receive, send},
+    super::{
+        protocol::{Copied, Request, receive, send},
+        scratch::Scratch,
+    },
     PATIENCE,
     helpers::Helper,
 };
@@ -43,12 +46,14 @@ impl Origin {
     /// Makes a helper, which prepares what every job of a tier needs.
     pub(super) fn copy(&self, tier: Tier) -> io::Result<Helper> {
         let (ours, theirs) = UnixStream::pair()?;
-        send(&self.requests, &tier, &[theirs.as_fd()])?;
+        let scratch = Scratch::new(tier)?;
+        let request = Request { tier, scratch: scratch.path() };
+        send(&self.requests, &request, &[theirs.as_fd()])?;
         let (copied, mut along) = receive(&self.requests)?;
         match copied {
             Copied::Helper { pid } => {
                 let handle = along.pop().ok_or(io::ErrorKind::InvalidData)?;
-                Ok(Helper::new(pid, handle, ours, tier))
+                Ok(Helper::new((pid, handle), ours, tier, scratch))
             }
             Copied::Failed { errno } => Err(io::Error::from_raw_os_error(errno)),
         }
