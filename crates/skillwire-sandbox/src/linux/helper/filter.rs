@@ -38,10 +38,9 @@ const IOCTLS: [u64; 7] = [
 ];
 
 /// Attributes of oneself that threads, allocators and interpreters set or ask for.
-const PRCTLS: [i32; 9] = [
+const PRCTLS: [i32; 8] = [
     libc::PR_SET_NAME,
     libc::PR_GET_NAME,
-    libc::PR_SET_PDEATHSIG,
     libc::PR_GET_PDEATHSIG,
     libc::PR_GET_DUMPABLE,
     libc::PR_CAPBSET_READ,
@@ -91,10 +90,7 @@ fn answers(around: Around) -> Result<Answers, BackendError> {
     let no_such_call = SeccompAction::Errno(libc::ENOSYS.unsigned_abs());
     answers.insert(libc::SYS_clone3, Answer::Always(no_such_call));
     answers.insert(libc::SYS_ioctl, any_of(1, &Length::Dword, IOCTLS)?);
-    answers.insert(
-        libc::SYS_prctl,
-        any_of(0, &Length::Dword, PRCTLS.map(|n| u64::from(n.unsigned_abs())))?,
-    );
+    answers.insert(libc::SYS_prctl, attributes(&PRCTLS)?);
     // One's own limits only; 0 is oneself.
     answers.insert(libc::SYS_prlimit64, any_of(0, &Length::Dword, [0])?);
     let unix = u64::from(libc::AF_UNIX.unsigned_abs());
@@ -130,6 +126,10 @@ fn among_own(answers: &mut Answers, tcp: bool, unix: u64) -> Result<(), BackendE
         ],
     ];
     answers.extend(free.concat().into_iter().map(|call| (call, allowed())));
+    // The namespace ends with its first process, whatever others say about their parents' ends. Among
+    // others it is that of the helper that ends a script.
+    answers
+        .insert(libc::SYS_prctl, attributes(&[&PRCTLS[..], &[libc::PR_SET_PDEATHSIG]].concat())?);
     let plain = SeccompCondition::new(0, Length::Qword, Op::MaskedEq(NEW_NAMESPACES), 0)?;
     answers.insert(libc::SYS_clone, Answer::Allowed(vec![SeccompRule::new(vec![plain])?]));
     let mut sockets = rules(0, &Length::Dword, [unix])?;
@@ -163,6 +163,10 @@ fn among_others(answers: &mut Answers, pid: u32) -> Result<(), BackendError> {
     }
     answers.insert(libc::SYS_utimensat, any_of(1, &Length::Qword, [0])?);
     Ok(())
+}
+
+fn attributes(prctls: &[i32]) -> Result<Answer, BackendError> {
+    any_of(0, &Length::Dword, prctls.iter().map(|n| u64::from(n.unsigned_abs())))
 }
 
 /// Allowed where the argument is one of these values.

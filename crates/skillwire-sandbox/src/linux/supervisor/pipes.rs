@@ -132,3 +132,21 @@ impl Captured {
         (self.kept, more)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_is_held_than_is_kept_however_much_is_written() {
+        let (read, write) = pipe_with(PipeFlags::CLOEXEC).unwrap();
+        let mut captured = Captured::new(File::from(read), 10).unwrap();
+        let mut write = File::from(write);
+        for _ in 0..3 {
+            write.write_all(b"1234567").unwrap();
+            captured.take().unwrap();
+            assert!(captured.kept.len() <= 10, "{} bytes are held", captured.kept.len());
+        }
+        assert_eq!(captured.into_bytes(), (b"1234567123".to_vec(), true));
+    }
+}
