@@ -110,10 +110,13 @@ fn start_up(bench: &mut Bench, trial: &Trial<'_>, what: &str) -> Result<()> {
     // The first of each finds nothing in memory.
     trial.bare()?;
     trial.isolated()?;
+    trial.sandbox.settle();
     let (mut bare, mut isolated) = (Vec::new(), Vec::new());
     for _ in 0..bench.plan.rounds * 6 {
         bare.push(trial.bare()?);
         isolated.push(trial.isolated()?);
+        // A bare start does not have to share the processors with what is done after a result.
+        trial.sandbox.settle();
     }
     bench.report.rows.push(
         Row::new(format!("run an empty script: {what}"), Quantity::Time, summary(isolated)?)
@@ -126,12 +129,14 @@ fn start_up(bench: &mut Bench, trial: &Trial<'_>, what: &str) -> Result<()> {
 /// Many at once, after which nothing is left of them.
 fn at_once(bench: &mut Bench, trial: &Trial<'_>, tier: Tier) -> Result<()> {
     let (mut bare, mut isolated) = (Vec::new(), Vec::new());
+    // What is cleared away after the last result counts here: it takes from the next runs.
+    let all_isolated = || all_at_once(|| trial.isolated(), || trial.sandbox.settle());
     // What the first round leaves behind for good, such as memory of threads, is no leak.
-    all_at_once(|| trial.isolated())?;
+    all_isolated()?;
     let before = Held::now()?;
     for _ in 0..bench.plan.long_rounds {
-        bare.push(all_at_once(|| trial.bare())?);
-        isolated.push(all_at_once(|| trial.isolated())?);
+        bare.push(all_at_once(|| trial.bare(), || {})?);
+        isolated.push(all_isolated()?);
     }
     let after = Held::now()?;
     if before != after {
@@ -154,8 +159,8 @@ fn at_once(bench: &mut Bench, trial: &Trial<'_>, tier: Tier) -> Result<()> {
     Ok(())
 }
 
-/// The seconds until all of them are done.
-fn all_at_once(run: impl Fn() -> Result<f64> + Sync) -> Result<f64> {
+/// The seconds until all of them are done, and what follows.
+fn all_at_once(run: impl Fn() -> Result<f64> + Sync, then: impl FnOnce()) -> Result<f64> {
     let start = Instant::now();
     std::thread::scope(|scope| {
         let running: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(&run)).collect();
@@ -164,6 +169,7 @@ fn all_at_once(run: impl Fn() -> Result<f64> + Sync) -> Result<f64> {
             Err(_) => Err(Broken::new("A run panicked.")),
         })
     })?;
+    then();
     Ok(start.elapsed().as_secs_f64())
 }
 

@@ -14,15 +14,13 @@ use crate::{
 /// The most files that are copied for a run.
 const MAX_FILES: usize = 4096;
 
-/// The most bytes that are copied for a run.
-const MAX_BYTES: usize = 64 * 1024 * 1024;
-
 /// Variables that change what interpreters and loaders do, and are therefore no credentials.
-const RESERVED: [&str; 12] = [
+const RESERVED: [&str; 13] = [
     "PATH",
     "HOME",
     "TMPDIR",
     "LANG",
+    "LC_CTYPE",
     "SKILL_DIR",
     "OUTPUT_DIR",
     "HTTP_PROXY",
@@ -61,7 +59,7 @@ pub enum InvalidJob {
     #[error("the skill has no file `{0}`")]
     NoSuchScript(String),
     /// There are bounds.
-    #[error("the skill has more than {MAX_FILES} files or {MAX_BYTES} bytes")]
+    #[error("the skill has more than {MAX_FILES} files or {} bytes", Job::MAX_BYTES)]
     TooLarge,
     /// Two files would lie at one place.
     #[error("the skill's file `{0}` is in the way of another one")]
@@ -75,6 +73,9 @@ pub enum InvalidJob {
 }
 
 impl Job {
+    /// The most bytes that are copied for a run.
+    pub(crate) const MAX_BYTES: usize = 64 * 1024 * 1024;
+
     /// Puts a job together; nothing is granted, and the default limits hold.
     pub fn new(
         files: Vec<JobFile>,
@@ -83,7 +84,7 @@ impl Job {
         interpreters: &Interpreters,
     ) -> Result<Self, InvalidJob> {
         let bytes: usize = files.iter().map(|file| file.bytes.len()).sum();
-        if files.len() > MAX_FILES || bytes > MAX_BYTES {
+        if files.len() > MAX_FILES || bytes > Self::MAX_BYTES {
             return Err(InvalidJob::TooLarge);
         }
         check_places(&files)?;

@@ -142,7 +142,22 @@ impl Sandbox {
         platform::probe(self.shared(), tier)
     }
 
-    /// Runs a job from start to end; blocks until every process of it is gone.
+    /// Starts the helper of the next run now, for programs that have something else to do first.
+    ///
+    /// Does nothing where no script can be run.
+    pub fn get_ready(&self) {
+        if let Ok(isolation) = self.isolation() {
+            self.shared().get_ready(isolation.tier);
+        }
+    }
+
+    /// Waits until nothing of earlier runs is left, and the next helper is ready where one is kept so.
+    pub fn settle(&self) {
+        self.shared().settle();
+    }
+
+    /// Runs a job from start to end; blocks until every process of the script is gone. The helper's own
+    /// namespaces are taken apart afterwards; [`settle`](Self::settle) waits for that.
     ///
     /// `tick` is told now and then how far it is.
     pub fn run(
@@ -182,7 +197,7 @@ mod platform {
     pub(super) use crate::linux::{probe::probe, supervisor::Shared};
 
     pub(super) fn shared(helper: PathBuf, ahead: bool) -> Shared {
-        Shared { helpers: Helpers::new(helper, ahead), groups: Groups::here() }
+        Shared::new(Helpers::new(helper, ahead), Groups::here())
     }
 
     /// Only one kind of processor was tried.
@@ -241,6 +256,12 @@ mod platform {
         pub(super) fn together(&self) -> Together {
             Together::Counted { why: "there are none on this system".to_owned() }
         }
+
+        #[expect(clippy::unused_self, reason = "elsewhere there are helpers")]
+        pub(super) fn get_ready(&self, _: Tier) {}
+
+        #[expect(clippy::unused_self, reason = "elsewhere there is something to wait for")]
+        pub(super) fn settle(&self) {}
     }
 
     pub(super) fn shared(_: PathBuf, _: bool) -> Shared {

@@ -143,22 +143,23 @@ fn run_at_once(sandbox: &Sandbox, job: &Job, times: usize) -> Value {
                 (0..times).map(|_| scope.spawn(|| run().unwrap_or_default())).collect();
             threads.into_iter().map(|thread| thread.join().unwrap_or_default()).collect()
         });
+        sandbox.settle();
         json!({
             "succeeded": ended.iter().filter(|ended| **ended).count(),
             "descriptors": std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count),
             "mounts": std::fs::read_to_string("/proc/self/mounts").unwrap_or_default().lines().count(),
-            "children": children(),
+            "processes": descendants("self"),
         })
     };
     json!([round(), round()])
 }
 
-/// The processes that this one would have to wait for.
-fn children() -> usize {
-    let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+/// The processes that this one started, or that those did.
+fn descendants(of: &str) -> usize {
+    let threads = std::fs::read_dir(format!("/proc/{of}/task")).into_iter().flatten().flatten();
     let lists = threads
         .map(|task| std::fs::read_to_string(task.path().join("children")).unwrap_or_default());
-    lists.map(|list| list.split_whitespace().count()).sum()
+    lists.map(|list| list.split_whitespace().map(|pid| 1 + descendants(pid)).sum::<usize>()).sum()
 }
 
 /// Takes system calls away from this process and its helpers, as a container or an old kernel would.

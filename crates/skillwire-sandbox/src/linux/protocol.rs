@@ -1,8 +1,10 @@
 //! What a supervisor and its helper say to each other over one socket.
 //!
-//! To the helper: a [`Tier`](crate::isolation::Tier), and when there is a job for it a [`Spec`], the
-//! bytes of the skill's files one after the other, and the script's standard input as a descriptor.
-//! From the helper: [`Report`]s.
+//! To the helper: when there is a job for it a [`Spec`], the script's standard streams as descriptors,
+//! and the bytes of the skill's files one after the other. From the helper: [`Report`]s.
+//!
+//! Over another socket a supervisor asks for helpers: by a [`Request`] and the helper's end of a new
+//! socket, answered by [`Copied`] and a handle of the process.
 
 use std::{
     io::{self, IoSlice, IoSliceMut, Read as _, Write as _},
@@ -20,7 +22,10 @@ use rustix::net::{
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::limits::Limits;
+use crate::{isolation::Tier, limits::Limits};
+
+/// The most descriptors that go along with a message.
+const MAX_ALONG: usize = 3;
 
 /// The longest message without what follows it.
 const MAX_MESSAGE: usize = 16 * 1024 * 1024;
@@ -39,6 +44,12 @@ pub(super) struct Spec {
     pub(super) limits: Limits,
     /// Whether address space is bounded; Node reserves more than there is memory.
     pub(super) bound_addresses: bool,
+}
+
+/// Asks for a helper.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Request {
+    pub(super) tier: Tier,
     /// Where the folder of a run without namespaces is made; its name is unguessable.
     pub(super) scratch: PathBuf,
 }
@@ -67,11 +78,22 @@ pub(super) struct FileSpec {
     pub(super) size: usize,
 }
 
+/// The answer to a request for a helper.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Copied {
+    /// There is one; the descriptor that came along stands for it.
+    Helper { pid: u32 },
+    /// There is none.
+    Failed { errno: i32 },
+}
+
 /// What a helper says.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Report {
     /// The script was not started, because a step of the isolation failed.
     Broken { step: Step, errno: i32 },
+    /// What can be done without a job is done.
+    Ready,
     /// Connections of the script arrive at the descriptor that came along.
     Listening,
     /// All layers are in place; what follows is the script.
@@ -134,30 +156,27 @@ impl<T, E: Into<io::Error>> At<T> for Result<T, E> {
     }
 }
 
-/// Sends a message, with a descriptor if one goes along.
+/// Sends a message, with descriptors if some go along.
 pub(super) fn send<T: Serialize>(
     socket: &UnixStream,
     message: &T,
-    along: Option<BorrowedFd<'_>>,
+    along: &[BorrowedFd<'_>],
 ) -> io::Result<()> {
     let body = serde_json::to_vec(message)?;
     let length = u32::try_from(body.len()).map_err(io::Error::other)?.to_le_bytes();
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_ALONG))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
-    let descriptors: Vec<_> = along.into_iter().collect();
-    if !descriptors.is_empty() {
-        ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
+    if !along.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(along)) {
+        return Err(io::ErrorKind::InvalidInput.into());
     }
-    let sent = sendmsg(socket, &[IoSlice::new(&length)], &mut ancillary, SendFlags::NOSIGNAL)?;
+    let all = [length.as_slice(), &body].concat();
+    let sent = sendmsg(socket, &[IoSlice::new(&all)], &mut ancillary, SendFlags::NOSIGNAL)?;
     let mut socket = socket;
-    socket.write_all(&length[sent..])?;
-    socket.write_all(&body)
+    socket.write_all(&all[sent..])
 }
 
-/// Receives a message, and the descriptor that came along.
-pub(super) fn receive<T: DeserializeOwned>(
-    socket: &UnixStream,
-) -> io::Result<(T, Option<OwnedFd>)> {
+/// Receives a message, and the descriptors that came along.
+pub(super) fn receive<T: DeserializeOwned>(socket: &UnixStream) -> io::Result<(T, Vec<OwnedFd>)> {
     let mut length = [0; 4];
     let (read, along) = receive_some(socket.as_fd(), &mut length, RecvFlags::empty())?;
     if read == 0 {
@@ -176,20 +195,20 @@ pub(super) fn message_length(bytes: [u8; 4]) -> io::Result<usize> {
     if length > MAX_MESSAGE { Err(io::ErrorKind::InvalidData.into()) } else { Ok(length) }
 }
 
-/// Reads what there is, with the first descriptor that came along.
+/// Reads what there is, with the descriptors that came along.
 pub(super) fn receive_some(
     socket: BorrowedFd<'_>,
     buffer: &mut [u8],
     flags: RecvFlags,
-) -> io::Result<(usize, Option<OwnedFd>)> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+) -> io::Result<(usize, Vec<OwnedFd>)> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_ALONG))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let into = &mut [IoSliceMut::new(buffer)];
     let read = recvmsg(socket, into, &mut ancillary, flags | RecvFlags::CMSG_CLOEXEC)?.bytes;
-    let mut along = None;
+    let mut along = Vec::new();
     for message in ancillary.drain() {
         if let RecvAncillaryMessage::ScmRights(descriptors) = message {
-            along = descriptors.last();
+            along.extend(descriptors);
         }
     }
     Ok((read, along))

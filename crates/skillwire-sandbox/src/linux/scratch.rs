@@ -8,6 +8,7 @@ use std::{
 use crate::{isolation::Tier, limits::Limits};
 
 /// An unguessable place in the system's temporary folder, removed in the end.
+#[derive(Debug)]
 pub(super) struct Scratch {
     path: PathBuf,
     used: bool,
@@ -49,8 +50,10 @@ impl Drop for Scratch {
 /// Removes the folder of a run.
 pub(super) fn remove(folder: &Path) {
     // A script may have made folders that nobody can enter.
-    open_up(folder, 64);
-    let _ = fs::remove_dir_all(folder);
+    if fs::remove_dir_all(folder).is_err() {
+        open_up(folder, 64);
+        let _ = fs::remove_dir_all(folder);
+    }
 }
 
 #[derive(Default)]

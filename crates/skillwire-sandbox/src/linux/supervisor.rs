@@ -1,29 +1,32 @@
 //! Starts a helper, feeds it, bounds it, and takes what it reports.
 
+mod attendant;
 mod failed;
 mod helpers;
 mod incoming;
+mod origin;
 mod pipes;
 
 use std::{
-    fs::File,
     io::{self, Write as _},
     net::TcpListener,
     os::{
         fd::{AsFd as _, BorrowedFd, OwnedFd},
         unix::net::UnixStream,
     },
-    path::PathBuf,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
-use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
-    pipe::{PipeFlags, pipe_with},
-};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use self::{
+    attendant::{Attendant, Remains},
+    helpers::Helper,
+    incoming::Incoming,
+    pipes::{Captured, Streams},
+};
 pub(crate) use self::{failed::Failed, helpers::Helpers};
-use self::{helpers::Helper, incoming::Incoming, pipes::Captured};
 use super::{
     cgroup::{Group, Groups},
     protocol::{FileSpec, Program, Spec, send},
@@ -56,11 +59,27 @@ pub(crate) struct Finished {
 /// What all runs of a sandbox share.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub(crate) helpers: Helpers,
-    pub(crate) groups: Groups,
+    helpers: Arc<Helpers>,
+    attendant: Attendant,
+    groups: Groups,
 }
 
 impl Shared {
+    pub(crate) fn new(helpers: Helpers, groups: Groups) -> Self {
+        let helpers = Arc::new(helpers);
+        Self { attendant: Attendant::new(Arc::clone(&helpers)), helpers, groups }
+    }
+
+    /// Starts the helper of the next run, beside whatever else is done.
+    pub(crate) fn get_ready(&self, tier: Tier) {
+        self.attendant.start(tier);
+    }
+
+    /// Waits until nothing of earlier runs is left.
+    pub(crate) fn settle(&self) {
+        self.attendant.settle();
+    }
+
     /// What bounds runs as a whole.
     pub(crate) fn together(&self) -> Together {
         self.groups.together()
@@ -83,26 +102,28 @@ pub(crate) fn run(
         });
     }
     let started = Instant::now();
-    let scratch = Scratch::new(tier)?;
-    let mut helper = shared.helpers.take(tier)?;
+    let (mut helper, another) = shared.helpers.take(tier)?;
     // It waits for its job, so it is in the group before it starts anything.
-    let (group, together) = shared.groups.make(job, helper.child.id());
-    let (stdin, feed) = pipe_with(PipeFlags::CLOEXEC).map_err(io::Error::from)?;
-    let spec = spec(job, scratch.path());
-    let control = helper.control.take().ok_or_else(missing)?;
+    let (group, together) = shared.groups.make(job, helper.pid());
+    let (theirs, streams) = Streams::new(job)?;
+    let spec = spec(job);
+    let control =
+        helper.control.take().ok_or_else(|| io::Error::from(io::ErrorKind::BrokenPipe))?;
     // A helper that ends early has said why; that is read below.
-    let sent = send_job(&control, &spec, job, &stdin);
-    drop(stdin);
-    shared.helpers.prepare(tier);
-    let mut run = Running::new(&mut helper, control, feed, (job, tier), (started, group))?;
-    let end = run.until_end(cancel, tick, &scratch);
-    // Whatever happened: hang up, so that the helper ends everything, and wait for it.
-    run.hang_up(&mut helper)?;
+    let sent = send_job(&control, &spec, job, &theirs);
+    drop(theirs);
+    if another {
+        shared.attendant.taken(tier);
+    }
+    let mut run = Running::new(helper.pid(), control, streams, (job, tier), (started, group))?;
+    let end = run.until_end(cancel, tick, helper.scratch());
+    // Whatever happened: hang up, so that the helper ends everything.
+    run.hang_up(helper, &shared.attendant);
     end?;
     run.finish(sent.err(), together)
 }
 
-fn spec(job: &Job, scratch: PathBuf) -> Spec {
+fn spec(job: &Job) -> Spec {
     let script = job.script.as_str().to_owned();
     let node = matches!(&job.interpreter, Interpreter::Program { language: Language::Node, .. });
     Spec {
@@ -121,7 +142,6 @@ fn spec(job: &Job, scratch: PathBuf) -> Spec {
         network: !job.network.is_empty(),
         limits: job.limits.clone(),
         bound_addresses: !node,
-        scratch,
     }
 }
 
@@ -129,9 +149,14 @@ fn file_spec(file: &crate::job::JobFile) -> FileSpec {
     FileSpec { path: file.path.as_str().to_owned(), size: file.bytes.len() }
 }
 
-fn send_job(control: &UnixStream, spec: &Spec, job: &Job, stdin: &OwnedFd) -> io::Result<()> {
+fn send_job(
+    control: &UnixStream,
+    spec: &Spec,
+    job: &Job,
+    [stdin, stdout, stderr]: &[OwnedFd; 3],
+) -> io::Result<()> {
     control.set_write_timeout(Some(PATIENCE))?;
-    send(control, spec, Some(stdin.as_fd()))?;
+    send(control, spec, &[stdin.as_fd(), stdout.as_fd(), stderr.as_fd()])?;
     let mut control = control;
     job.files.iter().try_for_each(|file| control.write_all(&file.bytes))
 }
@@ -155,23 +180,20 @@ struct Running<'a> {
 
 impl<'a> Running<'a> {
     fn new(
-        helper: &mut Helper,
+        helper: u32,
         control: UnixStream,
-        feed: OwnedFd,
+        Streams { stdin, stdout, stderr }: Streams<'a>,
         (job, tier): (&'a Job, Tier),
         (started, group): (Instant, Option<Group>),
     ) -> io::Result<Self> {
-        let stdout = helper.child.stdout.take().ok_or_else(missing)?;
-        let stderr = helper.child.stderr.take().ok_or_else(missing)?;
         control.set_nonblocking(true)?;
-        let limits = &job.limits;
         Ok(Self {
-            helper: helper.child.id(),
+            helper,
             control: Some(control),
-            incoming: Incoming::new(limits),
-            stdin: pipes::Feed::new(File::from(feed), job.arguments.stdin())?,
-            stdout: Captured::new(File::from(OwnedFd::from(stdout)), limits.output)?,
-            stderr: Captured::new(File::from(OwnedFd::from(stderr)), limits.output)?,
+            incoming: Incoming::new(&job.limits),
+            stdin,
+            stdout,
+            stderr,
             proxy: None,
             job,
             tier,
@@ -269,19 +291,27 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Closes the socket, which makes the helper end everything, and waits until it has.
-    fn hang_up(&mut self, helper: &mut Helper) -> io::Result<()> {
+    /// Closes the socket, which makes the helper end everything, and waits until every process of the
+    /// script is gone.
+    fn hang_up(&mut self, helper: Helper, attendant: &Attendant) {
         self.control = None;
         // No connection outlives the script.
         self.proxy = None;
-        helper.end(Instant::now() + PATIENCE)?;
+        let mut remains = Remains { helper, group: self.group.take() };
+        // A helper that told the end has seen them go, and is alone with its namespaces.
+        let alone = self.incoming.has_ended();
+        if !alone {
+            remains.end();
+        }
         self.stdout.drain();
         self.stderr.drain();
-        if self.group.take().is_some_and(|group| group.ran_out_of_memory()) {
+        if remains.group.as_ref().is_some_and(Group::ran_out_of_memory) {
             self.stop.get_or_insert(Stop::Memory);
         }
         self.usage.wall = self.started.elapsed();
-        Ok(())
+        if alone {
+            attendant.clear(remains);
+        }
     }
 
     fn finish(self, sent: Option<io::Error>, together: Together) -> Result<Finished, Failed> {
@@ -320,11 +350,6 @@ fn end(exit: Option<i32>, signal: Option<i32>) -> End {
         (_, Some(signal)) => End::Signalled(signal),
         (code, None) => End::Exited(code.unwrap_or(-1)),
     }
-}
-
-/// A descriptor that somebody else has taken.
-fn missing() -> io::Error {
-    io::ErrorKind::BrokenPipe.into()
 }
 
 fn timespec(duration: Duration) -> Timespec {

@@ -10,6 +10,7 @@
 mod exhaustion;
 mod files;
 mod grants;
+mod layers;
 mod leaks;
 mod missing;
 mod network;

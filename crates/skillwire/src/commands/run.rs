@@ -62,6 +62,8 @@ async fn run_script(args: &RunArgs, named: &Named, window: &Window) -> Outcome {
         window.log_run(Err(Reason::NotGranted), &format!("{}: {unavailable}", args.script));
         execution::not_run(&unavailable.into())
     })?;
+    // While the files are fetched.
+    sandbox.get_ready();
     let (job, digest) = job(args, window).await?;
     if !args.json {
         announce(args, named, window, &job, (&isolation, &sandbox.together()))?;
@@ -69,17 +71,18 @@ async fn run_script(args: &RunArgs, named: &Named, window: &Window) -> Outcome {
     let cancel = Cancel::new().map_err(|error| Failure::new(Exit::Internal, error.to_string()))?;
     let (tx, rx) = tokio::sync::oneshot::channel();
     let stop = cancel.clone();
-    // A thread of its own: the run blocks until every process of it is gone.
+    // A thread of its own: the run blocks until every process of the script is gone.
     let running = std::thread::spawn(move || {
         let ran = sandbox.run(&job, &stop, &mut |_| {});
         let _ = tx.send(());
-        (job, ran)
+        (job, ran, sandbox)
     });
     tokio::select! {
         _ = rx => {}
         _ = tokio::signal::ctrl_c() => cancel.cancel(),
     }
-    let (job, ran) = running
+    // What the sandbox does after a run does not keep the user waiting for the result.
+    let (job, ran, _sandbox) = running
         .join()
         .map_err(|_| Failure::new(Exit::Internal, "The run could not be supervised."))?;
     let detail = execution::audit_detail("user", &args.script, &digest, &job, ran.as_ref());

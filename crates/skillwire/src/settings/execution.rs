@@ -46,6 +46,7 @@ pub(super) fn scripts(args: &ServeArgs) -> Result<Option<Scripts>, Failure> {
     let sandbox = execution::sandbox(isolation).keeping_one_ready();
     // Better no server than one whose calls all fail.
     sandbox.isolation().map_err(|unavailable| execution::not_run(&unavailable.into()))?;
+    sandbox.get_ready();
     Ok(Some(Scripts::new(sandbox, interpreters, Rules::new(rules))))
 }
 

@@ -1,24 +1,19 @@
 //! Privileges are given up for good.
 
 use rustix::thread::{
-    CapabilitySet, CapabilitySets, capability_is_in_bounding_set, clear_ambient_capability_set,
+    CapabilitySet, CapabilitySets, clear_ambient_capability_set,
     remove_capability_from_bounding_set, set_capabilities, set_no_new_privs,
 };
 
 /// Drops every capability, and the chance to get one by executing something.
 pub(super) fn drop_all() -> rustix::io::Result<()> {
-    for bit in 0..u64::BITS {
-        let Some(capability) = CapabilitySet::from_bits(1 << bit) else { continue };
-        match capability_is_in_bounding_set(capability) {
+    for capability in (0..u64::BITS).filter_map(|bit| CapabilitySet::from_bits(1 << bit)) {
+        match remove_capability_from_bounding_set(capability) {
+            Ok(()) => {}
             // Without the right to change the bounding set there is nothing to lose from it:
-            // `no_new_privs` below keeps files from adding any.
-            Ok(true) => match remove_capability_from_bounding_set(capability) {
-                Ok(()) | Err(rustix::io::Errno::PERM) => {}
-                Err(error) => return Err(error),
-            },
-            Ok(false) => {}
-            // The kernel does not know the last ones.
-            Err(rustix::io::Errno::INVAL) => break,
+            // `no_new_privs` below keeps files from adding any. And the kernel does not know the last
+            // ones.
+            Err(rustix::io::Errno::PERM | rustix::io::Errno::INVAL) => break,
             Err(error) => return Err(error),
         }
     }

@@ -42,7 +42,7 @@ pub(super) fn tell_end(
     let specs =
         files.iter().map(|(path, bytes)| FileSpec { path: path.clone(), size: bytes.len() });
     let usage = used();
-    send(control, &Report::Ended { exit, signal, files: specs.collect(), left_out, usage }, None)?;
+    send(control, &Report::Ended { exit, signal, files: specs.collect(), left_out, usage }, &[])?;
     let mut control = control;
     files.iter().try_for_each(|(_, bytes)| control.write_all(bytes))
 }

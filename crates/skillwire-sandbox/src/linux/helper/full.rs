@@ -14,32 +14,30 @@ use rustix::{
 
 use super::{
     super::protocol::{At as _, Broken, Program, Report, Step, send},
-    Work, capabilities, collect,
-    filter::{self, Around},
+    Work, capabilities, collect, end,
+    filter::{Around, Filter},
     fork, landlock, mounts,
-    payload::{Places, become_script},
+    payload::{self, Places},
     rlimits, silence, tell_broken, view, watch,
 };
 use crate::isolation::Tier;
 
 /// Starts the first process of the namespaces, and waits until it is gone.
-pub(super) fn run(work: &Work, control: &UnixStream) -> Result<(), Broken> {
+pub(super) fn run(work: &Work, filter: &Filter, control: &UnixStream) -> Result<(), Broken> {
     // Not before: the group that this process was put into for the job is the root of what it sees.
-    // SAFETY: the flag does not make descriptors unshared, and this process has one thread.
-    unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWCGROUP) }.at(Step::Namespaces)?;
+    unshare(UnshareFlags::NEWCGROUP).at(Step::Namespaces)?;
     if let Some(first) = fork().at(Step::Fork)? {
         return watch(first, control).map(drop);
     }
-    let ended = first_process(work, control);
+    let ended = first_process(work, filter, control);
     if let Err(broken) = ended {
         tell_broken(control, broken);
     }
-    // SAFETY: ends the process without running what the parent has set up for its exit.
-    unsafe { libc::_exit(i32::from(ended.is_err())) }
+    end(ended)
 }
 
-/// Makes the namespaces, all but one.
-pub(super) fn enter_namespaces() -> Result<(), Broken> {
+/// Makes the namespaces, all but one, and the part of the root that every job needs.
+pub(super) fn prepare() -> Result<(), Broken> {
     let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
     let all = UnshareFlags::NEWUSER
         | UnshareFlags::NEWNS
@@ -47,19 +45,24 @@ pub(super) fn enter_namespaces() -> Result<(), Broken> {
         | UnshareFlags::NEWNET
         | UnshareFlags::NEWIPC
         | UnshareFlags::NEWUTS;
-    // SAFETY: no flag makes descriptors unshared, and this process has one thread.
-    unsafe { rustix::thread::unshare_unsafe(all) }.at(Step::Namespaces)?;
+    unshare(all).at(Step::Namespaces)?;
     let write = |name: &str, text: String| std::fs::write(format!("/proc/self/{name}"), text);
     write("setgroups", "deny".to_owned()).at(Step::IdMaps)?;
     write("uid_map", format!("{} {uid} 1", view::USER)).at(Step::IdMaps)?;
-    write("gid_map", format!("{} {gid} 1", view::USER)).at(Step::IdMaps)
+    write("gid_map", format!("{} {gid} 1", view::USER)).at(Step::IdMaps)?;
+    rustix::system::sethostname(b"skill").at(Step::Namespaces)?;
+    mounts::lay_out().at(Step::Mounts)
+}
+
+fn unshare(what: UnshareFlags) -> rustix::io::Result<()> {
+    // SAFETY: no flag that is used here makes descriptors unshared, and this process has one thread.
+    unsafe { rustix::thread::unshare_unsafe(what) }
 }
 
 /// The namespace's first process: confines itself, starts the script, and ends what is left of it.
-fn first_process(work: &Work, control: &UnixStream) -> Result<(), Broken> {
+fn first_process(work: &Work, filter: &Filter, control: &UnixStream) -> Result<(), Broken> {
     let spec = &work.spec;
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).at(Step::Fork)?;
-    rustix::system::sethostname(b"skill").at(Step::Namespaces)?;
     let port = if spec.network { Some(listen(control).at(Step::Network)?) } else { None };
     let program_root = match &spec.program {
         Program::Interpreter { root, .. } => root.as_deref(),
@@ -71,25 +74,23 @@ fn first_process(work: &Work, control: &UnixStream) -> Result<(), Broken> {
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).at(Step::Capabilities)?;
     capabilities::drop_all().at(Step::Capabilities)?;
     landlock::confine(&allowed(program_root, &spec.program, port)).at(Step::Landlock)?;
-    filter::apply(Around::Namespaces { tcp: spec.network }).at(Step::Seccomp)?;
-    send(control, &Report::Started { notes }, None).at(Step::Exec)?;
+    if spec.network {
+        Filter::new(Around::Namespaces { tcp: true }).and_then(|filter| filter.apply())
+    } else {
+        filter.apply()
+    }
+    .at(Step::Seccomp)?;
+    send(control, &Report::Started { notes }, &[]).at(Step::Exec)?;
     let places = Places {
         skill: Path::new("/skill"),
         output: Path::new("/output"),
         temporary: Path::new("/tmp"),
         proxy: port,
     };
-    let Some(script) = fork().at(Step::Fork)? else {
-        let failed = become_script(spec, &places);
-        tell_broken(
-            control,
-            Broken { step: Step::Exec, errno: failed.raw_os_error().unwrap_or(0) },
-        );
-        // SAFETY: as above.
-        unsafe { libc::_exit(127) }
-    };
+    // A new process that shares this one's memory until it executes: nothing is copied for it.
+    let script = payload::script(spec, &places).spawn().at(Step::Exec)?;
     silence().at(Step::Wait)?;
-    let status = reap(script).at(Step::Wait)?;
+    let status = reap(Pid::from_child(&script)).at(Step::Wait)?;
     let end = (status.exit_status(), status.terminating_signal());
     collect::tell_end(control, places.output, &spec.limits, end).at(Step::Wait)
 }
@@ -126,7 +127,7 @@ fn end_all_others() {
 
 /// What may be opened in the new root, which holds little else.
 fn allowed(program_root: Option<&Path>, program: &Program, port: Option<u16>) -> landlock::Allowed {
-    let mut execute: Vec<PathBuf> = view::SYSTEM.iter().map(PathBuf::from).collect();
+    let mut execute = view::system();
     execute.extend(program_root.map(Path::to_owned));
     if let Program::Script(script) = program {
         execute.push(Path::new("/skill").join(script));
@@ -136,7 +137,8 @@ fn allowed(program_root: Option<&Path>, program: &Program, port: Option<u16>) ->
         // All that there is was put there for the script.
         read: vec![PathBuf::from("/")],
         write: ["/tmp", "/output"].map(PathBuf::from).to_vec(),
-        devices: view::DEVICES.map(PathBuf::from).to_vec(),
+        // Nothing else is there, and nothing can be added.
+        devices: vec![PathBuf::from("/dev")],
         port,
     }
 }
@@ -147,7 +149,7 @@ fn listen(control: &UnixStream) -> io::Result<u16> {
     loopback_up()?;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let port = listener.local_addr()?.port();
-    send(control, &Report::Listening, Some(listener.as_fd()))?;
+    send(control, &Report::Listening, &[listener.as_fd()])?;
     Ok(port)
 }
 

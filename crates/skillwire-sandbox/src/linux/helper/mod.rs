@@ -2,12 +2,13 @@
 
 mod capabilities;
 mod collect;
+mod decisions;
 mod filter;
 mod full;
 mod landlock;
 mod mounts;
+mod origin;
 mod payload;
-mod pieces;
 mod restricted;
 mod rlimits;
 mod syscalls;
@@ -16,7 +17,7 @@ mod view;
 use std::{
     io::Read as _,
     os::{
-        fd::{AsFd as _, FromRawFd as _, OwnedFd, RawFd},
+        fd::{FromRawFd as _, OwnedFd, RawFd},
         unix::net::UnixStream,
     },
     process::ExitCode,
@@ -24,11 +25,12 @@ use std::{
 
 use rustix::{process::DumpableBehavior, thread};
 
-use super::protocol::{At as _, Broken, Report, Spec, Step, receive, send};
+use self::{filter::Filter, restricted::Folders};
+use super::protocol::{At as _, Broken, Report, Request, Spec, Step, receive, send};
 use crate::isolation::Tier;
 
 /// Where the socket to the supervisor is kept.
-const CONTROL: RawFd = 3;
+const REQUESTS: RawFd = 3;
 
 /// The first of the user ids that runs get when the supervisor is root; no system hands them out.
 const FIRST_UID: u32 = 1_900_000_000;
@@ -40,57 +42,82 @@ struct Work {
     contents: Vec<Vec<u8>>,
 }
 
-/// Runs one job that the supervisor sends over standard input.
+/// Makes helpers for the supervisor, which asks for them over standard input.
 pub(crate) fn run() -> ExitCode {
-    let Ok(control) = take_control() else { return ExitCode::FAILURE };
-    match work(&control) {
+    match take_requests().and_then(origin::serve) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(broken) => {
-            tell_broken(&control, broken);
-            ExitCode::FAILURE
-        }
+        Err(_) => ExitCode::FAILURE,
     }
+}
+
+/// Does one job that comes over a socket, and ends.
+fn help(request: &Request, filter: &Filter, control: &UnixStream) -> ! {
+    let worked = work(request, filter, control);
+    if let Err(broken) = worked {
+        tell_broken(control, broken);
+    }
+    end(worked)
+}
+
+/// Ends this process without what the one that it is a copy of has set up for its own end.
+fn end(worked: Result<(), Broken>) -> ! {
+    // SAFETY: ends the process at once.
+    unsafe { libc::_exit(i32::from(worked.is_err())) }
 }
 
 fn tell_broken(control: &UnixStream, Broken { step, errno }: Broken) {
     // A supervisor that is gone needs no answer.
-    let _ = send(control, &Report::Broken { step, errno }, None);
+    let _ = send(control, &Report::Broken { step, errno }, &[]);
 }
 
-fn work(control: &UnixStream) -> Result<(), Broken> {
-    let (tier, _): (Tier, _) = receive(control).at(Step::Descriptors)?;
-    // What follows is the same for every job of a tier, and done before there is one.
+fn work(request: &Request, filter: &Filter, control: &UnixStream) -> Result<(), Broken> {
+    // What comes first is the same for every job of a tier, and done before there is one.
     // No terminal, no signals from one, and nothing of the supervisor's to signal as a group.
     rustix::process::setsid().at(Step::Descriptors)?;
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     if rustix::process::geteuid().is_root() {
         drop_root().at(Step::DropRoot)?;
     }
-    if tier == Tier::Full {
-        full::enter_namespaces()?;
-    }
-    let Some(work) = receive_work(control).at(Step::Descriptors)? else { return Ok(()) };
-    match tier {
-        Tier::Full => full::run(&work, control),
-        Tier::Restricted => restricted::run(&work, control),
+    match request.tier {
+        Tier::Full => {
+            full::prepare()?;
+            match next_job(control)? {
+                Some(work) => full::run(&work, filter, control),
+                None => Ok(()),
+            }
+        }
+        Tier::Restricted => {
+            let folders = Folders::make(&request.scratch).at(Step::Scratch)?;
+            match next_job(control)? {
+                Some(work) => restricted::run(&work, &folders, control),
+                None => Ok(()),
+            }
+        }
     }
 }
 
-/// Moves the socket out of the way of the script's standard input and closes everything else.
-fn take_control() -> std::io::Result<UnixStream> {
+/// Says that everything is ready, and waits for a job.
+fn next_job(control: &UnixStream) -> Result<Option<Work>, Broken> {
+    send(control, &Report::Ready, &[]).at(Step::Descriptors)?;
+    receive_work(control).at(Step::Descriptors)
+}
+
+/// Moves the socket out of the way of standard input and closes everything else.
+fn take_requests() -> std::io::Result<UnixStream> {
     reset_signals();
     // SAFETY: nothing in this process owns a descriptor from 3 on yet: it was just started, and std
     // opens none. What is there was inherited and must go.
     let failed = unsafe {
-        libc::dup2(libc::STDIN_FILENO, CONTROL) < 0
-            || libc::fcntl(CONTROL, libc::F_SETFD, libc::FD_CLOEXEC) < 0
-            || libc::syscall(libc::SYS_close_range, CONTROL + 1, libc::c_uint::MAX, 0) < 0
+        libc::dup2(libc::STDIN_FILENO, REQUESTS) < 0
+            || libc::fcntl(REQUESTS, libc::F_SETFD, libc::FD_CLOEXEC) < 0
+            || libc::syscall(libc::SYS_close_range, REQUESTS + 1, libc::c_uint::MAX, 0) < 0
     };
     if failed {
         return Err(std::io::Error::last_os_error());
     }
+    silence()?;
     // SAFETY: the descriptor was just made above and has no other owner.
-    Ok(UnixStream::from(unsafe { OwnedFd::from_raw_fd(CONTROL) }))
+    Ok(UnixStream::from(unsafe { OwnedFd::from_raw_fd(REQUESTS) }))
 }
 
 /// Undoes what the supervisor ignored or blocked, which survives an exec.
@@ -104,12 +131,16 @@ fn reset_signals() {
 
 /// The job; none where the supervisor has none and goes away.
 fn receive_work(control: &UnixStream) -> std::io::Result<Option<Work>> {
-    let (spec, stdin): (Spec, _) = match receive(control) {
+    let (spec, streams): (Spec, _) = match receive(control) {
         Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(None),
         received => received?,
     };
-    let stdin = stdin.ok_or(std::io::ErrorKind::InvalidData)?;
-    rustix::stdio::dup2_stdin(stdin.as_fd())?;
+    let [stdin, stdout, stderr] = streams.as_slice() else {
+        return Err(std::io::ErrorKind::InvalidData.into());
+    };
+    rustix::stdio::dup2_stdin(stdin)?;
+    rustix::stdio::dup2_stdout(stdout)?;
+    rustix::stdio::dup2_stderr(stderr)?;
     let mut socket = control;
     let contents = spec
         .files

@@ -20,25 +20,30 @@ use rustix::{
 };
 
 use super::{Work, view};
-use crate::limits::Limits;
+use crate::{job::Job, limits::Limits};
 
 /// Where the new root is put together; it is only ever visible in this namespace.
 const WORKBENCH: &str = "/tmp";
 
-/// Room for directories and made-up files besides the skill's.
-const ROOM: usize = 4 * 1024 * 1024;
+/// Room for directories and made-up files besides the skill's. Nobody writes to the root when a
+/// script runs, so this keeps only mistakes in bounds.
+const ROOM: usize = 32 * 1024 * 1024;
 
-/// Replaces the root. Says what could not be had.
-pub(super) fn change_root(work: &Work, program_root: Option<&Path>) -> io::Result<Vec<String>> {
+/// Puts together what is the same for every job, in the current folder from then on.
+pub(super) fn lay_out() -> io::Result<()> {
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
-    let parts = Parts::take(work, program_root)?;
-    let size: usize = work.spec.files.iter().map(|file| file.size.next_multiple_of(4096)).sum();
-    let root = tmpfs(size + ROOM, 16_384, "755", MountAttrFlags::empty())?;
+    let parts = Parts::of_system()?;
+    let root = tmpfs(Job::MAX_BYTES + ROOM, 16_384, "755", MountAttrFlags::empty())?;
     attach(&root, Path::new(WORKBENCH))?;
     std::env::set_current_dir(WORKBENCH)?;
-    write_skill(work, Path::new("skill"))?;
     write_system()?;
-    parts.put()?;
+    parts.put()
+}
+
+/// Adds what a job needs and replaces the root. Says what could not be had.
+pub(super) fn change_root(work: &Work, program_root: Option<&Path>) -> io::Result<Vec<String>> {
+    write_skill(work, Path::new("skill"))?;
+    Parts::of_job(work, program_root)?.put()?;
     scratch(&work.spec.limits)?;
     let notes = proc_files();
     rustix::process::pivot_root(".", ".")?;
@@ -58,7 +63,7 @@ pub(super) fn write_skill(work: &Work, folder: &Path) -> io::Result<()> {
     make_folder(folder, 0o755)?;
     for (file, bytes) in work.spec.files.iter().zip(&work.contents) {
         let path = folder.join(&file.path);
-        if let Some(parent) = path.parent() {
+        if let Some(parent) = path.parent().filter(|parent| *parent != folder) {
             make_folder(parent, 0o755)?;
         }
         let mode = if file.path == work.spec.program.script() { 0o555 } else { 0o444 };
@@ -105,23 +110,34 @@ fn write_system() -> io::Result<()> {
 struct Parts(Vec<(PathBuf, OwnedFd, bool)>);
 
 impl Parts {
-    fn take(work: &Work, program_root: Option<&Path>) -> io::Result<Self> {
-        let mut parts = Vec::new();
-        let certificates: &[&str] = if work.spec.network { &view::CERTIFICATES } else { &[] };
-        let system = view::SYSTEM.iter().chain(&view::CONFIGURATION).chain(certificates);
-        let read_only = MountAttrFlags::MOUNT_ATTR_RDONLY
-            | MountAttrFlags::MOUNT_ATTR_NOSUID
-            | MountAttrFlags::MOUNT_ATTR_NODEV;
-        for path in system.map(Path::new).chain(program_root) {
-            let Ok(metadata) = path.symlink_metadata() else { continue };
-            if metadata.is_symlink() {
-                continue;
-            }
-            parts.push((path.to_owned(), part(path, read_only)?, metadata.is_dir()));
-        }
+    /// Programs, libraries and devices.
+    fn of_system() -> io::Result<Self> {
+        let system = view::SYSTEM.iter().chain(&view::CONFIGURATION);
+        let mut parts = Self::read_only(system.map(Path::new))?;
         let device = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
         for path in view::DEVICES.map(Path::new) {
-            parts.push((path.to_owned(), part(path, device)?, false));
+            parts.0.push((path.to_owned(), part(path, device)?, false));
+        }
+        Ok(parts)
+    }
+
+    /// What only some jobs need.
+    fn of_job(work: &Work, program_root: Option<&Path>) -> io::Result<Self> {
+        let certificates: &[&str] = if work.spec.network { &view::CERTIFICATES } else { &[] };
+        Self::read_only(certificates.iter().map(Path::new).chain(program_root))
+    }
+
+    /// Those that exist and are no links.
+    fn read_only<'a>(paths: impl Iterator<Item = &'a Path>) -> io::Result<Self> {
+        let flags = MountAttrFlags::MOUNT_ATTR_RDONLY
+            | MountAttrFlags::MOUNT_ATTR_NOSUID
+            | MountAttrFlags::MOUNT_ATTR_NODEV;
+        let mut parts = Vec::new();
+        for path in paths {
+            let Ok(metadata) = path.symlink_metadata() else { continue };
+            if !metadata.is_symlink() {
+                parts.push((path.to_owned(), part(path, flags)?, metadata.is_dir()));
+            }
         }
         Ok(Self(parts))
     }
@@ -133,14 +149,22 @@ impl Parts {
             if is_folder {
                 make_folder(place, 0o755)?;
             } else {
-                if let Some(parent) = place.parent() {
-                    make_folder(parent, 0o755)?;
-                }
-                write(place, b"", 0o444)?;
+                make_file(place)?;
             }
             attach(&part, place)?;
         }
         Ok(())
+    }
+}
+
+/// Makes an empty file, and the folders above it where there are none.
+fn make_file(place: &Path) -> io::Result<()> {
+    match write(place, b"", 0o444) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            place.parent().map_or(Ok(()), |parent| make_folder(parent, 0o755))?;
+            write(place, b"", 0o444)
+        }
+        made => made,
     }
 }
 

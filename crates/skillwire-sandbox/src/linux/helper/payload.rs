@@ -1,6 +1,6 @@
-//! The last step: this process becomes the script.
+//! The last step: a process becomes the script.
 
-use std::{io, os::unix::process::CommandExt as _, path::Path, process::Command};
+use std::{path::Path, process::Command};
 
 use super::super::protocol::{Program, Spec};
 
@@ -13,8 +13,8 @@ pub(super) struct Places<'a> {
     pub(super) proxy: Option<u16>,
 }
 
-/// Executes the script; returns only if that failed.
-pub(super) fn become_script(spec: &Spec, places: &Places<'_>) -> io::Error {
+/// What executes the script, with the environment that it gets.
+pub(super) fn script(spec: &Spec, places: &Places<'_>) -> Command {
     let script = places.skill.join(spec.program.script());
     let mut command = match &spec.program {
         Program::Interpreter { path, options, .. } => {
@@ -30,7 +30,9 @@ pub(super) fn become_script(spec: &Spec, places: &Places<'_>) -> io::Error {
         .env("PATH", "/usr/local/bin:/usr/bin:/bin")
         .env("HOME", places.temporary)
         .env("TMPDIR", places.temporary)
-        .env("LANG", "C.UTF-8")
+        // Text is UTF-8; everything else about it needs no files that every program would read.
+        .env("LANG", "C")
+        .env("LC_CTYPE", "C.UTF-8")
         .env("SKILL_DIR", places.skill)
         .env("OUTPUT_DIR", places.output)
         .envs(spec.environment.iter().map(|(name, value)| (name, value)))
@@ -41,5 +43,5 @@ pub(super) fn become_script(spec: &Spec, places: &Places<'_>) -> io::Error {
             command.env(name, &proxy);
         }
     }
-    command.exec()
+    command
 }

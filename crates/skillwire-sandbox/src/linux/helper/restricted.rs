@@ -2,7 +2,7 @@
 
 use std::{
     fs, io,
-    os::unix::{fs::DirBuilderExt as _, net::UnixStream},
+    os::unix::{fs::DirBuilderExt as _, net::UnixStream, process::CommandExt as _},
     path::{Path, PathBuf},
 };
 
@@ -13,49 +13,66 @@ use super::{
         protocol::{At as _, Broken, Program, Report, Step, send},
         scratch,
     },
-    Work, capabilities, collect,
-    filter::{self, Around},
+    Work, capabilities, collect, end,
+    filter::{Around, Filter},
     fork, landlock, mounts,
-    payload::{Places, become_script},
+    payload::{self, Places},
     rlimits, tell_broken, view, watch,
 };
 use crate::isolation::Tier;
 
-/// Copies the skill, starts the script, and waits until it is gone. The supervisor removes the copy.
-pub(super) fn run(work: &Work, control: &UnixStream) -> Result<(), Broken> {
-    let folder = &work.spec.scratch;
-    let (skill, output, temporary) =
-        (folder.join("skill"), folder.join("output"), folder.join("tmp"));
-    prepare(work, folder, &skill, [&output, &temporary]).at(Step::Scratch)?;
-    let places = Places { skill: &skill, output: &output, temporary: &temporary, proxy: None };
+/// The folders of a run, removed when this is dropped. The supervisor removes what a helper that was
+/// killed leaves.
+pub(super) struct Folders {
+    all: PathBuf,
+    skill: PathBuf,
+    output: PathBuf,
+    temporary: PathBuf,
+}
+
+impl Folders {
+    pub(super) fn make(folder: &Path) -> io::Result<Self> {
+        // The name must be new: what somebody else prepared is never used.
+        let mut builder = fs::DirBuilder::new();
+        builder.mode(0o700);
+        builder.create(folder)?;
+        let folders = Self {
+            all: folder.to_owned(),
+            skill: folder.join("skill"),
+            output: folder.join("output"),
+            temporary: folder.join("tmp"),
+        };
+        builder.create(&folders.output)?;
+        builder.create(&folders.temporary)?;
+        Ok(folders)
+    }
+}
+
+impl Drop for Folders {
+    fn drop(&mut self) {
+        scratch::remove(&self.all);
+    }
+}
+
+/// Copies the skill, starts the script, and waits until it is gone.
+pub(super) fn run(work: &Work, folders: &Folders, control: &UnixStream) -> Result<(), Broken> {
+    let Folders { skill, output, temporary, .. } = folders;
+    mounts::write_skill(work, skill).at(Step::Scratch)?;
+    let places = Places { skill, output, temporary, proxy: None };
     let Some(script) = fork().at(Step::Fork)? else {
         let confined = confine(work, control, &places);
         let broken = confined.err().unwrap_or_else(|| {
-            let errno = become_script(&work.spec, &places).raw_os_error().unwrap_or(0);
+            let errno = payload::script(&work.spec, &places).exec().raw_os_error().unwrap_or(0);
             Broken { step: Step::Exec, errno }
         });
         tell_broken(control, broken);
-        // SAFETY: ends the process without running what the parent has set up for its exit.
-        unsafe { libc::_exit(127) }
+        end(Err(broken))
     };
     // A process of the same user could otherwise look into this one.
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).at(Step::Wait)?;
-    let Some(status) = watch(script, control)? else {
-        // The supervisor may be gone for good, and nobody else knows the folder.
-        scratch::remove(folder);
-        return Ok(());
-    };
-    let end = (status.exit_status(), status.terminating_signal());
-    collect::tell_end(control, &output, &work.spec.limits, end).at(Step::Wait)
-}
-
-fn prepare(work: &Work, folder: &Path, skill: &Path, writable: [&Path; 2]) -> io::Result<()> {
-    // The name must be new: what somebody else prepared is never used.
-    let mut builder = fs::DirBuilder::new();
-    builder.mode(0o700);
-    builder.create(folder)?;
-    writable.into_iter().try_for_each(|path| builder.create(path))?;
-    mounts::write_skill(work, skill)
+    let Some(status) = watch(script, control)? else { return Ok(()) };
+    let ended = (status.exit_status(), status.terminating_signal());
+    collect::tell_end(control, output, &work.spec.limits, ended).at(Step::Wait)
 }
 
 fn confine(work: &Work, control: &UnixStream, places: &Places<'_>) -> Result<(), Broken> {
@@ -65,12 +82,13 @@ fn confine(work: &Work, control: &UnixStream, places: &Places<'_>) -> Result<(),
     capabilities::drop_all().at(Step::Capabilities)?;
     landlock::confine(&allowed(&spec.program, places)).at(Step::Landlock)?;
     let pid = rustix::process::getpid().as_raw_nonzero().get().unsigned_abs();
-    filter::apply(Around::Everybody { pid }).at(Step::Seccomp)?;
-    send(control, &Report::Started { notes: Vec::new() }, None).at(Step::Exec)
+    let filter = Filter::new(Around::Everybody { pid });
+    filter.and_then(|filter| filter.apply()).at(Step::Seccomp)?;
+    send(control, &Report::Started { notes: Vec::new() }, &[]).at(Step::Exec)
 }
 
 fn allowed(program: &Program, places: &Places<'_>) -> landlock::Allowed {
-    let mut execute: Vec<PathBuf> = view::SYSTEM.iter().map(PathBuf::from).collect();
+    let mut execute = view::system();
     match program {
         Program::Interpreter { root, .. } => execute.extend(root.clone()),
         Program::Script(script) => execute.push(places.skill.join(script)),

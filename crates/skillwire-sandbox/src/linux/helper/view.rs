@@ -1,8 +1,16 @@
 //! What a script sees of the system: programs, libraries, a few devices, and nothing of anybody.
 
+use std::path::{Path, PathBuf};
+
 /// Directories of the system, read-only. Links among them are made again as links.
 pub(super) const SYSTEM: [&str; 7] =
     ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32"];
+
+/// Those that are no links. What a link leads to is one of the others or lies in it.
+pub(super) fn system() -> Vec<PathBuf> {
+    let paths = SYSTEM.iter().map(Path::new);
+    paths.filter(|path| !path.is_symlink()).map(Path::to_owned).collect()
+}
 
 /// What of `/etc` loaders, commands and Node need to find libraries and each other.
 pub(super) const CONFIGURATION: [&str; 3] =

@@ -60,6 +60,11 @@ impl Incoming {
         self.listener.take()
     }
 
+    /// Whether the helper told that no process of the script is left, and gave its files.
+    pub(super) fn has_ended(&self) -> bool {
+        self.taken.ended.is_some()
+    }
+
     pub(super) fn into_taken(self) -> Taken {
         self.taken
     }
@@ -70,10 +75,10 @@ impl Incoming {
         loop {
             match receive_some(control.as_fd(), &mut piece, RecvFlags::empty()) {
                 Ok((0, _)) => return Ok(true),
-                Ok((read, along)) => {
+                Ok((read, mut along)) => {
                     self.buffer.extend_from_slice(&piece[..read]);
-                    if along.is_some() {
-                        self.listener = along;
+                    if let Some(listener) = along.pop() {
+                        self.listener = Some(listener);
                     }
                     self.understand()?;
                     if self.taken.ended.is_some() || self.taken.broken.is_some() {
@@ -101,7 +106,7 @@ impl Incoming {
                     // The first one is the reason of the others.
                     self.taken.broken.get_or_insert(Broken { step, errno });
                 }
-                Report::Listening => {}
+                Report::Ready | Report::Listening => {}
                 Report::Started { notes } => {
                     self.taken.started = true;
                     self.taken.notes = notes;

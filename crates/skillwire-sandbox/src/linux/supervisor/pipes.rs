@@ -3,12 +3,37 @@
 use std::{
     fs::File,
     io::{self, ErrorKind, Read as _, Write as _},
-    os::fd::{AsFd as _, BorrowedFd},
+    os::fd::{AsFd as _, BorrowedFd, OwnedFd},
 };
 
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::{
+    fs::{OFlags, fcntl_getfl, fcntl_setfl},
+    pipe::{PipeFlags, pipe_with},
+};
 
-use crate::limits::Limits;
+use crate::{job::Job, limits::Limits};
+
+/// The supervisor's ends of all three.
+pub(super) struct Streams<'a> {
+    pub(super) stdin: Feed<'a>,
+    pub(super) stdout: Captured,
+    pub(super) stderr: Captured,
+}
+
+impl<'a> Streams<'a> {
+    /// Makes them, and the script's own ends.
+    pub(super) fn new(job: &'a Job) -> io::Result<([OwnedFd; 3], Self)> {
+        let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+        let (out_read, out_write) = pipe_with(PipeFlags::CLOEXEC)?;
+        let (err_read, err_write) = pipe_with(PipeFlags::CLOEXEC)?;
+        let streams = Self {
+            stdin: Feed::new(File::from(write), job.arguments.stdin())?,
+            stdout: Captured::new(File::from(out_read), job.limits.output)?,
+            stderr: Captured::new(File::from(err_read), job.limits.output)?,
+        };
+        Ok(([read, out_write, err_write], streams))
+    }
+}
 
 fn nonblocking(file: &File) -> io::Result<()> {
     Ok(fcntl_setfl(file, fcntl_getfl(file)? | OFlags::NONBLOCK)?)
@@ -21,7 +46,7 @@ pub(super) struct Feed<'a> {
 }
 
 impl<'a> Feed<'a> {
-    pub(super) fn new(pipe: File, bytes: &'a [u8]) -> io::Result<Self> {
+    fn new(pipe: File, bytes: &'a [u8]) -> io::Result<Self> {
         nonblocking(&pipe)?;
         Ok(Self { pipe: Some(pipe), left: bytes })
     }
@@ -54,7 +79,7 @@ pub(super) struct Captured {
 }
 
 impl Captured {
-    pub(super) fn new(pipe: File, most: usize) -> io::Result<Self> {
+    fn new(pipe: File, most: usize) -> io::Result<Self> {
         nonblocking(&pipe)?;
         Ok(Self { pipe: Some(pipe), kept: Vec::new(), most, written: 0 })
     }
@@ -105,5 +130,23 @@ impl Captured {
     pub(super) fn into_bytes(self) -> (Vec<u8>, bool) {
         let more = self.written > self.kept.len();
         (self.kept, more)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_is_held_than_is_kept_however_much_is_written() {
+        let (read, write) = pipe_with(PipeFlags::CLOEXEC).unwrap();
+        let mut captured = Captured::new(File::from(read), 10).unwrap();
+        let mut write = File::from(write);
+        for _ in 0..3 {
+            write.write_all(b"1234567").unwrap();
+            captured.take().unwrap();
+            assert!(captured.kept.len() <= 10, "{} bytes are held", captured.kept.len());
+        }
+        assert_eq!(captured.into_bytes(), (b"1234567123".to_vec(), true));
     }
 }
