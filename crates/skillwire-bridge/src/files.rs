@@ -1,14 +1,13 @@
 //! `read_skill_file`, `list_skill_files` and `unload_skill`: through windows, and only through them.
 
-use std::fmt::Write as _;
-
 use skillwire_host::{
     context::{
         block::{self, SkillFile},
+        children::children,
         text::one_line,
     },
     refusal::Reason,
-    window::{Child, Window},
+    window::Window,
 };
 use skillwire_server::offer::ToolReply;
 
@@ -51,14 +50,8 @@ impl Bridge {
     pub(crate) fn list_skill_files(&self, arguments: &Arguments<'_>) -> Result<ToolReply, Stop> {
         let opened = self.windows().get(arguments.required("window")?)?;
         let path = arguments.optional("path")?.unwrap_or_default();
-        let mut text = format!("Files of {}:\n", one_line(&opened.handle));
-        for child in opened.window.list(path)? {
-            let _ = match child {
-                Child::Directory(name) => writeln!(text, "- {}/", one_line(&name)),
-                Child::File(name) => writeln!(text, "- {}", one_line(&name)),
-            };
-        }
-        Ok(ToolReply::text(text))
+        let children = children(&opened.handle, &opened.window.list(path)?);
+        Ok(ToolReply::text(children.into_string()))
     }
 
     pub(crate) fn unload_skill(&self, arguments: &Arguments<'_>) -> Result<ToolReply, Stop> {

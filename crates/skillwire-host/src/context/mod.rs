@@ -7,6 +7,7 @@
 pub mod block;
 pub mod boundary;
 pub mod catalogue;
+pub mod children;
 pub mod content;
 pub mod flags;
 pub mod model_text;

@@ -20,6 +20,7 @@ use crate::{
     context::{
         block::{self, LoadedSkill, SkillFile},
         boundary::Boundaries,
+        children::children,
         model_text::ModelText,
         text::one_line,
     },
@@ -28,7 +29,7 @@ use crate::{
     label::ServerLabel,
     origin::Origin,
     refusal::{Reason, Refusal},
-    window::{Child, Window},
+    window::Window,
 };
 
 /// How many handles a schema lists before it points to `list_skills` instead.
@@ -161,14 +162,7 @@ impl ModelTools {
     fn list_skill_files(&self, input: &Input<'_>) -> Result<ModelText, Refusal> {
         let opened = self.opened(input)?;
         let path = input.optional("path")?.unwrap_or_default();
-        let mut text = format!("Files of {}:\n", one_line(&opened.handle));
-        for child in opened.window.list(path)? {
-            let _ = match child {
-                Child::Directory(name) => writeln!(text, "- {}/", one_line(&name)),
-                Child::File(name) => writeln!(text, "- {}", one_line(&name)),
-            };
-        }
-        Ok(ModelText::of_host(text))
+        Ok(children(&opened.handle, &opened.window.list(path)?))
     }
 
     async fn read_resource(&self, input: &Input<'_>) -> Result<ModelText, Refusal> {

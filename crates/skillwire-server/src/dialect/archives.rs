@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use bytes::Bytes;
-use quick_cache::{Weighter, sync::Cache};
+use quick_cache::sync::Cache;
 use serde_json::{Value, json};
 pub(crate) use skillwire_archive::Format;
 use skillwire_catalog::snapshot::Snapshot;
@@ -11,7 +11,11 @@ use skillwire_core::digest::Digest;
 use skillwire_protocol::error::RpcError;
 use skillwire_source::skill::{Content, FileTree, Skill};
 
-use super::{Dialect, scene::Scene};
+use super::{
+    Dialect,
+    documents::{ByLength, Made},
+    scene::Scene,
+};
 use crate::engine::{contents::published, resource_changed};
 
 /// Archives whose digest is remembered when their bytes are not.
@@ -26,26 +30,10 @@ const MAX_PACKED_BYTES: u64 = 16 * 1024 * 1024;
 /// An archive: everything in a skill under the digest of its entry.
 type Key = (Digest, Format);
 
-/// A skill as one file.
-#[derive(Debug, Clone)]
-pub(crate) struct Archive {
-    pub(crate) bytes: Bytes,
-    pub(crate) digest: Digest,
-}
-
-#[derive(Debug, Clone)]
-struct ByLength;
-
-impl Weighter<Key, Archive> for ByLength {
-    fn weight(&self, _: &Key, archive: &Archive) -> u64 {
-        archive.bytes.len() as u64 + 128
-    }
-}
-
 /// Archives that were made.
 #[derive(Debug)]
 pub(super) struct Archives {
-    kept: Cache<Key, Archive, ByLength>,
+    kept: Cache<Key, Made, ByLength>,
     /// They are made with the same bytes each time, so a digest outlives them.
     digests: Cache<Key, Option<Digest>>,
 }
@@ -56,7 +44,7 @@ impl Archives {
         Self { kept: Cache::with_weighter(64, most, ByLength), digests: Cache::new(REMEMBERED) }
     }
 
-    fn made(&self, skill: &Skill, format: Format) -> Result<Option<Archive>, Unread> {
+    fn made(&self, skill: &Skill, format: Format) -> Result<Option<Made>, Unread> {
         let key = (Digest::of(skill.entry.as_bytes()), format);
         if let Some(archive) = self.kept.get(&key) {
             return Ok(Some(archive));
@@ -84,7 +72,7 @@ impl Archives {
 struct Unread;
 
 /// Packs a skill, unless its files cannot be one archive everywhere.
-fn pack(skill: &Skill, format: Format) -> Result<Option<Archive>, Unread> {
+fn pack(skill: &Skill, format: Format) -> Result<Option<Made>, Unread> {
     let Some(tree) = packable(skill) else { return Ok(None) };
     let mut files = Vec::with_capacity(tree.files.len());
     for file in &tree.files {
@@ -95,7 +83,7 @@ fn pack(skill: &Skill, format: Format) -> Result<Option<Archive>, Unread> {
     match packed {
         Ok(bytes) => {
             let bytes = Bytes::from(bytes);
-            Ok(Some(Archive { digest: Digest::of(&bytes), bytes }))
+            Ok(Some(Made { digest: Digest::of(&bytes), bytes }))
         }
         Err(error) => {
             tracing::debug!(uri = %skill.uri, %error, "a skill has no archive");
@@ -135,7 +123,7 @@ pub(crate) async fn read(
     scene: &Scene,
     skill: &Arc<Skill>,
     format: Format,
-) -> Result<Option<Archive>, RpcError> {
+) -> Result<Option<Made>, RpcError> {
     let (projections, packed) = (Arc::clone(&scene.projections), Arc::clone(skill));
     let made = scene.turns.read(move || projections.archives.made(&packed, format)).await;
     match made {

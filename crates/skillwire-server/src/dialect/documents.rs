@@ -36,7 +36,7 @@ pub(crate) struct DocumentKey {
     pub(crate) era: Era,
 }
 
-/// A document as bytes.
+/// Something that was made to be sent, and is kept for a while.
 #[derive(Debug, Clone)]
 pub(crate) struct Made {
     pub(crate) bytes: Bytes,
@@ -44,10 +44,10 @@ pub(crate) struct Made {
 }
 
 #[derive(Debug, Clone)]
-struct ByLength;
+pub(super) struct ByLength;
 
-impl Weighter<DocumentKey, Made> for ByLength {
-    fn weight(&self, _: &DocumentKey, made: &Made) -> u64 {
+impl<K> Weighter<K, Made> for ByLength {
+    fn weight(&self, _: &K, made: &Made) -> u64 {
         made.bytes.len() as u64 + 128
     }
 }

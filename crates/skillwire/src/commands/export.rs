@@ -10,7 +10,10 @@ use serde_json::json;
 use skillwire_core::path::RelPath;
 use skillwire_host::{host::ExportedFile, local::is_discovery_place};
 
-use super::Outcome;
+use super::{
+    Outcome,
+    output_folder::{cannot_write, check_empty},
+};
 use crate::{
     args::ExportArgs,
     exit::Exit,
@@ -69,15 +72,7 @@ fn check_place(settings: &HostSettings, dir: &Path, force: bool) -> Result<(), F
         )
         .hint("Choose another folder, or pass `--force` if that is what you want."));
     }
-    match fs::read_dir(dir) {
-        Ok(mut entries) => match entries.next() {
-            None => Ok(()),
-            Some(_) => Err(Failure::usage(format!("`{}` is not empty.", dir.display()))
-                .hint("Name a new folder; nothing is ever overwritten.")),
-        },
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(cannot(dir, &error)),
-    }
+    check_empty(dir, "Name a new folder")
 }
 
 fn write(dir: &Path, files: &[ExportedFile], named: &Named) -> Result<(), Failure> {
@@ -103,9 +98,5 @@ fn new_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
         let mut options = fs::OpenOptions::new();
         options.write(true).create_new(true).open(path)?.write_all(bytes)
     });
-    written.map_err(|error| cannot(path, &error))
-}
-
-fn cannot(path: &Path, error: &io::Error) -> Failure {
-    Failure::usage(format!("`{}` cannot be written: {error}.", path.display()))
+    written.map_err(|error| cannot_write(path, &error))
 }

@@ -16,6 +16,7 @@ mod lock;
 mod man;
 mod manifest;
 mod new;
+mod output_folder;
 mod pack;
 mod prompt;
 mod revoke;

@@ -13,7 +13,10 @@ use skillwire_archive::{File, Format, Limits, unpack};
 use skillwire_host::refusal::{Reason, Refusal};
 
 use self::staging::Staging;
-use super::Outcome;
+use super::{
+    Outcome,
+    output_folder::{cannot_write, check_empty},
+};
 use crate::{args::UnpackArgs, exit::Exit, failure::Failure, refused, report};
 
 /// The largest archive that is read; nothing within the limits is larger.
@@ -28,7 +31,7 @@ fn unpack_into(args: &UnpackArgs) -> Outcome {
         Some(dir) => dir.clone(),
         None => default_folder(&args.archive)?,
     };
-    check_empty(&dir)?;
+    check_empty(&dir, "Name a new folder with `--to DIR`")?;
     let files = open(&args.archive)?;
     write(&dir, &files)?;
     if args.json {
@@ -56,19 +59,6 @@ fn default_folder(archive: &Path) -> Result<PathBuf, Failure> {
         Failure::usage(format!("`{}` says nothing about where to unpack.", archive.display()))
             .hint("Name a folder with `--to DIR`.")
     })
-}
-
-/// Only a new or empty folder is written to.
-fn check_empty(dir: &Path) -> Result<(), Failure> {
-    match fs::read_dir(dir) {
-        Ok(mut entries) => match entries.next() {
-            None => Ok(()),
-            Some(_) => Err(Failure::usage(format!("`{}` is not empty.", dir.display()))
-                .hint("Name a new folder with `--to DIR`; nothing is ever overwritten.")),
-        },
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(cannot_write(dir, &error)),
-    }
 }
 
 /// Opens the archive in memory; nothing of a refused one is seen by anybody.
@@ -102,8 +92,4 @@ fn write(dir: &Path, files: &[File]) -> Result<(), Failure> {
         staging.finish()
     });
     written.map_err(|error| cannot_write(dir, &error))
-}
-
-fn cannot_write(dir: &Path, error: &io::Error) -> Failure {
-    Failure::usage(format!("`{}` cannot be written: {error}.", dir.display()))
 }
