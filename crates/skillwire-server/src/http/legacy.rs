@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use futures_util::FutureExt as _;
+use futures_util::{FutureExt as _, future::BoxFuture};
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use skillwire_protocol::{
     capabilities::ClientCapabilities,
@@ -107,7 +107,10 @@ impl Sessions {
         }
         let outcome = match engine.answer(caller, Era::Legacy, request) {
             Answer::Now(outcome) => outcome,
-            Answer::Later(work) => work.await,
+            Answer::Later(work) => match cancellable(session.as_deref(), request, work).await {
+                Some(outcome) => outcome,
+                None => return reply::empty(StatusCode::ACCEPTED),
+            },
             Answer::Stream(_) => {
                 return reply::refuse(StatusCode::BAD_REQUEST, "There is no such stream.");
             }
@@ -302,13 +305,22 @@ async fn talk(
         Answer::Later(work) => {
             let id = request.id.clone();
             let message = move |outcome| reply::message(&id, outcome);
-            let work = match session {
-                Some(session) => session.running.cancellable(&request.id, work).boxed(),
-                None => work.map(Some).boxed(),
-            };
+            let work = cancellable(session, request, work);
             talk::answer(engine, work, said, |outcome| respond(request, outcome), message).await
         }
         Answer::Stream(_) => reply::refuse(StatusCode::BAD_REQUEST, "There is no such stream."),
+    }
+}
+
+/// Lets a session cancel work by the id of its request; it comes to nothing then.
+fn cancellable(
+    session: Option<&Session>,
+    request: &Request<'_>,
+    work: BoxFuture<'static, Outcome>,
+) -> BoxFuture<'static, Option<Outcome>> {
+    match session {
+        Some(session) => session.running.cancellable(&request.id, work).boxed(),
+        None => work.map(Some).boxed(),
     }
 }
 

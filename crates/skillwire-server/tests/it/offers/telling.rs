@@ -2,12 +2,13 @@
 
 use serde_json::{Value, json};
 use skillwire_testkit::{
+    server::{TestOptions, TestServer},
     stdio::StdioClient,
     wire::{initialize_params, legacy_request, modern_meta},
 };
 
 use super::{server, within};
-use crate::peers::{send, soon};
+use crate::peers::{LiveSkill, Mood, send, soon};
 
 fn counting() -> Value {
     let mut meta = modern_meta();
@@ -81,6 +82,28 @@ async fn a_call_ends_when_it_is_cancelled_or_its_client_goes_away() {
     soon(waiting.wait_for(|count| *count == 1)).await.unwrap();
     drop(stream);
     soon(waiting.wait_for(|count| *count == 0)).await.unwrap();
+}
+
+#[tokio::test]
+async fn srv_102_a_legacy_read_over_http_ends_when_its_session_cancels_it() {
+    let live = LiveSkill::default();
+    let server = TestServer::with_sources(vec![live.source()], TestOptions::default()).await;
+    let (session, _) = server.initialize("2025-11-25").await;
+    live.set(Mood::Stuck);
+    let read = legacy_request("r", "resources/read", json!({ "uri": "skill://live/now.txt" }));
+    let mut stream = within(&server, &session, &read).await;
+    soon(async {
+        while live.under_way() == 0 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
+                         "params": { "requestId": "r" } });
+    assert_eq!(within(&server, &session, &cancel).await.reply().await.status, 202);
+    let nothing = soon(stream.reply()).await;
+    assert_eq!((nothing.status, nothing.body.len()), (202, 0), "nobody waits for an answer");
+    live.set(Mood::Willing);
 }
 
 #[tokio::test]
