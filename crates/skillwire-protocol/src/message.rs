@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{error::Category, value::RawValue};
 
 use crate::{
-    envelope::{Envelope, Text, present},
+    envelope::{Envelope, as_text, present},
     error::{ErrorCode, RpcError},
     id::RequestId,
 };
@@ -171,9 +171,7 @@ pub fn read(bytes: &[u8]) -> Result<Message<'_>, Malformed> {
             Err(invalid("The message has no `method`."))
         };
     };
-    let method: Text<'_> =
-        serde_json::from_str(method.get()).map_err(|_| invalid("`method` must be a string."))?;
-    let Text(method) = method;
+    let method = as_text(method).ok_or_else(|| invalid("`method` must be a string."))?;
     if matches!(id, Some(None)) {
         return Err(invalid("`id` must be a string or an integer."));
     }
@@ -196,9 +194,7 @@ fn read_params(raw: Option<&RawValue>) -> Result<Params<'_>, RpcError> {
 
 /// Reads a parameter that must be a string; it is borrowed unless it has escapes.
 pub fn string<'a>(raw: &'a RawValue, name: &str) -> Result<Cow<'a, str>, RpcError> {
-    serde_json::from_str(raw.get())
-        .map(|Text(text)| text)
-        .map_err(|_| RpcError::invalid_params(format!("`{name}` must be a string.")))
+    as_text(raw).ok_or_else(|| RpcError::invalid_params(format!("`{name}` must be a string.")))
 }
 
 /// Writes a response around a result that is already JSON.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::{capabilities::ClientCapabilities, envelope::Text, error::RpcError, id::RequestId};
+use crate::{capabilities::ClientCapabilities, envelope::as_text, error::RpcError, id::RequestId};
 
 /// Key of the request's protocol version.
 pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -71,7 +71,7 @@ pub fn read(meta: Option<&RawValue>) -> Result<RequestMeta<'_>, RpcError> {
     }
     let meta: RawMeta<'_> = serde_json::from_str(raw.get()).map_err(|_| malformed())?;
     let version = meta.protocol_version.ok_or_else(|| missing(PROTOCOL_VERSION))?;
-    let Text(protocol_version) = serde_json::from_str(version.get()).map_err(|_| {
+    let protocol_version = as_text(version).ok_or_else(|| {
         RpcError::invalid_params(format!(
             "`params._meta[\"{PROTOCOL_VERSION}\"]` must be a string."
         ))

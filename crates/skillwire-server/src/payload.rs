@@ -3,6 +3,10 @@
 use bytes::Bytes;
 use skillwire_protocol::id::RequestId;
 
+/// A piece of so few bytes is copied to what it stands beside: each piece that is sent costs as much as
+/// copying some more bytes than that.
+const SMALL: usize = 1_024;
+
 /// A result object as JSON, cut anywhere.
 #[derive(Debug, Clone, Default)]
 pub struct Payload(Vec<Bytes>);
@@ -27,12 +31,21 @@ impl Payload {
         let Self(mut pieces) = self;
         let (before, after) = (br#"{"jsonrpc":"2.0","id":"#, br#","result":"#);
         let id = id.as_json().as_bytes();
-        let mut head = Vec::with_capacity(before.len() + id.len() + after.len());
-        head.extend_from_slice(before);
-        head.extend_from_slice(id);
-        head.extend_from_slice(after);
-        pieces.insert(0, Bytes::from(head));
-        pieces.push(Bytes::from_static(b"}"));
+        let first = pieces.first().filter(|first| first.len() <= SMALL).cloned();
+        let joined = first.as_deref().unwrap_or_default();
+        let mut head = Vec::with_capacity(before.len() + id.len() + after.len() + joined.len());
+        for part in [before, id, after, joined] {
+            head.extend_from_slice(part);
+        }
+        match pieces.first_mut().filter(|_| first.is_some()) {
+            Some(first) => *first = head.into(),
+            None => pieces.insert(0, head.into()),
+        }
+        let end = b"}";
+        match pieces.last_mut().filter(|last| last.len() <= SMALL) {
+            Some(last) => *last = [&last[..], end].concat().into(),
+            None => pieces.push(Bytes::from_static(end)),
+        }
         Message(pieces)
     }
 }
@@ -75,5 +88,32 @@ impl Message {
 impl From<String> for Message {
     fn from(text: String) -> Self {
         Self(vec![Bytes::from(text)])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_response_is_the_same_however_its_result_is_cut() {
+        let id = RequestId::from_raw(&serde_json::value::to_raw_value("a").unwrap()).unwrap();
+        let long = format!(r#""x":"{}""#, "y".repeat(2 * SMALL));
+        for (pieces, most) in [
+            (vec![], 1),
+            (vec!["{}"], 1),
+            (vec!["{", &long, "}"], 3),
+            (vec!["{", r#""x":1"#, "}"], 3),
+            (vec![&long, "}"], 3),
+            (vec!["{", &long], 3),
+            (vec![&long], 3),
+        ] {
+            let payload = Payload::new(pieces.iter().map(|piece| Bytes::from((*piece).to_owned())));
+            let sent = payload.into_response(&id).into_pieces();
+            let result = pieces.concat();
+            let expected = format!(r#"{{"jsonrpc":"2.0","id":"a","result":{result}}}"#);
+            assert_eq!(String::from_utf8(sent.concat()).unwrap(), expected);
+            assert!(sent.len() <= most, "{} of {}", sent.len(), pieces.len());
+        }
     }
 }

@@ -8,7 +8,7 @@ use serde::{
 };
 use serde_json::value::RawValue;
 use skillwire_protocol::{
-    envelope::{Envelope, Text, present},
+    envelope::{Envelope, Text, as_text, present},
     error::truncated,
     id::RequestId,
     message::nests_deeper_than,
@@ -85,7 +85,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Incoming<'_>, Unreadable> {
         },
     };
     if let Some(method) = envelope.method {
-        let Ok(Text(method)) = serde_json::from_str(method.get()) else {
+        let Some(method) = as_text(method) else {
             return Err(unreadable("a method is not a string"));
         };
         return Ok(match id {
@@ -109,9 +109,9 @@ fn complete(result: &RawValue) -> Result<(), ClientError> {
     let typed: Typed<'_> = serde_json::from_str(result.get())
         .map_err(|_| ClientError::protocol("a result repeats `resultType`"))?;
     let Some(raw) = typed.result_type else { return Ok(()) };
-    match serde_json::from_str::<Text<'_>>(raw.get()) {
-        Ok(Text(kind)) if kind == "complete" => Ok(()),
-        Ok(Text(kind)) if kind == "input_required" => Err(ClientError::InputRequired),
+    match as_text(raw).as_deref() {
+        Some("complete") => Ok(()),
+        Some("input_required") => Err(ClientError::InputRequired),
         _ => {
             let kind = truncated(raw.get());
             Err(ClientError::protocol(format!("`resultType` {kind} is unknown")))

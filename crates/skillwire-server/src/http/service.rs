@@ -278,7 +278,8 @@ fn check_content(headers: &HeaderMap) -> Result<(), (StatusCode, &'static str)> 
         let essence = media_type.split(';').next().unwrap_or("").trim();
         essence.eq_ignore_ascii_case("application/json")
     };
-    if !headers.contains_key(header::CONTENT_TYPE) || !texts(header::CONTENT_TYPE).all(is_json) {
+    let mut content_types = texts(header::CONTENT_TYPE).peekable();
+    if content_types.peek().is_none() || !content_types.all(is_json) {
         let reason = "The content type must be `application/json`.";
         return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, reason));
     }
@@ -286,7 +287,8 @@ fn check_content(headers: &HeaderMap) -> Result<(), (StatusCode, &'static str)> 
         let reason = "Compressed bodies are not taken.";
         return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, reason));
     }
-    if headers.contains_key(header::ACCEPT) && !texts(header::ACCEPT).any(accepts_json) {
+    let mut accepted = texts(header::ACCEPT).peekable();
+    if accepted.peek().is_some() && !accepted.any(accepts_json) {
         let reason = "Accept `application/json` and `text/event-stream`.";
         return Err((StatusCode::NOT_ACCEPTABLE, reason));
     }
