@@ -1,6 +1,9 @@
 //! Running servers: one over pipes, one over HTTP. Both end with the value that holds them.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{
+    net::SocketAddr,
+    time::{Duration, Instant},
+};
 
 use tokio::{
     io::{AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader, Lines},
@@ -11,12 +14,20 @@ use tokio::{
 use crate::{
     broken::{Broken, Result},
     http::load::Target,
+    proc,
 };
 
 /// How long a server may take to start, or to answer.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(5);
 /// How long it may take to end when asked to.
 const FAREWELL: Duration = Duration::from_mins(1);
+
+/// How long a server may take to come to rest after its start.
+const SETTLING: Duration = Duration::from_mins(1);
+/// A server rests when it used less than this share of one core in each of so many turns.
+const IDLE: f64 = 0.05;
+const QUIET_TURNS: usize = 4;
+const TURN: Duration = Duration::from_millis(250);
 
 /// A server on pipes.
 #[derive(Debug)]
@@ -78,6 +89,22 @@ impl HttpServer {
             (None, None) => return Err(gone()),
         };
         Ok(Self { child, target: Target { address, pid } })
+    }
+
+    /// Waits until the server does nothing by itself any more.
+    ///
+    /// What it still does after its start, such as setting up watches, is not what a request costs,
+    /// and it would keep the cores awake for a reference that is measured beside it.
+    pub(crate) async fn settled(self) -> Result<Self> {
+        let start = Instant::now();
+        let mut quiet = 0;
+        while quiet < QUIET_TURNS && start.elapsed() < SETTLING {
+            let before = proc::cpu(self.target.pid)?;
+            tokio::time::sleep(TURN).await;
+            let idle = proc::cpu(self.target.pid)? - before < IDLE * TURN.as_secs_f64();
+            quiet = if idle { quiet + 1 } else { 0 };
+        }
+        Ok(self)
     }
 
     /// Ends the process that was started here, and no other.

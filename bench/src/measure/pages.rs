@@ -41,6 +41,7 @@ async fn size(bench: &mut Bench, count: usize) -> Result<Summary> {
     let corpus = bench.corpus(count)?;
     let home = bench.new_home()?;
     let server = HttpServer::start(bench.skillwire.over_http(&corpus.folder, home.path())).await?;
+    let server = server.settled().await?;
     let requests = all_pages(server.target, count).await?;
     let twin = contest::bare_twin(Kind::Axum, server.target, &requests, home.path()).await?;
     let mut held = Contest::default();

@@ -27,6 +27,7 @@ pub(super) async fn measure(bench: &mut Bench) -> Result<()> {
     let spread = requests(&corpus, bench.plan.spread);
     let hot: Arc<[Vec<u8>]> = spread[..bench.plan.hot.min(spread.len())].into();
     let server = HttpServer::start(bench.skillwire.over_http(&corpus.folder, home.path())).await?;
+    let server = server.settled().await?;
     for (set, requests) in [("spread over", &spread), ("hot set of", &hot)] {
         let twin = contest::bare_twin(Kind::Axum, server.target, requests, home.path()).await?;
         for connections in CONNECTIONS {
@@ -105,6 +106,7 @@ async fn ask_peer(
 ) -> Result<Vec<f64>> {
     let home = bench.new_home()?;
     let server = HttpServer::start(program.over_http(&corpus.folder, home.path())).await?;
+    let server = server.settled().await?;
     let (start, mut rates) = (Instant::now(), Vec::new());
     // The first round lets a just-in-time compiler settle and does not count.
     for round in 0..=bench.plan.long_rounds {

@@ -64,6 +64,7 @@ impl Bridge {
             self.note_trouble(listed.id(), refusal);
         }
         let window = loaded?.window;
+        self.view().was_loaded(self.host(), &listed);
         let directory = self.host().directory_of(window.skill());
         let skill = LoadedSkill {
             handle: &called,

@@ -1,9 +1,9 @@
 //! Everything that is known at one moment, ready to be listed.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt::Write as _,
-    sync::{Arc, OnceLock},
+    sync::Arc,
 };
 
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ use skillwire_server::offer::Items;
 
 use crate::{
     options::BridgeOptions,
-    search::{Index, SearchError, Searched},
+    search::{Index, KeptIndex, Made, SearchError, Searched},
 };
 
 /// The most characters of a description in a list of prompts.
@@ -95,8 +95,7 @@ pub(crate) struct View {
     registry: Registry,
     shown: Vec<Shown>,
     statuses: BTreeMap<ServerLabel, Status>,
-    /// Made when somebody searches for the first time.
-    index: Arc<OnceLock<Result<Index, SearchError>>>,
+    index: Arc<KeptIndex>,
     pub(crate) tools: Arc<Items>,
     pub(crate) prompts: Arc<Items>,
     pub(crate) instructions: String,
@@ -121,8 +120,7 @@ impl View {
             .map(|(listed, standing)| shown(host, listed, standing))
             .collect();
         let mut view = Self { registry, shown, statuses, ..Self::default() };
-        // An index that could not be made is tried again.
-        if view.reads_like(before) && !matches!(before.index.get(), Some(Err(_))) {
+        if view.reads_like(before) {
             view.index = Arc::clone(&before.index);
         }
         view.tools = view.list_tools(options);
@@ -148,19 +146,39 @@ impl View {
         shows: impl Fn(&Item) -> bool,
     ) -> Result<Hits<'_>, RpcError> {
         let items = self.registry.items();
-        let index = self.index.get_or_init(|| {
-            let known = items.iter().zip(&self.shown);
-            Index::new(known.map(|(item, shown)| searched(host, item, *shown)))
-        });
         let shows = |place: usize| self.shown[place] != Shown::Disabled && shows(&items[place]);
-        let failed = |error: &SearchError| {
+        let made = self.index.get(|| self.make_index(host));
+        let found = made.and_then(|made| made.index.find(query, most, shows)).map_err(|error| {
             tracing::error!("{error}");
             RpcError::internal()
-        };
-        let index = index.as_ref().map_err(failed)?;
-        let found = index.find(query, most, shows).map_err(|error| failed(&error))?;
+        })?;
         let best = found.best.into_iter().map(|place| (&items[place], self.shown[place]));
         Ok(Hits { best: best.collect(), all: found.all })
+    }
+
+    fn make_index(&self, host: &Host) -> Result<Made, SearchError> {
+        let mut unread = BTreeSet::new();
+        let known = self.registry.items().iter().zip(&self.shown).enumerate();
+        let index = Index::new(known.map(|(place, (item, shown))| {
+            let searched = Searched::of_item(item);
+            // Only what is approved was ever loaded, and may be cached.
+            if *shown != Shown::Approved {
+                return searched;
+            }
+            let Some(headings) = host.headings(&item.listed) else {
+                unread.insert(place);
+                return searched;
+            };
+            searched.with_headings(&headings)
+        }))?;
+        Ok(Made { index, unread })
+    }
+
+    /// Notes that a skill was loaded, so that the next search looks at its text as well.
+    pub(crate) fn was_loaded(&self, host: &Host, listed: &Listed) {
+        if let Some(place) = self.place_of(listed.id()) {
+            self.index.text_came_in(place, || host.headings(listed).is_some());
+        }
     }
 
     /// The skill that a handle names.
@@ -170,18 +188,19 @@ impl View {
 
     /// A skill as it was last seen.
     pub(crate) fn skill(&self, id: &SkillId) -> Option<&Item> {
-        let items = self.registry.items();
-        let at = items.binary_search_by(|item| item.listed.id().cmp(id)).ok()?;
-        items.get(at)
+        self.place_of(id).map(|place| &self.registry.items()[place])
+    }
+
+    fn place_of(&self, id: &SkillId) -> Option<usize> {
+        self.registry.items().binary_search_by(|item| item.listed.id().cmp(id)).ok()
     }
 
     /// Tells whether a skill is approved exactly as it is listed.
     pub(crate) fn is_approved(&self, listed: &Listed) -> bool {
-        let items = self.registry.items();
-        let Ok(at) = items.binary_search_by(|item| item.listed.id().cmp(listed.id())) else {
-            return false;
-        };
-        self.shown[at] == Shown::Approved && same(&items[at].listed, listed)
+        self.place_of(listed.id()).is_some_and(|place| {
+            let listed_now = &self.registry.items()[place].listed;
+            self.shown[place] == Shown::Approved && same(listed_now, listed)
+        })
     }
 
     /// Tells whether an index of another view is one of this: of the same skills, of which the same
@@ -284,12 +303,6 @@ impl View {
         }
         text
     }
-}
-
-/// What of a skill is searched. Only what is approved was ever loaded, and may be cached.
-fn searched(host: &Host, item: &Item, shown: Shown) -> Searched {
-    let headings = (shown == Shown::Approved).then(|| host.headings(&item.listed)).flatten();
-    Searched::of_item(item).with_headings(&headings.unwrap_or_default())
 }
 
 /// Tells whether two entries are of one skill and promise the same content.

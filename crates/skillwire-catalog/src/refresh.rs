@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    panic::{AssertUnwindSafe, catch_unwind},
     path::PathBuf,
     sync::Arc,
 };
@@ -97,7 +98,7 @@ impl Refresher {
         let mut touched = BTreeSet::new();
         for (index, source) in self.sources.iter().enumerate() {
             let namespace = &mut self.namespace;
-            let read = source.scan(look, &mut |report| match report {
+            let mut hear = |report| match report {
                 Report::Site(key, mut inspected) => {
                     // Mostly it is one, in room for four, and there may be a hundred thousand.
                     inspected.shrink_to_fit();
@@ -110,8 +111,10 @@ impl Refresher {
                     touched.extend(namespace.replace(&site, []));
                     refreshed.gone.push(site);
                 }
-            });
-            match read {
+            };
+            // What was heard before a source broke is published all the same: it is not told again.
+            let scanned = catch_unwind(AssertUnwindSafe(|| source.scan(look, &mut hear)));
+            match scanned.unwrap_or_else(|_| Err(broken(index))) {
                 Ok(findings) => refreshed.findings.extend(findings),
                 Err(unavailable) => refreshed.unavailable.push(unavailable),
             }
@@ -159,5 +162,14 @@ impl Refresher {
                 inspected.findings.extend(shared);
             }
         }
+    }
+}
+
+/// Says that a source panicked; what it panicked with is on standard error already.
+fn broken(index: usize) -> Unavailable {
+    let origin = format!("Source {}", index + 1);
+    Unavailable {
+        origin,
+        reason: "Looking at it broke. This is a fault of the program.".to_owned(),
     }
 }

@@ -116,6 +116,10 @@ impl Snapshot {
         for skill in &delta.placed {
             let old = self.skill(skill.uri.as_str());
             if let Some(old) = old {
+                if Arc::ptr_eq(old, skill) {
+                    // Only something around it changed.
+                    continue;
+                }
                 next.take_out(old);
             }
             let listed = is_listed(skill, options);

@@ -28,8 +28,7 @@ impl Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("sha256:")?;
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(Text::of(self).as_str())
     }
 }
 
@@ -41,7 +40,31 @@ impl fmt::Debug for Digest {
 
 impl Serialize for Digest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(Text::of(self).as_str())
+    }
+}
+
+const PREFIX: &str = "sha256:";
+
+/// A digest as it is written, made at once: there are hundreds of thousands in a large listing.
+struct Text([u8; PREFIX.len() + 64]);
+
+impl Text {
+    fn of(digest: &Digest) -> Self {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let mut text = [0; PREFIX.len() + 64];
+        let (prefix, hex) = text.split_at_mut(PREFIX.len());
+        prefix.copy_from_slice(PREFIX.as_bytes());
+        for (byte, pair) in digest.0.iter().zip(hex.chunks_exact_mut(2)) {
+            pair[0] = DIGITS[usize::from(byte >> 4)];
+            pair[1] = DIGITS[usize::from(byte & 15)];
+        }
+        Self(text)
+    }
+
+    fn as_str(&self) -> &str {
+        // Made of ASCII alone, so there is always a text.
+        std::str::from_utf8(&self.0).unwrap_or_default()
     }
 }
 
@@ -54,7 +77,7 @@ impl FromStr for Digest {
     type Err = InvalidDigest;
 
     fn from_str(text: &str) -> Result<Self, InvalidDigest> {
-        let hex = text.strip_prefix("sha256:").ok_or(InvalidDigest)?.as_bytes();
+        let hex = text.strip_prefix(PREFIX).ok_or(InvalidDigest)?.as_bytes();
         if hex.len() != 64 {
             return Err(InvalidDigest);
         }

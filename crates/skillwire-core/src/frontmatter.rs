@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     finding::{Code, Finding},
+    foreign::truncated,
     name::SkillName,
     path::SKILL_FILE,
     span::Span,
@@ -58,7 +59,7 @@ impl Frontmatter {
         };
         let name = text("name")?.ok_or_else(|| InvalidField::new("name", "a name", "nothing"))?;
         let name = SkillName::parse(&name).map_err(|error| {
-            let shown: String = name.chars().take(80).flat_map(char::escape_debug).collect();
+            let shown = truncated(&name);
             InvalidField::new("name", "a valid name", format!("`{shown}`, which {error}"))
         })?;
         let description = text("description")?.filter(|text| !text.trim().is_empty());

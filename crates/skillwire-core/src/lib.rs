@@ -10,6 +10,7 @@ pub mod excerpt;
 pub mod file_rules;
 pub mod file_set;
 pub mod finding;
+pub mod foreign;
 pub mod frontmatter;
 pub mod frontmatter_diff;
 mod layout_rules;

@@ -1,6 +1,6 @@
 //! The relative links of a Markdown text.
 
-use crate::{markdown, span::Span, uri::decode};
+use crate::{markdown, span::Span, uri::decode_or_keep};
 
 /// One link target as it stands in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -137,7 +137,7 @@ pub fn resolve(base: &str, target: &str) -> Target {
                     return Target::NotPortable(NotPortable::Outside);
                 }
             }
-            plain => segments.push(decode(plain).unwrap_or_else(|_| plain.to_owned())),
+            written => segments.push(decode_or_keep(written)),
         }
     }
     let path = segments.join("/");

@@ -10,8 +10,8 @@ pub const DIRECTORY: &str = "inode/directory";
 pub fn of(name: &str, bytes: &[u8]) -> &'static str {
     let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
     let by_signature = signature(bytes);
-    let text =
-        || by_signature.is_none() && !bytes.contains(&0) && std::str::from_utf8(bytes).is_ok();
+    let has_nul = || memchr::memchr(0, bytes).is_some();
+    let text = || by_signature.is_none() && !has_nul() && std::str::from_utf8(bytes).is_ok();
     match ending.as_deref().and_then(by_ending) {
         Some((media_type, Kind::Text)) if text() => media_type,
         Some((media_type, Kind::Binary))

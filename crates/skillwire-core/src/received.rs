@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use crate::{
     digest::Digest,
     entry::{Resources, SkillEntry, SkillResource},
+    foreign::truncated,
     frontmatter::Frontmatter,
     limits,
     strict_json::{self, JsonLimits},
@@ -87,7 +88,7 @@ impl EntryFault {
     }
 
     fn of(self, file: &str) -> Self {
-        Self { file: Some(short(file)), ..self }
+        Self { file: Some(truncated(file)), ..self }
     }
 }
 
@@ -164,7 +165,7 @@ fn read_uri(raw: Option<&RawValue>) -> Result<SkillUri, EntryFault> {
         EntryFault::new(EntryProblem::Uri, "the URI of a `SKILL.md` in normal form", actual)
     };
     let text = raw.and_then(string).ok_or_else(|| fault(shown(raw)))?;
-    SkillUri::parse(&text).map_err(|error| fault(format!("`{}`, which {error}", short(&text))))
+    SkillUri::parse(&text).map_err(|error| fault(format!("`{}`, which {error}", truncated(&text))))
 }
 
 fn read_frontmatter(raw: Option<&RawValue>) -> Result<Frontmatter, EntryFault> {
@@ -252,7 +253,7 @@ fn read_resource(raw: &RawValue, skill: &SkillUri) -> Result<SkillResource, Entr
     };
     let uri = skill.resource(&text).ok_or_else(|| match ResourceUri::parse(&text) {
         Err(error) => outside(format!("one that {error}")),
-        Ok(_) => outside(format!("`{}`", short(&text))),
+        Ok(_) => outside(format!("`{}`", truncated(&text))),
     })?;
     let digest = element.digest.and_then(string).and_then(|text| text.parse::<Digest>().ok());
     let digest = digest.ok_or_else(|| {
@@ -277,21 +278,11 @@ fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
 }
 
 fn shown(raw: Option<&RawValue>) -> String {
-    raw.map_or_else(|| "nothing".to_owned(), |raw| format!("`{}`", short(raw.get())))
+    raw.map_or_else(|| "nothing".to_owned(), |raw| format!("`{}`", truncated(raw.get())))
 }
 
 fn describe(text: &str) -> String {
-    format!("`{}`", short(text))
-}
-
-/// Repeats as much of somebody else's text as a message can bear, with nothing in it that acts.
-fn short(text: &str) -> String {
-    const MOST: usize = 200;
-    let mut short: String = text.chars().take(MOST).flat_map(char::escape_debug).collect();
-    if text.chars().nth(MOST).is_some() {
-        short.push('…');
-    }
-    short
+    format!("`{}`", truncated(text))
 }
 
 #[cfg(test)]

@@ -78,7 +78,8 @@ pub fn headings(bytes: &[u8]) -> String {
 }
 
 fn check_length(body: &str) -> Option<Finding> {
-    let lines = body.lines().count();
+    let ended = memchr::memchr_iter(b'\n', body.as_bytes()).count();
+    let lines = ended + usize::from(!body.is_empty() && !body.ends_with('\n'));
     let tokens = body.len() / 4;
     (lines > MAX_BODY_LINES || tokens > MAX_BODY_TOKENS).then(|| {
         Finding::new(

@@ -11,7 +11,7 @@ use serde::{Serialize, Serializer};
 mod percent;
 
 pub(crate) use self::percent::encodes;
-pub use self::percent::{decode, decode_path};
+pub use self::percent::{decode, decode_or_keep, decode_path};
 
 use self::percent::encode;
 use crate::{
@@ -122,8 +122,7 @@ impl ResourceUri {
     /// The plain segments, the authority first.
     pub fn segments(&self) -> Vec<String> {
         let rest = self.0.split_once("://").map_or(&*self.0, |(_, rest)| rest);
-        let plain = |segment: &str| decode(segment).unwrap_or_else(|_| segment.to_owned());
-        rest.split('/').map(plain).collect()
+        rest.split('/').map(decode_or_keep).collect()
     }
 
     /// The URI as text.
@@ -146,7 +145,7 @@ impl ResourceUri {
     /// The last segment, decoded.
     pub fn name(&self) -> String {
         let last = self.0.rsplit('/').next().unwrap_or(&self.0);
-        decode(last).unwrap_or_else(|_| last.to_owned())
+        decode_or_keep(last)
     }
 
     /// The URI of something below this directory.

@@ -2,7 +2,7 @@
 
 use skillwire_core::{
     path::RelPath,
-    uri::{ResourceUri, SkillUri},
+    uri::{ResourceUri, SkillUri, decode_or_keep},
 };
 
 use crate::refusal::Reason;
@@ -20,7 +20,10 @@ pub(crate) fn resolve(skill: &SkillUri, reference: &str) -> Result<Vec<ResourceU
     let mut candidates = Vec::new();
     // A name may hold what a link would write as an anchor, so the whole text comes first.
     for text in [Some(reference), path].into_iter().flatten() {
-        for text in [Some(text.to_owned()), percent_decoded(text)].into_iter().flatten() {
+        let decoded: Vec<String> = text.split('/').map(decode_or_keep).collect();
+        // A link is decoded segment by segment, as `check` does it. What comes out is cut into
+        // segments again, so that an encoded `..` climbs like a written one.
+        for text in [text.to_owned(), decoded.join("/")] {
             let uri = skill.root().child(&inside(&text)?);
             if !candidates.contains(&uri) {
                 candidates.push(uri);
@@ -55,24 +58,6 @@ pub(crate) fn inside(text: &str) -> Result<RelPath, Reason> {
     RelPath::parse(&segments.join("/")).map_err(|_| Reason::PathOutsideSkill)
 }
 
-fn percent_decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        let pair =
-            tail.get(..2).filter(|pair| *first == b'%' && pair.iter().all(u8::is_ascii_hexdigit));
-        let pair = pair.and_then(|pair| std::str::from_utf8(pair).ok());
-        if let Some(byte) = pair.and_then(|pair| u8::from_str_radix(pair, 16).ok()) {
-            bytes.push(byte);
-            rest = &tail[2..];
-        } else {
-            bytes.push(*first);
-            rest = tail;
-        }
-    }
-    String::from_utf8(bytes).ok().filter(|decoded| decoded != text)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,6 +75,10 @@ mod tests {
             assert_eq!(uris(reference).unwrap()[0], "skill://acme/pdf/refs/x.md", "{reference}");
         }
         assert!(uris("a%20b.md").unwrap().contains(&"skill://acme/pdf/a%20b.md".to_owned()));
+        // A `%` that encodes nothing stands for itself, as it does where links are checked.
+        let beside = "skill://acme/pdf/50%25/a%20b%C3%A9.md".to_owned();
+        assert!(uris("50%/a%20b%c3%a9.md").unwrap().contains(&beside));
+        assert_eq!(uris("50%20%.md").unwrap(), ["skill://acme/pdf/50%2520%25.md"]);
         assert!(uris("x.md#part").unwrap().contains(&"skill://acme/pdf/x.md".to_owned()));
     }
 

@@ -2,6 +2,7 @@
 
 mod listing;
 mod memory;
+mod named;
 
 use std::{
     collections::HashMap,
@@ -20,6 +21,7 @@ use skillwire_archive::{Budget, File};
 
 pub use self::listing::Listing;
 pub(crate) use self::listing::{Collecting, Trouble};
+use self::named::NamedEntries;
 use crate::{
     client::{Client, ClientError, ClientOptions, Endpoint, Limits, RawAnswer},
     clock::Clock,
@@ -43,9 +45,6 @@ pub(crate) struct Archives {
     pub(crate) opened: Mutex<HashMap<String, Arc<Vec<File>>>>,
     pub(crate) budget: Mutex<Budget>,
 }
-
-/// Entries that are kept besides the listing.
-const MAX_NAMED: usize = 10_000;
 
 struct Held {
     listing: Arc<Listing>,
@@ -77,8 +76,7 @@ pub(crate) struct Remote {
     lister: tokio::sync::Mutex<()>,
     /// The last listing; nobody waits for a server while it is locked.
     listing: Mutex<Option<Held>>,
-    /// Entries that were asked for after the listing was made, and until when they are fresh.
-    named: Mutex<HashMap<SkillUri, (Listed, Duration)>>,
+    named: NamedEntries,
     spent: AtomicU64,
 }
 
@@ -107,7 +105,7 @@ impl Remote {
             client: tokio::sync::Mutex::default(),
             lister: tokio::sync::Mutex::default(),
             listing: Mutex::default(),
-            named: Mutex::default(),
+            named: NamedEntries::default(),
             spent: AtomicU64::new(0),
         }
     }
@@ -204,7 +202,7 @@ impl Remote {
             return Ok(fresh);
         }
         let (listing, lifetime) = self.climb().await?;
-        self.named.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.named.clear();
         let listing = Arc::new(listing);
         let fresh_until = self.clock.elapsed() + lifetime;
         *self.held() = Some(Held { listing: Arc::clone(&listing), fresh_until });
@@ -241,12 +239,12 @@ impl Remote {
 
     /// The entry of a skill that was asked for after the listing was made, if one was.
     pub(crate) fn newer(&self, uri: &SkillUri) -> Option<Listed> {
-        self.held_entry(uri).map(|(listed, _)| listed)
+        self.named.get(uri).map(|(listed, _)| listed)
     }
 
     /// The entry of one skill, as it was named lately or as the server gives it now.
     pub(crate) async fn named(&self, uri: &SkillUri) -> Result<Listed, Refusal> {
-        let held = self.held_entry(uri);
+        let held = self.named.get(uri);
         if let Some((listed, _)) = held.filter(|(_, until)| self.clock.elapsed() < *until) {
             return Ok(listed);
         }
@@ -255,12 +253,8 @@ impl Remote {
 
     /// How much longer the entry is fresh that was asked for last.
     pub(crate) fn named_lifetime(&self, uri: &SkillUri) -> Option<Duration> {
-        let (_, until) = self.held_entry(uri)?;
+        let (_, until) = self.named.get(uri)?;
         Some(until.saturating_sub(self.clock.elapsed()))
-    }
-
-    fn held_entry(&self, uri: &SkillUri) -> Option<(Listed, Duration)> {
-        self.named.lock().unwrap_or_else(PoisonError::into_inner).get(uri).cloned()
     }
 
     /// Asks the server for one entry, in the way it offers skills.
@@ -333,9 +327,7 @@ impl Remote {
     /// Reads what is needed to approve a skill that somebody named.
     async fn settle_named(&self, listed: &Listed, source: Source) -> Result<Listed, Refusal> {
         let settled = self.settle(listed, source).await?;
-        let uri = &listed.id().uri;
-        let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
-        named.insert(uri.clone(), (settled.clone(), self.clock.elapsed()));
+        self.named.put(&listed.id().uri, &settled, self.clock.elapsed());
         Ok(settled)
     }
 
@@ -362,13 +354,7 @@ impl Remote {
             Err(Unusable { refusal, .. }) => return Err(refusal.into()),
         };
         let listed = Listed::received(self.origin(), received, source);
-        let until = self.clock.elapsed() + lifetime;
-        let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
-        // A server may have an entry for every URI there can be.
-        if named.len() >= MAX_NAMED {
-            named.clear();
-        }
-        named.insert(uri.clone(), (listed.clone(), until));
+        self.named.put(uri, &listed, self.clock.elapsed() + lifetime);
         Ok(Got::Released(listed))
     }
 

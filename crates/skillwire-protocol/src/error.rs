@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde_json::{Value, json};
+pub use skillwire_core::foreign::truncated;
 
 use crate::version;
 
@@ -67,9 +68,6 @@ pub struct RpcError {
     pub data: Option<Value>,
 }
 
-/// The most characters of a client's text that an error repeats.
-const MAX_ECHO_CHARS: usize = 200;
-
 impl RpcError {
     /// Makes an error without details.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
@@ -108,14 +106,4 @@ impl RpcError {
         self.data = Some(data);
         self
     }
-}
-
-/// Shortens a client's text and escapes what a terminal or log would act on.
-pub fn truncated(text: &str) -> String {
-    let mut short: String =
-        text.chars().take(MAX_ECHO_CHARS).flat_map(char::escape_debug).collect();
-    if text.chars().nth(MAX_ECHO_CHARS).is_some() {
-        short.push('…');
-    }
-    short
 }

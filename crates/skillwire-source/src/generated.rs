@@ -2,13 +2,11 @@
 
 mod files;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
-};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use skillwire_core::{
+    digest::Digest,
     finding::{Code, Finding},
     path::{RelPath, SKILL_FILE, SkillPath},
     skill_file,
@@ -69,13 +67,14 @@ pub struct GeneratedSource {
     path: SkillPath,
     scheme: Scheme,
     generator: Arc<dyn Generator>,
-    told: AtomicBool,
+    /// What was reported last, in short; nothing before the first scan.
+    told: Mutex<Option<Digest>>,
 }
 
 impl GeneratedSource {
     /// Makes a source for the skill at a path.
     pub fn new(path: SkillPath, scheme: Scheme, generator: Arc<dyn Generator>) -> Self {
-        Self { path, scheme, generator, told: AtomicBool::new(false) }
+        Self { path, scheme, generator, told: Mutex::default() }
     }
 }
 
@@ -85,11 +84,17 @@ impl Source for GeneratedSource {
         look: &Look,
         report: &mut (dyn FnMut(Report) + Send),
     ) -> Result<Vec<Finding>, Unavailable> {
-        // Clients ask the generator itself; only its frontmatter is looked at here.
-        if !self.told.swap(true, Ordering::SeqCst) || look.is_close_without_paths() {
-            let key = SiteKey(self.path.to_string().into());
-            let skill = inspect(self.path.clone(), &self.scheme, Arc::clone(&self.generator));
-            report(Report::Site(key, vec![skill]));
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.is_some() && !look.is_close_without_paths() {
+            return Ok(Vec::new());
+        }
+        let inspected = inspect(self.path.clone(), &self.scheme, Arc::clone(&self.generator));
+        // Clients ask the generator itself, and each time it may make something else. Only what is
+        // listed about it is news; all else would be told to subscribers at every close look.
+        let entry = inspected.skill.as_ref().map(|skill| &skill.entry);
+        let now = Digest::of(format!("{entry:?} {:?}", inspected.findings).as_bytes());
+        if told.replace(now) != Some(now) {
+            report(Report::Site(SiteKey(self.path.to_string().into()), vec![inspected]));
         }
         Ok(Vec::new())
     }

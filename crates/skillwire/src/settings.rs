@@ -173,6 +173,7 @@ impl Reading {
             allow_secret: self.allow_secret.clone(),
             single_link: self.single_link,
             brief: self.brief,
+            reopen: false,
             index: self.index.as_ref().map(|cache| cache.join(index_name(argument))),
             progress: self.progress.clone(),
         };

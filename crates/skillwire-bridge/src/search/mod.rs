@@ -4,6 +4,7 @@
 //! never changed: what it finds are places in that list, so that whoever made the list decides what
 //! is shown.
 
+mod kept;
 mod words;
 
 use std::{cmp::Ordering, collections::BTreeSet, ops::Bound};
@@ -18,6 +19,7 @@ use tantivy::{
     schema::{FAST, Field, IndexRecordOption, Schema, TextFieldIndexing, TextOptions},
 };
 
+pub(crate) use self::kept::{KeptIndex, Made};
 use self::words::{Words, words};
 
 /// The most bytes of a query that a client may send.

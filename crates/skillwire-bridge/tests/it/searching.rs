@@ -1,7 +1,7 @@
 //! What is searched, and what is never asked for to be searched.
 
 use serde_json::json;
-use skillwire_host::{host::Host, local, state::MemoryCache};
+use skillwire_host::{grants::Grants, handle::Handle, host::Host, local, state::MemoryCache};
 use skillwire_testkit::{fixture::SkillFolder, hostile::HostileServer};
 
 use crate::support::{Bridged, Modern, PATIENCE, done, endpoint, label, refused, text, yes};
@@ -38,6 +38,29 @@ async fn headings_are_searched_only_where_the_text_is_here_already() {
         async { while !search(&mut client, "ledger").await.starts_with("2 skills found.") {} };
     tokio::time::timeout(PATIENCE, found).await.expect("what was loaded is found in time");
     assert_eq!(server.count("resources/read"), 1, "only what was loaded was fetched");
+}
+
+#[tokio::test]
+async fn headings_of_a_text_that_comes_in_after_a_search_are_found_by_the_next_one() {
+    let server = HostileServer::new()
+        .skill("ledger-one", [("SKILL.md", skill("ledger-one", "Quarterly figures"))])
+        .skill("ledger-two", [("SKILL.md", skill("ledger-two", "Quarterly figures"))]);
+    let host = Host::builder().cache(MemoryCache::default()).build();
+    host.add_server(label("acme"), endpoint(&server));
+    // Approved before anything was loaded, so that loading changes nothing about the list.
+    for handle in ["acme:ledger-one", "acme:ledger-two"] {
+        let listed = host.resolve(&Handle::parse(handle).unwrap()).await.unwrap();
+        host.approve(&listed, Grants::default()).unwrap();
+    }
+    let bridged = Bridged::over(host);
+    bridged.settled(&["acme:ledger-one", "acme:ledger-two"]).await;
+    let mut client = bridged.modern(false);
+    for (count, handle) in ["acme:ledger-one", "acme:ledger-two"].into_iter().enumerate() {
+        let found = search(&mut client, "quarterly").await;
+        assert!(found.starts_with(&format!("{count} skill")), "{found}");
+        done(&client.call("load_skill", json!({ "name": handle })).await);
+    }
+    assert!(search(&mut client, "quarterly").await.starts_with("2 skills found."));
 }
 
 #[tokio::test]

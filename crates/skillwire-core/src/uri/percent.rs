@@ -62,16 +62,43 @@ pub fn decode(segment: &str) -> Result<String, InvalidUri> {
     let malformed = InvalidUri("has percent-encoding that is not UTF-8 text");
     let mut bytes = Vec::with_capacity(segment.len());
     let mut rest = segment.as_bytes();
-    while let [first, tail @ ..] = rest {
-        if *first == b'%' {
-            let hex = tail.get(..2).and_then(|pair| std::str::from_utf8(pair).ok());
-            let byte = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()).ok_or(malformed)?;
-            bytes.push(byte);
-            rest = &tail[2..];
-        } else {
-            bytes.push(*first);
-            rest = tail;
-        }
+    loop {
+        rest = match rest {
+            [] => break,
+            [b'%', high, low, tail @ ..] => {
+                let byte = digit(*high).zip(digit(*low)).map(|(high, low)| high << 4 | low);
+                bytes.push(byte.ok_or(malformed)?);
+                tail
+            }
+            [b'%', ..] => return Err(malformed),
+            [plain, tail @ ..] => {
+                bytes.push(*plain);
+                tail
+            }
+        };
     }
     String::from_utf8(bytes).map_err(|_| malformed)
+}
+
+/// Decodes a segment that somebody wrote by hand, where a `%` may stand for itself.
+pub fn decode_or_keep(segment: &str) -> String {
+    decode(segment).unwrap_or_else(|_| segment.to_owned())
+}
+
+/// The value of a hexadecimal digit. `u8::from_str_radix` would also take a sign for one.
+fn digit(byte: u8) -> Option<u8> {
+    char::from(byte).to_digit(16).and_then(|value| u8::try_from(value).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn srv_71_only_two_hexadecimal_digits_stand_for_a_byte() {
+        assert_eq!(decode("a%2Fb%c3%A9").unwrap(), "a/bé");
+        for bad in ["%", "%1", "%+1", "%-1", "% 1", "%1+", "%g0", "%0g", "%é", "%C3", "%%20"] {
+            assert!(decode(bad).is_err(), "{bad}");
+        }
+    }
 }

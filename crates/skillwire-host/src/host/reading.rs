@@ -12,7 +12,6 @@ use crate::{
     audit::Action,
     label::ServerLabel,
     listed::{Listed, Source},
-    local::LocalSkill,
     origin::{Origin, SkillId},
     prompt::{Answer, Question},
     reference,
@@ -81,10 +80,7 @@ impl Host {
         let skill = held.id();
         if skill.origin.server().is_none() {
             let (host, id, file) = (self.clone(), skill.clone(), file.clone());
-            // A folder is read again whole when the first of its files is.
-            let read =
-                tokio::task::spawn_blocking(move || host.read_local(&id, &file, LocalSkill::read))
-                    .await;
+            let read = tokio::task::spawn_blocking(move || host.read_from_folder(&id, &file)).await;
             return read.unwrap_or_else(|error| {
                 Err(Refusal::new(Reason::FileMissing).skill(skill).actual(error))
             });
@@ -132,8 +128,7 @@ impl Host {
         Some(skill_file::headings(cached.bytes()))
     }
 
-    /// Reads a file of a folder without holding the folder open, for whoever passes skills on; what
-    /// changed since it was listed has to be listed again.
+    /// Reads one file of a skill of a folder; what changed since it was listed has to be listed again.
     ///
     /// This reads from a disk, so an asynchronous caller should use a thread for it.
     pub fn read_from_folder(
@@ -141,19 +136,10 @@ impl Host {
         skill: &SkillId,
         file: &SkillResource,
     ) -> Result<Verified, Refusal> {
-        self.read_local(skill, file, LocalSkill::read_once)
-    }
-
-    fn read_local(
-        &self,
-        skill: &SkillId,
-        file: &SkillResource,
-        read: impl FnOnce(&LocalSkill, &ResourceUri) -> Result<Verified, Refusal>,
-    ) -> Result<Verified, Refusal> {
         let folders = self.folders();
         let local = folders.skills.get(skill);
         let local = local.ok_or_else(|| Refusal::new(Reason::SkillNotFound).skill(skill))?;
-        let verified = read(local, &file.uri)?;
+        let verified = local.read(&file.uri)?;
         // The folder may have been looked at again since the skill was loaded.
         Verified::check(skill, file, verified.bytes().clone())
     }

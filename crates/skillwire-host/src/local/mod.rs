@@ -163,7 +163,7 @@ impl Base {
             self.limits.mended -= mended.bytes;
             for inspected in mended.inspected {
                 add(inspected, discovery, |skill| {
-                    Some(LocalSkill::held(&self.origin, &opening.directory, listed(skill)?))
+                    Some(LocalSkill::new(&self.origin, &opening.directory, listed(skill)?))
                 });
             }
             return;
@@ -174,7 +174,7 @@ impl Base {
                     let added = add(inspected, discovery, |skill| {
                         let read = listed(skill)?;
                         let directory = read.store.place()?;
-                        Some(LocalSkill::in_folder(&self.origin, &directory, read, &opening))
+                        Some(LocalSkill::new(&self.origin, &directory, read))
                     });
                     self.limits.bytes = self.limits.bytes.saturating_sub(added);
                 }

@@ -8,7 +8,7 @@ use skillwire_core::{
     finding::{Code, Finding, Strictness},
     path::RelPath,
     skill_file,
-    uri::{Scheme, SkillUri},
+    uri::Scheme,
 };
 use skillwire_source::{
     collect::collect,
@@ -63,6 +63,8 @@ impl Opening {
             strictness: Strictness::Lenient,
             allow_secret: any_file(),
             brief: true,
+            // So that any number of skills can be listed.
+            reopen: true,
             ..DirectoryOptions::default()
         };
         let source = DirectorySource::new(&self.directory, options)
@@ -73,16 +75,6 @@ impl Opening {
         }
         let collected = collect(&[&source]).map_err(|error| unreadable(error.reason))?;
         Ok(collected.inspected)
-    }
-
-    /// Where the files of one of its skills are read.
-    pub(super) fn store(&self, uri: &SkillUri) -> Option<Arc<dyn Store>> {
-        let skills = self.read().ok()?.into_iter().filter_map(|inspected| inspected.skill);
-        let skill = skills.into_iter().find(|skill| skill.uri == *uri)?;
-        match &skill.content {
-            Content::Files(tree) => Some(Arc::clone(&tree.store)),
-            Content::Generated(_) => None,
-        }
     }
 }
 
@@ -95,7 +87,7 @@ pub(super) fn any_file() -> SecretAllowList {
 /// What is known of a skill that was read.
 pub(super) struct Read {
     pub(super) entry: SkillEntry,
-    /// Where it was read from.
+    /// Where its files are read again.
     pub(super) store: Arc<dyn Store>,
     /// The headings of its `SKILL.md`.
     pub(super) headings: String,

@@ -2,7 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
 use skillwire_core::{
@@ -11,7 +11,7 @@ use skillwire_core::{
 };
 use skillwire_source::store::{Store, StoreError};
 
-use super::open::{Opening, Read};
+use super::open::Read;
 use crate::{
     origin::{Origin, SkillId},
     refusal::{Reason, Refusal},
@@ -25,45 +25,22 @@ pub struct LocalSkill {
     entry: Arc<SkillEntry>,
     directory: PathBuf,
     headings: Arc<str>,
-    reader: Arc<Reader>,
+    /// The files, in its directory, or in memory where it was mended.
+    store: Arc<dyn Store>,
     pub(super) handle: String,
     pub(super) hidden_by: Option<String>,
 }
 
-/// Where the bytes are.
-#[derive(Debug)]
-enum Reader {
-    /// In memory, because the skill was mended.
-    Held(Arc<dyn Store>),
-    /// In a directory, which is opened at the first read and then held open. Listing holds nothing
-    /// open, so any number of skills can be listed.
-    Folder(Opening, Mutex<Option<Arc<dyn Store>>>),
-}
-
 impl LocalSkill {
-    pub(super) fn held(origin: &Origin, directory: &Path, read: Read) -> Self {
-        let store = Arc::clone(&read.store);
-        Self::new(origin, directory, read, Reader::Held(store))
-    }
-
-    pub(super) fn in_folder(
-        origin: &Origin,
-        directory: &Path,
-        read: Read,
-        opening: &Opening,
-    ) -> Self {
-        Self::new(origin, directory, read, Reader::Folder(opening.clone(), Mutex::default()))
-    }
-
-    fn new(origin: &Origin, directory: &Path, read: Read, reader: Reader) -> Self {
-        let Read { entry, headings, .. } = read;
+    pub(super) fn new(origin: &Origin, directory: &Path, read: Read) -> Self {
+        let Read { entry, store, headings } = read;
         Self {
             id: SkillId { origin: origin.clone(), uri: entry.uri.clone() },
             handle: format!("{origin}:{}", entry.frontmatter.name()),
             entry: Arc::new(entry),
             directory: directory.to_owned(),
             headings: headings.into(),
-            reader: Arc::new(reader),
+            store,
             hidden_by: None,
         }
     }
@@ -109,26 +86,12 @@ impl LocalSkill {
     /// This reads from a disk, so an asynchronous caller should use a thread for it. The
     /// frontmatter needs no further comparison: it was read from bytes with this digest.
     pub(crate) fn read(&self, uri: &ResourceUri) -> Result<Verified, Refusal> {
-        self.read_through(self.store(), uri)
-    }
-
-    /// The same without holding its directory open, for whoever reads files of many skills.
-    pub(crate) fn read_once(&self, uri: &ResourceUri) -> Result<Verified, Refusal> {
-        self.read_through(self.store_once(), uri)
-    }
-
-    fn read_through(
-        &self,
-        store: Option<Arc<dyn Store>>,
-        uri: &ResourceUri,
-    ) -> Result<Verified, Refusal> {
         let refuse = |reason| Refusal::new(reason).skill(&self.id).file(uri);
         let Some(path) = self.entry.uri.below(uri) else {
             return Err(refuse(Reason::PathOutsideSkill));
         };
         let Some(file) = self.listed(uri) else { return Err(refuse(Reason::FileNotListed)) };
-        let bytes = store.ok_or(StoreError::Changed).and_then(|s| s.read(&path, file.size));
-        match bytes {
+        match self.store.read(&path, file.size) {
             Ok(bytes) => Verified::check(&self.id, file, bytes),
             Err(StoreError::Changed) => Err(refuse(Reason::DigestMismatch)
                 .expected(file.digest)
@@ -143,29 +106,6 @@ impl LocalSkill {
     fn listed(&self, uri: &ResourceUri) -> Option<&SkillResource> {
         let Resources::Listed(files) = &self.entry.resources else { return None };
         files.iter().find(|file| file.uri == *uri)
-    }
-
-    fn store_once(&self) -> Option<Arc<dyn Store>> {
-        match &*self.reader {
-            Reader::Held(store) => Some(Arc::clone(store)),
-            Reader::Folder(opening, kept) => {
-                let kept = kept.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                kept.or_else(|| opening.store(&self.id.uri))
-            }
-        }
-    }
-
-    fn store(&self) -> Option<Arc<dyn Store>> {
-        match &*self.reader {
-            Reader::Held(store) => Some(Arc::clone(store)),
-            Reader::Folder(opening, kept) => {
-                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-                if kept.is_none() {
-                    *kept = opening.store(&self.id.uri);
-                }
-                kept.clone()
-            }
-        }
     }
 }
 

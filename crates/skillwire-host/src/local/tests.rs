@@ -325,6 +325,42 @@ fn hst_119_a_skill_that_changed_before_its_first_read_is_refused() {
     assert_eq!(skill.read(skill.entry().uri.file()).unwrap_err().reason, Reason::DigestMismatch);
 }
 
+#[test]
+fn hst_119_a_read_looks_at_no_other_file_of_the_skill() {
+    let home = Machine::new();
+    home.skill(".agents/skills/pdf").file(".agents/skills/pdf/a.md", "listed");
+    let skill = &home.discover().skills[0];
+    home.file(".agents/skills/pdf/SKILL.md", "No skill any more.");
+    let a = skill.entry().uri.root().child(&"a.md".parse_path());
+    assert_eq!(&skill.read(&a).unwrap().bytes()[..], b"listed");
+    assert_eq!(skill.read(skill.entry().uri.file()).unwrap_err().reason, Reason::DigestMismatch);
+}
+
+#[cfg(unix)]
+#[test]
+fn hst_119_a_folder_that_became_a_link_is_not_read() {
+    let home = Machine::new();
+    home.skill(".agents/skills/pdf").file(".agents/skills/pdf/a.md", "listed");
+    let skill = &home.discover().skills[0];
+    fs::rename(home.path().join(".agents"), home.path().join("moved")).unwrap();
+    std::os::unix::fs::symlink("moved", home.path().join(".agents")).unwrap();
+    let a = skill.entry().uri.root().child(&"a.md".parse_path());
+    assert_eq!(skill.read(&a).unwrap_err().reason, Reason::DigestMismatch);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn hst_119_neither_listing_nor_reading_holds_a_folder_open() {
+    let home = Machine::new();
+    home.skill(".agents/skills/pdf");
+    let skill = &home.discover().skills[0];
+    skill.read(skill.entry().uri.file()).unwrap();
+    let here = fs::canonicalize(home.path()).unwrap();
+    let open = fs::read_dir("/proc/self/fd").unwrap().flatten();
+    let held = open.filter_map(|open| fs::read_link(open.path()).ok());
+    assert_eq!(held.filter(|path| path.starts_with(&here)).count(), 0);
+}
+
 #[cfg(unix)]
 #[test]
 fn hst_119_links_are_followed_inside_the_base_only_and_once() {

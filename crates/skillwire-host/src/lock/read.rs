@@ -6,6 +6,7 @@ use serde::Deserialize;
 use skillwire_core::{
     digest::Digest,
     entry::SkillResource,
+    foreign::truncated,
     path::RelPath,
     uri::{ResourceUri, SkillUri},
 };
@@ -70,8 +71,7 @@ pub(super) fn lock(text: &str) -> Result<Lock, InvalidLock> {
     }
     let mut lock = Lock::default();
     for skill in file.skill {
-        let about = format!("{}:{}", skill.server, skill.uri);
-        let about: String = about.chars().take(200).flat_map(char::escape_debug).collect();
+        let about = truncated(&format!("{}:{}", skill.server, skill.uri));
         let (id, locked) = read_skill(skill)
             .map_err(|problem| InvalidLock::new(format!("is wrong about `{about}`: {problem}")))?;
         if lock.skills.insert(id, locked).is_some() {

@@ -5,15 +5,17 @@ use std::{
     fs,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
 };
 
 use serde_json::{Value, json};
+use skillwire_catalog::catalog::ViewId;
 use skillwire_core::finding::Finding;
 use skillwire_server::config::Config;
 use skillwire_source::{
     directory::{DirectoryOptions, DirectorySource},
+    generated::GeneratedFiles,
     source::{Look, Report, Source, Unavailable},
 };
 use skillwire_testkit::{
@@ -25,7 +27,7 @@ use tokio::{io::AsyncWriteExt, net::TcpStream};
 
 use crate::{
     peers::{LiveSkill, Mood, read_until, request_bytes},
-    support::{children, content, digest, text},
+    support::{children, content, digest, generated, in_memory, text},
 };
 
 const A: &str = "skill://a/SKILL.md";
@@ -296,6 +298,72 @@ async fn v_64_a_source_that_cannot_be_read_is_served_as_it_was_and_recovers() {
     broken.store(false, Ordering::Relaxed);
     assert!(server.refresh().unavailable.is_empty());
     assert_eq!(bytes(&server, NOTES).await, b"new");
+}
+
+#[tokio::test]
+async fn srv_106_generated_content_is_news_only_if_its_entry_is() {
+    let described = Arc::new(AtomicBool::new(false));
+    let (other, count) = (Arc::clone(&described), AtomicUsize::new(0));
+    let files = GeneratedFiles::new().file("SKILL.md", move || {
+        let text = skill_md("live") + &count.fetch_add(1, Ordering::Relaxed).to_string();
+        if other.load(Ordering::Relaxed) {
+            text.replace("description: ", "description: Not. ")
+        } else {
+            text
+        }
+    });
+    let sources = vec![generated("live", files), in_memory(["a"])];
+    let mut server = TestServer::with_sources(sources, TestOptions::default()).await;
+    // Every file is read anew at each of these.
+    for _ in 0..2 {
+        assert!(server.refresh().changes.is_empty());
+    }
+    described.store(true, Ordering::Relaxed);
+    let changes = server.refresh().changes;
+    let change = changes.of(ViewId::EVERYTHING).expect("a view of everything");
+    assert!(change.list && change.updated.contains("skill://live/SKILL.md"), "{change:?}");
+    assert!(server.refresh().changes.is_empty());
+}
+
+#[tokio::test]
+async fn srv_106_what_changes_around_a_skill_is_no_news_of_it() {
+    let folder = SkillFolder::new();
+    folder.skill("a");
+    let source = DirectorySource::new(folder.path(), DirectoryOptions::default()).unwrap();
+    let files = GeneratedFiles::new().file("SKILL.md", || skill_md("live"));
+    // Nobody stands at `a`, so that something may stand below it.
+    let sources = vec![Box::new(source), in_memory(["a"]), generated("a/live", files)];
+    let mut server = TestServer::with_sources(sources, TestOptions::default()).await;
+    assert_eq!(code(&server, "resources/read", A).await, -32602);
+    folder.file("a/notes.md", "new");
+    assert!(server.refresh().changes.is_empty());
+    assert_eq!(bytes(&server, "skill://a/live/SKILL.md").await, skill_md("live").as_bytes());
+}
+
+#[tokio::test]
+async fn v_64_a_source_that_breaks_costs_no_change_of_another() {
+    let folder = SkillFolder::new();
+    folder.skill("a").skill("c");
+    let source = |name| -> Box<dyn Source> {
+        let source = DirectorySource::new(folder.join(name), DirectoryOptions::default());
+        Box::new(source.unwrap())
+    };
+    let broken = Arc::new(AtomicBool::new(false));
+    let breaks = Arc::clone(&broken);
+    let files = GeneratedFiles::new().file("SKILL.md", move || {
+        assert!(!breaks.load(Ordering::Relaxed), "the generator breaks");
+        skill_md("live")
+    });
+    let sources = vec![source("a"), generated("live", files), source("c")];
+    let mut server = TestServer::with_sources(sources, TestOptions::default()).await;
+    broken.store(true, Ordering::Relaxed);
+    folder.file("a/notes.md", "new").file("c/notes.md", "new");
+    assert_eq!(server.refresh().unavailable.len(), 1);
+    assert_eq!(bytes(&server, NOTES).await, b"new");
+    assert_eq!(bytes(&server, "skill://c/notes.md").await, b"new");
+    broken.store(false, Ordering::Relaxed);
+    assert_eq!(bytes(&server, "skill://live/SKILL.md").await, skill_md("live").as_bytes());
+    assert!(server.refresh().unavailable.is_empty());
 }
 
 #[tokio::test]

@@ -4,16 +4,16 @@ use std::{
     collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use skillwire_catalog::{
     catalog::Catalog, cursor::CursorSeal, refresh::Refresher, snapshot::SnapshotOptions,
 };
-use skillwire_core::{
-    finding::Strictness,
-    path::{RelPath, SkillPath},
-};
+use skillwire_core::finding::Strictness;
 use skillwire_server::{
     config::Config,
     engine::Engine,
@@ -21,12 +21,12 @@ use skillwire_server::{
 };
 use skillwire_source::{
     directory::{DirectoryOptions, DirectorySource},
-    memory::MemorySource,
+    generated::GeneratedFiles,
     source::{Look, Source},
 };
 use skillwire_testkit::fixture::{SkillFolder, skill_md};
 
-use crate::peers::LiveSkill;
+use crate::support::{generated, in_memory};
 
 /// More skills than there are in a part.
 const MANY: usize = 300;
@@ -88,17 +88,19 @@ fn v_64_a_large_folder_that_goes_away_and_comes_back_is_told_of_each_time() {
 #[test]
 fn a_close_look_in_parts_looks_once_at_what_has_no_path() {
     let folder = many();
-    let mut held = MemorySource::new("held");
-    let path = SkillPath::parse("held").expect("a path");
-    let file = (RelPath::skill_file(), skill_md("held").into());
-    held.add(&path, [file]).expect("there is one file");
+    let made = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&made);
+    let files = GeneratedFiles::new().file("SKILL.md", move || {
+        count.fetch_add(1, Ordering::Relaxed);
+        skill_md("live")
+    });
     let sources =
-        vec![directory(&folder.join("many")), Box::new(held), LiveSkill::default().source()];
+        vec![directory(&folder.join("many")), in_memory(["held"]), generated("live", files)];
     let (mut refresher, parts) = looked(sources);
-    let mut sites = Vec::new();
+    assert_eq!(made.load(Ordering::Relaxed), 1);
     for part in parts {
-        let came = refresher.refresh(&Look::at(part).closely()).sites;
-        sites.extend(came.into_iter().map(|((source, _), _)| source));
+        let came = refresher.refresh(&Look::at(part).closely());
+        assert!(came.sites.is_empty(), "nothing changed: {:?}", came.sites);
     }
-    assert_eq!(sites, [1, 2], "one skill of each, and no file of the folder changed");
+    assert_eq!(made.load(Ordering::Relaxed), 2);
 }

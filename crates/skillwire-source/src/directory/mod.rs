@@ -82,6 +82,10 @@ pub struct DirectoryOptions {
     /// Whether findings that never keep a skill from being served are left out, which saves a
     /// server the work of looking for them.
     pub brief: bool,
+    /// Whether the folder is opened anew for each file that a client reads, instead of being held open
+    /// from the first scan on. That takes longer, and lets somebody have a source for each of many
+    /// folders.
+    pub reopen: bool,
     /// A file in which the source keeps what it found, so that the next start opens no unchanged
     /// file. It is made when it is missing and ignored when it is damaged or about something else.
     pub index: Option<PathBuf>,
@@ -99,6 +103,7 @@ pub struct DirectorySource {
     label: String,
     prefix: Vec<String>,
     rules: Rules,
+    reopen: bool,
     index: Option<index::Place>,
     index_error: Mutex<Option<String>>,
     steps: Arc<dyn Steps>,
@@ -122,6 +127,7 @@ impl DirectorySource {
             allow_secret,
             single_link,
             brief,
+            reopen,
             index,
             progress,
         } = options;
@@ -156,6 +162,7 @@ impl DirectorySource {
             label,
             prefix,
             rules,
+            reopen,
             index,
             index_error: Mutex::default(),
             steps: Arc::new(Undisturbed),
@@ -265,7 +272,9 @@ impl DirectorySource {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let started = SystemTime::now();
         let root = Arc::new(self.open_root()?);
-        self.root.keep(&root);
+        if !self.reopen {
+            self.root.keep(&root);
+        }
         let (closely, workers) = (look.closely, self.workers);
         let old = Old::default();
         let scan = Scan { source: self, root, started, closely, workers, old, writes: false };

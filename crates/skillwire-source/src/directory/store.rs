@@ -18,12 +18,13 @@ use crate::{
     store::{Store, StoreError},
 };
 
-/// The root of a source: where it is, and the directory that is held open for it.
+/// The root of a source: where it is, and the directory that may be held open for it.
 #[derive(Debug)]
 pub(super) struct Root {
     /// The path without symbolic links.
     pub(super) path: PathBuf,
-    /// The directory the last scan saw; one that was deleted and made again is another one.
+    /// The directory the last scan saw, where it is held open; one that was deleted and made again is
+    /// another one.
     dir: RwLock<Option<Arc<Handle>>>,
 }
 
@@ -45,15 +46,30 @@ impl Root {
             .fold(self.path.clone(), |at, part| at.join(part))
     }
 
-    fn open(&self) -> Option<Arc<Handle>> {
+    fn held(&self) -> Option<Arc<Handle>> {
         self.dir.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Opens the directory for one read, where it is not held open.
+    ///
+    /// As when a scan opens it, the path is looked at before and after, so that no link leads elsewhere.
+    fn reopened(&self) -> Result<Arc<Handle>, StoreError> {
+        self.check_place()?;
+        let dir = Handle::open(&self.path).map_err(|error| failed(&error))?;
+        self.check_place()?;
+        Ok(Arc::new(dir))
+    }
+
+    fn check_place(&self) -> Result<(), StoreError> {
+        let now = std::fs::canonicalize(&self.path).map_err(|error| failed(&error))?;
+        if now == self.path { Ok(()) } else { Err(StoreError::Changed) }
     }
 }
 
 /// The files of one skill in a directory.
 ///
-/// Nothing is held open but the root of the source; a file is opened below it step by step,
-/// without following a link.
+/// At most the root of the source is held open; a file is opened below it step by step, without
+/// following a link.
 #[derive(Debug)]
 pub(super) struct DirectoryStore {
     pub(super) root: Arc<Root>,
@@ -79,7 +95,7 @@ impl DirectoryStore {
 
 impl Store for DirectoryStore {
     fn read(&self, path: &RelPath, size: u64) -> Result<Bytes, StoreError> {
-        let root = self.root.open().ok_or(StoreError::Changed)?;
+        let root = self.root.held().map_or_else(|| self.root.reopened(), Ok)?;
         let mut file = root.file_below(&self.below_root(path)).map_err(|error| failed(&error))?;
         let facts = facts_of(&file).map_err(|error| failed(&error))?;
         let size = usize::try_from(size).map_err(|_| StoreError::Changed)?;
@@ -92,7 +108,7 @@ impl Store for DirectoryStore {
 
     #[cfg(target_os = "linux")]
     fn read_now(&self, path: &RelPath, size: u64) -> Option<Result<Bytes, StoreError>> {
-        let root = self.root.open()?;
+        let root = self.root.held()?;
         super::cached::read(&root, &self.below_root(path), size).map(|bytes| Ok(Bytes::from(bytes)))
     }
 

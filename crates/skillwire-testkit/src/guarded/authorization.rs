@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::json;
-use skillwire_core::digest::Digest;
+use skillwire_core::{digest::Digest, uri::decode_or_keep};
 
 use super::{Answer, Came, State, Trouble, lock};
 
@@ -166,20 +166,5 @@ pub(super) fn parameters(text: &str) -> BTreeMap<String, String> {
 }
 
 fn decoded(text: &str) -> String {
-    let mut bytes = Vec::new();
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        rest = after;
-        let hex = rest.get(..2).filter(|_| byte == b'%');
-        let hex = hex.and_then(|hex| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
-        match (byte, hex) {
-            (_, Some(escaped)) => {
-                bytes.push(escaped);
-                rest = &rest[2..];
-            }
-            (b'+', None) => bytes.push(b' '),
-            (other, None) => bytes.push(other),
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    decode_or_keep(&text.replace('+', " "))
 }

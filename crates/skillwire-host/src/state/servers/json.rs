@@ -4,7 +4,10 @@
 use std::{collections::BTreeMap, path::PathBuf};
 
 use serde_json::{Map, Value, json};
-use skillwire_core::strict_json::{self, JsonLimits};
+use skillwire_core::{
+    foreign::truncated,
+    strict_json::{self, JsonLimits},
+};
 
 use super::config::{
     HttpServer, InvalidServer, ServerConfig, ServerUrl, StdioServer, WellKnownOrigin,
@@ -50,7 +53,7 @@ pub(super) fn read(value: &Value) -> Read {
     let config = fields.server();
     let mut notes = Vec::new();
     for key in fields.unused() {
-        let key: String = key.chars().take(40).flat_map(char::escape_debug).collect();
+        let key = truncated(key);
         notes.push(format!("the key `{key}` means nothing here and is not followed"));
     }
     if value.to_string().contains("${") {

@@ -7,6 +7,7 @@ use std::{
 };
 
 use serde_json::{Map, Value};
+use skillwire_core::foreign::truncated;
 
 use super::folder::{Fault, Folder};
 use crate::{label::ServerLabel, record::StoreError};
@@ -55,8 +56,7 @@ pub struct ServerProblem {
 
 impl ServerProblem {
     fn new(server: &str, problem: impl Into<String>) -> Self {
-        let server = server.chars().take(80).flat_map(char::escape_debug).collect();
-        Self { server, problem: problem.into() }
+        Self { server: truncated(server), problem: problem.into() }
     }
 }
 

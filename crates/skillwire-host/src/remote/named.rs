@@ -1,0 +1,69 @@
+//! Entries that were asked for after the listing was made.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use skillwire_core::uri::SkillUri;
+
+use crate::listed::Listed;
+
+/// Entries that are kept besides the listing.
+const MOST: usize = 10_000;
+
+/// An entry, and until when it is fresh.
+pub(super) type NamedEntry = (Listed, Duration);
+
+/// The newest entry of each skill that somebody named since the listing was made.
+#[derive(Default)]
+pub(super) struct NamedEntries(Mutex<HashMap<SkillUri, NamedEntry>>);
+
+impl NamedEntries {
+    pub(super) fn get(&self, uri: &SkillUri) -> Option<NamedEntry> {
+        self.lock().get(uri).cloned()
+    }
+
+    /// Keeps an entry. All others are let go of when there are too many, since a server may have an
+    /// entry for every URI there can be.
+    pub(super) fn put(&self, uri: &SkillUri, listed: &Listed, fresh_until: Duration) {
+        let mut entries = self.lock();
+        if entries.len() >= MOST && !entries.contains_key(uri) {
+            entries.clear();
+        }
+        entries.insert(uri.clone(), (listed.clone(), fresh_until));
+    }
+
+    pub(super) fn clear(&self) {
+        self.lock().clear();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<SkillUri, NamedEntry>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{dialect, origin::Origin};
+
+    fn uri(index: usize) -> SkillUri {
+        SkillUri::parse(&format!("skill://s{index}/SKILL.md")).unwrap()
+    }
+
+    #[test]
+    fn hst_111_however_many_skills_are_named_no_more_are_kept_than_there_is_room_for() {
+        let origin = Origin::parse("acme").unwrap();
+        let listed = dialect::unlisted(&origin, &uri(0)).unwrap();
+        let entries = NamedEntries::default();
+        let put = |index| entries.put(&uri(index), &listed, Duration::ZERO);
+        (0..MOST).for_each(put);
+        put(0);
+        assert_eq!(entries.lock().len(), MOST, "one that is replaced takes no room");
+        put(MOST);
+        assert_eq!(entries.lock().len(), 1);
+        assert!(entries.get(&uri(MOST)).is_some());
+    }
+}
