@@ -3,11 +3,9 @@
 //! A search among sorted skills touches a dozen of them, and a read makes several: one for each
 //! directory that might be a skill. Here each of them is one look into one bucket.
 
-use std::{
-    hash::{BuildHasher, RandomState},
-    sync::Arc,
-};
+use std::{hash::BuildHasher as _, sync::Arc};
 
+use foldhash::quality::RandomState;
 use skillwire_source::skill::Skill;
 
 /// Skills in a bucket when there are just enough buckets.
@@ -31,7 +29,7 @@ pub(crate) struct ByUri {
 impl ByUri {
     pub(crate) fn new<'a>(skills: impl ExactSizeIterator<Item = &'a Arc<Skill>>) -> Self {
         let count = (skills.len() / BUCKET).next_power_of_two();
-        let hasher = RandomState::new();
+        let hasher = RandomState::default();
         let mut buckets = vec![Vec::new(); count];
         let len = skills.len();
         for skill in skills {

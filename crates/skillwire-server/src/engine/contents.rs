@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
+use foldhash::quality::RandomState;
 use quick_cache::{
-    DefaultHashBuilder, OptionsBuilder, Weighter,
+    OptionsBuilder, Weighter,
     sync::{Cache, DefaultLifecycle},
 };
 use skillwire_core::digest::Digest;
@@ -29,7 +30,7 @@ const SHORT_WORK_BYTES: u64 = 64 * 1024;
 /// another digest: nothing in here ever goes stale. Of another owner's bytes nobody learns more by
 /// listing their digest.
 #[derive(Debug)]
-pub(crate) struct Contents(Cache<Key, Bytes, ByLength>);
+pub(crate) struct Contents(Cache<Key, Bytes, ByLength, RandomState>);
 
 type Key = (Owner, Digest);
 
@@ -65,14 +66,10 @@ impl Contents {
             .estimated_items_capacity(typical.max(16))
             .weight_capacity(most)
             .build();
+        let (hasher, lifecycle) = (RandomState::default(), DefaultLifecycle::default());
         Self(match options {
-            Ok(options) => Cache::with_options(
-                options,
-                ByLength,
-                DefaultHashBuilder::default(),
-                DefaultLifecycle::default(),
-            ),
-            Err(_) => Cache::with_weighter(typical.max(16), most, ByLength),
+            Ok(options) => Cache::with_options(options, ByLength, hasher, lifecycle),
+            Err(_) => Cache::with(typical.max(16), most, ByLength, hasher, lifecycle),
         })
     }
 

@@ -39,9 +39,13 @@ where
     if body.size_hint().lower() > MAX_BODY_BYTES as u64 {
         return Err(too_large);
     }
-    let turn = async || {
-        let turn = tokio::time::timeout(patience, large.acquire()).await;
-        turn.map_err(|_| (StatusCode::SERVICE_UNAVAILABLE, "Too many large bodies are being sent."))
+    // Boxed, as small bodies need no room for it.
+    let turn = || {
+        Box::pin(async {
+            let turn = tokio::time::timeout(patience, large.acquire()).await;
+            let busy = "Too many large bodies are being sent.";
+            turn.map_err(|_| (StatusCode::SERVICE_UNAVAILABLE, busy))
+        })
     };
     let mut room =
         if body.size_hint().lower() > SMALL_BODY_BYTES { Some(turn().await?) } else { None };

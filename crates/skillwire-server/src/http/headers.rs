@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName};
 use skillwire_protocol::{
     error::{ErrorCode, RpcError, truncated},
     message::{Request, string},
@@ -15,25 +15,25 @@ use skillwire_protocol::{
 };
 
 /// The revision of a request.
-pub(super) const VERSION: &str = "mcp-protocol-version";
+pub(super) static VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 /// The method of a request.
-const METHOD: &str = "mcp-method";
+static METHOD: HeaderName = HeaderName::from_static("mcp-method");
 /// The name or URI a request is about.
-const NAME: &str = "mcp-name";
+static NAME: HeaderName = HeaderName::from_static("mcp-name");
 
 /// Checks everything a modern request must say about itself, in headers and in `_meta`.
 pub(super) fn check(headers: &HeaderMap, request: &Request<'_>) -> Result<(), RpcError> {
-    let version = required(headers, VERSION)?;
+    let version = required(headers, &VERSION)?;
     let meta = meta::read(request.params.meta)?;
     if version != meta.protocol_version {
-        return Err(mismatch(VERSION, version, &meta.protocol_version));
+        return Err(mismatch(&VERSION, version, &meta.protocol_version));
     }
     if version != MODERN {
         return Err(RpcError::unsupported_version(version));
     }
-    let named = required(headers, METHOD)?;
+    let named = required(headers, &METHOD)?;
     if named != request.method {
-        return Err(mismatch(METHOD, named, &request.method));
+        return Err(mismatch(&METHOD, named, &request.method));
     }
     check_name(headers, request)
 }
@@ -45,17 +45,17 @@ fn check_name(headers: &HeaderMap, request: &Request<'_>) -> Result<(), RpcError
         method::RESOURCES_READ => (params.uri, true),
         _ => (params.uri.or(params.name), false),
     };
-    let header = match optional(headers, NAME)? {
+    let header = match optional(headers, &NAME)? {
         Some(header) => decode(header)?,
-        None if is_required => return Err(missing(NAME)),
+        None if is_required => return Err(missing(&NAME)),
         None => return Ok(()),
     };
     let Some(source) = source else {
         // A required name that the body lacks is the method's own complaint.
-        return if is_required { Ok(()) } else { Err(mismatch(NAME, &header, "")) };
+        return if is_required { Ok(()) } else { Err(mismatch(&NAME, &header, "")) };
     };
     let body = string(source, "params.uri")?;
-    if header == body { Ok(()) } else { Err(mismatch(NAME, &header, &body)) }
+    if header == body { Ok(()) } else { Err(mismatch(&NAME, &header, &body)) }
 }
 
 /// Undoes the encoding for values that a header cannot carry.
@@ -72,14 +72,14 @@ fn decode(value: &str) -> Result<Cow<'_, str>, RpcError> {
         .ok_or_else(|| RpcError::new(ErrorCode::HeaderMismatch, "`Mcp-Name` is not valid base64."))
 }
 
-fn required<'a>(headers: &'a HeaderMap, name: &'static str) -> Result<&'a str, RpcError> {
+fn required<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<&'a str, RpcError> {
     optional(headers, name)?.ok_or_else(|| missing(name))
 }
 
 /// The one value of a header, if it is there.
 pub(super) fn optional<'a>(
     headers: &'a HeaderMap,
-    name: &'static str,
+    name: &HeaderName,
 ) -> Result<Option<&'a str>, RpcError> {
     let malformed = || {
         RpcError::new(
@@ -95,11 +95,11 @@ pub(super) fn optional<'a>(
     first.to_str().map(|value| Some(value.trim())).map_err(|_| malformed())
 }
 
-fn missing(name: &str) -> RpcError {
+fn missing(name: &HeaderName) -> RpcError {
     RpcError::new(ErrorCode::HeaderMismatch, format!("Header `{name}` is required."))
 }
 
-fn mismatch(name: &str, header: &str, body: &str) -> RpcError {
+fn mismatch(name: &HeaderName, header: &str, body: &str) -> RpcError {
     RpcError::new(
         ErrorCode::HeaderMismatch,
         format!(

@@ -7,7 +7,7 @@ use std::{
 };
 
 use futures_util::FutureExt as _;
-use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use skillwire_protocol::{
     capabilities::ClientCapabilities,
     id::RequestId,
@@ -33,7 +33,7 @@ use crate::{
 };
 
 /// The header that names a session.
-pub(super) const SESSION: &str = "mcp-session-id";
+pub(super) static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
 /// Sessions at once; those unused for longest make room.
 const MAX_SESSIONS: usize = 10_000;
@@ -125,7 +125,7 @@ impl Sessions {
             let capabilities = ClientCapabilities::read(request.params.capabilities);
             let id = self.open(caller, engine, capabilities);
             if let Some(id) = id.and_then(|id| HeaderValue::from_str(&id).ok()) {
-                response.headers_mut().insert(SESSION, id);
+                response.headers_mut().insert(SESSION.clone(), id);
             } else {
                 tracing::warn!("no session could be opened; notifications will be missing");
             }
@@ -217,7 +217,7 @@ impl Sessions {
     }
 
     fn find(&self, caller: &Caller, headers: &HeaderMap) -> Found {
-        let Some(value) = headers.get(SESSION) else { return Found::Unnamed };
+        let Some(value) = headers.get(&SESSION) else { return Found::Unnamed };
         let Ok(id) = value.to_str() else { return Found::Unknown };
         let session = lock(&self.open).get(id).map(Arc::clone);
         match session.filter(|session| session.owner == caller.name) {

@@ -36,7 +36,7 @@ pub(super) async fn answer(
         return reply::error(StatusCode::BAD_REQUEST, Some(&request.id), &error);
     }
     if engine.talks(&request.method) {
-        return talk(engine, caller, request).await;
+        return Box::pin(talk(engine, caller, request)).await;
     }
     match engine.answer(caller, Era::Modern, request) {
         Answer::Now(outcome) => respond(&request.id, outcome),

@@ -88,6 +88,9 @@ impl HttpService {
     }
 
     /// Answers one request.
+    ///
+    /// What is rare is boxed on the way: the whole future is copied for each request, so that room
+    /// for it would cost every other one.
     pub async fn handle<B>(&self, request: Request<B>) -> Response<ResponseBody>
     where
         B: Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
@@ -96,7 +99,7 @@ impl HttpService {
             ENDPOINT => self.endpoint(request).await,
             "/healthz" => self.health(),
             "/metrics" if self.0.options.metrics => self.numbers(&request),
-            path if is_well_known(path) => self.well_known(&request).await,
+            path if is_well_known(path) => Box::pin(self.well_known(&request)).await,
             _ => reply::refuse(StatusCode::NOT_FOUND, "The endpoint is `/mcp`."),
         }
     }
@@ -218,7 +221,11 @@ impl HttpService {
                 let response = self.request(&caller, headers, &request).await;
                 let listing =
                     matches!(&*request.method, method::SKILLS_LIST | method::RESOURCES_LIST);
-                if listing && accepts_gzip(headers) { compress(response).await } else { response }
+                if listing && accepts_gzip(headers) {
+                    Box::pin(compress(response)).await
+                } else {
+                    response
+                }
             }
             Message::Notification(notification) if claims_legacy(headers) => {
                 self.0.sessions.notified(&caller, headers, &notification)
@@ -236,7 +243,7 @@ impl HttpService {
     ) -> Response<ResponseBody> {
         let engine = &self.0.engine;
         if is_legacy(headers, request) {
-            self.0.sessions.answer(engine, caller, headers, request).await
+            Box::pin(self.0.sessions.answer(engine, caller, headers, request)).await
         } else {
             super::modern::answer(engine, caller, headers, request, &self.0.stopping).await
         }
@@ -255,10 +262,10 @@ fn is_legacy(headers: &HeaderMap, request: &skillwire_protocol::message::Request
 
 /// Tells whether headers are those of a legacy client: by their version, else by a session.
 fn claims_legacy(headers: &HeaderMap) -> bool {
-    let version = headers.get(headers::VERSION).and_then(|value| value.to_str().ok());
+    let version = headers.get(&headers::VERSION).and_then(|value| value.to_str().ok());
     match version {
         Some(version) => LEGACY.contains(&version.trim()),
-        None => headers.contains_key(super::legacy::SESSION),
+        None => headers.contains_key(&super::legacy::SESSION),
     }
 }
 
