@@ -33,13 +33,16 @@ pub(super) fn measure(bench: &mut Bench) -> Result<()> {
     for tier in [Tier::Full, Tier::Restricted] {
         let policy = Policy { accept_restricted: true, ..Policy::default() };
         // The program that users have is the helper, with everything that it has to load.
-        let sandbox = || Sandbox::with_helper(policy, bench.skillwire.path().to_owned()).only(tier);
+        let helper = bench.skillwire.path().to_owned();
+        let known = bench.scratch.join(format!("isolation-{tier}.json"));
+        let sandbox =
+            || Sandbox::with_helper(policy, helper.clone()).remembering(known.clone()).only(tier);
         if let Err(unavailable) = sandbox().isolation() {
             let unmeasured = format!("**Scripts in {tier} isolation:** {unavailable}");
             bench.report.broken.push(unmeasured);
             continue;
         }
-        // As `run` does it, and as a server does.
+        // A helper that is made when it is asked for, and one that is ready, as a server has it.
         let (alone, served) = (sandbox(), sandbox().keeping_one_ready());
         for (language, name) in
             [(Language::Python, "run.py"), (Language::Node, "run.js"), (Language::Bash, "run.bash")]
@@ -53,8 +56,10 @@ pub(super) fn measure(bench: &mut Bench) -> Result<()> {
             let (alone, served) = (trial(&alone)?, trial(&served)?);
             start_up(bench, &alone, &format!("{language}, {tier} isolation"))?;
             start_up(bench, &served, &format!("{language}, {tier} isolation, by a server"))?;
-            if language == Language::Python {
-                at_once(bench, &served, tier)?;
+            match language {
+                Language::Python => at_once(bench, &served, tier)?,
+                Language::Bash => first_runs(bench, &sandbox, &alone, tier)?,
+                _ => {}
             }
         }
     }
@@ -67,6 +72,7 @@ fn broken(error: impl std::fmt::Display) -> Broken {
 }
 
 /// A script without content, and what runs it.
+#[derive(Clone)]
 struct Trial<'a> {
     sandbox: &'a Sandbox,
     job: Job,
@@ -126,6 +132,32 @@ fn start_up(bench: &mut Bench, trial: &Trial<'_>, what: &str) -> Result<()> {
     Ok(())
 }
 
+/// Runs of which each is the first of its sandbox, so that the program that helpers are copies of is
+/// loaded for it. Programs that know that they will run a script get ready earlier, so this has no
+/// target.
+fn first_runs(
+    bench: &mut Bench,
+    sandbox: &dyn Fn() -> Sandbox,
+    other: &Trial<'_>,
+    tier: Tier,
+) -> Result<()> {
+    let (mut bare, mut isolated) = (Vec::new(), Vec::new());
+    for _ in 0..bench.plan.rounds * 6 {
+        let fresh = sandbox();
+        // Reads what is known, and runs nothing.
+        fresh.isolation().map_err(broken)?;
+        let trial = Trial { sandbox: &fresh, ..other.clone() };
+        bare.push(trial.bare()?);
+        isolated.push(trial.isolated()?);
+    }
+    let what = format!("run an empty script: bash, {tier} isolation, nothing started before");
+    bench.report.rows.push(
+        Row::new(what, Quantity::Time, summary(isolated)?)
+            .against("bare start of the interpreter", summary(bare)?),
+    );
+    Ok(())
+}
+
 /// Many at once, after which nothing is left of them.
 fn at_once(bench: &mut Bench, trial: &Trial<'_>, tier: Tier) -> Result<()> {
     let (mut bare, mut isolated) = (Vec::new(), Vec::new());
@@ -144,7 +176,7 @@ fn at_once(bench: &mut Bench, trial: &Trial<'_>, tier: Tier) -> Result<()> {
     }
     let Held { processes, mounts, descriptors, groups } = after;
     bench.report.notes.push(format!(
-        "After {AT_ONCE} runs at once in {tier} isolation as before them: {processes} child \
+        "After {AT_ONCE} runs at once in {tier} isolation as before them: {processes} \
          processes, {mounts} mounts, {descriptors} descriptors, {groups} cgroups and folders of runs."
     ));
     bench.report.rows.push(
@@ -184,19 +216,23 @@ struct Held {
 
 impl Held {
     fn now() -> Result<Self> {
-        let children: usize = entries(Path::new("/proc/self/task"))
-            .filter_map(|task| fs::read_to_string(task.path().join("children")).ok())
-            .map(|list| list.split_whitespace().count())
-            .sum();
         let folders = entries(Path::new("/tmp"));
         let folders = folders.filter(|entry| is_named(entry, "skillwire-run-")).count();
         Ok(Self {
-            processes: children,
+            processes: descendants("self"),
             mounts: fs::read_to_string("/proc/self/mounts")?.lines().count(),
             descriptors: entries(Path::new("/proc/self/fd")).count(),
             groups: folders + groups_below(Path::new("/sys/fs/cgroup")),
         })
     }
+}
+
+/// The processes that a process started, or that those did.
+fn descendants(of: &str) -> usize {
+    entries(&Path::new("/proc").join(of).join("task"))
+        .filter_map(|task| fs::read_to_string(task.path().join("children")).ok())
+        .map(|list| list.split_whitespace().map(|pid| 1 + descendants(pid)).sum::<usize>())
+        .sum()
 }
 
 /// The cgroups of runs of this process, which lie somewhere below the one that it was started in.

@@ -1,11 +1,11 @@
-//! The way into the process that becomes a script.
+//! The way into the process that helpers are copies of; a copy becomes a script's parent.
 
 use std::process::ExitCode;
 
-/// The only argument of a helper.
+/// The only argument of that process.
 pub(crate) const HELPER_ARGUMENT: &str = "__skillwire-sandbox-helper";
 
-/// Becomes a helper if that is what this process was started for.
+/// Makes helpers if that is what this process was started for.
 ///
 /// Called first thing in `main`, before any thread exists; `main` ends with the code.
 pub fn enter() -> Option<ExitCode> {

@@ -2,6 +2,16 @@
 
 use std::{fs, io::Read as _, path::PathBuf};
 
+use bytes::Bytes;
+use skillwire_core::path::RelPath;
+use skillwire_sandbox::{
+    arguments::Arguments,
+    interpreter::Interpreters,
+    isolation::Policy,
+    job::{Job, JobFile},
+    sandbox::{Cancel, Sandbox},
+};
+
 use crate::support::{Attack, cells, processes_with, token, users};
 
 /// Leaves the session, forks twice, closes everything, and goes on without its parents.
@@ -126,6 +136,42 @@ fn of_helpers_that_are_kept_ready_there_is_one_and_it_goes_with_its_program() {
         assert_eq!(left_in_group(driver.id()), Vec::<u32>::new(), "{cell:?}");
         assert!(processes_with(&token).is_empty());
     }
+}
+
+#[test]
+fn where_helpers_come_from_is_started_anew_when_it_was_ended() {
+    let policy = Policy { accept_restricted: true, ..Policy::default() };
+    let sandbox = Sandbox::with_helper(policy, env!("CARGO_BIN_EXE_skillwire-isolate").into());
+    if let Err(unavailable) = sandbox.isolation() {
+        assert!(!unavailable.missing.is_empty());
+        eprintln!("no tier is given on this machine: {unavailable}");
+        return;
+    }
+    let script = RelPath::parse("empty.sh").unwrap();
+    let file = JobFile { path: script.clone(), bytes: Bytes::new() };
+    let arguments = Arguments::typed(Vec::new(), Vec::new()).unwrap();
+    let job = Job::new(vec![file], script, arguments, &Interpreters::default()).unwrap();
+    for _ in 0..2 {
+        let ran = sandbox.run(&job, &Cancel::new().unwrap(), &mut |_| {}).unwrap();
+        assert!(ran.end.is_success(), "{ran:?}");
+        sandbox.settle();
+        end(&origins());
+    }
+}
+
+/// The processes that this one started to make helpers.
+fn origins() -> Vec<u32> {
+    let threads = fs::read_dir("/proc/self/task").unwrap().flatten();
+    let children = threads.flat_map(|thread| {
+        let list = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+        list.split_whitespace().map(|pid| pid.parse().unwrap()).collect::<Vec<u32>>()
+    });
+    let is_origin = |pid: &u32| {
+        fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.starts_with(b"skillwire-"))
+    };
+    let found: Vec<_> = children.filter(is_origin).collect();
+    assert_eq!(found.len(), 1, "{found:?}");
+    found
 }
 
 /// The processes in the group that was a program's own.

@@ -17,7 +17,7 @@ use super::{
     Work, capabilities, collect, end,
     filter::{Around, Filter},
     fork, landlock, mounts,
-    payload::{self, Places},
+    payload::{Places, Script},
     rlimits, silence, tell_broken, view, watch,
 };
 use crate::isolation::Tier;
@@ -69,7 +69,6 @@ fn first_process(work: &Work, filter: &Filter, control: &UnixStream) -> Result<(
         Program::Script(_) => None,
     };
     let notes = mounts::change_root(work, program_root).at(Step::Mounts)?;
-    rlimits::set(&spec.limits, Tier::Full, spec.bound_addresses).at(Step::Limits)?;
     // What is open here is nothing that a process of the same user may look into.
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).at(Step::Capabilities)?;
     capabilities::drop_all().at(Step::Capabilities)?;
@@ -87,10 +86,11 @@ fn first_process(work: &Work, filter: &Filter, control: &UnixStream) -> Result<(
         temporary: Path::new("/tmp"),
         proxy: port,
     };
-    // A new process that shares this one's memory until it executes: nothing is copied for it.
-    let script = payload::script(spec, &places).spawn().at(Step::Exec)?;
+    let script = Script::new(spec, &places).at(Step::Exec)?;
+    let limit = || rlimits::set(&spec.limits, Tier::Full, spec.bound_addresses);
+    let script = script.start(&limit)?;
     silence().at(Step::Wait)?;
-    let status = reap(Pid::from_child(&script)).at(Step::Wait)?;
+    let status = reap(script).at(Step::Wait)?;
     let end = (status.exit_status(), status.terminating_signal());
     collect::tell_end(control, places.output, &spec.limits, end).at(Step::Wait)
 }

@@ -2,7 +2,7 @@
 
 use std::{
     fs, io,
-    os::unix::{fs::DirBuilderExt as _, net::UnixStream, process::CommandExt as _},
+    os::unix::{fs::DirBuilderExt as _, net::UnixStream},
     path::{Path, PathBuf},
 };
 
@@ -16,7 +16,7 @@ use super::{
     Work, capabilities, collect, end,
     filter::{Around, Filter},
     fork, landlock, mounts,
-    payload::{self, Places},
+    payload::{Places, Script},
     rlimits, tell_broken, view, watch,
 };
 use crate::isolation::Tier;
@@ -60,11 +60,9 @@ pub(super) fn run(work: &Work, folders: &Folders, control: &UnixStream) -> Resul
     mounts::write_skill(work, skill).at(Step::Scratch)?;
     let places = Places { skill, output, temporary, proxy: None };
     let Some(script) = fork().at(Step::Fork)? else {
-        let confined = confine(work, control, &places);
-        let broken = confined.err().unwrap_or_else(|| {
-            let errno = payload::script(&work.spec, &places).exec().raw_os_error().unwrap_or(0);
-            Broken { step: Step::Exec, errno }
-        });
+        let script = Script::new(&work.spec, &places).at(Step::Exec);
+        let confined = script.and_then(|script| confine(work, control, &places).map(|()| script));
+        let broken = confined.map_or_else(|broken| broken, |script| script.execute());
         tell_broken(control, broken);
         end(Err(broken))
     };
@@ -78,12 +76,13 @@ pub(super) fn run(work: &Work, folders: &Folders, control: &UnixStream) -> Resul
 fn confine(work: &Work, control: &UnixStream, places: &Places<'_>) -> Result<(), Broken> {
     let spec = &work.spec;
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).at(Step::Fork)?;
-    rlimits::set(&spec.limits, Tier::Restricted, spec.bound_addresses).at(Step::Limits)?;
     capabilities::drop_all().at(Step::Capabilities)?;
     landlock::confine(&allowed(&spec.program, places)).at(Step::Landlock)?;
     let pid = rustix::process::getpid().as_raw_nonzero().get().unsigned_abs();
     let filter = Filter::new(Around::Everybody { pid });
     filter.and_then(|filter| filter.apply()).at(Step::Seccomp)?;
+    // Last, since what this process itself holds may already be more than a script may.
+    rlimits::set(&spec.limits, Tier::Restricted, spec.bound_addresses).at(Step::Limits)?;
     send(control, &Report::Started { notes: Vec::new() }, &[]).at(Step::Exec)
 }
 

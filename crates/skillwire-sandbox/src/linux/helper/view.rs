@@ -6,10 +6,13 @@ use std::path::{Path, PathBuf};
 pub(super) const SYSTEM: [&str; 7] =
     ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32"];
 
-/// Those that are no links. What a link leads to is one of the others or lies in it.
+/// Those that are no links into `/usr`, which allows what lies in it.
 pub(super) fn system() -> Vec<PathBuf> {
+    let leads_into_usr = |path: &&Path| {
+        path.read_link().is_ok_and(|target| Path::new("/").join(target).starts_with("/usr"))
+    };
     let paths = SYSTEM.iter().map(Path::new);
-    paths.filter(|path| !path.is_symlink()).map(Path::to_owned).collect()
+    paths.filter(|path| !leads_into_usr(path)).map(Path::to_owned).collect()
 }
 
 /// What of `/etc` loaders, commands and Node need to find libraries and each other.

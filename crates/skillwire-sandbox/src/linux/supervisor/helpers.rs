@@ -137,15 +137,20 @@ impl Helpers {
 
     fn make(&self, tier: Tier) -> io::Result<Helper> {
         let mut origin = lock(&self.origin);
-        if let Some(made) = origin.as_ref().map(|origin| origin.copy(tier)) {
-            match made {
-                // Somebody ended it.
-                Err(error) if is_hung_up(&error) => *origin = None,
-                made => return made,
+        // One that failed is not asked again: what it says next may be an answer to this.
+        match origin.take().map(|asked| asked.copy(tier).map(|helper| (helper, asked))) {
+            Some(Ok((helper, asked))) => {
+                *origin = Some(asked);
+                return Ok(helper);
             }
+            // Somebody ended it.
+            Some(Err(error)) if !is_hung_up(&error) => return Err(error),
+            Some(Err(_)) | None => {}
         }
         let fresh = Origin::start(&self.program)?;
-        origin.insert(fresh).copy(tier)
+        let helper = fresh.copy(tier)?;
+        *origin = Some(fresh);
+        Ok(helper)
     }
 }
 

@@ -8,6 +8,7 @@ use std::{
     },
     path::Path,
     process::{Child, Command, Stdio},
+    time::Duration,
 };
 
 use super::{
@@ -15,10 +16,12 @@ use super::{
         protocol::{Copied, Request, receive, send},
         scratch::Scratch,
     },
-    PATIENCE,
     helpers::Helper,
 };
 use crate::{helper::HELPER_ARGUMENT, isolation::Tier};
+
+/// How long a copy may take, also on a machine that has much else to do.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Waits for requests at the other end of a socket. It does not outlive this value; helpers do.
 #[derive(Debug)]
