@@ -199,9 +199,7 @@ impl Snapshot {
         let path = decode_path(rest?)?;
         match &skill.content {
             Content::Files(tree) => {
-                let index =
-                    tree.files.binary_search_by(|file| file.path.as_str().cmp(&path)).ok()?;
-                Some(FoundFile::Stored { skill, tree, record: tree.files.get(index)? })
+                Some(FoundFile::Stored { skill, tree, record: tree.file_at(&path)? })
             }
             Content::Generated(_) => {
                 RelPath::parse(&path).ok().map(|path| FoundFile::Generated(skill, path))

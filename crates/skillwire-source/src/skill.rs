@@ -75,7 +75,18 @@ impl FileRecord {
 impl FileTree {
     /// The file at exactly this path.
     pub fn file(&self, path: &RelPath) -> Option<&FileRecord> {
-        let index = self.files.binary_search_by(|file| file.path.cmp(path)).ok()?;
+        self.file_at(path.as_str())
+    }
+
+    /// The file at exactly this path, which need not be one that a file can have.
+    pub fn file_at(&self, path: &str) -> Option<&FileRecord> {
+        const FEW: usize = 16;
+        if self.files.len() <= FEW {
+            // Lengths are compared first, so that the text of hardly any other path has to come from
+            // memory; a search would look at several.
+            return self.files.iter().find(|file| file.path.as_str() == path);
+        }
+        let index = self.files.binary_search_by(|file| file.path.as_str().cmp(path)).ok()?;
         self.files.get(index)
     }
 }
@@ -214,4 +225,41 @@ fn to_json(value: &impl Serialize) -> String {
     // Everything serialised here is made of strings, numbers and maps with string keys, for which
     // serialisation cannot fail; an empty object would be noticed by every test.
     serde_json::to_string(value).unwrap_or_else(|_| "{}".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use skillwire_core::path::SkillPath;
+
+    use super::*;
+    use crate::{
+        memory::MemorySource,
+        source::{Look, Report, Source as _},
+    };
+
+    #[test]
+    fn srv_47_a_file_is_found_among_few_and_among_many() {
+        let text = "---\nname: s\ndescription: Use when needed.\n---\n";
+        for count in [1, 15, 16, 200] {
+            let others = (0..count).map(|n| RelPath::parse(&format!("f{n}.md")).unwrap());
+            let files = others.map(|path| (path, "x".into()));
+            let mut source = MemorySource::new("memory");
+            let path = SkillPath::parse("s").unwrap();
+            source.add(&path, files.chain([(RelPath::skill_file(), text.into())])).unwrap();
+            let mut found = Vec::new();
+            let mut take = |report| {
+                let Report::Site(_, inspected) = report else { return };
+                found.extend(inspected.into_iter().filter_map(|inspected| inspected.skill));
+            };
+            source.scan(&Look::everywhere(), &mut take).unwrap();
+            let Content::Files(tree) = &found[0].content else { panic!("no files") };
+            assert_eq!(tree.files.len(), count + 1);
+            for file in &tree.files {
+                assert!(std::ptr::eq(tree.file(&file.path).unwrap(), file), "{count}");
+            }
+            for absent in ["", "f", "f0.m", "f0.md/", "F0.md", "g.md", "../s"] {
+                assert!(tree.file_at(absent).is_none(), "{absent} of {count}");
+            }
+        }
+    }
 }
