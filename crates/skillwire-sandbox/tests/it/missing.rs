@@ -45,7 +45,8 @@ fn without_a_layer_of_either_tier_both_are_refused() {
         }
         if cell.user == User::Root {
             for call in ["setresuid", "setresgid", "setgroups"] {
-                assert!(refusal(cell, &[call]).contains("user id"), "{call}");
+                let refused = refusal(cell, &[call]);
+                assert!(refused.contains("user id"), "{call}, {cell:?}: {refused}");
             }
         }
     }

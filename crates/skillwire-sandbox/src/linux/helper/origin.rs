@@ -12,7 +12,7 @@ use std::{
     },
 };
 
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, WaitOptions, pidfd_open};
 
 use super::{
     super::protocol::{Copied, Request, receive, send},
@@ -22,7 +22,6 @@ use super::{
 
 /// Answers requests until the supervisor goes away.
 pub(super) fn serve(requests: UnixStream) -> io::Result<()> {
-    reap_by_itself(true);
     // Most runs have the same one.
     let filter = Filter::new(Around::Namespaces { tcp: false })?;
     loop {
@@ -31,15 +30,19 @@ pub(super) fn serve(requests: UnixStream) -> io::Result<()> {
             received => received?,
         };
         let control = UnixStream::from(along.pop().ok_or(io::ErrorKind::InvalidData)?);
-        match fork() {
+        // One that ends at once has to be there until it is opened.
+        reap_by_itself(false);
+        let helper = match fork() {
             Ok(None) => {
                 drop(requests);
-                reap_by_itself(false);
                 help(&request, &filter, &control);
             }
-            Ok(Some(helper)) => answer(&requests, open(helper))?,
-            Err(error) => answer(&requests, Err(error))?,
-        }
+            Ok(Some(helper)) => open(helper),
+            Err(error) => Err(error),
+        };
+        reap_by_itself(true);
+        reap_ended();
+        answer(&requests, helper)?;
     }
 }
 
@@ -57,6 +60,11 @@ fn answer(requests: &UnixStream, copied: io::Result<(Pid, OwnedFd)>) -> io::Resu
             send(requests, &Copied::Failed { errno: error.raw_os_error().unwrap_or(0) }, &[])
         }
     }
+}
+
+/// Waits for those that ended while somebody had to.
+fn reap_ended() {
+    while let Ok(Some(_)) = rustix::process::wait(WaitOptions::NOHANG) {}
 }
 
 /// Whether nobody has to wait for children. The supervisor waits for helpers, which are not its own.
