@@ -33,7 +33,8 @@ pub struct Config {
     pub cache_scope: CacheScope,
     /// Whether `resources/directory/read` is offered.
     pub directory_read: bool,
-    /// Bytes of files that are kept to be sent again; they are used only as files are read.
+    /// Bytes of files that are kept to be sent again, and as many of pages of listings; they are used
+    /// only as files are read and pages are asked for again.
     pub cache_bytes: u64,
     /// Which dialects are spoken besides the extension.
     pub dialects: Dialects,

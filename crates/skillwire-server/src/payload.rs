@@ -29,22 +29,16 @@ impl Payload {
     /// Wraps the result into the response to a request.
     pub(crate) fn into_response(self, id: &RequestId) -> Message {
         let Self(mut pieces) = self;
-        let (before, after) = (br#"{"jsonrpc":"2.0","id":"#, br#","result":"#);
-        let id = id.as_json().as_bytes();
-        let first = pieces.first().filter(|first| first.len() <= SMALL).cloned();
-        let joined = first.as_deref().unwrap_or_default();
-        let mut head = Vec::with_capacity(before.len() + id.len() + after.len() + joined.len());
-        for part in [before, id, after, joined] {
-            head.extend_from_slice(part);
+        let (start, id, result) =
+            (&br#"{"jsonrpc":"2.0","id":"#[..], id.as_json().as_bytes(), &br#","result":"#[..]);
+        let is_small = |piece: &&mut Bytes| piece.len() <= SMALL;
+        match pieces.first_mut().filter(is_small) {
+            Some(first) => *first = [start, id, result, &first[..]].concat().into(),
+            None => pieces.insert(0, [start, id, result].concat().into()),
         }
-        match pieces.first_mut().filter(|_| first.is_some()) {
-            Some(first) => *first = head.into(),
-            None => pieces.insert(0, head.into()),
-        }
-        let end = b"}";
-        match pieces.last_mut().filter(|last| last.len() <= SMALL) {
-            Some(last) => *last = [&last[..], end].concat().into(),
-            None => pieces.push(Bytes::from_static(end)),
+        match pieces.last_mut().filter(is_small) {
+            Some(last) => *last = [&last[..], b"}"].concat().into(),
+            None => pieces.push(Bytes::from_static(b"}")),
         }
         Message(pieces)
     }
