@@ -22,6 +22,7 @@ pub mod media_type;
 pub mod name;
 pub mod path;
 pub mod portable;
+pub mod raw_text;
 pub mod received;
 pub mod reference;
 pub mod repair;

@@ -1,7 +1,5 @@
 //! Reading an entry that a server sent: everything the extension demands of it, or the reason why not.
 
-use std::borrow::Cow;
-
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -11,6 +9,7 @@ use crate::{
     foreign::truncated,
     frontmatter::Frontmatter,
     limits,
+    raw_text::as_text,
     strict_json::{self, JsonLimits},
     uri::{ResourceUri, SkillUri},
     yaml,
@@ -112,10 +111,6 @@ struct RawResource<'a> {
     size: Option<&'a RawValue>,
 }
 
-/// A string, borrowed unless it has escapes.
-#[derive(Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
-
 /// Reads one entry, given as JSON text.
 pub fn read(text: &str, limits: EntryLimits) -> Result<SkillEntry, EntryFault> {
     let entry = read_any_name(text, limits)?;
@@ -164,7 +159,7 @@ fn read_uri(raw: Option<&RawValue>) -> Result<SkillUri, EntryFault> {
     let fault = |actual: String| {
         EntryFault::new(EntryProblem::Uri, "the URI of a `SKILL.md` in normal form", actual)
     };
-    let text = raw.and_then(string).ok_or_else(|| fault(shown(raw)))?;
+    let text = raw.and_then(as_text).ok_or_else(|| fault(shown(raw)))?;
     SkillUri::parse(&text).map_err(|error| fault(format!("`{}`, which {error}", truncated(&text))))
 }
 
@@ -246,7 +241,7 @@ fn read_resource(raw: &RawValue, skill: &SkillUri) -> Result<SkillResource, Entr
     }
     let element: RawResource<'_> =
         serde_json::from_str(raw.get()).map_err(|error| malformed(error.to_string()))?;
-    let text = element.uri.and_then(string).ok_or_else(|| malformed(shown(element.uri)))?;
+    let text = element.uri.and_then(as_text).ok_or_else(|| malformed(shown(element.uri)))?;
     let outside = |actual: String| {
         EntryFault::new(EntryProblem::Outside, format!("a URI below `{}`", skill.root()), actual)
             .of(&text)
@@ -255,7 +250,7 @@ fn read_resource(raw: &RawValue, skill: &SkillUri) -> Result<SkillResource, Entr
         Err(error) => outside(format!("one that {error}")),
         Ok(_) => outside(format!("`{}`", truncated(&text))),
     })?;
-    let digest = element.digest.and_then(string).and_then(|text| text.parse::<Digest>().ok());
+    let digest = element.digest.and_then(as_text).and_then(|text| text.parse::<Digest>().ok());
     let digest = digest.ok_or_else(|| {
         let expected = "`sha256:` and 64 lower-case hexadecimal digits";
         EntryFault::new(EntryProblem::Digest, expected, shown(element.digest)).of(&text)
@@ -271,10 +266,6 @@ fn read_resource(raw: &RawValue, skill: &SkillUri) -> Result<SkillResource, Entr
 fn size(text: &str) -> Option<u64> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|size| digits && *size <= MAX_SIZE)
-}
-
-fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
-    serde_json::from_str(raw.get()).ok().map(|Text(text)| text)
 }
 
 fn shown(raw: Option<&RawValue>) -> String {

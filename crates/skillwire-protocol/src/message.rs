@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 use serde_json::{error::Category, value::RawValue};
+use skillwire_core::raw_text::as_text;
 
 use crate::{
-    envelope::{Envelope, as_text, present},
+    envelope::{Envelope, present},
     error::{ErrorCode, RpcError},
     id::RequestId,
 };

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use skillwire_core::raw_text::as_text;
 
-use crate::{capabilities::ClientCapabilities, envelope::as_text, error::RpcError, id::RequestId};
+use crate::{capabilities::ClientCapabilities, error::RpcError, id::RequestId};
 
 /// Key of the request's protocol version.
 pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";

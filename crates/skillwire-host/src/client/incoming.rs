@@ -7,8 +7,9 @@ use serde::{
     de::{IgnoredAny, MapAccess, Visitor},
 };
 use serde_json::value::RawValue;
+use skillwire_core::raw_text::{Text, as_text};
 use skillwire_protocol::{
-    envelope::{Envelope, Text, as_text, present},
+    envelope::{Envelope, present},
     error::truncated,
     id::RequestId,
     message::nests_deeper_than,
