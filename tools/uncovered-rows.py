@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Lists the rows of `docs/requirements.tsv` that no test and no document shows.
 
-A test shows the rows that its function's name begins with: `srv_97_v_21_foreign_pages_...` shows
-SRV-97 and V-21. Only what stands in the source is seen: `#[test]` and `#[tokio::test]` functions
+A test shows the rows that its function's name ends with: `foreign_pages_are_left_out_srv_97_v_21`
+shows SRV-97 and V-21. Only what stands in the source is seen: `#[test]` and `#[tokio::test]` functions
 below `crates/`, also inside `proptest!`, but not functions whose name a macro makes up. A test
 that is ignored, even on some platforms only, shows nothing.
 
@@ -24,7 +24,11 @@ ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "docs" / "requirements.tsv"
 
 ROW_ID = re.compile(r"[A-Z]+-\d{2,}")
-NAMED_ROW = re.compile(r"(srv|fmt|v|hst|h|gw|g)_(\d+)(?:_|$)")
+FAMILIES = "ar|c|fmt|gw|g|hst|h|lad|srv|v"
+# The rows at the end of a test's name; a dialect such as `d7` may stand among them.
+NAMED_ROWS = re.compile(rf"(?:_(?:(?:{FAMILIES})_\d+|d\d+))+$")
+NAMED_ROW = re.compile(rf"_({FAMILIES})_(\d+)")
+LEADING_ROW = re.compile(rf"(?:{FAMILIES})_\d{{2,}}_")
 
 # What may hold text that only looks like code: comments, strings and characters.
 NOT_CODE = re.compile(
@@ -58,17 +62,13 @@ class Row:
     who: str
     text: str
 
-    @property
-    def family(self) -> str:
-        return self.id.partition("-")[0]
-
     def __str__(self) -> str:
         return f"{self.id:<8}{self.level:<11}{self.text}"
 
 
 @dataclass(frozen=True)
 class Test:
-    """One test function and the rows its name begins with."""
+    """One test function and the rows its name ends with."""
 
     name: str
     place: str
@@ -83,6 +83,7 @@ class Coverage:
     tests: dict[str, list[Test]]
     documents: dict[str, list[str]]
     unknown: list[tuple[Test, str]]
+    misnamed: list[Test]
 
     def is_shown(self, row: Row) -> bool:
         return bool(self.documents[row.id] if row.who == "docs" else self.tests[row.id])
@@ -186,13 +187,11 @@ def live_tests(source: str) -> Iterator[tuple[str, int]]:
 
 
 def rows_named(name: str) -> tuple[str, ...]:
-    """The ids that a test's name begins with."""
-    ids: list[str] = []
-    position = 0
-    while found := NAMED_ROW.match(name, position):
-        ids.append(f"{found[1].upper()}-{found[2]}")
-        position = found.end()
-    return tuple(ids)
+    """The ids that a test's name ends with."""
+    named = NAMED_ROWS.search(name)
+    if not named:
+        return ()
+    return tuple(f"{found[1].upper()}-{found[2]}" for found in NAMED_ROW.finditer(named[0]))
 
 
 def find_tests(root: Path) -> list[Test]:
@@ -223,25 +222,22 @@ def mentions(text: str, row_id: str) -> bool:
 
 
 def measure(rows: list[Row], tests: list[Test], documents: dict[str, str]) -> Coverage:
-    """Brings rows together with what shows them.
-
-    Names from a family without any row, such as `h_41_...`, belong to another part of the project.
-    """
-    families = {row.family for row in rows}
+    """Brings rows together with what shows them."""
     shown: dict[str, list[Test]] = {row.id: [] for row in rows}
     unknown: list[tuple[Test, str]] = []
     for test in tests:
         for row_id in dict.fromkeys(test.rows):
             if row_id in shown:
                 shown[row_id].append(test)
-            elif row_id.partition("-")[0] in families:
+            else:
                 unknown.append((test, row_id))
     mentioned = {
         row.id: [path for path, text in documents.items() if mentions(text, row.id)]
         for row in rows
         if row.who == "docs"
     }
-    return Coverage(rows, shown, mentioned, unknown)
+    misnamed = [test for test in tests if LEADING_ROW.match(test.name)]
+    return Coverage(rows, shown, mentioned, unknown, misnamed)
 
 
 def print_list(coverage: Coverage) -> None:
@@ -268,6 +264,8 @@ def what_lacks(row: Row) -> str:
 
 def print_end(coverage: Coverage) -> None:
     """Prints names of rows that do not exist, and the counts."""
+    for test in coverage.misnamed:
+        print(f"{test.place}: `{test.name}` begins with a row; rows stand at the end of a name")
     for test, row_id in coverage.unknown:
         print(f"{test.place}: `{test.name}` names {row_id}, which is not in the table")
     print(
@@ -293,7 +291,7 @@ def main() -> int:
     else:
         print_uncovered(coverage)
     print_end(coverage)
-    return 1 if coverage.uncovered() or coverage.unknown else 0
+    return 1 if coverage.uncovered() or coverage.unknown or coverage.misnamed else 0
 
 
 if __name__ == "__main__":

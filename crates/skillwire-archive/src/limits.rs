@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rule_9_a_server_that_spent_its_budget_has_nothing_opened() {
+    fn a_server_that_spent_its_budget_has_nothing_opened_ar_09() {
         let mut budget = Budget::default();
         for _ in 0..4 {
             assert!(!budget.is_spent());

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn srv_47_skills_are_found_however_many_there_come_to_be() {
+    fn skills_are_found_however_many_there_come_to_be_srv_47() {
         let skills = skills(10 * CROWDED);
         let (first, later) = skills.split_at(3);
         let mut all = ByUri::new(first.iter());

@@ -76,7 +76,7 @@ mod tests {
     const SEAL: CursorSeal = CursorSeal([7; 64]);
 
     #[test]
-    fn srv_57_cursors_open_only_for_their_own_listing_and_caller() {
+    fn cursors_open_only_for_their_own_listing_and_caller_srv_57() {
         let cursor = SEAL.seal(&["skills/list", "alice"], "skill://a/SKILL.md");
         assert_eq!(SEAL.open(&["skills/list", "alice"], &cursor).unwrap(), "skill://a/SKILL.md");
         assert!(SEAL.open(&["skills/list", "bob"], &cursor).is_err());
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn v_07_every_flipped_bit_and_cut_is_refused() {
+    fn every_flipped_bit_and_cut_is_refused_v_07() {
         let scope = ["skills/list", ""];
         let cursor = SEAL.seal(&scope, "skill://a/SKILL.md");
         for length in 0..cursor.len() {

@@ -190,7 +190,7 @@ mod tests {
         [("SKILL.md", "s", 1), ("b.md", "b", 1), ("c/d.txt", "d", 1)];
 
     #[test]
-    fn hst_89_h_47_the_order_of_files_and_keys_does_not_count() {
+    fn the_order_of_files_and_keys_does_not_count_hst_89_h_47() {
         let approved = content(&fields(), &FILES);
         let mut turned = FILES;
         turned.reverse();
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn hst_89_h_47_a_file_changed_added_or_removed_is_another_content() {
+    fn a_file_changed_added_or_removed_is_another_content_hst_89_h_47() {
         let approved = content(&fields(), &FILES);
         let changed = content(&fields(), &[FILES[0], ("b.md", "B", 1), FILES[2]]);
         let added = content(&fields(), &[FILES[0], FILES[1], FILES[2], ("e", "b", 1)]);
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn hst_88_h_48_another_size_alone_or_frontmatter_alone_is_another_content() {
+    fn another_size_alone_or_frontmatter_alone_is_another_content_hst_88_h_48() {
         let approved = content(&fields(), &FILES);
         let resized = content(&fields(), &[FILES[0], ("b.md", "b", 2), FILES[2]]);
         assert_ne!(resized.fingerprint(), approved.fingerprint());
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn h_40_a_number_counts_by_its_value_and_not_by_its_spelling() {
+    fn a_number_counts_by_its_value_and_not_by_its_spelling_h_40() {
         let digest = |number: Value| {
             let fields = json!({"name": "a", "description": "Does a.", "metadata": {"n": number}});
             content(&fields, &FILES).frontmatter_digest()
@@ -259,14 +259,14 @@ mod tests {
     }
 
     #[test]
-    fn hst_88_two_files_that_swap_their_bytes_are_another_content() {
+    fn two_files_that_swap_their_bytes_are_another_content_hst_88() {
         let one = content(&fields(), &[FILES[0], ("b", "1", 1), ("c", "2", 1)]);
         let two = content(&fields(), &[FILES[0], ("b", "2", 1), ("c", "1", 1)]);
         assert_ne!(one.fingerprint(), two.fingerprint());
     }
 
     #[test]
-    fn hst_91_h_46_a_dynamic_skill_has_no_content_to_approve() {
+    fn a_dynamic_skill_has_no_content_to_approve_hst_91_h_46() {
         let entry = json!({
             "uri": "skill://a/SKILL.md", "frontmatter": fields(), "resources": "dynamic",
         });
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn hst_88_an_entry_made_from_the_content_promises_the_same() {
+    fn an_entry_made_from_the_content_promises_the_same_hst_88() {
         let approved = content(&fields(), &FILES);
         let text = serde_json::to_string(&approved.entry()).unwrap();
         let entry = received::read(&text, EntryLimits::default()).unwrap();

@@ -101,7 +101,7 @@ mod tests {
     const EMPTY: &str = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
     #[test]
-    fn srv_45_digest_is_sha256_and_64_lowercase_hex() {
+    fn digest_is_sha256_and_64_lowercase_hex_srv_45() {
         assert_eq!(Digest::of(b"").to_string(), EMPTY);
         assert_eq!(format!("{:?}", Digest::of(b"")), EMPTY);
         assert_eq!(EMPTY.parse::<Digest>().unwrap(), Digest::of(b""));

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn v_56_what_is_not_text_is_cut_as_well() {
+    fn what_is_not_text_is_cut_as_well_v_56() {
         // Each of these bytes goes on with a character that never began.
         let text = [0x80; 5_000];
         let first = Excerpt::of(&text, Span::new(0, 400));

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn v_43_litter_is_ignored_and_dotfiles_are_kept() {
+    fn litter_is_ignored_and_dotfiles_are_kept_v_43() {
         for name in [".git", ".DS_Store", "__pycache__", ".SKILL.md.swp", "a.md~", ".#a", "#a#"] {
             assert!(is_ignored(name), "{name}");
         }
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn v_43_secret_names_are_recognised() {
+    fn secret_names_are_recognised_v_43() {
         for name in [".env", ".env.local", "id_rsa", "server.PEM", "tls.key", ".npmrc"] {
             assert!(secret_kind(name).is_some(), "{name}");
         }

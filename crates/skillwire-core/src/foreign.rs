@@ -19,7 +19,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn h_70_foreign_text_is_cut_and_cannot_act() {
+    fn foreign_text_is_cut_and_cannot_act_h_70() {
         assert_eq!(truncated("a `b`\u{1b}[2J\u{202e}\n"), r"a `b`\u{1b}[2J\u{202e}\n");
         let whole = "é".repeat(MAX_CHARS);
         assert_eq!(truncated(&whole), whole);

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn fmt_19_of_many_odd_links_a_few_are_shown_and_the_rest_is_counted() {
+    fn of_many_odd_links_a_few_are_shown_and_the_rest_is_counted_fmt_19() {
         let links =
             |count| (0..count).map(|n| format!("[x]({n}.md)")).collect::<Vec<_>>().join(" ");
         let few = messages(&links(MOST_EACH));
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn fmt_19_a_directory_exists_when_something_is_in_it() {
+    fn a_directory_exists_when_something_is_in_it_fmt_19() {
         let paths = BTreeSet::from(["a.md", "docs-old/x.md", "docs/y.md"]);
         for path in ["", "a.md", "docs", "docs-old", "docs/y.md"] {
             assert!(exists(&paths, path), "{path}");

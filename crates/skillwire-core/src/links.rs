@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn fmt_19_links_are_found_outside_code() {
+    fn links_are_found_outside_code_fmt_19() {
         let text = "See [a](references/a.md), ![b](<assets/b c.png>) and [c](c.md \"title\").\n\
                     `[no](no.md)` ``x [no](no.md) ``\n```\n[no](no.md)\n```\n    [no](no.md)\n\
                     [id]: d.md\n[paren](e(1).md)\n\\[no](f.md)";
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn fmt_19_only_a_line_that_can_close_a_fence_ends_code() {
+    fn only_a_line_that_can_close_a_fence_ends_code_fmt_19() {
         for (text, found) in [
             ("```\n~~~\n[no](no.md)\n```\n[a](a.md)", "a.md"),
             ("~~~ sh\n[no](no.md)\n~~~~\n[a](a.md)", "a.md"),
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn fmt_19_code_and_escapes_within_a_line_are_told_from_links() {
+    fn code_and_escapes_within_a_line_are_told_from_links_fmt_19() {
         for (text, found) in [
             ("\\`[a](a.md)`", &["a.md"][..]),
             ("`[a](a.md)", &["a.md"]),
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn fmt_19_targets_are_judged_by_where_they_lead() {
+    fn targets_are_judged_by_where_they_lead_fmt_19() {
         let inside = |path: &str| Target::Inside(path.to_owned());
         assert_eq!(resolve("", "references/a%20b.md#x"), inside("references/a b.md"));
         assert_eq!(resolve("references", "a.md"), inside("references/a.md"));

@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn srv_27_media_types_fit_the_content() {
+    fn media_types_fit_the_content_srv_27() {
         assert_eq!(of("a.png", b"\x89PNG\r\n\x1a\n..."), "image/png");
         assert_eq!(of("a.json", b"{}"), "application/json");
         assert_eq!(of("a.py", b"print()"), "text/x-python");
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn srv_27_known_endings_have_their_types_in_every_case() {
+    fn known_endings_have_their_types_in_every_case_srv_27() {
         const WORD: &str =
             "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
         const SHEET: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn srv_27_what_begins_like_a_known_format_is_one_whatever_its_name() {
+    fn what_begins_like_a_known_format_is_one_whatever_its_name_srv_27() {
         for (bytes, expected) in [
             (&b"\xff\xd8\xff\xe0"[..], "image/jpeg"),
             (b"GIF87a", "image/gif"),

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fmt_03_name_has_1_to_64_characters() {
+    fn name_has_1_to_64_characters_fmt_03() {
         assert!(SkillName::parse("").is_err());
         assert!(SkillName::parse("a").is_ok());
         assert!(SkillName::parse(&"a".repeat(64)).is_ok());
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn fmt_04_name_uses_lowercase_ascii_digits_and_hyphens() {
+    fn name_uses_lowercase_ascii_digits_and_hyphens_fmt_04() {
         for bad in ["PDF", "a_b", "é", "a b", "a.b", "a/b", "a\0", "\u{ff41}", "a\n"] {
             assert!(SkillName::parse(bad).is_err(), "{bad:?}");
         }
@@ -90,14 +90,14 @@ mod tests {
     }
 
     #[test]
-    fn fmt_05_name_has_no_outer_hyphen() {
+    fn name_has_no_outer_hyphen_fmt_05() {
         assert!(SkillName::parse("-a").is_err());
         assert!(SkillName::parse("a-").is_err());
         assert!(SkillName::parse("-").is_err());
     }
 
     #[test]
-    fn fmt_06_name_has_no_double_hyphen() {
+    fn name_has_no_double_hyphen_fmt_06() {
         assert!(SkillName::parse("a--b").is_err());
     }
 

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn srv_17_skill_path_may_have_any_depth() {
+    fn skill_path_may_have_any_depth_srv_17() {
         let path = SkillPath::parse("acme/billing/refunds").unwrap();
         assert_eq!(path.name().as_str(), "refunds");
         assert_eq!(path.to_string(), "acme/billing/refunds");

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn hst_113_names_that_some_disks_take_for_one_are_refused() {
+    fn names_that_some_disks_take_for_one_are_refused_hst_113() {
         for paths in [
             ["SKILL.md", "Skill.md"],
             ["caf\u{e9}.md", "cafe\u{301}.md"],
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn hst_113_a_directory_may_come_again_and_a_file_may_not() {
+    fn a_directory_may_come_again_and_a_file_may_not_hst_113() {
         let path = |text: &str| RelPath::parse(text).unwrap();
         let mut names = Names::default();
         assert_eq!(names.add_directory(&path("a/b")), Ok(()));
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn hst_113_names_of_devices_are_refused() {
+    fn names_of_devices_are_refused_hst_113() {
         for path in [
             "CON",
             "a/nul.txt",

@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn srv_108_a_raw_string_is_read_as_any_other() {
+    fn a_raw_string_is_read_as_any_other_srv_108() {
         for value in [
             r#""""#,
             r#""plain é ☃""#,

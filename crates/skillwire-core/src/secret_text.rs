@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn v_43_tokens_are_found_wherever_they_stand() {
+    fn tokens_are_found_wherever_they_stand_v_43() {
         for (kind, token) in tokens() {
             for text in [token.clone(), format!("export X=\"{token}\"\n"), format!("é ({token}).")]
             {
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn v_43_tokens_are_found_in_the_order_of_the_text() {
+    fn tokens_are_found_in_the_order_of_the_text_v_43() {
         let (mut all, mut kinds_in_order) = (String::new(), Vec::new());
         for (kind, token) in tokens().into_iter().rev().filter(|(kind, _)| *kind != "a private key")
         {
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn v_43_tokens_of_another_length_or_inside_words_are_none() {
+    fn tokens_of_another_length_or_inside_words_are_none_v_43() {
         for text in [
             format!("AKIA{}", upper(15)),
             format!("AKIA{}", upper(17)),
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn v_43_what_a_manual_shows_is_no_secret() {
+    fn what_a_manual_shows_is_no_secret_v_43() {
         for text in [
             "AKIAIOSFODNN7EXAMPLE".to_owned(),
             format!("ghp_{}", "x".repeat(36)),
@@ -403,21 +403,21 @@ mod tests {
     }
 
     #[test]
-    fn v_43_a_token_of_few_different_characters_is_made_up() {
+    fn a_token_of_few_different_characters_is_made_up_v_43() {
         let token = |of: &str| format!("ghp_{}", of.chars().cycle().take(36).collect::<String>());
         assert_eq!(kinds(&token("a1b2c3d")), [""; 0]);
         assert_eq!(kinds(&token("a1b2c3d4")), ["a GitHub token"]);
     }
 
     #[test]
-    fn v_43_a_private_key_that_never_ends_is_taken_for_one_up_to_a_bound() {
+    fn a_private_key_that_never_ends_is_taken_for_one_up_to_a_bound_v_43() {
         let text = ["-----BEGIN ", "PRIVATE KEY-----\n", &noise(64).repeat(400)].concat();
         let span = find(&text).next().expect("the key is found").span;
         assert_eq!((span.start, span.end), (0, 27 + 16_384));
     }
 
     #[test]
-    fn v_43_a_private_key_is_blotted_out_to_its_end() {
+    fn a_private_key_is_blotted_out_to_its_end_v_43() {
         let (head, foot) =
             (["-----BEGIN", "EC PRIVATE KEY-----"], ["-----END", "EC PRIVATE KEY-----"]);
         let (head, foot) = (head.join(" "), foot.join(" "));
@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn v_43_tokens_are_blotted_out_and_nothing_else_is() {
+    fn tokens_are_blotted_out_and_nothing_else_is_v_43() {
         let (_, token) = &tokens()[3];
         let text = format!("é {token} é");
         assert_eq!(blotted(text.clone()), format!("é AKIA{} é", "*".repeat(16)));

@@ -125,7 +125,7 @@ mod tests {
     const LIMITS: JsonLimits = JsonLimits { depth: 4, nodes: 20 };
 
     #[test]
-    fn h_14_duplicate_keys_at_any_depth_are_refused() {
+    fn duplicate_keys_at_any_depth_are_refused_h_14() {
         assert!(object(r#"{"a":1,"b":{"c":[{"d":1}]}}"#, LIMITS).is_ok());
         for bad in [r#"{"a":1,"a":1}"#, r#"{"a":{"b":1,"b":2}}"#, r#"{"a":[{"\u0062":1,"b":2}]}"#] {
             assert!(object(bad, LIMITS).unwrap_err().to_string().contains("twice"), "{bad}");
@@ -133,14 +133,14 @@ mod tests {
     }
 
     #[test]
-    fn h_27_every_kind_of_value_is_kept_as_it_is() {
+    fn every_kind_of_value_is_kept_as_it_is_h_27() {
         let text = r#"{"a":null,"b":true,"c":false,"d":"x","e":"\u0041\n","f":[-1,1.5,7],"g":{}}"#;
         let expected: Value = serde_json::from_str(text).unwrap();
         assert_eq!(Value::Object(object(text, LIMITS).unwrap()), expected);
     }
 
     #[test]
-    fn h_27_depth_and_number_of_values_are_capped() {
+    fn depth_and_number_of_values_are_capped_h_27() {
         assert!(object(r#"{"a":[[[]]]}"#, LIMITS).is_ok());
         assert!(object(r#"{"a":[[[[]]]]}"#, LIMITS).is_err());
         assert!(object(&format!(r#"{{"a":[{}0]}}"#, "0,".repeat(20)), LIMITS).is_err());
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn h_27_integers_that_would_be_rounded_are_refused() {
+    fn integers_that_would_be_rounded_are_refused_h_27() {
         assert!(
             object(r#"{"a":9007199254740992,"b":-9007199254740992,"c":1e300}"#, LIMITS).is_ok()
         );

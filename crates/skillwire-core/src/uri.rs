@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn srv_16_uris_have_the_form_of_the_extension() {
+    fn uris_have_the_form_of_the_extension_srv_16() {
         assert_eq!(uri("acme/billing/refunds").as_str(), "skill://acme/billing/refunds/SKILL.md");
         let file = uri("pdf").root().child(&RelPath::parse("references/FORMS.md").unwrap());
         assert_eq!(file.as_str(), "skill://pdf/references/FORMS.md");
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn srv_20_prefix_segments_are_percent_encoded_and_round_trip() {
+    fn prefix_segments_are_percent_encoded_and_round_trip_srv_20() {
         for prefix in ["a b", "ü", "%", "?", "#", "a:b", "x@y", "[1]", "%20", "<>", "\u{7f}"] {
             let made = uri(&format!("{prefix}/sub {prefix}/refunds"));
             let parsed = SkillUri::parse(made.as_str()).unwrap();
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn srv_21_other_schemes_follow_the_same_structure() {
+    fn other_schemes_follow_the_same_structure_srv_21() {
         let parsed = SkillUri::parse("github://owner/repo/skills/refunds/SKILL.md").unwrap();
         assert_eq!(parsed.root().as_str(), "github://owner/repo/skills/refunds");
         assert_eq!(Scheme::parse("x-1.y+z").unwrap().as_str(), "x-1.y+z");
@@ -300,13 +300,13 @@ mod tests {
     }
 
     #[test]
-    fn srv_22_root_uri_is_the_skill_file_without_its_name() {
+    fn root_uri_is_the_skill_file_without_its_name_srv_22() {
         assert_eq!(uri("pdf").root().as_str(), "skill://pdf");
         assert_eq!(uri("pdf").root().parent(), None);
     }
 
     #[test]
-    fn srv_23_distinct_paths_have_distinct_uris() {
+    fn distinct_paths_have_distinct_uris_srv_23() {
         let root = uri("pdf");
         let names = ["a b", "a%20b", "a+b", "é", "e\u{301}", "a%2Fb", "a%2fb", "A b"];
         let made: std::collections::BTreeSet<_> =
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn srv_23_paths_below_a_skill_are_read_as_they_are_written() {
+    fn paths_below_a_skill_are_read_as_they_are_written_srv_23() {
         for (text, path) in [
             ("a/b.md", Some("a/b.md")),
             ("a%20b/c%25/d.md", Some("a b/c%/d.md")),
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn srv_20_a_uri_is_made_of_plain_segments_and_read_back_into_them() {
+    fn a_uri_is_made_of_plain_segments_and_read_back_into_them_srv_20() {
         let scheme = Scheme::parse("github").unwrap();
         let segments = ["a:b", "c:d", "e f", "100%", "é"];
         let made = ResourceUri::from_segments(&scheme, segments).unwrap();
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn srv_71_only_the_normal_form_is_a_uri() {
+    fn only_the_normal_form_is_a_uri_srv_71() {
         for bad in [
             "skill://pdf/../x/SKILL.md",
             "skill://pdf/./SKILL.md",
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn srv_71_the_reason_for_a_refusal_is_the_one_there_is() {
+    fn the_reason_for_a_refusal_is_the_one_there_is_srv_71() {
         for (bad, reason) in [
             ("skill://u@pdf/x.md", "has user information or a port"),
             ("skill://pdf:1/x.md", "has user information or a port"),
@@ -404,7 +404,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn srv_23_made_uris_parse_back_to_the_same_text(
+        fn made_uris_parse_back_to_the_same_text_srv_23(
             segments in proptest::collection::vec("[^/\0]{1,12}", 1..5)
         ) {
             let joined = segments.join("/");
@@ -415,7 +415,7 @@ mod tests {
         }
 
         #[test]
-        fn srv_23_what_lies_below_a_skill_is_what_parses_and_is_contained(
+        fn what_lies_below_a_skill_is_what_parses_and_is_contained_srv_23(
             text in "(%[0-9a-fA-F]{2}|[a-zA-Z./:@?# é~%-]){0,12}"
         ) {
             let skill = uri("acme/pdf");
@@ -432,7 +432,7 @@ mod tests {
         }
 
         #[test]
-        fn v_02_parsing_any_text_never_panics_and_accepts_only_itself(text in ".{0,60}") {
+        fn parsing_any_text_never_panics_and_accepts_only_itself_v_02(text in ".{0,60}") {
             for candidate in [text.clone(), format!("skill://{text}"), format!("skill://a/{text}/SKILL.md")] {
                 if let Ok(parsed) = ResourceUri::parse(&candidate) {
                     proptest::prop_assert_eq!(parsed.as_str(), candidate);

@@ -45,7 +45,7 @@ mod tests {
     use crate::state::testing::{id, listed, verified};
 
     #[test]
-    fn hst_92_no_cache_gives_back_nothing_and_removes_nothing() {
+    fn no_cache_gives_back_nothing_and_removes_nothing_hst_92() {
         let skill = id("acme", "skill://a/SKILL.md");
         NoCache.put(&verified(&skill, "empty", b"")).unwrap();
         assert_eq!(NoCache.get(&skill, &listed(&skill, "empty", b"")), None);

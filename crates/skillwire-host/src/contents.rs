@@ -102,7 +102,7 @@ mod tests {
     const URI: &str = "skill://a/SKILL.md";
 
     #[test]
-    fn hst_117_text_and_blob_give_the_bytes_that_were_hashed() {
+    fn text_and_blob_give_the_bytes_that_were_hashed_hst_117() {
         let text = json!({"contents": [{"uri": URI, "text": "é\r\n"}]}).to_string();
         assert_eq!(&read(&text, URI).unwrap().bytes[..], "é\r\n".as_bytes());
         let blob = json!({"contents": [{"uri": URI, "blob": "AP8=", "mimeType": "image/png"}]});
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn h_36_anything_but_one_usable_content_is_an_error() {
+    fn anything_but_one_usable_content_is_an_error_h_36() {
         let good = json!({"uri": URI, "text": "x"});
         for bad in [
             json!({}),
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn h_37_only_canonical_base64_is_decoded() {
+    fn only_canonical_base64_is_decoded_h_37() {
         for bad in ["AP8", "AP9=", "A P8=", "AP8=\n", "_w==", "AP8==", "%"] {
             let answer = json!({"contents": [{"uri": URI, "blob": bad}]}).to_string();
             assert!(read(&answer, URI).is_err(), "{bad}");
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn h_38_lone_surrogates_are_no_text() {
+    fn lone_surrogates_are_no_text_h_38() {
         let answer = format!(r#"{{"contents":[{{"uri":"{URI}","text":"\ud800"}}]}}"#);
         assert!(read(&answer, URI).unwrap_err().contains("Unicode"));
     }

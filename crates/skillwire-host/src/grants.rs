@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fmt_15_all_three_forms_of_allowed_tools_are_read() {
+    fn all_three_forms_of_allowed_tools_are_read_fmt_15() {
         let tools = |value: Value| {
             let fields = json!({"name": "a", "description": "Does a.", "allowed-tools": value});
             let Value::Object(fields) = fields else { unreachable!("written as an object") };

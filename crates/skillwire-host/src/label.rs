@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hst_14_labels_are_plain_and_never_pose_as_this_machine() {
+    fn labels_are_plain_and_never_pose_as_this_machine_hst_14() {
         for good in ["acme", "a", "acme.eu-1_b", "0"] {
             assert_eq!(ServerLabel::parse(good).unwrap().as_str(), good);
         }

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn hst_41_references_resolve_against_the_directory_of_the_skill_file() {
+    fn references_resolve_against_the_directory_of_the_skill_file_hst_41() {
         for reference in
             ["refs/x.md", "./refs/x.md", "refs/../refs/./x.md", "skill://acme/pdf/refs/x.md"]
         {
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn hst_43_what_leaves_the_skill_is_refused() {
+    fn what_leaves_the_skill_is_refused_hst_43() {
         for reference in [
             "../../etc/passwd",
             "../pdf-extra/x",
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn hst_114_schemes_are_parsed_and_never_opened() {
+    fn schemes_are_parsed_and_never_opened_hst_114() {
         for reference in [
             "file:///etc/passwd",
             "file:/etc/passwd",

@@ -317,14 +317,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rule_13_2_an_archive_is_refused_with_the_code_it_has_there() {
+    fn an_archive_is_refused_with_the_code_it_has_there_ar_15() {
         for reason in skillwire_archive::Reason::ALL {
             assert_eq!(Reason::from(reason).code(), reason.code());
         }
     }
 
     #[test]
-    fn hst_118_codes_are_distinct_and_say_what_they_mean() {
+    fn codes_are_distinct_and_say_what_they_mean_hst_118() {
         let codes: std::collections::BTreeSet<_> = Reason::ALL.iter().map(|r| r.code()).collect();
         assert_eq!(codes.len(), Reason::ALL.len());
         for reason in Reason::ALL {

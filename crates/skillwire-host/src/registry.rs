@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn hst_26_skills_of_one_listing_with_one_name_stay_reachable_by_their_paths() {
+    fn skills_of_one_listing_with_one_name_stay_reachable_by_their_paths_hst_26() {
         let registry = registry(&[
             ("acme", "skill://acme/billing/refunds/SKILL.md"),
             ("acme", "skill://acme/support/refunds/SKILL.md"),
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn hst_28_a_bare_name_with_several_owners_resolves_to_none_of_them() {
+    fn a_bare_name_with_several_owners_resolves_to_none_of_them_hst_28() {
         let registry = registry(&[
             ("acme", "skill://refunds/SKILL.md"),
             ("beta", "skill://refunds/SKILL.md"),
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn fmt_32_a_projects_skill_comes_before_the_users_and_no_servers() {
+    fn a_projects_skill_comes_before_the_users_and_no_servers_fmt_32() {
         let both = [("local", "skill://a/SKILL.md"), ("project", "skill://a/SKILL.md")];
         assert_eq!(find(&registry(&both), "a").unwrap(), "project:skill://a/SKILL.md");
         let three = [both[0], both[1], ("acme", "skill://a/SKILL.md")];
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn h_56_names_of_commands_and_servers_are_no_special_names() {
+    fn names_of_commands_and_servers_are_no_special_names_h_56() {
         let registry =
             registry(&[("acme", "skill://help/SKILL.md"), ("mcp", "skill://acme/SKILL.md")]);
         assert_eq!(find(&registry, "acme:help").unwrap(), "acme:skill://help/SKILL.md");
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn hst_12_a_uri_without_its_server_names_nothing() {
+    fn a_uri_without_its_server_names_nothing_hst_12() {
         let registry = registry(&[("acme", "skill://refunds/SKILL.md")]);
         assert_eq!(
             find(&registry, "skill://refunds/SKILL.md").unwrap_err().reason,

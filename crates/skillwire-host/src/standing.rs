@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn hst_89_other_content_is_changed_even_before_the_approval_is_withdrawn() {
+    fn other_content_is_changed_even_before_the_approval_is_withdrawn_hst_89() {
         let id = id("acme", "skill://acme/refunds/SKILL.md");
         let (one, two) = (listed(&id, "one"), listed(&id, "two"));
         let stands = |listed: &Listed, record: &Record| Standing::of(listed, Some(record)).word();
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn hst_89_a_skill_that_was_not_read_yet_stands_as_approved_until_it_is_withdrawn() {
+    fn a_skill_that_was_not_read_yet_stands_as_approved_until_it_is_withdrawn_hst_89() {
         let id = id("acme", "skill://acme/refunds/SKILL.md");
         let one = listed(&id, "one");
         let unread =
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn hst_89_a_folder_keeps_loading_and_loses_what_was_granted_to_other_content() {
+    fn a_folder_keeps_loading_and_loses_what_was_granted_to_other_content_hst_89() {
         let id = id("local", "skill://acme/refunds/SKILL.md");
         let (one, two) = (listed(&id, "one"), listed(&id, "two"));
         let stands = |listed: &Listed, record: &Record| Standing::of(listed, Some(record));

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn srv_08_settings_without_options_are_an_empty_object() {
+    fn settings_without_options_are_an_empty_object_srv_08() {
         let text = of_skills_server(false, false).to_string();
         assert!(text.contains(r#""io.modelcontextprotocol/skills":{}"#), "{text}");
     }

@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn v_09_batches_are_one_invalid_message() {
+    fn batches_are_one_invalid_message_v_09() {
         assert_eq!(
             code(r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#),
             ErrorCode::InvalidRequest
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn v_10_malformed_messages_have_the_right_code() {
+    fn malformed_messages_have_the_right_code_v_10() {
         for text in ["", "{", "nonsense", "{\"jsonrpc\":\"2.0\",}"] {
             assert_eq!(code(text), ErrorCode::Parse, "{text}");
         }
@@ -273,14 +273,14 @@ mod tests {
     }
 
     #[test]
-    fn v_10_duplicate_parameters_are_refused() {
+    fn duplicate_parameters_are_refused_v_10() {
         let text =
             r#"{"jsonrpc":"2.0","id":1,"method":"skills/get","params":{"uri":"a","uri":"b"}}"#;
         assert_eq!(code(text), ErrorCode::InvalidParams);
     }
 
     #[test]
-    fn srv_108_ids_are_echoed_and_never_null() {
+    fn ids_are_echoed_and_never_null_srv_108() {
         let Ok(Message::Request(request)) =
             read(br#"{"jsonrpc":"2.0","id":"a\u0062","method":"ping"}"#)
         else {
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn srv_108_a_readable_id_is_echoed_however_wrong_the_rest_is() {
+    fn a_readable_id_is_echoed_however_wrong_the_rest_is_srv_108() {
         for text in
             [r#"{"jsonrpc":"2.0","id":7,"method":5}"#, r#"{"jsonrpc":2,"id":7,"method":"a"}"#]
         {
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn v_16_responses_are_recognised() {
+    fn responses_are_recognised_v_16() {
         let response = |text: &'static str| match read(text.as_bytes()) {
             Ok(Message::Response(response)) => (response.id, response.result.map(RawValue::get)),
             other => panic!("{other:?} is no response"),

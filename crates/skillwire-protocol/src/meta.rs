@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn srv_94_metadata_must_be_an_object_with_both_members() {
+    fn metadata_must_be_an_object_with_both_members_srv_94() {
         let raw = |text: &str| RawValue::from_string(text.to_owned()).unwrap();
         let good = format!(r#"{{"{PROTOCOL_VERSION}":"x","{CLIENT_CAPABILITIES}":{{}}}}"#);
         assert_eq!(read(Some(&raw(&good))).unwrap().protocol_version, "x");

@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn srv_105_initialize_negotiates_a_version_with_a_handshake() {
+    fn initialize_negotiates_a_version_with_a_handshake_srv_105() {
         assert_eq!(negotiate_legacy("2025-06-18"), "2025-06-18");
         assert_eq!(negotiate_legacy("2026-07-28"), "2025-11-25");
         assert_eq!(negotiate_legacy("1999-01-01"), "2025-11-25");

@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn v_08_sessions_share_room_for_their_subscriptions() {
+    fn sessions_share_room_for_their_subscriptions_v_08() {
         let room = Room::new(3);
         let subscribe =
             |session: &LegacySubscriptions, uri| note(session, "resources/subscribe", uri);

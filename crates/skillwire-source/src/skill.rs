@@ -238,7 +238,7 @@ mod tests {
     };
 
     #[test]
-    fn srv_47_a_file_is_found_among_few_and_among_many() {
+    fn a_file_is_found_among_few_and_among_many_srv_47() {
         let text = "---\nname: s\ndescription: Use when needed.\n---\n";
         for count in [1, 15, 16, 200] {
             let others = (0..count).map(|n| RelPath::parse(&format!("f{n}.md")).unwrap());

@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn srv_44_a_directory_holds_what_is_below_it_and_not_what_only_begins_like_it() {
+    fn a_directory_holds_what_is_below_it_and_not_what_only_begins_like_it_srv_44() {
         let nodes = ["pdf", "pdf-extra", "pdf-extra/a", "pdf/a", "pdf/b/c", "pdf0"];
         let nodes = nodes.map(|path| (path.to_owned(), Node::Directory));
         let tree = Tree { nodes: nodes.into(), problems: Vec::new() };

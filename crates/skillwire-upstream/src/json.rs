@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn gw_07_only_white_space_between_parts_goes_away() {
+    fn only_white_space_between_parts_goes_away_gw_07() {
         let text = "{ \"a b\" :\n[1.0,\t1e2 , -0.50],\r\n \"q\\\" x\\\\\" : \" \\n } \" }";
         assert_eq!(compacted(text), r#"{"a b":[1.0,1e2,-0.50],"q\" x\\":" \n } "}"#);
     }

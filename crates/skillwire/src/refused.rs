@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hst_118_every_class_but_one_has_an_exit_code_of_its_own() {
+    fn every_class_but_one_has_an_exit_code_of_its_own_hst_118() {
         let mut codes: BTreeMap<u8, Vec<Class>> = BTreeMap::new();
         for reason in Reason::ALL {
             let classes = codes.entry(exit(reason.class()) as u8).or_default();
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn hst_118_every_code_is_documented_as_it_is() {
+    fn every_code_is_documented_as_it_is_hst_118() {
         let page = include_str!("../../../docs/refusals.md");
         let table = table();
         assert!(page.contains(&table), "docs/refusals.md should have this table:\n{table}");
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn hst_112_what_a_server_says_does_not_act_on_a_terminal() {
+    fn what_a_server_says_does_not_act_on_a_terminal_hst_112() {
         let refusal = Refusal::new(Reason::ServerError)
             .skill("acme\u{1b}[2J")
             .file("x\u{202e}")

@@ -76,12 +76,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn v_54_strangers_cannot_act_on_a_terminal() {
+    fn strangers_cannot_act_on_a_terminal_v_54() {
         assert_eq!(printable("a\u{1b}[31mb\u{202e}c\nd"), "a\\u{1b}[31mb\\u{202e}c\\nd");
     }
 
     #[test]
-    fn v_54_json_means_the_same_and_does_not_act_on_a_terminal() {
+    fn json_means_the_same_and_does_not_act_on_a_terminal_v_54() {
         let text = "a\u{1b}[31m\u{9b}\u{7f}\u{202e}\u{e0041}\n\u{e9}";
         let mut out = Vec::new();
         json(&mut out, &[text]).unwrap();

@@ -14,7 +14,7 @@ fn packed(format: Format, files: &[(RelPath, Vec<u8>)]) -> Result<Vec<u8>, NotPa
 }
 
 #[test]
-fn rule_13_1_archives_have_the_same_bytes_whatever_order_files_come_in() {
+fn archives_have_the_same_bytes_whatever_order_files_come_in_ar_20() {
     for format in Format::ALL {
         let mut files = paths(&refunds());
         let first = packed(format, &files).unwrap();
@@ -25,7 +25,7 @@ fn rule_13_1_archives_have_the_same_bytes_whatever_order_files_come_in() {
 }
 
 #[test]
-fn rule_13_1_archives_have_these_bytes() {
+fn archives_have_these_bytes_ar_20() {
     // A digest that was listed must stay the digest of what is sent after an update of this program.
     let files = paths(&refunds());
     let digests =
@@ -36,7 +36,7 @@ fn rule_13_1_archives_have_these_bytes() {
 }
 
 #[test]
-fn rule_13_1_what_is_packed_comes_out_again_with_scripts_executable() {
+fn what_is_packed_comes_out_again_with_scripts_executable_ar_20() {
     for format in Format::ALL {
         let files = paths(&refunds());
         let opened = unpack(format, &packed(format, &files).unwrap(), &Limits::default()).unwrap();
@@ -50,7 +50,7 @@ fn rule_13_1_what_is_packed_comes_out_again_with_scripts_executable() {
 }
 
 #[test]
-fn rule_13_1_names_longer_than_a_tar_header_survive() {
+fn names_longer_than_a_tar_header_survive_ar_20() {
     let long = format!("references/{}.md", "x".repeat(180));
     let files = paths(&[("SKILL.md", "x"), (&long, "y")]);
     for format in Format::ALL {
@@ -60,7 +60,7 @@ fn rule_13_1_names_longer_than_a_tar_header_survive() {
 }
 
 #[test]
-fn rule_13_1_files_that_no_archive_can_hold_are_not_packed() {
+fn files_that_no_archive_can_hold_are_not_packed_ar_20() {
     for (files, expected) in [
         (vec![("README.md", "x")], "there is no `SKILL.md`"),
         (vec![("SKILL.md", "x"), ("cafe\u{301}.md", "y")], "NFC"),

@@ -11,7 +11,7 @@ use crate::support::{
 const SKILL: &str = "skill://acme/refunds/SKILL.md";
 
 #[tokio::test]
-async fn hst_68_without_anybody_to_ask_the_exact_command_is_told() {
+async fn without_anybody_to_ask_the_exact_command_is_told_hst_68() {
     let server = refunds();
     let bridged = Bridged::over(host(&server));
     bridged.settled(&["acme:refunds"]).await;
@@ -26,7 +26,7 @@ async fn hst_68_without_anybody_to_ask_the_exact_command_is_told() {
 }
 
 #[tokio::test]
-async fn hst_68_the_user_is_shown_origin_files_and_requests_and_agrees() {
+async fn the_user_is_shown_origin_files_and_requests_and_agrees_hst_68() {
     let skill =
         "---\nname: refunds\ndescription: Refunds.\nallowed-tools: Bash(rm:*)\n---\nBody.\n";
     let server = refunds();
@@ -65,7 +65,7 @@ async fn a_legacy_client_shows_the_same_form() {
 }
 
 #[tokio::test]
-async fn hst_68_a_no_is_remembered_and_closing_the_form_is_none() {
+async fn a_no_is_remembered_and_closing_the_form_is_none_hst_68() {
     let server = refunds();
     let bridged = Bridged::over(host(&server));
     bridged.settled(&["acme:refunds"]).await;
@@ -84,7 +84,7 @@ async fn hst_68_a_no_is_remembered_and_closing_the_form_is_none() {
 }
 
 #[tokio::test]
-async fn hst_89_a_changed_skill_is_shown_with_its_difference_and_asked_about_again() {
+async fn a_changed_skill_is_shown_with_its_difference_and_asked_about_again_hst_89() {
     let server = refunds();
     let bridged = Bridged::over(host(&server));
     bridged.settled(&["acme:refunds"]).await;
@@ -134,7 +134,7 @@ async fn what_changes_while_the_user_looks_is_asked_about_again() {
 }
 
 #[tokio::test]
-async fn h_31_a_flood_of_questions_ends() {
+async fn a_flood_of_questions_ends_h_31() {
     let bridged = Bridged::over(host(&refunds()));
     bridged.settled(&["acme:refunds"]).await;
     let mut client = bridged.modern(true);
@@ -147,7 +147,7 @@ async fn h_31_a_flood_of_questions_ends() {
 }
 
 #[tokio::test]
-async fn hst_92_with_a_lock_file_nobody_is_asked_and_the_file_decides() {
+async fn with_a_lock_file_nobody_is_asked_and_the_file_decides_hst_92() {
     let server = refunds().skill("other", [("x.md", "x")]);
     let approving = host(&server);
     let found = approving.discover().await;

@@ -30,7 +30,7 @@ fn host(home: &SkillFolder) -> Host {
 }
 
 #[tokio::test]
-async fn gw_04_a_skill_of_a_folder_is_passed_on_with_its_frontmatter_and_digests() {
+async fn a_skill_of_a_folder_is_passed_on_with_its_frontmatter_and_digests_gw_04() {
     let home = home();
     let bridged = Bridged::over(host(&home));
     let mut client = bridged.modern(false);
@@ -60,7 +60,7 @@ async fn gw_04_a_skill_of_a_folder_is_passed_on_with_its_frontmatter_and_digests
 }
 
 #[tokio::test]
-async fn h_31_bytes_that_changed_since_the_folder_was_read_are_not_sent_as_those_that_are_listed() {
+async fn bytes_that_changed_since_the_folder_was_read_are_not_sent_as_those_that_are_listed_h_31() {
     let home = home();
     let bridged = Bridged::over(host(&home));
     let mut client = bridged.modern(false);

@@ -32,7 +32,7 @@ async fn only_approved_skills_are_prompts_and_a_new_approval_is_announced() {
 }
 
 #[tokio::test]
-async fn hst_69_the_text_of_a_prompt_is_a_resource_under_its_banner() {
+async fn the_text_of_a_prompt_is_a_resource_under_its_banner_hst_69() {
     let bridged = approved().await;
     let mut client = bridged.modern(false);
     let params = json!({ "name": "acme:refunds", "arguments": { "file": "references/x.md" } });

@@ -53,7 +53,7 @@ async fn windows_of_a_legacy_session_end_with_it() {
 }
 
 #[tokio::test]
-async fn hst_44_a_path_outside_the_skill_or_its_manifest_is_refused() {
+async fn a_path_outside_the_skill_or_its_manifest_is_refused_hst_44() {
     let server = refunds().skill("other", [("secret.md", "x")]);
     let bridged = Bridged::over(host(&server));
     bridged.settled(&["acme:refunds", "acme:other"]).await;

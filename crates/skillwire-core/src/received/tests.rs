@@ -35,7 +35,7 @@ fn problem(entry: &Value) -> EntryProblem {
 }
 
 #[test]
-fn hst_24_unknown_fields_and_reserved_metadata_are_ignored() {
+fn unknown_fields_and_reserved_metadata_are_ignored_hst_24() {
     let mut entry = with(
         "/frontmatter",
         json!({
@@ -56,7 +56,7 @@ fn hst_24_unknown_fields_and_reserved_metadata_are_ignored() {
 }
 
 #[test]
-fn h_10_what_is_not_an_entry_is_malformed() {
+fn what_is_not_an_entry_is_malformed_h_10() {
     for text in ["[]", "null", "\"x\"", "5", "", "{", r#"{"uri":"a","uri":"b"}"#] {
         let fault = read(text, EntryLimits::default()).unwrap_err();
         assert_eq!(fault.problem, EntryProblem::Malformed, "{text}");
@@ -64,7 +64,7 @@ fn h_10_what_is_not_an_entry_is_malformed() {
 }
 
 #[test]
-fn hst_16_h_17_resources_are_a_list_or_dynamic_and_nothing_else() {
+fn resources_are_a_list_or_dynamic_and_nothing_else_hst_16_h_17() {
     assert_eq!(problem(&without("", "resources")), EntryProblem::Resources);
     for bad in [
         json!(null),
@@ -85,14 +85,14 @@ fn hst_16_h_17_resources_are_a_list_or_dynamic_and_nothing_else() {
 }
 
 #[test]
-fn h_18_the_manifest_lists_the_skill_file() {
+fn the_manifest_lists_the_skill_file_h_18() {
     assert_eq!(problem(&with("/resources", json!([]))), EntryProblem::SkillFileNotListed);
     let only_other = json!([{ "uri": "skill://acme/pdf/x.md", "digest": DIGEST, "size": 3 }]);
     assert_eq!(problem(&with("/resources", only_other)), EntryProblem::SkillFileNotListed);
 }
 
 #[test]
-fn h_19_a_file_is_listed_once_and_in_one_spelling() {
+fn a_file_is_listed_once_and_in_one_spelling_h_19() {
     assert_eq!(
         problem(&with("/resources/0/uri", json!("skill://acme/pdf/SKILL.md"))),
         EntryProblem::Duplicate
@@ -103,7 +103,7 @@ fn h_19_a_file_is_listed_once_and_in_one_spelling() {
 }
 
 #[test]
-fn h_20_nothing_outside_the_skill_is_listed() {
+fn nothing_outside_the_skill_is_listed_h_20() {
     for outside in [
         "skill://acme/pdf-extra/x",
         "skill://acme/pdf",
@@ -123,7 +123,7 @@ fn h_20_nothing_outside_the_skill_is_listed() {
 }
 
 #[test]
-fn h_21_digests_have_one_form() {
+fn digests_have_one_form_h_21() {
     let hex = &DIGEST["sha256:".len()..];
     for bad in [
         json!(DIGEST.to_uppercase()),
@@ -142,7 +142,7 @@ fn h_21_digests_have_one_form() {
 }
 
 #[test]
-fn h_22_sizes_are_whole_numbers_and_their_sum_does_not_wrap() {
+fn sizes_are_whole_numbers_and_their_sum_does_not_wrap_h_22() {
     assert_eq!(problem(&without("/resources/0", "size")), EntryProblem::Size);
     for bad in ["-1", "1.5", "\"10\"", "1e3", "9223372036854775808", "null", "10.0", "-20000000"] {
         let text = entry().to_string().replace("\"size\":3", &format!("\"size\":{bad}"));
@@ -154,7 +154,7 @@ fn h_22_sizes_are_whole_numbers_and_their_sum_does_not_wrap() {
 }
 
 #[test]
-fn hst_18_h_23_both_limits_are_inclusive() {
+fn both_limits_are_inclusive_hst_18_h_23() {
     let sized = |count: usize, last: u64| {
         let mut files: Vec<Value> = (1..count)
             .map(|n| json!({ "uri": format!("skill://acme/pdf/{n}"), "digest": DIGEST, "size": 0 }))
@@ -173,7 +173,7 @@ fn hst_18_h_23_both_limits_are_inclusive() {
 }
 
 #[test]
-fn h_24_names_are_valid_and_the_last_segment_of_the_path() {
+fn names_are_valid_and_the_last_segment_of_the_path_h_24() {
     assert_eq!(problem(&with("/frontmatter/name", json!("pdf2"))), EntryProblem::NameMismatch);
     for bad in ["../x", "a/b", "PDF", "", "🎉", "a\0", "a\nb", &"a".repeat(65)] {
         assert_eq!(problem(&with("/frontmatter/name", json!(bad))), EntryProblem::Name);
@@ -183,7 +183,7 @@ fn h_24_names_are_valid_and_the_last_segment_of_the_path() {
 }
 
 #[test]
-fn h_25_the_uri_is_one_of_a_skill_file_in_normal_form() {
+fn the_uri_is_one_of_a_skill_file_in_normal_form_h_25() {
     for bad in [
         "skill://acme/pdf/skill.md",
         "skill://acme/pdf",
@@ -203,7 +203,7 @@ fn h_25_the_uri_is_one_of_a_skill_file_in_normal_form() {
 }
 
 #[test]
-fn h_26_descriptions_are_present_and_not_too_long() {
+fn descriptions_are_present_and_not_too_long_h_26() {
     for bad in
         [json!("x".repeat(1 << 20)), json!("é".repeat(1025)), json!(" \n"), json!(null), json!(5)]
     {
@@ -217,7 +217,7 @@ fn h_26_descriptions_are_present_and_not_too_long() {
 }
 
 #[test]
-fn h_27_frontmatter_is_bounded_and_exact() {
+fn frontmatter_is_bounded_and_exact_h_27() {
     for bad in ["\"a\"", "[]", "null"] {
         let text = entry().to_string().replace(&entry()["frontmatter"].to_string(), bad);
         assert_eq!(
@@ -242,7 +242,7 @@ fn h_27_frontmatter_is_bounded_and_exact() {
 }
 
 #[test]
-fn h_26_faults_repeat_nothing_that_acts_and_not_much() {
+fn faults_repeat_nothing_that_acts_and_not_much_h_26() {
     let hostile = format!("\u{1b}[31m\u{202e}{}", "x".repeat(10_000));
     let fault =
         read(&with("/uri", json!(hostile)).to_string(), EntryLimits::default()).unwrap_err();
@@ -251,7 +251,7 @@ fn h_26_faults_repeat_nothing_that_acts_and_not_much() {
 }
 
 #[test]
-fn h_10_a_fault_says_what_was_there() {
+fn a_fault_says_what_was_there_h_10() {
     let actual = |text: &str| read(text, EntryLimits::default()).unwrap_err().actual;
     assert_eq!(actual("[5]"), "`[5]`");
     assert_eq!(actual(&without("", "uri").to_string()), "nothing");
@@ -262,7 +262,7 @@ fn h_10_a_fault_says_what_was_there() {
 }
 
 #[test]
-fn h_10_an_entry_that_is_refused_still_names_its_skill() {
+fn an_entry_that_is_refused_still_names_its_skill_h_10() {
     let refused = with("/resources", json!("static")).to_string();
     let uri = read_only_uri(&refused).expect("the URI is good");
     assert_eq!(uri.as_str(), "skill://acme/pdf/SKILL.md");
@@ -271,7 +271,7 @@ fn h_10_an_entry_that_is_refused_still_names_its_skill() {
 }
 
 #[test]
-fn h_27_the_largest_frontmatter_is_read() {
+fn the_largest_frontmatter_is_read_h_27() {
     let filled = |length: usize| {
         let mut entry = entry();
         entry["frontmatter"]["x"] = json!("");

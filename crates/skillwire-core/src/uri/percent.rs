@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn srv_71_only_two_hexadecimal_digits_stand_for_a_byte() {
+    fn only_two_hexadecimal_digits_stand_for_a_byte_srv_71() {
         assert_eq!(decode("a%2Fb%c3%A9").unwrap(), "a/bé");
         for bad in ["%", "%1", "%+1", "%-1", "% 1", "%1+", "%g0", "%0g", "%é", "%C3", "%%20"] {
             assert!(decode(bad).is_err(), "{bad}");

@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fmt_28_what_other_parsers_read_is_named() {
+    fn what_other_parsers_read_is_named_fmt_28() {
         for (texts, reading) in [
             (&["y", "Yes", "YES", "on", "On"][..], "`true`"),
             (&["N", "no", "NO", "Off", "OFF"], "`false`"),
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn fmt_28_what_all_parsers_read_alike_has_no_other_reading() {
+    fn what_all_parsers_read_alike_has_no_other_reading_fmt_28() {
         for text in [
             "",
             "nope",
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn fmt_28_a_float_has_digits_before_or_after_its_point() {
+    fn a_float_has_digits_before_or_after_its_point_fmt_28() {
         for text in ["1", "1.", ".5", "1.5", "1e3", "1.e3", ".5E-3", "15.25e+10"] {
             assert!(is_float(text), "{text}");
         }

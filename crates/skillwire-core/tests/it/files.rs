@@ -34,7 +34,7 @@ fn with(lines: &str, body: &str, others: &[(&str, &str)]) -> Vec<Finding> {
 }
 
 #[test]
-fn fmt_19_links_that_lead_nowhere_or_out_are_warned_of_with_their_line() {
+fn links_that_lead_nowhere_or_out_are_warned_of_with_their_line_fmt_19() {
     let findings = files("[a](a.md)\n[b](../b.md)\n[c](/c.md)\n[d](d%20d.md)", &[("d d.md", "")]);
     let found: Vec<_> = findings.iter().filter(|f| f.level == Level::Warning).collect();
     assert_eq!(
@@ -44,7 +44,7 @@ fn fmt_19_links_that_lead_nowhere_or_out_are_warned_of_with_their_line() {
 }
 
 #[test]
-fn fmt_19_links_are_followed_from_the_file_or_from_the_root() {
+fn links_are_followed_from_the_file_or_from_the_root_fmt_19() {
     let others = [
         ("references/a.md", "[b](b.md) [c](references/c.md) [d](../SKILL.md) [e](nowhere.md)"),
         ("references/b.md", ""),
@@ -63,7 +63,7 @@ fn fmt_19_links_are_followed_from_the_file_or_from_the_root() {
 }
 
 #[test]
-fn fmt_19_a_link_with_backslashes_comes_with_the_right_one() {
+fn a_link_with_backslashes_comes_with_the_right_one_fmt_19() {
     let findings = files("[a](docs\\a.md) [b](C:\\b.md)", &[("docs/a.md", "")]);
     assert_eq!(codes(&findings), [Code::LinkNotPortable, Code::LinkNotPortable]);
     assert_eq!(findings[0].help.as_deref(), Some("Write `docs/a.md`."));
@@ -71,7 +71,7 @@ fn fmt_19_a_link_with_backslashes_comes_with_the_right_one() {
 }
 
 #[test]
-fn fmt_19_only_the_text_of_markdown_files_is_looked_at() {
+fn only_the_text_of_markdown_files_is_looked_at_fmt_19() {
     let others = [("notes.txt", "[a](a.md)"), ("code.py", "[a](a.md)"), ("B.MD", "[c](c.md)")];
     let findings = with("metadata:\n  see: \"[a](a.md)\"\n", "", &others);
     let found: Vec<_> = findings.iter().map(|finding| (finding.code, &*finding.file)).collect();
@@ -79,7 +79,7 @@ fn fmt_19_only_the_text_of_markdown_files_is_looked_at() {
 }
 
 #[test]
-fn fmt_20_a_file_reached_only_through_a_reference_is_pointed_out() {
+fn a_file_reached_only_through_a_reference_is_pointed_out_fmt_20() {
     let others = [("references/a.md", "[b](b.md)"), ("references/b.md", "")];
     let findings = files("[a](references/a.md)", &others);
     assert_eq!(codes(&findings), [Code::LinkChain]);
@@ -95,14 +95,14 @@ fn fmt_20_a_file_reached_only_through_a_reference_is_pointed_out() {
 }
 
 #[test]
-fn fmt_21_a_script_that_does_not_say_how_it_is_run_is_pointed_out() {
+fn a_script_that_does_not_say_how_it_is_run_is_pointed_out_fmt_21() {
     assert_eq!(codes(&files("", &[("scripts/go", "echo")])), [Code::ScriptWithoutInterpreter]);
     assert_eq!(codes(&files("", &[("scripts/go", "#!/bin/sh\necho"), ("scripts/a.py", "x")])), []);
     assert_eq!(codes(&files("", &[("assets/go", "echo")])), []);
 }
 
 #[test]
-fn v_39_names_that_some_disks_cannot_tell_apart_are_warned_of() {
+fn names_that_some_disks_cannot_tell_apart_are_warned_of_v_39() {
     for twin in [("A.md", "a.md"), ("caf\u{e9}.md", "cafe\u{301}.md")] {
         let findings = files("", &[(twin.0, ""), (twin.1, "")]);
         let twins: Vec<_> = findings.iter().filter(|f| f.code == Code::FileNameTwins).collect();
@@ -112,7 +112,7 @@ fn v_39_names_that_some_disks_cannot_tell_apart_are_warned_of() {
 }
 
 #[test]
-fn v_38_names_that_are_encoded_or_hidden_are_pointed_out() {
+fn names_that_are_encoded_or_hidden_are_pointed_out_v_38() {
     let found: Vec<_> =
         files("", &[("a b.md", ""), ("a-b.md", ""), (".ci/x.md", ""), (".env", "")])
             .into_iter()
@@ -128,7 +128,7 @@ fn v_38_names_that_are_encoded_or_hidden_are_pointed_out() {
 }
 
 #[test]
-fn v_43_a_file_whose_name_says_secret_is_an_error_that_names_the_way_out() {
+fn a_file_whose_name_says_secret_is_an_error_that_names_the_way_out_v_43() {
     let check = |path: &str| file_set::check_secret(&RelPath::parse(path).expect("a path"));
     let finding = check("deploy/.env.local").expect("an environment file is found");
     assert_eq!((finding.code, finding.level), (Code::SecretFile, Level::Error));
@@ -137,7 +137,7 @@ fn v_43_a_file_whose_name_says_secret_is_an_error_that_names_the_way_out() {
 }
 
 #[test]
-fn v_43_tokens_in_a_text_are_errors_with_their_lines() {
+fn tokens_in_a_text_are_errors_with_their_lines_v_43() {
     let check = |path: &str, bytes: &[u8]| {
         let path = RelPath::parse(path).expect("a path");
         file_set::check_secret_text(CheckedFile { path: &path, bytes })
@@ -160,7 +160,7 @@ fn v_43_tokens_in_a_text_are_errors_with_their_lines() {
 }
 
 #[test]
-fn fmt_10_a_license_that_names_a_file_needs_the_file() {
+fn a_license_that_names_a_file_needs_the_file_fmt_10() {
     let lines = "license: Proprietary. See LICENSE.txt for terms.\n";
     let findings = with(lines, "", &[("references/LICENSE.txt", "")]);
     assert_eq!(codes(&findings), [Code::LicenseFileMissing]);

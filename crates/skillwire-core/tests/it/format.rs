@@ -33,7 +33,7 @@ fn field(skill: Option<SkillFile>, name: &str) -> Value {
 }
 
 #[test]
-fn fmt_08_description_is_counted_in_code_points() {
+fn description_is_counted_in_code_points_fmt_08() {
     let when = "Use when asked. ";
     let fill = |emoji: usize| format!("{when}{}", "🙂".repeat(emoji));
     let most = 1024 - when.len();
@@ -47,14 +47,14 @@ fn fmt_08_description_is_counted_in_code_points() {
 }
 
 #[test]
-fn fmt_08_a_description_that_is_too_long_is_served_only_when_lenient() {
+fn a_description_that_is_too_long_is_served_only_when_lenient_fmt_08() {
     let finding = described(&format!("Use when asked. {}", "x".repeat(1024))).remove(0);
     assert!(finding.skips(Strictness::Normal) && finding.skips(Strictness::Strict));
     assert!(!finding.skips(Strictness::Lenient));
 }
 
 #[test]
-fn fmt_24_names_and_descriptions_that_are_no_text_come_with_what_to_write() {
+fn names_and_descriptions_that_are_no_text_come_with_what_to_write_fmt_24() {
     for (value, kind, advice) in [
         (" 123", "a number", "Write `name: \"123\"` if that is the name."),
         (" true", "a boolean", "Write `name: \"true\"` if that is the name."),
@@ -78,7 +78,7 @@ fn fmt_24_names_and_descriptions_that_are_no_text_come_with_what_to_write() {
 }
 
 #[test]
-fn v_54_characters_that_nobody_sees_are_named_and_pointed_at() {
+fn characters_that_nobody_sees_are_named_and_pointed_at_v_54() {
     for hidden in ['\u{202e}', '\u{200b}', '\u{ad}', '\u{2066}', '\u{e0041}'] {
         let yaml = format!("name: pdf\ndescription: Use when{hidden} asked.");
         let (skill, findings) = check(&yaml, "");
@@ -118,7 +118,7 @@ fn names_that_older_dialects_keep_for_themselves_are_warned_of() {
 }
 
 #[test]
-fn hst_52_a_field_that_a_server_must_not_send_is_named_with_what_is_expected() {
+fn a_field_that_a_server_must_not_send_is_named_with_what_is_expected_hst_52() {
     let read = |fields: Value| {
         let Value::Object(fields) = fields else { panic!("not an object") };
         Frontmatter::from_fields(fields)
@@ -140,7 +140,7 @@ fn hst_52_a_field_that_a_server_must_not_send_is_named_with_what_is_expected() {
 }
 
 #[test]
-fn fmt_09_a_description_without_a_when_is_advised_against() {
+fn a_description_without_a_when_is_advised_against_fmt_09() {
     let findings = described("Reads PDF files.");
     assert_eq!(codes(&findings), [Code::DescriptionWithoutWhen]);
     assert_eq!(findings[0].level, Level::Advice);
@@ -148,7 +148,7 @@ fn fmt_09_a_description_without_a_when_is_advised_against() {
 }
 
 #[test]
-fn fmt_10_a_license_that_is_no_text_is_warned_of() {
+fn a_license_that_is_no_text_is_warned_of_fmt_10() {
     assert_eq!(codes(&with("license: MIT").1), []);
     let (skill, findings) = with("license: 2.0");
     assert_eq!(codes(&findings), [Code::LicenseNotAString]);
@@ -156,7 +156,7 @@ fn fmt_10_a_license_that_is_no_text_is_warned_of() {
 }
 
 #[test]
-fn fmt_11_compatibility_has_1_to_500_characters() {
+fn compatibility_has_1_to_500_characters_fmt_11() {
     let note = |text: &str| codes(&with(&format!("compatibility: {}", json!(text))).1);
     assert_eq!(note(&"x".repeat(500)), []);
     assert_eq!(note(&"x".repeat(501)), [Code::CompatibilityTooLong]);
@@ -168,13 +168,13 @@ fn fmt_11_compatibility_has_1_to_500_characters() {
 }
 
 #[test]
-fn fmt_12_compatibility_without_a_real_need_is_advised_against() {
+fn compatibility_without_a_real_need_is_advised_against_fmt_12() {
     assert_eq!(codes(&with("compatibility: Any.").1), [Code::CompatibilityVague]);
     assert_eq!(codes(&with("compatibility: Needs Python 3.11.").1), []);
 }
 
 #[test]
-fn fmt_13_metadata_values_other_than_strings_are_warned_of_and_kept() {
+fn metadata_values_other_than_strings_are_warned_of_and_kept_fmt_13() {
     let (skill, findings) = with(
         "metadata:\n  version: 1.5\n  tags: [a, 2]\n  ok: \"yes\"\n  on: true\n  by:\n    a: b",
     );
@@ -200,7 +200,7 @@ fn fmt_13_metadata_values_other_than_strings_are_warned_of_and_kept() {
 }
 
 #[test]
-fn fmt_14_metadata_keys_that_others_use_too_are_pointed_out() {
+fn metadata_keys_that_others_use_too_are_pointed_out_fmt_14() {
     assert_eq!(codes(&with("metadata:\n  id: x").1), [Code::MetadataKeyGeneric]);
     assert_eq!(codes(&with("metadata:\n  acme.example/id: x").1), []);
     let reserved = codes(&with("metadata:\n  io.modelcontextprotocol/x: z").1);
@@ -208,7 +208,7 @@ fn fmt_14_metadata_keys_that_others_use_too_are_pointed_out() {
 }
 
 #[test]
-fn fmt_15_allowed_tools_is_taken_in_all_three_forms_and_kept() {
+fn allowed_tools_is_taken_in_all_three_forms_and_kept_fmt_15() {
     for (line, value, warned) in [
         ("Read Bash(git add:*, git commit:*)", json!("Read Bash(git add:*, git commit:*)"), false),
         ("\"Read, Grep\"", json!("Read, Grep"), true),
@@ -228,7 +228,7 @@ fn fmt_15_allowed_tools_is_taken_in_all_three_forms_and_kept() {
 }
 
 #[test]
-fn fmt_16_unknown_fields_are_warned_of_and_kept() {
+fn unknown_fields_are_warned_of_and_kept_fmt_16() {
     let (skill, findings) = with("version: \"2\"\nhooks:\n  a: 1");
     assert_eq!(codes(&findings), [Code::UnknownKey, Code::UnknownKey]);
     assert_eq!(findings[0].help.as_deref(), Some("Move it below `metadata`: `version: \"2\"`."));
@@ -238,14 +238,14 @@ fn fmt_16_unknown_fields_are_warned_of_and_kept() {
 }
 
 #[test]
-fn fmt_17_the_body_may_be_empty() {
+fn the_body_may_be_empty_fmt_17() {
     let (skill, findings) = with("");
     assert!(skill.is_some());
     assert_eq!(findings, []);
 }
 
 #[test]
-fn fmt_18_a_long_body_is_advised_against() {
+fn a_long_body_is_advised_against_fmt_18() {
     let yaml = "name: pdf\ndescription: Use when asked.";
     assert_eq!(codes(&check(yaml, &"x\n".repeat(500)).1), []);
     assert_eq!(codes(&check(yaml, &"x\n".repeat(501)).1), [Code::BodyLong]);
@@ -254,7 +254,7 @@ fn fmt_18_a_long_body_is_advised_against() {
 }
 
 #[test]
-fn v_52_dashes_in_values_do_not_end_the_frontmatter() {
+fn dashes_in_values_do_not_end_the_frontmatter_v_52() {
     let yaml = "name: pdf\ndescription: |\n  Uses --- dashes. Use when asked.\n  ---\n  more";
     let (skill, _) = check(yaml, "body\n---\n");
     let description = skill.expect("the skill is served").frontmatter.description().to_owned();

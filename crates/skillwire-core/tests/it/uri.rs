@@ -53,7 +53,7 @@ fn mutate(text: &str, numbers: &mut Numbers) -> String {
 }
 
 #[test]
-fn v_02_mutated_uris_never_panic_and_are_accepted_only_as_they_are() {
+fn mutated_uris_never_panic_and_are_accepted_only_as_they_are_v_02() {
     let mut numbers = Numbers(0x5eed);
     let mut accepted = 0;
     for round in 0..60_000 {

@@ -131,7 +131,7 @@ fn hostile(size: usize) -> Vec<(&'static str, String)> {
 }
 
 #[test]
-fn v_47_the_parser_takes_steps_in_proportion_to_the_text() {
+fn the_parser_takes_steps_in_proportion_to_the_text_v_47() {
     const STEPS_PER_BYTE: usize = 400;
     for (name, yaml) in hostile(Limits::default().bytes) {
         let work = parser_work(&yaml);
@@ -144,7 +144,7 @@ fn v_47_the_parser_takes_steps_in_proportion_to_the_text() {
 }
 
 #[test]
-fn v_47_hostile_texts_end_within_the_limits() {
+fn hostile_texts_end_within_the_limits_v_47() {
     let limits = Limits::default();
     for (name, yaml) in hostile(limits.bytes - 16) {
         let (document, findings) = read(&format!("{yaml}\n"), &limits);
@@ -160,7 +160,7 @@ fn v_47_hostile_texts_end_within_the_limits() {
 }
 
 #[test]
-fn v_47_alias_bomb_costs_bounded_work() {
+fn alias_bomb_costs_bounded_work_v_47() {
     let bomb = lines(60, |level| {
         let item = if level == 0 { "x".to_owned() } else { format!("*a{}", level - 1) };
         format!("a{level}: &a{level} [{}]", vec![item; 9].join(", "))
@@ -173,7 +173,7 @@ fn v_47_alias_bomb_costs_bounded_work() {
 }
 
 #[test]
-fn h_41_ten_megabytes_are_refused_before_parsing() {
+fn ten_megabytes_are_refused_before_parsing_h_41() {
     let yaml = format!("a: {}\n", "[".repeat(10_000_000));
     let (document, findings) = read(&yaml, &Limits::default());
     assert!(document.is_none());
@@ -182,13 +182,13 @@ fn h_41_ten_megabytes_are_refused_before_parsing() {
 }
 
 #[test]
-fn fmt_28_frontmatter_that_is_too_large_is_marked_whole() {
+fn frontmatter_that_is_too_large_is_marked_whole_fmt_28() {
     let (_, findings) = read("a: 1\nb: 2\n", &Limits { bytes: 9, ..Limits::default() });
     assert_eq!(findings[0].span, Some(Span::new(4, 14)));
 }
 
 #[test]
-fn fmt_28_each_limit_is_inclusive() {
+fn each_limit_is_inclusive_fmt_28() {
     let limits = Limits { bytes: 20, depth: 3, nodes: 6 };
     let code = |yaml: &str| read(yaml, &limits).1.first().map(|finding| finding.code);
     assert_eq!(
@@ -205,7 +205,7 @@ fn fmt_28_each_limit_is_inclusive() {
 }
 
 #[test]
-fn v_47_depth_ten_thousand_does_not_reach_the_stack() {
+fn depth_ten_thousand_does_not_reach_the_stack_v_47() {
     let depth = 10_000;
     assert!(refused_by_limit(&format!("a: {}{}\n", "[".repeat(depth), "]".repeat(depth))));
     assert!(refused_by_limit(&format!("a: {}\n", "[".repeat(depth))));
@@ -215,7 +215,7 @@ fn v_47_depth_ten_thousand_does_not_reach_the_stack() {
 }
 
 #[test]
-fn v_47_many_keys_and_long_keys_are_refused() {
+fn many_keys_and_long_keys_are_refused_v_47() {
     assert!(refused_by_limit(&lines(8_000, |n| format!("k{n}:"))));
     assert!(refused_by_limit(&format!("? {}\n: 1\n", "k".repeat(1_025))));
     assert!(refused_by_limit(&format!("a: {{{}: 1}}\n", "k".repeat(1_025))));
@@ -316,7 +316,7 @@ fn check_nodes(file: &str, document: &Document, value: &Value, pointer: &str) ->
 }
 
 #[test]
-fn h_41_mutations_neither_panic_nor_break_an_invariant() {
+fn mutations_neither_panic_nor_break_an_invariant_h_41() {
     let mut random = Random(0x5eed_1234_5678_9abc);
     let (mut accepted, mut refused) = (0, 0);
     for round in 0..40_000 {

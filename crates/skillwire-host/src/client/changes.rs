@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn hst_34_whoever_falls_behind_is_told_to_look_at_everything() {
+    async fn whoever_falls_behind_is_told_to_look_at_everything_hst_34() {
         let sender = channel();
         let mut changes = Changes::new(sender.subscribe(), None);
         for n in 0..=CAPACITY {

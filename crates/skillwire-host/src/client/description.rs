@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn hst_03_h_02_only_an_object_declares_the_extension() {
+    fn only_an_object_declares_the_extension_hst_03_h_02() {
         let plain = Some(SkillsOffer { directory_read: false });
         let declared = |value: Value| json!({ "extensions": { SKILLS_EXTENSION: value } });
         assert_eq!(offered(&declared(json!({}))), (plain, 0));
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn hst_02_h_03_only_true_offers_directories() {
+    fn only_true_offers_directories_hst_02_h_03() {
         let declared = |value: Value| json!({ "extensions": { SKILLS_EXTENSION: { "directoryRead": value } } });
         let offer = |value| offered(&declared(value)).0.unwrap().directory_read;
         assert!(offer(json!(true)));
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn hst_03_a_declaration_that_parsers_read_differently_is_refused() {
+    fn a_declaration_that_parsers_read_differently_is_refused_hst_03() {
         let text = format!(
             r#"{{"capabilities":{{"extensions":{{"{SKILLS_EXTENSION}":true,"{SKILLS_EXTENSION}":{{}}}}}}}}"#
         );
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn hst_07_a_name_is_only_claimed_and_never_needed() {
+    fn a_name_is_only_claimed_and_never_needed_hst_07() {
         for (info, name) in [(json!({ "name": "local" }), Some("local")), (json!(7), None)] {
             let result = json!({ "capabilities": {}, "_meta": { meta::SERVER_INFO: info } });
             let raw = RawValue::from_string(result.to_string()).unwrap();

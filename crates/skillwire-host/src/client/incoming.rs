@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn hst_06_h_11_only_a_complete_result_is_one() {
+    fn only_a_complete_result_is_one_hst_06_h_11() {
         for complete in ["{}", r#"{"resultType":"complete"}"#, r#"{"resultType":"complet\u0065"}"#]
         {
             assert_eq!(of_result(complete).as_deref(), Ok(complete));
@@ -245,13 +245,13 @@ mod tests {
     }
 
     #[test]
-    fn hst_05_a_result_is_kept_to_the_letter() {
+    fn a_result_is_kept_to_the_letter_hst_05() {
         let result = r#"{"skills": [1,  2.50], "_meta":{"a":1e2}, "skill":{}}"#;
         assert_eq!(of_result(result).as_deref(), Ok(result));
     }
 
     #[test]
-    fn h_14_messages_that_parsers_read_differently_are_refused() {
+    fn messages_that_parsers_read_differently_are_refused_h_14() {
         let id = RequestId::from_raw(&RawValue::from_string("1".to_owned()).unwrap());
         for (text, known) in [
             (r#"{"jsonrpc":"2.0","id":1,"result":{},"result":{"a":1}}"#.to_owned(), true),
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn hst_05_errors_are_shortened_and_escaped() {
+    fn errors_are_shortened_and_escaped_hst_05() {
         let long = format!("\u{1b}[2J{}", "x".repeat(1_000));
         let text = serde_json::json!({
             "jsonrpc": "2.0", "id": 1, "error": { "code": -32602, "message": long },
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn hst_05_notifications_belong_to_their_subscription() {
+    fn notifications_belong_to_their_subscription_hst_05() {
         let params = format!(r#"{{"_meta":{{"{SUBSCRIPTION_ID}":3}},"uri":"skill://a/SKILL.md"}}"#);
         let params = RawValue::from_string(params).unwrap();
         let method = method::RESOURCES_UPDATED;

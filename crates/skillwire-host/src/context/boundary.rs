@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn h_58_a_boundary_that_occurs_in_the_content_is_not_used() {
+    fn a_boundary_that_occurs_in_the_content_is_not_used_h_58() {
         let next = AtomicU8::new(0);
         let boundaries =
             Boundaries::from_source(move || Ok([next.fetch_add(1, Ordering::SeqCst); 16]));
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn h_58_random_boundaries_differ() {
+    fn random_boundaries_differ_h_58() {
         let boundaries = Boundaries::random();
         let first = boundaries.draw("").unwrap();
         assert_eq!(first.len(), 32);

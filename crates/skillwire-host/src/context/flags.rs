@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hst_112_content_is_flagged_by_kind() {
+    fn content_is_flagged_by_kind_hst_112() {
         let hostile = "\u{1b}[1m a\u{7}\u{202e}\u{2066} b\u{200b} \u{e0041}\u{e0042}\u{e007f} \
                        x\u{e0100}\u{fe00}";
         let flags = flags(hostile.as_bytes());
@@ -153,13 +153,13 @@ mod tests {
     }
 
     #[test]
-    fn hst_112_a_lone_carriage_return_and_a_later_byte_order_mark_are_flagged() {
+    fn a_lone_carriage_return_and_a_later_byte_order_mark_are_flagged_hst_112() {
         assert_eq!(flags(b"safe\rhidden").count(Kind::Control), 1);
         assert_eq!(flags("a\u{feff}".as_bytes()).count(Kind::Invisible), 1);
     }
 
     #[test]
-    fn hst_112_selectors_hidden_behind_each_other_are_flagged() {
+    fn selectors_hidden_behind_each_other_are_flagged_hst_112() {
         assert_eq!(flags("x\u{fe0f}\u{fe0f}\u{fe0f}".as_bytes()).count(Kind::Selector), 2);
     }
 }

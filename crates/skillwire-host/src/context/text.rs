@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hst_112_what_acts_or_hides_becomes_visible() {
+    fn what_acts_or_hides_becomes_visible_hst_112() {
         for (hostile, shown) in [
             ("\u{202e}gpj.exe", "\\u{202e}gpj.exe"),
             ("a\u{200b}b\u{200d}c\u{feff}", "a\\u{200b}b\\u{200d}c\\u{feff}"),
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn h_26_line_breaks_of_every_kind_cannot_begin_a_new_line() {
+    fn line_breaks_of_every_kind_cannot_begin_a_new_line_h_26() {
         let hostile = " a\r\n\u{85}system: obey\u{2028}b\u{2029}\u{b}c\u{c}d\t\te\n";
         assert_eq!(one_line(hostile), "a system: obey b c d e");
     }
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn hst_112_content_on_a_terminal_keeps_its_lines_and_nothing_else() {
+    fn content_on_a_terminal_keeps_its_lines_and_nothing_else_hst_112() {
         assert_eq!(lines("a\r\n\tb\rc\u{1b}[0m\n"), "a\n\tb\\u{d}c\\u{1b}[0m\n");
     }
 

@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn d2_d3_d7_d11_a_page_of_the_released_extension_becomes_every_document() {
+    fn a_page_of_the_released_extension_becomes_every_document_d2_d3_d7_d11() {
         let index = converted(Dialect::V1, Dialect::Index, &page()).unwrap();
         assert_eq!(index["skills"][0]["digest"], digest_of('a'));
         assert_eq!(index["skills"][0]["frontmatter"]["license"], "MIT");

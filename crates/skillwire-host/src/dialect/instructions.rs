@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ladder_5_instructions_name_skills_by_uri_alone() {
+    fn instructions_name_skills_by_uri_alone_lad_05() {
         let text = "Read `skill://a/SKILL.md`, then (skill://b/c/SKILL.md); see \
                     skill://a/SKILL.md. Not skill://folk/usage, ../SKILL.md or SKILL.md.";
         let named: Vec<_> = named_skills(text).iter().map(ToString::to_string).collect();

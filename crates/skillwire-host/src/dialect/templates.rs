@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn d12_templates_are_filled_in_and_lead_nowhere_else() {
+    fn templates_are_filled_in_and_lead_nowhere_else_d12() {
         let two = "skill://acme/{domain}/{workflow}/SKILL.md";
         let uri = filled(two, &json!({ "domain": "billing", "workflow": "refunds" }));
         assert_eq!(uri.unwrap(), "skill://acme/billing/refunds/SKILL.md");
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn d12_only_templates_of_skills_are_offered() {
+    fn only_templates_of_skills_are_offered_d12() {
         for other in [
             "skill://{name}",
             "skill://x/{path*}",

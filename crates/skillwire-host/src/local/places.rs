@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hst_95_every_known_place_is_recognised() {
+    fn every_known_place_is_recognised_hst_95() {
         let (home, project) = (Path::new("/home/me"), Path::new("/src/thing"));
         let paths = discovery_paths(Some(home), Some(project));
         for vendor in [
@@ -146,7 +146,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn hst_95_a_place_behind_a_link_is_recognised() {
+    fn a_place_behind_a_link_is_recognised_hst_95() {
         let home = tempfile::tempdir().unwrap();
         let real = home.path().join("dotfiles/mine");
         std::fs::create_dir_all(&real).unwrap();

@@ -50,7 +50,7 @@ fn body(skill: &LocalSkill) -> String {
 }
 
 #[test]
-fn hst_119_every_client_folder_is_read() {
+fn every_client_folder_is_read_hst_119() {
     let home = Machine::new();
     for (index, folder) in places::FOLDERS.iter().enumerate() {
         home.skill(&format!("{folder}/skill-{index}"));
@@ -72,7 +72,7 @@ fn hst_119_every_client_folder_is_read() {
 }
 
 #[test]
-fn fmt_32_the_project_wins_over_the_user_and_says_so() {
+fn the_project_wins_over_the_user_and_says_so_fmt_32() {
     let (home, project) = (Machine::new(), Machine::new());
     home.skill(".claude/skills/pdf").skill(".agents/skills/pdf").skill(".agents/skills/own");
     project.skill(".claude/skills/pdf");
@@ -88,7 +88,7 @@ fn fmt_32_the_project_wins_over_the_user_and_says_so() {
 }
 
 #[test]
-fn h_56_names_of_commands_and_of_others_get_qualified_handles() {
+fn names_of_commands_and_of_others_get_qualified_handles_h_56() {
     let (home, project) = (Machine::new(), Machine::new());
     home.skill(".agents/skills/help").skill(".agents/skills/mcp");
     project.skill(".agents/skills/help");
@@ -100,7 +100,7 @@ fn h_56_names_of_commands_and_of_others_get_qualified_handles() {
 }
 
 #[test]
-fn h_57_twins_of_a_name_are_no_valid_names() {
+fn twins_of_a_name_are_no_valid_names_h_57() {
     let home = Machine::new();
     home.skill(".agents/skills/pdf");
     let long = format!("x{}", "é".repeat(70));
@@ -115,7 +115,7 @@ fn h_57_twins_of_a_name_are_no_valid_names() {
 }
 
 #[test]
-fn fmt_33_an_untrusted_project_is_listed_and_nothing_of_it_is_read() {
+fn an_untrusted_project_is_listed_and_nothing_of_it_is_read_fmt_33() {
     let (home, project) = (Machine::new(), Machine::new());
     home.skill(".agents/skills/pdf");
     project.skill(".agents/skills/pdf").file(".claude/skills/evil/SKILL.md", "not even yaml");
@@ -130,7 +130,7 @@ fn fmt_33_an_untrusted_project_is_listed_and_nothing_of_it_is_read() {
 }
 
 #[test]
-fn fmt_33_the_home_folder_is_not_a_project() {
+fn the_home_folder_is_not_a_project_fmt_33() {
     let home = Machine::new();
     home.skill(".agents/skills/pdf");
     let here = Some((home.path(), ProjectTrust::Untrusted));
@@ -140,7 +140,7 @@ fn fmt_33_the_home_folder_is_not_a_project() {
 }
 
 #[test]
-fn fmt_30_a_name_unlike_its_directory_is_a_warning() {
+fn a_name_unlike_its_directory_is_a_warning_fmt_30() {
     let home = Machine::new();
     let text = "---\nname: pdf\ndescription: Reads PDF files.\n---\n";
     home.file(".agents/skills/PDF Tools/SKILL.md", text).skill(".agents/skills/pdf");
@@ -157,7 +157,7 @@ fn fmt_30_a_name_unlike_its_directory_is_a_warning() {
 }
 
 #[test]
-fn fmt_30_a_long_name_is_cut_and_a_colon_is_quoted() {
+fn a_long_name_is_cut_and_a_colon_is_quoted_fmt_30() {
     let home = Machine::new();
     let long = format!("{}-{}", "a".repeat(63), "b".repeat(20));
     let text = format!("---\nname: {long}\ndescription: Use when: always\n---\nBody.\n");
@@ -193,7 +193,7 @@ fn fmt_30_a_long_name_is_cut_and_a_colon_is_quoted() {
 }
 
 #[test]
-fn fmt_30_a_long_description_is_a_warning() {
+fn a_long_description_is_a_warning_fmt_30() {
     let home = Machine::new();
     let long = ["word"; 400].join(" ");
     home.file(".agents/skills/pdf/SKILL.md", format!("---\nname: pdf\ndescription: {long}\n---\n"));
@@ -204,7 +204,7 @@ fn fmt_30_a_long_description_is_a_warning() {
 }
 
 #[test]
-fn fmt_30_without_a_description_or_with_broken_yaml_a_skill_is_skipped() {
+fn without_a_description_or_with_broken_yaml_a_skill_is_skipped_fmt_30() {
     let home = Machine::new();
     home.file(".agents/skills/a/SKILL.md", "---\nname: a\n---\n");
     home.file(".agents/skills/b/SKILL.md", "---\nname: [b\ndescription: x\n---\n");
@@ -220,7 +220,7 @@ fn fmt_30_without_a_description_or_with_broken_yaml_a_skill_is_skipped() {
 }
 
 #[test]
-fn fmt_30_the_same_faults_are_never_forgiven_a_server() {
+fn the_same_faults_are_never_forgiven_a_server_fmt_30() {
     let read = |name: &str| {
         let entry = serde_json::json!({
             "uri": "skill://pdf/SKILL.md",
@@ -241,7 +241,7 @@ fn fmt_30_the_same_faults_are_never_forgiven_a_server() {
 }
 
 #[test]
-fn fmt_30_no_more_is_mended_than_memory_is_set_aside_for() {
+fn no_more_is_mended_than_memory_is_set_aside_for_fmt_30() {
     let home = Machine::new();
     for name in ["a", "b"] {
         let text = format!("---\nname: {name}\ndescription: Use: me\n---\n");
@@ -256,7 +256,7 @@ fn fmt_30_no_more_is_mended_than_memory_is_set_aside_for() {
 }
 
 #[test]
-fn fmt_31_litter_is_not_looked_into() {
+fn litter_is_not_looked_into_fmt_31() {
     let home = Machine::new();
     for litter in [".git", "node_modules", "deep/node_modules"] {
         home.skill(&format!(".agents/skills/{litter}/hidden"));
@@ -267,7 +267,7 @@ fn fmt_31_litter_is_not_looked_into() {
 }
 
 #[test]
-fn fmt_31_depth_and_number_of_directories_are_bounded() {
+fn depth_and_number_of_directories_are_bounded_fmt_31() {
     let home = Machine::new();
     home.skill(".agents/skills/1/2/3/4/5/six").skill(".agents/skills/1/2/3/4/5/6/seven");
     let discovery = home.discover();
@@ -292,7 +292,7 @@ fn fmt_31_depth_and_number_of_directories_are_bounded() {
 }
 
 #[test]
-fn hst_119_reads_are_compared_with_what_was_listed() {
+fn reads_are_compared_with_what_was_listed_hst_119() {
     let home = Machine::new();
     home.skill(".agents/skills/pdf").file(".agents/skills/pdf/a.md", "before");
     let discovery = home.discover();
@@ -311,7 +311,7 @@ fn hst_119_reads_are_compared_with_what_was_listed() {
 }
 
 #[test]
-fn hst_119_a_skill_that_changed_before_its_first_read_is_refused() {
+fn a_skill_that_changed_before_its_first_read_is_refused_hst_119() {
     let home = Machine::new();
     home.skill(".agents/skills/pdf");
     let discovery = home.discover();
@@ -326,7 +326,7 @@ fn hst_119_a_skill_that_changed_before_its_first_read_is_refused() {
 }
 
 #[test]
-fn hst_119_a_read_looks_at_no_other_file_of_the_skill() {
+fn a_read_looks_at_no_other_file_of_the_skill_hst_119() {
     let home = Machine::new();
     home.skill(".agents/skills/pdf").file(".agents/skills/pdf/a.md", "listed");
     let skill = &home.discover().skills[0];
@@ -338,7 +338,7 @@ fn hst_119_a_read_looks_at_no_other_file_of_the_skill() {
 
 #[cfg(unix)]
 #[test]
-fn hst_119_a_folder_that_became_a_link_is_not_read() {
+fn a_folder_that_became_a_link_is_not_read_hst_119() {
     let home = Machine::new();
     home.skill(".agents/skills/pdf").file(".agents/skills/pdf/a.md", "listed");
     let skill = &home.discover().skills[0];
@@ -350,7 +350,7 @@ fn hst_119_a_folder_that_became_a_link_is_not_read() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn hst_119_neither_listing_nor_reading_holds_a_folder_open() {
+fn neither_listing_nor_reading_holds_a_folder_open_hst_119() {
     let home = Machine::new();
     home.skill(".agents/skills/pdf");
     let skill = &home.discover().skills[0];
@@ -363,7 +363,7 @@ fn hst_119_neither_listing_nor_reading_holds_a_folder_open() {
 
 #[cfg(unix)]
 #[test]
-fn hst_119_links_are_followed_inside_the_base_only_and_once() {
+fn links_are_followed_inside_the_base_only_and_once_hst_119() {
     use std::os::unix::fs::symlink;
 
     let (home, outside) = (Machine::new(), Machine::new());
@@ -384,7 +384,7 @@ fn hst_119_links_are_followed_inside_the_base_only_and_once() {
 
 #[cfg(unix)]
 #[test]
-fn hst_119_a_link_in_a_skill_that_leaves_it_keeps_the_skill_out() {
+fn a_link_in_a_skill_that_leaves_it_keeps_the_skill_out_hst_119() {
     use std::os::unix::fs::symlink;
 
     let home = Machine::new();
@@ -399,14 +399,14 @@ fn hst_119_a_link_in_a_skill_that_leaves_it_keeps_the_skill_out() {
 }
 
 #[test]
-fn hst_119_a_skill_with_private_files_is_usable_at_home() {
+fn a_skill_with_private_files_is_usable_at_home_hst_119() {
     let home = Machine::new();
     home.skill(".agents/skills/pdf").file(".agents/skills/pdf/.env", "KEY=1");
     assert_eq!(handles(&home.discover()), ["local:pdf"]);
 }
 
 #[test]
-fn hst_119_nested_skills_are_skills_of_their_own() {
+fn nested_skills_are_skills_of_their_own_hst_119() {
     let home = Machine::new();
     home.skill(".agents/skills/outer").skill(".agents/skills/outer/skills/inner");
     let discovery = home.discover();

@@ -22,7 +22,7 @@ fn locked() -> (Lock, SkillId) {
 }
 
 #[test]
-fn hst_88_a_lock_allows_the_content_it_lists_and_no_other() {
+fn a_lock_allows_the_content_it_lists_and_no_other_hst_88() {
     let (lock, skill) = locked();
     let grants = lock.allows(&skill, &content(&skill, "one")).unwrap();
     assert!(grants.execute && grants.tools.len() == 2);
@@ -34,7 +34,7 @@ fn hst_88_a_lock_allows_the_content_it_lists_and_no_other() {
 }
 
 #[test]
-fn hst_12_h_50_a_lock_is_for_one_server() {
+fn a_lock_is_for_one_server_hst_12_h_50() {
     let (lock, _) = locked();
     let same_uri = refunds("other");
     let denied = lock.allows(&same_uri, &content(&same_uri, "one"));
@@ -48,7 +48,7 @@ fn hst_12_h_50_a_lock_is_for_one_server() {
 }
 
 #[test]
-fn hst_89_h_47_h_48_every_kind_of_change_is_told() {
+fn every_kind_of_change_is_told_hst_89_h_47_h_48() {
     let (lock, skill) = locked();
     let base = serde_json::to_value(content(&skill, "one").entry()).unwrap();
     let allows = |change: &dyn Fn(&mut serde_json::Value)| {
@@ -143,7 +143,7 @@ fn names_that_hide_something_are_visible_to_a_reviewer() {
 }
 
 #[test]
-fn h_65_an_edited_lock_is_refused_rather_than_guessed_at() {
+fn an_edited_lock_is_refused_rather_than_guessed_at_h_65() {
     let text = locked().0.to_string();
     let twice = format!("{text}{}", &text[text.find("\n[[skill]]").unwrap()..]);
     let (one, other) = (Digest::of(b"one").to_string(), Digest::of(b"evil").to_string());

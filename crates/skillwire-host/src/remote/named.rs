@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn hst_111_however_many_skills_are_named_no_more_are_kept_than_there_is_room_for() {
+    fn however_many_skills_are_named_no_more_are_kept_than_there_is_room_for_hst_111() {
         let origin = Origin::parse("acme").unwrap();
         let listed = dialect::unlisted(&origin, &uri(0)).unwrap();
         let entries = NamedEntries::default();

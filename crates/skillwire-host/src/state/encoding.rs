@@ -104,13 +104,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hst_13_a_uri_stays_readable() {
+    fn a_uri_stays_readable_hst_13() {
         assert_eq!(encode("acme"), ["acme"]);
         assert_eq!(encode("skill://acme/billing/refunds"), ["skill=3a++acme+billing+refunds"]);
     }
 
     #[test]
-    fn h_67_names_that_file_systems_confuse_are_kept_apart() {
+    fn names_that_file_systems_confuse_are_kept_apart_h_67() {
         for (text, name) in [
             ("con", "=63on"),
             ("com1", "=63om1"),
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn h_67_a_long_text_continues_in_further_components() {
+    fn a_long_text_continues_in_further_components_h_67() {
         let long = "a".repeat(1000) + "con";
         let components = encode(&long);
         assert_eq!(components.len(), 6);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn h_67_only_what_was_encoded_is_decoded() {
+    fn only_what_was_encoded_is_decoded_h_67() {
         for foreign in ["", "A", "con", "a.b", "=2E", "=61", "=6", "a,", "=ff", "==", "a b", "../x"]
         {
             assert_eq!(decode(&[foreign]), None, "{foreign:?}");
@@ -157,7 +157,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn h_67_every_text_comes_back_from_safe_components(text in "\\PC{0,80}|[a-cA-C./+=,%~:-]{0,600}") {
+        fn every_text_comes_back_from_safe_components_h_67(text in "\\PC{0,80}|[a-cA-C./+=,%~:-]{0,600}") {
             let components = encode(&text);
             prop_assert_eq!(decode(&components), Some(text));
             for component in &components {
@@ -171,7 +171,7 @@ mod tests {
         }
 
         #[test]
-        fn h_67_labels_and_uris_never_meet_in_one_path(
+        fn labels_and_uris_never_meet_in_one_path_h_67(
             one in ("[a-b_.-]{1,4}", "[a-b_/.:-]{0,6}"),
             two in ("[a-b_.-]{1,4}", "[a-b_/.:-]{0,6}"),
         ) {

@@ -192,7 +192,7 @@ mod tests {
     const URI: &str = "skill://a/b/SKILL.md";
 
     #[test]
-    fn hst_11_hst_97_records_in_memory_keep_origins_apart() {
+    fn records_in_memory_keep_origins_apart_hst_11_hst_97() {
         let records = MemoryRecords::default();
         let (one, two) = (id("one", URI), id("two", URI));
         records.update(&one, &mut |record| record.disabled = true).unwrap();
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn hst_11_hst_97_a_cache_in_memory_keeps_origins_apart_and_is_bounded() {
+    fn a_cache_in_memory_keeps_origins_apart_and_is_bounded_hst_11_hst_97() {
         let cache = MemoryCache::default().bounded(10);
         let (one, two) = (id("one", URI), id("two", URI));
         cache.put(&verified(&one, "x", b"1234")).unwrap();

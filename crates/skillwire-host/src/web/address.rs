@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn d11_private_addresses_are_known_in_every_coat() {
+    fn private_addresses_are_known_in_every_coat_d11() {
         for private in [
             "0.0.0.0",
             "10.1.2.3",
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn d11_loopback_is_what_somebody_typed() {
+    fn loopback_is_what_somebody_typed_d11() {
         for own in ["localhost", "LOCALHOST", "127.0.0.1", "127.9.9.9", "[::1]", "::1"] {
             assert!(names_loopback(own), "{own}");
         }

@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn d11_plain_http_and_private_addresses_only_where_the_user_typed_loopback() {
+    fn plain_http_and_private_addresses_only_where_the_user_typed_loopback_d11() {
         for good in [
             "https://example.com",
             "https://example.com/",
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn d11_references_resolve_against_the_index() {
+    fn references_resolve_against_the_index_d11() {
         let origin = WebOrigin::parse("https://example.com").unwrap();
         let index = origin.at("/.well-known/agent-skills/index.json");
         for (reference, url) in [

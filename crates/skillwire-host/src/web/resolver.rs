@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn d11_a_name_that_leads_to_this_machine_is_only_used_where_that_was_typed() {
+    async fn a_name_that_leads_to_this_machine_is_only_used_where_that_was_typed_d11() {
         let name = || "localhost".parse::<Name>().unwrap();
         assert!(Guarded::new(true).call(name()).await.is_ok());
         let error = Guarded::new(false).call(name()).await.unwrap_err();

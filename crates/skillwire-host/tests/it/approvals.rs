@@ -37,7 +37,7 @@ async fn standing(host: &Host, handle: &str) -> &'static str {
 }
 
 #[tokio::test]
-async fn hst_40_nothing_loads_without_an_approval() {
+async fn nothing_loads_without_an_approval_hst_40() {
     let host = host(&refunds());
     let listed = host.named("acme:refunds").await.unwrap();
     assert_eq!(host.standing(&listed).unwrap(), Standing::New);
@@ -51,7 +51,7 @@ async fn hst_40_nothing_loads_without_an_approval() {
 }
 
 #[tokio::test]
-async fn hst_40_events_come_in_the_order_of_the_loader() {
+async fn events_come_in_the_order_of_the_loader_hst_40() {
     let audit = KeptAudit::default();
     let host = host_from(Host::builder().audit(audit.clone()).prompter(User::yes()), &refunds());
     let listed = host.named("acme:refunds").await.unwrap();
@@ -77,7 +77,7 @@ async fn hst_40_events_come_in_the_order_of_the_loader() {
 }
 
 #[tokio::test]
-async fn hst_12_h_49_h_50_an_approval_is_of_one_label_only() {
+async fn an_approval_is_of_one_label_only_hst_12_h_49_h_50() {
     let (one, two) = (refunds(), refunds());
     let host = host(&one);
     host.add_server(label("beta"), endpoint(&two));
@@ -94,7 +94,7 @@ async fn hst_12_h_49_h_50_an_approval_is_of_one_label_only() {
 }
 
 #[tokio::test]
-async fn hst_88_hst_89_h_47_h_48_any_other_content_undoes_an_approval_and_order_does_not() {
+async fn any_other_content_undoes_an_approval_and_order_does_not_hst_88_hst_89_h_47_h_48() {
     let entry = refunds().entry(SKILL_MD);
     let resources = entry["resources"].as_array().unwrap().clone();
     let mut changed = resources.clone();
@@ -126,7 +126,7 @@ async fn hst_88_hst_89_h_47_h_48_any_other_content_undoes_an_approval_and_order_
 }
 
 #[tokio::test]
-async fn hst_89_a_changed_skill_says_how_it_changed() {
+async fn a_changed_skill_says_how_it_changed_hst_89() {
     let server = refunds();
     let host = host(&server);
     host.approved_now("acme:refunds").await.unwrap();
@@ -144,7 +144,7 @@ async fn hst_89_a_changed_skill_says_how_it_changed() {
 }
 
 #[tokio::test]
-async fn hst_91_h_46_an_approval_never_covers_dynamic_content_and_never_comes_back() {
+async fn an_approval_never_covers_dynamic_content_and_never_comes_back_hst_91_h_46() {
     let server = refunds();
     let policy = Policy { dynamic: DynamicPolicy::Ask, ..Policy::default() };
     let user = User::yes();
@@ -165,7 +165,7 @@ async fn hst_91_h_46_an_approval_never_covers_dynamic_content_and_never_comes_ba
 }
 
 #[tokio::test]
-async fn hst_79_tools_are_granted_one_by_one_and_only_if_asked_for() {
+async fn tools_are_granted_one_by_one_and_only_if_asked_for_hst_79() {
     let text = "---\nname: refunds\ndescription: Does it.\nallowed-tools: Read Bash(git:*)\n---\n";
     let server = HostileServer::new().skill("refunds", [("SKILL.md", text)]);
     let host = host(&server);
@@ -180,7 +180,7 @@ async fn hst_79_tools_are_granted_one_by_one_and_only_if_asked_for() {
 }
 
 #[tokio::test]
-async fn hst_55_hst_71_hst_73_running_code_is_granted_apart_and_else_asked_for_each_call() {
+async fn running_code_is_granted_apart_and_else_asked_for_each_call_hst_55_hst_71_hst_73() {
     let user = User::no();
     let host = host_from(Host::builder().prompter(user.clone()), &refunds());
     let window = host.window("acme:refunds").await.unwrap();
@@ -206,7 +206,7 @@ async fn hst_55_hst_71_hst_73_running_code_is_granted_apart_and_else_asked_for_e
 }
 
 #[tokio::test]
-async fn hst_71_hst_73_scripts_of_a_skill_run_by_a_grant_for_its_content_alone() {
+async fn scripts_of_a_skill_run_by_a_grant_for_its_content_alone_hst_71_hst_73() {
     let (user, audit) = (User::yes(), KeptAudit::default());
     let builder = Host::builder().prompter(user.clone()).audit(audit.clone());
     let host = host_from(builder, &refunds());
@@ -227,7 +227,7 @@ async fn hst_71_hst_73_scripts_of_a_skill_run_by_a_grant_for_its_content_alone()
 }
 
 #[tokio::test]
-async fn hst_87_an_open_window_can_tell_that_its_approval_was_withdrawn() {
+async fn an_open_window_can_tell_that_its_approval_was_withdrawn_hst_87() {
     let host = host(&refunds());
     let window = host.window("acme:refunds").await.unwrap();
     assert!(window.still_approved().is_ok());
@@ -236,7 +236,7 @@ async fn hst_87_an_open_window_can_tell_that_its_approval_was_withdrawn() {
 }
 
 #[tokio::test]
-async fn hst_87_many_skills_stand_together_as_each_does_alone() {
+async fn many_skills_stand_together_as_each_does_alone_hst_87() {
     let server = refunds().skill("other", NONE);
     let host = host(&server);
     host.approved_now("acme:refunds").await.unwrap();
@@ -252,7 +252,7 @@ async fn hst_87_many_skills_stand_together_as_each_does_alone() {
 }
 
 #[tokio::test]
-async fn hst_80_hst_81_hst_82_h_54_a_nested_skill_needs_its_own_approval() {
+async fn a_nested_skill_needs_its_own_approval_hst_80_hst_81_hst_82_h_54() {
     let inner = "---\nname: inner\ndescription: Is inner.\nallowed-tools: Bash(*)\n---\n";
     let server = HostileServer::new()
         .skill("outer", [("inner/SKILL.md", inner)])
@@ -269,7 +269,7 @@ async fn hst_80_hst_81_hst_82_h_54_a_nested_skill_needs_its_own_approval() {
 }
 
 #[tokio::test]
-async fn hst_84_a_disabled_skill_is_neither_shown_nor_loaded() {
+async fn a_disabled_skill_is_neither_shown_nor_loaded_hst_84() {
     let host = host(&refunds());
     let approved = host.approved_now("acme:refunds").await.unwrap();
     let id = approved.id().clone();
@@ -284,7 +284,7 @@ async fn hst_84_a_disabled_skill_is_neither_shown_nor_loaded() {
 }
 
 #[tokio::test]
-async fn hst_87_an_approval_can_be_withdrawn() {
+async fn an_approval_can_be_withdrawn_hst_87() {
     let host = host(&refunds());
     let id = host.approved_now("acme:refunds").await.unwrap().id().clone();
     assert!(host.revoke(&id).unwrap());
@@ -293,7 +293,7 @@ async fn hst_87_an_approval_can_be_withdrawn() {
 }
 
 #[tokio::test]
-async fn h_59_a_user_is_not_worn_down_by_questions() {
+async fn a_user_is_not_worn_down_by_questions_h_59() {
     let server = refunds();
     let (user, clock) = (User::no(), SetClock::default());
     let builder = Host::builder().prompter(user.clone()).clock(clock.clone());
@@ -318,7 +318,7 @@ async fn h_59_a_user_is_not_worn_down_by_questions() {
 }
 
 #[tokio::test]
-async fn h_59_the_same_content_is_not_asked_about_twice_after_a_no() {
+async fn the_same_content_is_not_asked_about_twice_after_a_no_h_59() {
     let user = User::no();
     let host = host_from(Host::builder().prompter(user.clone()), &refunds());
     for _ in 0..3 {
@@ -331,7 +331,7 @@ async fn h_59_the_same_content_is_not_asked_about_twice_after_a_no() {
 }
 
 #[tokio::test]
-async fn h_59_many_skills_of_one_server_are_one_flood() {
+async fn many_skills_of_one_server_are_one_flood_h_59() {
     let mut server = HostileServer::new();
     for n in 0..30 {
         server = server.skill(&format!("s{n}"), NONE);
@@ -346,7 +346,7 @@ async fn h_59_many_skills_of_one_server_are_one_flood() {
 }
 
 #[tokio::test]
-async fn hst_90_an_idle_host_asks_nothing() {
+async fn an_idle_host_asks_nothing_hst_90() {
     let server = refunds();
     let host = host(&server);
     let window = host.window("acme:refunds").await.unwrap();
@@ -357,7 +357,7 @@ async fn hst_90_an_idle_host_asks_nothing() {
 }
 
 #[tokio::test]
-async fn hst_60_a_new_file_is_reached_by_refresh_approval_and_load() {
+async fn a_new_file_is_reached_by_refresh_approval_and_load_hst_60() {
     let server = refunds();
     let host = host(&server);
     let window = host.window("acme:refunds").await.unwrap();
@@ -371,7 +371,7 @@ async fn hst_60_a_new_file_is_reached_by_refresh_approval_and_load() {
 }
 
 #[tokio::test]
-async fn hst_88_a_lock_file_alone_decides_about_skills_of_servers() {
+async fn a_lock_file_alone_decides_about_skills_of_servers_hst_88() {
     let server = refunds().skill("other", [("x.md", "other")]);
     let plain = host(&server);
     let listed = plain.named("acme:refunds").await.unwrap();
@@ -398,7 +398,7 @@ async fn hst_88_a_lock_file_alone_decides_about_skills_of_servers() {
 }
 
 #[tokio::test]
-async fn h_59_a_question_counts_for_its_period_and_a_refused_one_not_at_all() {
+async fn a_question_counts_for_its_period_and_a_refused_one_not_at_all_h_59() {
     let server = refunds();
     let (user, clock) = (User::no(), SetClock::default());
     let policy = Policy { questions_per_skill: 1, ..Policy::default() };
@@ -417,7 +417,7 @@ async fn h_59_a_question_counts_for_its_period_and_a_refused_one_not_at_all() {
 }
 
 #[tokio::test]
-async fn hst_84_nobody_is_asked_about_a_skill_that_is_switched_off_or_not_in_the_lock_file() {
+async fn nobody_is_asked_about_a_skill_that_is_switched_off_or_not_in_the_lock_file_hst_84() {
     let (server, user) = (refunds(), User::yes());
     let host = host_from(Host::builder().prompter(user.clone()), &server);
     let listed = host.named("acme:refunds").await.unwrap();

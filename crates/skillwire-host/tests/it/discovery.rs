@@ -27,7 +27,7 @@ async fn handles(host: &Host) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn hst_01_hst_04_h_01_an_undeclared_server_is_never_asked_for_skills() {
+async fn an_undeclared_server_is_never_asked_for_skills_hst_01_hst_04_h_01() {
     let server = HostileServer::new().skill("x", NONE).fault(Fault::Undeclared);
     let host = host(&server);
     let refusal = host.list(&label("acme")).await.unwrap_err();
@@ -41,7 +41,7 @@ async fn hst_01_hst_04_h_01_an_undeclared_server_is_never_asked_for_skills() {
 }
 
 #[tokio::test]
-async fn hst_03_h_02_only_an_object_is_a_declaration() {
+async fn only_an_object_is_a_declaration_hst_03_h_02() {
     for (declared, accepted) in [
         (json!({}), true),
         (json!([]), true),
@@ -60,7 +60,7 @@ async fn hst_03_h_02_only_an_object_is_a_declaration() {
 }
 
 #[tokio::test]
-async fn hst_07_hst_11_servers_with_equal_names_and_uris_stay_apart() {
+async fn servers_with_equal_names_and_uris_stay_apart_hst_07_hst_11() {
     let named = |text: &str| {
         HostileServer::new()
             .skill("refunds", [("x.md", text)])
@@ -78,7 +78,7 @@ async fn hst_07_hst_11_servers_with_equal_names_and_uris_stay_apart() {
 }
 
 #[tokio::test]
-async fn hst_08_hst_09_a_resource_that_looks_like_a_skill_is_none() {
+async fn a_resource_that_looks_like_a_skill_is_none_hst_08_hst_09() {
     let server =
         HostileServer::new().resource("skill://a/SKILL.md", "---\nname: a\ndescription: A.\n---\n");
     let host = host(&server);
@@ -89,7 +89,7 @@ async fn hst_08_hst_09_a_resource_that_looks_like_a_skill_is_none() {
 }
 
 #[tokio::test]
-async fn hst_10_hst_15_every_scheme_works_alike_and_is_only_ever_sent_to_its_server() {
+async fn every_scheme_works_alike_and_is_only_ever_sent_to_its_server_hst_10_hst_15() {
     let server = HostileServer::new()
         .skill("github://evil.test/repo/x", [("a.md", "a")])
         .skill("skill://evil.test/y", [("a.md", "a")]);
@@ -102,7 +102,7 @@ async fn hst_10_hst_15_every_scheme_works_alike_and_is_only_ever_sent_to_its_ser
 }
 
 #[tokio::test]
-async fn hst_30_hst_31_hst_104_h_09_an_unlisted_skill_loads_by_its_uri() {
+async fn an_unlisted_skill_loads_by_its_uri_hst_30_hst_31_hst_104_h_09() {
     let server =
         HostileServer::new().skill("acme/refunds", [("x.md", "x")]).fault(Fault::ListsNothing);
     let server = server.fault(Fault::member("skills/get", "ttlMs", 60_000));
@@ -117,7 +117,7 @@ async fn hst_30_hst_31_hst_104_h_09_an_unlisted_skill_loads_by_its_uri() {
 }
 
 #[tokio::test]
-async fn hst_32_h_07_cursors_are_opaque_and_only_strings_are_followed() {
+async fn cursors_are_opaque_and_only_strings_are_followed_hst_32_h_07() {
     let skills =
         || HostileServer::new().skill("a", NONE).skill("b", NONE).fault(Fault::PageSize(1));
     let empty = skills().fault(Fault::FirstCursor(json!("")));
@@ -138,7 +138,7 @@ async fn hst_32_h_07_cursors_are_opaque_and_only_strings_are_followed() {
 }
 
 #[tokio::test]
-async fn hst_33_a_listed_entry_is_enough_to_load() {
+async fn a_listed_entry_is_enough_to_load_hst_33() {
     let server = HostileServer::new().skill("refunds", NONE);
     host(&server).window("acme:refunds").await.unwrap();
     assert_eq!(server.count("skills/get"), 0);
@@ -147,7 +147,7 @@ async fn hst_33_a_listed_entry_is_enough_to_load() {
 }
 
 #[tokio::test]
-async fn hst_34_a_listing_is_used_for_its_lifetime_and_no_longer() {
+async fn a_listing_is_used_for_its_lifetime_and_no_longer_hst_34() {
     let server =
         HostileServer::new().skill("a", NONE).fault(Fault::member("skills/list", "ttlMs", 60_000));
     let clock = SetClock::default();
@@ -165,7 +165,7 @@ async fn hst_34_a_listing_is_used_for_its_lifetime_and_no_longer() {
 }
 
 #[tokio::test]
-async fn h_12_caching_hints_that_make_no_sense_mean_not_fresh() {
+async fn caching_hints_that_make_no_sense_mean_not_fresh_h_12() {
     for ttl in [json!(-1), json!(1e308), json!("60000"), json!(null), json!(1.5)] {
         let server = HostileServer::new().skill("a", NONE).fault(Fault::member(
             "skills/list",
@@ -204,7 +204,7 @@ async fn h_12_caching_hints_that_make_no_sense_mean_not_fresh() {
 }
 
 #[tokio::test]
-async fn h_13_what_one_token_sees_is_never_shown_under_another_label() {
+async fn what_one_token_sees_is_never_shown_under_another_label_h_13() {
     let server =
         HostileServer::new().skill("open", NONE).skill("secret", NONE).fault(Fault::OnlyFor {
             uri: "skill://secret/SKILL.md".to_owned(),
@@ -223,7 +223,7 @@ async fn h_13_what_one_token_sees_is_never_shown_under_another_label() {
 }
 
 #[tokio::test]
-async fn hst_36_h_28_an_entry_for_another_skill_is_no_answer() {
+async fn an_entry_for_another_skill_is_no_answer_hst_36_h_28() {
     let server = HostileServer::new().skill("a", NONE).skill("b", NONE);
     let other = server.entry("skill://b/SKILL.md");
     let server = server.fault(Fault::Gets { uri: "skill://a/SKILL.md".to_owned(), entry: other });
@@ -234,7 +234,7 @@ async fn hst_36_h_28_an_entry_for_another_skill_is_no_answer() {
 }
 
 #[tokio::test]
-async fn hst_37_any_error_of_skills_get_means_that_it_is_not_a_skill() {
+async fn any_error_of_skills_get_means_that_it_is_not_a_skill_hst_37() {
     for (code, reason) in [
         (-32602, Reason::SkillNotFound),
         (-32002, Reason::SkillNotFound),
@@ -249,14 +249,14 @@ async fn hst_37_any_error_of_skills_get_means_that_it_is_not_a_skill() {
 }
 
 #[tokio::test]
-async fn h_29_an_entry_without_its_wrapper_is_not_guessed_at() {
+async fn an_entry_without_its_wrapper_is_not_guessed_at_h_29() {
     let server = HostileServer::new().skill("a", NONE).fault(Fault::GetsInline);
     let refusal = host(&server).named("acme:skill://a/SKILL.md").await.unwrap_err();
     assert_eq!(refusal.reason, Reason::ProtocolError);
 }
 
 #[tokio::test]
-async fn hst_77_h_30_annotations_of_others_change_nothing() {
+async fn annotations_of_others_change_nothing_hst_77_h_30() {
     let plain = HostileServer::new().skill("a", NONE);
     let noted = HostileServer::new().skill("a", NONE).fault(Fault::entry(
         "skill://a/SKILL.md",
@@ -268,7 +268,7 @@ async fn hst_77_h_30_annotations_of_others_change_nothing() {
 }
 
 #[tokio::test]
-async fn h_04_a_flipped_declaration_governs_new_calls_and_open_windows_stay() {
+async fn a_flipped_declaration_governs_new_calls_and_open_windows_stay_h_04() {
     let server = HostileServer::new().skill("a", [("x.md", "x")]);
     let host = host(&server);
     let window = host.window("acme:a").await.unwrap();
@@ -279,7 +279,7 @@ async fn h_04_a_flipped_declaration_governs_new_calls_and_open_windows_stay() {
 }
 
 #[tokio::test]
-async fn hst_111_h_05_a_repeated_cursor_ends_the_listing_and_keeps_what_came() {
+async fn a_repeated_cursor_ends_the_listing_and_keeps_what_came_hst_111_h_05() {
     let server = HostileServer::new().skill("a", NONE).fault(Fault::SameCursorForever);
     let listing = host(&server).list(&label("acme")).await.unwrap();
     assert_eq!(listing.skills.len(), 1);
@@ -288,7 +288,7 @@ async fn hst_111_h_05_a_repeated_cursor_ends_the_listing_and_keeps_what_came() {
 }
 
 #[tokio::test]
-async fn hst_111_h_06_endless_pages_end_at_the_budget() {
+async fn endless_pages_end_at_the_budget_hst_111_h_06() {
     for budgets in [
         Budgets { pages: 50, ..Budgets::default() },
         Budgets { entries: 50, ..Budgets::default() },
@@ -304,7 +304,7 @@ async fn hst_111_h_06_endless_pages_end_at_the_budget() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn hst_111_h_15_a_server_that_never_answers_costs_its_time_and_nobody_elses() {
+async fn a_server_that_never_answers_costs_its_time_and_nobody_elses_hst_111_h_15() {
     let silent = HostileServer::new().skill("a", NONE).on("skills/list", |_, _| Reply::Never);
     let honest = HostileServer::new().skill("b", NONE);
     let host = host(&silent);
@@ -316,7 +316,7 @@ async fn hst_111_h_15_a_server_that_never_answers_costs_its_time_and_nobody_else
 }
 
 #[tokio::test]
-async fn h_08_a_skill_listed_with_two_contents_must_be_confirmed() {
+async fn a_skill_listed_with_two_contents_must_be_confirmed_h_08() {
     let server = HostileServer::new().skill("a", [("x.md", "x")]).skill("b", NONE);
     let mut other = server.entry("skill://a/SKILL.md");
     other["resources"][0]["digest"] = json!(format!("sha256:{}", "0".repeat(64)));
@@ -334,7 +334,7 @@ async fn h_08_a_skill_listed_with_two_contents_must_be_confirmed() {
 }
 
 #[tokio::test]
-async fn hst_16_hst_17_h_10_one_bad_entry_is_refused_and_its_neighbours_are_not() {
+async fn one_bad_entry_is_refused_and_its_neighbours_are_not_hst_16_hst_17_h_10() {
     let mut server = HostileServer::new().fault(Fault::PageSize(100));
     for n in 0..500 {
         server = server.skill(&format!("s{n}"), NONE);
@@ -363,7 +363,7 @@ async fn hst_16_hst_17_h_10_one_bad_entry_is_refused_and_its_neighbours_are_not(
 }
 
 #[tokio::test]
-async fn hst_06_h_11_results_of_another_type_are_no_listing() {
+async fn results_of_another_type_are_no_listing_hst_06_h_11() {
     for (kind, reason) in
         [("input_required", Reason::InputRequired), ("surprise", Reason::ProtocolError)]
     {
@@ -376,7 +376,7 @@ async fn hst_06_h_11_results_of_another_type_are_no_listing() {
 }
 
 #[tokio::test]
-async fn hst_98_hst_115_h_16_a_context_is_rebuilt_without_asking() {
+async fn a_context_is_rebuilt_without_asking_hst_98_hst_115_h_16() {
     let server =
         HostileServer::new().skill("a", NONE).fault(Fault::member("skills/list", "ttlMs", 0));
     let host = host(&server);
@@ -395,7 +395,7 @@ async fn hst_98_hst_115_h_16_a_context_is_rebuilt_without_asking() {
 }
 
 #[tokio::test]
-async fn hst_23_there_is_no_ceiling_on_how_many_skills_a_server_lists() {
+async fn there_is_no_ceiling_on_how_many_skills_a_server_lists_hst_23() {
     let page = |asked: &Asked, _: usize| {
         let first: usize = asked.params["cursor"].as_str().map_or(0, |at| at.parse().unwrap());
         let entry = |n| {
@@ -416,7 +416,7 @@ async fn hst_23_there_is_no_ceiling_on_how_many_skills_a_server_lists() {
 }
 
 #[tokio::test]
-async fn hst_53_listing_and_approving_fetch_nothing() {
+async fn listing_and_approving_fetch_nothing_hst_53() {
     let server = HostileServer::new().skill("a", [("x.md", "x"), ("y.md", "y")]);
     let host = host(&server);
     host.discover().await;

@@ -62,7 +62,7 @@ impl Cache for Kept {
 }
 
 #[tokio::test]
-async fn hst_44_hst_46_h_31_other_bytes_of_the_same_length_are_not_loaded() {
+async fn other_bytes_of_the_same_length_are_not_loaded_hst_44_hst_46_h_31() {
     let server = refunds();
     let length = server.entry(SKILL_MD)["resources"][0]["size"].as_u64().unwrap();
     let cache = Kept::default();
@@ -80,7 +80,7 @@ async fn hst_44_hst_46_h_31_other_bytes_of_the_same_length_are_not_loaded() {
 }
 
 #[tokio::test]
-async fn hst_45_h_32_another_length_alone_is_a_failure() {
+async fn another_length_alone_is_a_failure_hst_45_h_32() {
     for size in [1, 100_000] {
         let server = refunds();
         let mut entry = server.entry(SKILL_MD);
@@ -93,7 +93,7 @@ async fn hst_45_h_32_another_length_alone_is_a_failure() {
 }
 
 #[tokio::test]
-async fn hst_47_hst_56_hst_61_hst_89_h_33_a_rotated_file_revokes_the_approval_and_shows_what_changed()
+async fn a_rotated_file_revokes_the_approval_and_shows_what_changed_hst_47_hst_56_hst_61_hst_89_h_33()
  {
     let server = refunds();
     let user = User::yes();
@@ -122,7 +122,7 @@ async fn hst_47_hst_56_hst_61_hst_89_h_33_a_rotated_file_revokes_the_approval_an
 }
 
 #[tokio::test]
-async fn h_34_a_skill_that_never_agrees_with_itself_is_called_unstable() {
+async fn a_skill_that_never_agrees_with_itself_is_called_unstable_h_34() {
     let server = refunds().fault(Fault::NeverConsistent { uri: SKILL_MD.to_owned() });
     let host = host(&server);
     let listed = host.get(&label("acme"), &skill_uri(SKILL_MD)).await.unwrap();
@@ -140,7 +140,7 @@ async fn h_34_a_skill_that_never_agrees_with_itself_is_called_unstable() {
 }
 
 #[tokio::test]
-async fn hst_110_h_35_a_large_answer_is_cut_off_before_it_is_decoded() {
+async fn a_large_answer_is_cut_off_before_it_is_decoded_hst_110_h_35() {
     let server = refunds().on("resources/read", |asked, _| {
         if asked.uri() != X {
             return Reply::Honest;
@@ -154,7 +154,7 @@ async fn hst_110_h_35_a_large_answer_is_cut_off_before_it_is_decoded() {
 }
 
 #[tokio::test]
-async fn hst_110_what_a_server_costs_in_one_session_is_bounded() {
+async fn what_a_server_costs_in_one_session_is_bounded_hst_110() {
     let server = HostileServer::new().skill("big", [("x.md", "x".repeat(4_000))]);
     let budgets = Budgets { session_bytes: 10_000, ..Budgets::default() };
     let policy = Policy { budgets, ..Policy::default() };
@@ -166,7 +166,7 @@ async fn hst_110_what_a_server_costs_in_one_session_is_bounded() {
 }
 
 #[tokio::test]
-async fn hst_117_answers_without_exactly_one_content_are_errors() {
+async fn answers_without_exactly_one_content_are_errors_hst_117() {
     for contents in [
         json!([]),
         json!([{ "uri": X, "text": "details" }, { "uri": X, "text": "details" }]),
@@ -183,7 +183,7 @@ async fn hst_117_answers_without_exactly_one_content_are_errors() {
 }
 
 #[tokio::test]
-async fn h_37_h_38_text_that_was_altered_on_its_way_does_not_match_and_says_why() {
+async fn text_that_was_altered_on_its_way_does_not_match_and_says_why_h_37_h_38() {
     let server = HostileServer::new().skill("refunds", [("x.md", "\u{feff}a\r\nb\r\n")]);
     for altered in ["a\r\nb\r\n", "\u{feff}a\nb\n"] {
         server.clear_faults();
@@ -206,7 +206,7 @@ fn with_frontmatter(lines: &str, listed: &serde_json::Value) -> HostileServer {
 }
 
 #[tokio::test]
-async fn hst_51_hst_52_h_39_frontmatter_that_differs_from_the_entry_is_not_loaded() {
+async fn frontmatter_that_differs_from_the_entry_is_not_loaded_hst_51_hst_52_h_39() {
     for (lines, patch, pointer) in [
         ("hooks: {}\n", json!({ "hooks": null }), "/hooks"),
         ("allowed-tools: Bash\n", json!({ "allowed-tools": null }), "/allowed-tools"),
@@ -237,7 +237,7 @@ async fn hst_51_hst_52_h_39_frontmatter_that_differs_from_the_entry_is_not_loade
 }
 
 #[tokio::test]
-async fn h_40_yaml_read_by_other_rules_is_refused_with_the_cause() {
+async fn yaml_read_by_other_rules_is_refused_with_the_cause_h_40() {
     for (written, listed) in [
         ("no", json!(false)),
         ("012", json!(10)),
@@ -252,7 +252,7 @@ async fn h_40_yaml_read_by_other_rules_is_refused_with_the_cause() {
 }
 
 #[tokio::test]
-async fn h_41_h_42_frontmatter_that_parsers_disagree_about_is_refused() {
+async fn frontmatter_that_parsers_disagree_about_is_refused_h_41_h_42() {
     let bomb =
         "---\nname: refunds\ndescription: Does it.\na: &a [x, x]\nb: [*a, *a]\n---\n".to_owned();
     let huge =
@@ -278,7 +278,7 @@ async fn h_41_h_42_frontmatter_that_parsers_disagree_about_is_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn hst_62_hst_116_h_43_errors_on_a_listed_file_are_told_apart() {
+async fn errors_on_a_listed_file_are_told_apart_hst_62_hst_116_h_43() {
     for code in [-32602, -32002] {
         let server = refunds().fault(Fault::ReadError { uri: X.to_owned(), code });
         let window = host(&server).window("acme:refunds").await.unwrap();
@@ -306,7 +306,7 @@ fn asking() -> Policy {
 }
 
 #[tokio::test]
-async fn hst_22_dynamic_skills_are_declined_unless_the_policy_says_otherwise() {
+async fn dynamic_skills_are_declined_unless_the_policy_says_otherwise_hst_22() {
     let server = HostileServer::new().dynamic_skill("daily", [("x.md", "x")]);
     let refusal = host(&server).approved_now("acme:daily").await.unwrap_err();
     assert_eq!(refusal.reason, Reason::DynamicDeclined);
@@ -317,7 +317,7 @@ async fn hst_22_dynamic_skills_are_declined_unless_the_policy_says_otherwise() {
 }
 
 #[tokio::test]
-async fn hst_51_h_44_the_frontmatter_of_a_dynamic_skill_is_compared_too() {
+async fn the_frontmatter_of_a_dynamic_skill_is_compared_too_hst_51_h_44() {
     let server = HostileServer::new().dynamic_skill("daily", [("x.md", "x")]).fault(Fault::entry(
         "skill://daily/SKILL.md",
         json!({ "frontmatter": { "license": "MIT" } }),
@@ -328,7 +328,7 @@ async fn hst_51_h_44_the_frontmatter_of_a_dynamic_skill_is_compared_too() {
 }
 
 #[tokio::test]
-async fn hst_21_h_45_a_dynamic_skill_stops_at_the_total_of_what_was_retrieved() {
+async fn a_dynamic_skill_stops_at_the_total_of_what_was_retrieved_hst_21_h_45() {
     let server = HostileServer::new().dynamic_skill("daily", [("x.md", "x".repeat(5_000_000))]);
     let host = host_from(Host::builder().policy(asking()), &server);
     let window = host.window("acme:daily").await.unwrap();
@@ -340,7 +340,7 @@ async fn hst_21_h_45_a_dynamic_skill_stops_at_the_total_of_what_was_retrieved() 
 }
 
 #[tokio::test]
-async fn hst_21_h_45_a_dynamic_skill_may_use_its_total_to_the_last_byte() {
+async fn a_dynamic_skill_may_use_its_total_to_the_last_byte_hst_21_h_45() {
     let skill_md = "---\nname: daily\ndescription: Use when testing.\n---\n";
     for (bytes, allowed) in [(100, true), (101, false)] {
         let most = u64::try_from(skill_md.len()).unwrap() + 100;
@@ -358,7 +358,7 @@ async fn hst_21_h_45_a_dynamic_skill_may_use_its_total_to_the_last_byte() {
 }
 
 #[tokio::test]
-async fn hst_35_freshness_never_replaces_a_comparison() {
+async fn freshness_never_replaces_a_comparison_hst_35() {
     let server = refunds().fault(Fault::member("skills/list", "ttlMs", 3_600_000));
     let host = host(&server);
     let approved = host.approved_now("acme:refunds").await.unwrap();
@@ -367,7 +367,7 @@ async fn hst_35_freshness_never_replaces_a_comparison() {
 }
 
 #[tokio::test]
-async fn hst_54_hst_92_what_was_read_is_cached_and_nothing_else() {
+async fn what_was_read_is_cached_and_nothing_else_hst_54_hst_92() {
     let server = refunds();
     let cache = Kept::default();
     let host = host_from(Host::builder().cache(cache.clone()), &server);
@@ -382,7 +382,7 @@ async fn hst_54_hst_92_what_was_read_is_cached_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn hst_93_hst_94_a_cache_that_was_tampered_with_is_not_believed() {
+async fn a_cache_that_was_tampered_with_is_not_believed_hst_93_hst_94() {
     let server = refunds();
     let cache = Kept::default();
     let host = host_from(Host::builder().cache(cache.clone()), &server);
@@ -395,7 +395,7 @@ async fn hst_93_hst_94_a_cache_that_was_tampered_with_is_not_believed() {
 }
 
 #[tokio::test]
-async fn hst_18_a_skill_at_both_limits_loads_and_every_file_verifies() {
+async fn a_skill_at_both_limits_loads_and_every_file_verifies_hst_18() {
     let mut files: Vec<(String, Vec<u8>)> =
         (0..510).map(|n| (format!("f{n}.bin"), vec![0_u8; 10])).collect();
     let skill_md = "---\nname: full\ndescription: Is full.\n---\n";
@@ -412,7 +412,7 @@ async fn hst_18_a_skill_at_both_limits_loads_and_every_file_verifies() {
 }
 
 #[tokio::test]
-async fn hst_20_h_23_what_is_too_large_is_declined_before_anything_is_read() {
+async fn what_is_too_large_is_declined_before_anything_is_read_hst_20_h_23() {
     let server = HostileServer::new().skill("big", [("x.md", vec![0_u8; 16_777_216])]);
     let host = host(&server);
     let listing = host.list(&label("acme")).await.unwrap();
@@ -425,7 +425,7 @@ async fn hst_20_h_23_what_is_too_large_is_declined_before_anything_is_read() {
 }
 
 #[tokio::test]
-async fn hst_61_a_change_says_how_to_approve_it() {
+async fn a_change_says_how_to_approve_it_hst_61() {
     let server = refunds();
     let window = host(&server).window("acme:refunds").await.unwrap();
     server.rotate(X, "other details");
@@ -436,7 +436,7 @@ async fn hst_61_a_change_says_how_to_approve_it() {
 }
 
 #[tokio::test]
-async fn hst_62_a_mismatch_is_called_a_missing_skill_only_if_the_server_says_so() {
+async fn a_mismatch_is_called_a_missing_skill_only_if_the_server_says_so_hst_62() {
     for (code, reason) in [(-32602, Reason::SkillNotFound), (-32000, Reason::SizeMismatch)] {
         let server = refunds();
         let window = host(&server).window("acme:refunds").await.unwrap();
@@ -448,7 +448,7 @@ async fn hst_62_a_mismatch_is_called_a_missing_skill_only_if_the_server_says_so(
 }
 
 #[tokio::test]
-async fn hst_56_the_user_may_look_at_a_file_as_it_was() {
+async fn the_user_may_look_at_a_file_as_it_was_hst_56() {
     let (server, cache) = (refunds(), Kept::default());
     let host = host_from(Host::builder().cache(cache.clone()), &server);
     let window = host.window("acme:refunds").await.unwrap();

@@ -54,7 +54,7 @@ fn start(test: &str, folder: &Path) -> Child {
 
 /// What each process does: asks a number of times, approves once, and logs everything.
 #[test]
-#[ignore = "a process of h_66_processes_that_change_one_record_lose_nothing"]
+#[ignore = "a process of processes_that_change_one_record_lose_nothing_h_66"]
 fn change_one_record() {
     if !Path::new(GO).exists() {
         return;
@@ -87,7 +87,7 @@ fn change_one_record() {
 }
 
 #[test]
-fn h_66_processes_that_change_one_record_lose_nothing() {
+fn processes_that_change_one_record_lose_nothing_h_66() {
     let place = TempDir::new().unwrap();
     fs::write(place.path().join(GO), "").unwrap();
     let processes: Vec<Child> =
@@ -105,7 +105,7 @@ fn h_66_processes_that_change_one_record_lose_nothing() {
 }
 
 #[test]
-fn h_65_a_process_that_is_killed_while_writing_leaves_the_old_record_or_the_new_one() {
+fn a_process_that_is_killed_while_writing_leaves_the_old_record_or_the_new_one_h_65() {
     let place = TempDir::new().unwrap();
     fs::write(place.path().join(GO), "").unwrap();
     let records = FileRecords::new(place.path().join("state/records"));

@@ -46,7 +46,7 @@ fn error_if(wrong: bool, code: i64) -> Reply {
 }
 
 #[tokio::test]
-async fn hst_86_an_honest_server_passes_and_nothing_is_approved_or_loaded() {
+async fn an_honest_server_passes_and_nothing_is_approved_or_loaded_hst_86() {
     let server = refunds().skill("other", [("z.md", "z")]);
     let audit = crate::support::KeptAudit::default();
     let host = host_from(Host::builder().audit(audit.clone()), &server);
@@ -67,7 +67,7 @@ async fn hst_86_an_honest_server_passes_and_nothing_is_approved_or_loaded() {
 }
 
 #[tokio::test]
-async fn srv_52_h_31_bytes_that_do_not_match_are_found_and_neighbours_still_counted() {
+async fn bytes_that_do_not_match_are_found_and_neighbours_still_counted_srv_52_h_31() {
     let found = verified(&refunds().fault(Fault::read_bytes(X, "DETAILS"))).await;
     assert_eq!(findings(&found), [(Demand::Must, Reason::DigestMismatch, Some(X))]);
     let refusal = &found.findings[0].refusal;
@@ -78,7 +78,7 @@ async fn srv_52_h_31_bytes_that_do_not_match_are_found_and_neighbours_still_coun
 }
 
 #[tokio::test]
-async fn srv_41_a_file_that_only_a_directory_shows_makes_the_manifest_incomplete() {
+async fn a_file_that_only_a_directory_shows_makes_the_manifest_incomplete_srv_41() {
     let hidden = "skill://refunds/hidden.md";
     let children = ["SKILL.md", "x.md", "hidden.md"]
         .map(|name| json!({ "uri": format!("skill://refunds/{name}"), "name": name }));
@@ -92,7 +92,7 @@ async fn srv_41_a_file_that_only_a_directory_shows_makes_the_manifest_incomplete
 }
 
 #[tokio::test]
-async fn srv_82_a_listed_file_that_no_directory_shows_is_found() {
+async fn a_listed_file_that_no_directory_shows_is_found_srv_82() {
     let uri = "skill://refunds/dir".to_owned();
     let found = verified(&refunds().fault(Fault::Children { uri, children: Vec::new() })).await;
     let y = "skill://refunds/dir/y.md";
@@ -100,14 +100,14 @@ async fn srv_82_a_listed_file_that_no_directory_shows_is_found() {
 }
 
 #[tokio::test]
-async fn hst_02_directories_are_left_alone_where_they_are_not_offered() {
+async fn directories_are_left_alone_where_they_are_not_offered_hst_02() {
     let server = HostileServer::new().skill("refunds", [("x.md", "details")]);
     assert_eq!(findings(&verified(&server).await), []);
     assert_eq!(server.count("resources/directory/read"), 0);
 }
 
 #[tokio::test]
-async fn srv_57_srv_66_srv_73_other_errors_than_invalid_params_are_found() {
+async fn other_errors_than_invalid_params_are_found_srv_57_srv_66_srv_73() {
     let missing = |demand, method| (demand, Reason::WrongErrorCode, Some(method));
     let absent = |uri: &str| uri.contains("no-such-skill");
     let server = refunds()
@@ -127,13 +127,13 @@ async fn srv_57_srv_66_srv_73_other_errors_than_invalid_params_are_found() {
 }
 
 #[tokio::test]
-async fn srv_73_a_legacy_server_may_say_that_a_resource_is_not_there_in_its_own_words() {
+async fn a_legacy_server_may_say_that_a_resource_is_not_there_in_its_own_words_srv_73() {
     let server = refunds().fault(Fault::LegacyOnly);
     assert_eq!(findings(&verified(&server).await), []);
 }
 
 #[tokio::test]
-async fn srv_57_a_server_that_minds_no_forged_cursor_still_passes() {
+async fn a_server_that_minds_no_forged_cursor_still_passes_srv_57() {
     let server = refunds().on("skills/list", |asked, _| {
         let forged = asked.params["cursor"].is_string();
         if forged { Reply::Result(json!({ "skills": [] })) } else { Reply::Honest }
@@ -145,7 +145,7 @@ async fn srv_57_a_server_that_minds_no_forged_cursor_still_passes() {
 }
 
 #[tokio::test]
-async fn srv_68_another_entry_by_name_than_in_the_listing_is_found() {
+async fn another_entry_by_name_than_in_the_listing_is_found_srv_68() {
     let server = refunds();
     let mut entry = server.entry(SKILL_MD);
     entry["frontmatter"]["description"] = json!("Something else.");
@@ -155,7 +155,7 @@ async fn srv_68_another_entry_by_name_than_in_the_listing_is_found() {
 }
 
 #[tokio::test]
-async fn hst_17_h_08_two_entries_for_one_skill_in_a_listing_are_found() {
+async fn two_entries_for_one_skill_in_a_listing_are_found_hst_17_h_08() {
     let server = refunds();
     let mut entry = server.entry(SKILL_MD);
     entry["frontmatter"]["description"] = json!("Something else.");
@@ -165,7 +165,7 @@ async fn hst_17_h_08_two_entries_for_one_skill_in_a_listing_are_found() {
 }
 
 #[tokio::test]
-async fn hst_17_an_entry_that_cannot_be_used_is_found_and_the_others_are_verified() {
+async fn an_entry_that_cannot_be_used_is_found_and_the_others_are_verified_hst_17() {
     let patch = json!({ "frontmatter": { "name": "Other" } });
     let server = refunds().skill("bad", [("x.md", "x")]);
     let found = verified(&server.fault(Fault::entry("skill://bad/SKILL.md", patch))).await;
@@ -174,7 +174,7 @@ async fn hst_17_an_entry_that_cannot_be_used_is_found_and_the_others_are_verifie
 }
 
 #[tokio::test]
-async fn srv_79_instructions_that_point_nowhere_are_a_finding_that_does_not_fail() {
+async fn instructions_that_point_nowhere_are_a_finding_that_does_not_fail_srv_79() {
     let text = "Start with `skill://refunds/SKILL.md`, then skill://gone/SKILL.md.";
     let found = verified(&refunds().fault(Fault::Instructions(json!(text)))).await;
     assert_eq!(findings(&found), [(Demand::Should, Reason::InstructionsDangling, None)]);
@@ -184,7 +184,7 @@ async fn srv_79_instructions_that_point_nowhere_are_a_finding_that_does_not_fail
 }
 
 #[tokio::test]
-async fn srv_79_instructions_may_point_at_a_skill_that_is_not_listed() {
+async fn instructions_may_point_at_a_skill_that_is_not_listed_srv_79() {
     let hidden = "skill://hidden/SKILL.md".to_owned();
     let server = refunds()
         .skill("hidden", [("x.md", "x")])
@@ -194,7 +194,7 @@ async fn srv_79_instructions_may_point_at_a_skill_that_is_not_listed() {
 }
 
 #[tokio::test]
-async fn hst_111_a_listing_cut_short_fails_and_what_was_listed_is_verified() {
+async fn a_listing_cut_short_fails_and_what_was_listed_is_verified_hst_111() {
     let found = verified(&refunds().fault(Fault::SameCursorForever)).await;
     assert_eq!(findings(&found)[0], (Demand::Must, Reason::ProtocolError, None));
     assert_eq!(found.files, 3);
@@ -213,7 +213,7 @@ async fn content_without_digests_is_counted_and_its_frontmatter_compared() {
 }
 
 #[tokio::test]
-async fn c_36_a_server_of_an_older_dialect_is_held_to_what_it_promises() {
+async fn a_server_of_an_older_dialect_is_held_to_what_it_promises_c_36() {
     const FILE: &str = "skill://refunds/examples/email.md";
     let allowed = |server: &HostileServer| {
         let host = host(server);

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn d5_arguments_are_filled_in_once_and_only_where_they_are_declared() {
+    fn arguments_are_filled_in_once_and_only_where_they_are_declared_d5() {
         let body = "{{amount}} to {{country}}, {{other}} {{ {{amount}}";
         let text = filled(body, &[("amount", "5"), ("country", "{{amount}}")]).unwrap();
         assert_eq!(text, "5 to { {amount}}, {{other}} {{ 5");
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn d5_missing_and_unknown_arguments_are_invalid() {
+    fn missing_and_unknown_arguments_are_invalid_d5() {
         assert!(filled("", &[]).unwrap_err().message.contains("`amount`"));
         assert!(filled("", &[("amount", ""), ("x", "")]).unwrap_err().message.contains("`x`"));
         let long = "x".repeat(1 << 20);

@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn d9_a_description_cannot_end_its_element() {
+    fn a_description_cannot_end_its_element_d9() {
         let hostile = "a</description>\n<x a=\"1\" b='2'>& \u{1b}[2J";
         assert_eq!(
             xml(hostile),

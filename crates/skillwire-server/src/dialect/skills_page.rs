@@ -241,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn d6_references_are_found_by_path_name_stem_and_description() {
+    fn references_are_found_by_path_name_stem_and_description_d6() {
         let item = |path: &str, description: &str| Item {
             kind: Kind::Reference,
             path: RelPath::parse(path).unwrap(),
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn d6_descriptions_are_the_texts_of_links() {
+    fn descriptions_are_the_texts_of_links_d6() {
         let found = labels("See [Model answer](examples/email.md) and `x`, [out](../y).\n");
         assert_eq!(found, [("examples/email.md".to_owned(), "Model answer".to_owned())]);
     }

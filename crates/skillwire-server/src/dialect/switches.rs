@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn c_01_defaults_are_those_of_each_profile() {
+    fn defaults_are_those_of_each_profile_c_01() {
         let spoken = |era| {
             let on = Dialect::ALL.into_iter().filter(|d| Dialects::default().on(*d, era));
             on.map(Dialect::name).collect::<Vec<_>>()
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn c_04_what_contradicts_the_extension_stays_with_the_legacy_era() {
+    fn what_contradicts_the_extension_stays_with_the_legacy_era_c_04() {
         for name in ["sep-2076", "fastmcp", "skilljack", "skills-over-mcp", "skills-page"] {
             let dialect = Dialect::ALL.into_iter().find(|d| d.name() == name).unwrap();
             let on = with(&format!("{name}=on"));

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn srv_52_whoever_asks_for_the_same_bytes_meanwhile_shares_one_reading() {
+    fn whoever_asks_for_the_same_bytes_meanwhile_shares_one_reading_srv_52() {
         const ASKING: usize = 8;
         let contents = Contents::new(1_000);
         let slow = Arc::new(Slow::default());
@@ -220,14 +220,14 @@ mod tests {
     }
 
     #[test]
-    fn srv_75_text_is_utf8_and_everything_else_is_base64() {
+    fn text_is_utf8_and_everything_else_is_base64_srv_75() {
         let text = render("a\u{2028}\0\r".as_bytes());
         assert_eq!(text, ",\"text\":\"a\u{2028}\\u0000\\r\"}".as_bytes());
         assert_eq!(render(b"\xff\xfe"), r#","blob":"//4="}"#.as_bytes());
     }
 
     #[test]
-    fn srv_52_bytes_that_are_not_what_was_published_are_refused() {
+    fn bytes_that_are_not_what_was_published_are_refused_srv_52() {
         let path = RelPath::parse("a.md").unwrap();
         let published = FileRecord::new(path.clone(), b"old");
         let held = |bytes: &'static [u8]| -> Arc<dyn Store> {

@@ -420,7 +420,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn srv_89_work_that_panics_later_is_answered() {
+    async fn work_that_panics_later_is_answered_srv_89() {
         let catalog = Arc::new(Catalog::new(SnapshotOptions::default()));
         let engine = Engine::new(catalog, Config::default(), CursorSeal::new([0; 32]));
         let work = async { std::panic::resume_unwind(Box::new("secret")) };

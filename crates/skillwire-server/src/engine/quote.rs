@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn srv_75_text_is_written_as_serde_json_writes_it() {
+    fn text_is_written_as_serde_json_writes_it_srv_75() {
         let all: String = (0..=0x2ff_u32).filter_map(char::from_u32).collect();
         let mut texts = vec![String::new(), all.clone(), format!("{all}\u{2028}\u{10ffff}")];
         // Each special byte at each place of a block, and over its end.

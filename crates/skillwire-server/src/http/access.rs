@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn srv_97_only_allowed_origins_are_let_in() {
+    fn only_allowed_origins_are_let_in_srv_97() {
         let rules =
             AccessRules { origins: vec!["https://app.example".into()], ..Default::default() };
         assert!(admit(&rules, "127.0.0.1:80", None));
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn v_21_foreign_hosts_are_kept_out_even_without_origin() {
+    fn foreign_hosts_are_kept_out_even_without_origin_v_21() {
         let rules = AccessRules { hosts: vec!["skills.example".into()], ..Default::default() };
         assert!(admit(&rules, "skills.example:443", None));
         for host in ["evil.example", "127.0.0.1.evil.example", "localhost.evil", "evil:80"] {

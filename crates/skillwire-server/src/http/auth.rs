@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn srv_109_tokens_name_callers() {
+    fn tokens_name_callers_srv_109() {
         let tokens =
             parse("# team\nalice 0123456789abcdef\n\nbob fedcba9876543210 acme/*\n").unwrap();
         assert_eq!(caller(&tokens, "Bearer 0123456789abcdef").as_deref(), Some("alice"));
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn srv_109_bad_token_files_are_refused_without_repeating_a_token() {
+    fn bad_token_files_are_refused_without_repeating_a_token_srv_109() {
         for bad in [
             "",
             "alice",

@@ -380,7 +380,7 @@ mod tests {
     use crate::config::Config;
 
     #[test]
-    fn v_08_srv_105_sessions_that_are_never_ended_make_room_for_new_ones() {
+    fn sessions_that_are_never_ended_make_room_for_new_ones_v_08_srv_105() {
         let sessions = Sessions::default();
         let caller = Caller::default();
         let engine = engine();
@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn v_08_sessions_that_nobody_uses_end_by_themselves() {
+    fn sessions_that_nobody_uses_end_by_themselves_v_08() {
         let sessions = Sessions::default();
         let engine = engine();
         let metrics = engine.metrics();

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn v_62_what_is_watched_and_what_has_its_turns_is_said_once() {
+    fn what_is_watched_and_what_has_its_turns_is_said_once_v_62() {
         let mut told = Told::default();
         let turns = |watched| Turns {
             watched,

@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn v_29_long_lines_are_passed_over_and_the_next_one_is_read() {
+    async fn long_lines_are_passed_over_and_the_next_one_is_read_v_29() {
         let mut input = vec![b'x'; MAX_LINE_BYTES + 1];
         input.extend_from_slice(b"\n\n \r\n{}\r\nhalf");
         let found = lines(&input).await;
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn v_29_a_line_of_exactly_the_limit_is_a_message() {
+    async fn a_line_of_exactly_the_limit_is_a_message_v_29() {
         let mut input = vec![b'x'; MAX_LINE_BYTES];
         input.push(b'\n');
         assert_eq!(lines(&input).await[0].0, Line::Message);

@@ -11,7 +11,7 @@ use skillwire_testkit::{
 use crate::support::{children, digest, entry, findings, listed, manifest, read};
 
 #[tokio::test]
-async fn srv_111_one_call_registers_a_directory_at_a_chosen_path() {
+async fn one_call_registers_a_directory_at_a_chosen_path_srv_111() {
     let folder = SkillFolder::with_skills(&["refunds"]);
     folder.file("refunds/examples/email.md", "Dear customer");
 
@@ -40,7 +40,7 @@ async fn srv_111_one_call_registers_a_directory_at_a_chosen_path() {
 }
 
 #[tokio::test]
-async fn srv_112_a_skill_above_a_limit_is_reported_with_its_numbers() {
+async fn a_skill_above_a_limit_is_reported_with_its_numbers_srv_112() {
     let folder = SkillFolder::with_skills(&["too-many"]);
     for index in 0..600 {
         folder.file(&format!("too-many/f{index}"), "");
@@ -55,7 +55,7 @@ async fn srv_112_a_skill_above_a_limit_is_reported_with_its_numbers() {
 }
 
 #[tokio::test]
-async fn srv_113_references_lead_to_resources_and_others_are_reported() {
+async fn references_lead_to_resources_and_others_are_reported_srv_113() {
     let links = ["references/GUIDE.md", "scripts/run.py", "assets/a%20b.png"];
     let body = links.map(|link| format!("See [it]({link}).\n")).concat();
     let head =

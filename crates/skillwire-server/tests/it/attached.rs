@@ -209,7 +209,7 @@ async fn one_server_offers_skills_and_everything_it_had() {
 }
 
 #[tokio::test]
-async fn srv_01_a_server_with_skills_declares_them_besides_its_own() {
+async fn a_server_with_skills_declares_them_besides_its_own_srv_01() {
     let (_folder, skills) = skills();
     let (client, _) = connect(skills.attach(Own), false).await;
     let info = serde_json::to_value(&*client.peer_info().unwrap()).unwrap();
@@ -243,7 +243,7 @@ async fn refusals_come_from_whom_the_uri_belongs_to() {
 }
 
 #[tokio::test]
-async fn srv_106_a_subscriber_is_told_of_changes_of_skills() {
+async fn a_subscriber_is_told_of_changes_of_skills_srv_106() {
     let (folder, skills) = skills();
     let (client, _) = connect(skills.attach(Own), true).await;
     let filter = SubscriptionFilter::builder()
@@ -265,7 +265,7 @@ async fn srv_106_a_subscriber_is_told_of_changes_of_skills() {
 }
 
 #[tokio::test]
-async fn srv_106_a_client_of_the_old_era_is_told_of_what_it_subscribed_to() {
+async fn a_client_of_the_old_era_is_told_of_what_it_subscribed_to_srv_106() {
     let (folder, skills) = skills();
     let (client, mut heard) = connect(skills.attach(Own), false).await;
     #[expect(deprecated, reason = "this is how the old era subscribes")]

@@ -31,7 +31,7 @@ fn without(error: &Value, uri: &str) -> String {
 }
 
 #[tokio::test]
-async fn srv_109_without_a_valid_token_nothing_is_answered() {
+async fn without_a_valid_token_nothing_is_answered_srv_109() {
     let (_folder, server) = server(Config::default()).await;
     let tokens = [
         None,
@@ -65,7 +65,7 @@ async fn srv_109_without_a_valid_token_nothing_is_answered() {
 }
 
 #[tokio::test]
-async fn srv_109_a_token_counts_in_its_header_only() {
+async fn a_token_counts_in_its_header_only_srv_109() {
     let (_folder, server) = server(Config::default()).await;
     let body = modern_request(1, "skills/list", json!({ "access_token": "0123456789abcdef" }));
     for path in ["/mcp?access_token=0123456789abcdef", "/mcp?token=0123456789abcdef"] {
@@ -78,7 +78,7 @@ async fn srv_109_a_token_counts_in_its_header_only() {
 }
 
 #[tokio::test]
-async fn srv_109_who_is_not_let_in_need_not_send_a_body() {
+async fn who_is_not_let_in_need_not_send_a_body_srv_109() {
     let (_folder, server) = server(Config::default()).await;
     let mut connection = server.connect().await;
     connection
@@ -91,7 +91,7 @@ async fn srv_109_who_is_not_let_in_need_not_send_a_body() {
 }
 
 #[tokio::test]
-async fn srv_109_a_page_of_an_allowed_origin_still_needs_a_token() {
+async fn a_page_of_an_allowed_origin_still_needs_a_token_srv_109() {
     let folder = SkillFolder::with_skills(&["acme/a"]);
     let access = AccessRules { origins: vec!["https://app.example".into()], ..Default::default() };
     let http = HttpOptions { access, ..Default::default() };
@@ -104,7 +104,7 @@ async fn srv_109_a_page_of_an_allowed_origin_still_needs_a_token() {
 }
 
 #[tokio::test]
-async fn srv_107_every_method_denies_what_is_not_shown_as_if_it_were_not_there() {
+async fn every_method_denies_what_is_not_shown_as_if_it_were_not_there_srv_107() {
     let (_folder, server) = server(Config::default()).await;
     let ask = |caller: (&'static str, &'static str), method: &'static str, uri: String| {
         let server = &server;
@@ -135,7 +135,7 @@ async fn srv_107_every_method_denies_what_is_not_shown_as_if_it_were_not_there()
 }
 
 #[tokio::test]
-async fn srv_107_nothing_that_is_sent_names_what_is_not_shown() {
+async fn nothing_that_is_sent_names_what_is_not_shown_srv_107() {
     let config = Config { page_size: 1, ..Config::default() };
     let (_folder, server) = server(config).await;
     let skill_template = "skill://{+skillPath}/SKILL.md";
@@ -168,7 +168,7 @@ async fn srv_107_nothing_that_is_sent_names_what_is_not_shown() {
 }
 
 #[tokio::test]
-async fn srv_107_the_old_era_denies_in_the_same_way() {
+async fn the_old_era_denies_in_the_same_way_srv_107() {
     let (_folder, server) = server(Config::default()).await;
     let mut headers = LEGACY_HEADERS.to_vec();
     headers.push(BOB);
@@ -192,7 +192,7 @@ async fn srv_107_the_old_era_denies_in_the_same_way() {
 }
 
 #[tokio::test]
-async fn srv_107_answers_to_restricted_callers_are_never_shared() {
+async fn answers_to_restricted_callers_are_never_shared_srv_107() {
     let config = Config { cache_scope: CacheScope::Public, ..Config::default() };
     let (_folder, server) = server(config).await;
     for (method, params) in [
@@ -210,7 +210,7 @@ async fn srv_107_answers_to_restricted_callers_are_never_shared() {
 }
 
 #[tokio::test]
-async fn v_18_cursors_of_another_caller_are_worth_no_more_than_forged_ones() {
+async fn cursors_of_another_caller_are_worth_no_more_than_forged_ones_v_18() {
     let config = Config { page_size: 1, ..Config::default() };
     let (_folder, server) = server(config).await;
     for method in ["skills/list", "resources/list"] {
@@ -226,7 +226,7 @@ async fn v_18_cursors_of_another_caller_are_worth_no_more_than_forged_ones() {
 }
 
 #[tokio::test]
-async fn v_18_uris_of_another_caller_are_unknown_also_in_subscriptions() {
+async fn uris_of_another_caller_are_unknown_also_in_subscriptions_v_18() {
     let (_folder, server) = server(Config::default()).await;
     let filter = json!({ "resourceSubscriptions": [HIDDEN, "skill://nowhere/x/SKILL.md"] });
     let (_stream, first) = crate::peers::listen_with(&server, &[BOB], 1, filter).await;

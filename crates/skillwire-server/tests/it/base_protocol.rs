@@ -43,7 +43,7 @@ fn meta_with(key: &str, value: Value) -> Value {
 }
 
 #[tokio::test]
-async fn srv_93_discover_tells_versions_capabilities_and_freshness_on_both_transports() {
+async fn discover_tells_versions_capabilities_and_freshness_on_both_transports_srv_93() {
     let folder = SkillFolder::with_skills(&["a"]);
     let config = Config { ttl_ms: 1234, cache_scope: CacheScope::Private, ..Config::default() };
     let server =
@@ -61,7 +61,7 @@ async fn srv_93_discover_tells_versions_capabilities_and_freshness_on_both_trans
 }
 
 #[tokio::test]
-async fn srv_94_a_request_without_required_metadata_is_invalid() {
+async fn a_request_without_required_metadata_is_invalid_srv_94() {
     let folder = SkillFolder::with_skills(&["a"]);
     let server = TestServer::start(folder.path()).await;
     let broken = [
@@ -92,7 +92,7 @@ async fn srv_94_a_request_without_required_metadata_is_invalid() {
 }
 
 #[tokio::test]
-async fn srv_94_the_name_of_the_client_is_not_required() {
+async fn the_name_of_the_client_is_not_required_srv_94() {
     let folder = SkillFolder::with_skills(&["a"]);
     let server = TestServer::start(folder.path()).await;
     let (status, reply) = with_meta(&server, "2026-07-28", &meta_without(meta::CLIENT_INFO)).await;
@@ -101,7 +101,7 @@ async fn srv_94_the_name_of_the_client_is_not_required() {
 }
 
 #[tokio::test]
-async fn srv_95_an_unsupported_version_is_answered_with_the_supported_ones() {
+async fn an_unsupported_version_is_answered_with_the_supported_ones_srv_95() {
     let folder = SkillFolder::with_skills(&["a"]);
     let server = TestServer::start(folder.path()).await;
     let supported = server.call("server/discover", json!({})).await["supportedVersions"].clone();
@@ -122,7 +122,7 @@ async fn srv_95_an_unsupported_version_is_answered_with_the_supported_ones() {
 }
 
 #[tokio::test]
-async fn srv_96_answers_do_not_depend_on_connection_or_order() {
+async fn answers_do_not_depend_on_connection_or_order_srv_96() {
     let folder = SkillFolder::with_skills(&["a", "b/c"]);
     folder.file("a/notes.md", "text");
     let server = TestServer::start(folder.path()).await;
@@ -158,7 +158,7 @@ async fn srv_96_answers_do_not_depend_on_connection_or_order() {
 }
 
 #[tokio::test]
-async fn srv_96_metadata_of_an_earlier_request_does_not_count_for_a_later_one() {
+async fn metadata_of_an_earlier_request_does_not_count_for_a_later_one_srv_96() {
     let folder = SkillFolder::with_skills(&["a"]);
     let server = TestServer::start(folder.path()).await;
     let bare = legacy_request(2, "skills/list", json!({}));
@@ -176,7 +176,7 @@ async fn srv_96_metadata_of_an_earlier_request_does_not_count_for_a_later_one() 
 }
 
 #[tokio::test]
-async fn srv_104_results_name_the_server_except_where_old_clients_would_lose_them() {
+async fn results_name_the_server_except_where_old_clients_would_lose_them_srv_104() {
     let folder = SkillFolder::with_skills(&["a"]);
     let config = Config { name: "demo".into(), version: "9.8".into(), ..Config::default() };
     let server =
@@ -205,7 +205,7 @@ async fn srv_104_results_name_the_server_except_where_old_clients_would_lose_the
 }
 
 #[tokio::test]
-async fn srv_105_initialize_declares_the_extension_on_both_transports() {
+async fn initialize_declares_the_extension_on_both_transports_srv_105() {
     let folder = SkillFolder::with_skills(&["a"]);
     let server = TestServer::start(folder.path()).await;
     let modern = server.call("server/discover", json!({})).await["capabilities"].clone();
@@ -251,7 +251,7 @@ fn with_raw_id(id: &str, method: &str) -> String {
 }
 
 #[tokio::test]
-async fn srv_108_ids_come_back_as_they_were() {
+async fn ids_come_back_as_they_were_srv_108() {
     let folder = SkillFolder::with_skills(&["a"]);
     let server = TestServer::start(folder.path()).await;
     for id in IDS {
@@ -267,7 +267,7 @@ async fn srv_108_ids_come_back_as_they_were() {
 }
 
 #[tokio::test]
-async fn srv_108_srv_106_a_subscription_has_the_id_of_its_request_whatever_its_size() {
+async fn a_subscription_has_the_id_of_its_request_whatever_its_size_srv_108_srv_106() {
     let folder = SkillFolder::with_skills(&["a"]);
     let server = TestServer::start(folder.path()).await;
     for id in IDS {
@@ -287,7 +287,7 @@ async fn srv_108_srv_106_a_subscription_has_the_id_of_its_request_whatever_its_s
 }
 
 #[tokio::test]
-async fn srv_108_v_10_an_unreadable_id_is_left_out_and_never_null() {
+async fn an_unreadable_id_is_left_out_and_never_null_srv_108_v_10() {
     let folder = SkillFolder::with_skills(&["a"]);
     let server = TestServer::start(folder.path()).await;
     for id in ["null", "{}", "[1]", "1.5", "1e3", "true", r#""\ud800""#] {
@@ -303,7 +303,7 @@ async fn srv_108_v_10_an_unreadable_id_is_left_out_and_never_null() {
 }
 
 #[tokio::test]
-async fn srv_108_a_string_id_is_echoed_in_notifications() {
+async fn a_string_id_is_echoed_in_notifications_srv_108() {
     let folder = SkillFolder::with_skills(&["a"]);
     let server = TestServer::start(folder.path()).await;
     let (_stream, first) = listen_with(&server, &[], "sub-1", json!({})).await;

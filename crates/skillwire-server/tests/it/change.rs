@@ -62,7 +62,7 @@ async fn assert_consistent(server: &TestServer) {
 }
 
 #[tokio::test]
-async fn v_57_a_file_that_grows_is_served_as_it_was_read_or_refused() {
+async fn a_file_that_grows_is_served_as_it_was_read_or_refused_v_57() {
     let folder = SkillFolder::with_skills(&["a"]);
     folder.file("a/notes.md", "line\n");
     let mut server = TestServer::start(folder.path()).await;
@@ -92,7 +92,7 @@ async fn v_57_a_file_that_grows_is_served_as_it_was_read_or_refused() {
 }
 
 #[tokio::test]
-async fn v_58_a_new_version_appears_as_a_whole() {
+async fn a_new_version_appears_as_a_whole_v_58() {
     let folder = SkillFolder::new();
     let version = |number: usize| {
         for skill in 0..20 {
@@ -141,7 +141,7 @@ async fn v_58_a_new_version_appears_as_a_whole() {
 }
 
 #[tokio::test]
-async fn v_59_a_file_that_changed_after_listing_is_refused_until_it_is_listed_anew() {
+async fn a_file_that_changed_after_listing_is_refused_until_it_is_listed_anew_v_59() {
     let folder = SkillFolder::with_skills(&["a"]);
     folder.file("a/notes.md", "old");
     let mut server = TestServer::start(folder.path()).await;
@@ -156,7 +156,7 @@ async fn v_59_a_file_that_changed_after_listing_is_refused_until_it_is_listed_an
 }
 
 #[tokio::test]
-async fn v_60_a_new_file_is_nowhere_until_the_entry_has_it() {
+async fn a_new_file_is_nowhere_until_the_entry_has_it_v_60() {
     let folder = SkillFolder::with_skills(&["a"]);
     let mut server = TestServer::start(folder.path()).await;
     folder.file("a/notes.md", "new").file("a/more/deep.md", "new");
@@ -178,7 +178,7 @@ async fn v_60_a_new_file_is_nowhere_until_the_entry_has_it() {
 }
 
 #[tokio::test]
-async fn v_61_a_deleted_skill_is_gone_and_stays_gone() {
+async fn a_deleted_skill_is_gone_and_stays_gone_v_61() {
     let folder = SkillFolder::with_skills(&["a", "b"]);
     folder.file("a/notes.md", "text");
     let mut server = TestServer::start(folder.path()).await;
@@ -200,7 +200,7 @@ async fn v_61_a_deleted_skill_is_gone_and_stays_gone() {
 }
 
 #[tokio::test]
-async fn v_61_a_read_under_way_is_completed_from_what_there_was() {
+async fn a_read_under_way_is_completed_from_what_there_was_v_61() {
     let folder = SkillFolder::with_skills(&["a"]);
     let large = "x".repeat(8 << 20);
     folder.file("a/notes.md", &large);
@@ -221,7 +221,7 @@ async fn v_61_a_read_under_way_is_completed_from_what_there_was() {
 }
 
 #[tokio::test]
-async fn v_62_an_edit_that_hides_behind_size_and_time_is_found() {
+async fn an_edit_that_hides_behind_size_and_time_is_found_v_62() {
     let folder = SkillFolder::with_skills(&["a"]);
     folder.file("a/notes.md", "same size 1");
     let mut server = TestServer::start(folder.path()).await;
@@ -242,7 +242,7 @@ async fn v_62_an_edit_that_hides_behind_size_and_time_is_found() {
 }
 
 #[tokio::test]
-async fn v_63_a_skill_that_outgrows_the_limits_is_not_served_and_comes_back() {
+async fn a_skill_that_outgrows_the_limits_is_not_served_and_comes_back_v_63() {
     let folder = SkillFolder::with_skills(&["a", "b"]);
     let mut server = TestServer::start(folder.path()).await;
     for what in ["bytes", "files"] {
@@ -284,7 +284,7 @@ impl Source for Unsteady {
 }
 
 #[tokio::test]
-async fn v_64_a_source_that_cannot_be_read_is_served_as_it_was_and_recovers() {
+async fn a_source_that_cannot_be_read_is_served_as_it_was_and_recovers_v_64() {
     let folder = SkillFolder::with_skills(&["a"]);
     let broken = Arc::new(AtomicBool::new(false));
     let source = DirectorySource::new(folder.path(), DirectoryOptions::default()).unwrap();
@@ -301,7 +301,7 @@ async fn v_64_a_source_that_cannot_be_read_is_served_as_it_was_and_recovers() {
 }
 
 #[tokio::test]
-async fn srv_106_generated_content_is_news_only_if_its_entry_is() {
+async fn generated_content_is_news_only_if_its_entry_is_srv_106() {
     let described = Arc::new(AtomicBool::new(false));
     let (other, count) = (Arc::clone(&described), AtomicUsize::new(0));
     let files = GeneratedFiles::new().file("SKILL.md", move || {
@@ -326,7 +326,7 @@ async fn srv_106_generated_content_is_news_only_if_its_entry_is() {
 }
 
 #[tokio::test]
-async fn srv_106_what_changes_around_a_skill_is_no_news_of_it() {
+async fn what_changes_around_a_skill_is_no_news_of_it_srv_106() {
     let folder = SkillFolder::new();
     folder.skill("a");
     let source = DirectorySource::new(folder.path(), DirectoryOptions::default()).unwrap();
@@ -341,7 +341,7 @@ async fn srv_106_what_changes_around_a_skill_is_no_news_of_it() {
 }
 
 #[tokio::test]
-async fn v_64_a_source_that_breaks_costs_no_change_of_another() {
+async fn a_source_that_breaks_costs_no_change_of_another_v_64() {
     let folder = SkillFolder::new();
     folder.skill("a").skill("c");
     let source = |name| -> Box<dyn Source> {
@@ -367,7 +367,7 @@ async fn v_64_a_source_that_breaks_costs_no_change_of_another() {
 }
 
 #[tokio::test]
-async fn v_64_content_that_cannot_be_made_is_an_internal_error_and_recovers() {
+async fn content_that_cannot_be_made_is_an_internal_error_and_recovers_v_64() {
     let live = LiveSkill::default();
     let server = TestServer::with_sources(vec![live.source()], TestOptions::default()).await;
     let uri = "skill://live/now.txt";

@@ -35,7 +35,7 @@ async fn without_directories(folder: &SkillFolder) -> TestServer {
 }
 
 #[tokio::test]
-async fn srv_01_extension_is_declared_as_an_object_on_both_eras() {
+async fn extension_is_declared_as_an_object_on_both_eras_srv_01() {
     let folder = SkillFolder::with_skills(&["a"]);
     let server = TestServer::start(folder.path()).await;
     for capabilities in declarations(&server).await {
@@ -45,7 +45,7 @@ async fn srv_01_extension_is_declared_as_an_object_on_both_eras() {
 }
 
 #[tokio::test]
-async fn srv_02_skills_list_is_implemented_on_both_eras() {
+async fn skills_list_is_implemented_on_both_eras_srv_02() {
     let folder = SkillFolder::with_skills(&["a"]);
     let server = TestServer::start(folder.path()).await;
     let modern = server.call("skills/list", json!({})).await;
@@ -57,7 +57,7 @@ async fn srv_02_skills_list_is_implemented_on_both_eras() {
 }
 
 #[tokio::test]
-async fn srv_03_skills_get_is_implemented_on_both_eras() {
+async fn skills_get_is_implemented_on_both_eras_srv_03() {
     let folder = SkillFolder::with_skills(&["a"]);
     let server = TestServer::start(folder.path()).await;
     let params = json!({ "uri": "skill://a/SKILL.md" });
@@ -70,7 +70,7 @@ async fn srv_03_skills_get_is_implemented_on_both_eras() {
 }
 
 #[tokio::test]
-async fn srv_04_declared_directory_read_works_on_every_skill_root() {
+async fn declared_directory_read_works_on_every_skill_root_srv_04() {
     let folder = SkillFolder::with_skills(&["a", "acme/billing/refunds", "outer", "outer/inner"]);
     let server = TestServer::start(folder.path()).await;
     for capabilities in declarations(&server).await {
@@ -85,7 +85,7 @@ async fn srv_04_declared_directory_read_works_on_every_skill_root() {
 }
 
 #[tokio::test]
-async fn srv_05_directory_read_is_not_declared_when_it_is_off() {
+async fn directory_read_is_not_declared_when_it_is_off_srv_05() {
     let folder = SkillFolder::with_skills(&["a"]);
     let server = without_directories(&folder).await;
     for capabilities in declarations(&server).await {
@@ -95,7 +95,7 @@ async fn srv_05_directory_read_is_not_declared_when_it_is_off() {
 }
 
 #[tokio::test]
-async fn srv_06_resources_are_declared_beside_the_extension() {
+async fn resources_are_declared_beside_the_extension_srv_06() {
     let folder = SkillFolder::with_skills(&["a"]);
     let server = TestServer::start(folder.path()).await;
     for capabilities in declarations(&server).await {
@@ -104,7 +104,7 @@ async fn srv_06_resources_are_declared_beside_the_extension() {
 }
 
 #[tokio::test]
-async fn srv_07_resources_list_depends_on_no_connection_and_no_earlier_request() {
+async fn resources_list_depends_on_no_connection_and_no_earlier_request_srv_07() {
     let folder = SkillFolder::with_skills(&["a", "b", "acme/c"]);
     let server = TestServer::start(folder.path()).await;
     let first = server.call("resources/list", json!({})).await;
@@ -129,14 +129,14 @@ async fn srv_07_resources_list_depends_on_no_connection_and_no_earlier_request()
 }
 
 #[tokio::test]
-async fn srv_07_resources_list_of_an_empty_server_is_empty() {
+async fn resources_list_of_an_empty_server_is_empty_srv_07() {
     let folder = SkillFolder::new();
     let server = TestServer::start(folder.path()).await;
     assert_eq!(server.call("resources/list", json!({})).await["resources"], json!([]));
 }
 
 #[tokio::test]
-async fn srv_08_settings_without_options_are_written_as_an_empty_object() {
+async fn settings_without_options_are_written_as_an_empty_object_srv_08() {
     let folder = SkillFolder::with_skills(&["a"]);
     let server = without_directories(&folder).await;
     let discovered = server.modern_with(&[], "server/discover", json!({})).await.text();
@@ -148,7 +148,7 @@ async fn srv_08_settings_without_options_are_written_as_an_empty_object() {
 }
 
 #[tokio::test]
-async fn srv_09_client_need_not_declare_the_extension() {
+async fn client_need_not_declare_the_extension_srv_09() {
     let folder = SkillFolder::with_skills(&["a"]);
     let server = TestServer::start(folder.path()).await;
     for capabilities in [json!({}), json!({ "extensions": {} }), json!({ "elicitation": {} })] {
@@ -160,7 +160,7 @@ async fn srv_09_client_need_not_declare_the_extension() {
 }
 
 #[tokio::test]
-async fn srv_10_directory_read_is_an_unknown_method_when_it_is_off() {
+async fn directory_read_is_an_unknown_method_when_it_is_off_srv_10() {
     let folder = SkillFolder::with_skills(&["a"]);
     let server = without_directories(&folder).await;
     let params = json!({ "uri": "skill://a" });

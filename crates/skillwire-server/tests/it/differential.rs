@@ -224,7 +224,7 @@ async fn both_paths_answer_alike_on_the_old_era() {
 }
 
 #[tokio::test]
-async fn srv_56_both_paths_give_the_same_pages_and_take_each_others_cursors() {
+async fn both_paths_give_the_same_pages_and_take_each_others_cursors_srv_56() {
     let pair = Pair::start().await;
     for (method, member, of) in [
         ("skills/list", "skills", json!({})),
@@ -249,7 +249,7 @@ async fn srv_56_both_paths_give_the_same_pages_and_take_each_others_cursors() {
 
 /// Requests whose headers and body disagree, or that lack one.
 #[tokio::test]
-async fn srv_99_both_paths_refuse_headers_that_disagree_with_the_body() {
+async fn both_paths_refuse_headers_that_disagree_with_the_body_srv_99() {
     let pair = Pair::start().await;
     let read = |uri: &str| modern_request(1, "resources/read", json!({ "uri": uri })).to_string();
     let (a, version) = ("skill://b/SKILL.md", ("MCP-Protocol-Version", "2026-07-28"));

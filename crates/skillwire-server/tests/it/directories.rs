@@ -40,7 +40,7 @@ async fn walk(server: &TestServer, from: &str) -> BTreeSet<String> {
 }
 
 #[tokio::test]
-async fn srv_80_the_result_is_complete_and_holds_resources() {
+async fn the_result_is_complete_and_holds_resources_srv_80() {
     let (_folder, server) = serve_tree().await;
     let result =
         server.call("resources/directory/read", json!({ "uri": "skill://acme/pdf" })).await;
@@ -52,7 +52,7 @@ async fn srv_80_the_result_is_complete_and_holds_resources() {
 }
 
 #[tokio::test]
-async fn srv_81_what_is_no_directory_is_invalid_params() {
+async fn what_is_no_directory_is_invalid_params_srv_81() {
     let (_folder, server) = serve_tree().await;
     for uri in [
         "skill://acme/pdf/SKILL.md",
@@ -80,7 +80,7 @@ async fn srv_81_what_is_no_directory_is_invalid_params() {
 }
 
 #[tokio::test]
-async fn srv_82_all_direct_children_and_no_others_are_returned() {
+async fn all_direct_children_and_no_others_are_returned_srv_82() {
     let (_folder, server) = serve_tree().await;
     let found = children(&server, "skill://acme/pdf").await;
     let shown = |child: &Value| {
@@ -108,7 +108,7 @@ async fn srv_82_all_direct_children_and_no_others_are_returned() {
 }
 
 #[tokio::test]
-async fn srv_83_an_empty_directory_has_no_children() {
+async fn an_empty_directory_has_no_children_srv_83() {
     let (_folder, server) = serve_tree().await;
     let uri = "skill://acme/pdf/empty/also-empty";
     let result = server.call("resources/directory/read", json!({ "uri": uri })).await;
@@ -117,7 +117,7 @@ async fn srv_83_an_empty_directory_has_no_children() {
 }
 
 #[tokio::test]
-async fn srv_84_a_directory_with_many_children_comes_in_pages() {
+async fn a_directory_with_many_children_comes_in_pages_srv_84() {
     let paths: Vec<String> = (0..5_000).map(|n| format!("many/skill-{n}")).collect();
     let server = TestServer::with_sources(vec![in_memory(&paths)], pages_of(100)).await;
     let expected: BTreeSet<_> = paths.iter().map(|path| format!("skill://{path}")).collect();
@@ -132,7 +132,7 @@ async fn srv_84_a_directory_with_many_children_comes_in_pages() {
 }
 
 #[tokio::test]
-async fn srv_84_a_cursor_belongs_to_its_own_directory() {
+async fn a_cursor_belongs_to_its_own_directory_srv_84() {
     let folder = SkillFolder::with_skills(&["one", "two"]);
     for index in 0..500 {
         folder.file(&format!("one/f{index}"), "");
@@ -160,7 +160,7 @@ async fn srv_84_a_cursor_belongs_to_its_own_directory() {
 }
 
 #[tokio::test]
-async fn srv_85_walking_from_each_root_finds_exactly_the_manifest() {
+async fn walking_from_each_root_finds_exactly_the_manifest_srv_85() {
     let (_folder, server) = serve_tree().await;
     let skills = server.skills().await;
     assert_eq!(skills.len(), 3);
@@ -171,7 +171,7 @@ async fn srv_85_walking_from_each_root_finds_exactly_the_manifest() {
 }
 
 #[tokio::test]
-async fn srv_86_directories_are_addressable_though_not_listed() {
+async fn directories_are_addressable_though_not_listed_srv_86() {
     let (_folder, server) = serve_tree().await;
     let listed = server.pages("resources/list", json!({}), "resources", 10).await;
     assert!(listed.iter().all(|resource| resource["mimeType"] != "inode/directory"));
@@ -182,7 +182,7 @@ async fn srv_86_directories_are_addressable_though_not_listed() {
 }
 
 #[tokio::test]
-async fn srv_87_the_directories_above_skills_lead_to_them() {
+async fn the_directories_above_skills_lead_to_them_srv_87() {
     let server = TestServer::with_sources(
         vec![in_memory(["acme/billing/refunds", "acme/pdf", "acme/support/chat"])],
         TestOptions::default(),
@@ -197,7 +197,7 @@ async fn srv_87_the_directories_above_skills_lead_to_them() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn srv_88_children_stay_in_the_directory_and_agree_with_the_manifest() {
+async fn children_stay_in_the_directory_and_agree_with_the_manifest_srv_88() {
     use std::os::unix::fs::symlink;
 
     let folder = SkillFolder::with_skills(&["served/pdf", "served/leaving", "served/beside"]);

@@ -4,7 +4,7 @@ use serde_json::json;
 use skillwire_testkit::{fixture::SkillFolder, server::TestServer};
 
 #[tokio::test]
-async fn fmt_23_a_listing_carries_metadata_only_and_files_are_read_one_by_one() {
+async fn a_listing_carries_metadata_only_and_files_are_read_one_by_one_fmt_23() {
     let folder = SkillFolder::new();
     let head = "---\nname: a\ndescription: Does a. Use when testing.\n---\n";
     folder.file("a/SKILL.md", format!("{head}BODY")).file("a/references/x.md", "REFERENCE");

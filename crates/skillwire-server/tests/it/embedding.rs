@@ -103,7 +103,7 @@ fn entries(skills: &Skills) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn srv_111_one_call_registers_a_folder_at_a_path_and_everything_follows() {
+async fn one_call_registers_a_folder_at_a_path_and_everything_follows_srv_111() {
     let folder = SkillFolder::with_skills(&["refunds"]);
     folder.file("refunds/references/policy.md", "# Policy\n");
     let skills = Skills::builder()
@@ -133,7 +133,7 @@ async fn srv_111_one_call_registers_a_folder_at_a_path_and_everything_follows() 
 }
 
 #[test]
-fn srv_112_a_skill_beyond_the_limits_is_told_of_and_its_neighbours_are_served() {
+fn a_skill_beyond_the_limits_is_told_of_and_its_neighbours_are_served_srv_112() {
     let folder = SkillFolder::with_skills(&["large", "small"]);
     for index in 0..512 {
         folder.file(&format!("large/{index}.txt"), "x");
@@ -151,7 +151,7 @@ fn srv_112_a_skill_beyond_the_limits_is_told_of_and_its_neighbours_are_served() 
 }
 
 #[test]
-fn srv_111_a_skill_is_served_at_the_path_that_was_named_or_not_at_all() {
+fn a_skill_is_served_at_the_path_that_was_named_or_not_at_all_srv_111() {
     let folder = SkillFolder::with_skills(&["refunds", "refunds/nested", "other"]);
     let served = |path: &str, folder: std::path::PathBuf| {
         let heard = Heard::default();
@@ -170,7 +170,7 @@ fn srv_111_a_skill_is_served_at_the_path_that_was_named_or_not_at_all() {
 }
 
 #[test]
-fn srv_111_what_cannot_be_registered_is_an_error_when_it_is_built() {
+fn what_cannot_be_registered_is_an_error_when_it_is_built_srv_111() {
     let folder = SkillFolder::with_skills(&["a"]);
     let path = Skills::builder().skill("a//b", folder.join("a")).build();
     assert!(matches!(path, Err(BuildError::Path(path, _)) if path == "a//b"));
@@ -242,7 +242,7 @@ fn embedded_skills_are_served_as_those_in_the_folder_are() {
 }
 
 #[tokio::test]
-async fn srv_48_dynamic_files_are_made_each_time_they_are_read() {
+async fn dynamic_files_are_made_each_time_they_are_read_srv_48() {
     let counter = std::sync::atomic::AtomicU32::new(0);
     let files = GeneratedFiles::new()
         .file("SKILL.md", || skill_md("daily"))

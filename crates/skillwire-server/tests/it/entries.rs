@@ -44,7 +44,7 @@ async fn serve_varied() -> (SkillFolder, TestServer) {
 }
 
 #[tokio::test]
-async fn srv_34_list_and_get_carry_the_same_entry_on_both_eras() {
+async fn list_and_get_carry_the_same_entry_on_both_eras_srv_34() {
     let (_folder, server) = serve_varied().await;
     let (session, _) = server.initialize("2025-11-25").await;
     let listed = server.legacy(&session, "skills/list", json!({})).await.message();
@@ -64,7 +64,7 @@ async fn srv_34_list_and_get_carry_the_same_entry_on_both_eras() {
 }
 
 #[tokio::test]
-async fn srv_35_the_uri_of_an_entry_is_its_readable_skill_md() {
+async fn the_uri_of_an_entry_is_its_readable_skill_md_srv_35() {
     let (_folder, server) = serve_varied().await;
     for entry in server.skills().await {
         let uri = text(&entry["uri"]);
@@ -167,7 +167,7 @@ fn expected_frontmatter() -> Value {
 }
 
 #[tokio::test]
-async fn srv_36_frontmatter_is_every_field_the_author_wrote_and_nothing_else() {
+async fn frontmatter_is_every_field_the_author_wrote_and_nothing_else_srv_36() {
     let folder = SkillFolder::new();
     folder.file("corpus/SKILL.md", format!("---\n{FRONTMATTER}---\n\nname: not a field\n"));
     let server = TestServer::start(folder.path()).await;
@@ -180,7 +180,7 @@ async fn srv_36_frontmatter_is_every_field_the_author_wrote_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn srv_36_bom_and_crlf_do_not_change_the_fields() {
+async fn bom_and_crlf_do_not_change_the_fields_srv_36() {
     let folder = SkillFolder::new();
     let nfd = "e\u{301}";
     let lines =
@@ -200,7 +200,7 @@ async fn srv_36_bom_and_crlf_do_not_change_the_fields() {
 }
 
 #[tokio::test]
-async fn srv_37_srv_38_every_entry_has_a_description_and_the_name_that_ends_its_path() {
+async fn every_entry_has_a_description_and_the_name_that_ends_its_path_srv_37_srv_38() {
     let (folder, mut server) = serve_varied().await;
     folder.file("other-folder/SKILL.md", skill_md("named"));
     server.refresh();
@@ -215,7 +215,7 @@ async fn srv_37_srv_38_every_entry_has_a_description_and_the_name_that_ends_its_
 }
 
 #[tokio::test]
-async fn srv_39_shared_names_are_served_and_the_operator_is_warned() {
+async fn shared_names_are_served_and_the_operator_is_warned_srv_39() {
     let (_folder, mut server) = serve_varied().await;
     let uris = listed(&server).await;
     let told = server.refresh();
@@ -227,7 +227,7 @@ async fn srv_39_shared_names_are_served_and_the_operator_is_warned() {
 }
 
 #[tokio::test]
-async fn srv_40_resources_are_an_array_or_the_word_dynamic() {
+async fn resources_are_an_array_or_the_word_dynamic_srv_40() {
     let sources = vec![generated("live", Counter::default()), in_memory(["stored"])];
     let server = TestServer::with_sources(sources, TestOptions::default()).await;
     let skills = server.skills().await;
@@ -241,7 +241,7 @@ async fn srv_40_resources_are_an_array_or_the_word_dynamic() {
 }
 
 #[tokio::test]
-async fn srv_41_srv_45_srv_46_manifests_are_complete_and_true_to_the_disk() {
+async fn manifests_are_complete_and_true_to_the_disk_srv_41_srv_45_srv_46() {
     let (folder, server) = serve_varied().await;
     for entry in server.skills().await {
         let root = root(&entry);
@@ -259,7 +259,7 @@ async fn srv_41_srv_45_srv_46_manifests_are_complete_and_true_to_the_disk() {
 }
 
 #[tokio::test]
-async fn srv_42_each_file_appears_once_whichever_way_uris_are_compared() {
+async fn each_file_appears_once_whichever_way_uris_are_compared_srv_42() {
     let (_folder, server) = serve_varied().await;
     for entry in server.skills().await {
         let files = entry["resources"].as_array().expect("files").clone();
@@ -272,7 +272,7 @@ async fn srv_42_each_file_appears_once_whichever_way_uris_are_compared() {
 }
 
 #[tokio::test]
-async fn srv_43_srv_44_manifests_hold_the_skill_md_and_nothing_from_outside() {
+async fn manifests_hold_the_skill_md_and_nothing_from_outside_srv_43_srv_44() {
     let (_folder, server) = serve_varied().await;
     for entry in server.skills().await {
         let files = manifest(&entry);
@@ -283,7 +283,7 @@ async fn srv_43_srv_44_manifests_hold_the_skill_md_and_nothing_from_outside() {
 }
 
 #[tokio::test]
-async fn srv_45_digests_are_lower_case_sha_256() {
+async fn digests_are_lower_case_sha_256_srv_45() {
     let folder = SkillFolder::with_skills(&["known"]);
     folder.file("known/abc", "abc").file("known/empty", "");
     let server = TestServer::start(folder.path()).await;
@@ -300,7 +300,7 @@ async fn srv_45_digests_are_lower_case_sha_256() {
 }
 
 #[tokio::test]
-async fn srv_46_sizes_are_written_as_whole_numbers() {
+async fn sizes_are_written_as_whole_numbers_srv_46() {
     let folder = SkillFolder::with_skills(&["known"]);
     folder.file("known/five", "12345").file("known/empty", "").file("known/wide", "ü🦀");
     let server = TestServer::start(folder.path()).await;
@@ -321,7 +321,7 @@ async fn srv_46_sizes_are_written_as_whole_numbers() {
 }
 
 #[tokio::test]
-async fn srv_47_what_is_read_is_what_was_hashed() {
+async fn what_is_read_is_what_was_hashed_srv_47() {
     let corpus: [(&str, &[u8]); 11] = [
         ("crlf.txt", b"a\r\nb\r\n"),
         ("bom.txt", b"\xef\xbb\xbftext"),
@@ -370,7 +370,7 @@ impl Generator for Counter {
 }
 
 #[tokio::test]
-async fn srv_48_generated_content_is_dynamic_in_list_and_get() {
+async fn generated_content_is_dynamic_in_list_and_get_srv_48() {
     let sources = vec![generated("reports/live", Counter::default())];
     let server = TestServer::with_sources(sources, TestOptions::default()).await;
     let uri = "skill://reports/live/SKILL.md";
@@ -385,7 +385,7 @@ async fn srv_48_generated_content_is_dynamic_in_list_and_get() {
 }
 
 #[tokio::test]
-async fn srv_49_authors_of_generated_skills_are_warned() {
+async fn authors_of_generated_skills_are_warned_srv_49() {
     let sources = vec![generated("live", Counter::default()), in_memory(["stored"])];
     let mut server = TestServer::with_sources(sources, TestOptions::default()).await;
     let told = server.refresh();
@@ -399,7 +399,7 @@ async fn srv_49_authors_of_generated_skills_are_warned() {
 }
 
 #[tokio::test]
-async fn srv_50_limits_are_inclusive_and_excess_is_refused_whole() {
+async fn limits_are_inclusive_and_excess_is_refused_whole_srv_50() {
     let folder = SkillFolder::with_skills(&["most-files", "too-many", "most-bytes", "too-large"]);
     for (name, files) in [("most-files", 511), ("too-many", 512)] {
         for index in 0..files {
@@ -427,7 +427,7 @@ async fn srv_50_limits_are_inclusive_and_excess_is_refused_whole() {
 }
 
 #[tokio::test]
-async fn srv_51_reserved_metadata_passes_through_without_meaning() {
+async fn reserved_metadata_passes_through_without_meaning_srv_51() {
     let folder = SkillFolder::new();
     let lines = "name: reserved\ndescription: D. Use when testing.\nmetadata:\n  \
                  io.modelcontextprotocol/foo: kept\n  io.modelcontextprotocol/resources: dynamic\n  \

@@ -48,7 +48,7 @@ impl Generator for Faulty {
 }
 
 #[tokio::test]
-async fn srv_89_failures_inside_are_internal_errors_that_keep_their_reason() {
+async fn failures_inside_are_internal_errors_that_keep_their_reason_srv_89() {
     for panics in [false, true] {
         let sources = vec![generated("faulty", Faulty { panics })];
         let server = TestServer::with_sources(sources, TestOptions::default()).await;
@@ -78,7 +78,7 @@ async fn srv_89_failures_inside_are_internal_errors_that_keep_their_reason() {
 }
 
 #[tokio::test]
-async fn srv_90_messages_name_what_was_asked_for() {
+async fn messages_name_what_was_asked_for_srv_90() {
     let folder = SkillFolder::with_skills(&["pdf"]);
     let server = TestServer::start(folder.path()).await;
     for (method, uri) in [
@@ -97,7 +97,7 @@ async fn srv_90_messages_name_what_was_asked_for() {
 }
 
 #[tokio::test]
-async fn srv_90_a_missing_file_of_a_generated_skill_is_not_called_a_directory() {
+async fn a_missing_file_of_a_generated_skill_is_not_called_a_directory_srv_90() {
     #[derive(Debug)]
     struct Alone;
 
@@ -195,7 +195,7 @@ async fn serve_for_errors() -> (SkillFolder, TestServer) {
 }
 
 #[tokio::test]
-async fn srv_91_no_error_tells_of_the_machine() {
+async fn no_error_tells_of_the_machine_srv_91() {
     let (folder, mut server) = serve_for_errors().await;
     folder.remove("pdf/references");
     server.refresh();
@@ -217,7 +217,7 @@ async fn srv_91_no_error_tells_of_the_machine() {
 }
 
 #[tokio::test]
-async fn srv_92_only_codes_with_a_meaning_are_sent() {
+async fn only_codes_with_a_meaning_are_sent_srv_92() {
     let (_folder, server) = serve_for_errors().await;
     let standard = [-32700, -32600, -32601, -32602, -32603];
     for reply in odd_errors(&server).await {
@@ -229,7 +229,7 @@ async fn srv_92_only_codes_with_a_meaning_are_sent() {
 }
 
 #[tokio::test]
-async fn srv_92_malformed_messages_have_standard_codes() {
+async fn malformed_messages_have_standard_codes_srv_92() {
     let (_folder, server) = serve_for_errors().await;
     let mut client = StdioClient::in_process(server.engine());
     for (body, code) in [
@@ -249,7 +249,7 @@ async fn srv_92_malformed_messages_have_standard_codes() {
 }
 
 #[tokio::test]
-async fn srv_92_reserved_codes_keep_their_meaning() {
+async fn reserved_codes_keep_their_meaning_srv_92() {
     let (_folder, server) = serve_for_errors().await;
     let reply = server.modern_with(&[("Mcp-Name", "skill://x")], "skills/list", json!({})).await;
     assert_eq!((reply.status, reply.message().code()), (400, -32020));

@@ -21,7 +21,7 @@ async fn serve_pdf() -> (SkillFolder, TestServer) {
 }
 
 #[tokio::test]
-async fn srv_64_srv_65_srv_69_the_result_wraps_the_entry_with_freshness_and_no_cursor() {
+async fn the_result_wraps_the_entry_with_freshness_and_no_cursor_srv_64_srv_65_srv_69() {
     let (_folder, server) = serve_pdf().await;
     for entry in server.skills().await {
         let result = server.call("skills/get", json!({ "uri": entry["uri"] })).await;
@@ -34,7 +34,7 @@ async fn srv_64_srv_65_srv_69_the_result_wraps_the_entry_with_freshness_and_no_c
 }
 
 #[tokio::test]
-async fn srv_66_only_the_skill_md_of_a_served_skill_is_a_skill() {
+async fn only_the_skill_md_of_a_served_skill_is_a_skill_srv_66() {
     let (_folder, server) = serve_pdf().await;
     for uri in [
         "skill://unknown/SKILL.md",
@@ -72,7 +72,7 @@ async fn srv_66_only_the_skill_md_of_a_served_skill_is_a_skill() {
 }
 
 #[tokio::test]
-async fn srv_67_every_listed_and_nested_skill_is_answered() {
+async fn every_listed_and_nested_skill_is_answered_srv_67() {
     let (_folder, server) = serve_pdf().await;
     let skills = server.skills().await;
     assert_eq!(skills.len(), 2);
@@ -83,7 +83,7 @@ async fn srv_67_every_listed_and_nested_skill_is_answered() {
 }
 
 #[tokio::test]
-async fn srv_68_the_next_call_after_a_change_shows_it() {
+async fn the_next_call_after_a_change_shows_it_srv_68() {
     let (folder, mut server) = serve_pdf().await;
     let before = manifest(&entry(&server, PDF).await);
     let changed = "---\nname: pdf\ndescription: New. Use when testing.\n---\n";
@@ -103,7 +103,7 @@ async fn srv_68_the_next_call_after_a_change_shows_it() {
 }
 
 #[tokio::test]
-async fn srv_70_the_entry_has_the_uri_that_was_asked_for() {
+async fn the_entry_has_the_uri_that_was_asked_for_srv_70() {
     let folder = SkillFolder::with_skills(&["pdf", "a b/ü/%20/refunds", "outer", "outer/inner"]);
     let server = TestServer::start(folder.path()).await;
     let skills = server.skills().await;
@@ -114,7 +114,7 @@ async fn srv_70_the_entry_has_the_uri_that_was_asked_for() {
 }
 
 #[tokio::test]
-async fn srv_71_no_variant_of_a_uri_is_the_skill() {
+async fn no_variant_of_a_uri_is_the_skill_srv_71() {
     let (_folder, server) = serve_pdf().await;
     for method in ["skills/get", "resources/read"] {
         for variant in [
@@ -155,7 +155,7 @@ async fn srv_71_no_variant_of_a_uri_is_the_skill() {
 }
 
 #[tokio::test]
-async fn srv_66_what_a_caller_may_not_see_is_an_unknown_skill_to_it() {
+async fn what_a_caller_may_not_see_is_an_unknown_skill_to_it_srv_66() {
     let options = TestOptions { tokens: Some(TOKENS.to_owned()), ..TestOptions::default() };
     let server = TestServer::with_sources(vec![in_memory(["secret"])], options).await;
     let ask = |uri: &str| json!({ "uri": uri });

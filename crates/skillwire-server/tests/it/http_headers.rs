@@ -44,14 +44,14 @@ fn assert_mismatch(reply: &HttpReply, what: &str) {
 }
 
 #[tokio::test]
-async fn srv_99_missing_version_header_is_header_mismatch() {
+async fn missing_version_header_is_header_mismatch_srv_99() {
     let (_folder, server) = server().await;
     let reply = post(&server, &[("Mcp-Method", "skills/list")], "skills/list", json!({})).await;
     assert_mismatch(&reply, "no version");
 }
 
 #[tokio::test]
-async fn srv_99_missing_method_header_is_header_mismatch() {
+async fn missing_method_header_is_header_mismatch_srv_99() {
     let (_folder, server) = server().await;
     for method in ["server/discover", "skills/list", "resources/list", "no/such/method"] {
         assert_mismatch(&post(&server, &[VERSION], method, json!({})).await, method);
@@ -59,7 +59,7 @@ async fn srv_99_missing_method_header_is_header_mismatch() {
 }
 
 #[tokio::test]
-async fn srv_99_missing_name_header_is_header_mismatch_where_it_is_required() {
+async fn missing_name_header_is_header_mismatch_where_it_is_required_srv_99() {
     let (_folder, server) = server().await;
     for (method, params) in [
         ("resources/read", json!({ "uri": URI })),
@@ -72,7 +72,7 @@ async fn srv_99_missing_name_header_is_header_mismatch_where_it_is_required() {
 }
 
 #[tokio::test]
-async fn srv_99_header_names_have_no_case_and_values_have() {
+async fn header_names_have_no_case_and_values_have_srv_99() {
     let (_folder, server) = server().await;
     let params = json!({ "uri": URI });
     let shouted = [
@@ -90,7 +90,7 @@ async fn srv_99_header_names_have_no_case_and_values_have() {
 }
 
 #[tokio::test]
-async fn srv_99_names_in_base64_are_decoded_before_they_are_compared() {
+async fn names_in_base64_are_decoded_before_they_are_compared_srv_99() {
     let (folder, mut server) = server().await;
     folder.file("a/caf\u{e9}.md", "text");
     server.refresh();
@@ -122,7 +122,7 @@ async fn srv_99_names_in_base64_are_decoded_before_they_are_compared() {
 }
 
 #[tokio::test]
-async fn srv_99_repeated_headers_are_header_mismatch_even_when_they_agree() {
+async fn repeated_headers_are_header_mismatch_even_when_they_agree_srv_99() {
     let (_folder, server) = server().await;
     let good = [VERSION, ("Mcp-Method", "resources/read"), ("Mcp-Name", URI)];
     for repeated in good {
@@ -133,7 +133,7 @@ async fn srv_99_repeated_headers_are_header_mismatch_even_when_they_agree() {
 }
 
 #[tokio::test]
-async fn srv_99_bytes_that_are_no_ascii_are_header_mismatch() {
+async fn bytes_that_are_no_ascii_are_header_mismatch_srv_99() {
     let (_folder, server) = server().await;
     let params = json!({ "uri": "skill://a/\u{e9}" });
     let headers = [VERSION, ("Mcp-Method", "resources/read"), ("Mcp-Name", "skill://a/\u{e9}")];
@@ -141,7 +141,7 @@ async fn srv_99_bytes_that_are_no_ascii_are_header_mismatch() {
 }
 
 #[tokio::test]
-async fn v_11_broken_metadata_and_versions_have_their_own_codes() {
+async fn broken_metadata_and_versions_have_their_own_codes_v_11() {
     let (_folder, server) = server().await;
     let with = |key: &str, value: Value| {
         let mut meta = modern_meta();
@@ -166,7 +166,7 @@ async fn v_11_broken_metadata_and_versions_have_their_own_codes() {
 }
 
 #[tokio::test]
-async fn v_12_a_body_that_its_headers_do_not_announce_is_not_acted_upon() {
+async fn a_body_that_its_headers_do_not_announce_is_not_acted_upon_v_12() {
     let (_folder, server) = server().await;
     let cases = [
         ("tools/list", URI),
@@ -191,7 +191,7 @@ async fn v_12_a_body_that_its_headers_do_not_announce_is_not_acted_upon() {
 }
 
 #[tokio::test]
-async fn v_12_line_breaks_in_a_header_do_not_get_through() {
+async fn line_breaks_in_a_header_do_not_get_through_v_12() {
     let (_folder, server) = server().await;
     let uri = "skill://a/SKILL.md\r\nX-Other: 1";
     let body = modern_request(3, "resources/read", json!({ "uri": uri })).to_string();
@@ -209,7 +209,7 @@ async fn v_12_line_breaks_in_a_header_do_not_get_through() {
 }
 
 #[tokio::test]
-async fn srv_100_v_13_a_name_is_not_needed_for_skills_and_directories_but_must_be_right() {
+async fn a_name_is_not_needed_for_skills_and_directories_but_must_be_right_srv_100_v_13() {
     let (_folder, server) = server().await;
     for (method, uri, encoded) in [
         ("skills/get", URI, URI_BASE64),

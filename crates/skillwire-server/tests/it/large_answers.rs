@@ -24,7 +24,7 @@ async fn many() -> TestServer {
 }
 
 #[tokio::test]
-async fn srv_56_a_large_page_is_compressed_for_clients_that_accept_it() {
+async fn a_large_page_is_compressed_for_clients_that_accept_it_srv_56() {
     let server = many().await;
     let plain = server.modern_with(&[], "skills/list", json!({})).await;
     assert_eq!(plain.header("content-encoding"), None);
@@ -47,7 +47,7 @@ async fn get(server: &TestServer, headers: &[(&str, &str)]) -> (u16, String) {
 }
 
 #[tokio::test]
-async fn srv_109_numbers_are_shown_only_where_they_are_wanted_and_to_whom_they_may_be() {
+async fn numbers_are_shown_only_where_they_are_wanted_and_to_whom_they_may_be_srv_109() {
     let folder = SkillFolder::with_skills(&["a"]);
     let server = TestServer::start(folder.path()).await;
     assert_eq!(get(&server, &[]).await.0, 404);
@@ -73,7 +73,7 @@ async fn srv_109_numbers_are_shown_only_where_they_are_wanted_and_to_whom_they_m
 }
 
 #[tokio::test]
-async fn srv_52_a_file_rotated_on_disk_is_never_sent_under_the_old_entry() {
+async fn a_file_rotated_on_disk_is_never_sent_under_the_old_entry_srv_52() {
     let folder = SkillFolder::with_skills(&["a"]);
     folder.file("a/notes.md", "old bytes");
     // Nothing is kept, so every read goes to the disk.
@@ -96,7 +96,7 @@ async fn srv_52_a_file_rotated_on_disk_is_never_sent_under_the_old_entry() {
 }
 
 #[tokio::test]
-async fn v_61_a_small_catalogue_is_served_from_memory_when_its_folder_goes_away() {
+async fn a_small_catalogue_is_served_from_memory_when_its_folder_goes_away_v_61() {
     let folder = SkillFolder::with_skills(&["a"]);
     folder.file("a/notes.md", "kept");
     let server = TestServer::start(folder.path()).await;
@@ -120,7 +120,7 @@ async fn listen(server: &TestServer, uris: &[&str]) -> (Connection, Value) {
 }
 
 #[tokio::test]
-async fn v_06_a_uri_of_a_million_segments_costs_nothing() {
+async fn a_uri_of_a_million_segments_costs_nothing_v_06() {
     let folder = SkillFolder::with_skills(&["a"]);
     let server = TestServer::start(folder.path()).await;
     let uri = format!("skill://{}", "a/".repeat(1_000_000));
@@ -147,7 +147,7 @@ async fn v_06_a_uri_of_a_million_segments_costs_nothing() {
 }
 
 #[tokio::test]
-async fn srv_39_many_skills_of_one_name_are_told_in_few_words() {
+async fn many_skills_of_one_name_are_told_in_few_words_srv_39() {
     let paths = (0..2_000).map(|n| format!("team-{n}/onboarding"));
     let sources = vec![in_memory(paths)];
     let mut server = TestServer::with_sources(sources, TestOptions::default()).await;
@@ -158,7 +158,7 @@ async fn srv_39_many_skills_of_one_name_are_told_in_few_words() {
 }
 
 #[tokio::test]
-async fn v_61_a_large_file_is_kept_too() {
+async fn a_large_file_is_kept_too_v_61() {
     let folder = SkillFolder::with_skills(&["a"]);
     folder.file("a/data.bin", vec![0xff; 5 << 20]);
     let server = TestServer::start(folder.path()).await;
@@ -168,7 +168,7 @@ async fn v_61_a_large_file_is_kept_too() {
 }
 
 #[tokio::test]
-async fn srv_106_a_skill_that_comes_back_is_told_too() {
+async fn a_skill_that_comes_back_is_told_too_srv_106() {
     let folder = SkillFolder::with_skills(&["a", "b"]);
     let mut server = TestServer::start(folder.path()).await;
     let uri = "skill://a/SKILL.md";

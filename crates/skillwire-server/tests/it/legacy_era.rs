@@ -27,7 +27,7 @@ async fn within(server: &TestServer, method: &str, session: &str) -> HttpReply {
 }
 
 #[tokio::test]
-async fn srv_105_every_legacy_version_is_negotiated_and_served() {
+async fn every_legacy_version_is_negotiated_and_served_srv_105() {
     let (_folder, server) = server().await;
     for version in VERSIONS {
         let (session, result) = server.initialize(version).await;
@@ -54,7 +54,7 @@ async fn srv_105_every_legacy_version_is_negotiated_and_served() {
 }
 
 #[tokio::test]
-async fn srv_105_an_unknown_version_is_answered_with_the_newest_that_has_a_handshake() {
+async fn an_unknown_version_is_answered_with_the_newest_that_has_a_handshake_srv_105() {
     let (_folder, server) = server().await;
     for version in ["1999-01-01", "2026-07-28", "2030-01-01", ""] {
         let (_, result) = server.initialize(version).await;
@@ -67,7 +67,7 @@ async fn srv_105_an_unknown_version_is_answered_with_the_newest_that_has_a_hands
 }
 
 #[tokio::test]
-async fn srv_105_results_have_no_members_of_the_modern_era() {
+async fn results_have_no_members_of_the_modern_era_srv_105() {
     let (folder, mut server) = server().await;
     folder.file("a/notes.md", "text");
     server.refresh();
@@ -96,7 +96,7 @@ async fn srv_105_results_have_no_members_of_the_modern_era() {
 }
 
 #[tokio::test]
-async fn srv_105_errors_come_with_200_and_an_unknown_resource_has_its_old_code() {
+async fn errors_come_with_200_and_an_unknown_resource_has_its_old_code_srv_105() {
     let (_folder, server) = server().await;
     let (session, _) = server.initialize("2025-11-25").await;
     let mut client = StdioClient::in_process(server.engine());
@@ -121,7 +121,7 @@ async fn srv_105_errors_come_with_200_and_an_unknown_resource_has_its_old_code()
 }
 
 #[tokio::test]
-async fn srv_105_session_ids_cannot_be_guessed() {
+async fn session_ids_cannot_be_guessed_srv_105() {
     let (_folder, server) = server().await;
     let mut seen = std::collections::HashSet::new();
     for _ in 0..50 {
@@ -137,7 +137,7 @@ async fn srv_105_session_ids_cannot_be_guessed() {
 }
 
 #[tokio::test]
-async fn srv_105_a_session_ends_with_delete() {
+async fn a_session_ends_with_delete_srv_105() {
     let (_folder, server) = server().await;
     let (kept, _) = server.initialize("2025-11-25").await;
     let (session, _) = server.initialize("2025-11-25").await;
@@ -155,7 +155,7 @@ async fn srv_105_a_session_ends_with_delete() {
 }
 
 #[tokio::test]
-async fn srv_105_deleting_a_session_ends_its_stream() {
+async fn deleting_a_session_ends_its_stream_srv_105() {
     let (folder, mut server) = server().await;
     let (session, _) = server.initialize("2025-11-25").await;
     let before = tasks();
@@ -169,7 +169,7 @@ async fn srv_105_deleting_a_session_ends_its_stream() {
 }
 
 #[tokio::test]
-async fn srv_105_a_session_has_one_stream_at_a_time() {
+async fn a_session_has_one_stream_at_a_time_srv_105() {
     let (folder, mut server) = server().await;
     let (session, _) = server.initialize("2025-11-25").await;
     let before = tasks();
@@ -186,7 +186,7 @@ async fn srv_105_a_session_has_one_stream_at_a_time() {
 }
 
 #[tokio::test]
-async fn srv_105_srv_107_a_session_belongs_to_the_caller_who_opened_it() {
+async fn a_session_belongs_to_the_caller_who_opened_it_srv_105_srv_107() {
     let folder = SkillFolder::with_skills(&["acme/a", "b"]);
     let tokens = Some("one 0123456789abcdef\ntwo fedcba9876543210\n".to_owned());
     let server =
@@ -212,7 +212,7 @@ async fn srv_105_srv_107_a_session_belongs_to_the_caller_who_opened_it() {
 }
 
 #[tokio::test]
-async fn srv_105_requests_without_a_session_are_served_when_they_name_their_version() {
+async fn requests_without_a_session_are_served_when_they_name_their_version_srv_105() {
     let (_folder, server) = server().await;
     let mut headers = LEGACY_HEADERS.to_vec();
     headers.push(("MCP-Protocol-Version", "2025-06-18"));
@@ -226,7 +226,7 @@ async fn srv_105_requests_without_a_session_are_served_when_they_name_their_vers
 }
 
 #[tokio::test]
-async fn srv_105_both_eras_share_one_endpoint() {
+async fn both_eras_share_one_endpoint_srv_105() {
     let (_folder, server) = server().await;
     let (session, _) = server.initialize("2025-11-25").await;
     let legacy = server.legacy(&session, "skills/list", json!({})).await.message();

@@ -47,7 +47,7 @@ fn uris(pages: &[Value]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn srv_53_srv_54_every_page_is_complete_and_says_how_long_it_is_fresh() {
+async fn every_page_is_complete_and_says_how_long_it_is_fresh_srv_53_srv_54() {
     let sources = vec![in_memory(["a", "b", "c", "d", "e"])];
     let server = TestServer::with_sources(sources, pages_of(2)).await;
     let pages = pages(&server, &[], "skills/list").await;
@@ -62,7 +62,7 @@ async fn srv_53_srv_54_every_page_is_complete_and_says_how_long_it_is_fresh() {
 }
 
 #[tokio::test]
-async fn srv_54_freshness_is_what_the_operator_set() {
+async fn freshness_is_what_the_operator_set_srv_54() {
     let config = Config { ttl_ms: 0, cache_scope: CacheScope::Private, ..Config::default() };
     let options = TestOptions { config, ..TestOptions::default() };
     let server = TestServer::with_sources(vec![in_memory(["a"])], options).await;
@@ -71,7 +71,7 @@ async fn srv_54_freshness_is_what_the_operator_set() {
 }
 
 #[tokio::test]
-async fn srv_55_srv_67_what_is_not_listed_is_still_served() {
+async fn what_is_not_listed_is_still_served_srv_55_srv_67() {
     let unlisted = PathPatterns::parse(["secret", "acme/**"]).expect("patterns");
     let snapshot = SnapshotOptions { unlisted, ..SnapshotOptions::default() };
     let options = TestOptions { snapshot, ..TestOptions::default() };
@@ -85,7 +85,7 @@ async fn srv_55_srv_67_what_is_not_listed_is_still_served() {
 }
 
 #[tokio::test]
-async fn srv_55_a_listing_may_be_empty() {
+async fn a_listing_may_be_empty_srv_55() {
     let server = TestServer::with_sources(Vec::new(), TestOptions::default()).await;
     let result = server.call("skills/list", json!({})).await;
     assert_eq!(result["skills"], json!([]));
@@ -93,7 +93,7 @@ async fn srv_55_a_listing_may_be_empty() {
 }
 
 #[tokio::test]
-async fn srv_56_pages_unite_to_the_whole_and_never_split_an_entry() {
+async fn pages_unite_to_the_whole_and_never_split_an_entry_srv_56() {
     let paths: Vec<String> = (0..1_000).map(|n| format!("team-{}/skill-{n}", n % 7)).collect();
     let server = TestServer::with_sources(vec![in_memory(&paths)], pages_of(7)).await;
     let pages = pages(&server, &[], "skills/list").await;
@@ -108,7 +108,7 @@ async fn srv_56_pages_unite_to_the_whole_and_never_split_an_entry() {
 }
 
 #[tokio::test]
-async fn srv_56_an_entry_with_many_files_is_on_one_page() {
+async fn an_entry_with_many_files_is_on_one_page_srv_56() {
     let folder = SkillFolder::with_skills(&["large", "small"]);
     for index in 0..300 {
         folder.file(&format!("large/f{index}"), "x");
@@ -124,7 +124,7 @@ async fn with_cursor(server: &TestServer, cursor: Value) -> Reply {
 }
 
 #[tokio::test]
-async fn srv_57_forged_cursor_is_invalid_params() {
+async fn forged_cursor_is_invalid_params_srv_57() {
     let sources = vec![in_memory(["a", "b", "c"])];
     let server = TestServer::with_sources(sources, pages_of(1)).await;
     let first = server.call("skills/list", json!({})).await;
@@ -161,7 +161,7 @@ async fn srv_57_forged_cursor_is_invalid_params() {
 }
 
 #[tokio::test]
-async fn srv_57_another_callers_cursor_is_invalid_params() {
+async fn another_callers_cursor_is_invalid_params_srv_57() {
     let sources = vec![in_memory(["acme/a", "acme/b", "secret"])];
     let server = TestServer::with_sources(sources, with_tokens(1)).await;
     for method in ["skills/list", "resources/list"] {
@@ -177,7 +177,7 @@ async fn srv_57_another_callers_cursor_is_invalid_params() {
 }
 
 #[tokio::test]
-async fn srv_57_a_cursor_outlives_the_skill_it_stopped_at() {
+async fn a_cursor_outlives_the_skill_it_stopped_at_srv_57() {
     let folder = SkillFolder::with_skills(&["a", "b", "c", "d"]);
     let mut server = TestServer::with(folder.path(), pages_of(2)).await;
     let first = server.call("skills/list", json!({})).await;
@@ -192,7 +192,7 @@ async fn srv_57_a_cursor_outlives_the_skill_it_stopped_at() {
 }
 
 #[tokio::test]
-async fn srv_58_all_pages_of_a_listing_have_the_same_scope() {
+async fn all_pages_of_a_listing_have_the_same_scope_srv_58() {
     let sources = vec![in_memory(["acme/a", "acme/b", "acme/c", "other"])];
     let server = TestServer::with_sources(sources, with_tokens(1)).await;
     for headers in [[ALICE], [BOB]] {
@@ -204,7 +204,7 @@ async fn srv_58_all_pages_of_a_listing_have_the_same_scope() {
 }
 
 #[tokio::test]
-async fn srv_59_skills_of_every_scheme_are_listed() {
+async fn skills_of_every_scheme_are_listed_srv_59() {
     let folders = [SkillFolder::with_skills(&["one"]), SkillFolder::with_skills(&["two"])];
     let source = |index: usize, scheme: &str| -> Box<dyn Source> {
         let scheme = Scheme::parse(scheme).expect("a scheme");
@@ -222,7 +222,7 @@ async fn srv_59_skills_of_every_scheme_are_listed() {
 }
 
 #[tokio::test]
-async fn srv_60_a_listed_entry_is_enough_to_verify_every_file() {
+async fn a_listed_entry_is_enough_to_verify_every_file_srv_60() {
     let folder = SkillFolder::with_skills(&["pdf", "outer", "outer/inner"]);
     folder.file("pdf/a.bin", b"\xff\0").file("outer/inner/b.md", "b\r\n");
     let server = TestServer::start(folder.path()).await;
@@ -238,7 +238,7 @@ async fn srv_60_a_listed_entry_is_enough_to_verify_every_file() {
 }
 
 #[tokio::test]
-async fn srv_61_nothing_ever_asks_for_input() {
+async fn nothing_ever_asks_for_input_srv_61() {
     let sources = vec![in_memory(["acme/a", "secret"])];
     let server = TestServer::with_sources(sources, with_tokens(10)).await;
     let stranger = server.modern_with(&[], "skills/list", json!({})).await;
@@ -263,7 +263,7 @@ async fn srv_61_nothing_ever_asks_for_input() {
 }
 
 #[tokio::test]
-async fn srv_62_parameters_may_be_absent_and_unknown_ones_are_ignored() {
+async fn parameters_may_be_absent_and_unknown_ones_are_ignored_srv_62() {
     let server = TestServer::with_sources(vec![in_memory(["a"])], TestOptions::default()).await;
     let plain = server.call("skills/list", json!({})).await;
     for params in [
@@ -289,7 +289,7 @@ async fn srv_62_parameters_may_be_absent_and_unknown_ones_are_ignored() {
 }
 
 #[tokio::test]
-async fn srv_63_a_set_that_depends_on_the_caller_is_private_to_every_caller() {
+async fn a_set_that_depends_on_the_caller_is_private_to_every_caller_srv_63() {
     let sources = vec![in_memory(["acme/a", "acme/deep/b", "acme-not", "secret"])];
     let server = TestServer::with_sources(sources, with_tokens(10)).await;
     let all = pages(&server, &[ALICE], "skills/list").await;

@@ -24,7 +24,7 @@ fn with_frontmatter(lines: &str) -> String {
 }
 
 #[tokio::test]
-async fn srv_11_what_breaks_the_format_is_not_served_and_the_operator_is_told() {
+async fn what_breaks_the_format_is_not_served_and_the_operator_is_told_srv_11() {
     let long = "x".repeat(1_025);
     let corpus = [
         ("no-yaml", with_frontmatter("name: [\n"), Code::YamlSyntax),
@@ -66,7 +66,7 @@ async fn srv_11_what_breaks_the_format_is_not_served_and_the_operator_is_told() 
 }
 
 #[tokio::test]
-async fn srv_12_a_directory_without_skill_md_is_no_skill() {
+async fn a_directory_without_skill_md_is_no_skill_srv_12() {
     let folder = SkillFolder::with_skills(&["good"]);
     folder
         .file("without/README.md", skill_md("without"))
@@ -86,7 +86,7 @@ async fn srv_12_a_directory_without_skill_md_is_no_skill() {
 }
 
 #[tokio::test]
-async fn srv_13_skill_md_begins_with_frontmatter_that_has_name_and_description() {
+async fn skill_md_begins_with_frontmatter_that_has_name_and_description_srv_13() {
     let corpus = [
         ("leading-text", format!("Text.\n{}", skill_md("leading-text")), Code::FrontmatterMissing),
         ("blank-line", format!("\n{}", skill_md("blank-line")), Code::FrontmatterMissing),
@@ -125,7 +125,7 @@ async fn srv_13_skill_md_begins_with_frontmatter_that_has_name_and_description()
 }
 
 #[tokio::test]
-async fn srv_14_srv_15_every_file_at_any_depth_is_a_resource_of_its_own() {
+async fn every_file_at_any_depth_is_a_resource_of_its_own_srv_14_srv_15() {
     let folder = SkillFolder::with_skills(&["pdf"]);
     folder
         .file("pdf/references/FORMS.md", "# Forms\n")
@@ -144,7 +144,7 @@ async fn srv_14_srv_15_every_file_at_any_depth_is_a_resource_of_its_own() {
 }
 
 #[tokio::test]
-async fn srv_15_no_skill_has_a_packed_form() {
+async fn no_skill_has_a_packed_form_srv_15() {
     let folder = SkillFolder::with_skills(&["pdf", "acme/refunds"]);
     let server = TestServer::start(folder.path()).await;
     for entry in server.skills().await {
@@ -160,7 +160,7 @@ async fn srv_15_no_skill_has_a_packed_form() {
 }
 
 #[tokio::test]
-async fn srv_16_uris_are_the_skill_path_and_the_file_path_with_slashes() {
+async fn uris_are_the_skill_path_and_the_file_path_with_slashes_srv_16() {
     let folder = SkillFolder::with_skills(&["pdf", "acme/billing/refunds"]);
     folder.file("pdf/references/FORMS.md", "F").file("acme/billing/refunds/examples/e.md", "E");
     let server = TestServer::start(folder.path()).await;
@@ -172,7 +172,7 @@ async fn srv_16_uris_are_the_skill_path_and_the_file_path_with_slashes() {
 }
 
 #[tokio::test]
-async fn srv_17_a_skill_path_may_have_any_depth() {
+async fn a_skill_path_may_have_any_depth_srv_17() {
     let deep = "a/b/c/d/e/f/g/h/refunds";
     let folder = SkillFolder::with_skills(&["refund", "acme/billing/refunds", deep]);
     let server = TestServer::start(folder.path()).await;
@@ -185,7 +185,7 @@ async fn srv_17_a_skill_path_may_have_any_depth() {
 }
 
 #[tokio::test]
-async fn srv_18_a_skill_is_served_under_its_name_and_never_under_its_directory() {
+async fn a_skill_is_served_under_its_name_and_never_under_its_directory_srv_18() {
     let folder = SkillFolder::new();
     folder.file("group/wrong-folder/SKILL.md", skill_md("right"));
     let mut server = TestServer::start(folder.path()).await;
@@ -200,7 +200,7 @@ async fn srv_18_a_skill_is_served_under_its_name_and_never_under_its_directory()
 }
 
 #[tokio::test]
-async fn srv_18_a_strict_server_refuses_a_name_that_is_not_the_directory() {
+async fn a_strict_server_refuses_a_name_that_is_not_the_directory_srv_18() {
     let folder = SkillFolder::with_skills(&["good"]);
     folder.file("wrong-folder/SKILL.md", skill_md("right"));
     let directory =
@@ -213,7 +213,7 @@ async fn srv_18_a_strict_server_refuses_a_name_that_is_not_the_directory() {
 }
 
 #[tokio::test]
-async fn srv_19_names_that_break_the_rules_are_not_served() {
+async fn names_that_break_the_rules_are_not_served_srv_19() {
     let too_long = "a".repeat(65);
     let names =
         ["PDF", "a_b", "a b", "-a", "a-", "a--b", "é", "a.b", "a/b", "..", "\u{ff41}", &too_long];
@@ -251,7 +251,7 @@ fn assert_is_uri(uri: &str) {
 }
 
 #[tokio::test]
-async fn srv_20_odd_prefixes_are_percent_encoded_and_round_trip() {
+async fn odd_prefixes_are_percent_encoded_and_round_trip_srv_20() {
     let odd =
         ["a b", "ü", "100%", "%20", "what?", "#1", "a:b", "x@y", "[z]", "back\\slash", "\"q\""];
     let folder = SkillFolder::new();
@@ -273,7 +273,7 @@ async fn srv_20_odd_prefixes_are_percent_encoded_and_round_trip() {
 }
 
 #[tokio::test]
-async fn srv_21_another_scheme_has_the_same_structure() {
+async fn another_scheme_has_the_same_structure_srv_21() {
     let folder = SkillFolder::with_skills(&["refunds"]);
     folder.file("refunds/examples/email.md", "Dear customer\r\n");
     let directory = DirectoryOptions {
@@ -297,7 +297,7 @@ async fn srv_21_another_scheme_has_the_same_structure() {
 }
 
 #[tokio::test]
-async fn srv_22_directory_uris_have_no_trailing_slash() {
+async fn directory_uris_have_no_trailing_slash_srv_22() {
     let folder = SkillFolder::with_skills(&["acme/pdf"]);
     folder.file("acme/pdf/a/b/c.md", "C").directory("acme/pdf/empty");
     let server = TestServer::start(folder.path()).await;
@@ -319,7 +319,7 @@ async fn srv_22_directory_uris_have_no_trailing_slash() {
 }
 
 #[tokio::test]
-async fn srv_23_two_files_never_share_a_uri_and_no_file_has_two() {
+async fn two_files_never_share_a_uri_and_no_file_has_two_srv_23() {
     let names =
         ["a b", "a%20b", "a+b", "\u{e9}", "e\u{301}", "a%2Fb", "a%2fb", "A b", "%", "a?b#c"];
     let folder = SkillFolder::with_skills(&["pdf"]);

@@ -33,7 +33,7 @@ async fn serve_described() -> (SkillFolder, TestServer) {
 }
 
 #[tokio::test]
-async fn srv_24_skill_files_are_markdown_wherever_they_are_described() {
+async fn skill_files_are_markdown_wherever_they_are_described_srv_24() {
     let (_folder, server) = serve_described().await;
     for resource in descriptions(&server).await {
         assert_eq!(resource["mimeType"], "text/markdown");
@@ -43,7 +43,7 @@ async fn srv_24_skill_files_are_markdown_wherever_they_are_described() {
 }
 
 #[tokio::test]
-async fn srv_25_srv_26_skill_files_are_named_and_described_by_their_frontmatter() {
+async fn skill_files_are_named_and_described_by_their_frontmatter_srv_25_srv_26() {
     let (_folder, server) = serve_described().await;
     for resource in descriptions(&server).await {
         assert_eq!(resource["name"], "pdf");
@@ -52,7 +52,7 @@ async fn srv_25_srv_26_skill_files_are_named_and_described_by_their_frontmatter(
 }
 
 #[tokio::test]
-async fn srv_27_media_types_fit_the_content() {
+async fn media_types_fit_the_content_srv_27() {
     let files: [(&str, &[u8], &str); 8] = [
         ("image.png", b"\x89PNG\r\n\x1a\nrest", "image/png"),
         ("data.json", b"{}", "application/json"),
@@ -92,7 +92,7 @@ fn meta_keys(value: &Value, found: &mut Vec<String>) {
 }
 
 #[tokio::test]
-async fn srv_28_resources_repeat_no_frontmatter_in_their_metadata() {
+async fn resources_repeat_no_frontmatter_in_their_metadata_srv_28() {
     let (_folder, server) = serve_described().await;
     for result in crawl(&server).await {
         for member in ["resources", "contents", "skills", "skill"] {
@@ -105,7 +105,7 @@ async fn srv_28_resources_repeat_no_frontmatter_in_their_metadata() {
 }
 
 #[tokio::test]
-async fn srv_29_no_reserved_name_is_minted() {
+async fn no_reserved_name_is_minted_srv_29() {
     let (_folder, server) = serve_described().await;
     let results = crawl(&server).await;
     let everything = json!(results).to_string();
@@ -124,7 +124,7 @@ async fn srv_29_no_reserved_name_is_minted() {
 }
 
 #[tokio::test]
-async fn srv_29_no_method_of_our_own_is_under_the_reserved_prefix() {
+async fn no_method_of_our_own_is_under_the_reserved_prefix_srv_29() {
     let (_folder, server) = serve_described().await;
     for name in ["search", "read", "subscribe", "verify", "install", "archive", "index", "List", ""]
     {

@@ -20,7 +20,7 @@ async fn serve_nested() -> (SkillFolder, TestServer) {
 }
 
 #[tokio::test]
-async fn srv_30_a_nested_skill_is_a_skill_below_its_parents_path() {
+async fn a_nested_skill_is_a_skill_below_its_parents_path_srv_30() {
     let (_folder, server) = serve_nested().await;
     assert_eq!(listed(&server).await, [OUTER, INNER, PLAIN]);
     for (uri, name) in [(OUTER, "outer"), (INNER, "inner")] {
@@ -32,7 +32,7 @@ async fn srv_30_a_nested_skill_is_a_skill_below_its_parents_path() {
 }
 
 #[tokio::test]
-async fn srv_31_the_enclosing_manifest_includes_the_nested_files() {
+async fn the_enclosing_manifest_includes_the_nested_files_srv_31() {
     let (_folder, server) = serve_nested().await;
     let outer = manifest(&entry(&server, OUTER).await);
     let inner = manifest(&entry(&server, INNER).await);
@@ -44,7 +44,7 @@ async fn srv_31_the_enclosing_manifest_includes_the_nested_files() {
 }
 
 #[tokio::test]
-async fn srv_32_nothing_in_a_listing_marks_nesting() {
+async fn nothing_in_a_listing_marks_nesting_srv_32() {
     let (_folder, server) = serve_nested().await;
     let shape = |entry: &Value| {
         let keys = [entry, &entry["frontmatter"], &entry["resources"][0]].map(keys);
@@ -57,7 +57,7 @@ async fn srv_32_nothing_in_a_listing_marks_nesting() {
 }
 
 #[tokio::test]
-async fn srv_33_a_changed_byte_of_a_nested_file_changes_both_entries() {
+async fn a_changed_byte_of_a_nested_file_changes_both_entries_srv_33() {
     let (folder, mut server) = serve_nested().await;
     let x = "skill://acme/outer/parts/inner/deep/x.txt";
     let before = [entry(&server, OUTER).await, entry(&server, INNER).await];

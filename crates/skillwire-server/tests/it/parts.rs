@@ -54,7 +54,7 @@ fn looked(sources: Vec<Box<dyn Source>>) -> (Refresher, Vec<BTreeSet<PathBuf>>) 
 }
 
 #[test]
-fn v_64_a_large_folder_that_goes_away_and_comes_back_is_told_of_each_time() {
+fn a_large_folder_that_goes_away_and_comes_back_is_told_of_each_time_v_64() {
     let folder = many();
     folder.directory("none");
     let root = folder.join("many");

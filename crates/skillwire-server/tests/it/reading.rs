@@ -14,7 +14,7 @@ use crate::support::{
 };
 
 #[tokio::test]
-async fn srv_72_files_are_read_without_any_call_before_and_whether_listed_or_not() {
+async fn files_are_read_without_any_call_before_and_whether_listed_or_not_srv_72() {
     let folder = SkillFolder::with_skills(&["pdf", "unlisted"]);
     folder.file("pdf/references/a.md", "supporting");
     let unlisted = PathPatterns::parse(["unlisted"]).expect("a pattern");
@@ -29,7 +29,7 @@ async fn srv_72_files_are_read_without_any_call_before_and_whether_listed_or_not
 }
 
 #[tokio::test]
-async fn srv_72_listing_supporting_files_changes_nothing_about_reading_them() {
+async fn listing_supporting_files_changes_nothing_about_reading_them_srv_72() {
     let folder = SkillFolder::with_skills(&["pdf"]);
     folder.file("pdf/references/a.md", "supporting");
     let snapshot = SnapshotOptions { list_files: true, ..SnapshotOptions::default() };
@@ -44,7 +44,7 @@ async fn srv_72_listing_supporting_files_changes_nothing_about_reading_them() {
 }
 
 #[tokio::test]
-async fn srv_73_what_is_not_served_is_invalid_params() {
+async fn what_is_not_served_is_invalid_params_srv_73() {
     let folder = SkillFolder::with_skills(&["pdf"]);
     folder
         .file("pdf/gone.md", "soon deleted")
@@ -83,7 +83,7 @@ async fn srv_73_what_is_not_served_is_invalid_params() {
 }
 
 #[tokio::test]
-async fn srv_74_srv_77_a_read_is_complete_with_freshness_and_one_item_of_the_requested_uri() {
+async fn a_read_is_complete_with_freshness_and_one_item_of_the_requested_uri_srv_74_srv_77() {
     let folder = SkillFolder::with_skills(&["pdf", "outer", "outer/inner"]);
     folder.file("pdf/a b.bin", b"\xff").file("pdf/empty", "");
     let server = TestServer::start(folder.path()).await;
@@ -101,7 +101,7 @@ async fn srv_74_srv_77_a_read_is_complete_with_freshness_and_one_item_of_the_req
 }
 
 #[tokio::test]
-async fn srv_75_utf_8_is_text_and_everything_else_is_base64_on_both_transports() {
+async fn utf_8_is_text_and_everything_else_is_base64_on_both_transports_srv_75() {
     let corpus: [(&str, &[u8], &str); 11] = [
         ("plain.txt", b"plain", "text"),
         ("empty.txt", b"", "text"),
@@ -134,7 +134,7 @@ async fn srv_75_utf_8_is_text_and_everything_else_is_base64_on_both_transports()
 }
 
 #[tokio::test]
-async fn srv_76_no_uri_leads_out_of_what_is_served() {
+async fn no_uri_leads_out_of_what_is_served_srv_76() {
     let folder = SkillFolder::with_skills(&["served/pdf"]);
     folder.file("secret.txt", "top secret").file("served/beside.txt", "top secret");
     folder.file("served/pdf/references/a.md", "a");
@@ -188,7 +188,7 @@ async fn srv_76_no_uri_leads_out_of_what_is_served() {
 }
 
 #[tokio::test]
-async fn srv_78_a_file_is_readable_exactly_when_the_entry_lists_it() {
+async fn a_file_is_readable_exactly_when_the_entry_lists_it_srv_78() {
     let folder = SkillFolder::with_skills(&["pdf"]);
     let mut server = TestServer::start(folder.path()).await;
     let (pdf, new) = ("skill://pdf/SKILL.md", "skill://pdf/new.md");
@@ -203,7 +203,7 @@ async fn srv_78_a_file_is_readable_exactly_when_the_entry_lists_it() {
 }
 
 #[tokio::test]
-async fn srv_79_every_uri_in_the_instructions_is_a_skill() {
+async fn every_uri_in_the_instructions_is_a_skill_srv_79() {
     let paths: Vec<String> = (0..30).map(|n| format!("team/skill-{n}")).collect();
     for count in [1, 2, 30] {
         let sources = vec![in_memory(&paths[..count])];

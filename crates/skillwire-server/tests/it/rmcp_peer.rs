@@ -97,7 +97,7 @@ async fn server() -> (SkillFolder, TestServer) {
 }
 
 #[tokio::test]
-async fn srv_93_srv_105_the_official_client_connects_on_both_eras() {
+async fn the_official_client_connects_on_both_eras_srv_93_srv_105() {
     let (_folder, server) = server().await;
     for (era, version) in
         [(Era::Modern, ProtocolVersion::V_2026_07_28), (Era::Legacy, ProtocolVersion::V_2025_11_25)]
@@ -114,7 +114,7 @@ async fn srv_93_srv_105_the_official_client_connects_on_both_eras() {
 }
 
 #[tokio::test]
-async fn srv_96_the_official_client_lists_and_reads_resources() {
+async fn the_official_client_lists_and_reads_resources_srv_96() {
     let (_folder, server) = server().await;
     for era in [Era::Modern, Era::Legacy] {
         for (transport, client, _) in clients(&server, era).await {
@@ -134,7 +134,7 @@ async fn srv_96_the_official_client_lists_and_reads_resources() {
 }
 
 #[tokio::test]
-async fn srv_104_the_official_client_receives_skills_and_directories_whole() {
+async fn the_official_client_receives_skills_and_directories_whole_srv_104() {
     let (_folder, server) = server().await;
     for era in [Era::Modern, Era::Legacy] {
         for (transport, client, _) in clients(&server, era).await {
@@ -154,7 +154,7 @@ async fn srv_104_the_official_client_receives_skills_and_directories_whole() {
 }
 
 #[tokio::test]
-async fn srv_106_the_official_client_listens_and_is_told_of_the_end() {
+async fn the_official_client_listens_and_is_told_of_the_end_srv_106() {
     let (folder, mut server) = server().await;
     let mut subscriptions = Vec::new();
     let clients = clients(&server, Era::Modern).await;
@@ -191,7 +191,7 @@ async fn srv_106_the_official_client_listens_and_is_told_of_the_end() {
 }
 
 #[tokio::test]
-async fn srv_106_the_official_client_is_told_of_changes_on_the_old_era() {
+async fn the_official_client_is_told_of_changes_on_the_old_era_srv_106() {
     let (folder, mut server) = server().await;
     let mut clients = clients(&server, Era::Legacy).await;
     for (_, client, _) in &clients {
@@ -219,7 +219,7 @@ async fn srv_106_the_official_client_is_told_of_changes_on_the_old_era() {
 }
 
 #[tokio::test]
-async fn srv_109_the_official_client_sends_its_token() {
+async fn the_official_client_sends_its_token_srv_109() {
     let folder = SkillFolder::with_skills(&["acme/a", "secret"]);
     let tokens = Some(TOKENS.to_owned());
     let server =

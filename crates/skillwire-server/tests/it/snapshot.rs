@@ -111,7 +111,7 @@ async fn check_once(server: &TestServer, uri: &str) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn srv_52_an_entry_never_mixes_two_versions_of_a_changing_tree() {
+async fn an_entry_never_mixes_two_versions_of_a_changing_tree_srv_52() {
     let folder = SkillFolder::new();
     folder.skill("served/other").directory("spare");
     for (path, bytes) in version(0) {

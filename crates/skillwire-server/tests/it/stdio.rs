@@ -39,7 +39,7 @@ fn cancelled(id: impl Into<Value>) -> Value {
 }
 
 #[tokio::test]
-async fn srv_103_output_is_one_message_a_line_and_nothing_else() {
+async fn output_is_one_message_a_line_and_nothing_else_srv_103() {
     let (folder, mut server) = server().await;
     let text = "one\ntwo\r\nthree\u{2028}\u{85}four\u{b}\n\n";
     folder.file("a/lines.txt", text);
@@ -66,7 +66,7 @@ async fn srv_103_output_is_one_message_a_line_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn srv_103_v_29_the_end_of_input_ends_the_server() {
+async fn the_end_of_input_ends_the_server_srv_103_v_29() {
     let (_folder, server) = server().await;
     let before = tasks();
     assert_eq!(pipe(server.engine(), "").await, b"");
@@ -80,7 +80,7 @@ async fn srv_103_v_29_the_end_of_input_ends_the_server() {
 }
 
 #[tokio::test]
-async fn srv_103_everything_asked_before_the_end_of_input_is_answered() {
+async fn everything_asked_before_the_end_of_input_is_answered_srv_103() {
     let (_folder, server) = server().await;
     let input: String =
         (0..300).map(|id| line(&modern_request(id, "skills/list", json!({})))).collect();
@@ -90,7 +90,7 @@ async fn srv_103_everything_asked_before_the_end_of_input_is_answered() {
 }
 
 #[tokio::test]
-async fn srv_103_the_first_message_may_be_a_notification() {
+async fn the_first_message_may_be_a_notification_srv_103() {
     let (_folder, server) = server().await;
     for first in ["notifications/initialized", "notifications/cancelled", "notifications/x"] {
         let input = [
@@ -105,7 +105,7 @@ async fn srv_103_the_first_message_may_be_a_notification() {
 }
 
 #[tokio::test]
-async fn srv_103_both_eras_may_use_one_pipe() {
+async fn both_eras_may_use_one_pipe_srv_103() {
     let (_folder, server) = server().await;
     let mut client = StdioClient::in_process(server.engine());
     let bare = legacy_request(1, "skills/list", json!({}));
@@ -123,7 +123,7 @@ async fn srv_103_both_eras_may_use_one_pipe() {
 }
 
 #[tokio::test]
-async fn v_29_half_a_message_is_no_message() {
+async fn half_a_message_is_no_message_v_29() {
     let (_folder, server) = server().await;
     let whole = line(&modern_request(1, "skills/list", json!({})));
     for length in 0..whole.len() {
@@ -133,7 +133,7 @@ async fn v_29_half_a_message_is_no_message() {
 }
 
 #[tokio::test]
-async fn v_29_a_line_without_end_is_passed_over_without_being_kept() {
+async fn a_line_without_end_is_passed_over_without_being_kept_v_29() {
     let (_folder, server) = server().await;
     let mut input = vec![b' '; 9 << 20];
     input[0] = b'{';
@@ -147,7 +147,7 @@ async fn v_29_a_line_without_end_is_passed_over_without_being_kept() {
 }
 
 #[tokio::test]
-async fn v_29_bytes_that_are_no_text_are_refused_and_the_pipe_lives() {
+async fn bytes_that_are_no_text_are_refused_and_the_pipe_lives_v_29() {
     let (_folder, server) = server().await;
     let good = line(&modern_request(1, "skills/list", json!({})));
     for junk in [&b"\0"[..], b"\0\0{}\0", b"\xff\xfe", b"{\"a\":\"\xc0\xaf\"}", b"\x1b[2J", b"}{"] {
@@ -161,7 +161,7 @@ async fn v_29_bytes_that_are_no_text_are_refused_and_the_pipe_lives() {
 }
 
 #[tokio::test]
-async fn v_29_an_output_that_nobody_reads_any_more_ends_the_server() {
+async fn an_output_that_nobody_reads_any_more_ends_the_server_v_29() {
     let (_folder, server) = server().await;
     let (mut input, server_input) = tokio::io::duplex(64 * 1024);
     let (server_output, output) = tokio::io::duplex(64);
@@ -175,7 +175,7 @@ async fn v_29_an_output_that_nobody_reads_any_more_ends_the_server() {
 }
 
 #[tokio::test]
-async fn srv_102_a_cancelled_request_is_never_answered() {
+async fn a_cancelled_request_is_never_answered_srv_102() {
     let live = LiveSkill::default();
     let server = TestServer::with_sources(vec![live.source()], TestOptions::default()).await;
     let mut client = StdioClient::in_process(server.engine());
@@ -194,7 +194,7 @@ async fn srv_102_a_cancelled_request_is_never_answered() {
 }
 
 #[tokio::test]
-async fn srv_102_a_slow_request_does_not_hold_up_others() {
+async fn a_slow_request_does_not_hold_up_others_srv_102() {
     let live = LiveSkill::default();
     let server = TestServer::with_sources(vec![live.source()], TestOptions::default()).await;
     let mut client = StdioClient::in_process(server.engine());
@@ -209,7 +209,7 @@ async fn srv_102_a_slow_request_does_not_hold_up_others() {
 }
 
 #[tokio::test]
-async fn v_17_a_generator_that_never_ends_takes_a_bounded_number_of_threads() {
+async fn a_generator_that_never_ends_takes_a_bounded_number_of_threads_v_17() {
     const TURNS: usize = 32;
     let folder = SkillFolder::with_skills(&["a"]);
     // Too large to be read without a thread.
@@ -246,7 +246,7 @@ async fn v_17_a_generator_that_never_ends_takes_a_bounded_number_of_threads() {
 }
 
 #[tokio::test]
-async fn srv_102_cancelling_what_is_not_under_way_changes_nothing() {
+async fn cancelling_what_is_not_under_way_changes_nothing_srv_102() {
     let (_folder, server) = server().await;
     let mut client = StdioClient::in_process(server.engine());
     for id in [json!(1), json!("1"), json!(null), json!({}), json!(1.5), json!("\u{0}")] {
@@ -257,7 +257,7 @@ async fn srv_102_cancelling_what_is_not_under_way_changes_nothing() {
 }
 
 #[tokio::test]
-async fn srv_102_srv_106_a_cancelled_subscription_is_silent() {
+async fn a_cancelled_subscription_is_silent_srv_102_srv_106() {
     let (folder, mut server) = server().await;
     let mut client = StdioClient::in_process(server.engine());
     let filter = json!({ "notifications": { "resourcesListChanged": true } });
@@ -273,7 +273,7 @@ async fn srv_102_srv_106_a_cancelled_subscription_is_silent() {
 }
 
 #[tokio::test]
-async fn srv_106_a_server_that_stops_completes_its_subscriptions_and_its_work() {
+async fn a_server_that_stops_completes_its_subscriptions_and_its_work_srv_106() {
     let (folder, server) = server().await;
     folder.file("a/notes.md", "text");
     let (mut input, server_input) = tokio::io::duplex(64 * 1024);

@@ -41,7 +41,7 @@ fn said(message: &Value) -> (String, Value, Value) {
 }
 
 #[tokio::test]
-async fn srv_106_the_acknowledgment_comes_first_and_says_what_is_honoured() {
+async fn the_acknowledgment_comes_first_and_says_what_is_honoured_srv_106() {
     let (_folder, server) = server().await;
     let mut client = StdioClient::in_process(server.engine());
     let all = json!({
@@ -76,7 +76,7 @@ async fn srv_106_the_acknowledgment_comes_first_and_says_what_is_honoured() {
 }
 
 #[tokio::test]
-async fn srv_106_only_what_was_asked_for_is_sent_over_http() {
+async fn only_what_was_asked_for_is_sent_over_http_srv_106() {
     let (folder, mut server) = server().await;
     let (mut list, _) =
         listen_with(&server, &[], "list", json!({ "resourcesListChanged": true })).await;
@@ -106,7 +106,7 @@ async fn srv_106_only_what_was_asked_for_is_sent_over_http() {
 }
 
 #[tokio::test]
-async fn srv_106_subscriptions_share_a_pipe_and_are_told_apart() {
+async fn subscriptions_share_a_pipe_and_are_told_apart_srv_106() {
     let (folder, mut server) = server().await;
     let mut client = StdioClient::in_process(server.engine());
     for (id, filter) in [
@@ -135,7 +135,7 @@ async fn srv_106_subscriptions_share_a_pipe_and_are_told_apart() {
 }
 
 #[tokio::test]
-async fn srv_106_a_file_that_goes_away_is_an_update() {
+async fn a_file_that_goes_away_is_an_update_srv_106() {
     let (folder, mut server) = server().await;
     let (mut stream, _) = listen(&server, json!({ "resourceSubscriptions": [NOTES] })).await;
     folder.remove("a/notes.md");
@@ -144,7 +144,7 @@ async fn srv_106_a_file_that_goes_away_is_an_update() {
 }
 
 #[tokio::test]
-async fn srv_106_a_listener_that_missed_changes_is_told_of_everything_it_follows() {
+async fn a_listener_that_missed_changes_is_told_of_everything_it_follows_srv_106() {
     let (folder, mut server) = server().await;
     let filter = json!({ "resourcesListChanged": true, "resourceSubscriptions": [A, NOTES] });
     let (mut stream, _) = listen(&server, filter).await;
@@ -166,7 +166,7 @@ async fn srv_106_a_listener_that_missed_changes_is_told_of_everything_it_follows
 }
 
 #[tokio::test]
-async fn srv_106_a_filter_that_cannot_be_read_is_refused() {
+async fn a_filter_that_cannot_be_read_is_refused_srv_106() {
     let (_folder, server) = server().await;
     let mut client = StdioClient::in_process(server.engine());
     for params in [
@@ -187,7 +187,7 @@ async fn srv_106_a_filter_that_cannot_be_read_is_refused() {
 }
 
 #[tokio::test]
-async fn srv_106_a_server_that_stops_ends_its_streams_in_order() {
+async fn a_server_that_stops_ends_its_streams_in_order_srv_106() {
     let (folder, mut server) = server().await;
     let filter = json!({ "resourcesListChanged": true });
     let (mut modern, _) = listen_with(&server, &[], "s", filter).await;
@@ -207,7 +207,7 @@ async fn srv_106_a_server_that_stops_ends_its_streams_in_order() {
 }
 
 #[tokio::test]
-async fn srv_106_srv_107_v_20_a_caller_hears_nothing_of_what_it_may_not_read() {
+async fn a_caller_hears_nothing_of_what_it_may_not_read_srv_106_srv_107_v_20() {
     let folder = SkillFolder::with_skills(&["acme/a", "secret"]);
     let tokens = Some(TOKENS.to_owned());
     let mut server =
@@ -234,7 +234,7 @@ async fn srv_106_srv_107_v_20_a_caller_hears_nothing_of_what_it_may_not_read() {
 }
 
 #[tokio::test]
-async fn v_20_a_subscription_follows_a_bounded_number_of_files() {
+async fn a_subscription_follows_a_bounded_number_of_files_v_20() {
     let mut source = MemorySource::new("memory");
     for skill in 0..10 {
         let name = format!("s{skill}");
@@ -253,7 +253,7 @@ async fn v_20_a_subscription_follows_a_bounded_number_of_files() {
 }
 
 #[tokio::test]
-async fn v_20_an_id_that_would_swell_every_notification_is_refused() {
+async fn an_id_that_would_swell_every_notification_is_refused_v_20() {
     let (_folder, server) = server().await;
     let id = "x".repeat(1 << 20);
     let params = json!({ "notifications": { "resourcesListChanged": true } });
@@ -266,7 +266,7 @@ async fn v_20_an_id_that_would_swell_every_notification_is_refused() {
 }
 
 #[tokio::test]
-async fn srv_106_a_legacy_session_hears_of_what_it_subscribed_to_over_http() {
+async fn a_legacy_session_hears_of_what_it_subscribed_to_over_http_srv_106() {
     let (folder, mut server) = server().await;
     let (session, _) = server.initialize("2025-11-25").await;
     let (other, _) = server.initialize("2025-11-25").await;
@@ -299,7 +299,7 @@ async fn srv_106_a_legacy_session_hears_of_what_it_subscribed_to_over_http() {
 }
 
 #[tokio::test]
-async fn srv_106_a_legacy_session_hears_of_what_it_subscribed_to_over_stdio() {
+async fn a_legacy_session_hears_of_what_it_subscribed_to_over_stdio_srv_106() {
     let (folder, mut server) = server().await;
     let mut client = StdioClient::in_process(server.engine());
     client.request(&legacy_request(0, "initialize", initialize_params("2025-06-18"))).await;
@@ -319,7 +319,7 @@ async fn srv_106_a_legacy_session_hears_of_what_it_subscribed_to_over_stdio() {
 }
 
 #[tokio::test]
-async fn srv_106_a_legacy_subscription_to_a_file_that_is_gone_can_be_ended() {
+async fn a_legacy_subscription_to_a_file_that_is_gone_can_be_ended_srv_106() {
     let (folder, mut server) = server().await;
     let mut client = StdioClient::in_process(server.engine());
     client.request(&legacy_request(0, "initialize", initialize_params("2025-06-18"))).await;

@@ -82,7 +82,7 @@ impl Source for Disk {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn v_24_a_slow_disk_holds_up_only_so_many_threads_and_nobody_who_needs_no_file() {
+async fn a_slow_disk_holds_up_only_so_many_threads_and_nobody_who_needs_no_file_v_24() {
     let disk = Disk::default();
     let server =
         TestServer::with_sources(vec![Box::new(disk.clone())], TestOptions::default()).await;

@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn v_34_only_a_regular_file_of_the_known_size_is_read_and_never_through_a_link() {
+    fn only_a_regular_file_of_the_known_size_is_read_and_never_through_a_link_v_34() {
         let folder = tempfile::TempDir::new().unwrap();
         let at = |path: &str| folder.path().join(path);
         fs::create_dir_all(at("skill/sub")).unwrap();

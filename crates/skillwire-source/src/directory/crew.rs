@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn v_64_a_stop_ends_the_work_and_keeps_what_was_done() {
+    fn a_stop_ends_the_work_and_keeps_what_was_done_v_64() {
         for workers in [1, 4] {
             let mut done = Vec::new();
             let job = |task: Task| {

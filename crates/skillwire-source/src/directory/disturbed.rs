@@ -163,7 +163,7 @@ fn append(path: &Path) {
 }
 
 #[test]
-fn v_57_a_file_that_always_grows_while_it_is_read_is_refused() {
+fn a_file_that_always_grows_while_it_is_read_is_refused_v_57() {
     let scanned = scan(|skill, moment| {
         if moment == Moment::Opened("a.md") {
             append(&skill.join("a.md"));
@@ -174,7 +174,7 @@ fn v_57_a_file_that_always_grows_while_it_is_read_is_refused() {
 }
 
 #[test]
-fn v_57_a_file_that_is_overwritten_in_place_with_the_same_size_is_refused() {
+fn a_file_that_is_overwritten_in_place_with_the_same_size_is_refused_v_57() {
     let times = AtomicUsize::new(0);
     let scanned = scan(move |skill, moment| {
         if moment == Moment::Read("a.md") {
@@ -190,7 +190,7 @@ fn v_57_a_file_that_is_overwritten_in_place_with_the_same_size_is_refused() {
 }
 
 #[test]
-fn v_57_a_file_that_grows_once_is_read_again() {
+fn a_file_that_grows_once_is_read_again_v_57() {
     let times = AtomicUsize::new(0);
     let scanned = scan(move |skill, moment| {
         if moment == Moment::Opened("a.md") {
@@ -201,7 +201,7 @@ fn v_57_a_file_that_grows_once_is_read_again() {
 }
 
 #[test]
-fn v_58_files_that_change_together_are_never_served_apart() {
+fn files_that_change_together_are_never_served_apart_v_58() {
     let times = AtomicUsize::new(0);
     let scanned = scan(move |skill, moment| {
         if moment == Moment::Read("a.md") {
@@ -216,7 +216,7 @@ fn v_58_files_that_change_together_are_never_served_apart() {
 }
 
 #[test]
-fn srv_52_a_change_to_a_file_that_was_already_read_is_noticed() {
+fn a_change_to_a_file_that_was_already_read_is_noticed_srv_52() {
     let times = AtomicUsize::new(0);
     let scanned = scan(move |skill, moment| {
         if moment == Moment::Read("sub/c.md") {
@@ -233,7 +233,7 @@ fn srv_52_a_change_to_a_file_that_was_already_read_is_noticed() {
 }
 
 #[test]
-fn srv_52_a_skill_that_changes_in_each_attempt_is_refused() {
+fn a_skill_that_changes_in_each_attempt_is_refused_srv_52() {
     let times = AtomicUsize::new(0);
     let scanned = scan(move |skill, moment| {
         if moment == Moment::Read("sub/c.md") {
@@ -245,7 +245,7 @@ fn srv_52_a_skill_that_changes_in_each_attempt_is_refused() {
 }
 
 #[test]
-fn srv_52_a_quiet_folder_is_published_as_it_was_when_it_was_listed_and_then_as_it_is() {
+fn a_quiet_folder_is_published_as_it_was_when_it_was_listed_and_then_as_it_is_srv_52() {
     let times = AtomicUsize::new(0);
     let told = scan_quiet(move |skill, moment| {
         if moment == Moment::Read("sub/c.md") {
@@ -260,7 +260,7 @@ fn srv_52_a_quiet_folder_is_published_as_it_was_when_it_was_listed_and_then_as_i
 }
 
 #[test]
-fn v_58_files_of_a_quiet_folder_that_change_before_they_are_read_are_never_served_apart() {
+fn files_of_a_quiet_folder_that_change_before_they_are_read_are_never_served_apart_v_58() {
     let times = AtomicUsize::new(0);
     let told = scan_quiet(move |skill, moment| {
         if moment == Moment::Read("a.md") {
@@ -275,7 +275,7 @@ fn v_58_files_of_a_quiet_folder_that_change_before_they_are_read_are_never_serve
 }
 
 #[test]
-fn v_37_a_file_that_vanishes_during_the_scan_is_no_part_of_the_skill() {
+fn a_file_that_vanishes_during_the_scan_is_no_part_of_the_skill_v_37() {
     let scanned = scan(|skill, moment| {
         if moment == Moment::Listed {
             let _already_gone = fs::remove_file(skill.join("a.md"));
@@ -286,7 +286,7 @@ fn v_37_a_file_that_vanishes_during_the_scan_is_no_part_of_the_skill() {
 }
 
 #[test]
-fn v_37_a_file_that_comes_and_goes_refuses_its_skill() {
+fn a_file_that_comes_and_goes_refuses_its_skill_v_37() {
     let scanned = scan(|skill, moment| match moment {
         Moment::Listed => fs::remove_file(skill.join("a.md")).unwrap(),
         Moment::Opened("b.md") => fs::write(skill.join("a.md"), "again").unwrap(),
@@ -296,7 +296,7 @@ fn v_37_a_file_that_comes_and_goes_refuses_its_skill() {
 }
 
 #[test]
-fn v_34_a_file_swapped_for_a_link_is_not_followed() {
+fn a_file_swapped_for_a_link_is_not_followed_v_34() {
     let scanned = scan(|skill, moment| {
         if moment == Moment::Listed {
             let _second_time = fs::remove_file(skill.join("a.md"));
@@ -307,7 +307,7 @@ fn v_34_a_file_swapped_for_a_link_is_not_followed() {
 }
 
 #[test]
-fn v_34_a_file_swapped_for_a_link_to_litter_of_the_skill_is_not_followed() {
+fn a_file_swapped_for_a_link_to_litter_of_the_skill_is_not_followed_v_34() {
     let scanned = scan(|skill, moment| {
         if moment == Moment::Listed {
             fs::create_dir_all(skill.join(".git")).unwrap();
@@ -321,7 +321,7 @@ fn v_34_a_file_swapped_for_a_link_to_litter_of_the_skill_is_not_followed() {
 }
 
 #[test]
-fn v_34_a_directory_swapped_for_a_link_is_not_followed() {
+fn a_directory_swapped_for_a_link_is_not_followed_v_34() {
     for outside in ["../../outside", ".git"] {
         let scanned = scan(move |skill, moment| {
             if moment == Moment::Listed {
@@ -337,7 +337,7 @@ fn v_34_a_directory_swapped_for_a_link_is_not_followed() {
 }
 
 #[test]
-fn v_35_a_file_swapped_for_a_fifo_blocks_nobody() {
+fn a_file_swapped_for_a_fifo_blocks_nobody_v_35() {
     let scanned = scan(|skill, moment| {
         if moment == Moment::Listed {
             let _second_time = fs::remove_file(skill.join("a.md"));
@@ -364,7 +364,7 @@ fn two_skills() -> (TempDir, PathBuf, DirectorySource) {
 }
 
 #[test]
-fn v_61_a_folder_that_goes_away_while_a_skill_is_read_does_not_break_it() {
+fn a_folder_that_goes_away_while_a_skill_is_read_does_not_break_it_v_61() {
     let (_folder, root, mut source) = two_skills();
     let times = AtomicUsize::new(0);
     let with = move |root: &Path, moment: Moment<'_>| {
@@ -381,7 +381,7 @@ fn v_61_a_folder_that_goes_away_while_a_skill_is_read_does_not_break_it() {
 }
 
 #[test]
-fn v_61_a_folder_that_goes_away_between_two_skills_does_not_take_the_second_with_it() {
+fn a_folder_that_goes_away_between_two_skills_does_not_take_the_second_with_it_v_61() {
     let (_folder, root, source) = two_skills();
     append(&root.join("one/SKILL.md"));
     let mut reported = Vec::new();

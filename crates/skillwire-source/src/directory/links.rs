@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn v_32_links_inside_lead_to_their_file() {
+    fn links_inside_lead_to_their_file_v_32() {
         let file = |path: &str| Leads::File(path.to_owned());
         assert_eq!(leads("l", "a.md"), file("a.md"));
         assert_eq!(leads("sub/l", "../a.md"), file("a.md"));
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn v_31_links_that_leave_end_outside() {
+    fn links_that_leave_end_outside_v_31() {
         for text in ["/etc/passwd", "../other/a.md", "..", "../..", "/", "../pdf-extra/a.md"] {
             assert_eq!(leads("l", text), Leads::Outside, "{text}");
         }
@@ -169,14 +169,14 @@ mod tests {
     }
 
     #[test]
-    fn v_32_links_to_litter_and_special_files_end_outside() {
+    fn links_to_litter_and_special_files_end_outside_v_32() {
         assert_eq!(leads("l", ".git/config"), Leads::Outside);
         assert_eq!(leads("l", "a.md~"), Leads::Outside);
         assert_eq!(leads("l", "pipe"), Leads::Outside);
     }
 
     #[test]
-    fn v_33_broken_links_are_told_apart() {
+    fn broken_links_are_told_apart_v_33() {
         assert_eq!(leads("l", "nothing"), Leads::Nowhere);
         assert_eq!(leads("l", "a.md/x"), Leads::Nowhere);
         assert_eq!(leads("l", "l"), Leads::Circle);
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn v_33_long_chains_and_mutual_links_end() {
+    fn long_chains_and_mutual_links_end_v_33() {
         let names: Vec<_> = (0..60).map(|n| (format!("l{n}"), format!("l{}", n + 1))).collect();
         let mut links: Vec<(&str, &str)> =
             names.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();

@@ -172,12 +172,12 @@ mod tests {
     }
 
     #[test]
-    fn srv_47_an_undisturbed_file_is_read_whole() {
+    fn an_undisturbed_file_is_read_whole_srv_47() {
         assert_eq!(Fixture::new().read(&Undisturbed).unwrap(), "one");
     }
 
     #[test]
-    fn v_57_a_file_that_grows_before_or_after_its_bytes_are_read_has_changed() {
+    fn a_file_that_grows_before_or_after_its_bytes_are_read_has_changed_v_57() {
         for opened in [true, false] {
             let fixture = Fixture::new();
             let steps = Append { file: fixture.file(), opened };
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn v_34_another_file_of_the_same_size_has_changed() {
+    fn another_file_of_the_same_size_has_changed_v_34() {
         let fixture = Fixture::new();
         let other = fixture.folder.path().join("b");
         fs::write(&other, "two").unwrap();
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn v_34_a_link_is_not_opened_even_to_the_same_file() {
+    fn a_link_is_not_opened_even_to_the_same_file_v_34() {
         let fixture = Fixture::new();
         fs::rename(fixture.file(), fixture.folder.path().join("b")).unwrap();
         std::os::unix::fs::symlink("b", fixture.file()).unwrap();
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn v_35_a_fifo_is_neither_waited_for_nor_read() {
+    fn a_fifo_is_neither_waited_for_nor_read_v_35() {
         let fixture = Fixture::new();
         fs::remove_file(fixture.file()).unwrap();
         assert!(Command::new("mkfifo").arg(fixture.file()).status().unwrap().success());
@@ -216,7 +216,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn v_35_a_file_that_gives_more_than_it_announces_has_changed() {
+    fn a_file_that_gives_more_than_it_announces_has_changed_v_35() {
         let dir = Handle::open(Path::new("/proc/self")).unwrap();
         let stamp = dir.facts(OsStr::new("maps")).unwrap().stamp;
         let read = read(&dir, "maps", &stamp, &Undisturbed);
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn v_37_a_file_that_is_not_there_is_gone() {
+    fn a_file_that_is_not_there_is_gone_v_37() {
         let fixture = Fixture::new();
         fs::remove_file(fixture.file()).unwrap();
         assert!(matches!(fixture.read(&Undisturbed), Err(ReadError::Gone)));

@@ -86,7 +86,7 @@ fn write(root: &Path, name: &str, content: &str) {
 const NOTHING: [&str; 0] = [];
 
 #[test]
-fn v_62_an_unchanged_file_is_not_read_again() {
+fn an_unchanged_file_is_not_read_again_v_62() {
     let fixture = Fixture::new();
     age();
     let (opened, reported) = fixture.look(&Look::everywhere());
@@ -102,7 +102,7 @@ fn v_62_an_unchanged_file_is_not_read_again() {
 }
 
 #[test]
-fn v_62_a_close_look_reads_everything_and_reports_what_differs() {
+fn a_close_look_reads_everything_and_reports_what_differs_v_62() {
     let fixture = Fixture::new();
     age();
     fixture.look(&Look::everywhere());
@@ -112,7 +112,7 @@ fn v_62_a_close_look_reads_everything_and_reports_what_differs() {
 }
 
 #[test]
-fn v_62_a_file_whose_time_cannot_be_trusted_is_read_again_and_not_reported() {
+fn a_file_whose_time_cannot_be_trusted_is_read_again_and_not_reported_v_62() {
     let fixture = Fixture::new();
     let file = fs::File::options().write(true).open(fixture.path("one/a.md")).unwrap();
     file.set_modified(SystemTime::now() + Duration::from_hours(1)).unwrap();
@@ -124,7 +124,7 @@ fn v_62_a_file_whose_time_cannot_be_trusted_is_read_again_and_not_reported() {
 }
 
 #[test]
-fn v_62_a_look_at_one_path_reads_its_skill_alone() {
+fn a_look_at_one_path_reads_its_skill_alone_v_62() {
     let fixture = Fixture::new();
     fixture.look(&Look::everywhere());
     fs::write(fixture.path("one/a.md"), "other").unwrap();
@@ -136,7 +136,7 @@ fn v_62_a_look_at_one_path_reads_its_skill_alone() {
 }
 
 #[test]
-fn v_62_the_outcome_does_not_depend_on_the_number_of_threads() {
+fn the_outcome_does_not_depend_on_the_number_of_threads_v_62() {
     let folder = TempDir::new().unwrap();
     for n in 0..300 {
         let content = if n % 7 == 0 { "broken" } else { "---\nname: NAME\ndescription: d\n---\n" };

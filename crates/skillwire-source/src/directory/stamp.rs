@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn v_62_a_stamp_as_young_as_the_scan_is_not_trusted() {
+    fn a_stamp_as_young_as_the_scan_is_not_trusted_v_62() {
         let stamp = stamp(1_000_000);
         assert!(!stamp.is_settled(later(1)));
         assert!(!stamp.is_settled(later(20)));
@@ -94,18 +94,18 @@ mod tests {
     }
 
     #[test]
-    fn v_62_a_stamp_in_whole_seconds_must_be_older() {
+    fn a_stamp_in_whole_seconds_must_be_older_v_62() {
         assert!(!stamp(0).is_settled(later(1_999)));
         assert!(stamp(0).is_settled(later(2_001)));
     }
 
     #[test]
-    fn v_62_a_stamp_without_a_change_time_is_not_trusted() {
+    fn a_stamp_without_a_change_time_is_not_trusted_v_62() {
         assert!(!Stamp { changed: None, ..stamp(1_000_000) }.is_settled(later(100_000)));
     }
 
     #[test]
-    fn v_62_a_stamp_from_the_future_is_not_trusted() {
+    fn a_stamp_from_the_future_is_not_trusted_v_62() {
         assert!(!stamp(1_000_000).is_settled(later(0) - Duration::from_hours(1)));
     }
 }

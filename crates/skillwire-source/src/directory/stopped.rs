@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn v_64_running_out_of_files_stops_a_scan_and_a_bad_disk_does_not() {
+    fn running_out_of_files_stops_a_scan_and_a_bad_disk_does_not_v_64() {
         assert!(Stopped::unless(io::Error::from_raw_os_error(24)).is_err());
         assert!(Stopped::unless(io::Error::from_raw_os_error(23)).is_err());
         let eio = io::Error::from_raw_os_error(5);

@@ -401,7 +401,7 @@ mod tests {
     const LONG: Duration = Duration::from_secs(20);
 
     #[test]
-    fn v_60_a_directory_made_anew_stays_watched_when_the_end_of_the_old_one_is_told() {
+    fn a_directory_made_anew_stays_watched_when_the_end_of_the_old_one_is_told_v_60() {
         let folder = tempfile::TempDir::new().unwrap();
         let root = folder.path().canonicalize().unwrap();
         let skill = root.join("skill");

@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn v_60_directories_that_came_while_events_were_lost_are_watched() {
+    fn directories_that_came_while_events_were_lost_are_watched_v_60() {
         let folder = tempfile::TempDir::new().unwrap();
         let root = folder.path().canonicalize().unwrap();
         let skill = root.join("skill");
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn v_64_a_folder_that_is_gone_is_looked_for_however_much_happens_in_another() {
+    fn a_folder_that_is_gone_is_looked_for_however_much_happens_in_another_v_64() {
         let folder = tempfile::TempDir::new().unwrap();
         let folder = folder.path().canonicalize().unwrap();
         let (busy, absent) = (folder.join("busy"), folder.join("absent"));

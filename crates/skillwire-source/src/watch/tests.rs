@@ -80,7 +80,7 @@ impl Watched {
 }
 
 #[test]
-fn v_60_a_file_saved_by_renaming_is_told() {
+fn a_file_saved_by_renaming_is_told_v_60() {
     let watched = Watched::new();
     fs::write(watched.path("a/SKILL.md.new"), "new").unwrap();
     fs::rename(watched.path("a/SKILL.md.new"), watched.path("a/SKILL.md")).unwrap();
@@ -88,14 +88,14 @@ fn v_60_a_file_saved_by_renaming_is_told() {
 }
 
 #[test]
-fn v_60_a_file_written_in_place_is_told() {
+fn a_file_written_in_place_is_told_v_60() {
     let watched = Watched::new();
     fs::write(watched.path("b/sub/x.md"), "x").unwrap();
     watched.tells_of(&watched.path("b/sub/x.md"));
 }
 
 #[test]
-fn v_61_deleted_files_and_directories_are_told() {
+fn deleted_files_and_directories_are_told_v_61() {
     let watched = Watched::new();
     fs::remove_file(watched.path("a/SKILL.md")).unwrap();
     watched.tells_of(&watched.path("a/SKILL.md"));
@@ -104,7 +104,7 @@ fn v_61_deleted_files_and_directories_are_told() {
 }
 
 #[test]
-fn v_60_a_new_directory_with_everything_in_it_is_told_and_then_watched() {
+fn a_new_directory_with_everything_in_it_is_told_and_then_watched_v_60() {
     let watched = Watched::new();
     fs::create_dir_all(watched.path("new/deep/down")).unwrap();
     fs::write(watched.path("new/deep/down/SKILL.md"), "x").unwrap();
@@ -115,7 +115,7 @@ fn v_60_a_new_directory_with_everything_in_it_is_told_and_then_watched() {
 }
 
 #[test]
-fn v_60_a_directory_moved_in_is_told_and_then_watched() {
+fn a_directory_moved_in_is_told_and_then_watched_v_60() {
     let watched = Watched::new();
     let outside = watched.folder.path().join("outside");
     fs::create_dir_all(outside.join("sub")).unwrap();
@@ -127,7 +127,7 @@ fn v_60_a_directory_moved_in_is_told_and_then_watched() {
 }
 
 #[test]
-fn v_62_many_changes_at_once_are_told_together() {
+fn many_changes_at_once_are_told_together_v_62() {
     let watched = Watched::new();
     for n in 0..MANY * 2 {
         fs::write(watched.path(&format!("a/{n}")), "x").unwrap();
@@ -146,7 +146,7 @@ fn v_62_many_changes_at_once_are_told_together() {
 }
 
 #[test]
-fn v_34_a_folder_that_goes_and_comes_back_is_told_and_watched_again() {
+fn a_folder_that_goes_and_comes_back_is_told_and_watched_again_v_34() {
     let watched = Watched::new();
     let everything = |news: &News| *news == News::Everything;
     fs::rename(watched.root(), watched.folder.path().join("away")).unwrap();
@@ -160,7 +160,7 @@ fn v_34_a_folder_that_goes_and_comes_back_is_told_and_watched_again() {
 }
 
 #[test]
-fn v_62_lost_events_and_too_many_are_news_of_everything() {
+fn lost_events_and_too_many_are_news_of_everything_v_62() {
     let watched = Watched::new();
     watched.watcher.events.send(Event::Lost).unwrap();
     watched.until(|news| *news == News::Everything);
@@ -171,7 +171,7 @@ fn v_62_lost_events_and_too_many_are_news_of_everything() {
 }
 
 #[test]
-fn v_62_a_directory_that_cannot_be_watched_is_said() {
+fn a_directory_that_cannot_be_watched_is_said_v_62() {
     let watched = Watched::new();
     let limit = Event::Unwatched(watched.path("a"), "The limit is reached.".to_owned());
     watched.watcher.events.send(limit).unwrap();
@@ -182,7 +182,7 @@ fn v_62_a_directory_that_cannot_be_watched_is_said() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn v_62_reading_and_litter_are_no_news() {
+fn reading_and_litter_are_no_news_v_62() {
     let watched = Watched::new();
     fs::create_dir_all(watched.path("a/.git/objects")).unwrap();
     fs::write(watched.path("a/.git/objects/x"), "x").unwrap();
@@ -195,7 +195,7 @@ fn v_62_reading_and_litter_are_no_news() {
 }
 
 #[test]
-fn v_60_news_waits_for_a_moment_of_quiet_but_not_for_ever() {
+fn news_waits_for_a_moment_of_quiet_but_not_for_ever_v_60() {
     let mut batch = Batch::default();
     assert_eq!(batch.due(), None);
     batch.add(PathBuf::from("a"));
@@ -246,7 +246,7 @@ mod few {
     const NEVER: Duration = Duration::from_hours(1);
 
     #[test]
-    fn v_62_skills_get_watches_before_what_is_in_them() {
+    fn skills_get_watches_before_what_is_in_them_v_62() {
         // Above, the root, around and four skills are seven; one is left for a directory inside.
         let watched = watched(8, NEVER, skills(&["a", "b", "c", "d"]));
         assert_eq!(turns(&watched), (7, 4));
@@ -262,7 +262,7 @@ mod few {
     }
 
     #[test]
-    fn v_62_enough_watches_leave_nothing_to_turns() {
+    fn enough_watches_leave_nothing_to_turns_v_62() {
         let watched = watched(100, NEVER, skills(&["a", "b"]));
         assert_eq!(watched.state.roots()[0].1, Watch::Watched);
         fs::write(watched.path("around/b/sub/inner/x"), "").unwrap();
@@ -270,7 +270,7 @@ mod few {
     }
 
     #[test]
-    fn v_62_skills_without_a_watch_inside_are_told_in_turns_and_no_others() {
+    fn skills_without_a_watch_inside_are_told_in_turns_and_no_others_v_62() {
         let names: Vec<String> = (0..FEWEST * 2).map(|n| format!("s{n:03}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         // Enough for the directories inside one skill.
@@ -296,7 +296,7 @@ mod few {
     }
 
     #[test]
-    fn v_62_a_directory_that_appears_without_a_watch_left_has_its_turns() {
+    fn a_directory_that_appears_without_a_watch_left_has_its_turns_v_62() {
         let watched = watched(6, Duration::from_millis(1), skills(&["a"]));
         assert_eq!(watched.state.roots()[0].1, Watch::Watched);
         fs::create_dir_all(watched.path("around/a/new/deep")).unwrap();
@@ -312,7 +312,7 @@ mod few {
     }
 
     #[test]
-    fn v_62_more_skills_than_watches_have_their_turns_and_more_folders_are_said() {
+    fn more_skills_than_watches_have_their_turns_and_more_folders_are_said_v_62() {
         let many = watched(4, NEVER, skills(&["a", "b", "c"]));
         assert_eq!(turns(&many), (3, 3));
         let folders = watched(2, NEVER, skills(&["a"]));

@@ -14,7 +14,7 @@ fn folder_of(content: impl AsRef<[u8]>) -> Folder {
 }
 
 #[test]
-fn v_46_bytes_are_served_as_they_are() {
+fn bytes_are_served_as_they_are_v_46() {
     for content in [
         format!("\u{feff}{}", skill_md("pdf")),
         skill_md("pdf").replace('\n', "\r\n"),
@@ -31,13 +31,13 @@ fn v_46_bytes_are_served_as_they_are() {
 }
 
 #[test]
-fn v_46_dots_do_not_close_the_frontmatter() {
+fn dots_do_not_close_the_frontmatter_v_46() {
     let scan = folder_of("---\nname: pdf\ndescription: Use when\n...\nbody\n").scan();
     assert!(at(&scan, "skills/pdf").skill.is_none());
 }
 
 #[test]
-fn v_48_duplicate_keys_are_refused() {
+fn duplicate_keys_are_refused_v_48() {
     for yaml in [
         "name: pdf\nname: pdf\ndescription: d",
         "name: pdf\n\"name\": other\ndescription: d",
@@ -49,7 +49,7 @@ fn v_48_duplicate_keys_are_refused() {
 }
 
 #[test]
-fn v_50_name_and_description_are_strings_of_their_lengths() {
+fn name_and_description_are_strings_of_their_lengths_v_50() {
     let long = "\u{1f600}".repeat(1024);
     assert_eq!(
         served(&folder_of(format!("---\nname: pdf\ndescription: {long}\n---\n")).scan()),
@@ -64,7 +64,7 @@ fn v_50_name_and_description_are_strings_of_their_lengths() {
 }
 
 #[test]
-fn v_50_an_overlong_description_is_served_only_leniently() {
+fn an_overlong_description_is_served_only_leniently_v_50() {
     let folder = folder_of(format!("---\nname: pdf\ndescription: {}\n---\n", "d".repeat(1025)));
     assert_refused(&folder.scan(), "skills/pdf", &[Code::DescriptionTooLong]);
     let lenient = DirectoryOptions { strictness: Strictness::Lenient, ..options() };
@@ -72,7 +72,7 @@ fn v_50_an_overlong_description_is_served_only_leniently() {
 }
 
 #[test]
-fn v_54_unseen_characters_in_a_description_are_served_and_reported() {
+fn unseen_characters_in_a_description_are_served_and_reported_v_54() {
     let description = "Use when \u{202e}needed\u{200b}.";
     let folder = folder_of(format!("---\nname: pdf\ndescription: \"{description}\"\n---\n"));
     let scan = folder.scan();
@@ -83,7 +83,7 @@ fn v_54_unseen_characters_in_a_description_are_served_and_reported() {
 }
 
 #[test]
-fn v_55_unknown_and_reserved_keys_are_served_verbatim() {
+fn unknown_and_reserved_keys_are_served_verbatim_v_55() {
     let yaml = "name: pdf\ndescription: Use when\nhooks: {a: [1, null]}\nmetadata:\n  io.modelcontextprotocol/x: {deep: 1.5}\n  n: 7";
     let scan = folder_of(format!("---\n{yaml}\n---\n")).scan();
     let fields = &entry(skill(&scan, "pdf"))["frontmatter"];
@@ -97,7 +97,7 @@ fn v_55_unknown_and_reserved_keys_are_served_verbatim() {
 }
 
 #[test]
-fn v_56_other_encodings_are_no_skill_file_but_a_supporting_file() {
+fn other_encodings_are_no_skill_file_but_a_supporting_file_v_56() {
     let latin = [b"---\nname: pdf\ndescription: ", &[0xe9][..], b"\n---\n"].concat();
     let utf16: Vec<u8> = skill_md("pdf").encode_utf16().flat_map(u16::to_le_bytes).collect();
     for content in [latin.clone(), utf16.clone()] {
@@ -113,7 +113,7 @@ fn v_56_other_encodings_are_no_skill_file_but_a_supporting_file() {
 }
 
 #[test]
-fn fmt_10_a_licence_file_that_is_named_should_be_there() {
+fn a_licence_file_that_is_named_should_be_there_fmt_10() {
     let yaml = "---\nname: pdf\ndescription: Use when\nlicense: See LICENSE.txt\n---\n";
     let folder = folder_of(yaml);
     assert!(has(&at(&folder.scan(), "skills/pdf").findings, Code::LicenseFileMissing));
@@ -122,7 +122,7 @@ fn fmt_10_a_licence_file_that_is_named_should_be_there() {
 }
 
 #[test]
-fn v_40_a_skill_file_that_is_no_text_is_refused() {
+fn a_skill_file_that_is_no_text_is_refused_v_40() {
     let folder = Folder::new();
     folder.skill("good").write("empty/SKILL.md", "").write("binary/SKILL.md", [0, 159, 146, 150]);
     folder.write("huge/SKILL.md", vec![b'-'; 17 * 1024 * 1024]).directory("folder/SKILL.md");
@@ -136,7 +136,7 @@ fn v_40_a_skill_file_that_is_no_text_is_refused() {
 
 #[cfg(unix)]
 #[test]
-fn v_40_a_skill_file_that_is_a_link_is_refused() {
+fn a_skill_file_that_is_a_link_is_refused_v_40() {
     let folder = Folder::new();
     folder.write("pdf/real.md", skill_md("pdf")).link("pdf/SKILL.md", "real.md");
     let scan = folder.scan();

@@ -19,7 +19,7 @@ fn fifo(folder: &Folder, path: &str) {
 }
 
 #[test]
-fn v_35_a_fifo_refuses_its_skill_and_blocks_nobody() {
+fn a_fifo_refuses_its_skill_and_blocks_nobody_v_35() {
     let folder = folder();
     fifo(&folder, "pdf/pipe");
     let scan = folder.scan();
@@ -28,7 +28,7 @@ fn v_35_a_fifo_refuses_its_skill_and_blocks_nobody() {
 }
 
 #[test]
-fn v_35_a_fifo_for_a_skill_file_or_between_skills_blocks_nobody() {
+fn a_fifo_for_a_skill_file_or_between_skills_blocks_nobody_v_35() {
     let folder = folder();
     fs::remove_file(folder.path("pdf/SKILL.md")).unwrap();
     fifo(&folder, "pdf/SKILL.md");
@@ -39,14 +39,14 @@ fn v_35_a_fifo_for_a_skill_file_or_between_skills_blocks_nobody() {
 }
 
 #[test]
-fn v_35_a_socket_refuses_its_skill() {
+fn a_socket_refuses_its_skill_v_35() {
     let folder = folder();
     let _listener = UnixListener::bind(folder.path("pdf/socket")).unwrap();
     assert_refused(&folder.scan(), "skills/pdf", &[Code::SpecialFile]);
 }
 
 #[test]
-fn v_32_a_link_to_a_fifo_is_refused_with_it() {
+fn a_link_to_a_fifo_is_refused_with_it_v_32() {
     let folder = folder();
     fifo(&folder, "pdf/pipe");
     folder.link("pdf/link", "pipe");
@@ -54,7 +54,7 @@ fn v_32_a_link_to_a_fifo_is_refused_with_it() {
 }
 
 #[test]
-fn v_37_an_unreadable_file_refuses_its_skill_alone() {
+fn an_unreadable_file_refuses_its_skill_alone_v_37() {
     let folder = folder();
     fs::set_permissions(folder.path("pdf/a.md"), fs::Permissions::from_mode(0o000)).unwrap();
     let scan = without_privileges(|| folder.scan());
@@ -64,7 +64,7 @@ fn v_37_an_unreadable_file_refuses_its_skill_alone() {
 }
 
 #[test]
-fn v_37_an_unreadable_directory_refuses_its_skill_alone() {
+fn an_unreadable_directory_refuses_its_skill_alone_v_37() {
     let folder = folder();
     folder.directory("pdf/closed").directory("between");
     for path in ["pdf/closed", "between"] {
@@ -79,7 +79,7 @@ fn v_37_an_unreadable_directory_refuses_its_skill_alone() {
 }
 
 #[test]
-fn v_37_a_file_that_becomes_unreadable_is_not_served_from_memory() {
+fn a_file_that_becomes_unreadable_is_not_served_from_memory_v_37() {
     let folder = folder();
     let source = folder.source();
     assert_eq!(served(&source.scan().unwrap()), ["good", "pdf"]);
@@ -89,7 +89,7 @@ fn v_37_a_file_that_becomes_unreadable_is_not_served_from_memory() {
 }
 
 #[test]
-fn v_37_an_unreadable_root_is_unavailable() {
+fn an_unreadable_root_is_unavailable_v_37() {
     let folder = folder();
     let source = folder.source();
     fs::set_permissions(folder.root(), fs::Permissions::from_mode(0o000)).unwrap();
@@ -99,7 +99,7 @@ fn v_37_an_unreadable_root_is_unavailable() {
 }
 
 #[test]
-fn v_37_after_a_scan_that_failed_nothing_is_gone_and_the_next_look_is_at_everything() {
+fn after_a_scan_that_failed_nothing_is_gone_and_the_next_look_is_at_everything_v_37() {
     let folder = folder();
     let source = folder.source();
     source.scan().unwrap();
@@ -114,7 +114,7 @@ fn v_37_after_a_scan_that_failed_nothing_is_gone_and_the_next_look_is_at_everyth
 }
 
 #[test]
-fn v_43_secrets_refuse_their_skill_unless_they_are_allowed() {
+fn secrets_refuse_their_skill_unless_they_are_allowed_v_43() {
     let folder = folder();
     folder.write("pdf/conf/.env", "TOKEN=1").write("pdf/keys/tls.key", "k");
     let secrets = [Code::SecretFile; 2];

@@ -69,7 +69,7 @@ fn told(scan: &Scan) -> Vec<String> {
 }
 
 #[test]
-fn v_62_a_start_with_an_index_tells_the_same() {
+fn a_start_with_an_index_tells_the_same_v_62() {
     let (folder, index) = folder();
     let source = start(&folder, &index);
     let first = source.scan().unwrap();
@@ -97,7 +97,7 @@ fn v_62_a_start_with_an_index_tells_the_same() {
 
 #[cfg(unix)]
 #[test]
-fn v_62_an_index_is_for_its_owner_alone_and_leaves_nothing_beside_it() {
+fn an_index_is_for_its_owner_alone_and_leaves_nothing_beside_it_v_62() {
     use std::os::unix::fs::PermissionsExt;
     let (folder, index) = folder();
     start(&folder, &index).scan().unwrap();
@@ -108,7 +108,7 @@ fn v_62_an_index_is_for_its_owner_alone_and_leaves_nothing_beside_it() {
 }
 
 #[test]
-fn v_62_what_changed_since_is_read_and_written() {
+fn what_changed_since_is_read_and_written_v_62() {
     let (folder, index) = folder();
     start(&folder, &index).scan().unwrap();
     folder.write("good/b.md", "new").skill("broken").skill("more");
@@ -124,7 +124,7 @@ fn v_62_what_changed_since_is_read_and_written() {
 }
 
 #[test]
-fn v_62_what_a_look_at_paths_found_is_written_with_the_next_whole_look() {
+fn what_a_look_at_paths_found_is_written_with_the_next_whole_look_v_62() {
     let (folder, index) = folder();
     let source = start(&folder, &index);
     source.scan().unwrap();
@@ -145,7 +145,7 @@ fn v_62_what_a_look_at_paths_found_is_written_with_the_next_whole_look() {
 }
 
 #[test]
-fn v_62_an_index_about_something_else_is_ignored() {
+fn an_index_about_something_else_is_ignored_v_62() {
     let (folder, index) = folder();
     let label = |label: &str| DirectoryOptions { label: label.to_owned(), ..options() };
     start_with(&folder, &index, label("one")).scan().unwrap();
@@ -162,7 +162,7 @@ fn v_62_an_index_about_something_else_is_ignored() {
 }
 
 #[test]
-fn v_62_a_damaged_index_is_ignored_and_made_anew() {
+fn a_damaged_index_is_ignored_and_made_anew_v_62() {
     let (folder, index) = folder();
     let expected = told(&start(&folder, &index).scan().unwrap());
     let good = fs::read(&index).unwrap();
@@ -184,7 +184,7 @@ fn v_62_a_damaged_index_is_ignored_and_made_anew() {
 }
 
 #[test]
-fn v_62_an_index_that_cannot_be_written_fails_nothing() {
+fn an_index_that_cannot_be_written_fails_nothing_v_62() {
     let (folder, _) = folder();
     fs::write(folder.outside("file"), "").unwrap();
     for index in ["file/below", "skills"] {
@@ -199,7 +199,7 @@ fn v_62_an_index_that_cannot_be_written_fails_nothing() {
 
 #[cfg(unix)]
 #[test]
-fn v_35_a_fifo_in_the_place_of_an_index_blocks_nobody() {
+fn a_fifo_in_the_place_of_an_index_blocks_nobody_v_35() {
     let (folder, _) = folder();
     let index = folder.outside("fifo");
     assert!(std::process::Command::new("mkfifo").arg(&index).status().unwrap().success());

@@ -9,7 +9,7 @@ use crate::support::{
 };
 
 #[test]
-fn fmt_01_a_skill_is_a_directory_with_a_skill_file() {
+fn a_skill_is_a_directory_with_a_skill_file_fmt_01() {
     let folder = Folder::new();
     folder.skill("pdf").write("notes/README.md", "no skill");
     let scan = folder.scan();
@@ -19,7 +19,7 @@ fn fmt_01_a_skill_is_a_directory_with_a_skill_file() {
 }
 
 #[test]
-fn srv_12_skill_file_must_be_spelled_exactly() {
+fn skill_file_must_be_spelled_exactly_srv_12() {
     let folder = Folder::new();
     folder.skill("good").write("lower/skill.md", skill_md("lower"));
     folder.write("mixed/Skill.md", skill_md("mixed")).write("none/readme.md", "");
@@ -34,7 +34,7 @@ fn srv_12_skill_file_must_be_spelled_exactly() {
 }
 
 #[test]
-fn srv_12_a_skill_below_a_misspelled_one_is_served() {
+fn a_skill_below_a_misspelled_one_is_served_srv_12() {
     let folder = Folder::new();
     folder.write("outer/skill.md", skill_md("outer")).skill("outer/inner");
     let scan = folder.scan();
@@ -43,7 +43,7 @@ fn srv_12_a_skill_below_a_misspelled_one_is_served() {
 }
 
 #[test]
-fn srv_13_frontmatter_must_hold_name_and_description() {
+fn frontmatter_must_hold_name_and_description_srv_13() {
     let folder = Folder::new();
     folder
         .write("late/SKILL.md", format!("text\n{}", skill_md("late")))
@@ -59,7 +59,7 @@ fn srv_13_frontmatter_must_hold_name_and_description() {
 }
 
 #[test]
-fn srv_11_a_bad_directory_is_not_served_and_the_operator_is_told() {
+fn a_bad_directory_is_not_served_and_the_operator_is_told_srv_11() {
     let folder = Folder::new();
     folder.skill("good").write("bad/SKILL.md", "---\nname: Bad Name\ndescription: x\n---\n");
     let scan = folder.scan();
@@ -68,7 +68,7 @@ fn srv_11_a_bad_directory_is_not_served_and_the_operator_is_told() {
 }
 
 #[test]
-fn srv_14_all_further_files_are_served_whatever_they_are() {
+fn all_further_files_are_served_whatever_they_are_srv_14() {
     let folder = Folder::new();
     folder.skill("pdf").write("pdf/a/b/c.bin", [0, 255, 7]).write("pdf/a/x.md", "x");
     folder.write("pdf/.hidden", "h").write("pdf/node_modules/m.js", "1");
@@ -79,14 +79,14 @@ fn srv_14_all_further_files_are_served_whatever_they_are() {
 }
 
 #[test]
-fn fmt_22_any_other_files_and_directories_are_allowed() {
+fn any_other_files_and_directories_are_allowed_fmt_22() {
     let folder = Folder::new();
     folder.skill("pdf").write("pdf/whatever/x", "").write("pdf/Makefile", "");
     assert_eq!(files(skill(&folder.scan(), "pdf")), ["Makefile", "SKILL.md", "whatever/x"]);
 }
 
 #[test]
-fn srv_18_a_name_that_is_not_the_directory_decides_the_path() {
+fn a_name_that_is_not_the_directory_decides_the_path_srv_18() {
     let folder = Folder::new();
     folder.write("team/folder/SKILL.md", skill_md("refunds"));
     let scan = folder.scan();
@@ -101,7 +101,7 @@ fn srv_18_a_name_that_is_not_the_directory_decides_the_path() {
 }
 
 #[test]
-fn v_51_strict_serves_no_skill_whose_name_is_not_its_directory() {
+fn strict_serves_no_skill_whose_name_is_not_its_directory_v_51() {
     let folder = Folder::new();
     folder.write("folder/SKILL.md", skill_md("refunds")).skill("good");
     folder.write("Case/SKILL.md", skill_md("case"));
@@ -112,7 +112,7 @@ fn v_51_strict_serves_no_skill_whose_name_is_not_its_directory() {
 }
 
 #[test]
-fn fmt_07_a_name_that_differs_by_case_or_form_differs() {
+fn a_name_that_differs_by_case_or_form_differs_fmt_07() {
     let folder = Folder::new();
     folder.write("Pdf/SKILL.md", skill_md("pdf")).write("cafe\u{301}/SKILL.md", skill_md("cafe"));
     let scan = folder.scan();
@@ -123,7 +123,7 @@ fn fmt_07_a_name_that_differs_by_case_or_form_differs() {
 }
 
 #[test]
-fn v_51_a_directory_renamed_at_run_time_keeps_the_path_of_its_name() {
+fn a_directory_renamed_at_run_time_keeps_the_path_of_its_name_v_51() {
     let folder = Folder::new();
     folder.skill("pdf");
     let source = folder.source();
@@ -135,7 +135,7 @@ fn v_51_a_directory_renamed_at_run_time_keeps_the_path_of_its_name() {
 }
 
 #[test]
-fn srv_19_a_name_that_breaks_the_rules_is_never_served() {
+fn a_name_that_breaks_the_rules_is_never_served_srv_19() {
     let folder = Folder::new();
     for (dir, name) in [("a", "PDF"), ("b", "a--b"), ("c", "-a"), ("d", "a_b"), ("e", "é")] {
         folder.write(&format!("{dir}/SKILL.md"), skill_md(&format!("\"{name}\"")));
@@ -148,7 +148,7 @@ fn srv_19_a_name_that_breaks_the_rules_is_never_served() {
 }
 
 #[test]
-fn srv_17_directories_between_and_a_prefix_become_segments() {
+fn directories_between_and_a_prefix_become_segments_srv_17() {
     let folder = Folder::new();
     folder.skill("acme/billing/refunds").skill("top");
     let prefix = vec!["a b".to_owned(), "x".to_owned()];
@@ -162,7 +162,7 @@ fn srv_17_directories_between_and_a_prefix_become_segments() {
 }
 
 #[test]
-fn v_43_litter_is_no_part_of_a_skill_and_holds_no_skills() {
+fn litter_is_no_part_of_a_skill_and_holds_no_skills_v_43() {
     let folder = Folder::new();
     folder.skill("pdf").skill(".git/stolen").skill("pdf/.git/stolen");
     for litter in [".git/config", ".DS_Store", "__pycache__/x.pyc", ".SKILL.md.swp", "notes.md~"] {
@@ -177,7 +177,7 @@ fn v_43_litter_is_no_part_of_a_skill_and_holds_no_skills() {
 }
 
 #[test]
-fn srv_83_empty_directories_are_kept() {
+fn empty_directories_are_kept_srv_83() {
     let folder = Folder::new();
     folder.skill("pdf").directory("pdf/empty/deeper").write("pdf/full/a", "");
     let scan = folder.scan();
@@ -187,7 +187,7 @@ fn srv_83_empty_directories_are_kept() {
 }
 
 #[test]
-fn v_44_a_directory_with_only_litter_is_an_empty_one() {
+fn a_directory_with_only_litter_is_an_empty_one_v_44() {
     let folder = Folder::new();
     folder.skill("pdf").write("pdf/sub/.DS_Store", "x").write("pdf/__pycache__/a.pyc", "x");
     let scan = folder.scan();
@@ -198,7 +198,7 @@ fn v_44_a_directory_with_only_litter_is_an_empty_one() {
 }
 
 #[test]
-fn srv_41_the_manifest_is_every_file_once_with_its_own_digest() {
+fn the_manifest_is_every_file_once_with_its_own_digest_srv_41() {
     let folder = Folder::new();
     folder.skill("pdf").write("pdf/a b.md", "one").write("pdf/a%20b.md", "two");
     folder.write("pdf/sub/a b.md", "three").skill("pdf-extra");
@@ -221,7 +221,7 @@ fn srv_41_the_manifest_is_every_file_once_with_its_own_digest() {
 }
 
 #[test]
-fn srv_42_srv_43_srv_44_each_file_once_with_the_skill_file_and_nothing_from_outside() {
+fn each_file_once_with_the_skill_file_and_nothing_from_outside_srv_42_srv_43_srv_44() {
     let folder = Folder::new();
     folder.skill("pdf").write("pdf/x/y.md", "").write("pdf-extra/z.md", "").skill("pdf-extra");
     let scan = folder.scan();
@@ -236,7 +236,7 @@ fn srv_42_srv_43_srv_44_each_file_once_with_the_skill_file_and_nothing_from_outs
 }
 
 #[test]
-fn srv_88_directories_without_files_below_are_kept_and_no_others() {
+fn directories_without_files_below_are_kept_and_no_others_srv_88() {
     let folder = Folder::new();
     folder.skill("pdf").write("pdf/a/b/c.md", "").directory("pdf/d").write("pdf/.git/x/y", "");
     let scan = folder.scan();
@@ -248,7 +248,7 @@ fn srv_88_directories_without_files_below_are_kept_and_no_others() {
 
 #[cfg(unix)]
 #[test]
-fn v_38_strange_names_are_encoded_and_come_back() {
+fn strange_names_are_encoded_and_come_back_v_38() {
     let folder = Folder::new();
     folder.skill("pdf");
     let long = "l".repeat(255);
@@ -271,7 +271,7 @@ fn v_38_strange_names_are_encoded_and_come_back() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn v_38_a_name_that_is_not_utf8_refuses_its_skill_alone() {
+fn a_name_that_is_not_utf8_refuses_its_skill_alone_v_38() {
     use std::os::unix::ffi::OsStrExt;
     let folder = Folder::new();
     folder.skill("pdf").skill("good");
@@ -287,7 +287,7 @@ fn v_38_a_name_that_is_not_utf8_refuses_its_skill_alone() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn v_39_names_that_some_hosts_cannot_tell_apart_are_served_and_reported() {
+fn names_that_some_hosts_cannot_tell_apart_are_served_and_reported_v_39() {
     let folder = Folder::new();
     folder.skill("pdf").write("pdf/Skill.md", "1").write("pdf/skill.md", "2");
     folder.write("pdf/\u{e9}.md", "3").write("pdf/e\u{301}.md", "4");

@@ -23,7 +23,7 @@ fn grow(folder: &Folder, dir: &str, total: u64) {
 }
 
 #[test]
-fn srv_50_512_files_are_served_and_513_are_not() {
+fn five_hundred_and_twelve_files_are_served_and_one_more_is_not_srv_50() {
     let folder = Folder::new();
     folder.skill("most").skill("more");
     fill(&folder, "most", MAX_FILES - 1);
@@ -34,7 +34,7 @@ fn srv_50_512_files_are_served_and_513_are_not() {
 }
 
 #[test]
-fn srv_50_16_mebibytes_are_served_and_one_byte_more_is_not() {
+fn sixteen_mebibytes_are_served_and_one_byte_more_is_not_srv_50() {
     let folder = Folder::new();
     folder.skill("most").skill("more");
     grow(&folder, "most", MAX_BYTES);
@@ -45,7 +45,7 @@ fn srv_50_16_mebibytes_are_served_and_one_byte_more_is_not() {
 }
 
 #[test]
-fn srv_112_the_operator_is_told_how_much_there_is() {
+fn the_operator_is_told_how_much_there_is_srv_112() {
     let folder = Folder::new();
     folder.skill("pdf");
     fill(&folder, "pdf", MAX_FILES);
@@ -60,7 +60,7 @@ fn srv_112_the_operator_is_told_how_much_there_is() {
 }
 
 #[test]
-fn v_35_a_huge_sparse_file_is_refused_unread() {
+fn a_huge_sparse_file_is_refused_unread_v_35() {
     let folder = Folder::new();
     folder.skill("pdf").skill("good");
     fs::File::create(folder.path("pdf/sparse")).unwrap().set_len(1 << 40).unwrap();
@@ -70,7 +70,7 @@ fn v_35_a_huge_sparse_file_is_refused_unread() {
 }
 
 #[test]
-fn v_41_a_nested_skill_within_its_limits_is_served_though_the_outer_one_is_not() {
+fn a_nested_skill_within_its_limits_is_served_though_the_outer_one_is_not_v_41() {
     let folder = Folder::new();
     folder.skill("outer").skill("outer/inner").write("outer/inner/a.md", "a");
     fill(&folder, "outer", MAX_FILES);
@@ -80,7 +80,7 @@ fn v_41_a_nested_skill_within_its_limits_is_served_though_the_outer_one_is_not()
 }
 
 #[test]
-fn v_41_a_scan_of_far_too_many_files_ends_and_spares_the_others() {
+fn a_scan_of_far_too_many_files_ends_and_spares_the_others_v_41() {
     let folder = Folder::new();
     folder.skill("full").skill("good").directory("full/z");
     for n in 0..20_001 {
@@ -93,7 +93,7 @@ fn v_41_a_scan_of_far_too_many_files_ends_and_spares_the_others() {
 }
 
 #[test]
-fn v_41_far_too_many_files_beside_the_skill_file_are_told_too() {
+fn far_too_many_files_beside_the_skill_file_are_told_too_v_41() {
     let folder = Folder::new();
     folder.skill("full").skill("good");
     for n in 0..20_001 {
@@ -105,7 +105,7 @@ fn v_41_far_too_many_files_beside_the_skill_file_are_told_too() {
 }
 
 #[test]
-fn v_41_far_too_deep_directories_are_refused_and_spare_the_others() {
+fn far_too_deep_directories_are_refused_and_spare_the_others_v_41() {
     let folder = Folder::new();
     let deep = vec!["d"; 80].join("/");
     folder.skill("deep").directory(&format!("deep/{deep}")).skill("good");
@@ -117,7 +117,7 @@ fn v_41_far_too_deep_directories_are_refused_and_spare_the_others() {
 }
 
 #[test]
-fn v_41_many_skills_are_all_served() {
+fn many_skills_are_all_served_v_41() {
     let folder = Folder::new();
     for n in 0..1_000 {
         folder.skill(&format!("group-{}/skill-{n}", n % 7));
@@ -126,7 +126,7 @@ fn v_41_many_skills_are_all_served() {
 }
 
 #[test]
-fn v_63_a_skill_that_grows_beyond_the_limits_is_no_longer_served() {
+fn a_skill_that_grows_beyond_the_limits_is_no_longer_served_v_63() {
     let folder = Folder::new();
     folder.skill("pdf").skill("good");
     let source = folder.source();

@@ -21,7 +21,7 @@ fn folder() -> Folder {
 }
 
 #[test]
-fn v_31_a_link_to_a_file_outside_refuses_its_skill_alone() {
+fn a_link_to_a_file_outside_refuses_its_skill_alone_v_31() {
     for target in ["/etc/passwd", "../../secret", "../good/SKILL.md", "/", "/proc/self/environ"] {
         let folder = folder();
         folder.link("pdf/link", target);
@@ -34,7 +34,7 @@ fn v_31_a_link_to_a_file_outside_refuses_its_skill_alone() {
 }
 
 #[test]
-fn v_31_an_absolute_link_out_refuses_and_one_to_the_skill_itself_does_not() {
+fn an_absolute_link_out_refuses_and_one_to_the_skill_itself_does_not_v_31() {
     let folder = folder();
     folder.link("pdf/link", folder.outside("secret"));
     assert_refused(&folder.scan(), "skills/pdf", &[Code::SymlinkOutside]);
@@ -44,7 +44,7 @@ fn v_31_an_absolute_link_out_refuses_and_one_to_the_skill_itself_does_not() {
 }
 
 #[test]
-fn v_32_a_link_inside_is_served_as_the_file_it_leads_to() {
+fn a_link_inside_is_served_as_the_file_it_leads_to_v_32() {
     let folder = folder();
     folder.link("pdf/sub/link.png", "../real.md").link("pdf/chain", "sub/link.png");
     let scan = folder.scan();
@@ -56,14 +56,14 @@ fn v_32_a_link_inside_is_served_as_the_file_it_leads_to() {
 }
 
 #[test]
-fn v_32_a_link_to_litter_or_to_another_skill_is_refused() {
+fn a_link_to_litter_or_to_another_skill_is_refused_v_32() {
     let folder = folder();
     folder.write("pdf/.git/config", "token").link("pdf/link", ".git/config");
     assert_refused(&folder.scan(), "skills/pdf", &[Code::SymlinkOutside]);
 }
 
 #[test]
-fn v_33_loops_dangling_links_and_links_to_directories_are_refused() {
+fn loops_dangling_links_and_links_to_directories_are_refused_v_33() {
     for (link, target) in [
         ("self", "self"),
         ("gone", "nothing"),
@@ -81,7 +81,7 @@ fn v_33_loops_dangling_links_and_links_to_directories_are_refused() {
 }
 
 #[test]
-fn v_33_two_links_to_each_other_end() {
+fn two_links_to_each_other_end_v_33() {
     let folder = folder();
     folder.link("pdf/a", "b").link("pdf/b", "a");
     let broken = [Code::SymlinkBroken; 2];
@@ -89,7 +89,7 @@ fn v_33_two_links_to_each_other_end() {
 }
 
 #[test]
-fn v_32_links_are_judged_for_each_skill_by_itself() {
+fn links_are_judged_for_each_skill_by_itself_v_32() {
     let folder = Folder::new();
     folder.skill("outer").skill("outer/inner").write("outer/shared.md", "shared");
     folder.link("outer/inner/link.md", "../shared.md");
@@ -100,7 +100,7 @@ fn v_32_links_are_judged_for_each_skill_by_itself() {
 }
 
 #[test]
-fn v_33_links_between_skills_are_not_followed_and_the_operator_is_told() {
+fn links_between_skills_are_not_followed_and_the_operator_is_told_v_33() {
     let folder = folder();
     folder.link("again", "pdf").link("root", "/").link("README", "good/SKILL.md");
     let scan = folder.scan();
@@ -113,7 +113,7 @@ fn v_33_links_between_skills_are_not_followed_and_the_operator_is_told() {
 }
 
 #[test]
-fn v_36_hard_links_are_refused_where_the_operator_wants_it() {
+fn hard_links_are_refused_where_the_operator_wants_it_v_36() {
     let folder = folder();
     fs::hard_link(folder.outside("secret"), folder.path("pdf/linked")).unwrap();
     let scan = folder.scan();

@@ -25,7 +25,7 @@ fn look(folder: &Folder, source: &Kept<DirectorySource>, paths: &[&str]) -> Scan
 }
 
 #[test]
-fn v_60_a_changed_file_rebuilds_its_skill_alone() {
+fn a_changed_file_rebuilds_its_skill_alone_v_60() {
     let (folder, source) = folder();
     folder.write("a/x.md", "x").write("b/x.md", "x");
     let scan = look(&folder, &source, &["a/x.md"]);
@@ -38,7 +38,7 @@ fn v_60_a_changed_file_rebuilds_its_skill_alone() {
 }
 
 #[test]
-fn v_62_nothing_is_reported_when_nothing_differs() {
+fn nothing_is_reported_when_nothing_differs_v_62() {
     let (folder, source) = folder();
     folder.skill("a");
     look(&folder, &source, &["a/SKILL.md", "b", "group", ""]);
@@ -49,7 +49,7 @@ fn v_62_nothing_is_reported_when_nothing_differs() {
 }
 
 #[test]
-fn v_61_a_deleted_skill_is_gone() {
+fn a_deleted_skill_is_gone_v_61() {
     for path in ["a", "a/SKILL.md", "a/deep/down"] {
         let (folder, source) = folder();
         fs::remove_dir_all(folder.path("a")).unwrap();
@@ -59,7 +59,7 @@ fn v_61_a_deleted_skill_is_gone() {
 }
 
 #[test]
-fn v_61_a_deleted_directory_takes_its_skills_along() {
+fn a_deleted_directory_takes_its_skills_along_v_61() {
     let (folder, source) = folder();
     fs::remove_dir_all(folder.path("group")).unwrap();
     assert_eq!(served(&look(&folder, &source, &["group"])), ["a", "b"]);
@@ -67,7 +67,7 @@ fn v_61_a_deleted_directory_takes_its_skills_along() {
 }
 
 #[test]
-fn v_60_a_new_skill_is_found_by_any_path_of_it() {
+fn a_new_skill_is_found_by_any_path_of_it_v_60() {
     for path in ["new", "new/deep", "new/deep/d", "new/deep/d/SKILL.md", "new/deep/d/x/y.md"] {
         let (folder, source) = folder();
         folder.skill("new/deep/d").write("new/deep/d/x/y.md", "y");
@@ -78,7 +78,7 @@ fn v_60_a_new_skill_is_found_by_any_path_of_it() {
 }
 
 #[test]
-fn v_60_a_path_inside_a_skill_that_is_not_known_yet_finds_the_outermost_one() {
+fn a_path_inside_a_skill_that_is_not_known_yet_finds_the_outermost_one_v_60() {
     let (folder, source) = folder();
     folder.skill("new").skill("new/inner");
     let scan = look(&folder, &source, &["new/inner/SKILL.md"]);
@@ -87,7 +87,7 @@ fn v_60_a_path_inside_a_skill_that_is_not_known_yet_finds_the_outermost_one() {
 }
 
 #[test]
-fn v_42_a_directory_that_becomes_a_skill_takes_those_inside_along() {
+fn a_directory_that_becomes_a_skill_takes_those_inside_along_v_42() {
     let (folder, source) = folder();
     folder.write("group/skill.md", "odd");
     look(&folder, &source, &["group/skill.md"]);
@@ -99,7 +99,7 @@ fn v_42_a_directory_that_becomes_a_skill_takes_those_inside_along() {
 }
 
 #[test]
-fn v_42_a_skill_that_loses_its_skill_file_leaves_those_inside_standing_alone() {
+fn a_skill_that_loses_its_skill_file_leaves_those_inside_standing_alone_v_42() {
     let folder = Folder::new();
     folder.skill("outer").skill("outer/one").write("outer/two/SKILL.md", skill_md("three"));
     let source = folder.source();
@@ -111,7 +111,7 @@ fn v_42_a_skill_that_loses_its_skill_file_leaves_those_inside_standing_alone() {
 }
 
 #[test]
-fn v_34_paths_outside_the_folder_and_litter_are_ignored() {
+fn paths_outside_the_folder_and_litter_are_ignored_v_34() {
     let (folder, source) = folder();
     folder.skill("new").skill(".git/hidden").skill("a/.git/hidden");
     let outside = ["../secret", "a/../../secret", ".git/hidden/SKILL.md", "a/.git/x", "b/x~"];
@@ -122,7 +122,7 @@ fn v_34_paths_outside_the_folder_and_litter_are_ignored() {
 }
 
 #[test]
-fn v_60_a_path_above_the_folder_means_the_whole_folder() {
+fn a_path_above_the_folder_means_the_whole_folder_v_60() {
     let (folder, source) = folder();
     folder.skill("new");
     source.look(&Look::at([folder.outside("")])).unwrap();
@@ -130,7 +130,7 @@ fn v_60_a_path_above_the_folder_means_the_whole_folder() {
 }
 
 #[test]
-fn v_60_the_first_look_is_at_everything() {
+fn the_first_look_is_at_everything_v_60() {
     let folder = Folder::new();
     folder.skill("a").skill("b");
     let source = folder.source();
@@ -139,7 +139,7 @@ fn v_60_the_first_look_is_at_everything() {
 }
 
 #[test]
-fn srv_11_findings_between_skills_are_told_whole_after_every_look() {
+fn findings_between_skills_are_told_whole_after_every_look_srv_11() {
     let (folder, source) = folder();
     folder.write("lower/skill.md", "odd");
     let scan = look(&folder, &source, &["lower"]);
@@ -158,7 +158,7 @@ fn srv_11_findings_between_skills_are_told_whole_after_every_look() {
 
 #[cfg(unix)]
 #[test]
-fn v_33_a_link_between_skills_is_told_of_until_it_is_gone() {
+fn a_link_between_skills_is_told_of_until_it_is_gone_v_33() {
     let (folder, source) = folder();
     folder.link("again", "a");
     assert_eq!(look(&folder, &source, &["again"]).findings.len(), 1);
@@ -175,7 +175,7 @@ fn v_33_a_link_between_skills_is_told_of_until_it_is_gone() {
 }
 
 #[test]
-fn srv_46_a_file_of_a_folder_made_anew_is_read_where_it_is_now() {
+fn a_file_of_a_folder_made_anew_is_read_where_it_is_now_srv_46() {
     let (folder, source) = folder();
     let before = source.scan().unwrap();
     fs::remove_dir_all(folder.root()).unwrap();
@@ -254,7 +254,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
-    fn v_60_looking_at_what_was_edited_is_as_good_as_looking_at_everything(
+    fn looking_at_what_was_edited_is_as_good_as_looking_at_everything_v_60(
         steps in proptest::collection::vec(proptest::collection::vec(edit(), 1..5), 1..6),
     ) {
         let folder = Folder::new();

@@ -31,7 +31,7 @@ fn memory(path: &str, files: &[(&str, &str)]) -> Kept<MemorySource> {
 }
 
 #[test]
-fn srv_14_files_in_memory_are_served() {
+fn files_in_memory_are_served_srv_14() {
     let source = memory("team/pdf", &[("SKILL.md", &skill_md("pdf")), ("a/b.md", "b")]);
     let scan = source.scan().unwrap();
     assert_eq!(served(&scan), ["team/pdf"]);
@@ -41,7 +41,7 @@ fn srv_14_files_in_memory_are_served() {
 }
 
 #[test]
-fn srv_11_bad_skills_in_memory_are_refused() {
+fn bad_skills_in_memory_are_refused_srv_11() {
     let scan = memory("pdf", &[("a.md", "a")]).scan().unwrap();
     assert_refused(&scan, "memory/pdf", &[Code::NoSkillFound]);
     let scan = memory("pdf", &[("SKILL.md", "nothing")]).scan().unwrap();
@@ -56,7 +56,7 @@ fn srv_11_bad_skills_in_memory_are_refused() {
 }
 
 #[test]
-fn srv_50_limits_hold_in_memory() {
+fn limits_hold_in_memory_srv_50() {
     let mut files: Vec<(String, String)> =
         (0..MAX_FILES).map(|n| (format!("f/{n}"), String::new())).collect();
     files.push(("SKILL.md".to_owned(), skill_md("pdf")));
@@ -65,7 +65,7 @@ fn srv_50_limits_hold_in_memory() {
 }
 
 #[test]
-fn v_43_secrets_in_memory_are_refused_unless_allowed() {
+fn secrets_in_memory_are_refused_unless_allowed_v_43() {
     let skill_md = skill_md("pdf");
     let content = [("SKILL.md", &*skill_md), (".env", "x"), (".git/x", "x")];
     let source = memory("pdf", &content);
@@ -76,7 +76,7 @@ fn v_43_secrets_in_memory_are_refused_unless_allowed() {
 }
 
 #[test]
-fn srv_42_a_path_is_one_file() {
+fn a_path_is_one_file_srv_42() {
     let path = SkillPath::parse("pdf").unwrap();
     let add = |files| MemorySource::new("m").add(&path, pairs(files));
     let rel = |path| RelPath::parse(path).unwrap();
@@ -108,7 +108,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn srv_30_a_folder_and_memory_with_the_same_files_give_the_same_skills(
+    fn a_folder_and_memory_with_the_same_files_give_the_same_skills_srv_30(
         parts in proptest::collection::vec(("(a|b|c)(/(a|b|c)){0,2}", 0..5_u8), 0..8),
         root in 0..5_u8,
     ) {

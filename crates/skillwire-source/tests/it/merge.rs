@@ -23,7 +23,7 @@ fn scan(folder: &Folder, label: &str, prefix: &[&str]) -> DirectorySource {
 }
 
 #[test]
-fn v_45_two_skills_at_one_path_are_both_refused_and_named() {
+fn two_skills_at_one_path_are_both_refused_and_named_v_45() {
     let (one, two) = (Folder::new(), Folder::new());
     one.skill("pdf").skill("only-one");
     two.skill("pdf").skill("only-two");
@@ -37,7 +37,7 @@ fn v_45_two_skills_at_one_path_are_both_refused_and_named() {
 }
 
 #[test]
-fn v_45_a_prefix_keeps_them_apart() {
+fn a_prefix_keeps_them_apart_v_45() {
     let (one, two) = (Folder::new(), Folder::new());
     one.skill("pdf");
     two.skill("pdf");
@@ -46,7 +46,7 @@ fn v_45_a_prefix_keeps_them_apart() {
 }
 
 #[test]
-fn v_45_two_directories_with_one_name_collide_in_one_folder() {
+fn two_directories_with_one_name_collide_in_one_folder_v_45() {
     let folder = Folder::new();
     folder.write("a/SKILL.md", skill_md("pdf")).write("b/SKILL.md", skill_md("pdf")).skill("good");
     let merged = merge([scan(&folder, "f", &[])]);
@@ -56,7 +56,7 @@ fn v_45_two_directories_with_one_name_collide_in_one_folder() {
 }
 
 #[test]
-fn srv_44_a_skill_inside_anothers_directory_that_is_no_part_of_it_is_refused() {
+fn a_skill_inside_anothers_directory_that_is_no_part_of_it_is_refused_srv_44() {
     let (one, two) = (Folder::new(), Folder::new());
     one.skill("pdf").skill("pdf/inner");
     two.skill("forms");
@@ -66,7 +66,7 @@ fn srv_44_a_skill_inside_anothers_directory_that_is_no_part_of_it_is_refused() {
 }
 
 #[test]
-fn srv_39_skills_that_share_a_name_are_served_with_a_warning() {
+fn skills_that_share_a_name_are_served_with_a_warning_srv_39() {
     let folder = Folder::new();
     folder.skill("a/refunds").skill("b/refunds").skill("other");
     let merged = merge([scan(&folder, "f", &[])]);

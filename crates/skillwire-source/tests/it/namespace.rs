@@ -50,7 +50,7 @@ fn touched(uris: &BTreeSet<Arc<str>>) -> Vec<&str> {
 }
 
 #[test]
-fn v_45_a_collision_comes_and_goes_with_the_other_claim() {
+fn a_collision_comes_and_goes_with_the_other_claim_v_45() {
     let mut namespace = Namespace::default();
     namespace.replace(&site(0, "a"), [claim("pdf", &[])]);
     assert!(namespace.holder(&uri("pdf")).is_some());
@@ -67,7 +67,7 @@ fn v_45_a_collision_comes_and_goes_with_the_other_claim() {
 }
 
 #[test]
-fn srv_44_an_intruder_comes_and_goes_with_the_skill_around_it() {
+fn an_intruder_comes_and_goes_with_the_skill_around_it_srv_44() {
     let mut namespace = Namespace::default();
     namespace.replace(&site(0, "deep"), [claim("pdf/x/deep", &[])]);
     assert!(namespace.holder(&uri("pdf/x/deep")).is_some());
@@ -86,7 +86,7 @@ fn srv_44_an_intruder_comes_and_goes_with_the_skill_around_it() {
 }
 
 #[test]
-fn srv_44_names_that_begin_alike_touch_nobody() {
+fn names_that_begin_alike_touch_nobody_srv_44() {
     let mut namespace = Namespace::default();
     namespace.replace(&site(0, "x"), [claim("pdf-extra", &[]), claim("pdfs/a", &[])]);
     let news = namespace.replace(&site(0, "pdf"), [claim("pdf", &[])]);
@@ -94,7 +94,7 @@ fn srv_44_names_that_begin_alike_touch_nobody() {
 }
 
 #[test]
-fn srv_39_namesakes_are_those_that_are_there() {
+fn namesakes_are_those_that_are_there_srv_39() {
     let mut namespace = Namespace::default();
     let (_, skill) = claim("a/pdf", &[]);
     namespace.replace(&site(0, "a"), [claim("a/pdf", &[])]);
@@ -126,7 +126,7 @@ fn states(namespace: &Namespace<Claimant>) -> Vec<State> {
 
 proptest! {
     #[test]
-    fn v_45_a_namespace_changed_bit_by_bit_is_like_one_made_at_once(
+    fn a_namespace_changed_bit_by_bit_is_like_one_made_at_once_v_45(
         changes in proptest::collection::vec(
             (0..2_usize, 0..3_u8, proptest::collection::vec((0..7_usize, 0..7_usize), 0..3)),
             1..20,

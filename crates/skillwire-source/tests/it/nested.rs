@@ -7,7 +7,7 @@ use crate::support::{
 };
 
 #[test]
-fn srv_30_a_nested_skill_is_published_below_the_outer_one() {
+fn a_nested_skill_is_published_below_the_outer_one_srv_30() {
     let folder = Folder::new();
     folder.skill("team/outer").skill("team/outer/parts/inner");
     let scan = folder.scan();
@@ -17,7 +17,7 @@ fn srv_30_a_nested_skill_is_published_below_the_outer_one() {
 }
 
 #[test]
-fn srv_31_the_outer_manifest_holds_everything_of_the_nested_skill() {
+fn the_outer_manifest_holds_everything_of_the_nested_skill_srv_31() {
     let folder = Folder::new();
     folder.skill("outer").skill("outer/inner").write("outer/inner/a/b.md", "b");
     let scan = folder.scan();
@@ -30,7 +30,7 @@ fn srv_31_the_outer_manifest_holds_everything_of_the_nested_skill() {
 }
 
 #[test]
-fn srv_32_nothing_in_an_entry_tells_that_it_is_nested() {
+fn nothing_in_an_entry_tells_that_it_is_nested_srv_32() {
     let folder = Folder::new();
     folder.skill("outer").skill("outer/inner").skill("inner");
     let scan = folder.scan();
@@ -39,7 +39,7 @@ fn srv_32_nothing_in_an_entry_tells_that_it_is_nested() {
 }
 
 #[test]
-fn srv_33_a_changed_nested_file_changes_both_entries() {
+fn a_changed_nested_file_changes_both_entries_srv_33() {
     let folder = Folder::new();
     folder.skill("outer").skill("outer/inner").write("outer/inner/a.md", "one");
     let source = folder.source();
@@ -53,7 +53,7 @@ fn srv_33_a_changed_nested_file_changes_both_entries() {
 }
 
 #[test]
-fn v_42_nested_skills_may_share_a_name_at_any_depth() {
+fn nested_skills_may_share_a_name_at_any_depth_v_42() {
     let folder = Folder::new();
     folder.skill("a").skill("a/a").skill("a/a/a").skill("A-not/x/a");
     let scan = folder.scan();
@@ -61,7 +61,7 @@ fn v_42_nested_skills_may_share_a_name_at_any_depth() {
 }
 
 #[test]
-fn v_42_a_nested_skill_that_is_none_stays_a_file_of_the_outer_one() {
+fn a_nested_skill_that_is_none_stays_a_file_of_the_outer_one_v_42() {
     let folder = Folder::new();
     folder.skill("outer").write("outer/other/SKILL.md", skill_md("wrong"));
     folder.write("outer/broken/SKILL.md", "no frontmatter").skill("outer/broken/good");
@@ -86,7 +86,7 @@ fn v_42_a_nested_skill_that_is_none_stays_a_file_of_the_outer_one() {
 }
 
 #[test]
-fn v_42_a_nested_skill_that_may_not_be_served_stays_a_file_of_the_outer_one() {
+fn a_nested_skill_that_may_not_be_served_stays_a_file_of_the_outer_one_v_42() {
     let folder = Folder::new();
     let long = "d".repeat(1025);
     let content = format!("---\nname: inner\ndescription: {long}\n---\n");
@@ -99,7 +99,7 @@ fn v_42_a_nested_skill_that_may_not_be_served_stays_a_file_of_the_outer_one() {
 }
 
 #[test]
-fn v_42_what_is_wrong_in_a_nested_skill_is_told_with_the_nearest_one() {
+fn what_is_wrong_in_a_nested_skill_is_told_with_the_nearest_one_v_42() {
     let folder = Folder::new();
     folder.skill("a").skill("a/b").write("a/b/c/SKILL.md", "nothing");
     let scan = folder.scan();
@@ -108,7 +108,7 @@ fn v_42_what_is_wrong_in_a_nested_skill_is_told_with_the_nearest_one() {
 }
 
 #[test]
-fn v_42_nested_skills_of_a_refused_one_stand_below_its_directory() {
+fn nested_skills_of_a_refused_one_stand_below_its_directory_v_42() {
     let folder = Folder::new();
     folder.write("team/outer/SKILL.md", "nothing").write("team/outer/x/SKILL.md", skill_md("y"));
     folder.skill("team/outer/x/z").write("team/outer/bad/SKILL.md", "nothing");
@@ -120,7 +120,7 @@ fn v_42_nested_skills_of_a_refused_one_stand_below_its_directory() {
 }
 
 #[test]
-fn v_42_names_that_begin_alike_are_not_nested() {
+fn names_that_begin_alike_are_not_nested_v_42() {
     let folder = Folder::new();
     folder.write("o/SKILL.md", "nothing").skill("o/a").skill("o/a-b").skill("o/a/c");
     assert_eq!(served(&folder.scan()), ["o/a", "o/a-b", "o/a/c"]);
@@ -128,7 +128,7 @@ fn v_42_names_that_begin_alike_are_not_nested() {
 }
 
 #[test]
-fn v_42_a_renamed_outer_skill_takes_its_nested_ones_along() {
+fn a_renamed_outer_skill_takes_its_nested_ones_along_v_42() {
     let folder = Folder::new();
     folder.write("folder/SKILL.md", skill_md("outer")).skill("folder/inner");
     assert_eq!(served(&folder.scan()), ["outer", "outer/inner"]);

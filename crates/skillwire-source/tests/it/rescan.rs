@@ -31,7 +31,7 @@ fn age(folder: &Folder, path: &str) {
 }
 
 #[test]
-fn v_60_a_new_file_is_part_of_the_skill_after_the_next_scan_only() {
+fn a_new_file_is_part_of_the_skill_after_the_next_scan_only_v_60() {
     let folder = Folder::new();
     folder.skill("pdf");
     let source = folder.source();
@@ -42,7 +42,7 @@ fn v_60_a_new_file_is_part_of_the_skill_after_the_next_scan_only() {
 }
 
 #[test]
-fn v_61_a_deleted_skill_is_gone_after_the_next_scan_and_stays_gone() {
+fn a_deleted_skill_is_gone_after_the_next_scan_and_stays_gone_v_61() {
     let folder = Folder::new();
     folder.skill("pdf").skill("good");
     let source = folder.source();
@@ -61,7 +61,7 @@ fn v_61_a_deleted_skill_is_gone_after_the_next_scan_and_stays_gone() {
 
 #[cfg(unix)]
 #[test]
-fn v_62_an_edit_that_restores_size_and_time_is_seen() {
+fn an_edit_that_restores_size_and_time_is_seen_v_62() {
     let folder = Folder::new();
     folder.skill("pdf").write("pdf/a.md", "one");
     let source = folder.source();
@@ -76,7 +76,7 @@ fn v_62_an_edit_that_restores_size_and_time_is_seen() {
 }
 
 #[test]
-fn v_62_edits_in_quick_succession_are_all_seen() {
+fn edits_in_quick_succession_are_all_seen_v_62() {
     let folder = Folder::new();
     folder.skill("pdf").write("pdf/a.md", "000");
     let source = folder.source();
@@ -88,7 +88,7 @@ fn v_62_edits_in_quick_succession_are_all_seen() {
 }
 
 #[test]
-fn v_62_a_file_replaced_by_renaming_is_seen() {
+fn a_file_replaced_by_renaming_is_seen_v_62() {
     let folder = Folder::new();
     folder.skill("pdf").write("pdf/a.md", "one");
     fs::write(folder.outside("next"), "two").unwrap();
@@ -102,7 +102,7 @@ fn v_62_a_file_replaced_by_renaming_is_seen() {
 }
 
 #[test]
-fn v_62_a_mended_skill_is_served_and_a_broken_one_is_not() {
+fn a_mended_skill_is_served_and_a_broken_one_is_not_v_62() {
     let folder = Folder::new();
     folder.skill("pdf");
     let source = folder.source();
@@ -117,7 +117,7 @@ fn v_62_a_mended_skill_is_served_and_a_broken_one_is_not() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn v_64_scans_leave_nothing_open_but_the_folder() {
+fn scans_leave_nothing_open_but_the_folder_v_64() {
     let folder = Folder::new();
     for n in 0..50 {
         folder.skill(&format!("d/skill-{n}")).write(&format!("d/skill-{n}/a/b/c.md"), "c");

@@ -8,7 +8,7 @@ use skillwire_source::directory::{DirectoryOptions, DirectorySource};
 use crate::support::{Folder, assert_refused, at, files, has, options, served, skill, skill_md};
 
 #[test]
-fn srv_12_a_folder_that_is_a_skill_is_served_alone() {
+fn a_folder_that_is_a_skill_is_served_alone_srv_12() {
     let folder = Folder::new();
     folder.skill("pdf").skill("pdf/inner").write("pdf/a.md", "a");
     for root in ["pdf", "pdf/.", "pdf/inner/.."] {
@@ -25,7 +25,7 @@ fn srv_12_a_folder_that_is_a_skill_is_served_alone() {
 }
 
 #[test]
-fn srv_18_a_folder_that_is_a_skill_is_compared_with_its_real_name() {
+fn a_folder_that_is_a_skill_is_compared_with_its_real_name_srv_18() {
     let folder = Folder::new();
     folder.write("folder/SKILL.md", skill_md("pdf"));
     let source = folder.source_at("folder/.", options());
@@ -36,7 +36,7 @@ fn srv_18_a_folder_that_is_a_skill_is_compared_with_its_real_name() {
 }
 
 #[test]
-fn srv_12_nested_skills_of_a_refused_folder_keep_their_path() {
+fn nested_skills_of_a_refused_folder_keep_their_path_srv_12() {
     let folder = Folder::new();
     folder.skill("pdf").skill("pdf/inner");
     let source = folder.source_at("pdf", options());
@@ -48,7 +48,7 @@ fn srv_12_nested_skills_of_a_refused_folder_keep_their_path() {
 }
 
 #[test]
-fn srv_11_a_folder_without_skills_says_so() {
+fn a_folder_without_skills_says_so_srv_11() {
     let folder = Folder::new();
     folder.write("a/readme.md", "x");
     let scan = folder.scan();
@@ -58,7 +58,7 @@ fn srv_11_a_folder_without_skills_says_so() {
 }
 
 #[test]
-fn srv_11_a_folder_that_is_not_there_is_unavailable() {
+fn a_folder_that_is_not_there_is_unavailable_srv_11() {
     let folder = Folder::new();
     folder.write("file", "");
     assert!(DirectorySource::new(folder.path("nothing"), options()).is_err());
@@ -69,7 +69,7 @@ fn srv_11_a_folder_that_is_not_there_is_unavailable() {
 }
 
 #[test]
-fn v_34_a_folder_that_goes_and_comes_back_is_followed() {
+fn a_folder_that_goes_and_comes_back_is_followed_v_34() {
     let folder = Folder::new();
     folder.skill("pdf");
     let source = folder.source();
@@ -83,7 +83,7 @@ fn v_34_a_folder_that_goes_and_comes_back_is_followed() {
 
 #[cfg(unix)]
 #[test]
-fn v_34_a_folder_replaced_by_a_link_is_not_followed() {
+fn a_folder_replaced_by_a_link_is_not_followed_v_34() {
     let folder = Folder::new();
     folder.skill("pdf");
     let source = folder.source();
@@ -96,7 +96,7 @@ fn v_34_a_folder_replaced_by_a_link_is_not_followed() {
 
 #[cfg(unix)]
 #[test]
-fn v_34_a_directory_above_replaced_by_a_link_is_not_followed() {
+fn a_directory_above_replaced_by_a_link_is_not_followed_v_34() {
     let folder = Folder::new();
     folder.skill("a/b/pdf");
     let source = folder.source_at("a/b", options());
@@ -111,7 +111,7 @@ fn v_34_a_directory_above_replaced_by_a_link_is_not_followed() {
 
 #[cfg(unix)]
 #[test]
-fn v_34_a_link_given_as_the_folder_is_held_to_where_it_led() {
+fn a_link_given_as_the_folder_is_held_to_where_it_led_v_34() {
     let folder = Folder::new();
     folder.skill("one/pdf").skill("two/pdf").link("current", "one");
     let source = folder.source_at("current", options());

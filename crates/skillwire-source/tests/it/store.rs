@@ -26,7 +26,7 @@ fn read((tree, file): &(FileTree, FileRecord)) -> Result<Digest, StoreError> {
 }
 
 #[test]
-fn srv_46_what_was_published_is_read_as_it_was() {
+fn what_was_published_is_read_as_it_was_srv_46() {
     let folder = Folder::new();
     let published = published(&folder);
     assert_eq!(read(&published), Ok(published.1.digest));
@@ -36,7 +36,7 @@ fn srv_46_what_was_published_is_read_as_it_was() {
 }
 
 #[test]
-fn v_57_a_file_that_was_rotated_is_never_taken_for_the_one_that_was_published() {
+fn a_file_that_was_rotated_is_never_taken_for_the_one_that_was_published_v_57() {
     let folder = Folder::new();
     let published = published(&folder);
     folder.write("pdf/sub/b.md", "as it is!").write("pdf/sub/c.md", "longer than before");
@@ -53,7 +53,7 @@ fn v_57_a_file_that_was_rotated_is_never_taken_for_the_one_that_was_published() 
 
 #[cfg(unix)]
 #[test]
-fn v_34_a_link_in_the_place_of_a_file_or_directory_is_not_followed() {
+fn a_link_in_the_place_of_a_file_or_directory_is_not_followed_v_34() {
     let folder = Folder::new();
     let published = published(&folder);
     fs::rename(folder.path("pdf/sub/a.md"), folder.path("pdf/sub/b.md")).unwrap();
@@ -67,7 +67,7 @@ fn v_34_a_link_in_the_place_of_a_file_or_directory_is_not_followed() {
 
 #[cfg(unix)]
 #[test]
-fn v_35_a_fifo_socket_or_directory_in_the_place_of_a_file_blocks_nobody() {
+fn a_fifo_socket_or_directory_in_the_place_of_a_file_blocks_nobody_v_35() {
     let folder = Folder::new();
     let published = published(&folder);
     let path = folder.path("pdf/sub/a.md");

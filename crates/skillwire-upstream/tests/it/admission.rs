@@ -71,7 +71,7 @@ async fn probed(gateway: &Gateway, name: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn gw_16_g_08_a_denied_skill_is_not_there_for_any_method() {
+async fn a_denied_skill_is_not_there_for_any_method_gw_16_g_08() {
     let server = server();
     let (gateway, deny) =
         denying(&server, Deny { skills: vec!["denied"], ..Deny::default() }).await;
@@ -92,14 +92,14 @@ async fn gw_16_g_08_a_denied_skill_is_not_there_for_any_method() {
 }
 
 #[tokio::test]
-async fn gw_16_an_unlisted_skill_is_denied_alike() {
+async fn an_unlisted_skill_is_denied_alike_gw_16() {
     let server = server().fault(Fault::Unlisted("skill://denied/SKILL.md".to_owned()));
     let (gateway, _) = denying(&server, Deny { skills: vec!["denied"], ..Deny::default() }).await;
     assert_eq!(probed(&gateway, "denied").await, probed(&gateway, "absent").await);
 }
 
 #[tokio::test]
-async fn gw_17_g_07_a_denied_skill_inside_another_denies_that_one_as_well() {
+async fn a_denied_skill_inside_another_denies_that_one_as_well_gw_17_g_07() {
     let inner = "---\nname: inner\ndescription: Inside.\n---\n";
     let server = HostileServer::new()
         .skill("outer", [("inner/SKILL.md", inner), ("x", "x")])
@@ -117,7 +117,7 @@ async fn gw_17_g_07_a_denied_skill_inside_another_denies_that_one_as_well() {
 }
 
 #[tokio::test]
-async fn gw_17_g_07_a_denied_file_denies_its_skill() {
+async fn a_denied_file_denies_its_skill_gw_17_g_07() {
     let server = server();
     let (gateway, _) =
         denying(&server, Deny { files: vec!["secret.txt"], ..Deny::default() }).await;
@@ -130,7 +130,7 @@ async fn gw_17_g_07_a_denied_file_denies_its_skill() {
 }
 
 #[tokio::test]
-async fn gw_16_a_token_that_may_not_see_a_skill_does_not_have_it_asked_for() {
+async fn a_token_that_may_not_see_a_skill_does_not_have_it_asked_for_gw_16() {
     const ALICE: &str = "alice-token-0123456789";
     let server = server().fault(Fault::Unlisted("skill://denied/SKILL.md".to_owned()));
     let options = TestOptions {

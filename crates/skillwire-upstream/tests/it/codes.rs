@@ -17,7 +17,7 @@ fn server() -> HostileServer {
 }
 
 #[tokio::test]
-async fn gw_21_not_found_is_not_found_in_the_words_of_the_client() {
+async fn not_found_is_not_found_in_the_words_of_the_client_gw_21() {
     for code in [-32602, -32002] {
         let server = server().fault(Fault::ReadError { uri: X.to_owned(), code });
         let gateway = Gateway::of(&server).await;
@@ -30,7 +30,7 @@ async fn gw_21_not_found_is_not_found_in_the_words_of_the_client() {
 }
 
 #[tokio::test]
-async fn gw_21_a_server_that_fails_is_our_internal_error_and_nothing_of_it_is_repeated() {
+async fn a_server_that_fails_is_our_internal_error_and_nothing_of_it_is_repeated_gw_21() {
     let replies = [
         Reply::Error { code: -32603, message: "secret /srv/path".to_owned() },
         Reply::Error { code: -32000, message: "secret /srv/path".to_owned() },
@@ -51,7 +51,7 @@ async fn gw_21_a_server_that_fails_is_our_internal_error_and_nothing_of_it_is_re
 }
 
 #[tokio::test]
-async fn gw_21_g_14_a_server_of_the_old_era_is_passed_on_under_the_new_one() {
+async fn a_server_of_the_old_era_is_passed_on_under_the_new_one_gw_21_g_14() {
     let server = server().fault(Fault::LegacyOnly);
     let gateway = Gateway::of(&server).await;
     assert_eq!(gateway.uris().await, ["skill://acme/refunds/SKILL.md"]);
@@ -60,7 +60,7 @@ async fn gw_21_g_14_a_server_of_the_old_era_is_passed_on_under_the_new_one() {
 }
 
 #[tokio::test]
-async fn g_14_a_server_that_comes_back_in_the_old_era_is_asked_anew_what_it_is() {
+async fn a_server_that_comes_back_in_the_old_era_is_asked_anew_what_it_is_g_14() {
     let server = server();
     let gateway = Gateway::of(&server).await;
     server.set_fault(Fault::LegacyOnly);
@@ -73,7 +73,7 @@ async fn g_14_a_server_that_comes_back_in_the_old_era_is_asked_anew_what_it_is()
 }
 
 #[tokio::test]
-async fn gw_19_g_10_a_clients_token_goes_no_further() {
+async fn a_clients_token_goes_no_further_gw_19_g_10() {
     const ALICE: &str = "alice-token-0123456789";
     let server = server().fault(Fault::Unlisted("skill://refunds/SKILL.md".to_owned()));
     let options =
@@ -97,7 +97,7 @@ async fn gw_19_g_10_a_clients_token_goes_no_further() {
 }
 
 #[tokio::test]
-async fn gw_20_g_15_a_header_that_says_something_else_is_refused_before_anybody_is_asked() {
+async fn a_header_that_says_something_else_is_refused_before_anybody_is_asked_gw_20_g_15() {
     let server = server();
     let gateway = Gateway::of(&server).await;
     server.clear_log();

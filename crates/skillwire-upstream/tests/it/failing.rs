@@ -19,7 +19,7 @@ fn honest() -> HostileServer {
 }
 
 #[tokio::test]
-async fn gw_10_g_06_one_that_hangs_leaves_the_others_and_is_listed_when_it_comes() {
+async fn one_that_hangs_leaves_the_others_and_is_listed_when_it_comes_gw_10_g_06() {
     let slow = honest().on("skills/list", |_, count| match count {
         1 => Reply::Never,
         _ => Reply::Honest,
@@ -37,7 +37,7 @@ async fn gw_10_g_06_one_that_hangs_leaves_the_others_and_is_listed_when_it_comes
 }
 
 #[tokio::test]
-async fn gw_10_one_that_takes_no_subscription_is_listed_all_the_same() {
+async fn one_that_takes_no_subscription_is_listed_all_the_same_gw_10() {
     for reply in [Reply::Never, Reply::error(-32601), Reply::error(-32603)] {
         let server = honest().on("subscriptions/listen", move |_, _| reply.clone());
         let gateway = Gateway::of(&server).await;
@@ -46,7 +46,7 @@ async fn gw_10_one_that_takes_no_subscription_is_listed_all_the_same() {
 }
 
 #[tokio::test]
-async fn gw_10_one_that_is_down_is_listed_when_it_is_up() {
+async fn one_that_is_down_is_listed_when_it_is_up_gw_10() {
     let folder = SkillFolder::with_skills(&["local"]);
     let server = honest().on("skills/list", |_, count| match count {
         1..=2 => Reply::Status(503, Vec::new()),
@@ -58,7 +58,7 @@ async fn gw_10_one_that_is_down_is_listed_when_it_is_up() {
 }
 
 #[tokio::test]
-async fn gw_10_one_that_goes_down_keeps_its_skills_and_says_so_when_they_are_read() {
+async fn one_that_goes_down_keeps_its_skills_and_says_so_when_they_are_read_gw_10() {
     let server = honest();
     let listening = server.http().await;
     let endpoints = vec![(label("acme"), http(&listening))];
@@ -77,7 +77,7 @@ async fn gw_10_one_that_goes_down_keeps_its_skills_and_says_so_when_they_are_rea
 }
 
 #[tokio::test]
-async fn gw_23_g_06_endless_pages_end_at_the_servers_own_budget() {
+async fn endless_pages_end_at_the_servers_own_budget_gw_23_g_06() {
     let endless = HostileServer::new().fault(Fault::EndlessPages);
     let circle = honest().fault(Fault::SameCursorForever);
     let quick = honest();
@@ -94,7 +94,7 @@ async fn gw_23_g_06_endless_pages_end_at_the_servers_own_budget() {
 }
 
 #[tokio::test]
-async fn gw_23_reads_that_hang_do_not_hold_up_the_files_of_others() {
+async fn reads_that_hang_do_not_hold_up_the_files_of_others_gw_23() {
     let files: Vec<String> = (0..64).map(|number| format!("f{number}")).collect();
     let stuck = HostileServer::new()
         .skill("stuck", files.iter().map(|name| (name.as_str(), name.as_str())))
@@ -128,7 +128,7 @@ async fn gw_23_reads_that_hang_do_not_hold_up_the_files_of_others() {
 }
 
 #[tokio::test]
-async fn gw_23_more_bytes_than_listed_are_not_even_received() {
+async fn more_bytes_than_listed_are_not_even_received_gw_23() {
     let server = honest().on("resources/read", |_, _| {
         Reply::Endless(
             br#"{"jsonrpc":"2.0","id":$ID,"result":{"contents":[{"text":""#.to_vec(),
@@ -140,7 +140,7 @@ async fn gw_23_more_bytes_than_listed_are_not_even_received() {
 }
 
 #[tokio::test]
-async fn gw_23_g_16_a_server_behind_itself_passes_nothing_on_twice() {
+async fn a_server_behind_itself_passes_nothing_on_twice_gw_23_g_16() {
     let folder = SkillFolder::with_skills(&["local"]);
     // The inner one passes on the outer one, which passes on the inner one.
     let server = honest();

@@ -13,7 +13,7 @@ fn server() -> HostileServer {
 }
 
 #[tokio::test]
-async fn gw_15_listing_costs_the_listing_and_nothing_is_fetched_ahead() {
+async fn listing_costs_the_listing_and_nothing_is_fetched_ahead_gw_15() {
     let server = server().fault(Fault::PageSize(1)).skill("other", [("x", "x")]);
     let gateway = Gateway::of(&server).await;
     gateway.uris().await;
@@ -30,7 +30,7 @@ async fn gw_15_listing_costs_the_listing_and_nothing_is_fetched_ahead() {
 }
 
 #[tokio::test]
-async fn gw_15_a_file_is_fetched_when_it_is_read_and_then_kept() {
+async fn a_file_is_fetched_when_it_is_read_and_then_kept_gw_15() {
     let server = server();
     let gateway = Gateway::of(&server).await;
     for _ in 0..3 {
@@ -42,7 +42,7 @@ async fn gw_15_a_file_is_fetched_when_it_is_read_and_then_kept() {
 }
 
 #[tokio::test]
-async fn gw_18_what_does_not_match_is_neither_served_nor_kept() {
+async fn what_does_not_match_is_neither_served_nor_kept_gw_18() {
     for bytes in ["Detail?.", "Details. And more.", ""] {
         let server = server().fault(Fault::read_bytes(X, bytes));
         let gateway = Gateway::of(&server).await;
@@ -57,7 +57,7 @@ async fn gw_18_what_does_not_match_is_neither_served_nor_kept() {
 }
 
 #[tokio::test]
-async fn gw_18_a_server_that_moves_on_is_followed() {
+async fn a_server_that_moves_on_is_followed_gw_18() {
     let server = server();
     let gateway = Gateway::of(&server).await;
     server.rotate(X, "Newer details.");
@@ -70,7 +70,7 @@ async fn gw_18_a_server_that_moves_on_is_followed() {
 }
 
 #[tokio::test]
-async fn gw_18_g_13_a_consistent_lie_is_passed_on_as_it_is() {
+async fn a_consistent_lie_is_passed_on_as_it_is_gw_18_g_13() {
     let server = HostileServer::new().skill("refunds", [("x", "a lie")]);
     let gateway = Gateway::of(&server).await;
     assert_eq!(gateway.text("skill://acme/refunds/x").await, "a lie");
@@ -79,7 +79,7 @@ async fn gw_18_g_13_a_consistent_lie_is_passed_on_as_it_is() {
 }
 
 #[tokio::test]
-async fn gw_12_g_12_directories_come_from_the_manifest_and_the_server_is_not_asked() {
+async fn directories_come_from_the_manifest_and_the_server_is_not_asked_gw_12_g_12() {
     for declared in [json!(false), json!(true)] {
         let server = server().fault(Fault::DirectoryRead(declared));
         let gateway = Gateway::of(&server).await;
@@ -100,7 +100,7 @@ async fn gw_12_g_12_directories_come_from_the_manifest_and_the_server_is_not_ask
 }
 
 #[tokio::test]
-async fn gw_12_g_12_directories_nobody_lists_are_an_honest_error() {
+async fn directories_nobody_lists_are_an_honest_error_gw_12_g_12() {
     let server = HostileServer::new().dynamic_skill("live", [("now.md", "12:00")]);
     let gateway = Gateway::of(&server).await;
     assert_eq!(gateway.text("skill://acme/live/now.md").await, "12:00");
@@ -112,7 +112,7 @@ async fn gw_12_g_12_directories_nobody_lists_are_an_honest_error() {
 }
 
 #[tokio::test]
-async fn gw_12_directories_of_dynamic_skills_are_asked_for_where_they_are_offered() {
+async fn directories_of_dynamic_skills_are_asked_for_where_they_are_offered_gw_12() {
     let server = HostileServer::new()
         .dynamic_skill("live", [("now.md", "12:00"), ("sub/x", "x")])
         .fault(Fault::DirectoryRead(json!(true)));
@@ -138,7 +138,7 @@ async fn gw_12_directories_of_dynamic_skills_are_asked_for_where_they_are_offere
 }
 
 #[tokio::test]
-async fn gw_08_content_without_digests_is_asked_for_each_time() {
+async fn content_without_digests_is_asked_for_each_time_gw_08() {
     let server = HostileServer::new().dynamic_skill("live", [("now.md", "12:00")]);
     let gateway = Gateway::of(&server).await;
     assert_eq!(gateway.text("skill://acme/live/now.md").await, "12:00");
@@ -147,7 +147,7 @@ async fn gw_08_content_without_digests_is_asked_for_each_time() {
 }
 
 #[tokio::test]
-async fn gw_14_a_read_that_wants_input_is_refused_and_leaves_nothing_behind() {
+async fn a_read_that_wants_input_is_refused_and_leaves_nothing_behind_gw_14() {
     let wants = json!({ "resultType": "input_required", "requestState": "s", "inputRequests": {} });
     let server = server().on("resources/read", move |_, count| match count {
         1 => Reply::Result(wants.clone()),
@@ -163,7 +163,7 @@ async fn gw_14_a_read_that_wants_input_is_refused_and_leaves_nothing_behind() {
 }
 
 #[tokio::test]
-async fn gw_18_one_servers_digest_does_not_fetch_anothers_file() {
+async fn one_servers_digest_does_not_fetch_anothers_file_gw_18() {
     let one = HostileServer::new().skill("a", [("secret.txt", "of one")]);
     // It lists the digest of a file it does not have, to be given it.
     let listed = one.entry("skill://a/SKILL.md")["resources"][1].clone();

@@ -40,7 +40,7 @@ async fn hears(stream: &mut skillwire_testkit::http::Connection, mut wanted: Vec
 }
 
 #[tokio::test]
-async fn gw_25_a_changed_listing_is_told_under_rewritten_uris() {
+async fn a_changed_listing_is_told_under_rewritten_uris_gw_25() {
     let server = server();
     let gateway = Gateway::of(&server).await;
     // A page that is kept must not outlive the change.
@@ -63,7 +63,7 @@ async fn gw_25_a_changed_listing_is_told_under_rewritten_uris() {
 }
 
 #[tokio::test]
-async fn gw_25_one_changed_skill_is_asked_for_alone() {
+async fn one_changed_skill_is_asked_for_alone_gw_25() {
     let server = server();
     let gateway = Gateway::of(&server).await;
     // First to the listing, and then to each skill in it.
@@ -78,7 +78,7 @@ async fn gw_25_one_changed_skill_is_asked_for_alone() {
 }
 
 #[tokio::test]
-async fn gw_25_content_without_digests_changes_when_its_server_says_so() {
+async fn content_without_digests_changes_when_its_server_says_so_gw_25() {
     let server = server();
     let gateway = Gateway::of(&server).await;
     server.wait_for("subscriptions/listen", 2).await;
@@ -89,7 +89,7 @@ async fn gw_25_content_without_digests_changes_when_its_server_says_so() {
 }
 
 #[tokio::test]
-async fn gw_25_a_skill_that_is_gone_is_gone_here() {
+async fn a_skill_that_is_gone_is_gone_here_gw_25() {
     let server = server();
     let gateway = Gateway::of(&server).await;
     server.remove("skill://refunds/SKILL.md");
@@ -99,7 +99,7 @@ async fn gw_25_a_skill_that_is_gone_is_gone_here() {
 }
 
 #[tokio::test]
-async fn gw_25_the_subscription_to_the_listing_is_never_replaced() {
+async fn the_subscription_to_the_listing_is_never_replaced_gw_25() {
     let server = server();
     let gateway = Gateway::of(&server).await;
     server.wait_for("subscriptions/listen", 2).await;

@@ -6,7 +6,7 @@ use skillwire_testkit::hostile::{Fault, HostileServer, Reply};
 use crate::support::{Gateway, Plan};
 
 #[tokio::test]
-async fn gw_11_a_skill_that_no_listing_mentions_is_asked_for_and_then_served() {
+async fn a_skill_that_no_listing_mentions_is_asked_for_and_then_served_gw_11() {
     let server = HostileServer::new().skill("refunds", [("x.md", "Details.")]);
     let server = server.fault(Fault::ListsNothing);
     let gateway = Gateway::of(&server).await;
@@ -25,7 +25,7 @@ async fn gw_11_a_skill_that_no_listing_mentions_is_asked_for_and_then_served() {
 }
 
 #[tokio::test]
-async fn gw_11_only_the_server_that_is_named_is_asked() {
+async fn only_the_server_that_is_named_is_asked_gw_11() {
     let one = HostileServer::new();
     let two = HostileServer::new().skill("refunds", [("x", "x")]).fault(Fault::ListsNothing);
     let gateway = Plan::default().start(&[("one", &one), ("two", &two)]).await;
@@ -37,7 +37,7 @@ async fn gw_11_only_the_server_that_is_named_is_asked() {
 }
 
 #[tokio::test]
-async fn gw_11_an_entry_about_something_else_is_not_served() {
+async fn an_entry_about_something_else_is_not_served_gw_11() {
     let server = HostileServer::new().skill("refunds", [("x", "x")]).fault(Fault::ListsNothing);
     let other = server.entry("skill://refunds/SKILL.md");
     let server = server.on("skills/get", move |_, _| Reply::Result(json!({ "skill": other })));
@@ -46,7 +46,7 @@ async fn gw_11_an_entry_about_something_else_is_not_served() {
 }
 
 #[tokio::test]
-async fn gw_06_g_04_content_may_call_a_skill_as_its_own_server_does() {
+async fn content_may_call_a_skill_as_its_own_server_does_gw_06_g_04() {
     let cites = "---\nname: a\ndescription: Cites.\n---\nSee skill://team/b/SKILL.md.\n";
     let one = HostileServer::new().skill("a", [("SKILL.md", cites)]);
     let two = HostileServer::new().skill("team/b", [("x", "x")]);
@@ -60,7 +60,7 @@ async fn gw_06_g_04_content_may_call_a_skill_as_its_own_server_does() {
 }
 
 #[tokio::test]
-async fn gw_06_a_name_that_two_servers_have_is_nobodys() {
+async fn a_name_that_two_servers_have_is_nobodys_gw_06() {
     let one = HostileServer::new().skill("b", [("x", "1")]);
     let two = HostileServer::new().skill("b", [("x", "2")]);
     let gateway = Plan::default().start(&[("one", &one), ("two", &two)]).await;
@@ -73,7 +73,7 @@ async fn gw_06_a_name_that_two_servers_have_is_nobodys() {
 }
 
 #[tokio::test]
-async fn gw_06_an_unlisted_skill_is_not_looked_for_everywhere() {
+async fn an_unlisted_skill_is_not_looked_for_everywhere_gw_06() {
     let server = HostileServer::new().skill("b", [("x", "1")]).fault(Fault::ListsNothing);
     let gateway = Gateway::of(&server).await;
     assert_eq!(gateway.get("skill://b/SKILL.md").await.code(), -32602);

@@ -37,13 +37,13 @@ fn any_label() -> impl Strategy<Value = Rewriting> {
 
 proptest! {
     #[test]
-    fn gw_05_g_02_going_down_and_up_again_comes_back(uri in any_uri(), server in any_label()) {
+    fn going_down_and_up_again_comes_back_gw_05_g_02(uri in any_uri(), server in any_label()) {
         let down = server.down(&uri).unwrap();
         prop_assert_eq!(server.up(&down), Some(uri));
     }
 
     #[test]
-    fn gw_05_g_03_two_things_never_share_a_uri(
+    fn two_things_never_share_a_uri_gw_05_g_03(
         a in any_uri(), b in any_uri(), one in any_label(), other in any_label(),
     ) {
         let same = a == b && one == other;
@@ -51,14 +51,14 @@ proptest! {
     }
 
     #[test]
-    fn gw_05_going_up_and_down_again_comes_back(uri in any_uri(), server in any_label()) {
+    fn going_up_and_down_again_comes_back_gw_05(uri in any_uri(), server in any_label()) {
         if let Some(up) = server.up(&uri) {
             prop_assert_eq!(server.down(&up), Some(uri));
         }
     }
 
     #[test]
-    fn gw_05_what_is_inside_stays_inside(uri in any_uri(), server in any_label()) {
+    fn what_is_inside_stays_inside_gw_05(uri in any_uri(), server in any_label()) {
         if let Some(parent) = uri.parent() {
             prop_assert_eq!(server.down(&uri).unwrap().parent(), server.down(&parent));
         }
@@ -66,7 +66,7 @@ proptest! {
 }
 
 #[test]
-fn gw_04_gw_22_a_rewritten_uri_is_that_of_a_skill_and_names_its_server() {
+fn a_rewritten_uri_is_that_of_a_skill_and_names_its_server_gw_04_gw_22() {
     let server = rewriting("acme");
     for (up, down) in [
         ("skill://pdf/SKILL.md", "skill://acme/pdf/SKILL.md"),
@@ -85,7 +85,7 @@ fn gw_04_gw_22_a_rewritten_uri_is_that_of_a_skill_and_names_its_server() {
 }
 
 #[test]
-fn gw_05_what_was_never_made_leads_nowhere() {
+fn what_was_never_made_leads_nowhere_gw_05() {
     let server = rewriting("acme");
     for other in [
         "skill://acme",

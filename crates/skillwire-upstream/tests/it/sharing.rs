@@ -28,7 +28,7 @@ fn small_pages() -> TestOptions {
 }
 
 #[tokio::test]
-async fn gw_13_answers_stay_fresh_no_longer_than_the_servers_own() {
+async fn answers_stay_fresh_no_longer_than_the_servers_own_gw_13() {
     let long = server(3_600_000, "public");
     let short = server(20_000, "public");
     let gateway = Plan::default().start(&[("long", &long), ("short", &short)]).await;
@@ -51,7 +51,7 @@ async fn gw_13_answers_stay_fresh_no_longer_than_the_servers_own() {
 }
 
 #[tokio::test]
-async fn gw_13_g_09_one_private_listing_makes_every_page_private() {
+async fn one_private_listing_makes_every_page_private_gw_13_g_09() {
     let (open, private) = (server(60_000, "public"), server(60_000, "private"));
     let plan = Plan { server: small_pages(), ..Plan::default() };
     let gateway = plan.start(&[("open", &open), ("private", &private)]).await;
@@ -66,7 +66,7 @@ async fn gw_13_g_09_one_private_listing_makes_every_page_private() {
 }
 
 #[tokio::test]
-async fn gw_09_g_11_cursors_of_merged_pages_are_sealed_and_personal() {
+async fn cursors_of_merged_pages_are_sealed_and_personal_gw_09_g_11() {
     let (one, two) = (server(60_000, "public"), server(60_000, "public"));
     let options =
         TestOptions { tokens: Some(format!("alice {ALICE}\nbob {BOB}\n")), ..small_pages() };
@@ -101,7 +101,7 @@ async fn gw_09_g_11_cursors_of_merged_pages_are_sealed_and_personal() {
 }
 
 #[tokio::test]
-async fn gw_13_a_server_of_the_old_era_is_as_fresh_as_it_is_looked_at() {
+async fn a_server_of_the_old_era_is_as_fresh_as_it_is_looked_at_gw_13() {
     let server = HostileServer::new().skill("a", [("x", "x")]).fault(Fault::LegacyOnly);
     let mut plan = Plan::default();
     plan.options.pause = Duration::from_secs(30);

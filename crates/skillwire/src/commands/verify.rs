@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hst_118_the_worst_finding_decides_the_exit_code() {
+    fn the_worst_finding_decides_the_exit_code_hst_118() {
         let finding = |demand, reason| Finding { demand, refusal: Refusal::new(reason) };
         let should = finding(Demand::Should, Reason::WrongErrorCode);
         let gone = finding(Demand::Must, Reason::ServerUnreachable);

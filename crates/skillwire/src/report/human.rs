@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn v_54_an_excerpt_shows_a_sign_for_what_would_act_on_a_terminal() {
+    fn an_excerpt_shows_a_sign_for_what_would_act_on_a_terminal_v_54() {
         let (shown, mark) = marked("a\u{1b}[2J\u{202e}b\n", 1, 9, 80);
         assert_eq!((shown.as_str(), mark.as_str()), ("a␛[2J\u{fffd}b", "␛[2J\u{fffd}b"));
     }

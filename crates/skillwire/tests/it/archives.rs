@@ -61,7 +61,7 @@ async fn what_is_packed_is_unpacked_again_and_packing_is_reproducible() {
 }
 
 #[tokio::test]
-async fn rule_13_2_every_hostile_archive_is_exit_3_with_its_reason_and_writes_nothing() {
+async fn every_hostile_archive_is_exit_3_with_its_reason_and_writes_nothing_ar_15() {
     let folder = SkillFolder::new();
     fs::create_dir(folder.path().join("empty")).unwrap();
     for hostile in corpus().iter().filter(|sample| sample.refused.is_some()) {
@@ -79,7 +79,7 @@ async fn rule_13_2_every_hostile_archive_is_exit_3_with_its_reason_and_writes_no
 }
 
 #[tokio::test]
-async fn rule_13_2_good_archives_are_unpacked_without_their_special_bits() {
+async fn good_archives_are_unpacked_without_their_special_bits_ar_15() {
     let folder = SkillFolder::new();
     for good in corpus().iter().filter(|sample| sample.refused.is_none()) {
         let archive = sample(&folder, good);

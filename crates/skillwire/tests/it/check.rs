@@ -307,7 +307,7 @@ async fn several_paths_are_judged_each_by_itself() {
 }
 
 #[tokio::test]
-async fn v_54_text_from_a_skill_does_not_act_on_the_terminal() {
+async fn text_from_a_skill_does_not_act_on_the_terminal_v_54() {
     let folder = SkillFolder::new();
     let nasty = "\"Use \\e]0;gone\\a \\e[2J \\u202e when.\"";
     folder

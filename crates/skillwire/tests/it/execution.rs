@@ -29,7 +29,7 @@ fn skills() -> SkillFolder {
 }
 
 #[tokio::test]
-async fn hst_71_a_script_runs_only_with_a_grant_for_exactly_this_content() {
+async fn a_script_runs_only_with_a_grant_for_exactly_this_content_hst_71() {
     let (user, skills) = (User::new(), skills());
     user.serves("acme", &skills).await;
     user.run(&["run", "acme:refunds", "scripts/calc.py"]).await.exits(4);

@@ -137,7 +137,7 @@ async fn exit_2_when_the_configuration_file_cannot_be_understood() {
 }
 
 #[tokio::test]
-async fn v_28_non_loopback_needs_tokens() {
+async fn non_loopback_needs_tokens_v_28() {
     let folder = SkillFolder::with_skills(&["a"]);
     for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:80"] {
         let ran = run(&folder, &["serve", ".", "--http", address]).await;

@@ -94,7 +94,7 @@ async fn listed(arguments: &[&str]) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn srv_60_entries_are_exactly_what_the_server_lists() {
+async fn entries_are_exactly_what_the_server_lists_srv_60() {
     let folder = corpus();
     let controls = "description: \"Use \\e[31m \\x9b31m \\x7f \\u202e when.\"\n";
     folder.file("skills/odd/SKILL.md", format!("---\nname: odd\n{controls}---\n")).file(
@@ -120,7 +120,7 @@ async fn srv_60_entries_are_exactly_what_the_server_lists() {
 }
 
 #[tokio::test]
-async fn v_54_json_on_a_terminal_is_harmless_and_complete() {
+async fn json_on_a_terminal_is_harmless_and_complete_v_54() {
     let folder = SkillFolder::new();
     let description = "\"Use \\e[31m \\x9b31m \\x7f \\u202e when.\"";
     folder.file("a/SKILL.md", format!("---\nname: a\ndescription: {description}\n---\n"));

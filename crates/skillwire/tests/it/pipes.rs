@@ -51,7 +51,7 @@ async fn the_answer_is_the_same_when_nobody_reads_it() {
 }
 
 #[tokio::test]
-async fn v_29_a_client_that_stops_reading_ends_the_server_in_order() {
+async fn a_client_that_stops_reading_ends_the_server_in_order_v_29() {
     let folder = SkillFolder::with_skills(&["a"]);
     let mut command = command(&folder, &["serve", "."]);
     command.stdout(unread()).stdin(Stdio::piped());

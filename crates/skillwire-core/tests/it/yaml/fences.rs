@@ -10,7 +10,7 @@ use skillwire_core::{
 use super::{errors, only, read_file, text, value};
 
 #[test]
-fn fmt_02_frontmatter_needs_both_fences() {
+fn frontmatter_needs_both_fences_fmt_02() {
     for file in
         ["", "\n", "name: x\n", "\n---\na: 1\n---\n", " ---\na: 1\n---\n", "----\na: 1\n---\n"]
     {
@@ -36,7 +36,7 @@ fn fmt_02_frontmatter_needs_both_fences() {
 }
 
 #[test]
-fn fmt_02_a_file_without_fences_is_told_where_they_belong() {
+fn a_file_without_fences_is_told_where_they_belong_fmt_02() {
     for (file, advice) in [
         ("", "The file is empty."),
         (" \n\n", "The file is empty."),
@@ -58,7 +58,7 @@ fn fmt_02_a_file_without_fences_is_told_where_they_belong() {
 }
 
 #[test]
-fn fmt_02_the_parts_are_cut_where_the_fences_are() {
+fn the_parts_are_cut_where_the_fences_are_fmt_02() {
     let fenced = split(b"---\na: 1\n---\n# Title\n").unwrap();
     assert_eq!((fenced.yaml, fenced.yaml_offset), ("a: 1\n", 4));
     assert_eq!((fenced.body, fenced.body_offset), ("# Title\n", 13));
@@ -68,7 +68,7 @@ fn fmt_02_the_parts_are_cut_where_the_fences_are() {
 }
 
 #[test]
-fn fmt_26_dashes_inside_values_do_not_close() {
+fn dashes_inside_values_do_not_close_fmt_26() {
     assert_eq!(value("description: a --- b\n"), json!({ "description": "a --- b" }));
     assert_eq!(value("d: |\n  one\n  ---\n  two\n"), json!({ "d": "one\n---\ntwo\n" }));
     assert_eq!(value("d: '---'\ne: ---x\n"), json!({ "d": "---", "e": "---x" }));
@@ -76,19 +76,19 @@ fn fmt_26_dashes_inside_values_do_not_close() {
 }
 
 #[test]
-fn fmt_26_blanks_after_a_fence_do_not_matter() {
+fn blanks_after_a_fence_do_not_matter_fmt_26() {
     let fenced = split(b"--- \t\na: 1\n---\t \nbody").unwrap();
     assert_eq!((fenced.yaml, fenced.body), ("a: 1\n", "body"));
 }
 
 #[test]
-fn h_42_a_second_block_in_the_body_is_text() {
+fn a_second_block_in_the_body_is_text_h_42() {
     let fenced = split(b"---\na: 1\n---\n---\na: 2\n---\n").unwrap();
     assert_eq!((fenced.yaml, fenced.body), ("a: 1\n", "---\na: 2\n---\n"));
 }
 
 #[test]
-fn fmt_27_bom_and_crlf_parse_and_keep_their_places() {
+fn bom_and_crlf_parse_and_keep_their_places_fmt_27() {
     let file = "\u{feff}---\r\nname: é x\r\nd: |\r\n  one\r\n  two\r\n---\r\nbody\r\n";
     let fenced = split(file.as_bytes()).unwrap();
     assert!(fenced.bom && fenced.crlf);
@@ -101,7 +101,7 @@ fn fmt_27_bom_and_crlf_parse_and_keep_their_places() {
 }
 
 #[test]
-fn v_46_odd_line_ends_and_terminators_follow_the_parse_rule() {
+fn odd_line_ends_and_terminators_follow_the_parse_rule_v_46() {
     assert_eq!(errors("a: 1\rb: 2\n"), [Code::YamlSyntax]);
     let lone = only("a: 1\rb: 2\n");
     assert_eq!(lone.position, Some(Position { line: 2, column: 5 }));
@@ -115,7 +115,7 @@ fn v_46_odd_line_ends_and_terminators_follow_the_parse_rule() {
 }
 
 #[test]
-fn v_56_other_encodings_are_refused_with_advice() {
+fn other_encodings_are_refused_with_advice_v_56() {
     let utf16 = |text: &str, big: bool| -> Vec<u8> {
         let bytes = |unit: u16| if big { unit.to_be_bytes() } else { unit.to_le_bytes() };
         text.encode_utf16().flat_map(bytes).collect()
@@ -135,7 +135,7 @@ fn v_56_other_encodings_are_refused_with_advice() {
 }
 
 #[test]
-fn fmt_24_nodes_tell_where_and_how_a_value_was_written() {
+fn nodes_tell_where_and_how_a_value_was_written_fmt_24() {
     let file = "---\nname: 'a''b' # c\nd: >-\n  x\n\n  y\n\ne: {f: [1, é ,], \"g/~\": }\nh:\n- i: j\n  k: l\n-\n---\n";
     let document = read_file(file).0.unwrap();
     let expect = |pointer: &str, key: Option<&str>, value: &str, plain: bool| {
@@ -160,7 +160,7 @@ fn fmt_24_nodes_tell_where_and_how_a_value_was_written() {
 }
 
 #[test]
-fn fmt_24_a_quoted_value_ends_with_its_own_quote() {
+fn a_quoted_value_ends_with_its_own_quote_fmt_24() {
     for quoted in [
         r#""x\"y""#,
         r#""\\""#,
@@ -179,7 +179,7 @@ fn fmt_24_a_quoted_value_ends_with_its_own_quote() {
 }
 
 #[test]
-fn fmt_24_a_block_begins_with_its_indicator_and_not_with_one_in_a_comment() {
+fn a_block_begins_with_its_indicator_and_not_with_one_in_a_comment_fmt_24() {
     let file = "---\na: # x | y > z\n  |-\n  text\nb: 1\n---\n";
     let document = read_file(file).0.unwrap();
     assert_eq!(document.map["a"], "text");
@@ -187,7 +187,7 @@ fn fmt_24_a_block_begins_with_its_indicator_and_not_with_one_in_a_comment() {
 }
 
 #[test]
-fn fmt_24_a_value_in_brackets_ends_with_its_own_bracket() {
+fn a_value_in_brackets_ends_with_its_own_bracket_fmt_24() {
     for flow in [
         "[]",
         "{ }",

@@ -6,7 +6,7 @@ use skillwire_core::{finding::Code, span::Position};
 use super::{only, read_file, text, value};
 
 #[test]
-fn srv_36_what_only_this_parser_would_accept_is_pointed_at() {
+fn what_only_this_parser_would_accept_is_pointed_at_srv_36() {
     const TAB: &str = "A tab stands where YAML wants spaces";
     const LEFT: &str = "A line that continues a value is not indented more than its key";
     const RESERVED: &str = "A value without quotes begins with a character that YAML reserves";
@@ -47,7 +47,7 @@ fn srv_36_what_only_this_parser_would_accept_is_pointed_at() {
 }
 
 #[test]
-fn srv_36_what_every_parser_reads_alike_is_accepted() {
+fn what_every_parser_reads_alike_is_accepted_srv_36() {
     for (yaml, expected) in [
         ("a: \"x\\\\\n\n  z\"\n", json!({ "a": "x\\\nz" })),
         ("a: \"word\\\\\n\n  z\"\n", json!({ "a": "word\\\nz" })),
@@ -74,7 +74,7 @@ fn srv_36_what_every_parser_reads_alike_is_accepted() {
 }
 
 #[test]
-fn fmt_24_places_stay_right_where_the_text_is_respelled_for_the_parser() {
+fn places_stay_right_where_the_text_is_respelled_for_the_parser_fmt_24() {
     for (yaml, a, b) in [
         ("a:\t\t\tx\nb: z\n", "x", "z"),
         ("a: [\n  'x', \"w\"\n]\nb:\tz\n", "[\n  'x', \"w\"\n]", "z"),

@@ -6,7 +6,7 @@ use skillwire_core::{finding::Code, span::Position, yaml::quote};
 use super::{errors, only, read, read_file, value};
 
 #[test]
-fn fmt_29_values_that_json_cannot_carry_are_refused() {
+fn values_that_json_cannot_carry_are_refused_fmt_29() {
     let bad = [
         ".inf",
         "-.Inf",
@@ -29,7 +29,7 @@ fn fmt_29_values_that_json_cannot_carry_are_refused() {
 }
 
 #[test]
-fn fmt_25_duplicate_keys_are_refused_at_any_depth() {
+fn duplicate_keys_are_refused_at_any_depth_fmt_25() {
     for yaml in [
         "name: a\nname: b\n",
         "name: a\n\"name\": b\n",
@@ -45,12 +45,12 @@ fn fmt_25_duplicate_keys_are_refused_at_any_depth() {
 }
 
 #[test]
-fn v_48_every_repetition_is_reported() {
+fn every_repetition_is_reported_v_48() {
     assert_eq!(errors("a: 1\na: 2\na: 3\n"), [Code::YamlDuplicateKey; 2]);
 }
 
 #[test]
-fn fmt_25_keys_are_strings() {
+fn keys_are_strings_fmt_25() {
     for key in ["123", "true", "null", "~", "1.5", ".nan", "[a]", "{a: b}", "? [a]\n", "? - a\n"] {
         assert_eq!(errors(&format!("{key}: v\n")), [Code::YamlKeyNotAString], "{key}");
     }
@@ -64,7 +64,7 @@ fn fmt_25_keys_are_strings() {
 }
 
 #[test]
-fn fmt_25_the_root_is_a_mapping() {
+fn the_root_is_a_mapping_fmt_25() {
     for yaml in
         ["", "\n# only a comment\n", "- a\n", "[a]\n", "text\n", "~\n", "'a: b'\n", "{a: 1}: 2\n"]
     {
@@ -90,7 +90,7 @@ fn fmt_25_the_root_is_a_mapping() {
 }
 
 #[test]
-fn fmt_28_references_tags_and_documents_are_refused() {
+fn references_tags_and_documents_are_refused_fmt_28() {
     for yaml in [
         "a: &x 1\nb: 2\n",
         "a: *x\n",
@@ -135,7 +135,7 @@ fn fmt_28_references_tags_and_documents_are_refused() {
 }
 
 #[test]
-fn fmt_25_long_and_hidden_text_in_a_message_is_cut_and_made_visible() {
+fn long_and_hidden_text_in_a_message_is_cut_and_made_visible_fmt_25() {
     let message = |key: &str| only(&format!("\"{key}\": 1\n\"{key}\": 2\n")).message;
     let longest = "k".repeat(60);
     assert!(message(&longest).contains(&format!("`{longest}`")));
@@ -145,7 +145,7 @@ fn fmt_25_long_and_hidden_text_in_a_message_is_cut_and_made_visible() {
 }
 
 #[test]
-fn v_49_lossy_values_never_become_json() {
+fn lossy_values_never_become_json_v_49() {
     let yaml = "a: !!binary aGk=\nb: !!python/object x\nc: .nan\nd: 1180591620717411303424\n~: e\n<<: {f: 1}\n";
     let expected = [
         Code::YamlTag,
@@ -159,7 +159,7 @@ fn v_49_lossy_values_never_become_json() {
 }
 
 #[test]
-fn v_54_characters_that_yaml_forbids_are_refused() {
+fn characters_that_yaml_forbids_are_refused_v_54() {
     for ch in [
         '\0', '\u{1}', '\u{8}', '\u{b}', '\u{1b}', '\u{7f}', '\u{80}', '\u{9f}', '\u{fffe}',
         '\u{feff}',
@@ -181,7 +181,7 @@ fn v_54_characters_that_yaml_forbids_are_refused() {
 }
 
 #[test]
-fn srv_36_an_unquoted_colon_is_named_and_repaired() {
+fn an_unquoted_colon_is_named_and_repaired_srv_36() {
     let cases = [
         ("description: Use when: asked\n", "description: \"Use when: asked\"", "Use when: asked"),
         ("a: say \"hi\": ok\n", "a: 'say \"hi\": ok'", "say \"hi\": ok"),
@@ -213,7 +213,7 @@ fn srv_36_an_unquoted_colon_is_named_and_repaired() {
 }
 
 #[test]
-fn srv_36_what_quotes_would_not_repair_is_not_taken_for_an_unquoted_colon() {
+fn what_quotes_would_not_repair_is_not_taken_for_an_unquoted_colon_srv_36() {
     for yaml in [
         "a: one\n  two: three\n",
         "a: one: two\n  b: c\n",
@@ -245,7 +245,7 @@ fn srv_36_what_quotes_would_not_repair_is_not_taken_for_an_unquoted_colon() {
 }
 
 #[test]
-fn srv_36_quotes_keep_what_a_plain_value_says() {
+fn quotes_keep_what_a_plain_value_says_srv_36() {
     for (text, quoted) in [
         ("a\nb", r#""a b""#),
         ("a \n b\t\n\n c", r#""a b\nc""#),
@@ -263,7 +263,7 @@ fn srv_36_quotes_keep_what_a_plain_value_says() {
 }
 
 #[test]
-fn srv_36_every_unquoted_colon_is_reported_with_the_rest() {
+fn every_unquoted_colon_is_reported_with_the_rest_srv_36() {
     let yaml = "a: b: c\nd: 0755\ne: f: é: g\nd: 1\n~: x\ny: [\n";
     let codes: Vec<_> = read(yaml).1.iter().map(|finding| finding.code).collect();
     let expected = [
@@ -280,7 +280,7 @@ fn srv_36_every_unquoted_colon_is_reported_with_the_rest() {
 }
 
 #[test]
-fn srv_36_other_mistakes_point_at_their_place() {
+fn other_mistakes_point_at_their_place_srv_36() {
     let finding = only("é: ok\nb: @x\n");
     assert_eq!(
         (finding.code, finding.position),
@@ -308,7 +308,7 @@ fn srv_36_other_mistakes_point_at_their_place() {
 }
 
 #[test]
-fn srv_36_texts_the_parser_is_too_lenient_about_are_refused() {
+fn texts_the_parser_is_too_lenient_about_are_refused_srv_36() {
     let doubtful = [
         "a: x\n\t\n  y\n",    // A tab is no indentation, not even on an empty line.
         "a: x\n\t# c\n  y\n", // The parser swallows this comment into the value.

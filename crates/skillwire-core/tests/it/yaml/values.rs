@@ -6,7 +6,7 @@ use skillwire_core::finding::Code;
 use super::{errors, only, read, value};
 
 #[test]
-fn srv_36_block_scalars_follow_yaml_1_2() {
+fn block_scalars_follow_yaml_1_2_srv_36() {
     let folded = "a: >\n  one\n  two\n\n  three\n    more\n  four\n\n\n";
     assert_eq!(value(folded), json!({ "a": "one two\nthree\n  more\nfour\n" }));
     assert_eq!(
@@ -19,14 +19,14 @@ fn srv_36_block_scalars_follow_yaml_1_2() {
 }
 
 #[test]
-fn v_53_blank_and_hash_lines_belong_to_the_block() {
+fn blank_and_hash_lines_belong_to_the_block_v_53() {
     let yaml = "a: |2+ # note\n  # one\n\n    two\n  three\n\n# comment\nb: >1-\n x\n\n\n y\n";
     let expected = json!({ "a": "# one\n\n  two\nthree\n\n", "b": "x\n\ny" });
     assert_eq!(value(yaml), expected);
 }
 
 #[test]
-fn srv_36_quoted_and_plain_scalars_follow_yaml_1_2() {
+fn quoted_and_plain_scalars_follow_yaml_1_2_srv_36() {
     let double = r#"a: "\x41\u00e9\U0001F600\n\t\\\/\"\0\e\N\_\L\P""#.to_owned() + "\n";
     let expected = "A\u{e9}\u{1f600}\n\t\\/\"\0\u{1b}\u{85}\u{a0}\u{2028}\u{2029}";
     assert_eq!(value(&double), json!({ "a": expected }));
@@ -43,7 +43,7 @@ fn srv_36_quoted_and_plain_scalars_follow_yaml_1_2() {
 }
 
 #[test]
-fn srv_36_nothing_is_added_dropped_renamed_or_reordered() {
+fn nothing_is_added_dropped_renamed_or_reordered_srv_36() {
     let yaml = "z: {b: [1, {c: null}], a: ~}\n__proto__: {x: 1}\nio.example/y:\n- k: v\n  l: \n- - 1\n\"\": e\n";
     let document = read(yaml).0.unwrap();
     let written = serde_json::to_string(&document.map).unwrap();
@@ -55,7 +55,7 @@ fn srv_36_nothing_is_added_dropped_renamed_or_reordered() {
 }
 
 #[test]
-fn fmt_28_plain_scalars_follow_the_core_schema() {
+fn plain_scalars_follow_the_core_schema_fmt_28() {
     let integers = [("0", 0), ("-1", -1), ("+12", 12), ("0755", 755), ("0o17", 15), ("0x1F", 31)];
     let floats = [(".5", 0.5), ("1.", 1.0), ("1e3", 1000.0), ("-1.5E-2", -0.015), ("+.5", 0.5)];
     for (text, number) in integers {
@@ -106,7 +106,7 @@ fn fmt_28_plain_scalars_follow_the_core_schema() {
 }
 
 #[test]
-fn fmt_28_scalars_that_parsers_read_differently_are_warned_about() {
+fn scalars_that_parsers_read_differently_are_warned_about_fmt_28() {
     let ambiguous = [
         "yes",
         "No",

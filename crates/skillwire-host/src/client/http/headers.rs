@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hst_05_names_that_a_header_cannot_carry_are_encoded() {
+    fn names_that_a_header_cannot_carry_are_encoded_hst_05() {
         assert_eq!(value("skill://a/SKILL.md").unwrap(), "skill://a/SKILL.md");
         for text in ["skill://é/x", "a b", "=?base64?x?=", "", "a\nb"] {
             let expected = format!("=?base64?{}?=", STANDARD.encode(text));
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn hst_05_a_url_is_never_repeated() {
+    fn a_url_is_never_repeated_hst_05() {
         for wrong in ["ftp://h/secret", "http://user:secret@h/", "/secret", "http://", "sec ret"] {
             let error = url(wrong).unwrap_err().to_string();
             assert!(!error.contains("secret"), "{error}");
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn hst_05_secrets_do_not_show_in_headers_or_errors() {
+    fn secrets_do_not_show_in_headers_or_errors_hst_05() {
         let secret = |text| vec![("X-Key".to_owned(), Secret::new(text))];
         let map = configured(&secret("hush")).unwrap();
         assert!(!format!("{map:?}").contains("hush"));
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn hst_05_a_redirect_names_only_the_host() {
+    fn a_redirect_names_only_the_host_hst_05() {
         let mut headers = HeaderMap::new();
         headers.insert(header::LOCATION, "https://evil.test/a?token=1".parse().unwrap());
         assert_eq!(target(&headers), "`evil.test`");

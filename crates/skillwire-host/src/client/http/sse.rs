@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn hst_05_events_are_read_however_they_are_cut() {
+    fn events_are_read_however_they_are_cut_hst_05() {
         let text = b"\xef\xbb\xbf: hello\r\n\r\nid: 7\ndata: {\"a\":\ndata:1}\n\n\
             event: ping\ndata: x\n\nevent: message\rdata: two\r\rdata\n\nretry: 5\n\ndata: cut off\n";
         for chunk in 1..text.len() {
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn h_35_an_event_is_given_up_at_the_limit() {
+    fn an_event_is_given_up_at_the_limit_h_35() {
         let mut parser = Parser::new(10);
         assert_eq!(parser.push(b"data: 1234\n\ndata: 12"), Ok(()));
         assert_eq!(parser.push(b"345"), Err(TooLarge));

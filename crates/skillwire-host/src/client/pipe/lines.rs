@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn h_70_a_long_line_is_given_up_at_the_limit_and_the_next_one_is_read() {
+    async fn a_long_line_is_given_up_at_the_limit_and_the_next_one_is_read_h_70() {
         let mut input = vec![b'x'; 101];
         input.extend_from_slice(b"\n{}\nhalf");
         let (mut reader, mut buffer) =
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn h_70_a_line_without_an_end_is_not_followed_for_ever() {
+    async fn a_line_without_an_end_is_not_followed_for_ever_h_70() {
         let endless = tokio::io::repeat(b'x');
         let mut reader = tokio::io::BufReader::with_capacity(1024 * 1024, endless);
         assert!(!skip(&mut reader).await.unwrap());

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn h_70_a_flood_is_cut_to_its_end_and_escaped() {
+    fn a_flood_is_cut_to_its_end_and_escaped_h_70() {
         let mut tail = Tail::default();
         for _ in 0..100 {
             tail.push(&[b'x'; 10_000]);

@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fmt_34_all_five_characters_are_escaped() {
+    fn all_five_characters_are_escaped_fmt_34() {
         assert_eq!(xml("&<>\"'a"), "&amp;&lt;&gt;&quot;&apos;a");
     }
 

@@ -42,12 +42,12 @@ fn in_all_formats(items: &[CatalogueItem], budget: Option<usize>) -> String {
 }
 
 #[test]
-fn hst_99_the_catalogue_has_handle_description_and_origin() {
+fn the_catalogue_has_handle_description_and_origin_hst_99() {
     insta::assert_snapshot!(in_all_formats(&some(), None));
 }
 
 #[test]
-fn h_26_hostile_descriptions_stay_inside_their_element() {
+fn hostile_descriptions_stay_inside_their_element_h_26() {
     let text = in_all_formats(&hostile(), None);
     assert_eq!(text.matches("</available_skills>").count(), 2, "its own, and one as JSON text");
     assert!(!text.contains(['\u{1b}', '\u{202e}', '\u{200b}', '\u{e0041}', '\r']));
@@ -55,12 +55,12 @@ fn h_26_hostile_descriptions_stay_inside_their_element() {
 }
 
 #[test]
-fn hst_105_without_skills_there_is_no_catalogue() {
+fn without_skills_there_is_no_catalogue_hst_105() {
     assert_eq!(render(&[], &CatalogueOptions::default()), None);
 }
 
 #[test]
-fn hst_85_a_twin_of_a_local_skill_is_shown_with_its_origin() {
+fn a_twin_of_a_local_skill_is_shown_with_its_origin_hst_85() {
     let items = [item("acme:pdf", "Same."), item("local:pdf", "Same.")];
     let text = written(&items, Format::Xml, None).text.into_string();
     assert!(text.contains("<name>acme:pdf</name>"));
@@ -113,7 +113,7 @@ fn the_order_of_items_makes_no_difference() {
 }
 
 #[test]
-fn fmt_30_an_overlong_local_description_is_shortened() {
+fn an_overlong_local_description_is_shortened_fmt_30() {
     let long = item("local:long", &"ä".repeat(5000));
     let text = written(&[long], Format::Markdown, None).text.into_string();
     assert_eq!(text.matches('ä').count(), 1024);

@@ -80,7 +80,7 @@ fn a_detail_cannot_forge_a_line_or_address_a_terminal() {
 }
 
 #[test]
-fn h_66_a_torn_line_costs_itself_only() {
+fn a_torn_line_costs_itself_only_h_66() {
     let (_place, log) = log();
     log.append(&event("one")).unwrap();
     log.append(&event("two")).unwrap();
@@ -99,7 +99,7 @@ fn h_66_a_torn_line_costs_itself_only() {
 }
 
 #[test]
-fn h_65_lines_that_are_no_events_are_told_and_hide_nothing() {
+fn lines_that_are_no_events_are_told_and_hide_nothing_h_65() {
     let (_place, log) = log();
     log.append(&event("one")).unwrap();
     let path = log.folder.join(CURRENT);
@@ -125,7 +125,7 @@ fn h_65_lines_that_are_no_events_are_told_and_hide_nothing() {
 }
 
 #[test]
-fn h_66_no_line_is_lost_when_many_write_and_logs_are_put_away() {
+fn no_line_is_lost_when_many_write_and_logs_are_put_away_h_66() {
     let (_place, log) = log();
     let log = log.bounded(3000);
     std::thread::scope(|scope| {
@@ -156,7 +156,7 @@ fn h_66_no_line_is_lost_when_many_write_and_logs_are_put_away() {
 
 #[cfg(unix)]
 #[test]
-fn h_63_h_64_the_log_is_the_users_alone_and_never_a_link() {
+fn the_log_is_the_users_alone_and_never_a_link_h_63_h_64() {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     let (place, log) = log();

@@ -32,7 +32,7 @@ fn all_paths(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn hst_54_hst_92_what_was_put_is_given_back_and_nothing_else_is_there() {
+fn what_was_put_is_given_back_and_nothing_else_is_there_hst_54_hst_92() {
     let (_place, cache) = cache();
     let skill = id("acme", URI);
     assert_eq!(cache.get(&skill, &listed(&skill, "a.md", b"a")), None);
@@ -44,7 +44,7 @@ fn hst_54_hst_92_what_was_put_is_given_back_and_nothing_else_is_there() {
 }
 
 #[test]
-fn hst_11_equal_bytes_of_two_servers_are_two_files() {
+fn equal_bytes_of_two_servers_are_two_files_hst_11() {
     let (_place, cache) = cache();
     let (one, two) = (id("one", URI), id("two", URI));
     cache.put(&verified(&one, "SKILL.md", b"same")).unwrap();
@@ -56,7 +56,7 @@ fn hst_11_equal_bytes_of_two_servers_are_two_files() {
 }
 
 #[test]
-fn hst_13_hst_96_h_67_origin_and_skill_are_read_from_the_path_alone() {
+fn origin_and_skill_are_read_from_the_path_alone_hst_13_hst_96_h_67() {
     let (place, cache) = cache();
     let long = format!("skill://{}/x/SKILL.md", "Long.".repeat(300));
     let uris =
@@ -95,7 +95,7 @@ fn files_whose_names_a_disk_confuses_are_kept_apart() {
 }
 
 #[test]
-fn hst_95_h_69_nothing_in_the_cache_looks_like_a_skill() {
+fn nothing_in_the_cache_looks_like_a_skill_hst_95_h_69() {
     let (_place, cache) = cache();
     for label in ["acme", "skill.md"] {
         let skill = id(label, "skill://skill.md/SKILL.md/x/SKILL.md");
@@ -114,7 +114,7 @@ fn hst_95_h_69_nothing_in_the_cache_looks_like_a_skill() {
 }
 
 #[test]
-fn hst_93_hst_94_h_61_h_62_an_edited_file_with_its_old_time_fails_the_held_entry() {
+fn an_edited_file_with_its_old_time_fails_the_held_entry_hst_93_hst_94_h_61_h_62() {
     let (_place, cache) = cache();
     let skill = id("acme", URI);
     let entry = listed(&skill, "a.md", b"good");
@@ -134,7 +134,7 @@ fn hst_93_hst_94_h_61_h_62_an_edited_file_with_its_old_time_fails_the_held_entry
 }
 
 #[test]
-fn h_61_a_file_of_another_size_is_not_even_given() {
+fn a_file_of_another_size_is_not_even_given_h_61() {
     let (_place, cache) = cache();
     let skill = id("acme", URI);
     let entry = listed(&skill, "a.md", b"good");
@@ -146,7 +146,7 @@ fn h_61_a_file_of_another_size_is_not_even_given() {
 }
 
 #[test]
-fn h_68_the_oldest_files_make_room() {
+fn the_oldest_files_make_room_h_68() {
     let (_place, cache) = cache();
     let cache = cache.bounded(100);
     let skill = id("acme", URI);
@@ -165,7 +165,7 @@ fn h_68_the_oldest_files_make_room() {
 }
 
 #[test]
-fn h_68_more_than_needed_is_removed_at_a_time() {
+fn more_than_needed_is_removed_at_a_time_h_68() {
     let (_place, cache) = cache();
     let skill = id("acme", URI);
     let file = |letter: u8| vec![letter; 100];
@@ -181,7 +181,7 @@ fn h_68_more_than_needed_is_removed_at_a_time() {
 }
 
 #[test]
-fn h_68_what_nests_deeper_than_any_kept_file_is_left_alone() {
+fn what_nests_deeper_than_any_kept_file_is_left_alone_h_68() {
     let (_place, cache) = cache();
     let skill = id("acme", URI);
     cache.put(&verified(&skill, "x", &[0; 40])).unwrap();
@@ -195,7 +195,7 @@ fn h_68_what_nests_deeper_than_any_kept_file_is_left_alone() {
 }
 
 #[test]
-fn h_68_a_file_may_fill_the_cache() {
+fn a_file_may_fill_the_cache_h_68() {
     let (_place, cache) = cache();
     let (cache, skill) = (cache.bounded(100), id("acme", URI));
     cache.put(&verified(&skill, "x", &[0; 100])).unwrap();
@@ -203,7 +203,7 @@ fn h_68_a_file_may_fill_the_cache() {
 }
 
 #[test]
-fn h_68_folders_without_files_do_not_pile_up() {
+fn folders_without_files_do_not_pile_up_h_68() {
     let (_place, cache) = cache();
     let cache = cache.bounded(10);
     for number in 0..5 {
@@ -214,7 +214,7 @@ fn h_68_folders_without_files_do_not_pile_up() {
 }
 
 #[test]
-fn h_67_a_uri_too_long_for_a_path_is_not_kept() {
+fn a_uri_too_long_for_a_path_is_not_kept_h_67() {
     let (_place, cache) = cache();
     let skill = id("acme", &format!("skill://{}/a/SKILL.md", "b".repeat(20_000)));
     assert!(cache.put(&verified(&skill, "a", b"a")).is_err());
@@ -222,7 +222,7 @@ fn h_67_a_uri_too_long_for_a_path_is_not_kept() {
 }
 
 #[test]
-fn h_67_a_uri_is_kept_up_to_the_most_components() {
+fn a_uri_is_kept_up_to_the_most_components_h_67() {
     let (_place, cache) = cache();
     let long = |letters: usize| id("acme", &format!("skill://{}/a/SKILL.md", "b".repeat(letters)));
     // 63 names of 199 letters, for the label takes one.
@@ -234,7 +234,7 @@ fn h_67_a_uri_is_kept_up_to_the_most_components() {
 }
 
 #[test]
-fn h_66_many_writers_and_a_purge_leave_whole_files_only() {
+fn many_writers_and_a_purge_leave_whole_files_only_h_66() {
     let (_place, cache) = cache();
     let skill = id("acme", URI);
     let file = verified(&skill, "a", &vec![7; 100_000]);
@@ -262,7 +262,7 @@ mod unix {
     use super::*;
 
     #[test]
-    fn h_63_a_link_in_the_place_of_the_cache_or_a_file_is_not_followed() {
+    fn a_link_in_the_place_of_the_cache_or_a_file_is_not_followed_h_63() {
         let (place, cache) = cache();
         let skill = id("acme", URI);
         let entry = listed(&skill, "a", b"secret");
@@ -293,7 +293,7 @@ mod unix {
     }
 
     #[test]
-    fn h_64_wide_permissions_and_hard_links_are_refused() {
+    fn wide_permissions_and_hard_links_are_refused_h_64() {
         let (place, cache) = cache();
         let skill = id("acme", URI);
         let entry = listed(&skill, "a", b"a");
@@ -319,7 +319,7 @@ mod unix {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn h_64_a_folder_that_is_open_is_checked_each_time() {
+    fn a_folder_that_is_open_is_checked_each_time_h_64() {
         let (_place, cache) = cache();
         let (skill, file) = (id("acme", URI), listed(&id("acme", URI), "a.md", b"a"));
         cache.put(&verified(&skill, "a.md", b"a")).unwrap();
@@ -334,7 +334,7 @@ mod unix {
     }
 
     #[test]
-    fn h_49_a_folder_that_is_open_gives_nothing_after_another_process_removed_it() {
+    fn a_folder_that_is_open_gives_nothing_after_another_process_removed_it_h_49() {
         let (place, cache) = cache();
         let (skill, file) = (id("acme", URI), listed(&id("acme", URI), "a.md", b"a"));
         cache.put(&verified(&skill, "a.md", b"a")).unwrap();
@@ -350,7 +350,7 @@ mod unix {
     }
 
     #[test]
-    fn h_68_no_more_ways_are_held_open_than_the_bound() {
+    fn no_more_ways_are_held_open_than_the_bound_h_68() {
         let (_place, cache) = cache();
         for number in 0..=MOST_OPEN {
             let skill = id("acme", &format!("skill://s{number}/SKILL.md"));
@@ -362,7 +362,7 @@ mod unix {
     }
 
     #[test]
-    fn hst_97_the_way_to_a_skill_is_let_go_with_its_server() {
+    fn the_way_to_a_skill_is_let_go_with_its_server_hst_97() {
         let (_place, cache) = cache();
         let (one, two) = (id("one", URI), id("two", URI));
         for skill in [&one, &two] {
@@ -374,7 +374,7 @@ mod unix {
     }
 
     #[test]
-    fn h_68_a_full_or_read_only_disk_is_an_error_and_not_a_failure() {
+    fn a_full_or_read_only_disk_is_an_error_and_not_a_failure_h_68() {
         // Nobody can make a folder there, not even root.
         let cache = FileCache::new("/proc/self/cache").unwrap();
         let skill = id("acme", URI);

@@ -13,7 +13,7 @@ fn folder() -> (TempDir, Folder) {
 }
 
 #[test]
-fn h_67_a_name_leads_nowhere_else() {
+fn a_name_leads_nowhere_else_h_67() {
     let (_place, folder) = folder();
     for name in ["", ".", "..", "a/b", "/", "/etc/passwd", "a/..", "a/"] {
         assert!(folder.read(name, 10).is_err(), "{name}");
@@ -24,7 +24,7 @@ fn h_67_a_name_leads_nowhere_else() {
 }
 
 #[test]
-fn h_66_a_file_is_replaced_whole_and_nothing_is_left_over() {
+fn a_file_is_replaced_whole_and_nothing_is_left_over_h_66() {
     let (_place, folder) = folder();
     folder.replace("a", "a.new", b"one", true).unwrap();
     folder.replace("a", "a.new", b"two", true).unwrap();
@@ -38,7 +38,7 @@ fn h_66_a_file_is_replaced_whole_and_nothing_is_left_over() {
 }
 
 #[test]
-fn h_65_no_more_is_read_than_is_allowed() {
+fn no_more_is_read_than_is_allowed_h_65() {
     let (_place, folder) = folder();
     folder.replace("a", "new", b"12345", false).unwrap();
     assert_eq!(folder.read("a", 5).unwrap().unwrap(), b"12345");
@@ -47,7 +47,7 @@ fn h_65_no_more_is_read_than_is_allowed() {
 }
 
 #[test]
-fn h_65_a_file_of_another_size_is_not_read() {
+fn a_file_of_another_size_is_not_read_h_65() {
     let (_place, folder) = folder();
     folder.replace("a", "new", b"12345", false).unwrap();
     assert_eq!(folder.read_exactly("a", 5).unwrap().unwrap(), b"12345");
@@ -57,7 +57,7 @@ fn h_65_a_file_of_another_size_is_not_read() {
 }
 
 #[test]
-fn h_66_a_stamp_is_relied_on_only_after_the_clock_has_ticked() {
+fn a_stamp_is_relied_on_only_after_the_clock_has_ticked_h_66() {
     let at = |seconds: u64, nanoseconds: u32| Duration::new(seconds, nanoseconds);
     let stamp = |modified, changed| Stamp { device: 1, inode: 1, size: 1, modified, changed };
     let now = |millis: u64| SystemTime::UNIX_EPOCH + Duration::from_millis(millis);
@@ -88,7 +88,7 @@ mod unix {
     }
 
     #[test]
-    fn h_64_everything_is_made_for_this_user_alone() {
+    fn everything_is_made_for_this_user_alone_h_64() {
         let (_place, folder) = folder();
         folder.make_folder("sub").unwrap();
         folder.replace("a", "new", b"", false).unwrap();
@@ -100,7 +100,7 @@ mod unix {
     }
 
     #[test]
-    fn h_64_what_others_can_write_is_refused() {
+    fn what_others_can_write_is_refused_h_64() {
         let (_place, folder) = folder();
         folder.make_folder("sub").unwrap();
         folder.replace("a", "new", b"", false).unwrap();
@@ -118,7 +118,7 @@ mod unix {
     }
 
     #[test]
-    fn h_64_another_users_things_are_refused() {
+    fn another_users_things_are_refused_h_64() {
         let (_place, folder) = folder();
         let mut facts = Dir::facts_at(folder.path()).unwrap();
         assert_eq!(facts.distrust(Kind::Folder, user()), None);
@@ -127,7 +127,7 @@ mod unix {
     }
 
     #[test]
-    fn h_64_fifos_folders_and_hard_links_are_not_files() {
+    fn fifos_folders_and_hard_links_are_not_files_h_64() {
         let (_place, folder) = folder();
         let at = |name: &str| folder.path().join(name);
         assert!(Command::new("mkfifo").arg(at("fifo")).status().unwrap().success());
@@ -142,7 +142,7 @@ mod unix {
     }
 
     #[test]
-    fn h_63_no_link_is_followed() {
+    fn no_link_is_followed_h_63() {
         let (place, folder) = folder();
         let secret = place.path().join("secret");
         fs::create_dir(&secret).unwrap();
@@ -168,7 +168,7 @@ mod unix {
     }
 
     #[test]
-    fn hst_97_h_63_removing_everything_goes_through_no_link() {
+    fn removing_everything_goes_through_no_link_hst_97_h_63() {
         let (place, folder) = folder();
         let secret = place.path().join("secret");
         fs::create_dir(&secret).unwrap();

@@ -59,7 +59,7 @@ impl Fixture {
 }
 
 #[test]
-fn hst_88_an_approval_comes_back_whole() {
+fn an_approval_comes_back_whole_hst_88() {
     let fixture = Fixture::approved();
     let skill = &fixture.id;
     let written = fixture.records.update(skill, &mut |record| {
@@ -77,7 +77,7 @@ fn hst_88_an_approval_comes_back_whole() {
 }
 
 #[test]
-fn hst_11_hst_12_h_50_the_same_uri_of_two_servers_is_two_records() {
+fn the_same_uri_of_two_servers_is_two_records_hst_11_hst_12_h_50() {
     let fixture = Fixture::approved();
     let other = id("other", URI);
     assert_eq!(fixture.records.get(&other).unwrap(), None);
@@ -89,7 +89,7 @@ fn hst_11_hst_12_h_50_the_same_uri_of_two_servers_is_two_records() {
 }
 
 #[test]
-fn hst_97_h_49_a_removed_origin_leaves_nothing_for_its_label() {
+fn a_removed_origin_leaves_nothing_for_its_label_hst_97_h_49() {
     let fixture = Fixture::approved();
     let (near, nested) = (id("acme.eu", URI), id("acme", "skill://acme/billing/x/SKILL.md"));
     fixture.approve(&near, "near");
@@ -102,7 +102,7 @@ fn hst_97_h_49_a_removed_origin_leaves_nothing_for_its_label() {
 }
 
 #[test]
-fn h_65_a_truncated_or_corrupt_record_approves_nothing_and_is_not_overwritten() {
+fn a_truncated_or_corrupt_record_approves_nothing_and_is_not_overwritten_h_65() {
     let fixture = Fixture::approved();
     let whole = fs::read(fixture.file()).unwrap();
     let mut cases: Vec<Vec<u8>> =
@@ -142,7 +142,7 @@ impl Replacen for Vec<u8> {
 }
 
 #[test]
-fn h_65_an_edited_record_cannot_approve_what_it_does_not_hold() {
+fn an_edited_record_cannot_approve_what_it_does_not_hold_h_65() {
     for (pointer, value) in [
         ("/version", 2.into()),
         ("/server", "other".into()),
@@ -165,7 +165,7 @@ fn h_65_an_edited_record_cannot_approve_what_it_does_not_hold() {
 }
 
 #[test]
-fn h_65_a_rolled_back_or_copied_record_names_only_its_own_content() {
+fn a_rolled_back_or_copied_record_names_only_its_own_content_h_65() {
     let fixture = Fixture::approved();
     let old = fs::read(fixture.file()).unwrap();
     fixture.approve(&fixture.id, "two");
@@ -186,7 +186,7 @@ fn h_65_a_rolled_back_or_copied_record_names_only_its_own_content() {
 }
 
 #[test]
-fn h_65_an_approval_moved_into_another_skills_record_is_refused() {
+fn an_approval_moved_into_another_skills_record_is_refused_h_65() {
     let fixture = Fixture::approved();
     let other = id("acme", "skill://acme/other/SKILL.md");
     fixture.approve(&other, "theirs");
@@ -199,7 +199,7 @@ fn h_65_an_approval_moved_into_another_skills_record_is_refused() {
 }
 
 #[test]
-fn h_65_a_broken_record_can_be_set_aside_and_is_kept() {
+fn a_broken_record_can_be_set_aside_and_is_kept_h_65() {
     let fixture = Fixture::approved();
     let aside = |fixture: &Fixture| fixture.records.set_aside(&fixture.id).unwrap();
     assert_eq!(aside(&fixture), None, "it can be read");
@@ -216,7 +216,7 @@ fn h_65_a_broken_record_can_be_set_aside_and_is_kept() {
 }
 
 #[test]
-fn h_66_what_a_killed_process_left_is_cleared_away() {
+fn what_a_killed_process_left_is_cleared_away_h_66() {
     let fixture = Fixture::approved();
     let left = fixture.file().with_extension("json.new");
     fs::write(&left, "half of a rec").unwrap();
@@ -225,7 +225,7 @@ fn h_66_what_a_killed_process_left_is_cleared_away() {
 }
 
 #[test]
-fn h_67_a_uri_too_long_for_a_path_is_an_error_and_a_long_one_is_not() {
+fn a_uri_too_long_for_a_path_is_an_error_and_a_long_one_is_not_h_67() {
     let fixture = Fixture::approved();
     let long = |n: usize| id("acme", &format!("skill://{}/a/SKILL.md", "b".repeat(n)));
     fixture.approve(&long(10_000), "long");
@@ -237,7 +237,7 @@ fn h_67_a_uri_too_long_for_a_path_is_an_error_and_a_long_one_is_not() {
 }
 
 #[test]
-fn h_65_things_that_are_no_records_are_told_and_hide_nothing() {
+fn things_that_are_no_records_are_told_and_hide_nothing_h_65() {
     let fixture = Fixture::approved();
     fs::create_dir(fixture.folder().join("Foreign")).unwrap();
     fs::write(fixture.folder().join("Foreign/x.json"), "{}").unwrap();
@@ -250,7 +250,7 @@ fn h_65_things_that_are_no_records_are_told_and_hide_nothing() {
 
 #[cfg(unix)]
 #[test]
-fn h_68_a_folder_that_cannot_be_written_is_an_error_and_reading_goes_on() {
+fn a_folder_that_cannot_be_written_is_an_error_and_reading_goes_on_h_68() {
     use std::os::unix::fs::symlink;
 
     let fixture = Fixture::approved();
@@ -264,7 +264,7 @@ fn h_68_a_folder_that_cannot_be_written_is_an_error_and_reading_goes_on() {
 }
 
 #[test]
-fn h_66_a_skill_that_another_process_switches_off_is_off_at_once() {
+fn a_skill_that_another_process_switches_off_is_off_at_once_h_66() {
     let fixture = Fixture::approved();
     let other = FileRecords::new(fixture.place.path().join("records"));
     let switch = |off: bool| {
@@ -280,7 +280,7 @@ fn h_66_a_skill_that_another_process_switches_off_is_off_at_once() {
 
 #[cfg(unix)]
 #[test]
-fn h_65_a_remembered_record_counts_only_for_the_very_same_file() {
+fn a_remembered_record_counts_only_for_the_very_same_file_h_65() {
     let fixture = Fixture::approved();
     let long_ago = SystemTime::now() - std::time::Duration::from_mins(1);
     let file = fs::File::options().write(true).open(fixture.file()).unwrap();

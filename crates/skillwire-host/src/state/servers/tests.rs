@@ -101,7 +101,7 @@ fn what_else_is_in_the_file_stays() {
 }
 
 #[test]
-fn h_65_a_corrupt_file_is_an_error_and_not_overwritten() {
+fn a_corrupt_file_is_an_error_and_not_overwritten_h_65() {
     let (_place, servers) = servers();
     servers.add(&label("acme"), &stdio()).unwrap();
     for text in ["", "[]", "{", r#"{"mcpServers": []}"#, r#"{"mcpServers": {}, "mcpServers": {}}"#]
@@ -115,7 +115,7 @@ fn h_65_a_corrupt_file_is_an_error_and_not_overwritten() {
 }
 
 #[test]
-fn h_66_servers_added_at_once_are_all_there() {
+fn servers_added_at_once_are_all_there_h_66() {
     let (_place, servers) = servers();
     std::thread::scope(|scope| {
         for number in 0..8 {
@@ -195,7 +195,7 @@ fn files_of_other_clients_are_imported() {
 
 #[cfg(unix)]
 #[test]
-fn h_64_the_file_is_the_users_alone() {
+fn the_file_is_the_users_alone_h_64() {
     use std::os::unix::fs::PermissionsExt;
 
     let (_place, servers) = servers();

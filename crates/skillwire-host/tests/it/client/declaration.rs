@@ -14,7 +14,7 @@ fn server() -> HostileServer {
 }
 
 #[tokio::test]
-async fn hst_01_h_01_nothing_is_asked_of_a_server_that_declares_nothing() {
+async fn nothing_is_asked_of_a_server_that_declares_nothing_hst_01_h_01() {
     for way in Way::ALL {
         let server = server().fault(Fault::Undeclared);
         let connected = connect(&server, way).await;
@@ -31,7 +31,7 @@ async fn hst_01_h_01_nothing_is_asked_of_a_server_that_declares_nothing() {
 }
 
 #[tokio::test]
-async fn hst_03_h_02_only_an_object_is_a_declaration() {
+async fn only_an_object_is_a_declaration_hst_03_h_02() {
     for way in Way::ALL {
         for (value, counts) in [
             (json!({}), true),
@@ -56,7 +56,7 @@ async fn hst_03_h_02_only_an_object_is_a_declaration() {
 }
 
 #[tokio::test]
-async fn hst_02_h_03_directories_are_read_only_when_that_is_true() {
+async fn directories_are_read_only_when_that_is_true_hst_02_h_03() {
     let values: [Option<Value>; 7] = [
         None,
         Some(json!(false)),
@@ -85,7 +85,7 @@ async fn hst_02_h_03_directories_are_read_only_when_that_is_true() {
 }
 
 #[tokio::test]
-async fn h_04_the_latest_declaration_governs_new_requests() {
+async fn the_latest_declaration_governs_new_requests_h_04() {
     let server = server();
     let connected = connect(&server, Way::ALL[0]).await;
     connected.ask("skills/list", json!({})).await.unwrap();
@@ -100,7 +100,7 @@ async fn h_04_the_latest_declaration_governs_new_requests() {
 }
 
 #[tokio::test]
-async fn hst_03_a_description_of_wrong_types_is_no_description() {
+async fn a_description_of_wrong_types_is_no_description_hst_03() {
     for fault in [
         Fault::Capabilities(json!([])),
         Fault::Capabilities(json!("all")),

@@ -19,7 +19,7 @@ async fn era(server: &HostileServer, way: Way) -> Result<(Era, &'static str), Cl
 const BOTH: [Way; 2] = [Way::ALL[0], Way::ALL[2]];
 
 #[tokio::test]
-async fn hst_05_the_era_is_found_out() {
+async fn the_era_is_found_out_hst_05() {
     for way in BOTH {
         let modern = HostileServer::new().fault(Fault::ModernOnly);
         assert_eq!(era(&modern, way).await, Ok((Era::Modern, MODERN)));
@@ -35,7 +35,7 @@ async fn hst_05_the_era_is_found_out() {
 }
 
 #[tokio::test]
-async fn hst_05_every_legacy_version_is_spoken_and_no_other() {
+async fn every_legacy_version_is_spoken_and_no_other_hst_05() {
     for way in BOTH {
         for version in LEGACY {
             let server = HostileServer::new().fault(Fault::LegacyOnly).fault(Fault::member(
@@ -55,7 +55,7 @@ async fn hst_05_every_legacy_version_is_spoken_and_no_other() {
 }
 
 #[tokio::test]
-async fn hst_05_a_server_that_lists_its_versions_is_taken_at_its_word() {
+async fn a_server_that_lists_its_versions_is_taken_at_its_word_hst_05() {
     for way in BOTH {
         let old = Fault::SupportedVersions(vec!["2099-01-01".to_owned(), LEGACY[1].to_owned()]);
         let server = HostileServer::new().fault(old);
@@ -70,7 +70,7 @@ async fn hst_05_a_server_that_lists_its_versions_is_taken_at_its_word() {
 }
 
 #[tokio::test]
-async fn hst_05_only_a_server_that_does_not_know_the_question_is_asked_the_old_way() {
+async fn only_a_server_that_does_not_know_the_question_is_asked_the_old_way_hst_05() {
     for (status, legacy) in [
         (400, true),
         (404, true),
@@ -101,13 +101,13 @@ async fn hst_05_only_a_server_that_does_not_know_the_question_is_asked_the_old_w
 }
 
 #[tokio::test(start_paused = true)]
-async fn hst_05_a_legacy_server_may_say_nothing_to_what_it_does_not_know() {
+async fn a_legacy_server_may_say_nothing_to_what_it_does_not_know_hst_05() {
     let server = HostileServer::new().fault(Fault::LegacySilent);
     assert_eq!(era(&server, Way::ALL[0]).await, Ok((Era::Legacy, LEGACY[0])));
 }
 
 #[tokio::test(start_paused = true)]
-async fn hst_05_a_modern_server_may_be_slow() {
+async fn a_modern_server_may_be_slow_hst_05() {
     let gate = Gate::new();
     let held = gate.clone();
     let answer = json!({ "supportedVersions": [MODERN], "capabilities": {} });
@@ -124,7 +124,7 @@ async fn hst_05_a_modern_server_may_be_slow() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn h_15_connecting_has_a_deadline() {
+async fn connecting_has_a_deadline_h_15() {
     let server =
         HostileServer::new().fault(Fault::LegacySilent).on("initialize", |_, _| Reply::Never);
     let timeout = Duration::from_secs(30);
@@ -133,7 +133,7 @@ async fn h_15_connecting_has_a_deadline() {
 }
 
 #[tokio::test]
-async fn hst_05_a_session_is_ended_and_begun_anew() {
+async fn a_session_is_ended_and_begun_anew_hst_05() {
     let server = HostileServer::new()
         .fault(Fault::LegacyOnly)
         .on("ping", |_, n| if n == 1 { Reply::Status(404, Vec::new()) } else { Reply::Honest });
@@ -150,7 +150,7 @@ async fn hst_05_a_session_is_ended_and_begun_anew() {
 }
 
 #[tokio::test]
-async fn hst_05_nothing_is_asked_once_a_connection_is_closed() {
+async fn nothing_is_asked_once_a_connection_is_closed_hst_05() {
     for way in Way::ALL {
         let server = HostileServer::new();
         let connected = super::connect(&server, way).await;
@@ -163,7 +163,7 @@ async fn hst_05_nothing_is_asked_once_a_connection_is_closed() {
 }
 
 #[tokio::test]
-async fn hst_05_https_speaks_tls_and_shows_nothing_before() {
+async fn https_speaks_tls_and_shows_nothing_before_hst_05() {
     use tokio::io::AsyncReadExt;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("https://{}/mcp", listener.local_addr().unwrap());

@@ -12,7 +12,7 @@ use super::{Way, bytes, connect, within};
 const LIMIT: usize = 1024 * 1024;
 
 #[tokio::test]
-async fn h_14_h_35_an_endless_answer_is_given_up_at_the_limit() {
+async fn an_endless_answer_is_given_up_at_the_limit_h_14_h_35() {
     for way in Way::ALL {
         for events in [false, true] {
             let server = HostileServer::new().on("resources/read", |_, _| {
@@ -36,7 +36,7 @@ fn too_large<T>(outcome: &Result<T, ClientError>) -> Option<()> {
 }
 
 #[tokio::test]
-async fn h_14_a_declared_length_beyond_the_limit_is_not_waited_for() {
+async fn a_declared_length_beyond_the_limit_is_not_waited_for_h_14() {
     let server = HostileServer::new().on("ping", |_, _| {
         Reply::Headers(200, vec![("Content-Length".to_owned(), (512 * LIMIT).to_string())])
     });
@@ -46,7 +46,7 @@ async fn h_14_a_declared_length_beyond_the_limit_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn h_35_endless_events_that_say_nothing_are_given_up_at_the_limit() {
+async fn endless_events_that_say_nothing_are_given_up_at_the_limit_h_35() {
     let server = HostileServer::new().fault(Fault::AnswersWithEvents).on("ping", |_, _| {
         let event = b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\n\n: hm\n\ndata: ";
         Reply::Endless(Vec::new(), event.repeat(100))
@@ -59,7 +59,7 @@ async fn h_35_endless_events_that_say_nothing_are_given_up_at_the_limit() {
 }
 
 #[tokio::test]
-async fn h_14_a_limit_is_that_of_the_request_and_ends_only_it() {
+async fn a_limit_is_that_of_the_request_and_ends_only_it_h_14() {
     for way in Way::ALL {
         let server = HostileServer::new()
             .on("ping", |_, _| Reply::Result(json!({ "text": "x".repeat(2 * LIMIT) })));
@@ -77,7 +77,7 @@ async fn h_14_a_limit_is_that_of_the_request_and_ends_only_it() {
 }
 
 #[tokio::test]
-async fn h_14_deep_nesting_is_refused_and_only_for_its_request() {
+async fn deep_nesting_is_refused_and_only_for_its_request_h_14() {
     for way in Way::ALL {
         let server = HostileServer::new().on("ping", |_, n| match n {
             1 => Reply::Text(format!("{{\"a\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000))),
@@ -92,7 +92,7 @@ async fn h_14_deep_nesting_is_refused_and_only_for_its_request() {
 }
 
 #[tokio::test]
-async fn h_14_repeated_keys_reach_the_reader_as_they_are() {
+async fn repeated_keys_reach_the_reader_as_they_are_h_14() {
     for way in Way::ALL {
         let uri = "skill://a/SKILL.md".to_owned();
         let text = r#"{"uri":"skill://a/SKILL.md","uri":"skill://b/SKILL.md"}"#.to_owned();
@@ -110,7 +110,7 @@ async fn h_14_repeated_keys_reach_the_reader_as_they_are() {
 }
 
 #[tokio::test]
-async fn h_07_a_cursor_beyond_the_limit_ends_the_page() {
+async fn a_cursor_beyond_the_limit_ends_the_page_h_07() {
     for way in Way::ALL {
         let server = HostileServer::new().fault(Fault::FirstCursor("x".repeat(LIMIT).into()));
         let connected = connect(&server, way).await;
@@ -120,7 +120,7 @@ async fn h_07_a_cursor_beyond_the_limit_ends_the_page() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn h_15_a_server_that_never_answers_or_drips_runs_out_of_time() {
+async fn a_server_that_never_answers_or_drips_runs_out_of_time_h_15() {
     for era in [Era::Modern, Era::Legacy] {
         let server = HostileServer::new().on("ping", |_, n| match n {
             1 => Reply::Never,
@@ -143,7 +143,7 @@ async fn h_15_a_server_that_never_answers_or_drips_runs_out_of_time() {
 }
 
 #[tokio::test]
-async fn h_15_over_http_time_runs_out_as_well() {
+async fn over_http_time_runs_out_as_well_h_15() {
     for era in [Era::Modern, Era::Legacy] {
         let server = HostileServer::new().on("ping", |_, n| match n {
             1 => Reply::Never,

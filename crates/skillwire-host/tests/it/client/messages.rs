@@ -14,7 +14,7 @@ fn server() -> HostileServer {
 }
 
 #[tokio::test]
-async fn hst_05_every_request_carries_what_its_era_and_transport_ask_for() {
+async fn every_request_carries_what_its_era_and_transport_ask_for_hst_05() {
     for way in Way::ALL {
         for events in [false, true] {
             let server = server();
@@ -41,7 +41,7 @@ async fn hst_05_every_request_carries_what_its_era_and_transport_ask_for() {
 }
 
 #[tokio::test]
-async fn hst_05_a_result_with_metadata_keeps_its_skills() {
+async fn a_result_with_metadata_keeps_its_skills_hst_05() {
     // The official SDK's client takes such a result for one of a tool, and loses the rest of it.
     for way in Way::ALL {
         let meta = json!({ "io.modelcontextprotocol/serverInfo": { "name": "x", "version": "1" } });
@@ -57,7 +57,7 @@ async fn hst_05_a_result_with_metadata_keeps_its_skills() {
 }
 
 #[tokio::test]
-async fn hst_06_h_11_an_unknown_type_of_result_is_invalid_and_not_retried() {
+async fn an_unknown_type_of_result_is_invalid_and_not_retried_hst_06_h_11() {
     for way in Way::ALL {
         for value in [json!("input_required"), json!("surprise"), json!(null), json!(7)] {
             let server = server().fault(Fault::result_type("skills/list", value.clone()));
@@ -76,7 +76,7 @@ async fn hst_06_h_11_an_unknown_type_of_result_is_invalid_and_not_retried() {
 }
 
 #[tokio::test]
-async fn hst_05_answers_find_their_requests_in_any_order() {
+async fn answers_find_their_requests_in_any_order_hst_05() {
     for way in Way::ALL {
         let gate = Gate::new();
         let held = gate.clone();
@@ -104,7 +104,7 @@ fn reply_is_object(reply: &Reply) -> bool {
 }
 
 #[tokio::test]
-async fn hst_05_notifications_before_an_answer_are_tolerated() {
+async fn notifications_before_an_answer_are_tolerated_hst_05() {
     for way in Way::ALL {
         let progress = json!({
             "jsonrpc": "2.0", "method": "notifications/progress", "params": { "progress": 1 },
@@ -118,7 +118,7 @@ async fn hst_05_notifications_before_an_answer_are_tolerated() {
 }
 
 #[tokio::test]
-async fn hst_05_an_answer_to_another_request_is_none() {
+async fn an_answer_to_another_request_is_none_hst_05() {
     for era in [Era::Modern, Era::Legacy] {
         let other = br#"{"jsonrpc":"2.0","id":99999,"result":{}}"#.to_vec();
         let server = server().on("ping", move |_, _| Reply::Message(other.clone()));
@@ -132,7 +132,7 @@ async fn hst_05_an_answer_to_another_request_is_none() {
 }
 
 #[tokio::test]
-async fn h_43_errors_are_told_apart() {
+async fn errors_are_told_apart_h_43() {
     for way in Way::ALL {
         let server = server().on("resources/read", |_, n| match n {
             1 => Reply::error(-32602),
@@ -154,7 +154,7 @@ async fn h_43_errors_are_told_apart() {
 }
 
 #[tokio::test]
-async fn h_43_a_status_is_an_error_unless_it_carries_one() {
+async fn a_status_is_an_error_unless_it_carries_one_h_43() {
     for era in [Era::Modern, Era::Legacy] {
         let server = server().on("ping", |_, n| match n {
             1 => Reply::Status(500, b"<html>".to_vec()),
@@ -175,7 +175,7 @@ async fn h_43_a_status_is_an_error_unless_it_carries_one() {
 }
 
 #[tokio::test]
-async fn hst_05_redirects_are_not_followed_and_secrets_go_nowhere_else() {
+async fn redirects_are_not_followed_and_secrets_go_nowhere_else_hst_05() {
     let elsewhere = HostileServer::new();
     let other = elsewhere.http().await;
     let location = ("Location".to_owned(), other.url());
@@ -192,7 +192,7 @@ async fn hst_05_redirects_are_not_followed_and_secrets_go_nowhere_else() {
 }
 
 #[tokio::test]
-async fn hst_05_what_is_not_an_answer_is_refused() {
+async fn what_is_not_an_answer_is_refused_hst_05() {
     let html = |_: &_, _: usize| {
         Reply::Headers(200, vec![("Content-Type".to_owned(), "text/html".to_owned())])
     };
@@ -208,7 +208,7 @@ async fn hst_05_what_is_not_an_answer_is_refused() {
 }
 
 #[tokio::test]
-async fn hst_05_an_unreachable_server_is_said_to_be_so() {
+async fn an_unreachable_server_is_said_to_be_so_hst_05() {
     let listening = HostileServer::new().http().await;
     let url = listening.url();
     drop(listening);
@@ -217,7 +217,7 @@ async fn hst_05_an_unreachable_server_is_said_to_be_so() {
 }
 
 #[tokio::test]
-async fn hst_05_a_request_nobody_waits_for_is_cancelled() {
+async fn a_request_nobody_waits_for_is_cancelled_hst_05() {
     for way in Way::ALL {
         let server = server().on("ping", |_, _| Reply::Never);
         let connected = connect(&server, way).await;
@@ -238,7 +238,7 @@ async fn hst_05_a_request_nobody_waits_for_is_cancelled() {
 }
 
 #[tokio::test]
-async fn hst_05_a_server_that_asks_learns_nothing() {
+async fn a_server_that_asks_learns_nothing_hst_05() {
     let ping = r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#;
     let sample = r#"{"jsonrpc":"2.0","id":"s","method":"sampling/createMessage","params":{}}"#;
     for way in [Way::Pipe(Era::Legacy), Way::Http(Era::Legacy)] {

@@ -26,7 +26,7 @@ async fn connect(server: &TestServer, way: Way) -> Connected {
 }
 
 #[tokio::test]
-async fn hst_05_every_method_is_answered_by_our_own_server_in_every_way() {
+async fn every_method_is_answered_by_our_own_server_in_every_way_hst_05() {
     let folder = SkillFolder::with_skills(&["acme/refunds"]);
     folder.file("acme/refunds/references/ü x.md", "Details.");
     let server = TestServer::start(folder.path()).await;
@@ -54,7 +54,7 @@ async fn hst_05_every_method_is_answered_by_our_own_server_in_every_way() {
 }
 
 #[tokio::test]
-async fn hst_34_changes_of_our_own_server_are_heard_in_every_way() {
+async fn changes_of_our_own_server_are_heard_in_every_way_hst_34() {
     for way in Way::ALL {
         let folder = SkillFolder::with_skills(&["a"]);
         let mut server = TestServer::start(folder.path()).await;
@@ -71,7 +71,7 @@ async fn hst_34_changes_of_our_own_server_are_heard_in_every_way() {
 }
 
 #[tokio::test]
-async fn hst_05_our_own_server_is_found_to_be_modern() {
+async fn our_own_server_is_found_to_be_modern_hst_05() {
     let folder = SkillFolder::with_skills(&["a"]);
     let server = TestServer::start(folder.path()).await;
     let endpoint = at(format!("http://{}/mcp", server.address), &[]);

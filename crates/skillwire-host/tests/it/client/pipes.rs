@@ -8,7 +8,7 @@ use skillwire_testkit::hostile::{Fault, HostileServer, Reply};
 use super::{Way, bytes, connect};
 
 #[tokio::test]
-async fn h_70_garbage_between_messages_is_passed_over() {
+async fn garbage_between_messages_is_passed_over_h_70() {
     for era in [Era::Modern, Era::Legacy] {
         for noise in [
             "\u{1b}[31mlistening\u{1b}[0m".as_bytes().to_vec(),
@@ -30,7 +30,7 @@ async fn h_70_garbage_between_messages_is_passed_over() {
 }
 
 #[tokio::test]
-async fn h_70_a_server_that_writes_only_garbage_is_broken() {
+async fn a_server_that_writes_only_garbage_is_broken_h_70() {
     let server =
         HostileServer::new().on("ping", |_, _| Reply::Endless(Vec::new(), b"x\n".to_vec()));
     let connected = connect(&server, Way::ALL[0]).await;
@@ -41,7 +41,7 @@ async fn h_70_a_server_that_writes_only_garbage_is_broken() {
 }
 
 #[tokio::test]
-async fn h_70_a_line_without_an_end_breaks_the_connection() {
+async fn a_line_without_an_end_breaks_the_connection_h_70() {
     for start in [&b""[..], br#"{"jsonrpc":"2.0","id":$ID,"result":{"a":""#] {
         let start = start.to_vec();
         let server = HostileServer::new()
@@ -57,7 +57,7 @@ async fn h_70_a_line_without_an_end_breaks_the_connection() {
 }
 
 #[tokio::test]
-async fn h_70_an_end_in_the_middle_fails_everything_under_way() {
+async fn an_end_in_the_middle_fails_everything_under_way_h_70() {
     let server = HostileServer::new().on("ping", |_, n| match n {
         1 => Reply::Never,
         _ => Reply::CutOff(br#"{"jsonrpc":"2.0","id":$ID,"res"#.to_vec()),
@@ -70,7 +70,7 @@ async fn h_70_an_end_in_the_middle_fails_everything_under_way() {
 }
 
 #[tokio::test]
-async fn h_70_a_cut_off_body_is_an_error_over_http_as_well() {
+async fn a_cut_off_body_is_an_error_over_http_as_well_h_70() {
     for events in [false, true] {
         let server = HostileServer::new()
             .on("ping", |_, _| Reply::CutOff(br#"{"jsonrpc":"2.0","id":$ID,"res"#.to_vec()));
@@ -84,7 +84,7 @@ async fn h_70_a_cut_off_body_is_an_error_over_http_as_well() {
 }
 
 #[tokio::test]
-async fn h_70_letting_go_of_a_client_ends_its_pipes() {
+async fn letting_go_of_a_client_ends_its_pipes_h_70() {
     let server = HostileServer::new();
     drop(connect(&server, Way::ALL[0]).await);
     server.wait_for("(end of input)", 1).await;

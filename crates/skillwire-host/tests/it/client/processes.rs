@@ -55,7 +55,7 @@ async fn stderr_until(client: &Client, is_enough: impl Fn(&str) -> bool) -> Stri
 }
 
 #[tokio::test]
-async fn h_70_standard_error_is_drained_bounded_and_escaped() {
+async fn standard_error_is_drained_bounded_and_escaped_h_70() {
     let flood = r#"i=0; while [ $i -lt 20000 ]; do echo "noise noise noise noise noise" >&2; i=$((i+1)); done; printf 'end\033[2J' >&2"#;
     let client = Client::connect(shell(&legacy(flood), &[]), options()).await.unwrap();
     let text = stderr_until(&client, |text| text.contains("end")).await;
@@ -64,7 +64,7 @@ async fn h_70_standard_error_is_drained_bounded_and_escaped() {
 }
 
 #[tokio::test]
-async fn hst_05_a_server_gets_the_environment_it_is_given_and_nothing_else() {
+async fn a_server_gets_the_environment_it_is_given_and_nothing_else_hst_05() {
     let script = legacy("env >&2; echo done >&2");
     let env = [("PATH", "/usr/bin:/bin"), ("TOKEN", "hush-hush")];
     let endpoint = shell(&script, &env);
@@ -78,7 +78,7 @@ async fn hst_05_a_server_gets_the_environment_it_is_given_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn hst_05_a_program_that_is_not_there_is_unreachable() {
+async fn a_program_that_is_not_there_is_unreachable_hst_05() {
     let endpoint =
         Endpoint::Command { program: "/nowhere/server".to_owned(), args: vec![], env: vec![] };
     let failed = Client::connect(endpoint, options()).await;
@@ -86,7 +86,7 @@ async fn hst_05_a_program_that_is_not_there_is_unreachable() {
 }
 
 #[tokio::test]
-async fn hst_05_a_legacy_program_that_ends_at_the_new_question_is_started_again() {
+async fn a_legacy_program_that_ends_at_the_new_question_is_started_again_hst_05() {
     let script = format!(
         r#"read -r line; case "$line" in *'"initialize"'*) ;; *) exit 1 ;; esac; id=${{line#*\"id\":}}; id=${{id%%,*}}; {INITIALIZED}; while read -r line; do :; done"#
     );
@@ -95,7 +95,7 @@ async fn hst_05_a_legacy_program_that_ends_at_the_new_question_is_started_again(
 }
 
 #[tokio::test]
-async fn h_70_a_program_that_exits_fails_what_is_under_way() {
+async fn a_program_that_exits_fails_what_is_under_way_h_70() {
     let script = legacy("true")
         .replace("while read -r line; do :; done", "read -r line; read -r line; exit 3");
     let client = Client::connect(shell(&script, &[]), options()).await.unwrap();
@@ -138,14 +138,14 @@ async fn stubborn() -> (Client, String) {
 }
 
 #[tokio::test]
-async fn h_70_closing_ends_a_stubborn_server_and_what_it_started() {
+async fn closing_ends_a_stubborn_server_and_what_it_started_h_70() {
     let (client, child) = stubborn().await;
     client.close().await;
     until_dead(&child).await;
 }
 
 #[tokio::test]
-async fn h_70_letting_go_ends_a_stubborn_server_and_what_it_started() {
+async fn letting_go_ends_a_stubborn_server_and_what_it_started_h_70() {
     let (client, child) = stubborn().await;
     drop(client);
     until_dead(&child).await;

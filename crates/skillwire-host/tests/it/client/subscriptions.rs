@@ -14,7 +14,7 @@ fn server() -> HostileServer {
 }
 
 #[tokio::test]
-async fn hst_34_changes_are_heard_in_every_way() {
+async fn changes_are_heard_in_every_way_hst_34() {
     for way in Way::ALL {
         let server = server();
         let connected = connect(&server, way).await;
@@ -33,7 +33,7 @@ async fn hst_34_changes_are_heard_in_every_way() {
 }
 
 #[tokio::test]
-async fn hst_34_letting_go_of_changes_ends_the_subscription() {
+async fn letting_go_of_changes_ends_the_subscription_hst_34() {
     for way in [Way::ALL[0], Way::ALL[2]] {
         let server = server();
         let connected = connect(&server, way).await;
@@ -44,7 +44,7 @@ async fn hst_34_letting_go_of_changes_ends_the_subscription() {
 }
 
 #[tokio::test]
-async fn hst_34_a_server_without_streams_tells_nothing() {
+async fn a_server_without_streams_tells_nothing_hst_34() {
     let server = server().fault(Fault::NoLegacyStream);
     let connected = connect(&server, Way::Http(Era::Legacy)).await;
     let mut changes = connected.client.listen(Interest::Listing, Limits::default()).await.unwrap();
@@ -58,7 +58,7 @@ async fn hst_34_a_server_without_streams_tells_nothing() {
 }
 
 #[tokio::test]
-async fn hst_34_changes_end_with_the_connection() {
+async fn changes_end_with_the_connection_hst_34() {
     for way in Way::ALL {
         let server = server();
         let connected = connect(&server, way).await;
@@ -78,7 +78,7 @@ async fn hst_34_changes_end_with_the_connection() {
 }
 
 #[tokio::test]
-async fn hst_34_a_new_session_is_listened_to_anew() {
+async fn a_new_session_is_listened_to_anew_hst_34() {
     let server = server();
     let connected = connect(&server, Way::Http(Era::Legacy)).await;
     let mut old = connected.client.listen(Interest::Listing, Limits::default()).await.unwrap();

@@ -18,7 +18,7 @@ fn index(entry: &Value) -> String {
 }
 
 #[tokio::test]
-async fn rule_13_2_every_hostile_archive_of_a_server_is_refused_with_its_reason() {
+async fn every_hostile_archive_of_a_server_is_refused_with_its_reason_ar_15() {
     for sample in corpus() {
         let url = format!("skill://acme/billing/{}", sample.name);
         let digest = Digest::of(&sample.bytes).to_string();
@@ -37,7 +37,7 @@ async fn rule_13_2_every_hostile_archive_of_a_server_is_refused_with_its_reason(
 }
 
 #[tokio::test]
-async fn rule_13_2_12_reads_come_from_the_opened_copy_and_never_live() {
+async fn reads_come_from_the_opened_copy_and_never_live_ar_12() {
     let server = HostileServer::speaking(Older::EarlyIndexOfArchives)
         .resource("skill://acme/billing/refunds/examples/email.md", "live and different");
     let host = legacy_host(&server);
@@ -50,7 +50,7 @@ async fn rule_13_2_12_reads_come_from_the_opened_copy_and_never_live() {
 }
 
 #[tokio::test]
-async fn d3_an_archive_that_lies_about_its_digest_is_not_opened() {
+async fn an_archive_that_lies_about_its_digest_is_not_opened_d3() {
     let server = HostileServer::speaking(Older::EarlyIndexOfArchives);
     server.set_resource(ARCHIVE, corpus()[0].bytes.clone());
     let refusal = legacy_host(&server).named("acme:refunds").await.unwrap_err();
@@ -58,7 +58,7 @@ async fn d3_an_archive_that_lies_about_its_digest_is_not_opened() {
 }
 
 #[tokio::test]
-async fn d2_an_archive_whose_address_says_nothing_is_a_skill_of_its_own() {
+async fn an_archive_whose_address_says_nothing_is_a_skill_of_its_own_d2() {
     let sample = corpus().remove(0);
     let entry = |url: &str| {
         json!({
@@ -89,7 +89,7 @@ async fn d2_an_archive_whose_address_says_nothing_is_a_skill_of_its_own() {
 }
 
 #[tokio::test]
-async fn rule_13_2_9_a_server_whose_archives_are_refused_has_no_more_of_them_opened() {
+async fn a_server_whose_archives_are_refused_has_no_more_of_them_opened_ar_09() {
     let bad = corpus().into_iter().find(|sample| sample.name == "bad-fifo.tar.gz").unwrap();
     let server = HostileServer::speaking(Older::EarlyIndexOfArchives);
     server.set_resource(ARCHIVE, bad.bytes.clone());

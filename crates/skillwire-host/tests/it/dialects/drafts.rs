@@ -29,7 +29,7 @@ fn file(uri: &str, text: &str) -> Value {
 }
 
 #[tokio::test]
-async fn d1_draft_entries_without_sizes_are_first_seen_and_their_digests_bind() {
+async fn draft_entries_without_sizes_are_first_seen_and_their_digests_bind_d1() {
     let server = HostileServer::speaking(Older::Draft);
     let host = host(&server);
     assert_eq!(host.list(&label("acme")).await.unwrap().warnings, [""; 0]);
@@ -44,7 +44,7 @@ async fn d1_draft_entries_without_sizes_are_first_seen_and_their_digests_bind() 
 }
 
 #[tokio::test]
-async fn d1_draft_one_sign_of_the_release_makes_a_missing_size_an_error() {
+async fn draft_one_sign_of_the_release_makes_a_missing_size_an_error_d1() {
     let [(_, skill_md), ..] = refunds();
     let old = entry(&json!([file(SKILL, skill_md)]));
     let other = |resources: Value| {
@@ -65,7 +65,7 @@ async fn d1_draft_one_sign_of_the_release_makes_a_missing_size_an_error() {
 }
 
 #[tokio::test]
-async fn d1_draft_a_missing_list_of_files_needs_the_users_word_and_is_dynamic() {
+async fn draft_a_missing_list_of_files_needs_the_users_word_and_is_dynamic_d1() {
     let server = listing(&json!([{ "uri": SKILL, "frontmatter": frontmatter() }]));
     let listing = host(&server).list(&label("acme")).await.unwrap();
     assert_eq!((listing.dialect, listing.skills.len()), (Some(Dialect::Draft), 0));
@@ -77,7 +77,7 @@ async fn d1_draft_a_missing_list_of_files_needs_the_users_word_and_is_dynamic() 
 }
 
 #[tokio::test]
-async fn d1_draft_is_refused_like_any_other_entry_for_what_it_lists() {
+async fn draft_is_refused_like_any_other_entry_for_what_it_lists_d1() {
     let [(_, skill_md), ..] = refunds();
     let many: Vec<_> =
         (0..600).map(|n| file(&format!("skill://acme/billing/refunds/{n}.md"), "x")).collect();
@@ -102,7 +102,7 @@ async fn d1_draft_is_refused_like_any_other_entry_for_what_it_lists() {
 }
 
 #[tokio::test]
-async fn d1_draft_a_skill_is_asked_for_where_the_draft_has_that_method() {
+async fn draft_a_skill_is_asked_for_where_the_draft_has_that_method_d1() {
     let files =
         refunds().map(|(path, text)| file(&format!("skill://acme/billing/refunds/{path}"), text));
     let answer = json!({ "skill": entry(&json!(files)) });
@@ -118,7 +118,7 @@ async fn d1_draft_a_skill_is_asked_for_where_the_draft_has_that_method() {
 }
 
 #[tokio::test]
-async fn d1_draft_an_entry_by_name_alone_never_makes_a_released_server_a_draft() {
+async fn draft_an_entry_by_name_alone_never_makes_a_released_server_a_draft_d1() {
     let [(_, skill_md), ..] = refunds();
     let answer = json!({ "skill": entry(&json!([file(SKILL, skill_md)])) });
     let none: [(&str, &str); 0] = [];
@@ -130,7 +130,7 @@ async fn d1_draft_an_entry_by_name_alone_never_makes_a_released_server_a_draft()
 }
 
 #[tokio::test]
-async fn d1_draft_files_without_digests_are_of_no_draft() {
+async fn draft_files_without_digests_are_of_no_draft_d1() {
     let server = listing(&json!([entry(&json!([{ "uri": SKILL }]))]));
     for host in [host(&server), legacy_host(&server)] {
         let listing = host.list(&label("acme")).await.unwrap();

@@ -22,7 +22,7 @@ const FILE: &str = "skill://acme/billing/refunds/examples/email.md";
 const SKILL: &str = "skill://acme/billing/refunds/SKILL.md";
 
 #[tokio::test]
-async fn c_36_only_dialects_with_digests_for_every_file_are_not_first_seen() {
+async fn only_dialects_with_digests_for_every_file_are_not_first_seen_c_36() {
     for older in WITH_FILES {
         let server = HostileServer::speaking(older);
         let host = legacy_host(&server);
@@ -37,7 +37,7 @@ async fn c_36_only_dialects_with_digests_for_every_file_are_not_first_seen() {
 }
 
 #[tokio::test]
-async fn c_36_the_user_may_look_at_a_file_that_nothing_was_said_about() {
+async fn the_user_may_look_at_a_file_that_nothing_was_said_about_c_36() {
     let server = HostileServer::speaking(Older::EarlyIndexWithoutDigests);
     let host = legacy_host(&server);
     let listed = host.named("acme:refunds").await.unwrap();
@@ -48,7 +48,7 @@ async fn c_36_the_user_may_look_at_a_file_that_nothing_was_said_about() {
 }
 
 #[tokio::test]
-async fn c_36_a_first_read_pins_and_a_second_one_is_compared() {
+async fn a_first_read_pins_and_a_second_one_is_compared_c_36() {
     let server = HostileServer::speaking(Older::EarlyIndexWithoutDigests);
     let host = legacy_host(&server);
     let window = host.window("acme:refunds").await.unwrap();
@@ -67,7 +67,7 @@ async fn c_36_a_first_read_pins_and_a_second_one_is_compared() {
 }
 
 #[tokio::test]
-async fn c_36_a_changed_pin_revokes_and_has_to_be_approved_again() {
+async fn a_changed_pin_revokes_and_has_to_be_approved_again_c_36() {
     let server = HostileServer::speaking(Older::EarlyIndexWithoutDigests);
     let host = legacy_host(&server);
     let window = host.window("acme:refunds").await.unwrap();
@@ -87,7 +87,7 @@ async fn c_36_a_changed_pin_revokes_and_has_to_be_approved_again() {
 }
 
 #[tokio::test]
-async fn c_36_a_changed_skill_file_revokes_at_the_next_use() {
+async fn a_changed_skill_file_revokes_at_the_next_use_c_36() {
     let server = HostileServer::speaking(Older::EarlyIndexWithoutDigests);
     let host = legacy_host(&server);
     host.approved_now("acme:refunds").await.unwrap();
@@ -100,7 +100,7 @@ async fn c_36_a_changed_skill_file_revokes_at_the_next_use() {
 }
 
 #[tokio::test]
-async fn c_36_a_promised_digest_binds_although_the_size_is_unknown() {
+async fn a_promised_digest_binds_although_the_size_is_unknown_c_36() {
     let server = HostileServer::speaking(Older::IndexOfFiles);
     let host = legacy_host(&server);
     let window = host.window("acme:refunds").await.unwrap();
@@ -114,7 +114,7 @@ async fn c_36_a_promised_digest_binds_although_the_size_is_unknown() {
 }
 
 #[tokio::test]
-async fn c_36_an_approval_with_digests_is_not_one_without_them() {
+async fn an_approval_with_digests_is_not_one_without_them_c_36() {
     let none: [(&str, &str); 0] = [];
     let server = HostileServer::new().skill("acme/billing/refunds", none);
     let host = legacy_host(&server);
@@ -133,7 +133,7 @@ async fn c_36_an_approval_with_digests_is_not_one_without_them() {
 }
 
 #[tokio::test]
-async fn c_36_a_model_is_told_that_content_is_first_seen() {
+async fn a_model_is_told_that_content_is_first_seen_c_36() {
     let server = HostileServer::speaking(Older::ByName);
     let host = legacy_host(&server);
     let window = host.window("acme:refunds").await.unwrap();

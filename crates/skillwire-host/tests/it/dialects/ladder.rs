@@ -12,7 +12,7 @@ use super::{WITH_FILES, legacy_host};
 use crate::support::{Shortcuts, host, label};
 
 #[tokio::test]
-async fn d2_to_d10_each_dialect_is_found_and_its_skill_loaded() {
+async fn to_d10_each_dialect_is_found_and_its_skill_loaded_d2() {
     for (older, dialect) in [
         (Older::Draft, Dialect::Draft),
         (Older::Index, Dialect::Index),
@@ -46,7 +46,7 @@ async fn d2_to_d10_each_dialect_is_found_and_its_skill_loaded() {
 }
 
 #[tokio::test]
-async fn d10_a_usage_resource_is_a_guide_that_needs_approval_like_any_skill() {
+async fn a_usage_resource_is_a_guide_that_needs_approval_like_any_skill_d10() {
     let server = HostileServer::speaking(Older::Usage);
     let host = legacy_host(&server);
     let listing = host.list(&label("acme")).await.unwrap();
@@ -60,7 +60,7 @@ async fn d10_a_usage_resource_is_a_guide_that_needs_approval_like_any_skill() {
 }
 
 #[tokio::test]
-async fn c_19_without_the_users_word_nobody_looks_through_resources() {
+async fn without_the_users_word_nobody_looks_through_resources_c_19() {
     for older in [Older::FastMcp, Older::Skilljack, Older::OverMcp, Older::Usage, Older::Plain] {
         let server = HostileServer::speaking(older);
         let refusal = host(&server).list(&label("acme")).await.unwrap_err();
@@ -72,7 +72,7 @@ async fn c_19_without_the_users_word_nobody_looks_through_resources() {
 }
 
 #[tokio::test]
-async fn ladder_no_probe_goes_to_a_server_that_did_not_declare_what_it_needs() {
+async fn no_probe_goes_to_a_server_that_did_not_declare_what_it_needs_lad_09() {
     let bare = json!({ "extensions": { SKILLS_EXTENSION: {} } });
     let server = HostileServer::new().fault(Fault::Capabilities(bare)).without_v1();
     let host = legacy_host(&server);
@@ -87,7 +87,7 @@ async fn ladder_no_probe_goes_to_a_server_that_did_not_declare_what_it_needs() {
 }
 
 #[tokio::test]
-async fn ladder_the_released_extension_ends_it_even_when_empty() {
+async fn the_released_extension_ends_it_even_when_empty_lad_01() {
     let none: [(&str, &str); 0] = [];
     let server = HostileServer::new()
         .skill("x", none)
@@ -99,7 +99,7 @@ async fn ladder_the_released_extension_ends_it_even_when_empty() {
 }
 
 #[tokio::test]
-async fn c_48_a_skill_appears_once_however_many_dialects_fit() {
+async fn a_skill_appears_once_however_many_dialects_fit_c_48() {
     let server = HostileServer::speaking(Older::FastMcp)
         .resource("skill://refunds", refunds()[0].1)
         .resource("skill://refunds/", "x");
@@ -110,7 +110,7 @@ async fn c_48_a_skill_appears_once_however_many_dialects_fit() {
 }
 
 #[tokio::test]
-async fn c_18_a_path_that_differs_from_the_name_is_accepted_from_a_scoped_list_alone() {
+async fn a_path_that_differs_from_the_name_is_accepted_from_a_scoped_list_alone_c_18() {
     let uri = "skill://acme/somewhere/SKILL.md";
     let listed = json!({ "resources": [{ "uri": uri, "name": "refunds" }] });
     let server = HostileServer::speaking(Older::Scoped)
@@ -130,7 +130,7 @@ async fn c_18_a_path_that_differs_from_the_name_is_accepted_from_a_scoped_list_a
 }
 
 #[tokio::test]
-async fn c_32_nothing_is_read_ahead_of_need() {
+async fn nothing_is_read_ahead_of_need_c_32() {
     for older in WITH_FILES {
         let server = HostileServer::speaking(older);
         let host = legacy_host(&server);
@@ -151,7 +151,7 @@ async fn c_32_nothing_is_read_ahead_of_need() {
 }
 
 #[tokio::test]
-async fn c_38_whatever_type_a_skill_file_is_sent_as_it_is_one() {
+async fn whatever_type_a_skill_file_is_sent_as_it_is_one_c_38() {
     let uri = "skill://acme/billing/refunds/SKILL.md";
     for kind in [json!("text/plain"), json!("text/x-markdown"), json!(null), json!("image/png")] {
         let text = refunds()[0].1;

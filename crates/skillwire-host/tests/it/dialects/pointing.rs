@@ -23,7 +23,7 @@ fn with_tools(capabilities: Value, names: &'static [&'static str]) -> HostileSer
 }
 
 #[tokio::test]
-async fn ladder_6_tools_that_hand_out_skills_are_mentioned_and_make_no_skill() {
+async fn tools_that_hand_out_skills_are_mentioned_and_make_no_skill_lad_06() {
     let server = with_tools(json!({ "tools": {} }), &["weather", "read_skill", "list_skills"]);
     let refusal = host(&server).list(&label("acme")).await.unwrap_err();
     assert_eq!(refusal.reason, Reason::SkillsNotOffered);
@@ -41,7 +41,7 @@ async fn ladder_6_tools_that_hand_out_skills_are_mentioned_and_make_no_skill() {
 }
 
 #[tokio::test]
-async fn ladder_6_tools_are_looked_at_only_where_declared_and_nothing_else_was_found() {
+async fn tools_are_looked_at_only_where_declared_and_nothing_else_was_found_lad_06() {
     let server = with_tools(json!({}), &["read_skill"]);
     assert_eq!(host(&server).list(&label("acme")).await.unwrap_err().hint, None);
     assert_eq!(server.count("tools/list"), 0);
@@ -58,7 +58,7 @@ async fn ladder_6_tools_are_looked_at_only_where_declared_and_nothing_else_was_f
 }
 
 #[tokio::test]
-async fn ladder_5_skills_in_instructions_are_references_and_nobody_asks_for_them() {
+async fn skills_in_instructions_are_references_and_nobody_asks_for_them_lad_05() {
     let none: [(&str, &str); 0] = [];
     let text = "Start with skill://x/SKILL.md, then skill://hidden/SKILL.md.";
     let server = HostileServer::new()

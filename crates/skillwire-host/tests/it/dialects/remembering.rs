@@ -30,7 +30,7 @@ async fn listed(host: &Host, server: &HostileServer) -> (Option<Dialect>, Vec<St
 }
 
 #[tokio::test]
-async fn ladder_the_dialect_is_remembered_between_processes() {
+async fn the_dialect_is_remembered_between_processes_lad_08() {
     for (older, dialect, first, later) in [
         (Older::Index, Dialect::Index, &["skills/list", "resources/read"][..], 1),
         (
@@ -53,7 +53,7 @@ async fn ladder_the_dialect_is_remembered_between_processes() {
 }
 
 #[tokio::test]
-async fn ladder_a_running_host_does_not_climb_again_for_each_listing() {
+async fn a_running_host_does_not_climb_again_for_each_listing_lad_08() {
     let server = HostileServer::speaking(Older::Scoped);
     let clock = SetClock::default();
     let host = host_from(Host::builder().clock(clock.clone()), &server);
@@ -65,7 +65,7 @@ async fn ladder_a_running_host_does_not_climb_again_for_each_listing() {
 }
 
 #[tokio::test]
-async fn ladder_a_server_that_describes_itself_differently_is_climbed_anew() {
+async fn a_server_that_describes_itself_differently_is_climbed_anew_lad_08() {
     let folder = tempfile::tempdir().unwrap();
     let server = HostileServer::speaking(Older::Index);
     listed(&next_run(&folder, &server), &server).await;
@@ -81,7 +81,7 @@ async fn ladder_a_server_that_describes_itself_differently_is_climbed_anew() {
 }
 
 #[tokio::test]
-async fn ladder_a_server_that_no_longer_answers_as_it_did_is_climbed_anew() {
+async fn a_server_that_no_longer_answers_as_it_did_is_climbed_anew_lad_08() {
     let folder = tempfile::tempdir().unwrap();
     let server = HostileServer::speaking(Older::Scoped);
     listed(&next_run(&folder, &server), &server).await;
@@ -96,7 +96,7 @@ async fn ladder_a_server_that_no_longer_answers_as_it_did_is_climbed_anew() {
 }
 
 #[tokio::test]
-async fn ladder_what_is_remembered_never_has_a_server_asked_for_what_it_did_not_declare() {
+async fn what_is_remembered_never_has_a_server_asked_for_what_it_did_not_declare_lad_08() {
     let folder = tempfile::tempdir().unwrap();
     let server = HostileServer::speaking(Older::Index);
     listed(&next_run(&folder, &server), &server).await;
@@ -115,7 +115,7 @@ async fn ladder_what_is_remembered_never_has_a_server_asked_for_what_it_did_not_
 }
 
 #[tokio::test]
-async fn ladder_the_wrong_one_of_two_dialects_by_name_is_found_out_and_forgotten() {
+async fn the_wrong_one_of_two_dialects_by_name_is_found_out_and_forgotten_lad_08() {
     let folder = tempfile::tempdir().unwrap();
     let server = HostileServer::speaking(Older::ByName);
     listed(&next_run(&folder, &server), &server).await;
@@ -139,7 +139,7 @@ async fn ladder_the_wrong_one_of_two_dialects_by_name_is_found_out_and_forgotten
 }
 
 #[tokio::test]
-async fn ladder_removing_a_server_forgets_its_dialect_and_verifying_does_not_rely_on_it() {
+async fn removing_a_server_forgets_its_dialect_and_verifying_does_not_rely_on_it_lad_08() {
     let folder = tempfile::tempdir().unwrap();
     let server = HostileServer::speaking(Older::Index);
     let host = next_run(&folder, &server);
@@ -154,7 +154,7 @@ async fn ladder_removing_a_server_forgets_its_dialect_and_verifying_does_not_rel
 }
 
 #[tokio::test]
-async fn ladder_a_folder_that_cannot_be_written_costs_requests_and_nothing_else() {
+async fn a_folder_that_cannot_be_written_costs_requests_and_nothing_else_lad_08() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("dialects"), "in the way").unwrap();
     let server = HostileServer::speaking(Older::Index);

@@ -26,7 +26,7 @@ fn server() -> HostileServer {
 }
 
 #[tokio::test]
-async fn d12_a_filled_template_is_a_skill_that_the_user_named() {
+async fn a_filled_template_is_a_skill_that_the_user_named_d12() {
     let server = server();
     let host = legacy_host(&server);
     let templates = host.templates(&label("acme")).await.unwrap();
@@ -42,7 +42,7 @@ async fn d12_a_filled_template_is_a_skill_that_the_user_named() {
 }
 
 #[tokio::test]
-async fn d12_templates_are_never_walked_and_nothing_undeclared_is_asked() {
+async fn templates_are_never_walked_and_nothing_undeclared_is_asked_d12() {
     let walked = server();
     legacy_host(&walked).list(&label("acme")).await.unwrap();
     assert_eq!(walked.count("completion/complete") + walked.count("resources/templates/list"), 0);
@@ -58,7 +58,7 @@ async fn d12_templates_are_never_walked_and_nothing_undeclared_is_asked() {
 }
 
 #[tokio::test]
-async fn d12_templates_of_every_page_and_of_the_index_are_offered_once() {
+async fn templates_of_every_page_and_of_the_index_are_offered_once_d12() {
     let template = |text: &str| json!({ "uriTemplate": text, "name": "x" });
     let pages = [template("skill://docs/{product}/SKILL.md"), template("skill://{+path}/SKILL.md")];
     let server = HostileServer::speaking(Older::EarlyIndex).on(

@@ -128,7 +128,7 @@ async fn d11b_digests_of_files_and_of_the_whole_skill_bind() {
 }
 
 #[tokio::test]
-async fn d11_redirects_stay_on_the_origin() {
+async fn redirects_stay_on_the_origin_d11() {
     let elsewhere = Site::new().file("/x", JSON, index(&json!([]))).serve().await;
     for (to, reason) in [
         (format!("{}/x", elsewhere.url()), Reason::RedirectOutside),
@@ -151,7 +151,7 @@ async fn d11_redirects_stay_on_the_origin() {
 }
 
 #[tokio::test]
-async fn d11_an_index_does_not_lead_to_private_addresses() {
+async fn an_index_does_not_lead_to_private_addresses_d11() {
     for url in [
         "http://example.com/x.tar.gz",
         "http://127.0.0.1:1/x.tar.gz",
@@ -172,7 +172,7 @@ async fn d11_an_index_does_not_lead_to_private_addresses() {
 }
 
 #[tokio::test]
-async fn d11_pages_that_are_no_index_and_origins_without_one() {
+async fn pages_that_are_no_index_and_origins_without_one_d11() {
     let page = Site::new().file(&format!("{NEW}index.json"), "text/html", "<html>Not found</html>");
     let refusal = host(&page.serve().await).list(&label("acme")).await.unwrap_err();
     assert_eq!(refusal.reason, Reason::SkillsNotOffered);
@@ -190,7 +190,7 @@ async fn d11_pages_that_are_no_index_and_origins_without_one() {
 }
 
 #[tokio::test]
-async fn d11_entries_that_point_outside_are_refused() {
+async fn entries_that_point_outside_are_refused_d11() {
     for (entry, reason) in [
         (json!({ "files": ["SKILL.md", "../x"] }), Reason::ResourceOutside),
         (json!({ "files": ["SKILL.md", "/x"] }), Reason::ResourceOutside),

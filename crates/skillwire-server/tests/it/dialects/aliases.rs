@@ -14,7 +14,7 @@ use crate::support::{ALICE, BOB, INVALID_PARAMS, TOKENS, text};
 const EVERY: [&str; 2] = ["skilljack=on", "skills-over-mcp=on"];
 
 #[tokio::test]
-async fn c_20_c_21_a_bare_name_is_content_on_legacy_and_a_directory_on_strict() {
+async fn a_bare_name_is_content_on_legacy_and_a_directory_on_strict_c_20_c_21() {
     let (_folder, legacy) = fixture(&EVERY).await;
     let read = legacy.read("skill://git-workflow").await;
     let item = &read["contents"][0];
@@ -45,7 +45,7 @@ async fn c_20_c_21_a_bare_name_is_content_on_legacy_and_a_directory_on_strict() 
 }
 
 #[tokio::test]
-async fn d8_a_collection_has_every_other_file_in_one_answer() {
+async fn a_collection_has_every_other_file_in_one_answer_d8() {
     let folder = dialects::folder();
     folder
         .file("acme/billing/refunds/.hidden/x", "x")
@@ -63,7 +63,7 @@ async fn d8_a_collection_has_every_other_file_in_one_answer() {
 }
 
 #[tokio::test]
-async fn d9_the_index_the_prompt_and_the_documents() {
+async fn the_index_the_prompt_and_the_documents_d9() {
     let (_folder, legacy) = fixture(&["skills-over-mcp=on"]).await;
     let index = legacy.json("skill://index").await;
     assert_eq!(
@@ -108,7 +108,7 @@ async fn d9_the_index_the_prompt_and_the_documents() {
 }
 
 #[tokio::test]
-async fn c_23_real_files_win_over_documents() {
+async fn real_files_win_over_documents_c_23() {
     let folder = SkillFolder::with_skills(&["a"]);
     folder
         .file("a/documents/real.md", "real")
@@ -125,7 +125,7 @@ async fn c_23_real_files_win_over_documents() {
 }
 
 #[tokio::test]
-async fn c_24_skills_may_be_called_like_the_documents() {
+async fn skills_may_be_called_like_the_documents_c_24() {
     let folder = SkillFolder::with_skills(&["index", "prompt-xml", "lookup"]);
     folder.file("lookup/index", "a file");
     let on = Legacy::start(&folder, &EVERY).await;
@@ -176,7 +176,7 @@ fn spellings() -> Vec<String> {
 }
 
 #[tokio::test]
-async fn c_43_c_44_no_spelling_gets_around_a_rule_on_the_canonical_uri() {
+async fn no_spelling_gets_around_a_rule_on_the_canonical_uri_c_43_c_44() {
     let folder = SkillFolder::with_skills(&["acme/open", "private/secret"]);
     folder.file("private/secret/key.txt", "SECRET").file("acme/open/x.md", "x");
     let tokens = Some(TOKENS.to_owned());
@@ -223,7 +223,7 @@ async fn c_43_c_44_no_spelling_gets_around_a_rule_on_the_canonical_uri() {
 }
 
 #[tokio::test]
-async fn c_43_what_hides_a_slash_or_a_way_up_is_nothing() {
+async fn what_hides_a_slash_or_a_way_up_is_nothing_c_43() {
     let (_folder, legacy) = fixture(&EVERY).await;
     for uri in [
         "skill://refunds%2FSKILL.md",

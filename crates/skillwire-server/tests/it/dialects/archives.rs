@@ -10,7 +10,7 @@ use crate::support::{content, digest, text};
 const ROOT: &str = "skill://acme/billing/refunds";
 
 #[tokio::test]
-async fn d2_archives_have_the_digest_that_is_listed_and_the_files_that_are_served() {
+async fn archives_have_the_digest_that_is_listed_and_the_files_that_are_served_d2() {
     let (_folder, legacy) = fixture(&[]).await;
     let index = legacy.json("skill://index.json").await;
     let listed = index["skills"][0]["archives"].as_array().unwrap();
@@ -38,7 +38,7 @@ async fn d2_archives_have_the_digest_that_is_listed_and_the_files_that_are_serve
 }
 
 #[tokio::test]
-async fn d2_archives_are_the_same_bytes_on_every_server() {
+async fn archives_are_the_same_bytes_on_every_server_d2() {
     let (_folder, one) = fixture(&[]).await;
     let (_other, two) = fixture(&[]).await;
     for suffix in [".tar.gz", ".zip"] {
@@ -48,7 +48,7 @@ async fn d2_archives_are_the_same_bytes_on_every_server() {
 }
 
 #[tokio::test]
-async fn d2_a_real_file_is_not_taken_for_an_archive_nor_a_name_for_a_skill() {
+async fn a_real_file_is_not_taken_for_an_archive_nor_a_name_for_a_skill_d2() {
     let folder = dialects::folder();
     folder.file("git-workflow/x.zip", "a file").skill("git-workflow/x");
     let legacy = Legacy::start(&folder, &[]).await;
@@ -60,7 +60,7 @@ async fn d2_a_real_file_is_not_taken_for_an_archive_nor_a_name_for_a_skill() {
 }
 
 #[tokio::test]
-async fn d2_a_changed_file_makes_another_archive() {
+async fn a_changed_file_makes_another_archive_d2() {
     let (folder, mut legacy) = fixture(&[]).await;
     let listed = async |legacy: &Legacy| -> Value {
         legacy.json("skill://index.json").await["skills"][0]["archives"].clone()

@@ -7,7 +7,7 @@ use super::{LEGACY_NOT_FOUND, Legacy, REFUNDS, fixture, twins};
 use crate::support::{INVALID_PARAMS, digest, keys, text};
 
 #[tokio::test]
-async fn c_05_c_06_one_entry_serves_three_dialects_and_strict_has_only_its_own() {
+async fn one_entry_serves_three_dialects_and_strict_has_only_its_own_c_05_c_06() {
     let (_folder, legacy) = fixture(&[]).await;
     let listed = legacy.call("skills/list", json!({})).await;
     for member in ["resultType", "ttlMs", "cacheScope"] {
@@ -38,7 +38,7 @@ async fn c_05_c_06_one_entry_serves_three_dialects_and_strict_has_only_its_own()
 }
 
 #[tokio::test]
-async fn c_07_c_09_pages_are_whole_and_one_skill_is_the_entry_of_the_list() {
+async fn pages_are_whole_and_one_skill_is_the_entry_of_the_list_c_07_c_09() {
     let folder = SkillFolder::with_skills(&["a", "b", "c"]);
     let mut options = super::options(&[]);
     options.config.page_size = 1;
@@ -53,7 +53,7 @@ async fn c_07_c_09_pages_are_whole_and_one_skill_is_the_entry_of_the_list() {
 }
 
 #[tokio::test]
-async fn c_08_parameters_decide_which_dialect_is_spoken() {
+async fn parameters_decide_which_dialect_is_spoken_c_08() {
     let (_folder, legacy) = fixture(&[]).await;
     let both = json!({ "uri": REFUNDS, "name": "refunds" });
     for (params, legacy_works, strict_works) in [
@@ -77,7 +77,7 @@ async fn c_08_parameters_decide_which_dialect_is_spoken() {
 }
 
 #[tokio::test]
-async fn d5_a_skill_by_name_is_its_instructions_and_its_files() {
+async fn a_skill_by_name_is_its_instructions_and_its_files_d5() {
     let (_folder, legacy) = fixture(&[]).await;
     let got = legacy.call("skills/get", json!({ "name": "refunds" })).await;
     assert_eq!(keys(&got), ["description", "files", "instructions"]);
@@ -103,7 +103,7 @@ const WITH_EVERYTHING: &str = "---\nname: full\ndescription: Does it. Use when n
     ---\n\nGo to {{country}}. See [the list](x.md).\n";
 
 #[tokio::test]
-async fn d5_metadata_becomes_arguments_tags_and_a_title() {
+async fn metadata_becomes_arguments_tags_and_a_title_d5() {
     let folder = SkillFolder::new();
     folder.file("full/SKILL.md", WITH_EVERYTHING).file("full/x.md", "x").file("full/y.md", "y");
     let legacy = Legacy::start(&folder, &[]).await;
@@ -129,7 +129,7 @@ async fn d5_metadata_becomes_arguments_tags_and_a_title() {
 }
 
 #[tokio::test]
-async fn c_47_dependencies_are_those_of_the_same_server_and_missing_ones_are_found_at_start() {
+async fn dependencies_are_those_of_the_same_server_and_missing_ones_are_found_at_start_c_47() {
     let folder = SkillFolder::new();
     folder.file("full/SKILL.md", WITH_EVERYTHING).file("full/x.md", "x");
     let legacy = Legacy::start(&folder, &[]).await;
@@ -147,7 +147,7 @@ async fn c_47_dependencies_are_those_of_the_same_server_and_missing_ones_are_fou
 }
 
 #[tokio::test]
-async fn d6_a_skill_is_read_with_its_scripts_references_and_assets() {
+async fn a_skill_is_read_with_its_scripts_references_and_assets_d6() {
     let (folder, mut legacy) = fixture(&[]).await;
     folder.file("acme/billing/refunds/assets/logo.png", [0x89, 0x50, 0xff]);
     legacy.server.refresh();
@@ -180,7 +180,7 @@ async fn d6_a_skill_is_read_with_its_scripts_references_and_assets() {
 }
 
 #[tokio::test]
-async fn c_28_d6_has_codes_of_its_own_for_what_is_not_there() {
+async fn has_codes_of_its_own_for_what_is_not_there_c_28_d6() {
     let (_folder, legacy) = fixture(&[]).await;
     let unknown = legacy.send("skills/read", json!({ "name": "nope" })).await;
     assert_eq!(unknown.code(), LEGACY_NOT_FOUND);

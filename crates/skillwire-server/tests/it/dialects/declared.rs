@@ -14,7 +14,7 @@ use super::{Legacy, REFUNDS, dialects, fixture, options};
 use crate::support::{METHOD_NOT_FOUND, keys};
 
 #[tokio::test]
-async fn c_01_c_02_legacy_declares_two_keys_and_strict_one() {
+async fn legacy_declares_two_keys_and_strict_one_c_01_c_02() {
     let (_folder, legacy) = fixture(&[]).await;
     let declared = &legacy.opened["capabilities"];
     assert_eq!(declared["skills"], json!({ "listChanged": true }));
@@ -26,7 +26,7 @@ async fn c_01_c_02_legacy_declares_two_keys_and_strict_one() {
 }
 
 #[tokio::test]
-async fn c_01_without_names_there_is_nothing_to_declare() {
+async fn without_names_there_is_nothing_to_declare_c_01() {
     let (_folder, legacy) = fixture(&["sep-2076=off", "skills-page=off"]).await;
     assert!(legacy.opened["capabilities"].get("skills").is_none());
     let listed = legacy.call("skills/list", json!({})).await;
@@ -51,7 +51,7 @@ impl RunScripts for Echo {
 }
 
 #[tokio::test]
-async fn c_03_scripts_are_declared_only_where_they_can_be_run() {
+async fn scripts_are_declared_only_where_they_can_be_run_c_03() {
     let (_folder, legacy) = fixture(&[]).await;
     let run = json!({ "name": "refunds", "script": "calc" });
     assert_eq!(legacy.code("skills/execute", run.clone()).await, METHOD_NOT_FOUND);
@@ -71,7 +71,7 @@ async fn c_03_scripts_are_declared_only_where_they_can_be_run() {
 }
 
 #[tokio::test]
-async fn c_04_strict_has_no_method_of_the_skills_page() {
+async fn strict_has_no_method_of_the_skills_page_c_04() {
     let (_folder, legacy) = fixture(&[]).await;
     for method in ["skills/read", "skills/read_reference", "skills/execute"] {
         let params = json!({ "name": "refunds", "reference": "email.md", "script": "calc" });
@@ -81,7 +81,7 @@ async fn c_04_strict_has_no_method_of_the_skills_page() {
 }
 
 #[tokio::test]
-async fn c_28_forced_on_strict_the_page_answers_with_codes_of_the_base() {
+async fn forced_on_strict_the_page_answers_with_codes_of_the_base_c_28() {
     let (_folder, legacy) = fixture(&["strict:skills-page=on"]).await;
     let server = &legacy.server;
     let read = server.call("skills/read", json!({ "name": "refunds" })).await;
@@ -95,7 +95,7 @@ async fn c_28_forced_on_strict_the_page_answers_with_codes_of_the_base() {
 }
 
 #[tokio::test]
-async fn c_46_d10_the_guide_is_pointed_at_by_its_canonical_uri() {
+async fn the_guide_is_pointed_at_by_its_canonical_uri_c_46_d10() {
     let folder = skillwire_testkit::dialects::folder();
     let mut options = options(&["usage=on"]);
     let (server, skill) = ("crm".to_owned(), "acme/billing/refunds".to_owned());
@@ -110,7 +110,7 @@ async fn c_46_d10_the_guide_is_pointed_at_by_its_canonical_uri() {
 }
 
 #[tokio::test]
-async fn c_25_a_real_file_or_directory_keeps_its_address_from_the_guide() {
+async fn a_real_file_or_directory_keeps_its_address_from_the_guide_c_25() {
     let folder = SkillFolder::with_skills(&["crm", "acme/usage", "guide"]);
     folder.file("crm/usage", "a real file");
     for (server, file) in [("crm", true), ("acme", false)] {

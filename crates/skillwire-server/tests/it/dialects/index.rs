@@ -18,7 +18,7 @@ fn names(index: &Value) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn c_11_c_14_c_15_c_16_d2_d3_one_document_serves_every_form_of_the_index() {
+async fn one_document_serves_every_form_of_the_index_c_11_c_14_c_15_c_16_d2_d3() {
     let (_folder, legacy) = fixture(&[]).await;
     let index = legacy.json(INDEX).await;
     assert_eq!(index["$schema"], "https://schemas.agentskills.io/discovery/0.2.0/schema.json");
@@ -51,7 +51,7 @@ async fn c_11_c_14_c_15_c_16_d2_d3_one_document_serves_every_form_of_the_index()
 }
 
 #[tokio::test]
-async fn d2_strict_reads_the_index_without_archives_and_does_not_list_it() {
+async fn strict_reads_the_index_without_archives_and_does_not_list_it_d2() {
     let (_folder, legacy) = fixture(&[]).await;
     let read = crate::support::read(&legacy.server, INDEX).await;
     let index: Value = serde_json::from_slice(&read).unwrap();
@@ -64,7 +64,7 @@ async fn d2_strict_reads_the_index_without_archives_and_does_not_list_it() {
 }
 
 #[tokio::test]
-async fn d2_an_index_that_is_switched_off_is_not_there() {
+async fn an_index_that_is_switched_off_is_not_there_d2() {
     let (_folder, legacy) = fixture(&["index=off", "archives=off"]).await;
     for uri in [INDEX, "skill://acme/billing/refunds.zip"] {
         let reply = legacy.send("resources/read", json!({ "uri": uri })).await;
@@ -74,7 +74,7 @@ async fn d2_an_index_that_is_switched_off_is_not_there() {
 }
 
 #[tokio::test]
-async fn c_17_a_nested_skill_is_in_the_list_and_in_the_index_only_on_demand() {
+async fn a_nested_skill_is_in_the_list_and_in_the_index_only_on_demand_c_17() {
     let folder = SkillFolder::with_skills(&["outer", "outer/inner"]);
     let legacy = Legacy::start(&folder, &[]).await;
     assert_eq!(names(&legacy.json(INDEX).await), ["outer"]);
@@ -87,7 +87,7 @@ async fn c_17_a_nested_skill_is_in_the_list_and_in_the_index_only_on_demand() {
 }
 
 #[tokio::test]
-async fn c_12_c_13_templates_come_last_and_only_on_demand() {
+async fn templates_come_last_and_only_on_demand_c_12_c_13() {
     let (_folder, legacy) = fixture(&["index-templates=on"]).await;
     let index = legacy.json(INDEX).await;
     let last = index["skills"].as_array().unwrap().last().unwrap();
@@ -97,7 +97,7 @@ async fn c_12_c_13_templates_come_last_and_only_on_demand() {
 }
 
 #[tokio::test]
-async fn d2_a_generated_skill_has_an_address_and_no_digest() {
+async fn a_generated_skill_has_an_address_and_no_digest_d2() {
     let files = GeneratedFiles::new().file("SKILL.md", || skill_md("daily"));
     let sources = vec![generated("reports/daily", files), in_memory(["a"])];
     let server = TestServer::with_sources(sources, options(&[])).await;
@@ -110,7 +110,7 @@ async fn d2_a_generated_skill_has_an_address_and_no_digest() {
 }
 
 #[tokio::test]
-async fn c_41_d4_resources_are_listed_below_a_uri() {
+async fn resources_are_listed_below_a_uri_c_41_d4() {
     let (_folder, legacy) = fixture(&[]).await;
     for (uri, expected) in [
         ("skill://", vec![REFUNDS, "skill://git-workflow/SKILL.md"]),
@@ -145,7 +145,7 @@ async fn c_41_d4_resources_are_listed_below_a_uri() {
 }
 
 #[tokio::test]
-async fn c_41_a_scope_has_pages_and_cursors_of_its_own() {
+async fn a_scope_has_pages_and_cursors_of_its_own_c_41() {
     let folder = SkillFolder::with_skills(&["a", "b", "c", "x/d"]);
     let mut options = options(&[]);
     options.config.page_size = 2;

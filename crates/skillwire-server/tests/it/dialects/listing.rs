@@ -9,7 +9,7 @@ use super::{Legacy, REFUNDS, fixture, options};
 use crate::support::{digest, text};
 
 #[tokio::test]
-async fn c_22_c_39_d7_a_manifest_lists_what_the_entry_lists() {
+async fn a_manifest_lists_what_the_entry_lists_c_22_c_39_d7() {
     let (_folder, legacy) = fixture(&[]).await;
     let manifest = legacy.json("skill://acme/billing/refunds/_manifest").await;
     assert_eq!(manifest["skill"], "refunds");
@@ -36,7 +36,7 @@ async fn c_22_c_39_d7_a_manifest_lists_what_the_entry_lists() {
 }
 
 #[tokio::test]
-async fn c_22_a_real_file_of_that_name_is_that_file_and_nothing_else() {
+async fn a_real_file_of_that_name_is_that_file_and_nothing_else_c_22() {
     let folder = dialects::folder();
     folder.file("git-workflow/_manifest", "mine");
     let legacy = Legacy::start(&folder, &[]).await;
@@ -49,7 +49,7 @@ async fn c_22_a_real_file_of_that_name_is_that_file_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn d7_both_disclosure_modes() {
+async fn both_disclosure_modes_d7() {
     let (_folder, legacy) = fixture(&[]).await;
     let templates = legacy.all("resources/templates/list", json!({}), "resourceTemplates").await;
     let per_skill: Vec<_> = templates
@@ -72,7 +72,7 @@ async fn d7_both_disclosure_modes() {
 }
 
 #[tokio::test]
-async fn c_40_skills_come_first_then_documents_then_aliases_on_any_page() {
+async fn skills_come_first_then_documents_then_aliases_on_any_page_c_40() {
     let folder = dialects::folder();
     let every = ["skilljack=on", "skills-over-mcp=on"];
     let expected = [
@@ -117,7 +117,7 @@ async fn c_40_skills_come_first_then_documents_then_aliases_on_any_page() {
 }
 
 #[tokio::test]
-async fn c_26_flat_addresses_lead_to_nested_skills_on_legacy_alone() {
+async fn flat_addresses_lead_to_nested_skills_on_legacy_alone_c_26() {
     let (_folder, legacy) = fixture(&[]).await;
     let text = legacy.text("skill://refunds/SKILL.md").await;
     assert_eq!(digest(text.as_bytes()), dialects::FILES[0].2);

@@ -26,7 +26,7 @@ async fn hear(
 }
 
 #[tokio::test]
-async fn c_30_c_31_legacy_hears_both_lists_and_each_followed_alias() {
+async fn legacy_hears_both_lists_and_each_followed_alias_c_30_c_31() {
     let every = ["skilljack=on", "skills-over-mcp=on"];
     let (folder, mut legacy) = fixture(&every).await;
     let followed = [
@@ -65,7 +65,7 @@ async fn c_30_c_31_legacy_hears_both_lists_and_each_followed_alias() {
 }
 
 #[tokio::test]
-async fn c_30_without_names_there_is_no_such_notification() {
+async fn without_names_there_is_no_such_notification_c_30() {
     let (folder, mut legacy) = fixture(&["sep-2076=off", "skills-page=off"]).await;
     legacy.call("resources/subscribe", json!({ "uri": "skill://index.json" })).await;
     let mut stream = legacy_stream(&legacy.server, &legacy.session).await;
@@ -78,7 +78,7 @@ async fn c_30_without_names_there_is_no_such_notification() {
 }
 
 #[tokio::test]
-async fn c_30_strict_hears_of_resources_and_of_the_index_and_of_nothing_else() {
+async fn strict_hears_of_resources_and_of_the_index_and_of_nothing_else_c_30() {
     let (folder, mut legacy) = fixture(&["skilljack=on"]).await;
     let mut client = StdioClient::in_process(legacy.server.engine());
     let wanted = json!({
@@ -104,7 +104,7 @@ async fn c_30_strict_hears_of_resources_and_of_the_index_and_of_nothing_else() {
 }
 
 #[tokio::test]
-async fn d5_d6_a_session_on_pipes_hears_of_skills_by_name() {
+async fn a_session_on_pipes_hears_of_skills_by_name_d5_d6() {
     let (folder, mut legacy) = fixture(&[]).await;
     let mut client = StdioClient::in_process(legacy.server.engine());
     client.request(&legacy_request(0, "initialize", initialize_params("2025-11-25"))).await;

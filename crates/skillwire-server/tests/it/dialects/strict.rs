@@ -99,7 +99,7 @@ fn request() -> impl Strategy<Value = (String, Value)> {
 }
 
 #[tokio::test]
-async fn c_27_c_28_c_30_strict_never_carries_a_legacy_code_or_a_notification_of_skills() {
+async fn strict_never_carries_a_legacy_code_or_a_notification_of_skills_c_27_c_28_c_30() {
     let folder = dialects::folder();
     let mut server = TestServer::with(folder.path(), options(&EVERY)).await;
     let mut client = StdioClient::in_process(server.engine());

@@ -24,7 +24,7 @@ async fn values(legacy: &Legacy, params: Value) -> Value {
 }
 
 #[tokio::test]
-async fn c_45_d12_templates_are_those_of_the_dialects_that_are_spoken() {
+async fn templates_are_those_of_the_dialects_that_are_spoken_c_45_d12() {
     let own = ["skill://{+skillPath}/SKILL.md", "skill://{+skillPath}/{+filePath}"];
     let (_folder, plain) = fixture(&["fastmcp=off"]).await;
     assert_eq!(templates(&plain).await, own);
@@ -46,7 +46,7 @@ async fn c_45_d12_templates_are_those_of_the_dialects_that_are_spoken() {
 }
 
 #[tokio::test]
-async fn d12_names_and_paths_are_completed() {
+async fn names_and_paths_are_completed_d12() {
     let (_folder, legacy) = fixture(&["skilljack=on", "skills-over-mcp=on"]).await;
     for (template, variable, typed, known, expected) in [
         ("skill://{skillName}", "skillName", "REF", json!({}), json!(["refunds"])),
@@ -95,7 +95,7 @@ async fn d12_names_and_paths_are_completed() {
 }
 
 #[tokio::test]
-async fn d12_a_completion_has_a_hundred_values_at_most_and_templates_have_pages() {
+async fn a_completion_has_a_hundred_values_at_most_and_templates_have_pages_d12() {
     let folder = SkillFolder::new();
     for number in 0..150 {
         folder.skill(&format!("s{number:03}"));

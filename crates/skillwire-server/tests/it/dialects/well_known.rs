@@ -47,7 +47,7 @@ async fn json_of(server: &TestServer, path: &str) -> Value {
 }
 
 #[tokio::test]
-async fn d11_the_first_revision_lists_files_and_serves_each() {
+async fn the_first_revision_lists_files_and_serves_each_d11() {
     let folder = dialects::folder();
     let server = server(&folder, &["**"], &[]).await;
     let index = json_of(&server, &format!("{FILES}index.json")).await;
@@ -67,7 +67,7 @@ async fn d11_the_first_revision_lists_files_and_serves_each() {
 }
 
 #[tokio::test]
-async fn d11_the_second_revision_has_digests() {
+async fn the_second_revision_has_digests_d11() {
     let folder = dialects::folder();
     let server = server(&folder, &["**"], &["well-known-digests=on"]).await;
     let index = json_of(&server, &format!("{FILES}index.json")).await;
@@ -82,7 +82,7 @@ async fn d11_the_second_revision_has_digests() {
 }
 
 #[tokio::test]
-async fn d11_the_last_revision_has_files_and_archives_with_digests() {
+async fn the_last_revision_has_files_and_archives_with_digests_d11() {
     let folder = dialects::folder();
     let server = server(&folder, &["**"], &[]).await;
     let index = json_of(&server, &format!("{ARTIFACTS}index.json")).await;
@@ -101,7 +101,7 @@ async fn d11_the_last_revision_has_files_and_archives_with_digests() {
 }
 
 #[tokio::test]
-async fn d11_answers_can_be_cached_and_asked_about() {
+async fn answers_can_be_cached_and_asked_about_d11() {
     let folder = dialects::folder();
     let server = server(&folder, &["**"], &[]).await;
     for path in ["skills/index.json", "agent-skills/index.json", "skills/git-workflow/SKILL.md"] {
@@ -125,7 +125,7 @@ async fn d11_answers_can_be_cached_and_asked_about() {
 }
 
 #[tokio::test]
-async fn c_42_only_what_is_public_is_published() {
+async fn only_what_is_public_is_published_c_42() {
     let folder = SkillFolder::with_skills(&["open/a", "open/twin", "secret/b", "secret/twin"]);
     folder.file("secret/b/key.txt", "SECRET");
     let tokens = Some(TOKENS.to_owned());
@@ -149,7 +149,7 @@ async fn c_42_only_what_is_public_is_published() {
 }
 
 #[tokio::test]
-async fn d11_nothing_is_published_unless_somebody_says_so() {
+async fn nothing_is_published_unless_somebody_says_so_d11() {
     let folder = dialects::folder();
     let server = TestServer::start(folder.path()).await;
     for path in [format!("{FILES}index.json"), format!("{ARTIFACTS}index.json")] {
@@ -158,7 +158,7 @@ async fn d11_nothing_is_published_unless_somebody_says_so() {
 }
 
 #[tokio::test]
-async fn d11_twins_have_longer_names_and_paths_are_looked_up() {
+async fn twins_have_longer_names_and_paths_are_looked_up_d11() {
     let folder = twins();
     folder.file("other/a b.md", "blank").file("other/ü.md", "not ASCII");
     let server = server(&folder, &["**"], &[]).await;

@@ -19,7 +19,7 @@ async fn post(server: &TestServer, body: impl AsRef<[u8]>) -> HttpReply {
 }
 
 #[tokio::test]
-async fn v_07_cursors_that_were_not_made_for_the_listing_are_refused() {
+async fn cursors_that_were_not_made_for_the_listing_are_refused_v_07() {
     let (folder, mut server) = with(Config { page_size: 1, ..Config::default() }).await;
     let first = |method: &'static str, params: Value| {
         let server = &server;
@@ -80,7 +80,7 @@ async fn v_07_cursors_that_were_not_made_for_the_listing_are_refused() {
 }
 
 #[tokio::test]
-async fn v_08_walks_through_pages_leave_nothing_behind() {
+async fn walks_through_pages_leave_nothing_behind_v_08() {
     let (_folder, server) = with(Config { page_size: 1, ..Config::default() }).await;
     let before = tasks();
     let mut clients: Vec<_> = (0..20).map(|_| StdioClient::in_process(server.engine())).collect();
@@ -104,7 +104,7 @@ async fn v_08_walks_through_pages_leave_nothing_behind() {
 }
 
 #[tokio::test]
-async fn v_08_parallel_walks_see_the_same_pages() {
+async fn parallel_walks_see_the_same_pages_v_08() {
     let (_folder, server) = with(Config { page_size: 1, ..Config::default() }).await;
     let walks = (0..50).map(|_| server.skills());
     let found = futures_util::future::join_all(walks).await;
@@ -113,7 +113,7 @@ async fn v_08_parallel_walks_see_the_same_pages() {
 }
 
 #[tokio::test]
-async fn v_09_a_batch_is_refused_as_one_message() {
+async fn a_batch_is_refused_as_one_message_v_09() {
     let (_folder, server) = server().await;
     let one = modern_request(1, "skills/list", json!({})).to_string();
     let large = format!("[{}]", vec![one.as_str(); 10_000].join(","));
@@ -132,7 +132,7 @@ async fn v_09_a_batch_is_refused_as_one_message() {
 }
 
 #[tokio::test]
-async fn v_10_what_is_no_message_has_a_code_and_the_connection_survives() {
+async fn what_is_no_message_has_a_code_and_the_connection_survives_v_10() {
     let (_folder, server) = server().await;
     let deep = |open: &str, close: &str| {
         let nested = format!("{}{}", open.repeat(100_000), close.repeat(100_000));
@@ -182,7 +182,7 @@ async fn v_10_what_is_no_message_has_a_code_and_the_connection_survives() {
 }
 
 #[tokio::test]
-async fn v_10_members_that_occur_twice_in_parameters_are_refused() {
+async fn members_that_occur_twice_in_parameters_are_refused_v_10() {
     let (_folder, server) = server().await;
     let meta = skillwire_testkit::wire::modern_meta();
     let body = format!(
@@ -194,7 +194,7 @@ async fn v_10_members_that_occur_twice_in_parameters_are_refused() {
 }
 
 #[tokio::test]
-async fn v_10_an_array_is_not_taken_for_an_object() {
+async fn an_array_is_not_taken_for_an_object_v_10() {
     let (_folder, server) = server().await;
     let mut client = StdioClient::in_process(server.engine());
     let template = "skill://{+skillPath}/SKILL.md";
@@ -212,7 +212,7 @@ async fn v_10_an_array_is_not_taken_for_an_object() {
 }
 
 #[tokio::test]
-async fn v_10_odd_characters_are_only_characters() {
+async fn odd_characters_are_only_characters_v_10() {
     let (_folder, server) = server().await;
     let mut client = StdioClient::in_process(server.engine());
     for text in [
@@ -237,7 +237,7 @@ async fn v_10_odd_characters_are_only_characters() {
 }
 
 #[tokio::test]
-async fn v_15_methods_that_do_not_exist_are_not_found() {
+async fn methods_that_do_not_exist_are_not_found_v_15() {
     let (_folder, server) = server().await;
     let long = "x".repeat(100_000);
     let methods = [
@@ -268,7 +268,7 @@ async fn v_15_methods_that_do_not_exist_are_not_found() {
 }
 
 #[tokio::test]
-async fn v_16_answers_and_server_side_requests_have_no_effect() {
+async fn answers_and_server_side_requests_have_no_effect_v_16() {
     let (_folder, server) = server().await;
     let before = server.call("skills/list", json!({})).await;
     let answers = [
@@ -295,7 +295,7 @@ async fn v_16_answers_and_server_side_requests_have_no_effect() {
 }
 
 #[tokio::test]
-async fn v_17_srv_102_requests_dropped_at_any_moment_leave_nothing_behind() {
+async fn requests_dropped_at_any_moment_leave_nothing_behind_v_17_srv_102() {
     let live = LiveSkill::default();
     let server = TestServer::with_sources(vec![live.source()], TestOptions::default()).await;
     let list =
@@ -333,7 +333,7 @@ async fn v_17_srv_102_requests_dropped_at_any_moment_leave_nothing_behind() {
 }
 
 #[tokio::test]
-async fn v_19_answers_to_questions_nobody_asked_are_ignored() {
+async fn answers_to_questions_nobody_asked_are_ignored_v_19() {
     let (_folder, server) = server().await;
     let plain = json!({ "uri": "skill://s/x" });
     let expected = server.call("resources/read", plain.clone()).await;

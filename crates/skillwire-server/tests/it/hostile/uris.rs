@@ -27,7 +27,7 @@ async fn assert_unknown(server: &TestServer, folder: &SkillFolder, uris: &[&str]
 }
 
 #[tokio::test]
-async fn v_01_steps_in_paths_lead_nowhere() {
+async fn steps_in_paths_lead_nowhere_v_01() {
     let (folder, server) = server().await;
     let uris = [
         "skill://s/../../etc/passwd",
@@ -49,7 +49,7 @@ async fn v_01_steps_in_paths_lead_nowhere() {
 }
 
 #[tokio::test]
-async fn v_02_encoded_steps_lead_nowhere() {
+async fn encoded_steps_lead_nowhere_v_02() {
     let (folder, server) = server().await;
     let uris = [
         "skill://s/%2e%2e%2f%2e%2e%2fetc%2fpasswd",
@@ -74,7 +74,7 @@ async fn v_02_encoded_steps_lead_nowhere() {
 }
 
 #[tokio::test]
-async fn v_03_a_file_has_one_uri_and_no_other() {
+async fn a_file_has_one_uri_and_no_other_v_03() {
     let (folder, server) = server().await;
     let uris = [
         "SKILL://s/SKILL.md",
@@ -101,7 +101,7 @@ async fn v_03_a_file_has_one_uri_and_no_other() {
 }
 
 #[tokio::test]
-async fn v_04_other_schemes_are_never_followed() {
+async fn other_schemes_are_never_followed_v_04() {
     let (folder, server) = server().await;
     let own = format!("file://{}", folder.join("s/SKILL.md").display());
     let bare = folder.join("s/SKILL.md").display().to_string();
@@ -126,7 +126,7 @@ async fn v_04_other_schemes_are_never_followed() {
 }
 
 #[tokio::test]
-async fn v_05_names_of_other_systems_are_never_mapped() {
+async fn names_of_other_systems_are_never_mapped_v_05() {
     let (folder, server) = server().await;
     let uris = [
         r"skill://s/a\b.md",
@@ -147,7 +147,7 @@ async fn v_05_names_of_other_systems_are_never_mapped() {
 }
 
 #[tokio::test]
-async fn v_06_skills_get_takes_the_uri_of_a_skill_and_nothing_else() {
+async fn skills_get_takes_the_uri_of_a_skill_and_nothing_else_v_06() {
     let (_folder, server) = server().await;
     let long = format!("skill://{}", "x".repeat(3 << 20));
     let mut client = StdioClient::in_process(server.engine());
@@ -192,7 +192,7 @@ async fn v_06_skills_get_takes_the_uri_of_a_skill_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn v_14_directories_are_read_where_they_are_declared_and_are_directories() {
+async fn directories_are_read_where_they_are_declared_and_are_directories_v_14() {
     let (_folder, server) = server().await;
     for uri in ["skill://s/SKILL.md", "skill://s/x", "skill://s/", "skill://s/a/", "skill://none"] {
         let reply =

@@ -68,7 +68,7 @@ fn two_tools_of_one_name_are_refused() {
 }
 
 #[tokio::test]
-async fn srv_106_a_change_of_what_is_offered_reaches_those_who_asked_for_it() {
+async fn a_change_of_what_is_offered_reaches_those_who_asked_for_it_srv_106() {
     let (_sample, changes, server) = server().await;
     let (mut tools, acknowledged) = listen(&server, json!({ "toolsListChanged": true })).await;
     assert_eq!(acknowledged["params"]["notifications"], json!({ "toolsListChanged": true }));

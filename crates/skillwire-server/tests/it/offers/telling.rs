@@ -85,7 +85,7 @@ async fn a_call_ends_when_it_is_cancelled_or_its_client_goes_away() {
 }
 
 #[tokio::test]
-async fn srv_102_a_legacy_read_over_http_ends_when_its_session_cancels_it() {
+async fn a_legacy_read_over_http_ends_when_its_session_cancels_it_srv_102() {
     let live = LiveSkill::default();
     let server = TestServer::with_sources(vec![live.source()], TestOptions::default()).await;
     let (session, _) = server.initialize("2025-11-25").await;

@@ -8,7 +8,7 @@ use super::{limited, list_body, server};
 use crate::peers::{listen, read_until, request_bytes, statuses, tasks, until_closed};
 
 #[tokio::test]
-async fn v_24_connections_beyond_the_cap_wait_for_their_turn() {
+async fn connections_beyond_the_cap_wait_for_their_turn_v_24() {
     let (_folder, server) =
         limited(ConnectionLimits { connections: 2, ..ConnectionLimits::default() }).await;
     let filter = json!({ "resourcesListChanged": true });
@@ -27,7 +27,7 @@ async fn v_24_connections_beyond_the_cap_wait_for_their_turn() {
 }
 
 #[tokio::test]
-async fn v_25_headers_have_limits() {
+async fn headers_have_limits_v_25() {
     let (_folder, server) = server().await;
     let body = list_body();
     let many = "X-Many: 1\r\n".repeat(5_000);
@@ -44,7 +44,7 @@ async fn v_25_headers_have_limits() {
 }
 
 #[tokio::test]
-async fn v_25_v_10_a_body_that_is_announced_too_large_is_refused_before_it_is_sent() {
+async fn a_body_that_is_announced_too_large_is_refused_before_it_is_sent_v_25_v_10() {
     let (_folder, server) = server().await;
     for length in ["4194305", "1073741824", "9223372036854775807"] {
         let mut connection = server.connect().await;
@@ -60,7 +60,7 @@ async fn v_25_v_10_a_body_that_is_announced_too_large_is_refused_before_it_is_se
 }
 
 #[tokio::test]
-async fn v_25_v_10_a_body_that_grows_too_large_is_refused() {
+async fn a_body_that_grows_too_large_is_refused_v_25_v_10() {
     let (_folder, server) = server().await;
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     let head = "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n\
@@ -76,7 +76,7 @@ async fn v_25_v_10_a_body_that_grows_too_large_is_refused() {
 }
 
 #[tokio::test]
-async fn v_25_compressed_bodies_are_not_taken() {
+async fn compressed_bodies_are_not_taken_v_25() {
     let (_folder, server) = server().await;
     for coding in ["gzip", "deflate", "br", "zstd", "identity, gzip", "x"] {
         let extra = [("Content-Encoding", coding)];
@@ -88,7 +88,7 @@ async fn v_25_compressed_bodies_are_not_taken() {
 }
 
 #[tokio::test]
-async fn v_24_small_bodies_never_wait_for_large_ones_however_they_are_sent() {
+async fn small_bodies_never_wait_for_large_ones_however_they_are_sent_v_24() {
     let (_folder, server) = server().await;
     let head = |length: &str| {
         format!(

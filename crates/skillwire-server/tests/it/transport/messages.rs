@@ -7,7 +7,7 @@ use super::{list_body, server};
 use crate::peers::{listen_with, request_bytes, statuses, until_closed};
 
 #[tokio::test]
-async fn srv_101_a_request_is_answered_with_one_json_object() {
+async fn a_request_is_answered_with_one_json_object_srv_101() {
     let (_folder, server) = server().await;
     let reply = server.modern_with(&[], "skills/list", json!({})).await;
     assert_eq!((reply.status, reply.header("content-type")), (200, Some("application/json")));
@@ -15,7 +15,7 @@ async fn srv_101_a_request_is_answered_with_one_json_object() {
 }
 
 #[tokio::test]
-async fn srv_101_a_notification_is_accepted_without_a_body() {
+async fn a_notification_is_accepted_without_a_body_srv_101() {
     let (_folder, server) = server().await;
     for method in ["notifications/cancelled", "notifications/initialized", "notifications/x"] {
         let body = json!({ "jsonrpc": "2.0", "method": method }).to_string();
@@ -25,7 +25,7 @@ async fn srv_101_a_notification_is_accepted_without_a_body() {
 }
 
 #[tokio::test]
-async fn srv_101_an_unknown_method_is_404_with_its_code() {
+async fn an_unknown_method_is_404_with_its_code_srv_101() {
     let (_folder, server) = server().await;
     for method in ["no/such/method", "initialize", "ping", "resources/subscribe", "", "roots/list"]
     {
@@ -36,7 +36,7 @@ async fn srv_101_an_unknown_method_is_404_with_its_code() {
 }
 
 #[tokio::test]
-async fn srv_101_v_26_other_methods_of_http_are_not_allowed() {
+async fn other_methods_of_http_are_not_allowed_srv_101_v_26() {
     let (_folder, server) = server().await;
     for method in ["GET", "DELETE", "PUT", "PATCH", "HEAD", "OPTIONS", "TRACE", "BREW"] {
         let mut connection = server.connect().await;
@@ -54,7 +54,7 @@ async fn srv_101_v_26_other_methods_of_http_are_not_allowed() {
 }
 
 #[tokio::test]
-async fn srv_101_v_26_session_and_event_ids_mean_nothing_to_a_modern_request() {
+async fn session_and_event_ids_mean_nothing_to_a_modern_request_srv_101_v_26() {
     let (_folder, server) = server().await;
     let plain = server.modern_with(&[], "skills/list", json!({})).await;
     let extra = [("Mcp-Session-Id", "0123"), ("Last-Event-ID", "7")];
@@ -69,7 +69,7 @@ async fn srv_101_v_26_session_and_event_ids_mean_nothing_to_a_modern_request() {
 }
 
 #[tokio::test]
-async fn srv_101_other_paths_are_not_the_endpoint() {
+async fn other_paths_are_not_the_endpoint_srv_101() {
     let (_folder, server) = server().await;
     for path in ["/", "/mcp/", "/MCP", "//mcp", "/mcp/../mcp", "/sse", "*"] {
         let mut connection = server.connect().await;
@@ -81,7 +81,7 @@ async fn srv_101_other_paths_are_not_the_endpoint() {
 }
 
 #[tokio::test]
-async fn srv_101_v_23_ambiguous_lengths_never_make_a_second_request() {
+async fn ambiguous_lengths_never_make_a_second_request_srv_101_v_23() {
     let (_folder, server) = server().await;
     let body = list_body();
     let hidden = request_bytes("X-Hidden: 1\r\n", &body, "skills/list");
@@ -128,7 +128,7 @@ async fn srv_101_v_23_ambiguous_lengths_never_make_a_second_request() {
 }
 
 #[tokio::test]
-async fn srv_101_requests_may_follow_each_other_without_waiting() {
+async fn requests_may_follow_each_other_without_waiting_srv_101() {
     let (_folder, server) = server().await;
     let mut connection = server.connect().await;
     let one = request_bytes("", &list_body(), "skills/list");
@@ -139,7 +139,7 @@ async fn srv_101_requests_may_follow_each_other_without_waiting() {
 }
 
 #[tokio::test]
-async fn v_27_every_accept_header_has_a_defined_answer() {
+async fn every_accept_header_has_a_defined_answer_v_27() {
     let (_folder, server) = server().await;
     for (accept, status) in [
         (None, 200),
@@ -165,7 +165,7 @@ async fn v_27_every_accept_header_has_a_defined_answer() {
 }
 
 #[tokio::test]
-async fn v_22_v_25_v_27_every_line_of_a_repeated_header_counts() {
+async fn every_line_of_a_repeated_header_counts_v_22_v_25_v_27() {
     let (_folder, server) = server().await;
     for extra in [
         &[("Content-Type", "text/plain")][..],
@@ -182,7 +182,7 @@ async fn v_22_v_25_v_27_every_line_of_a_repeated_header_counts() {
 }
 
 #[tokio::test]
-async fn srv_101_a_legacy_message_without_a_session_is_told_what_is_missing() {
+async fn a_legacy_message_without_a_session_is_told_what_is_missing_srv_101() {
     let (_folder, server) = server().await;
     let body = legacy_request(1, "resources/list", json!({})).to_string();
     let reply = server.post(&[("Content-Type", "application/json")], body.as_bytes()).await;

@@ -22,7 +22,7 @@ const EVIL_ORIGINS: [&str; 8] = [
 ];
 
 #[tokio::test]
-async fn srv_97_v_21_pages_of_other_origins_are_kept_out() {
+async fn pages_of_other_origins_are_kept_out_srv_97_v_21() {
     let (_folder, server) = server().await;
     for origin in EVIL_ORIGINS {
         for method in ["POST", "GET", "DELETE", "OPTIONS", "PUT"] {
@@ -43,7 +43,7 @@ async fn srv_97_v_21_pages_of_other_origins_are_kept_out() {
 }
 
 #[tokio::test]
-async fn srv_97_pages_of_the_server_itself_and_of_allowed_origins_are_let_in() {
+async fn pages_of_the_server_itself_and_of_allowed_origins_are_let_in_srv_97() {
     let folder = SkillFolder::with_skills(&["a"]);
     let access = AccessRules { origins: vec!["https://app.example".into()], ..Default::default() };
     let http = HttpOptions { access, ..Default::default() };
@@ -69,7 +69,7 @@ async fn srv_97_pages_of_the_server_itself_and_of_allowed_origins_are_let_in() {
 }
 
 #[tokio::test]
-async fn srv_97_v_21_names_that_were_rebound_to_this_machine_are_kept_out() {
+async fn names_that_were_rebound_to_this_machine_are_kept_out_srv_97_v_21() {
     let (_folder, server) = server().await;
     for host in [
         "evil.example",
@@ -92,7 +92,7 @@ async fn srv_97_v_21_names_that_were_rebound_to_this_machine_are_kept_out() {
 }
 
 #[tokio::test]
-async fn v_21_an_absolute_target_cannot_name_another_host_than_the_header() {
+async fn an_absolute_target_cannot_name_another_host_than_the_header_v_21() {
     let (_folder, server) = server().await;
     for (target, host, status) in [
         ("http://evil.example/mcp", "127.0.0.1", 403),
@@ -117,7 +117,7 @@ async fn v_21_an_absolute_target_cannot_name_another_host_than_the_header() {
 }
 
 #[tokio::test]
-async fn v_22_what_a_page_may_send_without_asking_is_refused() {
+async fn what_a_page_may_send_without_asking_is_refused_v_22() {
     let (_folder, server) = server().await;
     for media_type in [
         Some("text/plain"),
@@ -144,7 +144,7 @@ async fn v_22_what_a_page_may_send_without_asking_is_refused() {
 }
 
 #[tokio::test]
-async fn v_22_a_preflight_is_granted_to_allowed_origins_only() {
+async fn a_preflight_is_granted_to_allowed_origins_only_v_22() {
     let folder = SkillFolder::with_skills(&["a"]);
     let access = AccessRules { origins: vec!["https://app.example".into()], ..Default::default() };
     let http = HttpOptions { access, ..Default::default() };

@@ -36,7 +36,7 @@ use crate::peers::{
 };
 
 #[tokio::test]
-async fn v_24_headers_that_do_not_come_cost_only_a_moment() {
+async fn headers_that_do_not_come_cost_only_a_moment_v_24() {
     let header_time = Duration::from_millis(100);
     let (_folder, server) =
         limited(ConnectionLimits { header_time, ..ConnectionLimits::default() }).await;
@@ -54,7 +54,7 @@ async fn v_24_headers_that_do_not_come_cost_only_a_moment() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn v_24_a_body_that_does_not_come_is_given_up() {
+async fn a_body_that_does_not_come_is_given_up_v_24() {
     let (_folder, server) = server().await;
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     let request = request_bytes("", &list_body(), "skills/list");
@@ -66,7 +66,7 @@ async fn v_24_a_body_that_does_not_come_is_given_up() {
 }
 
 #[tokio::test]
-async fn v_24_a_peer_that_never_reads_is_dropped() {
+async fn a_peer_that_never_reads_is_dropped_v_24() {
     let stall_time = Duration::from_millis(100);
     let (folder, mut server) =
         limited(ConnectionLimits { stall_time, ..ConnectionLimits::default() }).await;
@@ -130,7 +130,7 @@ impl Source for Versions {
 }
 
 #[tokio::test]
-async fn v_24_a_listener_that_never_reads_is_dropped() {
+async fn a_listener_that_never_reads_is_dropped_v_24() {
     let limits =
         ConnectionLimits { stall_time: Duration::from_millis(100), ..ConnectionLimits::default() };
     let versions = Versions::default();
@@ -156,7 +156,7 @@ async fn v_24_a_listener_that_never_reads_is_dropped() {
 }
 
 #[tokio::test]
-async fn srv_102_closing_a_stream_ends_everything_behind_it() {
+async fn closing_a_stream_ends_everything_behind_it_srv_102() {
     let (folder, mut server) = server().await;
     let before = tasks();
     let filter = json!({ "resourcesListChanged": true });
@@ -173,7 +173,7 @@ async fn srv_102_closing_a_stream_ends_everything_behind_it() {
 }
 
 #[tokio::test]
-async fn srv_110_streams_pass_through_proxies_unbuffered() {
+async fn streams_pass_through_proxies_unbuffered_srv_110() {
     let (_folder, server) = server().await;
     let body = modern_request(1, "subscriptions/listen", json!({ "notifications": {} }));
     let mut connection = server.connect().await;
@@ -195,7 +195,7 @@ async fn srv_110_streams_pass_through_proxies_unbuffered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn v_24_a_stream_may_be_quiet_for_longer_than_its_client() {
+async fn a_stream_may_be_quiet_for_longer_than_its_client_v_24() {
     let header_time = Duration::from_secs(1);
     let (_folder, server) =
         limited(ConnectionLimits { header_time, ..ConnectionLimits::default() }).await;
@@ -210,7 +210,7 @@ async fn v_24_a_stream_may_be_quiet_for_longer_than_its_client() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn srv_110_a_quiet_stream_shows_that_it_lives() {
+async fn a_quiet_stream_shows_that_it_lives_srv_110() {
     let (_folder, server) = server().await;
     let body = modern_request(1, "subscriptions/listen", json!({ "notifications": {} }));
     let request = request_bytes("", &body.to_string(), "subscriptions/listen");

@@ -48,7 +48,7 @@ fn read_all(place: &Place, content: &[u8]) -> Option<usize> {
 }
 
 #[test]
-fn v_62_no_content_of_an_index_makes_it_panic_or_grow() {
+fn no_content_of_an_index_makes_it_panic_or_grow_v_62() {
     let (place, good) = content();
     assert_eq!(read_all(&place, &good), Some(1));
     for end in 0..good.len() {
@@ -64,7 +64,7 @@ fn v_62_no_content_of_an_index_makes_it_panic_or_grow() {
 }
 
 #[test]
-fn v_62_an_index_is_believed_only_under_its_own_name_and_sum() {
+fn an_index_is_believed_only_under_its_own_name_and_sum_v_62() {
     let (place, good) = content();
     let other = Place { about: Digest::of(b"other"), file: place.file.clone() };
     assert_eq!(read_all(&other, &good), None);

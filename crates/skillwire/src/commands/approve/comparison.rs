@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn hst_89_both_versions_are_compared_line_by_line() {
+    fn both_versions_are_compared_line_by_line_hst_89() {
         let text = shown("a\nb\nc\n", "a\nB\nc\n");
         assert_eq!(
             text,
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn hst_112_hidden_changes_are_seen_and_do_not_act_on_the_terminal() {
+    fn hidden_changes_are_seen_and_do_not_act_on_the_terminal_hst_112() {
         let text = shown("a\nb\n", "a\r\nb\u{202e}\u{1b}[2J");
         assert!(text.contains("-a\n") && text.contains("+a\\r\n"), "{text}");
         assert!(text.contains("+b\\u{202e}\\u{1b}[2J\n\\ No newline at end of file\n"), "{text}");

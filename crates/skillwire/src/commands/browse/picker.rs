@@ -128,7 +128,7 @@ mod tests {
     const TWO: &str = "skill://acme/{domain}/{workflow}/SKILL.md";
 
     #[test]
-    fn d12_each_variable_is_completed_with_what_was_chosen_before() {
+    fn each_variable_is_completed_with_what_was_chosen_before_d12() {
         let complete = async |asked: Asked<'_>| {
             let all: &[&str] = match (asked.variable, asked.filled.get("domain")) {
                 ("domain", None) => &["billing", "support"],
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn d12_a_number_that_is_none_is_asked_for_again_and_nothing_ends_it() {
+    fn a_number_that_is_none_is_asked_for_again_and_nothing_ends_it_d12() {
         let nothing = async |_: Asked<'_>| Ok(Vec::new());
         let texts = ["skill://docs/{product}/SKILL.md", "skill://{+path}/SKILL.md"];
         let (seen, values) = picked(&texts, "0\n3\nx\n2\na/b\n", nothing);
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn d12_values_cannot_draw_on_the_terminal_and_are_not_all_shown() {
+    fn values_cannot_draw_on_the_terminal_and_are_not_all_shown_d12() {
         let complete = async |asked: Asked<'_>| match asked.typed {
             "" => Ok((0..100).map(|n| format!("\u{1b}[2Jvalue\n{n}")).collect()),
             typed => Ok(vec![typed.to_owned()]),

@@ -98,7 +98,7 @@ async fn permissions_are_kept_and_files_with_two_names_are_left_alone() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn v_31_nothing_behind_a_symbolic_link_is_touched() {
+async fn nothing_behind_a_symbolic_link_is_touched_v_31() {
     use std::os::unix::fs::symlink;
 
     let outside = SkillFolder::new();

@@ -87,7 +87,7 @@ async fn github_gets_one_command_for_each_finding() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn v_54_a_file_name_cannot_begin_a_command_of_its_own() {
+async fn a_file_name_cannot_begin_a_command_of_its_own_v_54() {
     let folder = SkillFolder::with_skills(&["a"]);
     folder.file("a/x\n::error::mine", "").file("a/.y,line=1", "");
     let ran = run(&folder, &["check", "--format", "github", "."]).await.exits(0);
@@ -116,7 +116,7 @@ async fn json_says_where_a_finding_ends_what_it_is_about_and_how_to_repair_it() 
 }
 
 #[tokio::test]
-async fn v_43_no_form_shows_a_token() {
+async fn no_form_shows_a_token_v_43() {
     let folder = SkillFolder::new();
     let token = ["ghp_", "Q7kT2mZ9xR4bW8nJ5", "vL3cH6pF1dGsYqAz0Uo"].concat();
     folder.file("a/SKILL.md", skill_md("a") + &format!("[x](nowhere.md) {token}\n"));

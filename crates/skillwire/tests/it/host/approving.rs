@@ -6,7 +6,7 @@ use super::user::{User, refunds};
 use crate::support::skill_with;
 
 #[tokio::test]
-async fn hst_88_nothing_is_approved_where_nobody_can_be_asked() {
+async fn nothing_is_approved_where_nobody_can_be_asked_hst_88() {
     let (user, skills) = (User::new(), refunds());
     user.serves("acme", &skills).await;
     let ran = user.run(&["approve", "acme:refunds"]).await.exits(4);
@@ -15,7 +15,7 @@ async fn hst_88_nothing_is_approved_where_nobody_can_be_asked() {
 }
 
 #[tokio::test]
-async fn hst_72_tools_and_execution_are_granted_only_by_name() {
+async fn tools_and_execution_are_granted_only_by_name_hst_72() {
     let (user, skills) = (User::new(), SkillFolder::new());
     let text = skill_with("git", "allowed-tools: Read Bash(git:*)\n");
     skills.file("git/SKILL.md", text);
@@ -38,7 +38,7 @@ async fn hst_72_tools_and_execution_are_granted_only_by_name() {
 }
 
 #[tokio::test]
-async fn hst_84_a_disabled_skill_is_hidden_from_models_and_not_loaded() {
+async fn a_disabled_skill_is_hidden_from_models_and_not_loaded_hst_84() {
     let (user, skills) = (User::new(), SkillFolder::with_skills(&["a", "b"]));
     user.serves("acme", &skills).await;
     user.approves("acme:a").await;
@@ -65,7 +65,7 @@ async fn an_approval_is_withdrawn_even_while_the_server_is_away() {
 }
 
 #[tokio::test]
-async fn hst_12_h_50_one_server_s_approval_says_nothing_about_another_s_same_skill() {
+async fn one_server_s_approval_says_nothing_about_another_s_same_skill_hst_12_h_50() {
     let (user, skills) = (User::new(), refunds());
     user.serves("acme", &skills).await;
     user.serves("beta", &skills).await;
@@ -79,7 +79,7 @@ async fn hst_12_h_50_one_server_s_approval_says_nothing_about_another_s_same_ski
 
 #[cfg(unix)]
 #[tokio::test]
-async fn hst_86_a_person_at_a_terminal_is_asked_and_can_decline() {
+async fn a_person_at_a_terminal_is_asked_and_can_decline_hst_86() {
     let (user, skills) = (User::new(), refunds());
     user.serves("acme", &skills).await;
     let mut asked = user.on_a_terminal(&["approve", "acme:refunds"]);

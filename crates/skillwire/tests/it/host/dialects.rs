@@ -19,7 +19,7 @@ async fn user_of(older: Older) -> (User, HostileServer, skillwire_testkit::hosti
 }
 
 #[tokio::test]
-async fn c_19_legacy_discovery_needs_the_users_word_for_the_server() {
+async fn legacy_discovery_needs_the_users_word_for_the_server_c_19() {
     let (user, _server, _listening) = user_of(Older::FastMcp).await;
     let ran = user.run(&["list", "--server", "acme"]).await.exits(7);
     assert!(ran.stderr.contains("skillwire server allow-legacy acme"), "{}", ran.stderr);
@@ -33,7 +33,7 @@ async fn c_19_legacy_discovery_needs_the_users_word_for_the_server() {
 }
 
 #[tokio::test]
-async fn ladder_the_next_command_begins_where_the_one_before_ended() {
+async fn the_next_command_begins_where_the_one_before_ended_lad_08() {
     let (user, server, _listening) = user_of(Older::Scoped).await;
     for _ in 0..3 {
         assert!(user.gets(&["list", "--server", "acme"]).await.contains("(D4, "));
@@ -48,7 +48,7 @@ async fn ladder_the_next_command_begins_where_the_one_before_ended() {
 }
 
 #[tokio::test]
-async fn ladder_5_6_what_a_server_only_points_to_is_said_and_not_listed() {
+async fn what_a_server_only_points_to_is_said_and_not_listed_lad_05_lad_06() {
     let none: [(&str, &str); 0] = [];
     let instructions = "Begin with skill://hidden/SKILL.md.";
     let server = HostileServer::new()
@@ -83,7 +83,7 @@ async fn ladder_5_6_what_a_server_only_points_to_is_said_and_not_listed() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn d12_a_user_fills_in_a_template_at_a_terminal() {
+async fn a_user_fills_in_a_template_at_a_terminal_d12() {
     let server = HostileServer::speaking(Older::Plain)
         .fault(Fault::Capabilities(json!({ "resources": {}, "completions": {} })))
         .resource("skill://docs/pdf/SKILL.md", "---\nname: pdf\ndescription: Reads.\n---\n")
@@ -127,7 +127,7 @@ async fn d12_a_user_fills_in_a_template_at_a_terminal() {
 }
 
 #[tokio::test]
-async fn c_36_first_seen_is_said_wherever_the_skill_is_shown() {
+async fn first_seen_is_said_wherever_the_skill_is_shown_c_36() {
     let (user, server, _listening) = user_of(Older::EarlyIndexWithoutDigests).await;
     let listed = user.reads(&["list", "--json"]).await;
     assert_eq!(listed["servers"][0]["dialect"], "D3");
@@ -153,7 +153,7 @@ async fn c_36_first_seen_is_said_wherever_the_skill_is_shown() {
 }
 
 #[tokio::test]
-async fn d11_a_web_origin_is_added_listed_approved_and_loaded() {
+async fn a_web_origin_is_added_listed_approved_and_loaded_d11() {
     let skill_md = refunds()[0].1;
     let entry = json!({
         "name": "refunds", "type": "skill-md", "url": "refunds.md",

@@ -8,7 +8,7 @@ use skillwire_testkit::{
 use super::user::{User, refunds};
 
 #[tokio::test]
-async fn hst_85_every_presentation_names_the_origin() {
+async fn every_presentation_names_the_origin_hst_85() {
     let (user, skills) = (User::new(), refunds());
     user.serves("acme", &skills).await;
     user.home.file(".agents/skills/notes/SKILL.md", skillwire_testkit::fixture::skill_md("notes"));
@@ -25,7 +25,7 @@ async fn hst_85_every_presentation_names_the_origin() {
 }
 
 #[tokio::test]
-async fn hst_111_a_server_that_is_away_or_broken_leaves_the_others_alone() {
+async fn a_server_that_is_away_or_broken_leaves_the_others_alone_hst_111() {
     let (user, skills) = (User::new(), refunds());
     user.serves("acme", &skills).await;
     user.gets(&["server", "add", "dead", "--", "./no-such-program"]).await;
@@ -54,7 +54,7 @@ async fn hst_111_a_server_that_is_away_or_broken_leaves_the_others_alone() {
 }
 
 #[tokio::test]
-async fn hst_24_an_entry_that_cannot_be_used_is_shown_with_its_reason() {
+async fn an_entry_that_cannot_be_used_is_shown_with_its_reason_hst_24() {
     let user = User::new();
     let patch = serde_json::json!({ "frontmatter": { "name": "other" } });
     let server = HostileServer::new()
@@ -71,7 +71,7 @@ async fn hst_24_an_entry_that_cannot_be_used_is_shown_with_its_reason() {
 }
 
 #[tokio::test]
-async fn hst_99_the_catalogue_in_three_notations_and_within_a_budget() {
+async fn the_catalogue_in_three_notations_and_within_a_budget_hst_99() {
     let (user, skills) = (User::new(), SkillFolder::with_skills(&["a", "b", "c"]));
     user.serves("acme", &skills).await;
     assert!(user.gets(&["prompt"]).await.starts_with("<available_skills>\n"));

@@ -28,7 +28,7 @@ async fn a_copy_has_the_verified_files_and_says_where_they_came_from() {
 }
 
 #[tokio::test]
-async fn hst_95_a_copy_does_not_become_a_local_skill_unless_the_user_insists() {
+async fn a_copy_does_not_become_a_local_skill_unless_the_user_insists_hst_95() {
     let (user, skills) = (User::new(), refunds());
     user.serves("acme", &skills).await;
     for place in [".claude/skills/refunds", "../.agents/skills/refunds", "skills/refunds"] {
@@ -41,7 +41,7 @@ async fn hst_95_a_copy_does_not_become_a_local_skill_unless_the_user_insists() {
 }
 
 #[tokio::test]
-async fn hst_113_names_that_a_disk_cannot_keep_apart_are_refused_before_anything_is_written() {
+async fn names_that_a_disk_cannot_keep_apart_are_refused_before_anything_is_written_hst_113() {
     let user = User::new();
     let server = HostileServer::new()
         .skill("twins", [("a.md", "1"), ("A.md", "2")])
@@ -58,7 +58,7 @@ async fn hst_113_names_that_a_disk_cannot_keep_apart_are_refused_before_anything
 }
 
 #[tokio::test]
-async fn hst_50_a_copy_with_wrong_bytes_is_not_made() {
+async fn a_copy_with_wrong_bytes_is_not_made_hst_50() {
     let user = User::new();
     let server = HostileServer::new()
         .skill("a", [("x.md", "right")])

@@ -5,7 +5,7 @@ use skillwire_testkit::fixture::skill_md;
 use super::user::{User, refunds};
 
 #[tokio::test]
-async fn hst_119_skills_of_the_user_need_no_approval_and_stay_apart_from_servers() {
+async fn skills_of_the_user_need_no_approval_and_stay_apart_from_servers_hst_119() {
     let (user, skills) = (User::new(), refunds());
     user.serves("acme", &skills).await;
     user.home.file(".claude/skills/refunds/SKILL.md", skill_md("refunds") + "Mine.\n");
@@ -21,7 +21,7 @@ async fn hst_119_skills_of_the_user_need_no_approval_and_stay_apart_from_servers
 }
 
 #[tokio::test]
-async fn hst_119_a_project_is_not_trusted_unless_the_user_says_so() {
+async fn a_project_is_not_trusted_unless_the_user_says_so_hst_119() {
     let user = User::new();
     user.home.file("work/.agents/skills/build/SKILL.md", skill_md("build"));
     let ran = user.run(&["list"]).await.exits(0);

@@ -5,7 +5,7 @@ use skillwire_testkit::hostile::HostileServer;
 use super::user::{User, refunds};
 
 #[tokio::test]
-async fn hst_86_showing_is_a_read_and_not_a_load() {
+async fn showing_is_a_read_and_not_a_load_hst_86() {
     let (user, skills) = (User::new(), refunds());
     skills.file("acme/refunds/logo.png", [0x89, b'P', b'N', b'G', 0xff, 0]);
     user.serves("acme", &skills).await;
@@ -28,7 +28,7 @@ async fn hst_86_showing_is_a_read_and_not_a_load() {
 }
 
 #[tokio::test]
-async fn hst_67_showing_an_entry_fetches_no_file() {
+async fn showing_an_entry_fetches_no_file_hst_67() {
     let user = User::new();
     let server = HostileServer::new().skill("a", [("x.md", "x")]);
     let listening = server.http().await;

@@ -9,7 +9,7 @@ use super::user::{User, refunds};
 use crate::support::Listening;
 
 #[tokio::test]
-async fn hst_107_a_skill_is_listed_approved_and_loaded() {
+async fn a_skill_is_listed_approved_and_loaded_hst_107() {
     let (user, skills) = (User::new(), refunds());
     user.serves("acme", &skills).await;
     assert_eq!(user.state_of("acme:refunds").await, "new");
@@ -26,7 +26,7 @@ async fn hst_107_a_skill_is_listed_approved_and_loaded() {
 }
 
 #[tokio::test]
-async fn hst_107_over_http_and_as_json() {
+async fn over_http_and_as_json_hst_107() {
     let (user, skills) = (User::new(), refunds());
     let server = Listening::serve(&skills, &[".", "--no-index"]).await;
     let url = format!("http://{}/mcp", server.address);
@@ -42,7 +42,7 @@ async fn hst_107_over_http_and_as_json() {
 }
 
 #[tokio::test]
-async fn hst_43_paths_outside_the_skill_or_its_manifest_are_refused_and_nothing_is_printed() {
+async fn paths_outside_the_skill_or_its_manifest_are_refused_and_nothing_is_printed_hst_43() {
     let (user, skills) = (User::new(), refunds());
     user.serves("acme", &skills).await;
     user.approves("acme:refunds").await;
@@ -58,7 +58,7 @@ async fn hst_43_paths_outside_the_skill_or_its_manifest_are_refused_and_nothing_
 }
 
 #[tokio::test]
-async fn hst_89_a_changed_byte_needs_approval_again_and_shows_what_changed() {
+async fn a_changed_byte_needs_approval_again_and_shows_what_changed_hst_89() {
     let (user, skills) = (User::new(), refunds());
     user.serves("acme", &skills).await;
     user.approves("acme:refunds").await;
@@ -84,7 +84,7 @@ async fn hst_89_a_changed_byte_needs_approval_again_and_shows_what_changed() {
 }
 
 #[tokio::test]
-async fn hst_89_the_old_content_does_not_bring_its_approval_back() {
+async fn the_old_content_does_not_bring_its_approval_back_hst_89() {
     let (user, skills) = (User::new(), SkillFolder::with_skills(&["a"]));
     user.serves("acme", &skills).await;
     user.approves("acme:a").await;
@@ -95,7 +95,7 @@ async fn hst_89_the_old_content_does_not_bring_its_approval_back() {
 }
 
 #[tokio::test]
-async fn hst_50_wrong_bytes_are_exit_3_with_expected_and_actual() {
+async fn wrong_bytes_are_exit_3_with_expected_and_actual_hst_50() {
     let user = User::new();
     let server = HostileServer::new().skill("refunds", [("x.md", "right")]);
     let listening = server.http().await;
@@ -130,7 +130,7 @@ async fn a_load_asks_for_the_entry_once() {
 }
 
 #[tokio::test]
-async fn hst_96_offline_only_what_was_approved_and_cached_is_loaded_and_stays_of_its_server() {
+async fn offline_only_what_was_approved_and_cached_is_loaded_and_stays_of_its_server_hst_96() {
     let user = User::new();
     let server = HostileServer::new().skill("refunds", [("x.md", "kept"), ("y.md", "not kept")]);
     let listening = server.http().await;
@@ -148,7 +148,7 @@ async fn hst_96_offline_only_what_was_approved_and_cached_is_loaded_and_stays_of
 }
 
 #[tokio::test]
-async fn hst_91_a_skill_without_digests_is_declined_and_otherwise_asked_about_each_time() {
+async fn a_skill_without_digests_is_declined_and_otherwise_asked_about_each_time_hst_91() {
     let user = User::new();
     let server = HostileServer::new().dynamic_skill("notes", [("x.md", "x")]);
     let listening = server.http().await;
@@ -161,7 +161,7 @@ async fn hst_91_a_skill_without_digests_is_declined_and_otherwise_asked_about_ea
 }
 
 #[tokio::test]
-async fn hst_104_a_skill_that_no_listing_mentions_is_treated_like_any_other() {
+async fn a_skill_that_no_listing_mentions_is_treated_like_any_other_hst_104() {
     let user = User::new();
     let uri = "skill://hidden/SKILL.md";
     let server = HostileServer::new()
@@ -177,7 +177,7 @@ async fn hst_104_a_skill_that_no_listing_mentions_is_treated_like_any_other() {
 }
 
 #[tokio::test]
-async fn hst_94_h_62_a_forged_cache_is_neither_loaded_nor_shown_as_what_was_approved() {
+async fn a_forged_cache_is_neither_loaded_nor_shown_as_what_was_approved_hst_94_h_62() {
     let (user, skills) = (User::new(), refunds());
     user.serves("acme", &skills).await;
     user.approves("acme:refunds").await;

@@ -5,7 +5,7 @@ use std::fs;
 use super::user::{User, refunds};
 
 #[tokio::test]
-async fn hst_88_a_lock_file_approves_the_content_it_lists_and_nothing_else() {
+async fn a_lock_file_approves_the_content_it_lists_and_nothing_else_hst_88() {
     let (author, skills) = (User::new(), refunds());
     author.serves("acme", &skills).await;
     author.approves("acme:refunds").await;
@@ -32,7 +32,7 @@ async fn hst_88_a_lock_file_approves_the_content_it_lists_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn hst_88_a_lock_does_not_borrow_approvals_of_the_user() {
+async fn a_lock_does_not_borrow_approvals_of_the_user_hst_88() {
     let (user, skills) = (User::new(), refunds());
     user.serves("acme", &skills).await;
     user.gets(&["lock", "--file", "empty.lock"]).await;

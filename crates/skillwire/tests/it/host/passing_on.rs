@@ -10,7 +10,7 @@ const REFUNDS: &str = "skill://shop/acme/refunds/SKILL.md";
 const POLICY: &str = "skill://shop/acme/refunds/references/policy.md";
 
 #[tokio::test]
-async fn gw_05_a_started_server_is_passed_on_and_ends_with_us() {
+async fn a_started_server_is_passed_on_and_ends_with_us_gw_05() {
     let (user, folder) = (User::new(), refunds());
     user.serves("shop", &folder).await;
     let own = SkillFolder::with_skills(&["own"]);
@@ -29,7 +29,7 @@ async fn gw_05_a_started_server_is_passed_on_and_ends_with_us() {
 }
 
 #[tokio::test]
-async fn gw_10_a_server_that_is_away_is_told_and_the_rest_is_served() {
+async fn a_server_that_is_away_is_told_and_the_rest_is_served_gw_10() {
     let user = User::new();
     user.gets(&["server", "add", "dead", "http://127.0.0.1:1/mcp"]).await;
     let own = SkillFolder::with_skills(&["own"]);
@@ -50,7 +50,7 @@ async fn a_label_nobody_has_is_a_mistake_of_the_user() {
 }
 
 #[tokio::test]
-async fn gw_18_what_comes_through_passes_every_check_of_a_host() {
+async fn what_comes_through_passes_every_check_of_a_host_gw_18() {
     let user = User::new();
     let server = HostileServer::new()
         .skill("acme/refunds", [("references/policy.md", "Within 30 days."), ("a.bin", "\u{0}")])

@@ -22,7 +22,7 @@ async fn refuses(user: &User, arguments: &[&str], code: i32, reason: &str) -> Va
 }
 
 #[tokio::test]
-async fn hst_118_every_class_of_refusal_has_its_exit_code_and_its_json() {
+async fn every_class_of_refusal_has_its_exit_code_and_its_json_hst_118() {
     let (user, skills) = (User::new(), refunds());
     user.serves("acme", &skills).await;
     user.serves("beta", &skills).await;
@@ -43,7 +43,7 @@ async fn hst_118_every_class_of_refusal_has_its_exit_code_and_its_json() {
 }
 
 #[tokio::test]
-async fn hst_118_human_refusals() {
+async fn human_refusals_hst_118() {
     let (user, skills) = (User::new(), refunds());
     user.serves("acme", &skills).await;
     user.serves("beta", &skills).await;
@@ -59,7 +59,7 @@ async fn hst_118_human_refusals() {
 }
 
 #[tokio::test]
-async fn hst_03_a_server_without_the_extension_is_exit_7() {
+async fn a_server_without_the_extension_is_exit_7_hst_03() {
     let user = User::new();
     let server = HostileServer::new().skill("a", [("x.md", "x")]).fault(Fault::Undeclared);
     let listening = server.http().await;
@@ -69,7 +69,7 @@ async fn hst_03_a_server_without_the_extension_is_exit_7() {
 }
 
 #[tokio::test]
-async fn v_54_nothing_a_server_says_acts_on_the_terminal() {
+async fn nothing_a_server_says_acts_on_the_terminal_v_54() {
     let user = User::new();
     let uri = "skill://a/SKILL.md";
     let evil = "\u{1b}[2J\u{202e}evil\u{7}";

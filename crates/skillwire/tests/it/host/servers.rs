@@ -88,7 +88,7 @@ async fn a_started_server_gets_a_short_environment() {
 }
 
 #[tokio::test]
-async fn hst_97_h_49_removing_a_server_removes_what_came_from_it_and_its_label_inherits_nothing() {
+async fn removing_a_server_removes_what_came_from_it_and_its_label_inherits_nothing_hst_97_h_49() {
     let (user, skills) = (User::new(), refunds());
     user.serves("acme", &skills).await;
     user.serves("beta", &skills).await;
@@ -112,7 +112,7 @@ async fn hst_97_h_49_removing_a_server_removes_what_came_from_it_and_its_label_i
 }
 
 #[tokio::test]
-async fn h_49_what_a_server_calls_itself_changes_nothing() {
+async fn what_a_server_calls_itself_changes_nothing_h_49() {
     let (user, skills) = (User::new(), refunds());
     user.serves("acme", &skills).await;
     user.approves("acme:refunds").await;

@@ -12,7 +12,7 @@ fn record(user: &User) -> PathBuf {
 }
 
 #[tokio::test]
-async fn h_65_a_record_that_cannot_be_read_approves_nothing_and_stays() {
+async fn a_record_that_cannot_be_read_approves_nothing_and_stays_h_65() {
     let (user, skills) = (User::new(), refunds());
     skills.skill("other");
     user.serves("acme", &skills).await;
@@ -36,7 +36,7 @@ async fn h_65_a_record_that_cannot_be_read_approves_nothing_and_stays() {
 }
 
 #[tokio::test]
-async fn h_65_an_older_record_approves_only_the_content_it_holds() {
+async fn an_older_record_approves_only_the_content_it_holds_h_65() {
     let (user, skills) = (User::new(), refunds());
     user.serves("acme", &skills).await;
     user.approves("acme:refunds").await;
@@ -65,7 +65,7 @@ async fn a_configuration_that_cannot_be_read_is_named_and_not_overwritten() {
 }
 
 #[tokio::test]
-async fn h_68_where_nothing_can_be_cached_a_skill_is_loaded_all_the_same() {
+async fn where_nothing_can_be_cached_a_skill_is_loaded_all_the_same_h_68() {
     let (user, skills) = (User::new(), refunds());
     user.serves("acme", &skills).await;
     user.approves("acme:refunds").await;
@@ -76,7 +76,7 @@ async fn h_68_where_nothing_can_be_cached_a_skill_is_loaded_all_the_same() {
 }
 
 #[tokio::test]
-async fn h_68_where_nothing_can_be_remembered_nothing_is_approved() {
+async fn where_nothing_can_be_remembered_nothing_is_approved_h_68() {
     let (user, skills) = (User::new(), refunds());
     user.serves("acme", &skills).await;
     user.home.file("sw/state/approvals", "a file where a folder should be");
@@ -91,7 +91,7 @@ async fn h_68_where_nothing_can_be_remembered_nothing_is_approved() {
 }
 
 #[tokio::test]
-async fn h_68_a_home_that_is_no_folder_is_named() {
+async fn a_home_that_is_no_folder_is_named_h_68() {
     let user = User::new();
     user.home.file("sw", "a file where a folder should be");
     let ran = user.run(&["server", "add", "a", "http://127.0.0.1:9/"]).await;
@@ -101,7 +101,7 @@ async fn h_68_a_home_that_is_no_folder_is_named() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn h_64_state_that_others_can_write_is_not_used() {
+async fn state_that_others_can_write_is_not_used_h_64() {
     use std::os::unix::fs::PermissionsExt as _;
     let (user, skills) = (User::new(), refunds());
     user.serves("acme", &skills).await;
@@ -111,7 +111,7 @@ async fn h_64_state_that_others_can_write_is_not_used() {
 }
 
 #[tokio::test]
-async fn hst_95_the_cache_may_not_be_where_agents_look_for_skills() {
+async fn the_cache_may_not_be_where_agents_look_for_skills_hst_95() {
     let user = User::new();
     let skills = SkillFolder::with_skills(&["a"]);
     user.serves("acme", &skills).await;

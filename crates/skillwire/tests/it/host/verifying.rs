@@ -13,7 +13,7 @@ fn server() -> HostileServer {
 }
 
 #[tokio::test]
-async fn hst_118_an_honest_server_passes_by_label_by_url_and_as_a_program() {
+async fn an_honest_server_passes_by_label_by_url_and_as_a_program_hst_118() {
     let (user, skills) = (User::new(), refunds());
     let folder = skills.path().to_str().unwrap();
     let passes = "1 skill listed, 2 files as promised: 0 errors, 0 warnings.\n";
@@ -35,7 +35,7 @@ async fn hst_118_an_honest_server_passes_by_label_by_url_and_as_a_program() {
 }
 
 #[tokio::test]
-async fn hst_118_a_broken_must_is_exit_3_with_its_reason() {
+async fn a_broken_must_is_exit_3_with_its_reason_hst_118() {
     let user = User::new();
     let text = json!("See skill://gone/SKILL.md.");
     let server = server().fault(Fault::read_bytes(X, "DETAILS")).fault(Fault::Instructions(text));
@@ -58,7 +58,7 @@ async fn hst_118_a_broken_must_is_exit_3_with_its_reason() {
 }
 
 #[tokio::test]
-async fn srv_79_a_broken_should_is_told_and_no_more() {
+async fn a_broken_should_is_told_and_no_more_srv_79() {
     let user = User::new();
     let text = json!("See skill://gone/SKILL.md.");
     let listening = server().fault(Fault::Instructions(text)).http().await;
@@ -68,7 +68,7 @@ async fn srv_79_a_broken_should_is_told_and_no_more() {
 }
 
 #[tokio::test]
-async fn hst_118_who_cannot_be_verified_has_another_exit_code() {
+async fn who_cannot_be_verified_has_another_exit_code_hst_118() {
     let user = User::new();
     user.run(&["verify", "--", "./no-such-program"]).await.refuses(7, "error[server_unreachable]");
     user.run(&["verify", "none"]).await.refuses(5, "error[server_unknown]");

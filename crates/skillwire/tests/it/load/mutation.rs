@@ -168,7 +168,7 @@ async fn mutate(time: Duration) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn srv_52_v_58_nobody_sees_half_of_a_change() {
+async fn nobody_sees_half_of_a_change_srv_52_v_58() {
     mutate(Duration::from_secs(3)).await;
 }
 

@@ -175,7 +175,7 @@ async fn on_pipes(plan: &Plan, folder: &SkillFolder, uris: &[String]) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn v_08_v_17_v_24_a_server_under_load_holds_what_it_held_before() {
+async fn a_server_under_load_holds_what_it_held_before_v_08_v_17_v_24() {
     soak(&SHORT).await;
 }
 

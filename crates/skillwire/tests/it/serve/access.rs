@@ -17,7 +17,7 @@ fn folder() -> SkillFolder {
 }
 
 #[tokio::test]
-async fn srv_109_a_token_file_lets_in_only_who_has_a_token() {
+async fn a_token_file_lets_in_only_who_has_a_token_srv_109() {
     let folder = folder();
     let server = Listening::serve(&folder, &[".", "--token-file", "tokens"]).await;
     for wrong in ["", "Bearer wrong-wrong-wrong-wrong", "Basic 0123456789abcdef0123"] {
@@ -33,7 +33,7 @@ async fn srv_109_a_token_file_lets_in_only_who_has_a_token() {
 }
 
 #[tokio::test]
-async fn srv_107_a_caller_with_patterns_sees_only_those_skills() {
+async fn a_caller_with_patterns_sees_only_those_skills_srv_107() {
     let folder = folder();
     let server = Listening::serve(&folder, &[".", "--token-file", "tokens"]).await;
     let reply = server.request(&[BILLING], "skills/list", Value::Null).await;
@@ -47,7 +47,7 @@ async fn srv_107_a_caller_with_patterns_sees_only_those_skills() {
 }
 
 #[tokio::test]
-async fn v_28_with_tokens_every_address_may_be_listened_on() {
+async fn with_tokens_every_address_may_be_listened_on_v_28() {
     let folder = folder();
     let arguments = ["serve", ".", "--http", "0.0.0.0:0", "--token-file", "tokens"];
     let mut server = Listening::start(command(&folder, &arguments)).await;
@@ -57,7 +57,7 @@ async fn v_28_with_tokens_every_address_may_be_listened_on() {
 }
 
 #[tokio::test]
-async fn srv_109_tokens_never_show_up_in_the_log() {
+async fn tokens_never_show_up_in_the_log_srv_109() {
     let folder = folder();
     let arguments = ["serve", ".", "--http", "127.0.0.1:0", "--token-file", "tokens"];
     let mut command = command(&folder, &arguments);
@@ -77,7 +77,7 @@ async fn srv_109_tokens_never_show_up_in_the_log() {
 }
 
 #[tokio::test]
-async fn srv_97_origins_are_refused_unless_they_are_allowed() {
+async fn origins_are_refused_unless_they_are_allowed_srv_97() {
     let folder = folder();
     let app = ("Origin", "https://app.example.com");
     let closed = Listening::serve(&folder, &["."]).await;
@@ -91,7 +91,7 @@ async fn srv_97_origins_are_refused_unless_they_are_allowed() {
 }
 
 #[tokio::test]
-async fn v_21_host_names_are_refused_unless_they_are_allowed() {
+async fn host_names_are_refused_unless_they_are_allowed_v_21() {
     let folder = folder();
     let host = ("Host", "skills.example.com:8640");
     let closed = Listening::serve(&folder, &["."]).await;

@@ -73,7 +73,7 @@ async fn the_transport_can_be_in_the_file_or_typed() {
 }
 
 #[tokio::test]
-async fn v_28_the_file_cannot_open_the_server_without_tokens_either() {
+async fn the_file_cannot_open_the_server_without_tokens_either_v_28() {
     let folder = folder("dirs = [\"two\"]\nhttp = \"0.0.0.0:0\"\n");
     let ran = crate::support::run(&folder, &["serve", "--config", "skillwire.toml"]).await;
     ran.refuses(8, "no tokens are required.");

@@ -12,7 +12,7 @@ async fn listed(folder: &SkillFolder, arguments: &[&str]) -> (Vec<String>, Strin
 }
 
 #[tokio::test]
-async fn srv_17_directories_and_prefixes_become_the_path() {
+async fn directories_and_prefixes_become_the_path_srv_17() {
     let folder = SkillFolder::with_skills(&["skills/acme/billing/refunds"]);
     for (argument, uri) in [
         ("skills", "skill://acme/billing/refunds/SKILL.md"),
@@ -53,7 +53,7 @@ async fn a_folder_that_is_itself_a_skill_is_served_alone() {
 }
 
 #[tokio::test]
-async fn srv_18_a_name_decides_the_path_and_the_operator_is_warned() {
+async fn a_name_decides_the_path_and_the_operator_is_warned_srv_18() {
     let folder = SkillFolder::with_skills(&["good"]);
     folder.file("folder/SKILL.md", skill_md("name"));
     let (uris, said) = listed(&folder, &["."]).await;
@@ -62,7 +62,7 @@ async fn srv_18_a_name_decides_the_path_and_the_operator_is_warned() {
 }
 
 #[tokio::test]
-async fn v_51_strict_leaves_out_a_skill_whose_name_is_not_its_directory() {
+async fn strict_leaves_out_a_skill_whose_name_is_not_its_directory_v_51() {
     let folder = SkillFolder::with_skills(&["good"]);
     folder.file("folder/SKILL.md", skill_md("name"));
     let (uris, said) = listed(&folder, &[".", "--strict"]).await;
@@ -71,7 +71,7 @@ async fn v_51_strict_leaves_out_a_skill_whose_name_is_not_its_directory() {
 }
 
 #[tokio::test]
-async fn srv_39_shared_names_are_both_served_and_the_operator_is_warned() {
+async fn shared_names_are_both_served_and_the_operator_is_warned_srv_39() {
     let folder = SkillFolder::with_skills(&["one/same", "two/same"]);
     let (uris, said) = listed(&folder, &["."]).await;
     assert_eq!(uris, ["skill://one/same/SKILL.md", "skill://two/same/SKILL.md"]);
@@ -79,7 +79,7 @@ async fn srv_39_shared_names_are_both_served_and_the_operator_is_warned() {
 }
 
 #[tokio::test]
-async fn v_45_neither_of_two_colliding_skills_is_served_and_both_are_named() {
+async fn neither_of_two_colliding_skills_is_served_and_both_are_named_v_45() {
     let folder = SkillFolder::with_skills(&["one/same", "two/same", "two/other"]);
     let (uris, said) = listed(&folder, &["one", "two"]).await;
     assert_eq!(uris, ["skill://other/SKILL.md"]);
@@ -89,7 +89,7 @@ async fn v_45_neither_of_two_colliding_skills_is_served_and_both_are_named() {
 }
 
 #[tokio::test]
-async fn v_45_strict_refuses_to_start_on_a_collision() {
+async fn strict_refuses_to_start_on_a_collision_v_45() {
     let folder = SkillFolder::with_skills(&["one/same", "two/same"]);
     for transport in [&["--stdio"][..], &["--http", "127.0.0.1:0"]] {
         let arguments = [&["serve", "--strict", "one", "two"], transport].concat();

@@ -14,7 +14,7 @@ use tokio::net::TcpStream;
 use crate::support::{BINARY, Listening, Piped, command, run, uris};
 
 #[tokio::test]
-async fn srv_98_the_server_listens_where_it_says_and_only_on_loopback() {
+async fn the_server_listens_where_it_says_and_only_on_loopback_srv_98() {
     let folder = SkillFolder::with_skills(&["a"]);
     let server = Listening::serve(&folder, &["."]).await;
     assert!(server.address.ip().is_loopback() && server.address.port() != 0);
@@ -26,7 +26,7 @@ async fn srv_98_the_server_listens_where_it_says_and_only_on_loopback() {
 }
 
 #[tokio::test]
-async fn srv_98_every_loopback_address_answers_to_its_own_name() {
+async fn every_loopback_address_answers_to_its_own_name_srv_98() {
     let folder = SkillFolder::with_skills(&["a"]);
     let addresses: &[&str] =
         if cfg!(target_os = "linux") { &["127.0.0.1:0", "127.1.2.3:0"] } else { &["127.0.0.1:0"] };
@@ -52,7 +52,7 @@ async fn both_eras_are_served_by_one_process_over_http() {
 }
 
 #[tokio::test]
-async fn srv_105_both_eras_are_served_over_stdio() {
+async fn both_eras_are_served_over_stdio_srv_105() {
     let folder = SkillFolder::with_skills(&["a"]);
     let dir = folder.path().to_str().unwrap();
     for flags in [&["serve", dir][..], &["serve", "--stdio", dir]] {
@@ -75,14 +75,14 @@ async fn srv_105_both_eras_are_served_over_stdio() {
 }
 
 #[tokio::test]
-async fn v_29_stdin_that_is_closed_at_once_is_an_ordinary_end() {
+async fn stdin_that_is_closed_at_once_is_an_ordinary_end_v_29() {
     let folder = SkillFolder::with_skills(&["a"]);
     let ran = run(&folder, &["serve", "."]).await.exits(0);
     assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", ""));
 }
 
 #[tokio::test]
-async fn srv_103_requests_before_the_end_of_input_are_answered() {
+async fn requests_before_the_end_of_input_are_answered_srv_103() {
     let folder = SkillFolder::with_skills(&["a"]);
     let mut server = Piped::serve(&folder, &["."]);
     for id in 0..50 {

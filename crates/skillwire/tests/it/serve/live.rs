@@ -8,7 +8,7 @@ use skillwire_testkit::fixture::{SkillFolder, skill_md};
 use crate::support::Piped;
 
 #[tokio::test]
-async fn srv_68_a_change_appears_by_itself() {
+async fn a_change_appears_by_itself_srv_68() {
     let folder = SkillFolder::with_skills(&["a"]);
     let mut server = Piped::serve(&folder, &["."]);
     assert_eq!(server.uris().await, ["skill://a/SKILL.md"]);
@@ -23,7 +23,7 @@ async fn srv_68_a_change_appears_by_itself() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn srv_68_sighup_reads_at_once() {
+async fn sighup_reads_at_once_srv_68() {
     let folder = SkillFolder::with_skills(&["a"]);
     let mut server = Piped::serve(&folder, &["."]);
     assert_eq!(server.uris().await, ["skill://a/SKILL.md"]);
@@ -62,7 +62,7 @@ async fn a_vanished_folder_is_served_as_it_was_and_the_operator_is_told() {
 }
 
 #[tokio::test]
-async fn v_63_a_skill_that_goes_bad_is_withdrawn_with_a_reason_and_comes_back() {
+async fn a_skill_that_goes_bad_is_withdrawn_with_a_reason_and_comes_back_v_63() {
     let folder = SkillFolder::with_skills(&["a", "b"]);
     let mut server = Piped::serve(&folder, &["."]);
     let both = ["skill://a/SKILL.md", "skill://b/SKILL.md"];

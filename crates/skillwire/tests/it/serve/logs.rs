@@ -13,7 +13,7 @@ fn noisy() -> SkillFolder {
 }
 
 #[tokio::test]
-async fn srv_103_stdout_carries_only_messages() {
+async fn stdout_carries_only_messages_srv_103() {
     let folder = noisy();
     for format in ["text", "json"] {
         let mut command = command(&folder, &["serve", ".", "--log-format", format]);
@@ -33,7 +33,7 @@ async fn srv_103_stdout_carries_only_messages() {
 }
 
 #[tokio::test]
-async fn v_30_stdout_of_a_server_on_a_port_stays_empty() {
+async fn stdout_of_a_server_on_a_port_stays_empty_v_30() {
     let folder = noisy();
     let mut command = command(&folder, &["serve", ".", "--http", "127.0.0.1:0"]);
     command.env("SKILLWIRE_LOG", "trace");
@@ -75,7 +75,7 @@ async fn the_log_is_quiet_unless_it_is_asked() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn v_54_strangers_cannot_write_lines_into_the_log() {
+async fn strangers_cannot_write_lines_into_the_log_v_54() {
     let folder = SkillFolder::with_skills(&["a"]);
     folder.file("b\u{1b}[2J\nlistening on http://evil/SKILL.md", "# No frontmatter\n");
     folder.file("a/x\nfake: line", "").file("a/.env", "");

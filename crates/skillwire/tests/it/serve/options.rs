@@ -15,7 +15,7 @@ async fn resources(server: &mut Piped) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn srv_67_unlisted_skills_are_served_and_not_listed() {
+async fn unlisted_skills_are_served_and_not_listed_srv_67() {
     let folder = SkillFolder::with_skills(&["acme/open", "acme/internal/deep/plan", "side"]);
     let mut server =
         Piped::serve(&folder, &[".", "--unlisted", "acme/internal/**", "--unlisted", "sid*"]);
@@ -45,7 +45,7 @@ async fn list_files_lists_supporting_files_too() {
 }
 
 #[tokio::test]
-async fn srv_10_directories_can_be_switched_off() {
+async fn directories_can_be_switched_off_srv_10() {
     let folder = SkillFolder::with_skills(&["a"]);
     let mut on = Piped::serve(&folder, &["."]);
     let mut off = Piped::serve(&folder, &[".", "--no-directory-read"]);
@@ -64,7 +64,7 @@ async fn srv_10_directories_can_be_switched_off() {
 }
 
 #[tokio::test]
-async fn srv_21_another_scheme_works_throughout() {
+async fn another_scheme_works_throughout_srv_21() {
     let folder = SkillFolder::with_skills(&["a"]);
     let mut server = Piped::serve(&folder, &[".", "--scheme", "acme-skills"]);
     let uri = "acme-skills://a/SKILL.md";
@@ -116,7 +116,7 @@ async fn lenient_serves_what_is_only_too_long() {
 }
 
 #[tokio::test]
-async fn v_43_a_secret_is_served_only_by_name() {
+async fn a_secret_is_served_only_by_name_v_43() {
     let folder = SkillFolder::with_skills(&["a"]);
     folder.file("a/.env", "EXAMPLE=1\n");
     let mut server = Piped::serve(&folder, &["."]);
@@ -130,7 +130,7 @@ async fn v_43_a_secret_is_served_only_by_name() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn v_36_hard_links_can_be_refused() {
+async fn hard_links_can_be_refused_v_36() {
     let folder = SkillFolder::with_skills(&["a", "b"]);
     folder.file("outside.txt", "somebody else's");
     std::fs::hard_link(folder.join("outside.txt"), folder.join("a/linked.txt")).unwrap();

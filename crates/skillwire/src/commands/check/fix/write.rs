@@ -219,7 +219,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn v_31_a_directory_that_became_a_link_is_not_followed() {
+    fn a_directory_that_became_a_link_is_not_followed_v_31() {
         let (folder, root) = folder();
         let original = Original::read(&root, root.join("a/SKILL.md")).unwrap();
         let (outside, elsewhere) = self::folder();
