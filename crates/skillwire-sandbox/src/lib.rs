@@ -30,3 +30,5 @@ pub mod sandbox;
 )]
 mod linux;
 mod sanitise;
+#[cfg(test)]
+mod test_skip;

@@ -4,9 +4,12 @@ use std::{fs, os::unix::fs::PermissionsExt as _};
 
 use serde_json::json;
 
-use crate::support::{
-    Attack, User, assert_fail_inside, assert_succeed_outside, attempts, cells, public_folder,
-    public_folder_in, users,
+use crate::{
+    support::{
+        Attack, User, assert_fail_inside, assert_succeed_outside, attempts, cells, public_folder,
+        public_folder_in, users,
+    },
+    test_skip::{TestNeed, skip},
 };
 
 /// Calls that an ordinary user may make outside, and calls that root may. All of them concern the
@@ -103,7 +106,8 @@ print("answered" if function() == os.getpid() else "refused")
 "#;
     let outside = Attack::python(script).run_outside(users()[0]);
     if !outside.contains("answered") {
-        eprintln!("this kernel has no 32-bit entry: only that nothing answers is shown");
+        let why = "this kernel has no 32-bit entry: only that nothing answers is shown";
+        skip(TestNeed::Entry32Bit, why);
     }
     for cell in cells() {
         let answer = Attack::python(script).run(cell);
@@ -162,6 +166,10 @@ attempt("raised", lambda: os.execv(given["program"], [given["program"], "-u"]))
     for user in users() {
         let honouring = honouring_folder();
         let raises = honouring.is_some() && users().contains(&User::Root);
+        if !raises {
+            let why = "no set user id takes effect outside: only that none does inside is shown";
+            skip(TestNeed::SetUserId, why);
+        }
         let folder = honouring.unwrap_or_else(public_folder);
         let program = folder.path().join("who");
         fs::copy("/usr/bin/id", &program).unwrap();
@@ -186,7 +194,7 @@ fn the_systems_own_programs_with_a_set_user_id_stay_what_the_caller_is() {
         fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o4000 != 0)
     };
     let Some(program) = names.iter().find(is_set) else {
-        eprintln!("this machine has no program with a set user id");
+        skip(TestNeed::SetUserId, "this machine has no program with a set user id");
         return;
     };
     // The kernel tells a program whose user was raised by the `AT_SECURE` entry; with it `ld.so`

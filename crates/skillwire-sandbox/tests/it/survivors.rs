@@ -12,7 +12,10 @@ use skillwire_sandbox::{
     sandbox::{Cancel, Sandbox},
 };
 
-use crate::support::{Attack, cells, processes_with, token, users};
+use crate::{
+    support::{Attack, cells, processes_with, token, users},
+    test_skip::{TestNeed, skip},
+};
 
 /// Leaves the session, forks twice, closes everything, and goes on without its parents.
 const DAEMON: &str = r#"
@@ -144,7 +147,7 @@ fn where_helpers_come_from_is_started_anew_when_it_was_ended() {
     let sandbox = Sandbox::with_helper(policy, env!("CARGO_BIN_EXE_skillwire-isolate").into());
     if let Err(unavailable) = sandbox.isolation() {
         assert!(!unavailable.missing.is_empty());
-        eprintln!("no tier is given on this machine: {unavailable}");
+        skip(TestNeed::Isolation, &unavailable.to_string());
         return;
     }
     let script = RelPath::parse("empty.sh").unwrap();

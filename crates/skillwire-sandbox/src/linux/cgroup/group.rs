@@ -172,7 +172,13 @@ mod tests {
         super::{Groups, delegated::Own},
         *,
     };
-    use crate::{arguments::Arguments, interpreter::Interpreters, job::JobFile, outcome::Together};
+    use crate::{
+        arguments::Arguments,
+        interpreter::Interpreters,
+        job::JobFile,
+        outcome::Together,
+        test_skip::{TestNeed, skip},
+    };
 
     fn job() -> Job {
         let script = RelPath::parse("run.sh").unwrap();
@@ -237,10 +243,13 @@ mod tests {
         assert_eq!(Group::numbered(&gone, &made).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 
-    /// The group of this process, without bounds, if groups can be made in it.
+    /// The group of this process, without bounds. Reports a skip where no group can be made in it.
     fn real() -> Option<Delegated> {
-        let base = Own::here()?.path;
-        let delegated = Delegated { base, controllers: Vec::new() };
+        let Some(own) = Own::here() else {
+            skip(TestNeed::Cgroups, "this process is in no version 2 cgroup");
+            return None;
+        };
+        let delegated = Delegated { base: own.path, controllers: Vec::new() };
         match try_making(&delegated) {
             Ok(()) => Some(delegated),
             Err(error) => {
@@ -248,6 +257,9 @@ mod tests {
                 let kind = error.kind();
                 let refused = matches!(kind, NotFound | PermissionDenied | ReadOnlyFilesystem);
                 assert!(refused, "{error}");
+                let why =
+                    format!("no cgroup can be made in `{}`: {error}", delegated.base.display());
+                skip(TestNeed::Cgroups, &why);
                 None
             }
         }
