@@ -42,7 +42,7 @@ pub(super) fn skill(
     description: Option<&str>,
 ) -> Result<Listed, Refusal> {
     let road = match dialect {
-        Dialect::Page => Road::Page(name.to_owned()),
+        Dialect::SkillsPage => Road::Page(name.to_owned()),
         _ => Road::ByName(name.to_owned()),
     };
     let uri = uri_of_name(name);

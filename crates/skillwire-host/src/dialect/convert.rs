@@ -324,7 +324,7 @@ mod tests {
         let index = converted(Dialect::V1, Dialect::Index, &page()).unwrap();
         let again = converted(Dialect::Index, Dialect::V1, &index).unwrap();
         assert_eq!(again["skills"][0]["resources"], "dynamic", "files are not known any more");
-        let error = converted(Dialect::ByName, Dialect::V1, &page()).unwrap_err();
+        let error = converted(Dialect::Sep2076, Dialect::V1, &page()).unwrap_err();
         assert!(error.contains("D5 has no document"), "{error}");
     }
 

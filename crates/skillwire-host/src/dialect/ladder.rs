@@ -54,7 +54,7 @@ impl Way {
             Dialect::V1 | Dialect::Draft => Self::Released,
             Dialect::Index | Dialect::EarlyIndex => Self::Index,
             Dialect::ScopedList => Self::Scope,
-            Dialect::ByName | Dialect::Page => Self::Names,
+            Dialect::Sep2076 | Dialect::SkillsPage => Self::Names,
             _ => Self::Resources,
         }
     }
@@ -252,11 +252,11 @@ impl Remote {
         let server = client.server();
         let declared = server.capabilities.get("skills");
         if declared.is_some_and(|skills| skills.get("scripts").is_some()) {
-            return Ok(Dialect::Page);
+            return Ok(Dialect::SkillsPage);
         }
-        let Some(first) = first else { return Ok(Dialect::ByName) };
+        let Some(first) = first else { return Ok(Dialect::Sep2076) };
         for (method, dialect) in
-            [(method::SKILLS_GET, Dialect::ByName), (page::READ, Dialect::Page)]
+            [(method::SKILLS_GET, Dialect::Sep2076), (page::READ, Dialect::SkillsPage)]
         {
             let params = Map::from_iter([("name".to_owned(), first.into())]);
             match self.request(client, method, params, self.limits()).await {
@@ -295,8 +295,10 @@ impl Remote {
         let origin = self.origin();
         let manifest = |item| fastmcp::skill(&origin, item, items).map(|s| (Dialect::FastMcp, s));
         let pair = |item| skilljack::skill(&origin, item, items).map(|s| (Dialect::Skilljack, s));
-        let plain =
-            |item| scoped::skill(&origin, Dialect::Plain, item).map(|s| (Dialect::Plain, s));
+        let plain = |item| {
+            scoped::skill(&origin, Dialect::PlainResources, item)
+                .map(|s| (Dialect::PlainResources, s))
+        };
         let found: Vec<_> = items
             .iter()
             .filter_map(|item| manifest(item).or_else(|| pair(item)).or_else(|| plain(item)))
@@ -320,7 +322,7 @@ impl Remote {
                 .expected("a list of skills")
                 .actual(actual)
         })?;
-        Ok(collect(Dialect::OverMcp, skills))
+        Ok(collect(Dialect::SkillsOverMcp, skills))
     }
 }
 

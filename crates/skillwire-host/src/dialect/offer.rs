@@ -101,7 +101,7 @@ impl Offer {
 
     /// Tells whether servers of this dialect may have a `SKILL.md` without frontmatter.
     pub(crate) fn may_lack_frontmatter(&self) -> bool {
-        matches!(self.dialect, Dialect::FastMcp | Dialect::Usage | Dialect::Plain)
+        matches!(self.dialect, Dialect::FastMcp | Dialect::Usage | Dialect::PlainResources)
     }
 
     /// How the skill is offered.
@@ -183,5 +183,5 @@ pub(super) fn uri_of_name(name: &str) -> String {
 pub(crate) fn unlisted(origin: &Origin, uri: &SkillUri) -> Result<Listed, Refusal> {
     let name = uri.root().name();
     let found = Found { uri: uri.as_str(), name: &name, description: None, frontmatter: None };
-    found.listed(origin, Offer::new(Dialect::Template, Road::Live))
+    found.listed(origin, Offer::new(Dialect::Templates, Road::Live))
 }

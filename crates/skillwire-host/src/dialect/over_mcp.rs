@@ -46,7 +46,7 @@ fn skill(origin: &Origin, entry: &Value) -> Result<Listed, Refusal> {
     let uri = uri_of_name(name);
     let road = Road::Documents(address.to_owned(), documents);
     let found = Found { uri: &uri, name, description: text("description"), frontmatter: None };
-    found.listed(origin, Offer::new(Dialect::OverMcp, road))
+    found.listed(origin, Offer::new(Dialect::SkillsOverMcp, road))
 }
 
 /// Finds a file among the documents of a skill: where it is read, and what is promised about it.

@@ -94,7 +94,7 @@ mod tests {
         let path = folder.path().join("dialects");
         let dialects = FileDialects::new(&path);
         let acme = ServerLabel::parse("acme").unwrap();
-        let known = KnownDialect { described: Digest::of(b"x"), dialect: Dialect::Page };
+        let known = KnownDialect { described: Digest::of(b"x"), dialect: Dialect::SkillsPage };
         dialects.remember(&acme, known).unwrap();
         let file = path.join("acme.json");
         let whole = std::fs::read_to_string(&file).unwrap();

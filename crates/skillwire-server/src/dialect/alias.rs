@@ -11,7 +11,7 @@ use skillwire_protocol::{error::RpcError, version::Era};
 use skillwire_source::skill::{Content, Skill};
 
 use super::{
-    Dialect,
+    Dialect, DialectPart,
     archives::{self, Format},
     fastmcp, index,
     names::{LookupNames, Named},
@@ -65,12 +65,12 @@ fn without_names(scene: &Scene, uri: &str) -> Option<Projected> {
     if uri == index::URI && scene.speaks(Dialect::Index) {
         return Some(Projected::Index);
     }
-    if scene.speaks(Dialect::Archives)
+    if scene.shows(DialectPart::Archives)
         && let Some((skill, format)) = archives::named_by(&scene.snapshot, uri)
     {
         return Some(Projected::Archive(Arc::clone(skill), format));
     }
-    if scene.speaks(Dialect::Fastmcp)
+    if scene.speaks(Dialect::FastMcp)
         && let Some(skill) = fastmcp::skill_of(&scene.snapshot, uri)
     {
         return Some(Projected::Manifest(Arc::clone(skill)));
@@ -92,7 +92,7 @@ struct ByName {
 
 /// Cuts a URI into decoded segments, if the client is spoken to by name and nothing hides in them.
 fn by_name(scene: &Scene, uri: &str) -> Option<ByName> {
-    let spoken = [Dialect::Fastmcp, Dialect::Skilljack, Dialect::SkillsOverMcp, Dialect::Usage];
+    let spoken = [Dialect::FastMcp, Dialect::Skilljack, Dialect::SkillsOverMcp, Dialect::Usage];
     if uri.len() > MAX_BYTES || !scene.config.dialects.any(&spoken, scene.era()) {
         return None;
     }
@@ -120,7 +120,7 @@ impl ByName {
         let whole = |skill| Projected::File(skill, RelPath::skill_file());
         let segments: Vec<&str> = self.segments.iter().map(String::as_str).collect();
         let (jack, over_mcp) = (on(Dialect::Skilljack), on(Dialect::SkillsOverMcp));
-        let flat = scene.era() == Era::Legacy && (jack || over_mcp || on(Dialect::Fastmcp));
+        let flat = scene.era() == Era::Legacy && (jack || over_mcp || on(Dialect::FastMcp));
         let found = match (&*segments, self.slash) {
             ([name], false) if jack || over_mcp => by_name(name).map(whole),
             ([name], true) if jack => by_name(name).map(Projected::Collection),
@@ -140,7 +140,7 @@ impl ByName {
             [name, path @ ..] if flat && !self.slash && !path.is_empty() => {
                 let skill = by_name(name)?;
                 let synthetic = *path == [fastmcp::MANIFEST]
-                    && on(Dialect::Fastmcp)
+                    && on(Dialect::FastMcp)
                     && fastmcp::tree(&skill).is_some();
                 if synthetic { Some(Projected::Manifest(skill)) } else { file(skill, path) }
             }

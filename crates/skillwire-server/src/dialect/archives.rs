@@ -12,7 +12,7 @@ use skillwire_protocol::error::RpcError;
 use skillwire_source::skill::{Content, FileTree, Skill};
 
 use super::{
-    Dialect,
+    DialectPart,
     documents::{ByLength, Made},
     scene::Scene,
 };
@@ -146,7 +146,7 @@ pub(super) struct Archived(HashMap<Arc<str>, Vec<(Format, Digest)>>);
 impl Archived {
     /// Finds the digests of all archives for the index, if archives are served.
     pub(super) async fn for_index(scene: &Scene) -> Result<Self, RpcError> {
-        if !scene.speaks(Dialect::Archives) {
+        if !scene.shows(DialectPart::Archives) {
             return Ok(Self::default());
         }
         Self::in_formats(scene, &Format::ALL).await

@@ -8,7 +8,7 @@ use skillwire_core::path::RelPath;
 use skillwire_protocol::error::RpcError;
 use skillwire_source::skill::{Content, Skill};
 
-use super::{Dialect, archives::Archived, scene::Scene};
+use super::{DialectPart, archives::Archived, scene::Scene};
 
 /// Where the document is, whatever scheme the skills have.
 pub(crate) const URI: &str = "skill://index.json";
@@ -43,7 +43,7 @@ pub(crate) async fn document(scene: Scene) -> Result<Vec<u8>, RpcError> {
     let archived = Archived::for_index(&scene).await?;
     let mut text = format!(r#"{{"$schema":"{SCHEMA}","skills":["#);
     let mut first = true;
-    let nested = scene.speaks(Dialect::IndexNested);
+    let nested = scene.shows(DialectPart::IndexNested);
     let skills = scene.snapshot.listed();
     // Older readers take what lies below a skill for a part of it, and for nothing else.
     let shown = skills.filter(|skill| nested || !scene.snapshot.is_inside_a_listed_skill(skill));
@@ -86,7 +86,7 @@ fn entry(skill: &Skill, archived: &Archived) -> Option<String> {
 
 /// Templates as entries of their own, which readers that know only skills skip.
 fn templates(scene: &Scene) -> Vec<String> {
-    if !scene.speaks(Dialect::IndexTemplates) {
+    if !scene.shows(DialectPart::IndexTemplates) {
         return Vec::new();
     }
     let entry = |scheme: &str| {

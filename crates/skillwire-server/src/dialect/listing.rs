@@ -27,7 +27,7 @@ const ALIASES: char = '2';
 
 /// The dialects that add to the listing.
 pub(crate) const LISTED: [Dialect; 5] =
-    [Dialect::Index, Dialect::Fastmcp, Dialect::Skilljack, Dialect::SkillsOverMcp, Dialect::Usage];
+    [Dialect::Index, Dialect::FastMcp, Dialect::Skilljack, Dialect::SkillsOverMcp, Dialect::Usage];
 
 type Keyed = (String, Cow<'static, str>);
 
@@ -116,7 +116,7 @@ fn documents(scene: &Scene) -> Vec<Cow<'static, str>> {
 /// The other addresses of one skill, each with a key that orders them.
 fn aliases(scene: &Scene, names: Option<&LookupNames>, skill: &Skill) -> Vec<Keyed> {
     let mut found: Vec<(String, Value)> = Vec::new();
-    if scene.speaks(Dialect::Fastmcp) && fastmcp::tree(skill).is_some() {
+    if scene.speaks(Dialect::FastMcp) && fastmcp::tree(skill).is_some() {
         found.push(("a".to_owned(), fastmcp::resource(skill)));
     }
     let name = names.and_then(|names| names.of_skill(&scene.snapshot, skill));

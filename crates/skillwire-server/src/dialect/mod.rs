@@ -23,7 +23,6 @@ mod skilljack_offer;
 mod skills_over_mcp;
 mod skills_page;
 mod superset;
-mod switches;
 mod templates;
 mod usage;
 mod well_known;
@@ -47,10 +46,11 @@ pub(crate) use self::{
 };
 use skillwire_protocol::version::Era;
 
+pub use skillwire_dialects::{Dialect, DialectPart, Dialects, InvalidSwitch, Switch, Switchable};
+
 pub use self::{
     dependencies::{Missing, missing},
     listing::ALIAS_OF,
     skills_page::{NotRun, RunScripts, Script},
-    switches::{Dialect, Dialects, InvalidSwitch, Switch},
     usage::Usage,
 };

@@ -18,7 +18,7 @@ use skillwire_source::{
 };
 
 use super::{
-    Dialect,
+    Dialect, DialectPart,
     archives::Archives,
     documents::Documents,
     names::{LookupNames, Named},
@@ -82,6 +82,11 @@ impl Scene {
     /// Whether the client is spoken to in a dialect.
     pub(crate) fn speaks(&self, dialect: Dialect) -> bool {
         self.config.dialects.on(dialect, self.era())
+    }
+
+    /// Whether the client is shown a part of a dialect.
+    pub(crate) fn shows(&self, part: DialectPart) -> bool {
+        self.config.dialects.shows(part, self.era())
     }
 
     /// The names of all skills, found once for each state of the catalogue.

@@ -85,7 +85,7 @@ pub(crate) fn list(scene: &Scene, own: Vec<String>, cursor: Option<&str>) -> Out
     let fixed = fixed.enumerate().map(|(index, json)| (format!("{index:02}"), json));
     let shown = after.clone().unwrap_or_default();
     let fixed = fixed.filter(|(key, _)| *key > shown);
-    let per_skill = scene.speaks(Dialect::Fastmcp) && !scene.snapshot.lists_files();
+    let per_skill = scene.speaks(Dialect::FastMcp) && !scene.snapshot.lists_files();
     let from = after.as_deref().filter(|key| key.contains("://"));
     let skills = scene.snapshot.listed_after(from).filter(|_| per_skill);
     let of_skills = skills.map(|skill| (skill.uri.to_string(), item(&fastmcp::template(skill))));
@@ -145,7 +145,7 @@ pub(crate) struct UnknownVariable;
 
 /// The skill whose own template this is.
 fn per_skill<'a>(scene: &'a Scene, template: &str) -> Option<&'a Skill> {
-    let on = scene.speaks(Dialect::Fastmcp) && !scene.snapshot.lists_files();
+    let on = scene.speaks(Dialect::FastMcp) && !scene.snapshot.lists_files();
     let root = template.strip_suffix("/{path*}").filter(|_| on)?;
     scene.snapshot.skill(&format!("{root}/SKILL.md")).map(|skill| &**skill)
 }

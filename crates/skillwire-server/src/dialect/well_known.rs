@@ -9,7 +9,7 @@ use skillwire_protocol::{error::RpcError, version::Era};
 use skillwire_source::skill::{Content, FileTree, Skill};
 
 use super::{
-    Dialect,
+    DialectPart,
     archives::{self, Archived, Format},
     documents::{Document, DocumentKey},
     index::SCHEMA,
@@ -125,7 +125,7 @@ fn published(skill: &Skill) -> Option<&FileTree> {
 /// The index of the first revision, or of the second with digests.
 async fn files(scene: Scene) -> Result<Vec<u8>, RpcError> {
     let names = scene.names().await?;
-    let digests = scene.speaks(Dialect::WellKnownDigests);
+    let digests = scene.shows(DialectPart::WellKnownDigests);
     let packages = if digests {
         Archived::in_formats(&scene, &Format::ALL).await?
     } else {

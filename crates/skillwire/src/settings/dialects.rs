@@ -31,7 +31,7 @@ impl DialectSettings {
         let switches =
             args.dialect.iter().map(|text| switch(text)).collect::<Result<Vec<_>, _>>()?;
         dialects = switches.iter().fold(dialects, Dialects::with);
-        let asked = |dialect| switches.iter().any(|s| s.dialect() == dialect && s.is_on());
+        let asked = |dialect| switches.iter().any(|switch| switch.turns_on(dialect));
         if asked(Dialect::Usage) && usage.is_none() {
             return Err(Failure::usage("`--dialect usage=on` needs a skill.")
                 .hint("Name the one that is the guide: `--usage-skill acme/guide`."));

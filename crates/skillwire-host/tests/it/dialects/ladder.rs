@@ -22,12 +22,12 @@ async fn to_d10_each_dialect_is_found_and_its_skill_loaded_d2() {
         (Older::EarlyIndexWithoutDigests, Dialect::EarlyIndex),
         (Older::EarlyIndexOfArchives, Dialect::EarlyIndex),
         (Older::Scoped, Dialect::ScopedList),
-        (Older::ByName, Dialect::ByName),
-        (Older::Page, Dialect::Page),
+        (Older::ByName, Dialect::Sep2076),
+        (Older::Page, Dialect::SkillsPage),
         (Older::FastMcp, Dialect::FastMcp),
         (Older::Skilljack, Dialect::Skilljack),
-        (Older::OverMcp, Dialect::OverMcp),
-        (Older::Plain, Dialect::Plain),
+        (Older::OverMcp, Dialect::SkillsOverMcp),
+        (Older::Plain, Dialect::PlainResources),
     ] {
         let server = HostileServer::speaking(older);
         let host = legacy_host(&server);

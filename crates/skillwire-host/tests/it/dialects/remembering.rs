@@ -39,7 +39,7 @@ async fn the_dialect_is_remembered_between_processes_lad_08() {
             &["skills/list", "resources/read", "resources/list"],
             1,
         ),
-        (Older::ByName, Dialect::ByName, &["skills/list", "skills/get"], 1),
+        (Older::ByName, Dialect::Sep2076, &["skills/list", "skills/get"], 1),
         (Older::Draft, Dialect::Draft, &["skills/list"], 1),
     ] {
         let folder = tempfile::tempdir().unwrap();
@@ -135,7 +135,7 @@ async fn the_wrong_one_of_two_dialects_by_name_is_found_out_and_forgotten_lad_08
     let handle = skillwire_host::handle::Handle::parse("acme:refunds").unwrap();
     assert!(host.resolve(&handle).await.is_err(), "it was remembered as the other one");
     let listed = host.resolve(&handle).await.unwrap();
-    assert_eq!(listed.dialect(), Dialect::Page);
+    assert_eq!(listed.dialect(), Dialect::SkillsPage);
 }
 
 #[tokio::test]
