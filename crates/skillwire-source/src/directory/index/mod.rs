@@ -28,6 +28,8 @@ use crate::source::Inspected;
 
 #[cfg(all(test, unix))]
 mod damage;
+#[cfg(test)]
+mod earlier;
 pub(super) mod write;
 
 /// Begins every index, and changes with what the bytes after it mean.

@@ -4,6 +4,7 @@ mod approving;
 mod bridging;
 mod dialects;
 mod discovering;
+mod earlier;
 mod exporting;
 mod folders;
 mod inspecting;

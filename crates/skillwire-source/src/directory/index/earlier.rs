@@ -1,0 +1,31 @@
+//! The index that bf5572f wrote, read by the format as it is now.
+#![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
+
+use std::{fs, path::Path, sync::Arc};
+
+use skillwire_core::digest::Digest;
+
+use super::{DIGEST, MAGIC, Place};
+use crate::{directory::store::Root, skill::Content};
+
+#[test]
+fn every_record_of_an_earlier_index_is_read() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/state-bf5572f/home/cache");
+    let file = Path::new(folder).join("index-4ebe54541201a81f5731aefb622e3d3f");
+    let bytes = fs::read(&file).unwrap();
+    // It is about a folder that is not here; what it is about is taken from itself.
+    let about: [u8; DIGEST] = bytes[MAGIC.len()..][..DIGEST].try_into().unwrap();
+    let place = Place { file, about: Digest::from_bytes(about) };
+    let index = place.load().unwrap().expect("its magic number and its sum are right");
+    let root = Arc::new(Root::new("root".into()));
+    for (site, files) in [("glossary", 2), ("style", 1)] {
+        let known = index.get(site).unwrap();
+        let (_, inspected) = known.recall(&root, &Arc::from(site)).unwrap();
+        let [inspected] = &inspected[..] else { panic!("{site} is one skill") };
+        let skill = inspected.skill.as_ref().unwrap();
+        assert_eq!(skill.uri.as_str(), format!("skill://{site}/SKILL.md"));
+        let Content::Files(tree) = &skill.content else { panic!("{site} has files") };
+        assert_eq!(tree.files.len(), files);
+    }
+    assert_eq!(index.len(), 2);
+}
