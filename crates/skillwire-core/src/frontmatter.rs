@@ -4,6 +4,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::{
+    char_class::CharClasses,
     finding::{Code, Finding},
     foreign::truncated,
     name::SkillName,
@@ -407,12 +408,9 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// Characters that make text look like something it is not, or that nobody can see.
+/// Tells whether a character hides something or makes text look like something it is not.
 fn is_deceptive(c: char) -> bool {
-    (c.is_control() && !matches!(c, '\n' | '\t'))
-        || matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+    !matches!(c, '\n' | '\t') && CharClasses::UNPRINTABLE.contains(c)
 }
 
 fn says_when(text: &str) -> bool {

@@ -2,6 +2,7 @@
 //!
 //! Nothing in this crate touches a file, a socket, a clock or an environment variable.
 
+pub mod char_class;
 pub mod code;
 pub mod content_set;
 pub mod digest;

@@ -1,5 +1,7 @@
 //! Bytes of a script as text that neither acts on a terminal nor hides from a reader.
 
+use skillwire_core::char_class::{CharClass, CharClasses};
+
 use crate::outcome::Text;
 
 /// Keeps the first `most` bytes, as text.
@@ -61,23 +63,13 @@ impl State {
     }
 }
 
-/// Whether a character may stand in text: nothing that controls, reorders or hides.
+/// What is left out of a script's output. Emoji and several scripts are made of joiners and variation
+/// selectors, so these stay.
+const HIDDEN: CharClasses =
+    CharClasses::ALL.without(CharClass::Joiner).without(CharClass::VariationSelector);
+
 fn is_visible(c: char) -> bool {
-    match c {
-        '\t' => true,
-        '\u{ad}'
-        | '\u{61c}'
-        | '\u{180e}'
-        | '\u{200b}'
-        | '\u{200e}'
-        | '\u{200f}'
-        | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}'
-        | '\u{feff}'
-        | '\u{fff9}'..='\u{fffb}'
-        | '\u{e0000}'..='\u{e007f}' => false,
-        c => !c.is_control(),
-    }
+    c == '\t' || !HIDDEN.contains(c)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ mod sarif;
 use std::io::Write;
 
 use serde::Serialize;
-use skillwire_core::finding::Finding;
+use skillwire_core::{char_class::CharClasses, finding::Finding};
 
 pub(crate) use self::{
     github::github,
@@ -65,10 +65,7 @@ pub(crate) fn printable(text: &str) -> String {
 
 /// Tells whether a character moves the cursor, reorders text or cannot be seen.
 pub(crate) fn is_unseen(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-            | '\u{fffe}' | '\u{ffff}' | '\u{e0000}'..='\u{e007f}')
+    CharClasses::UNPRINTABLE.contains(c)
 }
 
 #[cfg(test)]
@@ -78,6 +75,7 @@ mod tests {
     #[test]
     fn strangers_cannot_act_on_a_terminal_v_54() {
         assert_eq!(printable("a\u{1b}[31mb\u{202e}c\nd"), "a\\u{1b}[31mb\\u{202e}c\\nd");
+        assert_eq!(printable("a\u{ad}b\u{3164}"), "a\\u{ad}b\\u{3164}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Translates between code points of the frontmatter, bytes of the file, and lines.
 
+use crate::char_class::CharClasses;
 use crate::excerpt::Excerpt;
 use crate::finding::{Code, Finding};
 use crate::span::{Position, Span};
@@ -70,7 +71,7 @@ impl<'a> Places<'a> {
     }
 }
 
-/// Shortens text for a message and makes control and direction characters visible.
+/// Shortens text for a message and makes hidden characters visible.
 pub(super) fn excerpt(text: &str) -> String {
     const LONGEST: usize = 60;
     let mut out = String::new();
@@ -79,19 +80,11 @@ pub(super) fn excerpt(text: &str) -> String {
             out.push('…');
             break;
         }
-        if is_unseen(ch) {
+        if CharClasses::UNPRINTABLE.contains(ch) {
             out.extend(ch.escape_default());
         } else {
             out.push(ch);
         }
     }
     out
-}
-
-/// Tells whether a character moves the cursor, reorders text or cannot be seen.
-pub(super) fn is_unseen(ch: char) -> bool {
-    ch.is_control()
-        || matches!(ch, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-            | '\u{fffe}' | '\u{ffff}' | '\u{e0000}'..='\u{e007f}')
 }

@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use saphyr_parser::{Parser, ScanError};
 
+use crate::char_class::CharClasses;
 use crate::finding::{Code, Finding};
 use crate::repair::{Edit, Repair};
 
-use super::place::{Places, excerpt, is_unseen};
+use super::place::{Places, excerpt};
 
 /// A plain value that holds `: `, and the text with that value out of the way.
 pub(super) struct Colon {
@@ -155,7 +156,7 @@ pub fn quote(text: &str) -> String {
         blank = 0;
         folded.push_str(line);
     }
-    let simple = !folded.contains(is_unseen);
+    let simple = !folded.contains(|ch| CharClasses::UNPRINTABLE.contains(ch));
     if simple && folded.contains(['"', '\\']) && !folded.contains('\'') {
         return format!("'{folded}'");
     }
@@ -164,7 +165,7 @@ pub fn quote(text: &str) -> String {
         match ch {
             '"' | '\\' => out.extend(['\\', ch]),
             '\n' => out.push_str("\\n"),
-            ch if is_unseen(ch) => {
+            ch if CharClasses::UNPRINTABLE.contains(ch) => {
                 let code = u32::from(ch);
                 let escape =
                     if code > 0xffff { format!("\\U{code:08x}") } else { format!("\\u{code:04x}") };

@@ -79,7 +79,8 @@ fn names_and_descriptions_that_are_no_text_come_with_what_to_write_fmt_24() {
 
 #[test]
 fn characters_that_nobody_sees_are_named_and_pointed_at_v_54() {
-    for hidden in ['\u{202e}', '\u{200b}', '\u{ad}', '\u{2066}', '\u{e0041}'] {
+    for hidden in ['\u{202e}', '\u{200b}', '\u{ad}', '\u{61c}', '\u{2066}', '\u{3164}', '\u{e0041}']
+    {
         let yaml = format!("name: pdf\ndescription: Use when{hidden} asked.");
         let (skill, findings) = check(&yaml, "");
         assert!(skill.is_some());
@@ -91,7 +92,7 @@ fn characters_that_nobody_sees_are_named_and_pointed_at_v_54() {
         assert!(findings[0].skips(Strictness::Strict) && !findings[0].skips(Strictness::Normal));
     }
     // What is written as an escape is nowhere in the file; the whole value is shown.
-    for escaped in ["\\u0007", "\\e"] {
+    for escaped in ["\\u0007", "\\e", "\\L"] {
         let (_, findings) =
             check(&format!("name: pdf\ndescription: \"Use when{escaped} asked.\""), "");
         assert_eq!(codes(&findings), [Code::DescriptionCharacters], "{escaped}");

@@ -2,86 +2,38 @@
 
 use std::{collections::BTreeMap, fmt};
 
-/// What is noteworthy about a character.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
-    /// It begins a sequence that a terminal obeys.
-    Escape,
-    /// Another control character.
-    Control,
-    /// It changes the direction of the text around it.
-    Bidi,
-    /// It has no width or no shape of its own.
-    Invisible,
-    /// A tag character: invisible copies of ASCII, which models can read.
-    Tag,
-    /// A variation selector where none belongs; sequences of them can carry hidden text.
-    Selector,
-}
+use skillwire_core::char_class::CharClass;
 
-impl Kind {
-    /// Classifies a character by itself and the one before it; ordinary ones are of no kind.
-    pub(super) fn of(c: char, before: Option<char>) -> Option<Self> {
-        match c {
-            '\u{1b}' | '\u{90}' | '\u{98}' | '\u{9b}' | '\u{9d}'..='\u{9f}' => Some(Self::Escape),
-            c if c.is_control() => Some(Self::Control),
-            '\u{61c}'
-            | '\u{200e}'
-            | '\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2066}'..='\u{2069}' => Some(Self::Bidi),
-            '\u{ad}'
-            | '\u{34f}'
-            | '\u{115f}'
-            | '\u{1160}'
-            | '\u{17b4}'
-            | '\u{17b5}'
-            | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'..='\u{200d}'
-            | '\u{2028}'
-            | '\u{2029}'
-            | '\u{2060}'..='\u{2065}'
-            | '\u{206a}'..='\u{206f}'
-            | '\u{2800}'
-            | '\u{3164}'
-            | '\u{feff}'
-            | '\u{ffa0}'
-            | '\u{fff0}'..='\u{fffb}'
-            | '\u{1bca0}'..='\u{1bca3}'
-            | '\u{1d173}'..='\u{1d17a}' => Some(Self::Invisible),
-            '\u{e0000}'..='\u{e007f}' => Some(Self::Tag),
-            // These two choose between the two looks of the sign before them.
-            '\u{fe0e}' | '\u{fe0f}' if before.is_some_and(can_be_dressed) => None,
-            '\u{fe00}'..='\u{fe0f}' | '\u{e0080}'..='\u{e0fff}' => Some(Self::Selector),
-            _ => None,
-        }
-    }
-
-    fn named(self, count: usize) -> &'static str {
-        match (self, count) {
-            (Self::Escape, 1) => "terminal escape",
-            (Self::Escape, _) => "terminal escapes",
-            (Self::Control, 1) => "control character",
-            (Self::Control, _) => "control characters",
-            (Self::Bidi, 1) => "bidirectional control",
-            (Self::Bidi, _) => "bidirectional controls",
-            (Self::Invisible, 1) => "invisible character",
-            (Self::Invisible, _) => "invisible characters",
-            (Self::Tag, 1) => "tag character",
-            (Self::Tag, _) => "tag characters",
-            (Self::Selector, 1) => "stray variation selector",
-            (Self::Selector, _) => "stray variation selectors",
-        }
+fn named(class: CharClass, count: usize) -> &'static str {
+    match (class, count) {
+        (CharClass::TerminalEscape, 1) => "terminal escape",
+        (CharClass::TerminalEscape, _) => "terminal escapes",
+        (CharClass::Control, 1) => "control character",
+        (CharClass::Control, _) => "control characters",
+        (CharClass::Bidirectional, 1) => "bidirectional control",
+        (CharClass::Bidirectional, _) => "bidirectional controls",
+        (CharClass::Tag, 1) => "tag character",
+        (CharClass::Tag, _) => "tag characters",
+        (CharClass::VariationSelector, 1) => "stray variation selector",
+        (CharClass::VariationSelector, _) => "stray variation selectors",
+        (_, 1) => "invisible character",
+        (_, _) => "invisible characters",
     }
 }
 
-fn can_be_dressed(c: char) -> bool {
-    !c.is_whitespace() && Kind::of(c, None).is_none()
+/// Classifies a character as it is counted: whatever else cannot be seen is called invisible.
+fn counted_as(before: Option<char>, c: char) -> Option<CharClass> {
+    CharClass::after(before, c).map(|class| match class {
+        CharClass::LineSeparator | CharClass::Joiner | CharClass::Noncharacter => {
+            CharClass::Invisible
+        }
+        class => class,
+    })
 }
 
-/// How many noteworthy characters of each kind some content has.
+/// How many noteworthy characters of each class some content has.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Flags(BTreeMap<Kind, usize>);
+pub struct Flags(BTreeMap<CharClass, usize>);
 
 /// Counts noteworthy characters of content and leaves the content alone.
 ///
@@ -94,11 +46,11 @@ pub fn flags(bytes: &[u8]) -> Flags {
         let mut before = None;
         let mut rest = chunk.valid().chars().peekable();
         while let Some(c) = rest.next() {
-            // Nearly every character is one of these, and none of them is of any kind.
+            // Nearly every character is one of these, and none of them has a class.
             let ordinary = matches!(c, '\n' | '\t' | ' '..='~')
                 || (c == '\r' && rest.peek().is_some_and(|c| *c == '\n'));
-            if !ordinary && let Some(kind) = Kind::of(c, before) {
-                *counts.entry(kind).or_insert(0) += 1;
+            if !ordinary && let Some(class) = counted_as(before, c) {
+                *counts.entry(class).or_insert(0) += 1;
             }
             before = Some(c);
         }
@@ -112,17 +64,18 @@ impl Flags {
         self.0.is_empty()
     }
 
-    /// How many characters of one kind there are.
-    pub fn count(&self, kind: Kind) -> usize {
-        self.0.get(&kind).copied().unwrap_or(0)
+    /// How many characters of one class there are. Every other character that cannot be seen
+    /// counts as [`CharClass::Invisible`].
+    pub fn count(&self, class: CharClass) -> usize {
+        self.0.get(&class).copied().unwrap_or(0)
     }
 }
 
 impl fmt::Display for Flags {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, (kind, &count)) in self.0.iter().enumerate() {
+        for (index, (class, &count)) in self.0.iter().enumerate() {
             let comma = if index == 0 { "" } else { ", " };
-            write!(f, "{comma}{count} {}", kind.named(count))?;
+            write!(f, "{comma}{count} {}", named(*class, count))?;
         }
         Ok(())
     }
@@ -142,7 +95,7 @@ mod tests {
             "1 terminal escape, 1 control character, 2 bidirectional controls, \
              1 invisible character, 3 tag characters, 2 stray variation selectors"
         );
-        assert_eq!(flags.count(Kind::Tag), 3);
+        assert_eq!(flags.count(CharClass::Tag), 3);
     }
 
     #[test]
@@ -154,12 +107,15 @@ mod tests {
 
     #[test]
     fn a_lone_carriage_return_and_a_later_byte_order_mark_are_flagged_hst_112() {
-        assert_eq!(flags(b"safe\rhidden").count(Kind::Control), 1);
-        assert_eq!(flags("a\u{feff}".as_bytes()).count(Kind::Invisible), 1);
+        assert_eq!(flags(b"safe\rhidden").count(CharClass::Control), 1);
+        assert_eq!(flags("a\u{feff}".as_bytes()).count(CharClass::Invisible), 1);
     }
 
     #[test]
     fn selectors_hidden_behind_each_other_are_flagged_hst_112() {
-        assert_eq!(flags("x\u{fe0f}\u{fe0f}\u{fe0f}".as_bytes()).count(Kind::Selector), 2);
+        assert_eq!(
+            flags("x\u{fe0f}\u{fe0f}\u{fe0f}".as_bytes()).count(CharClass::VariationSelector),
+            2
+        );
     }
 }

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::flags::Kind;
+use skillwire_core::char_class::CharClass;
 
 /// Makes text safe to show on one line.
 ///
@@ -54,7 +54,7 @@ pub fn lines(text: &str) -> String {
 }
 
 fn push_visible(c: char, before: Option<char>, out: &mut String) {
-    if Kind::of(c, before).is_some() {
+    if CharClass::after(before, c).is_some() {
         // Writing to a string cannot fail.
         let _ = write!(out, "{}", c.escape_unicode());
     } else {

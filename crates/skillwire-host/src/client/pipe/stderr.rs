@@ -2,6 +2,8 @@
 
 use std::{collections::VecDeque, fmt::Write as _};
 
+use skillwire_core::char_class::CharClasses;
+
 /// The most that is kept.
 const MAX_TAIL_BYTES: usize = 16 * 1024;
 
@@ -24,7 +26,7 @@ impl Tail {
         let bytes = [first, second].concat();
         let mut shown = String::with_capacity(bytes.len());
         for c in String::from_utf8_lossy(&bytes).chars() {
-            if c == '\n' || !acts(c) {
+            if c == '\n' || !CharClasses::UNPRINTABLE.contains(c) {
                 shown.push(c);
             } else {
                 let _ = write!(shown, "{}", c.escape_unicode());
@@ -32,13 +34,6 @@ impl Tail {
         }
         shown
     }
-}
-
-/// Tells whether a character moves the cursor, turns the text around or hides in it.
-fn acts(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
-        || matches!(c, '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]
@@ -56,5 +51,12 @@ mod tests {
         assert!(tail.shown().ends_with("xlast\\u{1b}[2J\nline"), "{}", tail.shown());
         tail.push(&vec![b'y'; MAX_TAIL_BYTES * 2]);
         assert_eq!(tail.shown(), "y".repeat(MAX_TAIL_BYTES));
+    }
+
+    #[test]
+    fn characters_that_hide_or_reorder_are_escaped_h_70() {
+        let mut tail = Tail::default();
+        tail.push("a\u{ad}b\u{61c}c\u{fffa}d".as_bytes());
+        assert_eq!(tail.shown(), "a\\u{ad}b\\u{61c}c\\u{fffa}d");
     }
 }
