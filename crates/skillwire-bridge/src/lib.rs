@@ -7,9 +7,7 @@
 //! There is no terminal, environment or file system in this crate.
 
 pub mod bridge;
-pub mod find_tool;
 pub mod options;
-pub mod search;
 pub mod shell;
 
 mod admission;
@@ -18,6 +16,7 @@ mod arguments;
 mod difference;
 mod files;
 mod follow;
+mod lazy_index;
 mod listing;
 mod loading;
 mod prompts;

@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use skillwire_host::{context::text::one_line_within, registry::Item};
 use skillwire_protocol::error::RpcError;
+use skillwire_search::MAX_QUERY_BYTES;
 use skillwire_server::offer::{Interrupt, ToolReply};
 
 use crate::{
     arguments::Arguments,
     bridge::Bridge,
-    search::MAX_QUERY,
     stop::Stop,
     text::count,
     view::{Hits, Shown, View},
@@ -30,16 +30,18 @@ impl Bridge {
         }
         match query.filter(|query| !query.trim().is_empty()) {
             None => Ok(self.list(server)),
-            Some(query) if query.len() > MAX_QUERY => {
-                let (most, actual) = (format!("a query of at most {MAX_QUERY} bytes"), query.len());
-                Err(arguments.refuse(&most, &format!("{actual} bytes")).into())
+            Some(query) if query.len() > MAX_QUERY_BYTES => {
+                let expected = format!("a query of at most {MAX_QUERY_BYTES} bytes");
+                let actual = format!("{} bytes", query.len());
+                Err(arguments.refuse(&expected, &actual).into())
             }
             Some(query) => {
-                let (bridge, query) = (self.clone(), query.to_owned());
+                let bridge = self.clone();
+                let query = query.to_owned();
                 let server = server.map(str::to_owned);
-                let searching = move || bridge.search(&query, server.as_deref());
-                let found = tokio::task::spawn_blocking(searching).await;
-                Ok(found.map_err(|_| RpcError::internal()).flatten().map_err(Interrupt::from)?)
+                let search = move || bridge.search(&query, server.as_deref());
+                let found = tokio::task::spawn_blocking(search).await;
+                Ok(found.map_err(|_| Interrupt::from(RpcError::internal()))?)
             }
         }
     }
@@ -65,11 +67,11 @@ impl Bridge {
         self.answer_with(&view, &found, found.len())
     }
 
-    fn search(&self, query: &str, server: Option<&str>) -> Result<ToolReply, RpcError> {
+    fn search(&self, query: &str, server: Option<&str>) -> ToolReply {
         let view = self.view();
-        let shows = |item: &Item| is_of(item, server);
-        let Hits { best, all } = view.search(self.host(), query, MOST_LISTED, shows)?;
-        Ok(self.answer_with(&view, &best, all))
+        let is_visible = |item: &Item| is_of(item, server);
+        let Hits { best, all } = view.search(self.host(), query, MOST_LISTED, is_visible);
+        self.answer_with(&view, &best, all)
     }
 
     fn answer_with(&self, view: &View, found: &[(&Item, Shown)], all: usize) -> ToolReply {

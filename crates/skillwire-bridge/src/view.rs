@@ -22,12 +22,12 @@ use skillwire_host::{
     standing::Standing,
     tools,
 };
-use skillwire_protocol::error::RpcError;
+use skillwire_search::SkillText;
 use skillwire_server::offer::Items;
 
 use crate::{
+    lazy_index::{BuiltIndex, LazyIndex},
     options::BridgeOptions,
-    search::{Index, KeptIndex, Made, SearchError, Searched},
 };
 
 /// The most characters of a description in a list of prompts.
@@ -95,7 +95,7 @@ pub(crate) struct View {
     registry: Registry,
     shown: Vec<Shown>,
     statuses: BTreeMap<ServerLabel, Status>,
-    index: Arc<KeptIndex>,
+    index: Arc<LazyIndex>,
     pub(crate) tools: Arc<Items>,
     pub(crate) prompts: Arc<Items>,
     pub(crate) instructions: String,
@@ -137,41 +137,41 @@ impl View {
 
     /// The best skills that have words of a query, and how many there are in all.
     ///
-    /// The first search after a change indexes everything, which takes a while.
+    /// The first search after a change builds the index, which takes a while.
     pub(crate) fn search(
         &self,
         host: &Host,
         query: &str,
-        most: usize,
-        shows: impl Fn(&Item) -> bool,
-    ) -> Result<Hits<'_>, RpcError> {
+        limit: usize,
+        is_visible: impl Fn(&Item) -> bool,
+    ) -> Hits<'_> {
         let items = self.registry.items();
-        let shows = |place: usize| self.shown[place] != Shown::Disabled && shows(&items[place]);
-        let made = self.index.get(|| self.make_index(host));
-        let found = made.and_then(|made| made.index.find(query, most, shows)).map_err(|error| {
-            tracing::error!("{error}");
-            RpcError::internal()
-        })?;
+        let is_visible =
+            |place: usize| self.shown[place] != Shown::Disabled && is_visible(&items[place]);
+        let built = self.index.get(|| self.build_index(host));
+        let found = built.index.search(query, limit, is_visible);
         let best = found.best.into_iter().map(|place| (&items[place], self.shown[place]));
-        Ok(Hits { best: best.collect(), all: found.all })
+        Hits { best: best.collect(), all: found.total }
     }
 
-    fn make_index(&self, host: &Host) -> Result<Made, SearchError> {
+    fn build_index(&self, host: &Host) -> BuiltIndex {
         let mut unread = BTreeSet::new();
         let known = self.registry.items().iter().zip(&self.shown).enumerate();
-        let index = Index::new(known.map(|(place, (item, shown))| {
-            let searched = Searched::of_item(item);
-            // Only what is approved was ever loaded, and may be cached.
+        let texts = known.map(|(place, (item, shown))| {
+            let Item { handle, listed, .. } = item;
+            let text =
+                SkillText::new(listed.name().as_str(), handle, listed.entry().frontmatter.fields());
+            // Only the text of an approved skill was ever loaded, and may be in the cache.
             if *shown != Shown::Approved {
-                return searched;
+                return text;
             }
-            let Some(headings) = host.headings(&item.listed) else {
+            let Some(headings) = host.headings(listed) else {
                 unread.insert(place);
-                return searched;
+                return text;
             };
-            searched.with_headings(&headings)
-        }))?;
-        Ok(Made { index, unread })
+            text.with_headings(&headings)
+        });
+        BuiltIndex { index: texts.collect(), unread }
     }
 
     /// Notes that a skill was loaded, so that the next search looks at its text as well.

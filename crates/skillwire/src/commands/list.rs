@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use skillwire_bridge::search::{Index, Searched};
 use skillwire_host::{
     context::text::{one_line, one_line_within},
     dialect::Dialect,
@@ -14,12 +13,12 @@ use skillwire_host::{
     registry::Item,
     standing::Standing,
 };
+use skillwire_search::{SearchIndex, SkillText};
 
 use super::Outcome;
 use crate::{
     args::{ListArgs, SearchArgs},
     exit::Exit,
-    failure::Failure,
     output::{ADDED, ERROR, FAINT, HELP, STRONG, WARNING},
     refused, report,
     session::{self, report_incomplete},
@@ -119,14 +118,15 @@ pub(super) fn search(args: &SearchArgs) -> Outcome {
     session::with(args.json, options, async |session| {
         let found = session.discover(None).await?;
         let items = found.registry.items();
-        let index = Index::new(items.iter().map(|item| {
+        let text_of = |item: &Item| {
             let headings = session.host().headings(&item.listed).unwrap_or_default();
-            Searched::of_item(item).with_headings(&headings)
-        }));
-        let fitting =
-            index.and_then(|index| index.find(&args.query.join(" "), args.limit, |_| true));
-        let fitting = fitting.map_err(|error| Failure::new(Exit::Internal, format!("{error}.")))?;
-        let best = fitting.best.iter();
+            let frontmatter = item.listed.entry().frontmatter.fields();
+            SkillText::new(item.listed.name().as_str(), &item.handle, frontmatter)
+                .with_headings(&headings)
+        };
+        let index: SearchIndex = items.iter().map(text_of).collect();
+        let hits = index.search(&args.query.join(" "), args.limit, |_| true);
+        let best = hits.best.iter();
         let rows: Vec<_> = best.map(|place| row(session.host(), &items[*place])).collect();
         if args.json {
             report::json(&mut io::stdout().lock(), &listing(&found, rows))?;
@@ -143,8 +143,8 @@ pub(super) fn search(args: &SearchArgs) -> Outcome {
         }
         out.flush()?;
         report_incomplete(&found)?;
-        if fitting.all > rows.len() {
-            let more = fitting.all - rows.len();
+        if hits.total > rows.len() {
+            let more = hits.total - rows.len();
             writeln!(anstream::stderr(), "{more} more fit; `--limit N` shows more of them.")?;
         }
         if rows.is_empty() {

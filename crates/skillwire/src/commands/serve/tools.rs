@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use skillwire_bridge::find_tool::FindTool;
 use skillwire_catalog::catalog::Catalog;
 use skillwire_scripts::{page::PageScripts, scripts::Scripts, tool::RunTool};
+use skillwire_search::FindTool;
 use skillwire_server::{
     engine::Engine,
     offer::{ListChanges, Offer, Offers},

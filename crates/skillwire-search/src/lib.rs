@@ -1,0 +1,42 @@
+//! Finds skills by words, best first.
+//!
+//! A [`SearchIndex`] is built once from a list of skills and never changes. It answers with
+//! positions in that list, so it knows nothing about approvals, servers or who may see what: the
+//! caller keeps the list and decides which positions are visible. With the feature `tool`, the
+//! crate also has `FindTool`, which offers such a search to the clients of a server.
+//!
+//! ```
+//! use serde_json::json;
+//! use skillwire_search::{SearchIndex, SkillText};
+//!
+//! let skills = [
+//!     ("refunds", json!({ "description": "Handles a refund for a customer." })),
+//!     ("weather", json!({ "description": "Says what the weather will be." })),
+//! ];
+//! let index: SearchIndex = skills
+//!     .iter()
+//!     .map(|(name, frontmatter)| {
+//!         let frontmatter = frontmatter.as_object().expect("frontmatter is an object");
+//!         SkillText::new(name, &format!("acme:{name}"), frontmatter)
+//!     })
+//!     .collect();
+//!
+//! let hits = index.search("customer ref", 10, |_| true);
+//! assert_eq!(hits.best, [0]);
+//! ```
+
+mod builder;
+#[cfg(feature = "tool")]
+mod find_tool;
+mod index;
+mod query;
+mod skill_text;
+mod words;
+
+#[cfg(feature = "tool")]
+pub use self::find_tool::FindTool;
+pub use self::{
+    index::{SearchHits, SearchIndex},
+    query::MAX_QUERY_BYTES,
+    skill_text::SkillText,
+};
