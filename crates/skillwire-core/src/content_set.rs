@@ -6,6 +6,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use crate::{
+    content_id::{ContentId, NoContentId},
     digest::Digest,
     entry::{Resources, SkillEntry, SkillResource},
     frontmatter::Frontmatter,
@@ -65,7 +66,22 @@ impl ContentSet {
         Digest::of(canonical(&Value::Object(self.frontmatter.fields().clone())).as_bytes())
     }
 
+    /// The identity of the files alone, which the same files have wherever they are served.
+    ///
+    /// The frontmatter takes part through the bytes of `SKILL.md`.
+    pub fn content_id(&self) -> Result<ContentId, NoContentId> {
+        let files = self.files.iter().map(|file| {
+            let outside = || NoContentId::OutsideSkill(file.uri.as_str().into());
+            let path = self.skill.below(&file.uri).ok_or_else(outside)?;
+            Ok((path, file.digest, file.size))
+        });
+        ContentId::of(files.collect::<Result<Vec<_>, _>>()?)
+    }
+
     /// One digest over all of it, the same whatever order files and keys came in.
+    ///
+    /// Approvals, lock files and the audit log name the content by it. Unlike
+    /// [`content_id`](Self::content_id), it depends on the skill's URI.
     pub fn fingerprint(&self) -> Digest {
         fingerprint(&self.skill, &self.files, &self.frontmatter_digest())
     }
@@ -162,7 +178,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::received::{self, EntryLimits};
+    use crate::{
+        path::RelPath,
+        received::{self, EntryLimits},
+    };
 
     /// The content of an entry whose manifest has these paths, each with a letter to hash and a size.
     fn content(frontmatter: &Value, files: &[(&str, &str, u64)]) -> ContentSet {
@@ -263,6 +282,35 @@ mod tests {
         let one = content(&fields(), &[FILES[0], ("b", "1", 1), ("c", "2", 1)]);
         let two = content(&fields(), &[FILES[0], ("b", "2", 1), ("c", "1", 1)]);
         assert_ne!(one.fingerprint(), two.fingerprint());
+    }
+
+    #[test]
+    fn content_keeps_its_identity_at_another_uri() {
+        let at = |root: &str| {
+            let file = |path: &str| {
+                json!({ "uri": format!("{root}/{path}"), "digest": Digest::of(b"x"), "size": 1 })
+            };
+            let entry = json!({
+                "uri": format!("{root}/SKILL.md"),
+                "frontmatter": fields(),
+                "resources": [file("SKILL.md"), file("b%20c/%C3%A9.md")],
+            });
+            let entry = received::read(&entry.to_string(), EntryLimits::default()).unwrap();
+            ContentSet::of(&entry).unwrap()
+        };
+        let (here, there) = (at("skill://a"), at("skill://team/x/a"));
+        assert_ne!(here.fingerprint(), there.fingerprint());
+        assert_eq!(here.content_id(), there.content_id());
+        // Paths are decoded: the identity is the one of the files on disk.
+        let on_disk = ["SKILL.md", "b c/\u{e9}.md"]
+            .map(|path| (RelPath::parse(path).unwrap(), Digest::of(b"x"), 1));
+        assert_eq!(here.content_id(), ContentId::of(on_disk));
+    }
+
+    #[test]
+    fn content_with_a_control_character_in_a_path_has_no_identity() {
+        let content = content(&fields(), &[FILES[0], ("a%0Ab", "b", 1)]);
+        assert_eq!(content.content_id(), Err(NoContentId::ControlCharacter("a\nb".into())));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 pub mod char_class;
 pub mod code;
+pub mod content_id;
 pub mod content_set;
 pub mod digest;
 pub mod entry;

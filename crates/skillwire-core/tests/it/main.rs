@@ -1,6 +1,7 @@
 //! Tests of the public interface, one module per concern.
 
 mod codes;
+mod content_id;
 mod files;
 mod format;
 mod reference;
