@@ -287,9 +287,7 @@ mod tests {
     #[test]
     fn content_keeps_its_identity_at_another_uri() {
         let at = |root: &str| {
-            let file = |path: &str| {
-                json!({ "uri": format!("{root}/{path}"), "digest": Digest::of(b"x"), "size": 1 })
-            };
+            let file = |path: &str| json!({ "uri": format!("{root}/{path}"), "digest": Digest::of(b"x"), "size": 1 });
             let entry = json!({
                 "uri": format!("{root}/SKILL.md"),
                 "frontmatter": fields(),

@@ -179,6 +179,13 @@ mod tests {
     }
 
     #[test]
+    fn a_link_in_a_nested_list_is_checked_and_an_escaped_one_is_not_fmt_19() {
+        let nested = "1. One\n    - Two: see [more](references/gone.md).\n";
+        assert_eq!(messages(nested), ["The skill has no file `references/gone.md`."]);
+        assert_eq!(messages("Write \\[text](gone.md) for a link.\n"), [""; 0]);
+    }
+
+    #[test]
     fn a_directory_exists_when_something_is_in_it_fmt_19() {
         let paths = BTreeSet::from(["a.md", "docs-old/x.md", "docs/y.md"]);
         for path in ["", "a.md", "docs", "docs-old", "docs/y.md"] {

@@ -1,44 +1,35 @@
-//! What of a Markdown text is not code.
+//! Markdown as CommonMark defines it.
 
-/// The lines outside code, each with the byte at which it begins.
-pub fn prose(markdown: &str) -> impl Iterator<Item = (usize, &str)> {
-    let mut next = 0;
-    // The character that opened a block of code, and how many there were.
-    let mut fence: Option<(u8, usize)> = None;
-    markdown.split_inclusive('\n').filter_map(move |line| {
-        let start = next;
-        next += line.len();
-        let indent = line.len() - line.trim_start_matches(' ').len();
-        let bare = line.trim();
-        let mark = bare.bytes().next().filter(|b| b"`~".contains(b));
-        let run = mark.map_or(0, |mark| bare.bytes().take_while(|b| *b == mark).count());
-        match (fence, mark) {
-            (None, Some(mark)) if run >= 3 && indent < 4 => fence = Some((mark, run)),
-            (Some((open, length)), Some(mark))
-                if mark == open && run >= length && run == bare.len() =>
-            {
-                fence = None;
+use std::ops::Range;
+
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+/// The headings that begin with `#`, without their marks.
+///
+/// Underlined headings are left out: a paragraph before a rule (`---`) is one by accident.
+pub fn headings(markdown: &str) -> impl Iterator<Item = &str> {
+    let mut inside: Option<Range<usize>> = None;
+    parser(markdown).into_offset_iter().filter_map(move |(event, range)| {
+        match event {
+            Event::Start(Tag::Heading { .. }) => {
+                inside = markdown[range.start..].starts_with('#').then_some(range.end..range.start);
             }
-            (None, _) if indent < 4 => return Some((start, line)),
-            _ => {}
+            Event::End(TagEnd::Heading(_)) => {
+                return inside.take().and_then(|text| markdown.get(text)).filter(|t| !t.is_empty());
+            }
+            _ => {
+                if let Some(text) = &mut inside {
+                    *text = text.start.min(range.start)..text.end.max(range.end);
+                }
+            }
         }
         None
     })
 }
 
-/// The headings that begin with `#`, without their marks.
-pub fn headings(markdown: &str) -> impl Iterator<Item = &str> {
-    prose(markdown).filter_map(|(_, line)| {
-        let line = line.trim();
-        let text = line.trim_start_matches('#');
-        let level = line.len() - text.len();
-        if !(1..=6).contains(&level) || !text.starts_with([' ', '\t']) {
-            return None;
-        }
-        let open = text.trim_end_matches('#');
-        let heading = if open.ends_with([' ', '\t']) { open.trim() } else { text.trim() };
-        (!heading.is_empty()).then_some(heading)
-    })
+/// Parses a text as GitHub does, where tables and footnotes hold links too.
+pub(crate) fn parser(markdown: &str) -> Parser<'_> {
+    Parser::new_ext(markdown, Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES)
 }
 
 #[cfg(test)]
@@ -50,11 +41,5 @@ mod tests {
         let text = "# One\n\ntext # not\n#no space\n  ## Two ##\n```sh\n# a comment\n```\n\
                     ~~~~\n~~~\n# still code\n~~~~\n    # indented code\n### C#\n####### seven\n#\n";
         assert_eq!(headings(text).collect::<Vec<_>>(), ["One", "Two", "C#"]);
-    }
-
-    #[test]
-    fn lines_come_with_where_they_begin() {
-        let text = "a\r\n```\nb\n```\nc";
-        assert_eq!(prose(text).collect::<Vec<_>>(), [(0, "a\r\n"), (13, "c")]);
     }
 }
