@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use arc_swap::ArcSwap;
-use skillwire_host::listed::Listed;
+use skillwire_trust::Listed;
 use skillwire_upstream::admission::Admission;
 
 use crate::view::View;

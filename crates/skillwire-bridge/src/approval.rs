@@ -8,16 +8,9 @@ use skillwire_core::{
     entry::{Resources, SkillEntry, SkillResource},
     uri::SkillUri,
 };
-use skillwire_host::{
-    approved::Approved,
-    context::text::{one_line, one_line_within},
-    grants::Grants,
-    listed::Listed,
-    origin::{Origin, SkillId},
-    prompt::Question,
-    refusal::{Reason, Refusal},
-};
+use skillwire_host::context::text::{one_line, one_line_within};
 use skillwire_server::offer::{Client, Elicited, Form};
+use skillwire_trust::{Approved, Grants, Listed, Origin, Question, Reason, Refusal, SkillId};
 
 use crate::{
     bridge::Bridge,

@@ -1,7 +1,7 @@
 //! The arguments of a call, which a model made up.
 
 use serde_json::{Map, Value};
-use skillwire_host::refusal::{Reason, Refusal};
+use skillwire_trust::{Reason, Refusal};
 
 /// Arguments that should be strings.
 pub(crate) struct Arguments<'a> {

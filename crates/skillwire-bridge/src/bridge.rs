@@ -5,17 +5,12 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use futures_util::{FutureExt, future::BoxFuture};
 use skillwire_core::uri::SkillUri;
-use skillwire_host::{
-    context::boundary::Boundaries,
-    handle::Handle,
-    host::{Discovered, Host},
-    origin::SkillId,
-    refusal::{Reason, Refusal},
-};
+use skillwire_host::{Discovered, Host, context::boundary::Boundaries};
 use skillwire_server::{
     caller::Caller,
     offer::{Interrupt, Invocation, Items, ListChanges, Offer, PromptReply, ToolReply, Typing},
 };
+use skillwire_trust::{Handle, Reason, Refusal, SkillId};
 use skillwire_upstream::{
     admission::Admission,
     folders::Folders,

@@ -4,7 +4,8 @@ use std::{fmt::Write as _, time::Duration};
 
 use similar::{Algorithm, ChangeTag, TextDiff};
 use skillwire_core::{content_set::ContentDiff, entry::SkillResource};
-use skillwire_host::{context::text::lines, listed::Listed};
+use skillwire_host::context::text::lines;
+use skillwire_trust::Listed;
 
 use crate::{approval::path, bridge::Bridge};
 

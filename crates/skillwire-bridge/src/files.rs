@@ -1,15 +1,15 @@
 //! `read_skill_file`, `list_skill_files` and `unload_skill`: through windows, and only through them.
 
 use skillwire_host::{
+    Window,
     context::{
         block::{self, SkillFile},
         children::children,
         text::one_line,
     },
-    refusal::Reason,
-    window::Window,
 };
 use skillwire_server::offer::ToolReply;
+use skillwire_trust::Reason;
 
 use crate::{arguments::Arguments, bridge::Bridge, stop::Stop};
 

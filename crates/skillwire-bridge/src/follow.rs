@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use futures_util::FutureExt;
 use skillwire_core::finding::Finding;
-use skillwire_host::label::ServerLabel;
 use skillwire_source::source::{Look, Report, Source, Unavailable, Wake};
+use skillwire_trust::ServerLabel;
 use skillwire_upstream::upstreams::Upstreams;
 use tokio::sync::Notify;
 

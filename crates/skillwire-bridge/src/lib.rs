@@ -1,6 +1,6 @@
 //! Skills for clients that do not know the Skills extension.
 //!
-//! A [`Bridge`](bridge::Bridge) stands between a [`Host`](skillwire_host::host::Host), which lists,
+//! A [`Bridge`](bridge::Bridge) stands between a [`Host`](skillwire_host::Host), which lists,
 //! verifies and asks before it loads, and an MCP server, which offers what the host found as
 //! ordinary tools, prompts and instructions ([`Offer`](skillwire_server::offer::Offer)).
 //!

@@ -3,14 +3,11 @@
 use std::sync::Arc;
 
 use skillwire_host::{
+    Loaded, Window,
     context::block::{self, LoadedSkill},
-    handle::Handle,
-    host::Loaded,
-    listed::Listed,
-    refusal::{Reason, Refusal},
-    window::Window,
 };
 use skillwire_server::offer::{Client, ToolReply};
+use skillwire_trust::{Handle, Listed, Reason, Refusal};
 
 use crate::{arguments::Arguments, bridge::Bridge, stop::Stop, windows::Opened};
 

@@ -3,12 +3,10 @@
 use std::fmt::Write as _;
 
 use serde_json::json;
-use skillwire_host::{
-    context::{boundary::NoBoundary, text::one_line_within},
-    refusal::{Reason, Refusal},
-};
+use skillwire_host::context::{boundary::NoBoundary, text::one_line_within};
 use skillwire_protocol::error::RpcError;
 use skillwire_server::offer::{Interrupt, ToolReply};
+use skillwire_trust::{Reason, Refusal};
 
 use crate::{options::BridgeOptions, shell};
 

@@ -8,22 +8,16 @@ use std::{
 
 use serde_json::{Value, json};
 use skillwire_host::{
+    Discovered, Host,
     context::{
         catalogue::{self, CatalogueItem, CatalogueOptions, Format},
         text::{one_line, one_line_within},
     },
-    handle::Handle,
-    host::{Discovered, Host},
-    label::ServerLabel,
-    listed::Listed,
-    origin::SkillId,
-    refusal::Refusal,
-    registry::{Item, Registry},
-    standing::Standing,
     tools,
 };
 use skillwire_search::SkillText;
 use skillwire_server::offer::Items;
+use skillwire_trust::{Handle, Item, Listed, Refusal, Registry, ServerLabel, SkillId, Standing};
 
 use crate::{
     lazy_index::{BuiltIndex, LazyIndex},

@@ -9,11 +9,8 @@ use std::{
 };
 
 use skillwire_core::entry::SkillEntry;
-use skillwire_host::{
-    origin::SkillId,
-    refusal::{Reason, Refusal},
-    window::Window,
-};
+use skillwire_host::Window;
+use skillwire_trust::{Reason, Refusal, SkillId};
 
 /// Windows at once; the one unused for longest makes room, since a stateless client may never say
 /// that it needs one no more.

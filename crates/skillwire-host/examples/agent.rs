@@ -4,12 +4,7 @@
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::json;
 use skillwire_host::{
-    client::Endpoint,
-    grants::Grants,
-    host::Host,
-    label::ServerLabel,
-    prompt::{Answer, Prompter, Question},
-    tools::ModelTools,
+    Answer, Endpoint, Grants, Host, Prompter, Question, ServerLabel, tools::ModelTools,
 };
 
 /// Says yes to every skill and no to everything else; a real agent asks its user.

@@ -8,11 +8,10 @@
 
 use std::process::ExitCode;
 
+use skillwire_client::Endpoint;
 use skillwire_core::entry::Resources;
-use skillwire_host::{
-    client::Endpoint, grants::Grants, host::Host, label::ServerLabel, listed::Listed,
-    refusal::Refusal,
-};
+use skillwire_host::Host;
+use skillwire_trust::{Grants, Listed, Refusal, ServerLabel};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {

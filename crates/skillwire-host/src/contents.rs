@@ -24,11 +24,7 @@ struct RawContent<'a> {
 }
 
 /// One content of an answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Content {
-    pub(crate) bytes: Bytes,
-    pub(crate) media_type: Option<String>,
-}
+pub(crate) use skillwire_client::FetchedContent as Content;
 
 /// Takes the one content for `uri` out of an answer; the error says what is wrong with it.
 pub(crate) fn read(text: &str, uri: &str) -> Result<Content, String> {

@@ -1,40 +1,38 @@
 //! The host side of the Skills extension: discover, verify, approve, load.
 //!
-//! There is no terminal, environment or home directory in this crate: storage, prompting and time
-//! come in through small traits.
+//! This crate never knows a terminal, an environment or a home directory: storage, prompting and
+//! time come in through the small traits of [`skillwire_trust`].
 
-pub mod approved;
-pub mod audit;
-pub mod cache;
-pub mod client;
-pub mod clock;
 pub mod context;
 pub mod dialect;
-pub mod grants;
-pub mod handle;
-pub mod host;
-pub mod label;
-pub mod listed;
+mod host;
 pub mod local;
-pub mod lock;
-#[cfg(feature = "oauth")]
-pub mod login;
-pub mod origin;
-pub mod policy;
-pub mod prompt;
-pub mod record;
-pub mod refusal;
-pub mod registry;
-pub mod remote;
-pub mod secret;
-pub mod standing;
-pub mod state;
+mod remote;
+mod system_clock;
 pub mod tools;
 pub mod verification;
-pub mod verified;
-pub mod web;
-pub mod window;
+mod window;
 
 mod contents;
 mod page;
-mod reference;
+
+pub use skillwire_client::{
+    Changes, ClientError, ClientOptions, Endpoint, Interest, Secret, ServerDescription, WebOrigin,
+};
+pub use skillwire_trust::{
+    Action, Answer, Approval, Approved, ApprovedBy, Audit, Budgets, Cache, Class, Clock, Decision,
+    Dialect, DialectMemory, DynamicPolicy, Event, Grants, Handle, Item, KnownDialect, Listed, Lock,
+    NoAudit, NoCache, Nobody, Offer, Origin, Policy, Prompter, Question, Reason, Record,
+    RecordStore, Refusal, Registry, ServerLabel, SkillId, Standing, StoreError, Verified,
+    requested_tools,
+};
+
+pub use self::{
+    host::{
+        DirectoryChild, Discovered, ExportedFile, FreshEntry, FreshListing, Host, HostBuilder,
+        Inspected, Loaded, Relay, ResourceContent,
+    },
+    remote::Listing,
+    system_clock::SystemClock,
+    window::{Child, DynamicContent, FileContent, FirstSeen, ToolCall, Window},
+};

@@ -9,14 +9,9 @@ use skillwire_core::{
     received::{self, EntryFault, EntryProblem},
     uri::SkillUri,
 };
+use skillwire_trust::{Listed, Origin, Policy, Reason, Refusal, SkillId};
 
-use crate::{
-    dialect::{self, Age},
-    listed::Listed,
-    origin::{Origin, SkillId},
-    policy::Policy,
-    refusal::{Reason, Refusal},
-};
+use crate::dialect::{self, Age};
 
 /// The longest cursor that is sent back.
 const MAX_CURSOR_BYTES: usize = 64 * 1024;

@@ -18,22 +18,22 @@ use skillwire_core::uri::{ResourceUri, SkillUri};
 use skillwire_protocol::method;
 
 use skillwire_archive::{Budget, File};
+use skillwire_client::{
+    Client, ClientError, ClientOptions, Endpoint, Limits, RawAnswer, WebOrigin,
+};
+use skillwire_dialects::Dialect;
+use skillwire_trust::{
+    Clock, DialectMemory, Listed, Offer, Origin, Policy, Reason, Refusal, ServerLabel, SkillId,
+    Source,
+};
 
 pub use self::listing::Listing;
 pub(crate) use self::listing::{Collecting, Trouble};
 use self::named::NamedEntries;
 use crate::{
-    client::{Client, ClientError, ClientOptions, Endpoint, Limits, RawAnswer},
-    clock::Clock,
     contents::{self, Content},
-    dialect::{self, Age, Dialect, DialectMemory, Offer},
-    label::ServerLabel,
-    listed::{Listed, Source},
-    origin::{Origin, SkillId},
+    dialect::{self, Age},
     page::{self, Freshness, Unusable},
-    policy::Policy,
-    refusal::{Reason, Refusal},
-    web::WebOrigin,
 };
 
 /// How long to wait before an internal error of the server is tried again.
@@ -353,7 +353,7 @@ impl Remote {
             }
             Err(Unusable { refusal, .. }) => return Err(refusal.into()),
         };
-        let listed = Listed::received(self.origin(), received, source);
+        let listed = Listed::received(self.origin(), received.entry, received.text, source);
         self.named.put(uri, &listed, self.clock.elapsed() + lifetime);
         Ok(Got::Released(listed))
     }

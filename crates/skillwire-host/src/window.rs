@@ -16,18 +16,13 @@ use skillwire_core::{
     path::RelPath,
     uri::ResourceUri,
 };
-
-use crate::{
-    approved::{Approved, ApprovedBy},
-    audit::{Action, Decision},
-    dialect::Dialect,
-    host::Host,
-    origin::SkillId,
-    prompt::{Answer, Question},
+use skillwire_dialects::Dialect;
+use skillwire_trust::{
+    Action, Answer, Approved, ApprovedBy, Decision, Question, Reason, Refusal, SkillId, Verified,
     reference,
-    refusal::{Reason, Refusal},
-    verified::Verified,
 };
+
+use crate::host::Host;
 
 /// Bytes of a file that a window let through.
 #[derive(Debug, Clone, PartialEq, Eq)]

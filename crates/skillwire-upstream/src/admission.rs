@@ -7,7 +7,7 @@ use skillwire_core::{
     path::{RelPath, SKILL_FILE},
     uri::SkillUri,
 };
-use skillwire_host::listed::Listed;
+use skillwire_trust::Listed;
 
 /// Decides what may be passed on. What it denies is not there, for every method alike.
 pub trait Admission: Send + Sync + std::fmt::Debug {

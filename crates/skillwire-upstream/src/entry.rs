@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 use skillwire_core::uri::ResourceUri;
-use skillwire_host::{listed::Listed, origin::Origin};
+use skillwire_trust::{Listed, Origin};
 
 use crate::{
     hops::{Hops, InstanceId, PROVENANCE},

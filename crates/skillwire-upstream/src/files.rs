@@ -11,14 +11,11 @@ use skillwire_core::{
     entry::{Resources, SkillResource},
     path::RelPath,
 };
-use skillwire_host::{
-    listed::Listed,
-    refusal::{Reason, Refusal},
-};
 use skillwire_source::{
     generated::{GenerateError, Generator, RemoteChild, RemoteGenerator},
     store::{Later, Owner, RemoteFiles, Store, StoreError},
 };
+use skillwire_trust::{Listed, Reason, Refusal};
 use tokio::task::JoinHandle;
 
 use crate::shared::Shared;

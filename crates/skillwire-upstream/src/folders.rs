@@ -9,17 +9,14 @@ use skillwire_core::{
     path::RelPath,
     uri::{Scheme, SkillUri},
 };
-use skillwire_host::{
-    host::Host,
-    listed::Listed,
-    origin::{Origin, SkillId},
-};
+use skillwire_host::Host;
 use skillwire_source::{
     ledger::Ledger,
     skill::Content,
     source::{Inspected, Look, Report, SiteKey, Source, Unavailable, Wake},
     store::{Store, StoreError},
 };
+use skillwire_trust::{Listed, Origin, SkillId};
 
 use crate::{
     admission::{Admission, admitted},

@@ -2,12 +2,10 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
+use skillwire_client::{Change, Changes};
 use skillwire_core::uri::{ResourceUri, SkillUri};
-use skillwire_host::{
-    client::{Change, Changes},
-    host::FreshListing,
-    refusal::{Class, Refusal},
-};
+use skillwire_host::FreshListing;
+use skillwire_trust::{Class, Refusal};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::shared::Shared;

@@ -1,7 +1,7 @@
 //! Which servers a skill has been passed on by, so that none passes its own skills on for ever.
 
 use serde_json::{Value, json};
-use skillwire_host::origin::Origin;
+use skillwire_trust::Origin;
 
 /// The key of our note in the `_meta` of an entry. It says where the skill came from and nothing
 /// about whether that is any good.

@@ -1,7 +1,7 @@
 //! From the URIs of an origin to URIs that say whose they are, and back.
 
 use skillwire_core::uri::{ResourceUri, Scheme, SkillUri};
-use skillwire_host::origin::Origin;
+use skillwire_trust::Origin;
 
 /// What begins the segment that names the scheme of a URI which is not an ordinary one.
 const SCHEME_MARK: char = '+';

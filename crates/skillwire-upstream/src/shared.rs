@@ -6,12 +6,9 @@ use std::{
 };
 
 use skillwire_core::uri::SkillUri;
-use skillwire_host::{
-    host::Relay,
-    listed::Listed,
-    refusal::{Class, Reason, Refusal},
-};
+use skillwire_host::Relay;
 use skillwire_source::{elsewhere::Sought, ledger::Ledger, source::Inspected, store::Owner};
+use skillwire_trust::{Class, Listed, Reason, Refusal};
 use tokio::{
     runtime::Handle,
     sync::{Notify, Semaphore, watch},

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use skillwire_core::{entry::Resources, media_type};
-use skillwire_host::{listed::Listed, origin::SkillId};
 use skillwire_source::{
     skill::{Content, FileRecord, FileTree, Skill},
     source::Inspected,
     store::Store,
 };
+use skillwire_trust::{Listed, SkillId};
 
 use crate::{
     entry::{NotPassedOn, passed_on},

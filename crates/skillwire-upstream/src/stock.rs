@@ -10,7 +10,7 @@ use skillwire_core::{
     path::SKILL_FILE,
     uri::{ResourceUri, SkillUri},
 };
-use skillwire_host::listed::Listed;
+use skillwire_trust::Listed;
 use tokio::time::Instant;
 
 use crate::{

@@ -6,12 +6,13 @@ use skillwire_core::{
     finding::Finding,
     uri::{Scheme, SkillUri},
 };
-use skillwire_host::{host::Relay, label::ServerLabel, origin::Origin};
+use skillwire_host::Relay;
 use skillwire_source::{
     elsewhere::{Reuse, Sought},
     source::{Look, Report, SiteKey, Source, Unavailable, Wake},
     store::Later,
 };
+use skillwire_trust::{Origin, ServerLabel};
 use tokio::{runtime::Handle, task::AbortHandle, time::Instant};
 
 use crate::{

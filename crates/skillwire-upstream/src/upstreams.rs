@@ -3,12 +3,13 @@
 use std::{sync::Arc, time::Duration};
 
 use skillwire_core::uri::SkillUri;
-use skillwire_host::{host::Host, label::ServerLabel, refusal::Refusal};
+use skillwire_host::Host;
 use skillwire_source::{
     elsewhere::{Elsewhere, Reuse, Sought},
     source::Source,
     store::Later,
 };
+use skillwire_trust::{Refusal, ServerLabel};
 use tokio::{runtime::Handle, time::timeout};
 
 use crate::{

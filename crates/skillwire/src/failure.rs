@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use skillwire_host::refusal::Refusal;
+use skillwire_trust::Refusal;
 
 use crate::{exit::Exit, refused};
 

@@ -2,10 +2,8 @@
 
 use std::fmt;
 
-use skillwire_host::{
-    context::text::one_line,
-    refusal::{Class, Refusal},
-};
+use skillwire_host::context::text::one_line;
+use skillwire_trust::{Class, Refusal};
 
 use crate::{
     commands::Outcome,
@@ -88,7 +86,7 @@ mod tests {
 
     use std::collections::BTreeMap;
 
-    use skillwire_host::refusal::Reason;
+    use skillwire_trust::Reason;
 
     use super::*;
 

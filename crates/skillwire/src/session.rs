@@ -2,18 +2,13 @@
 
 use std::{collections::BTreeMap, io::Write as _, path::Path, time::Duration};
 
+use skillwire_client::ClientOptions;
 use skillwire_host::{
-    client::ClientOptions,
-    handle::Handle,
-    host::{Discovered, Host, HostBuilder},
-    label::ServerLabel,
-    listed::Listed,
+    Discovered, Host, HostBuilder,
     local::{self, Discovery, ProjectTrust},
-    lock::Lock,
-    origin::Origin,
-    policy::{DynamicPolicy, Policy},
-    refusal::Refusal,
-    registry::Registry,
+};
+use skillwire_trust::{
+    DynamicPolicy, Handle, Listed, Lock, Origin, Policy, Refusal, Registry, ServerLabel,
 };
 
 use crate::{

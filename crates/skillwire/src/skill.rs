@@ -8,13 +8,9 @@ use skillwire_core::{
     entry::{Resources, SkillEntry, SkillResource},
     uri::SkillUri,
 };
-use skillwire_host::{
-    context::text::{one_line, one_line_within},
-    dialect::Dialect,
-    grants::{Grants, requested_tools},
-    listed::Listed,
-    origin::Origin,
-};
+use skillwire_dialects::Dialect;
+use skillwire_host::context::text::{one_line, one_line_within};
+use skillwire_trust::{Grants, Listed, Origin, requested_tools};
 
 use crate::output::{ADDED, FAINT, REMOVED, STRONG, WARNING};
 

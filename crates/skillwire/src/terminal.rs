@@ -3,11 +3,8 @@
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
 use futures_util::future::BoxFuture;
-use skillwire_host::{
-    context::text::one_line,
-    grants::Grants,
-    prompt::{Answer, Prompter, Question},
-};
+use skillwire_host::context::text::one_line;
+use skillwire_trust::{Answer, Grants, Prompter, Question};
 
 use crate::{
     output::STRONG,

@@ -3,7 +3,8 @@
 use std::time::Instant;
 
 use serde_json::Value;
-use skillwire_host::{host::Host, registry::Registry};
+use skillwire_host::Host;
+use skillwire_trust::Registry;
 
 use super::{super::summary, Bench, host, url};
 use crate::{

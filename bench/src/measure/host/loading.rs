@@ -3,13 +3,9 @@
 use std::{hint::black_box, path::Path, time::Instant};
 
 use sha2::{Digest as _, Sha256};
-use skillwire_host::{
-    approved::Approved,
-    grants::Grants,
-    host::{Host, HostBuilder},
-    record::StoreError,
-    state::{AuditLog, FileCache, FileRecords, MemoryCache, MemoryRecords},
-};
+use skillwire_host::{Host, HostBuilder};
+use skillwire_state::{AuditLog, FileCache, FileRecords};
+use skillwire_trust::{Approved, Grants, MemoryCache, MemoryRecords, StoreError};
 
 use super::{super::summary, Bench, host, url};
 use crate::{

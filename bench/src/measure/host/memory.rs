@@ -2,7 +2,8 @@
 
 use std::process::Stdio;
 
-use skillwire_host::{host::Host, registry::Registry};
+use skillwire_host::Host;
+use skillwire_trust::Registry;
 
 use super::{super::summary, Bench, host, url};
 use crate::{

@@ -5,12 +5,9 @@ mod loading;
 pub(crate) mod memory;
 mod verifying;
 
-use skillwire_host::{
-    client::Endpoint,
-    host::{Host, HostBuilder},
-    label::ServerLabel,
-    refusal::Refusal,
-};
+use skillwire_client::Endpoint;
+use skillwire_host::{Host, HostBuilder};
+use skillwire_trust::{Refusal, ServerLabel};
 
 pub(crate) use self::verifying::Inspector;
 use super::Bench;

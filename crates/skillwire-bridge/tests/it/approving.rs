@@ -2,7 +2,8 @@
 
 use serde_json::json;
 use skillwire_bridge::options::BridgeOptions;
-use skillwire_host::{grants::Grants, host::Host, lock::Lock};
+use skillwire_host::Host;
+use skillwire_trust::{Grants, Lock};
 
 use crate::support::{
     Bridged, done, endpoint, host, label, load, refunds, refused, text, window, yes,

@@ -2,7 +2,8 @@
 
 use serde_json::json;
 use skillwire_bridge::options::BridgeOptions;
-use skillwire_host::{client::Endpoint, host::Host, local};
+use skillwire_client::Endpoint;
+use skillwire_host::{Host, local};
 use skillwire_testkit::{
     fixture::SkillFolder,
     hostile::{Gate, HostileServer, Reply},

@@ -3,7 +3,7 @@
 use serde_json::json;
 use skillwire_core::digest::Digest;
 use skillwire_host::{
-    host::Host,
+    Host,
     local::{self, ProjectTrust},
 };
 use skillwire_testkit::fixture::SkillFolder;

@@ -1,8 +1,9 @@
 //! What is searched, and what is never asked for to be searched.
 
 use serde_json::json;
-use skillwire_host::{grants::Grants, handle::Handle, host::Host, local, state::MemoryCache};
+use skillwire_host::{Host, local};
 use skillwire_testkit::{fixture::SkillFolder, hostile::HostileServer};
+use skillwire_trust::{Grants, Handle, MemoryCache};
 
 use crate::support::{Bridged, Modern, PATIENCE, done, endpoint, label, refused, text, yes};
 

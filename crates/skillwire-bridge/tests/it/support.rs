@@ -7,8 +7,9 @@ use skillwire_bridge::{bridge::Bridge, options::BridgeOptions};
 use skillwire_catalog::{
     catalog::Catalog, cursor::CursorSeal, refresh::Refresher, snapshot::SnapshotOptions,
 };
+use skillwire_client::Endpoint;
 use skillwire_core::finding::Strictness;
-use skillwire_host::{client::Endpoint, host::Host, label::ServerLabel};
+use skillwire_host::Host;
 use skillwire_protocol::meta;
 use skillwire_server::{
     caller::Caller,
@@ -23,6 +24,7 @@ use skillwire_testkit::{
     stdio::StdioClient,
     wire::{initialize_params, legacy_request, modern_meta, modern_request},
 };
+use skillwire_trust::ServerLabel;
 use tokio::time::{Duration, timeout};
 
 pub(crate) const NONE: [(&str, &str); 0] = [];

@@ -94,7 +94,7 @@ async fn a_skill_of_a_folder_that_changed_is_read_as_it_is_now() {
         home.file(".agents/skills/notes/SKILL.md", &text);
     };
     write("first");
-    let host = skillwire_host::host::Host::builder().build();
+    let host = skillwire_host::Host::builder().build();
     host.set_folders(local::discover(Some(home.path()), None));
     let bridged = Bridged::over(host);
     bridged.settled(&["local:notes"]).await;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::refusal::{Reason, Refusal};
+use skillwire_trust::{Reason, Refusal};
 
 /// How often another boundary is drawn when content happens to hold the first one.
 const TRIES: usize = 4;

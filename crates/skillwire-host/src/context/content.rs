@@ -1,8 +1,9 @@
 //! Which bytes may be shown as a skill's content.
 
 use skillwire_core::{digest::Digest, uri::ResourceUri};
+use skillwire_trust::{SkillId, Verified};
 
-use crate::{origin::SkillId, verified::Verified, window::FileContent};
+use crate::window::FileContent;
 
 /// Closes [`SkillContent`] to other crates, so that nobody can pass unchecked bytes off as it.
 pub(crate) mod sealed {

@@ -5,13 +5,9 @@ use std::sync::{Arc, PoisonError};
 use bytes::Bytes;
 use skillwire_archive::{File, Format, Limits, unpack};
 use skillwire_core::{digest::Digest, uri::ResourceUri};
+use skillwire_trust::{Reason, Refusal, SkillId};
 
-use crate::{
-    contents::Content,
-    origin::SkillId,
-    refusal::{Reason, Refusal},
-    remote::Remote,
-};
+use crate::{contents::Content, remote::Remote};
 
 /// The largest archive that is downloaded: what a skill may have, and some room around it.
 const MOST_BYTES: u64 = skillwire_core::limits::MAX_BYTES + (4 << 20);

@@ -5,12 +5,12 @@ use skillwire_core::{
     path::RelPath,
     strict_json::{self, JsonLimits},
 };
+use skillwire_trust::{FetchRoute, Listed, Offer, Origin, Refusal};
 
 use super::{
     Dialect,
-    offer::{Found, Offer, Road, uri_of_name},
+    found::{Found, uri_of_name},
 };
-use crate::{listed::Listed, origin::Origin, refusal::Refusal};
 
 /// How much of an answer is read.
 pub(super) const ANSWER: JsonLimits = JsonLimits { depth: 24, nodes: 200_000 };
@@ -41,13 +41,13 @@ pub(super) fn skill(
     name: &str,
     description: Option<&str>,
 ) -> Result<Listed, Refusal> {
-    let road = match dialect {
-        Dialect::SkillsPage => Road::Page(name.to_owned()),
-        _ => Road::ByName(name.to_owned()),
+    let route = match dialect {
+        Dialect::SkillsPage => FetchRoute::Page(name.to_owned()),
+        _ => FetchRoute::ByName(name.to_owned()),
     };
     let uri = uri_of_name(name);
     let found = Found { uri: &uri, name, description, frontmatter: None };
-    found.listed(origin, Offer::new(dialect, road))
+    found.listed(origin, Offer::new(dialect, route))
 }
 
 /// Puts a `SKILL.md` together from the parts of an answer, always in the same way.

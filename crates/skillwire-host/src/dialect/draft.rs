@@ -8,13 +8,9 @@ use skillwire_core::{
     strict_json::{self, JsonLimits},
     uri::SkillUri,
 };
+use skillwire_trust::{Listed, Origin, Reason, Refusal, SkillId, Source};
 
 use super::{Dialect, index};
-use crate::{
-    listed::{Listed, Source},
-    origin::{Origin, SkillId},
-    refusal::{Reason, Refusal},
-};
 
 /// How much of one entry is read.
 const ENTRY: JsonLimits = JsonLimits { depth: 24, nodes: 20_000 };

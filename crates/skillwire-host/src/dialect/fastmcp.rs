@@ -7,17 +7,9 @@ use skillwire_core::{
     strict_json::{self, JsonLimits},
     uri::SkillUri,
 };
+use skillwire_trust::{FetchRoute, Listed, Offer, Origin, Promise, Reason, Refusal, SkillId};
 
-use super::{
-    Dialect,
-    offer::{Found, Offer, Promise, Road},
-    resources::Resource,
-};
-use crate::{
-    listed::Listed,
-    origin::{Origin, SkillId},
-    refusal::{Reason, Refusal},
-};
+use super::{Dialect, found::Found, resources::Resource};
 
 /// The end of a manifest's URI.
 const MANIFEST: &str = "/_manifest";
@@ -34,7 +26,7 @@ pub(super) fn skill(
     let name = root.rsplit('/').next().unwrap_or(root);
     let description = resource.description.as_deref();
     let found = Found { uri: &resource.uri, name, description, frontmatter: None };
-    let offer = Offer::new(Dialect::FastMcp, Road::Manifest(manifest));
+    let offer = Offer::new(Dialect::FastMcp, FetchRoute::Manifest(manifest));
     Some(found.listed(origin, Offer { first_seen: false, complete: true, ..offer }))
 }
 

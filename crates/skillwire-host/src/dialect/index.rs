@@ -8,15 +8,11 @@ use skillwire_core::{
     strict_json::{self, JsonLimits},
     uri::{ResourceUri, SkillUri},
 };
+use skillwire_trust::{FetchRoute, Listed, Offer, Origin, Promise, Reason, Refusal};
 
 use super::{
     Dialect,
-    offer::{Found, Offer, Promise, Road, uri_of_name},
-};
-use crate::{
-    listed::Listed,
-    origin::Origin,
-    refusal::{Reason, Refusal},
+    found::{Found, uri_of_name},
 };
 
 /// Where the index is.
@@ -160,7 +156,7 @@ fn single(
     frontmatter: Option<Map<String, Value>>,
 ) -> Result<Listed, Refusal> {
     let description = fields.get("description").and_then(Value::as_str);
-    let mut offer = Offer::new(dialect, Road::Live);
+    let mut offer = Offer::new(dialect, FetchRoute::Live);
     if let Ok(uri) = SkillUri::parse(url) {
         offer = offer.promising(uri.file(), Promise { digest, size: None });
     }
@@ -175,7 +171,7 @@ pub(super) fn with_files(
     files: &[Value],
     frontmatter: Option<Map<String, Value>>,
 ) -> Result<Listed, Refusal> {
-    let mut offer = Offer { complete: true, ..Offer::new(dialect, Road::Live) };
+    let mut offer = Offer { complete: true, ..Offer::new(dialect, FetchRoute::Live) };
     let skill = SkillUri::parse(url);
     for file in files {
         let text = file.get("uri").or_else(|| file.get("url")).and_then(Value::as_str);
@@ -215,9 +211,9 @@ fn archived(
     // Where the address of the archive means nothing, the skill is known by the archive.
     let apart = || format!("archive-{}/{name}", &Digest::of(url.as_bytes()).to_string()[7..15]);
     let uri = beside.map_or_else(|| uri_of_name(&apart()), |stem| format!("{stem}/SKILL.md"));
-    let road = Road::Archive { url: url.to_owned(), format, digest };
+    let route = FetchRoute::Archive { url: url.to_owned(), format, digest };
     let first_seen = digest.is_none();
-    let offer = Offer { complete: true, first_seen, ..Offer::new(dialect, road) };
+    let offer = Offer { complete: true, first_seen, ..Offer::new(dialect, route) };
     Found { uri: &uri, name, description, frontmatter }.listed(origin, offer)
 }
 

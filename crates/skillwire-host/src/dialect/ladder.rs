@@ -6,8 +6,10 @@
 use std::{collections::HashSet, time::Duration};
 
 use serde_json::{Map, Value};
+use skillwire_client::{Client, ClientError};
 use skillwire_core::uri::SkillUri;
 use skillwire_protocol::method;
+use skillwire_trust::{Listed, Origin, Reason, Refusal};
 
 use super::{
     Dialect, by_name, fastmcp, index, named_skills, over_mcp, page,
@@ -15,11 +17,7 @@ use super::{
     scoped, skilljack, usage,
 };
 use crate::{
-    client::{Client, ClientError},
-    listed::Listed,
-    origin::Origin,
     page::page_at,
-    refusal::{Reason, Refusal},
     remote::{Collecting, Listing, Remote, Trouble},
 };
 

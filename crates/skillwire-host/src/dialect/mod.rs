@@ -1,6 +1,6 @@
 //! The shapes in which skills travelled before the extension was released.
 //!
-//! Each reader turns what a server says into [`Listed`](crate::listed::Listed) skills that carry an
+//! Each reader turns what a server says into [`Listed`](skillwire_trust::Listed) skills that carry an
 //! [`Offer`]: where their bytes are and what was promised about them. From there on every dialect
 //! goes the one way to a model: settled by reading `SKILL.md`, approved, loaded, read through a
 //! window.
@@ -10,14 +10,14 @@ mod by_name;
 mod convert;
 mod draft;
 mod fastmcp;
+mod fetching;
+mod found;
 mod index;
 mod instructions;
 mod ladder;
-mod memory;
 mod over_mcp;
 mod page;
 mod resources;
-mod road;
 mod scoped;
 mod settle;
 mod skilljack;
@@ -26,18 +26,16 @@ mod tools;
 mod usage;
 mod well_known;
 
-mod offer;
+use skillwire_dialects::Dialect;
+use skillwire_trust::{FetchRoute, Offer};
 
 pub use self::{
     convert::{DOCUMENTS, NotConverted, convert},
-    memory::{DialectMemory, KnownDialect},
-    offer::Offer,
     templates::SkillTemplate,
 };
 pub(crate) use self::{
     draft::{Age, read as read_draft},
+    found::unlisted,
     instructions::named_skills,
-    offer::{Road, unlisted},
     settle::{pin, with_frontmatter},
 };
-pub use skillwire_dialects::Dialect;

@@ -5,13 +5,13 @@ use skillwire_core::{
     path::RelPath,
     strict_json::{self, JsonLimits},
 };
+use skillwire_trust::{FetchRoute, Listed, Offer, Origin, Promise, Refusal};
 
 use super::{
     Dialect,
-    offer::{Found, Offer, Promise, Road, uri_of_name},
+    found::{Found, uri_of_name},
     skilljack::bare_name,
 };
-use crate::{listed::Listed, origin::Origin, refusal::Refusal};
 
 /// Where the list is.
 pub(super) const INDEX: &str = "skill://index";
@@ -44,9 +44,9 @@ fn skill(origin: &Origin, entry: &Value) -> Result<Listed, Refusal> {
     let documents =
         text("documentsUri").map_or_else(|| format!("{address}/documents"), str::to_owned);
     let uri = uri_of_name(name);
-    let road = Road::Documents(address.to_owned(), documents);
+    let route = FetchRoute::Documents(address.to_owned(), documents);
     let found = Found { uri: &uri, name, description: text("description"), frontmatter: None };
-    found.listed(origin, Offer::new(Dialect::SkillsOverMcp, road))
+    found.listed(origin, Offer::new(Dialect::SkillsOverMcp, route))
 }
 
 /// Finds a file among the documents of a skill: where it is read, and what is promised about it.

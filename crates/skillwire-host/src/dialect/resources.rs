@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use skillwire_client::{Client, ClientError};
 use skillwire_protocol::method;
+use skillwire_trust::Refusal;
 
 use crate::{
-    client::{Client, ClientError},
     page::{self, page_at},
-    refusal::Refusal,
     remote::Remote,
 };
 

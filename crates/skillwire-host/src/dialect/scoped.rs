@@ -1,13 +1,9 @@
 //! Skills as the resources of the scope `skill://`.
 
 use skillwire_core::name::SkillName;
+use skillwire_trust::{FetchRoute, Listed, Offer, Origin, Refusal};
 
-use super::{
-    Dialect,
-    offer::{Found, Offer, Road},
-    resources::Resource,
-};
-use crate::{listed::Listed, origin::Origin, refusal::Refusal};
+use super::{Dialect, found::Found, resources::Resource};
 
 /// The scope that holds every skill.
 pub(super) const SCOPE: &str = "skill://";
@@ -32,5 +28,5 @@ pub(super) fn skill(
     let name = called.unwrap_or(last);
     let description = description.as_deref();
     let found = Found { uri, name, description, frontmatter: None };
-    Some(found.listed(origin, Offer::new(dialect, Road::Live)))
+    Some(found.listed(origin, Offer::new(dialect, FetchRoute::Live)))
 }

@@ -11,22 +11,17 @@ use skillwire_core::{
     skill_file,
     uri::ResourceUri,
 };
+use skillwire_trust::{Listed, Reason, Refusal, SkillId, Source, check_frontmatter};
 
-use super::{Dialect, Offer, Road, archive::Archive, by_name, fastmcp};
-use crate::{
-    listed::{Listed, Source},
-    origin::SkillId,
-    refusal::{Reason, Refusal},
-    remote::Remote,
-    verified::check_frontmatter,
-};
+use super::{Dialect, FetchRoute, Offer, archive::Archive, by_name, fastmcp};
+use crate::remote::Remote;
 
 impl Remote {
     /// Reads what is needed to approve a skill, and nothing else.
     pub(crate) async fn settle(&self, listed: &Listed, source: Source) -> Result<Listed, Refusal> {
         let Some(offer) = listed.offer() else { return Ok(listed.clone()) };
         let id = listed.id();
-        if let Road::Archive { url, format, digest } = &offer.road {
+        if let FetchRoute::Archive { url, format, digest } = &offer.route {
             let archive = Archive { url, declared: *format, digest: *digest };
             let files = self.open_archive(id, &archive).await?;
             agree(id, offer, &files)?;
@@ -40,7 +35,7 @@ impl Remote {
             return Ok(settled(listed, frontmatter, pins, offer, source));
         }
         let mut offer = (**offer).clone();
-        if let Road::Manifest(manifest) = &offer.road {
+        if let FetchRoute::Manifest(manifest) = &offer.route {
             let text = self.read_text_uri(manifest, 1 << 20).await;
             let text = text.map_err(|refusal| refusal.skill(id))?.bytes;
             let text = String::from_utf8_lossy(&text).into_owned();

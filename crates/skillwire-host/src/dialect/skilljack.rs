@@ -1,11 +1,12 @@
 //! A resource `skill://NAME` with the `SKILL.md`, and `skill://NAME/` with all other files.
 
+use skillwire_trust::{FetchRoute, Listed, Offer, Origin, Refusal};
+
 use super::{
     Dialect,
-    offer::{Found, Offer, Road, uri_of_name},
+    found::{Found, uri_of_name},
     resources::Resource,
 };
-use crate::{listed::Listed, origin::Origin, refusal::Refusal};
 
 /// Takes a skill whose collection is listed as well.
 pub(super) fn skill(
@@ -16,11 +17,11 @@ pub(super) fn skill(
     let name = bare_name(&resource.uri)?;
     let collection = format!("{}/", resource.uri);
     all.iter().find(|other| other.uri == collection)?;
-    let road = Road::Collection(resource.uri.clone(), collection);
+    let route = FetchRoute::Collection(resource.uri.clone(), collection);
     let description = resource.description.as_deref();
     let uri = uri_of_name(name);
     let found = Found { uri: &uri, name, description, frontmatter: None };
-    Some(found.listed(origin, Offer::new(Dialect::Skilljack, road)))
+    Some(found.listed(origin, Offer::new(Dialect::Skilljack, route)))
 }
 
 /// The name in a URI that has nothing but a name.

@@ -8,13 +8,9 @@ use skillwire_core::{
     uri::SkillUri,
 };
 use skillwire_protocol::method;
+use skillwire_trust::{Reason, Refusal, ServerLabel};
 
-use crate::{
-    host::Host,
-    label::ServerLabel,
-    page::page_at,
-    refusal::{Reason, Refusal},
-};
+use crate::{host::Host, page::page_at};
 
 /// Lists resource templates.
 const LIST: &str = method::RESOURCES_TEMPLATES_LIST;

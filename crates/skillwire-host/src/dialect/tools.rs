@@ -4,9 +4,10 @@
 
 use serde::Deserialize;
 use serde_json::Value;
+use skillwire_client::Client;
 use skillwire_protocol::method;
 
-use crate::{client::Client, page::page_at, remote::Remote};
+use crate::{page::page_at, remote::Remote};
 
 /// How such tools are called, as far as the name alone says it.
 const NAMES: [&str; 8] = [

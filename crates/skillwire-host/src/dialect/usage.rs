@@ -1,11 +1,12 @@
 //! One resource that says how a server's tools are used, and no other skill.
 
+use skillwire_trust::{FetchRoute, Listed, Offer, Origin, Refusal};
+
 use super::{
     Dialect,
-    offer::{Found, Offer, Road, uri_of_name},
+    found::{Found, uri_of_name},
     resources::Resource,
 };
-use crate::{listed::Listed, origin::Origin, refusal::Refusal};
 
 /// Takes a resource `skill://A/B` that no other dialect claims.
 pub(super) fn guide(origin: &Origin, resource: &Resource) -> Option<Result<Listed, Refusal>> {
@@ -21,7 +22,7 @@ pub(super) fn guide(origin: &Origin, resource: &Resource) -> Option<Result<Liste
     let uri = uri_of_name(&name);
     let description = resource.description.as_deref();
     let found = Found { uri: &uri, name: &name, description, frontmatter: None };
-    let offer = Offer::new(Dialect::Usage, Road::Alone(resource.uri.clone()));
+    let offer = Offer::new(Dialect::Usage, FetchRoute::Alone(resource.uri.clone()));
     // The file has no frontmatter, and nothing else.
     Some(found.listed(origin, Offer { described_elsewhere: true, complete: true, ..offer }))
 }

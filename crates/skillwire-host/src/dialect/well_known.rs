@@ -3,25 +3,21 @@
 use std::time::Duration;
 
 use serde_json::Value;
+use skillwire_client::WebOrigin;
 use skillwire_core::{
     digest::Digest,
     path::RelPath,
     strict_json::{self, JsonLimits},
     uri::SkillUri,
 };
+use skillwire_trust::{FetchRoute, Listed, Offer, Origin, Promise, Reason, Refusal};
 
 use super::{
     Dialect,
+    found::{Found, uri_of_name},
     ladder::unknown_types,
-    offer::{Found, Offer, Promise, Road, uri_of_name},
 };
-use crate::{
-    listed::Listed,
-    origin::Origin,
-    refusal::{Reason, Refusal},
-    remote::{Collecting, Listing, Remote},
-    web::WebOrigin,
-};
+use crate::remote::{Collecting, Listing, Remote};
 
 /// Where the index is, the newer place first.
 const PLACES: [&str; 2] = ["/.well-known/agent-skills/", "/.well-known/skills/"];
@@ -129,10 +125,10 @@ impl Index<'_> {
         let url = self.address(text("url").unwrap_or_default())?;
         let uri = uri_of_name(name);
         let offer = if kind == "archive" {
-            let road = Road::Archive { url, format: None, digest: Some(digest) };
-            Offer::new(Dialect::WellKnown, road)
+            let route = FetchRoute::Archive { url, format: None, digest: Some(digest) };
+            Offer::new(Dialect::WellKnown, route)
         } else {
-            let offer = Offer::new(Dialect::WellKnown, Road::WebFile(url));
+            let offer = Offer::new(Dialect::WellKnown, FetchRoute::WebFile(url));
             match SkillUri::parse(&uri) {
                 Ok(skill) => {
                     offer.promising(skill.file(), Promise { digest: Some(digest), size: None })
@@ -158,15 +154,15 @@ impl Index<'_> {
             let digest: Digest = package.get("digest")?.as_str()?.parse().ok()?;
             Some((url, digest))
         });
-        let road = match packed {
+        let route = match packed {
             Some((url, digest)) => {
-                Road::Archive { url: self.address(url)?, format: None, digest: Some(digest) }
+                FetchRoute::Archive { url: self.address(url)?, format: None, digest: Some(digest) }
             }
-            None => Road::WebFolder(self.web.at(&format!("{}{name}/", self.place))),
+            None => FetchRoute::WebFolder(self.web.at(&format!("{}{name}/", self.place))),
         };
         let first_seen = packed.is_none();
         let mut offer =
-            Offer { complete: true, first_seen, ..Offer::new(Dialect::WellKnown, road) };
+            Offer { complete: true, first_seen, ..Offer::new(Dialect::WellKnown, route) };
         let Ok(skill) = SkillUri::parse(&uri) else {
             return found().listed(self.origin, offer);
         };

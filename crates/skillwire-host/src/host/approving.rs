@@ -2,20 +2,12 @@
 
 use std::{collections::HashMap, time::SystemTime};
 
-use super::{Host, lock, unusable};
-use crate::{
-    approved::{Approved, ApprovedBy},
-    audit::Action,
-    grants::{Grants, requested_tools},
-    listed::{Listed, Source},
-    lock::Lock,
-    origin::{Origin, SkillId},
-    policy::DynamicPolicy,
-    prompt::{Answer, Question},
-    record::{Approval, Record},
-    refusal::{Reason, Refusal},
-    standing::Standing,
+use skillwire_trust::{
+    Action, Answer, Approval, Approved, ApprovedBy, DynamicPolicy, Grants, Listed, Lock, Origin,
+    Question, Reason, Record, Refusal, SkillId, Source, Standing, requested_tools,
 };
+
+use super::{Host, lock, unusable};
 
 impl Host {
     /// Where a skill stands with the user.

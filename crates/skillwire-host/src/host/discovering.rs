@@ -7,20 +7,16 @@ use std::{
 
 use futures_util::future::join_all;
 use skillwire_core::uri::SkillUri;
+use skillwire_dialects::Dialect;
+use skillwire_trust::{
+    Action, Approval, Handle, Listed, Origin, Reason, Record, Refusal, Registry, ServerLabel,
+    SkillId, Source,
+};
 
 use super::{Host, lock, unusable};
 use crate::{
-    audit::Action,
     context::catalogue::CatalogueItem,
-    dialect::Dialect,
-    handle::Handle,
-    label::ServerLabel,
-    listed::{Listed, Source},
     local::GatedSkill,
-    origin::{Origin, SkillId},
-    record::{Approval, Record},
-    refusal::{Reason, Refusal},
-    registry::Registry,
     remote::{Listing, Remote},
 };
 

@@ -2,13 +2,9 @@
 
 use bytes::Bytes;
 use skillwire_core::{entry::Resources, path::RelPath, portable};
+use skillwire_trust::{Action, Listed, Reason, Refusal};
 
 use super::Host;
-use crate::{
-    audit::Action,
-    listed::Listed,
-    refusal::{Reason, Refusal},
-};
 
 /// One file of a copy, with the size and digest that are listed for it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,15 +4,10 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use skillwire_core::entry::Resources;
+use skillwire_trust::{Action, Approved, Reason, Refusal, check_frontmatter};
 
 use super::{Host, lock};
-use crate::{
-    approved::Approved,
-    audit::Action,
-    refusal::{Reason, Refusal},
-    verified::check_frontmatter,
-    window::{DynamicContent, FileContent, FirstSeen, Window, find},
-};
+use crate::window::{DynamicContent, FileContent, FirstSeen, Window, find};
 
 /// How many contents are remembered as compared.
 const MOST_COMPARED: usize = 4_096;

@@ -18,32 +18,25 @@ use std::{
     time::SystemTime,
 };
 
+use skillwire_client::{ClientOptions, Endpoint};
 use skillwire_core::digest::Digest;
+use skillwire_trust::{
+    Action, Answer, Approved, Audit, Cache, Clock, DialectMemory, Event, Lock, MemoryDialects,
+    MemoryRecords, NoAudit, NoCache, Nobody, Origin, Policy, Prompter, Question, Reason,
+    RecordStore, Refusal, ServerLabel, SkillId, StoreError,
+};
 
 pub use self::{
     discovering::Discovered,
     exporting::ExportedFile,
     loading::Loaded,
     reading::{Inspected, ResourceContent},
-    relaying::{Child, FreshEntry, FreshListing, Relay},
+    relaying::{DirectoryChild, FreshEntry, FreshListing, Relay},
 };
 use crate::{
-    approved::Approved,
-    audit::{Action, Audit, Event, NoAudit},
-    cache::{Cache, NoCache},
-    client::{ClientOptions, Endpoint},
-    clock::{Clock, SystemClock},
-    dialect::DialectMemory,
-    label::ServerLabel,
     local::{Discovery, GatedSkill, LocalSkill},
-    lock::Lock,
-    origin::{Origin, SkillId},
-    policy::Policy,
-    prompt::{Answer, Nobody, Prompter, Question},
-    record::{RecordStore, StoreError},
-    refusal::{Reason, Refusal},
     remote::Remote,
-    state::{MemoryDialects, MemoryRecords},
+    system_clock::SystemClock,
     window::{Window, decision},
 };
 
@@ -247,7 +240,7 @@ impl Host {
             label: label.to_string(),
             content: None,
             action: Action::Remove,
-            decision: crate::audit::Decision::Allowed,
+            decision: skillwire_trust::Decision::Allowed,
             reason: None,
             detail: None,
         });

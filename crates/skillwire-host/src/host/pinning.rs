@@ -5,17 +5,10 @@ use skillwire_core::{
     entry::{Resources, SkillEntry, SkillResource},
     uri::ResourceUri,
 };
+use skillwire_trust::{Action, Approved, Reason, Record, Refusal, SkillId, Verified};
 
 use super::{Host, unusable};
-use crate::{
-    approved::Approved,
-    audit::Action,
-    dialect::pin,
-    origin::SkillId,
-    record::Record,
-    refusal::{Reason, Refusal},
-    verified::Verified,
-};
+use crate::dialect::pin;
 
 impl Host {
     /// Reads a file of an approved skill for the first time, and holds it to that from now on.

@@ -6,19 +6,13 @@ use skillwire_core::{
     skill_file,
     uri::ResourceUri,
 };
+use skillwire_trust::{
+    Action, Answer, Listed, Origin, Question, Reason, Refusal, ServerLabel, SkillId, Source,
+    Verified, reference,
+};
 
 use super::Host;
-use crate::{
-    audit::Action,
-    label::ServerLabel,
-    listed::{Listed, Source},
-    origin::{Origin, SkillId},
-    prompt::{Answer, Question},
-    reference,
-    refusal::{Reason, Refusal},
-    verified::Verified,
-    window::find,
-};
+use crate::window::find;
 
 /// The largest ordinary resource that is read.
 const MAX_RESOURCE_BYTES: u64 = 4 << 20;

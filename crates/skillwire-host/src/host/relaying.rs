@@ -4,22 +4,19 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use serde::Deserialize;
+use skillwire_client::{Changes, ClientError, Interest};
 use skillwire_core::{
     entry::SkillResource,
     limits, media_type,
     uri::{ResourceUri, SkillUri},
 };
 use skillwire_protocol::version::Era;
+use skillwire_trust::{Listed, Reason, Refusal, ServerLabel, Source, Verified};
 
 use super::Host;
 use crate::{
-    client::{Changes, ClientError, Interest},
     dialect::with_frontmatter,
-    label::ServerLabel,
-    listed::{Listed, Source},
-    refusal::{Reason, Refusal},
     remote::{Listing, Remote},
-    verified::Verified,
 };
 
 /// The most pages of one directory, and children on them: as many files as a skill may have.
@@ -28,7 +25,7 @@ const MAX_CHILDREN: usize = 2 * limits::MAX_FILES;
 
 /// Something in a directory, as its server tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Child {
+pub struct DirectoryChild {
     /// Where it is.
     pub uri: ResourceUri,
     /// Whether it is a directory.
@@ -175,7 +172,10 @@ impl Relay {
     /// Asks for the children of a directory; nothing if the server offers no such thing.
     ///
     /// What is no child of the directory is left out, and so is what comes after many of them.
-    pub async fn children(&self, directory: &ResourceUri) -> Result<Option<Vec<Child>>, Refusal> {
+    pub async fn children(
+        &self,
+        directory: &ResourceUri,
+    ) -> Result<Option<Vec<DirectoryChild>>, Refusal> {
         let mut children = Vec::new();
         let mut cursor: Option<String> = None;
         for _ in 0..MAX_PAGES {
@@ -187,7 +187,8 @@ impl Relay {
             children.extend(page.resources.into_iter().filter_map(|raw| {
                 let uri = ResourceUri::parse(&raw.uri).ok()?;
                 let is_directory = raw.media_type.as_deref() == Some(media_type::DIRECTORY);
-                (uri.parent().as_ref() == Some(directory)).then_some(Child { uri, is_directory })
+                (uri.parent().as_ref() == Some(directory))
+                    .then_some(DirectoryChild { uri, is_directory })
             }));
             cursor = page.next;
             if cursor.is_none() || children.len() >= MAX_CHILDREN {

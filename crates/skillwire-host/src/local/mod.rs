@@ -21,6 +21,7 @@ use skillwire_core::{
     uri::Scheme,
 };
 use skillwire_source::{skill::Skill, source::Inspected};
+use skillwire_trust::Origin;
 
 use self::{
     mend::{may_help, mend},
@@ -31,7 +32,6 @@ pub use self::{
     places::{discovery_paths, folders, is_discovery_place},
     skill::{GatedSkill, LocalSkill},
 };
-use crate::origin::Origin;
 
 /// Whether the user trusts the folder of a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use skillwire_core::finding::{Code, Finding};
+use skillwire_trust::Origin;
 
 use super::skill::LocalSkill;
-use crate::origin::Origin;
 
 /// Gives every skill a handle of its own and says which ones are hidden.
 ///

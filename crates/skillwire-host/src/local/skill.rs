@@ -10,13 +10,9 @@ use skillwire_core::{
     uri::ResourceUri,
 };
 use skillwire_source::store::{Store, StoreError};
+use skillwire_trust::{Origin, Reason, Refusal, SkillId, Verified};
 
 use super::open::Read;
-use crate::{
-    origin::{Origin, SkillId},
-    refusal::{Reason, Refusal},
-    verified::Verified,
-};
 
 /// A skill of a folder that may be used: what it lists, and a way to read exactly that.
 #[derive(Debug, Clone)]

@@ -1,10 +1,10 @@
 use std::{fs, path::Path};
 
 use skillwire_core::received::{EntryLimits, EntryProblem};
+use skillwire_trust::Reason;
 use tempfile::TempDir;
 
 use super::*;
-use crate::refusal::Reason;
 
 /// A base with skill folders in it.
 struct Machine(TempDir);
@@ -186,7 +186,7 @@ fn a_long_name_is_cut_and_a_colon_is_quoted_fmt_30() {
     assert_eq!(pdf.entry().frontmatter.description(), "Reads: \"PDF\" files");
     let bytes = body(pdf);
     assert!(bytes.contains("license: \"See: LICENSE\"") && bytes.ends_with("---\nBody.\n"));
-    crate::verified::check_frontmatter(pdf.id(), &pdf.entry().frontmatter, bytes.as_bytes())
+    skillwire_trust::check_frontmatter(pdf.id(), &pdf.entry().frontmatter, bytes.as_bytes())
         .unwrap();
     let other = pdf.entry().uri.root().child(&"references/a.md".parse_path());
     assert_eq!(&pdf.read(&other).unwrap().bytes()[..], b"# A\n");
@@ -234,9 +234,9 @@ fn the_same_faults_are_never_forgiven_a_server_fmt_30() {
     assert_eq!(read("other").unwrap_err().problem, EntryProblem::NameMismatch);
     let listed = read("pdf").unwrap();
     let origin = Origin::parse("acme").unwrap();
-    let id = crate::origin::SkillId { origin, uri: listed.uri.clone() };
+    let id = skillwire_trust::SkillId { origin, uri: listed.uri.clone() };
     let colon = b"---\nname: pdf\ndescription: Use: me\n---\n";
-    let refused = crate::verified::check_frontmatter(&id, &listed.frontmatter, colon).unwrap_err();
+    let refused = skillwire_trust::check_frontmatter(&id, &listed.frontmatter, colon).unwrap_err();
     assert_eq!(refused.reason, Reason::FrontmatterUnreadable);
 }
 

@@ -6,19 +6,17 @@ use std::{
     time::Duration,
 };
 
+use skillwire_client::{Client, Limits, RawAnswer};
 use skillwire_core::uri::SkillUri;
+use skillwire_dialects::Dialect;
 use skillwire_protocol::{method, version::Era};
+use skillwire_trust::{Listed, Origin, Refusal, ServerLabel, SkillId, Source};
 use tokio::time::Instant;
 
 use super::Remote;
 use crate::{
-    client::{Client, Limits, RawAnswer},
-    dialect::{Age, Dialect},
-    label::ServerLabel,
-    listed::{Listed, Source},
-    origin::{Origin, SkillId},
+    dialect::Age,
     page::{self, Entries, Freshness, Head, Unusable, page_at},
-    refusal::Refusal,
 };
 
 /// What one complete look at a server found.
@@ -202,7 +200,12 @@ impl Collecting {
         for entry in entries {
             match entry {
                 Ok(received) => {
-                    self.add_entry(Listed::received(origin.clone(), received, Source::Named));
+                    self.add_entry(Listed::received(
+                        origin.clone(),
+                        received.entry,
+                        received.text,
+                        Source::Named,
+                    ));
                 }
                 Err(unusable) => self.unusable.push(unusable),
             }

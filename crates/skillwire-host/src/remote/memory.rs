@@ -1,12 +1,11 @@
 //! What is remembered of how a server offers its skills.
 
+use skillwire_client::Client;
 use skillwire_core::digest::Digest;
+use skillwire_dialects::Dialect;
+use skillwire_trust::KnownDialect;
 
 use super::Remote;
-use crate::{
-    client::Client,
-    dialect::{Dialect, KnownDialect},
-};
 
 impl Remote {
     /// How the server offered its skills before, if it describes itself as it did then.

@@ -7,8 +7,7 @@ use std::{
 };
 
 use skillwire_core::uri::SkillUri;
-
-use crate::listed::Listed;
+use skillwire_trust::Listed;
 
 /// Entries that are kept besides the listing.
 const MOST: usize = 10_000;
@@ -47,7 +46,8 @@ impl NamedEntries {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{dialect, origin::Origin};
+    use crate::dialect;
+    use skillwire_trust::Origin;
 
     fn uri(index: usize) -> SkillUri {
         SkillUri::parse(&format!("skill://s{index}/SKILL.md")).unwrap()

@@ -1,8 +1,7 @@
 //! The arguments of a tool call, which a model made up.
 
 use serde_json::{Map, Value};
-
-use crate::refusal::{Reason, Refusal};
+use skillwire_trust::{Reason, Refusal};
 
 /// Arguments that are an object of strings.
 pub(super) struct Input<'a> {

@@ -13,6 +13,7 @@ use std::{
 };
 
 use serde_json::Value;
+use skillwire_trust::{Handle, Origin, Reason, Refusal, ServerLabel};
 
 use self::input::Input;
 pub use self::spec::{ToolSpec, all};
@@ -24,11 +25,7 @@ use crate::{
         model_text::ModelText,
         text::one_line,
     },
-    handle::Handle,
     host::{Discovered, Host},
-    label::ServerLabel,
-    origin::Origin,
-    refusal::{Reason, Refusal},
     window::Window,
 };
 

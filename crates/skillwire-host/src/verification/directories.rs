@@ -4,13 +4,10 @@ use std::collections::{BTreeSet, VecDeque};
 
 use serde::Deserialize;
 use skillwire_core::{entry::SkillResource, uri::ResourceUri};
+use skillwire_trust::{Listed, Reason, Refusal};
 
 use super::{Finding, Server};
-use crate::{
-    listed::Listed,
-    refusal::{Reason, Refusal},
-    window::find,
-};
+use crate::window::find;
 
 /// More directories and pages than a skill within the limits can have.
 const MAX_REQUESTS: usize = 1_100;

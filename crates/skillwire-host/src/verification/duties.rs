@@ -2,15 +2,12 @@
 //! itself.
 
 use serde_json::Map;
+use skillwire_client::ClientError;
 use skillwire_protocol::{method, version::Era};
+use skillwire_trust::{Reason, Refusal};
 
 use super::{Demand, Finding, Server};
-use crate::{
-    client::ClientError,
-    dialect::named_skills,
-    refusal::{Reason, Refusal},
-    remote::Listing,
-};
+use crate::{dialect::named_skills, remote::Listing};
 
 /// A skill that no server has.
 const NOT_THERE: &str = "skill://skillwire-verify/no-such-skill/SKILL.md";
@@ -60,7 +57,7 @@ async fn dangling_instructions(server: &Server, listing: &Listing) -> Vec<Findin
     let mut findings = Vec::new();
     for uri in named_skills(text) {
         let listed = listing.skills.iter().any(|listed| listed.id().uri == uri);
-        if !listed && server.get(&uri, crate::listed::Source::Named).await.is_err() {
+        if !listed && server.get(&uri, skillwire_trust::Source::Named).await.is_err() {
             findings.push(Finding::should(
                 Refusal::new(Reason::InstructionsDangling).skill(server.origin()).actual(uri),
             ));

@@ -11,14 +11,10 @@ use std::sync::{
 };
 
 use serde::Serialize;
+use skillwire_dialects::Dialect;
+use skillwire_trust::{Reason, Refusal, ServerLabel};
 
-use crate::{
-    dialect::Dialect,
-    host::Host,
-    label::ServerLabel,
-    refusal::{Reason, Refusal},
-    remote::Remote,
-};
+use crate::{host::Host, remote::Remote};
 
 /// How strongly the extension demands what was not found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]

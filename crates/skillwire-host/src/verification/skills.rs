@@ -1,13 +1,9 @@
 //! One skill: its entry by name, its files, its frontmatter, its directories.
 
 use skillwire_core::entry::{Resources, SkillResource};
+use skillwire_trust::{Listed, Reason, Refusal, Source, Verified, check_frontmatter};
 
 use super::{Finding, Server, directories, each};
-use crate::{
-    listed::{Listed, Source},
-    refusal::{Reason, Refusal},
-    verified::{Verified, check_frontmatter},
-};
 
 /// What was found about one skill.
 #[derive(Debug, Default)]

@@ -3,22 +3,14 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use serde_json::json;
-use skillwire_host::{
-    approved::ApprovedBy,
-    audit::{Action, Decision},
-    grants::Grants,
-    host::Host,
-    local,
-    lock::Lock,
-    policy::{DynamicPolicy, Policy},
-    prompt::{Answer, Question},
-    refusal::Reason,
-    standing::Standing,
-    window::ToolCall,
-};
+use skillwire_host::{Host, ToolCall, local};
 use skillwire_testkit::{
     fixture::SkillFolder,
     hostile::{Fault, HostileServer},
+};
+use skillwire_trust::{
+    Action, Answer, ApprovedBy, Decision, DynamicPolicy, Grants, Lock, Policy, Question, Reason,
+    Standing,
 };
 
 use crate::support::{

@@ -3,15 +3,11 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use skillwire_host::{
-    client::Endpoint,
-    grants::Grants,
-    host::Host,
-    policy::{Budgets, Policy},
-    refusal::Reason,
-};
+use skillwire_client::Endpoint;
+use skillwire_host::Host;
 use skillwire_protocol::capabilities::SKILLS_EXTENSION;
 use skillwire_testkit::hostile::{Asked, Fault, HostileServer, Reply};
+use skillwire_trust::{Budgets, Grants, Policy, Reason};
 
 use crate::support::{SetClock, Shortcuts, endpoint, host, host_from, label, skill_uri};
 
@@ -213,7 +209,7 @@ async fn what_one_token_sees_is_never_shown_under_another_label_h_13() {
     let listening = server.http().await;
     let host = Host::builder().build();
     for (name, token) in [("boss", "boss"), ("guest", "guest")] {
-        let secret = skillwire_host::secret::Secret::new(format!("Bearer {token}"));
+        let secret = skillwire_client::Secret::new(format!("Bearer {token}"));
         let headers = vec![("Authorization".to_owned(), secret)];
         host.add_server(label(name), Endpoint::Http { url: listening.url(), headers });
     }

@@ -5,18 +5,12 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use serde_json::json;
 use skillwire_core::{entry::SkillResource, received::EntryLimits};
-use skillwire_host::{
-    cache::Cache,
-    grants::Grants,
-    host::Host,
-    origin::{Origin, SkillId},
-    policy::{Budgets, DynamicPolicy, Policy},
-    record::StoreError,
-    refusal::{Class, Reason},
-    verified::Verified,
-    window::FileContent,
-};
+use skillwire_host::{FileContent, Host};
 use skillwire_testkit::hostile::{Fault, HostileServer, Reply};
+use skillwire_trust::{
+    Budgets, Cache, Class, DynamicPolicy, Grants, Origin, Policy, Reason, SkillId, StoreError,
+    Verified,
+};
 
 use crate::support::{Shortcuts, User, host, host_from, label, skill_uri};
 
@@ -109,8 +103,7 @@ async fn a_rotated_file_revokes_the_approval_and_shows_what_changed_hst_47_hst_5
     assert_eq!(host.approved(&listed).unwrap_err().reason, Reason::Changed);
     let approved = host.approved_or_ask(&listed).await.unwrap();
     let questions = user.questions();
-    let skillwire_host::prompt::Question::Approve { changes: Some(changes), .. } = &questions[0]
-    else {
+    let skillwire_trust::Question::Approve { changes: Some(changes), .. } = &questions[0] else {
         panic!("not asked about a change: {questions:?}");
     };
     assert_eq!(changes.changed.len(), 1);

@@ -2,17 +2,17 @@
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-use skillwire_host::{
-    client::{ClientOptions, Endpoint},
-    host::Host,
-    login::{self, StoredLogin},
-    refusal::{Reason, Refusal},
-    state::{Login, Logins, ServerUrl},
+use skillwire_client::{
+    ClientOptions, Endpoint, Login, ServerUrl,
+    oauth::{self, StoredLogin},
 };
+use skillwire_host::Host;
+use skillwire_state::Logins;
 use skillwire_testkit::{
     guarded::{GuardedServer, Trouble},
     hostile::HostileServer,
 };
+use skillwire_trust::{Reason, Refusal};
 
 use crate::support::label;
 
@@ -25,7 +25,7 @@ async fn guarded(troubles: &[Trouble]) -> GuardedServer {
 
 async fn log_in(server: &GuardedServer) -> Result<Login, Refusal> {
     let url = ServerUrl::parse(&server.url()).unwrap();
-    let pending = login::begin(&label("acme"), &url, None, &ClientOptions::default()).await?;
+    let pending = oauth::begin(&label("acme"), &url, None, &ClientOptions::default()).await?;
     let address = pending.url().to_owned();
     let (login, _) = tokio::join!(pending.finish(PATIENCE), server.browse(&address));
     login
@@ -34,7 +34,9 @@ async fn log_in(server: &GuardedServer) -> Result<Login, Refusal> {
 /// A host with a login to the server.
 fn host(server: &GuardedServer, logins: &Logins) -> Host {
     let url = ServerUrl::parse(&server.url()).unwrap();
-    let found = StoredLogin::find(logins, &label("acme"), &url, ClientOptions::default()).unwrap();
+    let found =
+        StoredLogin::find(Arc::new(logins.clone()), &label("acme"), &url, ClientOptions::default())
+            .unwrap();
     let endpoint = match found {
         None => Endpoint::Http { url: server.url(), headers: Vec::new() },
         Some(login) => {
@@ -119,7 +121,8 @@ async fn a_token_that_is_refused_is_renewed_once_for_everybody_who_waits() {
 
 fn logged_in(server: &GuardedServer, logins: &Logins) -> Endpoint {
     let url = ServerUrl::parse(&server.url()).unwrap();
-    let found = StoredLogin::find(logins, &label("acme"), &url, ClientOptions::default());
+    let found =
+        StoredLogin::find(Arc::new(logins.clone()), &label("acme"), &url, ClientOptions::default());
     let bearer = Arc::new(found.unwrap().unwrap());
     Endpoint::LoggedIn { url: server.url(), headers: Vec::new(), bearer }
 }
@@ -237,7 +240,7 @@ async fn a_token_is_not_sent_in_the_clear_to_another_machine() {
 async fn nobody_waits_for_a_user_for_ever() {
     let server = guarded(&[]).await;
     let url = ServerUrl::parse(&server.url()).unwrap();
-    let pending = login::begin(&label("acme"), &url, None, &ClientOptions::default()).await;
+    let pending = oauth::begin(&label("acme"), &url, None, &ClientOptions::default()).await;
     let refusal = pending.unwrap().finish(Duration::from_mins(5)).await.unwrap_err();
     assert!(refusal.actual.unwrap().contains("nobody logged in within 300s"));
 }

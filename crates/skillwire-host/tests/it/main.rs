@@ -2,14 +2,12 @@
 #![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
 mod approvals;
-mod client;
 mod dialects;
 mod discovery;
 mod documents;
 mod integrity;
 #[cfg(feature = "oauth")]
 mod login;
-mod state;
 mod support;
 mod tools;
 mod verification;

@@ -6,23 +6,14 @@ use std::{
 };
 
 use futures_util::future::BoxFuture;
+use skillwire_client::Endpoint;
 use skillwire_core::uri::SkillUri;
-use skillwire_host::{
-    approved::Approved,
-    audit::{Audit, Event},
-    client::Endpoint,
-    clock::Clock,
-    grants::Grants,
-    handle::Handle,
-    host::{Host, HostBuilder},
-    label::ServerLabel,
-    listed::Listed,
-    prompt::{Answer, Prompter, Question},
-    record::StoreError,
-    refusal::Refusal,
-    window::Window,
-};
+use skillwire_host::{Host, HostBuilder, Window};
 use skillwire_testkit::hostile::HostileServer;
+use skillwire_trust::{
+    Answer, Approved, Audit, Clock, Event, Grants, Handle, Listed, Prompter, Question, Refusal,
+    ServerLabel, StoreError,
+};
 
 pub(crate) fn label(text: &str) -> ServerLabel {
     ServerLabel::parse(text).unwrap()

@@ -2,11 +2,9 @@
 
 use serde_json::{Value, json};
 use skillwire_host::{
+    Host,
     context::catalogue::{self, CatalogueOptions},
-    host::Host,
     local::{self, ProjectTrust},
-    policy::{DynamicPolicy, Policy},
-    refusal::Reason,
     tools::{ModelTools, ToolSpec},
     verification::VerifyOptions,
 };
@@ -14,6 +12,7 @@ use skillwire_testkit::{
     fixture::SkillFolder,
     hostile::{Fault, HostileServer},
 };
+use skillwire_trust::{DynamicPolicy, Policy, Reason};
 
 use crate::support::{Shortcuts, User, endpoint, host, host_from, label};
 
@@ -278,7 +277,10 @@ async fn larger_skills_are_a_matter_of_configuration_hst_19() {
 #[test]
 fn nothing_else_in_the_library_can_start_a_process_hst_120() {
     let mut found = Vec::new();
-    let mut folders = vec![std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src")];
+    let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut folders: Vec<std::path::PathBuf> = ["trust", "client", "state", "host"]
+        .map(|name| crates.join(format!("skillwire-{name}")).join("src"))
+        .into();
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -291,13 +293,13 @@ fn nothing_else_in_the_library_can_start_a_process_hst_120() {
                 let spawns =
                     ["process::Command", "Command::new", "execve", "posix_spawn", "libc::"];
                 if spawns.iter().any(|spawn| text.contains(spawn)) {
-                    let src = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap();
+                    let src = path.strip_prefix(crates).unwrap();
                     found.push(src.display().to_string().replace('\\', "/"));
                 }
             }
         }
     }
-    assert_eq!(found, ["src/client/pipe/process.rs"]);
+    assert_eq!(found, ["skillwire-client/src/pipe/process.rs"]);
 }
 
 #[tokio::test]

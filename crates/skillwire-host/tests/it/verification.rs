@@ -3,16 +3,16 @@
 use std::sync::Mutex;
 
 use serde_json::json;
+use skillwire_dialects::Dialect;
 use skillwire_host::{
-    dialect::Dialect,
-    host::Host,
-    refusal::Reason,
+    Host,
     verification::{Demand, Progress, Verification, VerifyOptions},
 };
 use skillwire_testkit::{
     archives,
     hostile::{Fault, HostileServer, Older, Reply},
 };
+use skillwire_trust::Reason;
 
 use crate::support::{host, host_from, label};
 

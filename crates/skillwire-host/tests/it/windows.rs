@@ -1,15 +1,9 @@
 //! The acting window: what can be read while it is open, and what it keeps out.
 
 use serde_json::json;
-use skillwire_host::{
-    grants::Grants,
-    host::Host,
-    prompt::{Answer, Question},
-    refusal::{Class, Reason},
-    verification::VerifyOptions,
-    window::Child,
-};
+use skillwire_host::{Child, Host, verification::VerifyOptions};
 use skillwire_testkit::hostile::{Fault, HostileServer};
+use skillwire_trust::{Answer, Class, Grants, Question, Reason};
 
 use crate::support::{Shortcuts, User, endpoint, host, host_from, label};
 

@@ -7,11 +7,11 @@ use std::sync::{
 
 use serde_json::{Value, json};
 use skillwire_core::path::RelPath;
-use skillwire_host::listed::Listed;
 use skillwire_testkit::{
     hostile::{Fault, HostileServer},
     server::TestOptions,
 };
+use skillwire_trust::Listed;
 use skillwire_upstream::admission::Admission;
 
 use crate::support::{Gateway, Plan};

@@ -1,8 +1,8 @@
 //! Servers of older dialects, passed on as the released extension has it.
 
 use serde_json::{Value, json};
+use skillwire_client::{Endpoint, WebOrigin};
 use skillwire_core::{digest::Digest, skill_file};
-use skillwire_host::{client::Endpoint, web::WebOrigin};
 use skillwire_testkit::{
     archives::{Member, gzip, refunds, tar},
     hostile::{HostileServer, Older},

@@ -3,14 +3,12 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use skillwire_host::{
-    client::Endpoint,
-    policy::{Budgets, Policy},
-};
+use skillwire_client::Endpoint;
 use skillwire_testkit::{
     fixture::SkillFolder,
     hostile::{Fault, HostileServer, Reply},
 };
+use skillwire_trust::{Budgets, Policy};
 
 use crate::support::{Gateway, PATIENCE, Plan, http, label};
 

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use skillwire_core::uri::{ResourceUri, Scheme, SkillUri};
-use skillwire_host::origin::Origin;
+use skillwire_trust::Origin;
 use skillwire_upstream::rewriting::Rewriting;
 
 fn rewriting(name: &str) -> Rewriting {

@@ -3,7 +3,8 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
-use skillwire_host::{client::Endpoint, host::Host, label::ServerLabel, policy::Policy};
+use skillwire_client::Endpoint;
+use skillwire_host::Host;
 use skillwire_source::{
     directory::{DirectoryOptions, DirectorySource},
     source::Source,
@@ -13,6 +14,7 @@ use skillwire_testkit::{
     server::{TestOptions, TestServer},
     wire::Reply,
 };
+use skillwire_trust::{Policy, ServerLabel};
 use skillwire_upstream::{
     admission::{Admission, Everything},
     upstream::UpstreamOptions,
@@ -108,7 +110,7 @@ impl Plan {
 
 /// A server's address, with a secret that only its operator knows.
 pub(crate) fn http(listening: &Listening) -> Endpoint {
-    let secret = skillwire_host::secret::Secret::new("Bearer upstream-secret");
+    let secret = skillwire_client::Secret::new("Bearer upstream-secret");
     let headers = vec![("Authorization".to_owned(), secret)];
     Endpoint::Http { url: listening.url(), headers }
 }

@@ -5,11 +5,7 @@ mod comparison;
 use std::io::{self, Write as _};
 
 use serde_json::json;
-use skillwire_host::{
-    grants::{Grants, requested_tools},
-    refusal::{Reason, Refusal},
-    standing::Standing,
-};
+use skillwire_trust::{Grants, Reason, Refusal, Standing, requested_tools};
 
 use self::comparison::Comparison;
 use super::Outcome;

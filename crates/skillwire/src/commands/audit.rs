@@ -6,11 +6,9 @@ use std::{
 };
 
 use serde_json::json;
-use skillwire_host::{
-    audit::{Decision, Event},
-    context::text::one_line,
-    state::UnreadableLine,
-};
+use skillwire_host::context::text::one_line;
+use skillwire_state::UnreadableLine;
+use skillwire_trust::{Decision, Event};
 
 use super::Outcome;
 use crate::{

@@ -5,11 +5,8 @@ mod picker;
 use std::io::{self, IsTerminal as _, Write as _};
 
 use serde_json::json;
-use skillwire_host::{
-    context::text::one_line,
-    label::ServerLabel,
-    refusal::{Reason, Refusal},
-};
+use skillwire_host::context::text::one_line;
+use skillwire_trust::{Reason, Refusal, ServerLabel};
 
 use self::picker::{Asked, Picker};
 use super::Outcome;

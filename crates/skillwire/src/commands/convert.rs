@@ -5,7 +5,8 @@ use std::{
     io::{self, Read as _},
 };
 
-use skillwire_host::dialect::{self, Dialect};
+use skillwire_dialects::Dialect;
+use skillwire_host::dialect;
 
 use super::Outcome;
 use crate::{args::ConvertArgs, exit::Exit, failure::Failure, report};

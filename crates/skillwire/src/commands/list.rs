@@ -3,17 +3,13 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
+use skillwire_dialects::Dialect;
 use skillwire_host::{
+    Discovered, Host,
     context::text::{one_line, one_line_within},
-    dialect::Dialect,
-    host::{Discovered, Host},
-    label::ServerLabel,
-    origin::Origin,
-    refusal::{Reason, Refusal},
-    registry::Item,
-    standing::Standing,
 };
 use skillwire_search::{SearchIndex, SkillText};
+use skillwire_trust::{Item, Origin, Reason, Refusal, ServerLabel, Standing};
 
 use super::Outcome;
 use crate::{

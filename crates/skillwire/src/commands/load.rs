@@ -7,17 +7,16 @@ use std::{
 
 use serde::Serialize;
 use skillwire_core::digest::Digest;
+use skillwire_dialects::Dialect;
 use skillwire_host::{
+    FileContent, Window,
     context::{
         block::{LoadedSkill, SkillFile, loaded_skill, skill_file},
         boundary::Boundaries,
         text,
     },
-    dialect::Dialect,
-    origin::Origin,
-    refusal::Refusal,
-    window::{FileContent, Window},
 };
+use skillwire_trust::{Origin, Refusal};
 
 use super::{Outcome, lock};
 use crate::{

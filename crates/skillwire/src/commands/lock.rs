@@ -6,12 +6,8 @@ use std::{
     path::Path,
 };
 
-use skillwire_host::{
-    context::text::one_line,
-    lock::Lock,
-    record::{Approval, RecordStore as _},
-    refusal::{Reason, Refusal},
-};
+use skillwire_host::context::text::one_line;
+use skillwire_trust::{Approval, Lock, Reason, RecordStore as _, Refusal};
 
 use super::Outcome;
 use crate::{

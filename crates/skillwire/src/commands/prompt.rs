@@ -2,10 +2,8 @@
 
 use std::io::{self, Write as _};
 
-use skillwire_host::{
-    context::catalogue::{CatalogueItem, CatalogueOptions, Format, render},
-    standing::Standing,
-};
+use skillwire_host::context::catalogue::{CatalogueItem, CatalogueOptions, Format, render};
+use skillwire_trust::Standing;
 
 use super::Outcome;
 use crate::{

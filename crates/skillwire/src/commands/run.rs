@@ -9,11 +9,7 @@ use std::{
 
 use serde_json::{Map, json};
 use skillwire_core::{digest::Digest, entry::Resources, path::RelPath};
-use skillwire_host::{
-    context::text::one_line,
-    refusal::{Reason, Refusal},
-    window::Window,
-};
+use skillwire_host::{Window, context::text::one_line};
 use skillwire_sandbox::{
     arguments::Arguments,
     isolation::Isolation,
@@ -23,6 +19,7 @@ use skillwire_sandbox::{
     record,
     sandbox::Cancel,
 };
+use skillwire_trust::{Reason, Refusal};
 
 use super::Outcome;
 use crate::{

@@ -9,7 +9,7 @@ mod login;
 mod logout;
 mod remove;
 
-use skillwire_host::{label::ServerLabel, record::StoreError};
+use skillwire_trust::{ServerLabel, StoreError};
 
 use super::Outcome;
 use crate::{args::ServerCommand, failure::Failure};

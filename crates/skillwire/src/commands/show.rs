@@ -5,11 +5,10 @@ use std::io::{self, Write};
 use serde_json::json;
 use skillwire_core::{digest::Digest, media_type};
 use skillwire_host::{
+    Inspected,
     context::{flags::flags, text},
-    grants::requested_tools,
-    host::Inspected,
-    standing::Standing,
 };
+use skillwire_trust::{Standing, requested_tools};
 
 use super::Outcome;
 use crate::{

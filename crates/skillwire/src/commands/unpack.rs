@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::json;
 use skillwire_archive::{File, Format, Limits, unpack};
-use skillwire_host::refusal::{Reason, Refusal};
+use skillwire_trust::{Reason, Refusal};
 
 use self::staging::Staging;
 use super::{

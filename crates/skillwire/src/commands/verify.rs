@@ -5,15 +5,12 @@ mod report;
 
 use std::collections::BTreeMap;
 
+use skillwire_client::{Endpoint, HttpServer, InvalidServer, ServerConfig, ServerUrl, StdioServer};
 use skillwire_host::{
-    client::Endpoint,
-    host::Host,
-    label::ServerLabel,
-    policy::{Budgets, Policy},
-    refusal::{Reason, Refusal},
-    state::{HttpServer, InvalidServer, ServerConfig, ServerUrl, StdioServer},
+    Host,
     verification::{Demand, Verification, VerifyOptions},
 };
+use skillwire_trust::{Budgets, Policy, Reason, Refusal, ServerLabel};
 
 use self::progress::Bar;
 use super::Outcome;

@@ -2,16 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use skillwire_host::{
-    client::Endpoint,
-    label::ServerLabel,
-    refusal::{Reason, Refusal},
-    secret::Secret,
-    state::{
-        AuditLog, FileCache, FileDialects, FileRecords, HttpServer, Logins, ServerConfig, Servers,
-        StdioServer,
-    },
-};
+use skillwire_client::{Endpoint, HttpServer, Secret, ServerConfig, StdioServer};
+use skillwire_state::{AuditLog, FileCache, FileDialects, FileRecords, Logins, Servers};
+use skillwire_trust::{Reason, Refusal, ServerLabel};
 
 use super::{cache_folder, environment, home_folder, state_folder};
 use crate::failure::Failure;
@@ -176,11 +169,12 @@ fn http(label: &ServerLabel, server: &HttpServer) -> Result<Endpoint, Refusal> {
 fn login(
     label: &ServerLabel,
     server: &HttpServer,
-) -> Result<Option<std::sync::Arc<dyn skillwire_host::client::Bearer>>, Refusal> {
-    use skillwire_host::login::StoredLogin;
+) -> Result<Option<std::sync::Arc<dyn skillwire_client::Bearer>>, Refusal> {
+    use skillwire_client::oauth::StoredLogin;
     let Some(state) = state_folder().filter(|_| !server.is_authorized()) else { return Ok(None) };
     let options = crate::session::client_options();
-    let found = StoredLogin::find(&logins(&state), label, server.url(), options);
+    let found =
+        StoredLogin::find(std::sync::Arc::new(logins(&state)), label, server.url(), options);
     let found = found.map_err(|error| {
         Refusal::new(Reason::StateUnusable)
             .skill(label)

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use skillwire_client::Endpoint;
 use skillwire_core::uri::Scheme;
-use skillwire_host::{client::Endpoint, label::ServerLabel};
+use skillwire_trust::ServerLabel;
 
 use super::{HostSettings, endpoint};
 use crate::failure::Failure;

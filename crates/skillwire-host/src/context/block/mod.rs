@@ -13,6 +13,7 @@ use skillwire_core::{
     entry::{Resources, SkillEntry},
     media_type,
 };
+use skillwire_trust::Origin;
 
 use super::{
     boundary::{Boundaries, NoBoundary},
@@ -21,7 +22,7 @@ use super::{
     model_text::ModelText,
     text::one_line,
 };
-use crate::{host::ResourceContent, origin::Origin};
+use crate::host::ResourceContent;
 
 /// The most files a block names.
 const MAX_FILES_NAMED: usize = 50;

@@ -6,11 +6,10 @@ use skillwire_core::{
     path::RelPath,
     uri::{ResourceUri, SkillUri},
 };
+use skillwire_trust::{ServerLabel, SkillId, Verified};
 
 use super::*;
-use crate::{
-    context::content::sealed::Sealed, label::ServerLabel, origin::SkillId, verified::Verified,
-};
+use crate::context::content::sealed::Sealed;
 
 fn boundaries() -> Boundaries {
     Boundaries::from_source(|| Ok(*b"0123456789abcdef"))

@@ -5,9 +5,10 @@
 
 use serde_json::json;
 use skillwire_core::frontmatter::MAX_DESCRIPTION_CHARS;
+use skillwire_trust::Origin;
 
 use super::CatalogueItem;
-use crate::{context::text::one_line, origin::Origin};
+use crate::context::text::one_line;
 
 /// A notation for the catalogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -2,9 +2,10 @@
 
 mod format;
 
+use skillwire_trust::Origin;
+
 pub use self::format::Format;
 use super::model_text::{ModelText, tokens};
-use crate::origin::Origin;
 
 /// One skill of the catalogue; only enabled skills belong here.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 use skillwire_core::digest::Digest;
-use skillwire_host::refusal::Reason;
 use skillwire_testkit::{
     archives::corpus,
     hostile::{HostileServer, Older},
 };
+use skillwire_trust::Reason;
 
 use super::legacy_host;
 use crate::support::{Shortcuts, label};

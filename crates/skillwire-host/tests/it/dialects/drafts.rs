@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 use skillwire_core::digest::Digest;
-use skillwire_host::{dialect::Dialect, refusal::Reason};
+use skillwire_dialects::Dialect;
 use skillwire_testkit::{
     archives::refunds,
     hostile::{HostileServer, Older, Reply, frontmatter},
 };
+use skillwire_trust::Reason;
 
 use super::legacy_host;
 use crate::support::{Shortcuts, host, label};

@@ -2,18 +2,17 @@
 
 use serde_json::json;
 use skillwire_host::{
+    FileContent,
     context::{
         block::{LoadedSkill, loaded_skill},
         boundary::Boundaries,
     },
-    refusal::Reason,
-    standing::Standing,
-    window::FileContent,
 };
 use skillwire_testkit::{
     archives::refunds,
     hostile::{Fault, HostileServer, Older},
 };
+use skillwire_trust::{Reason, Standing};
 
 use super::{WHOLE, WITH_FILES, legacy_host};
 use crate::support::{Shortcuts, label};

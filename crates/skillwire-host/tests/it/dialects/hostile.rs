@@ -3,12 +3,13 @@
 
 use serde_json::{Value, json};
 use skillwire_core::digest::Digest;
-use skillwire_host::{dialect::Dialect, refusal::Reason};
+use skillwire_dialects::Dialect;
 use skillwire_protocol::capabilities::SKILLS_EXTENSION;
 use skillwire_testkit::{
     archives::refunds,
     hostile::{Fault, HostileServer, Older, Reply},
 };
+use skillwire_trust::Reason;
 
 use super::legacy_host;
 use crate::support::{Shortcuts, label};

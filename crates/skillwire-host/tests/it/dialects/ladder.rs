@@ -1,12 +1,13 @@
 //! How a server is found to speak a dialect, and what is never asked of it.
 
 use serde_json::json;
-use skillwire_host::{dialect::Dialect, refusal::Reason};
+use skillwire_dialects::Dialect;
 use skillwire_protocol::capabilities::SKILLS_EXTENSION;
 use skillwire_testkit::{
     archives::refunds,
     hostile::{Fault, HostileServer, Older, Reply},
 };
+use skillwire_trust::Reason;
 
 use super::{WITH_FILES, legacy_host};
 use crate::support::{Shortcuts, host, label};

@@ -10,7 +10,7 @@ mod remembering;
 mod templates;
 mod well_known;
 
-use skillwire_host::host::Host;
+use skillwire_host::Host;
 use skillwire_testkit::hostile::{HostileServer, Older};
 
 use crate::support::{host, label};

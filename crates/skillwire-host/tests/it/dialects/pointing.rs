@@ -1,8 +1,9 @@
 //! What a server points to without listing it: skills in its instructions, tools that hand some out.
 
 use serde_json::{Value, json};
-use skillwire_host::{dialect::Dialect, refusal::Reason};
+use skillwire_dialects::Dialect;
 use skillwire_testkit::hostile::{Fault, HostileServer, Reply};
+use skillwire_trust::Reason;
 
 use super::legacy_host;
 use crate::support::{host, label};

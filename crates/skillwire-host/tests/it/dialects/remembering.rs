@@ -3,14 +3,12 @@
 use std::time::Duration;
 
 use serde_json::json;
-use skillwire_host::{
-    dialect::{Dialect, DialectMemory as _, KnownDialect},
-    host::Host,
-    state::FileDialects,
-    verification::VerifyOptions,
-};
+use skillwire_dialects::Dialect;
+use skillwire_host::{Host, verification::VerifyOptions};
 use skillwire_protocol::capabilities::SKILLS_EXTENSION;
+use skillwire_state::FileDialects;
 use skillwire_testkit::hostile::{Fault, HostileServer, Older, Reply};
+use skillwire_trust::{DialectMemory as _, KnownDialect};
 
 use crate::support::{SetClock, host_from, label};
 
@@ -132,7 +130,7 @@ async fn the_wrong_one_of_two_dialects_by_name_is_found_out_and_forgotten_lad_08
         },
     );
     let host = next_run(&folder, &server);
-    let handle = skillwire_host::handle::Handle::parse("acme:refunds").unwrap();
+    let handle = skillwire_trust::Handle::parse("acme:refunds").unwrap();
     assert!(host.resolve(&handle).await.is_err(), "it was remembered as the other one");
     let listed = host.resolve(&handle).await.unwrap();
     assert_eq!(listed.dialect(), Dialect::SkillsPage);

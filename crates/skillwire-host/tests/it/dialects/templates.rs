@@ -1,8 +1,9 @@
 //! Templates of skills, which a user fills in.
 
 use serde_json::{Map, json};
-use skillwire_host::{dialect::Dialect, refusal::Reason};
+use skillwire_dialects::Dialect;
 use skillwire_testkit::hostile::{Fault, HostileServer, Older, Reply};
+use skillwire_trust::Reason;
 
 use super::legacy_host;
 use crate::support::{Shortcuts, host, label};

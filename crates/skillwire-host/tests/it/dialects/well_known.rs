@@ -1,14 +1,15 @@
 //! Skills of web origins, in the three forms of their index.
 
 use serde_json::{Value, json};
+use skillwire_client::{Endpoint, WebOrigin};
 use skillwire_core::digest::Digest;
-use skillwire_host::{
-    client::Endpoint, dialect::Dialect, host::Host, refusal::Reason, web::WebOrigin,
-};
+use skillwire_dialects::Dialect;
+use skillwire_host::Host;
 use skillwire_testkit::{
     archives::{Member, ZipMember, gzip, refunds, tar, zip},
     site::{Serving, Site},
 };
+use skillwire_trust::Reason;
 
 use crate::support::{Shortcuts, label};
 

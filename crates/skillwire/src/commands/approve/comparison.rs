@@ -8,9 +8,9 @@ use std::{
 use bytes::Bytes;
 use similar::{Algorithm, ChangeTag, TextDiff};
 use skillwire_core::{digest::Digest, entry::SkillResource};
-use skillwire_host::{
-    cache::Cache, context::text, host::Host, listed::Listed, refusal::Refusal, state::FileCache,
-};
+use skillwire_host::{Host, context::text};
+use skillwire_state::FileCache;
+use skillwire_trust::{Cache, Listed, Refusal};
 
 use crate::output::{ADDED, FAINT, NOTE, REMOVED};
 

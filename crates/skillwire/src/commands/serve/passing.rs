@@ -2,11 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
-use skillwire_host::{
-    host::Host,
-    label::ServerLabel,
-    policy::{Budgets, Policy},
-};
+use skillwire_host::Host;
+use skillwire_trust::{Budgets, Policy, ServerLabel};
 use skillwire_upstream::{
     admission::{Admission, Everything},
     upstream::UpstreamOptions,

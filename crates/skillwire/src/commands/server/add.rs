@@ -2,9 +2,8 @@
 
 use std::{collections::BTreeMap, io::Write as _};
 
-use skillwire_host::{
-    secret::Secret,
-    state::{HttpServer, InvalidServer, ServerConfig, ServerUrl, StdioServer, WellKnownOrigin},
+use skillwire_client::{
+    HttpServer, InvalidServer, Secret, ServerConfig, ServerUrl, StdioServer, WellKnownOrigin,
 };
 
 use super::{Outcome, label, unusable};

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use skillwire_host::refusal::{Reason, Refusal};
+use skillwire_trust::{Reason, Refusal};
 
 use super::{Outcome, label, unusable};
 use crate::{args::ServerAllowLegacyArgs, exit::Exit, settings::HostSettings};

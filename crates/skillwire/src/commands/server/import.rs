@@ -2,8 +2,6 @@
 
 use std::io::Write as _;
 
-use skillwire_host::state;
-
 use super::{Outcome, unusable};
 use crate::{
     args::ServerImportArgs, exit::Exit, failure::Failure, session::warn, settings::HostSettings,
@@ -13,7 +11,7 @@ pub(super) fn run(args: &ServerImportArgs) -> Outcome {
     let file = args.file.display();
     let text = std::fs::read_to_string(&args.file)
         .map_err(|error| Failure::usage(format!("`{file}` cannot be read: {error}.")))?;
-    let imported = state::import(&text).map_err(|error| {
+    let imported = skillwire_state::import(&text).map_err(|error| {
         Failure::usage(format!("`{file}` cannot be imported: it {error}."))
             .hint("The file must look like `{\"mcpServers\": {\"acme\": {\"url\": \"...\"}}}`.")
     })?;

@@ -3,10 +3,9 @@
 use std::io::Write as _;
 
 use serde::Serialize;
-use skillwire_host::{
-    label::ServerLabel,
-    state::{Configured, ServerConfig},
-};
+use skillwire_client::ServerConfig;
+use skillwire_state::Configured;
+use skillwire_trust::ServerLabel;
 
 use super::{Outcome, unusable};
 use crate::{

@@ -2,12 +2,8 @@
 
 use std::{io::Write as _, time::Duration};
 
-use skillwire_host::{
-    label::ServerLabel,
-    login,
-    refusal::{Reason, Refusal},
-    state::{HttpServer, ServerConfig},
-};
+use skillwire_client::{HttpServer, ServerConfig, oauth};
+use skillwire_trust::{Reason, Refusal, ServerLabel};
 
 use super::{Outcome, label, unusable};
 use crate::{
@@ -21,7 +17,7 @@ pub(super) fn run(args: &ServerLoginArgs) -> Outcome {
     let server = server(&settings, &label)?;
     session::run(false, async || {
         let (options, client_id) = (session::client_options(), args.client_id.as_deref());
-        let pending = login::begin(&label, server.url(), client_id, &options).await?;
+        let pending = oauth::begin(&label, server.url(), client_id, &options).await?;
         let wait = args.wait;
         let mut err = anstream::stderr();
         writeln!(err, "Open this address in a browser on this machine, within {wait} seconds:")?;

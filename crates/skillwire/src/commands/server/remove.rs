@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use serde_json::json;
-use skillwire_host::refusal::{Reason, Refusal};
+use skillwire_trust::{Reason, Refusal};
 
 use super::{Outcome, label, unusable};
 use crate::{args::ServerRemoveArgs, exit::Exit, report, session};

@@ -1,0 +1,180 @@
+//! A client of one MCP server, of either era, over pipes or HTTP.
+
+use std::{
+    fmt,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json, value::RawValue};
+use skillwire_protocol::{
+    method,
+    version::{Era, MODERN},
+};
+use tokio::time::{Instant, timeout_at};
+
+use crate::{
+    changes::{Changes, Interest},
+    connection::Connection,
+    description::ServerDescription,
+    endpoint::{ClientOptions, Endpoint, Limits},
+    error::ClientError,
+    handshake,
+};
+
+/// A result exactly as a server sent it.
+#[derive(Debug, Clone)]
+pub struct RawAnswer(pub(crate) Box<RawValue>);
+
+impl RawAnswer {
+    /// The JSON text of the result, which is an object.
+    pub fn text(&self) -> &str {
+        self.0.get()
+    }
+
+    /// The result as a raw value.
+    pub fn raw(&self) -> &RawValue {
+        &self.0
+    }
+
+    /// Reads the members a caller needs; duplicates of those are errors.
+    pub fn read<'a, T: Deserialize<'a>>(&'a self) -> Result<T, ClientError> {
+        serde_json::from_str(self.text()).map_err(|error| {
+            let what = skillwire_protocol::error::truncated(&error.to_string());
+            ClientError::protocol(format!("a result cannot be read: {what}"))
+        })
+    }
+}
+
+/// A client of one server; clones share the connection, and many requests may be under way.
+#[derive(Clone)]
+pub struct Client(Arc<Inner>);
+
+struct Inner {
+    connection: Connection,
+    server: RwLock<Arc<ServerDescription>>,
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("server", &self.server()).finish_non_exhaustive()
+    }
+}
+
+impl Client {
+    /// Connects to a server and learns how to speak to it.
+    pub async fn connect(endpoint: Endpoint, options: ClientOptions) -> Result<Self, ClientError> {
+        let deadline = Instant::now() + options.connect_timeout;
+        let again = endpoint.again();
+        let late = ClientError::Timeout(options.connect_timeout);
+        let connection = Connection::open(endpoint, options.clone())?;
+        let greeted = timeout_at(deadline, handshake::greet(&connection)).await;
+        let (connection, server) = match (greeted.map_err(|_| late.clone())?, again) {
+            // Some legacy programs end when the first thing they hear is not `initialize`.
+            (Err(ClientError::Closed(_)), Some(endpoint)) => {
+                let connection = Connection::open(endpoint, options)?;
+                let greeted = timeout_at(deadline, handshake::initialize(&connection)).await;
+                let server = greeted.map_err(|_| late)??;
+                (connection, server)
+            }
+            (greeted, _) => (connection, greeted?),
+        };
+        for oddity in &server.oddities {
+            tracing::warn!("{oddity}");
+        }
+        let server = RwLock::new(Arc::new(server));
+        Ok(Self(Arc::new(Inner { connection, server })))
+    }
+
+    /// The server as it described itself last.
+    pub fn server(&self) -> Arc<ServerDescription> {
+        Arc::clone(&self.0.server.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Asks the server again what it offers; the new answer governs every later request.
+    ///
+    /// A legacy server on pipes has one session and is what it was.
+    pub async fn rediscover(&self) -> Result<Arc<ServerDescription>, ClientError> {
+        let connection = &self.0.connection;
+        let server = match self.server().era {
+            Era::Modern => handshake::rediscover(connection).await?,
+            Era::Legacy if connection.has_sessions() => handshake::initialize(connection).await?,
+            Era::Legacy => return Ok(self.server()),
+        };
+        let server = Arc::new(server);
+        let mut current = self.0.server.write().unwrap_or_else(PoisonError::into_inner);
+        *current = Arc::clone(&server);
+        Ok(server)
+    }
+
+    /// Sends a request; letting go of the future cancels it.
+    ///
+    /// A method the server did not declare is an error, and nothing is sent.
+    pub async fn request(
+        &self,
+        method: &str,
+        params: Map<String, Value>,
+        limits: Limits,
+    ) -> Result<RawAnswer, ClientError> {
+        let server = self.server();
+        if !is_offered(&server, method) {
+            return Err(ClientError::NotOffered(method.to_owned()));
+        }
+        let connection = &self.0.connection;
+        let call = connection.call(Some(server.protocol_version), method, params);
+        connection.send(&call, limits).await
+    }
+
+    /// Listens for changes.
+    ///
+    /// It returns once the server knows that somebody listens. A server that tells nothing by
+    /// itself gives a stream that is at its end. One of the legacy era has one stream for all
+    /// listeners, on which more may be told than is asked for here.
+    pub async fn listen(
+        &self,
+        interest: Interest<'_>,
+        limits: Limits,
+    ) -> Result<Changes, ClientError> {
+        let connection = &self.0.connection;
+        let version = self.server().protocol_version;
+        if version == MODERN {
+            let wanted = json!({
+                "resourcesListChanged": interest.is_in_listing(),
+                "resourceSubscriptions": interest.resources(),
+            });
+            let params = Map::from_iter([("notifications".to_owned(), wanted)]);
+            let call = connection.call(Some(version), method::LISTEN, params);
+            return connection.listen(call, limits).await;
+        }
+        let changes = connection.overhear(version, limits).await?;
+        for uri in interest.resources() {
+            let params = Map::from_iter([("uri".to_owned(), (*uri).into())]);
+            let call = connection.call(Some(version), method::RESOURCES_SUBSCRIBE, params);
+            connection.send(&call, limits).await?;
+        }
+        Ok(changes)
+    }
+
+    /// What a server that was started wrote on its standard error last, control characters escaped.
+    pub fn stderr(&self) -> String {
+        self.0.connection.stderr()
+    }
+
+    /// Ends the connection; a server that was started is given a moment and then stopped.
+    pub async fn close(&self) {
+        self.0.connection.close().await;
+    }
+}
+
+/// Tells whether a server declared what a method needs; methods outside the extension need nothing.
+fn is_offered(server: &ServerDescription, method: &str) -> bool {
+    match method {
+        // An older dialect has methods of the same names, and declares them elsewhere.
+        method::SKILLS_LIST | method::SKILLS_GET => {
+            server.skills.is_some()
+                || server.capabilities.get("skills").is_some_and(Value::is_object)
+        }
+        method::DIRECTORY_READ => server.skills.is_some_and(|offer| offer.directory_read),
+        _ => true,
+    }
+}

@@ -1,0 +1,264 @@
+//! How a server is reached, as the user configured it.
+
+mod mask;
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    path::{Path, PathBuf},
+};
+
+use fluent_uri::Uri;
+use serde::Serialize;
+
+use crate::{secret::Secret, web::WebOrigin};
+
+/// How a server is reached. Printed or serialised, it shows no secret.
+#[derive(Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum ServerConfig {
+    /// A process that is started and spoken to over its standard input and output.
+    Stdio(StdioServer),
+    /// A server that is spoken to over HTTP.
+    Http(HttpServer),
+    /// A site of the web that publishes skills.
+    #[serde(rename = "well-known")]
+    WellKnown(WellKnownOrigin),
+}
+
+impl fmt::Display for ServerConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stdio(server) => {
+                f.write_str(&mask::harmless(&server.command))?;
+                mask::arguments(&server.args).iter().try_for_each(|arg| write!(f, " {arg}"))
+            }
+            Self::Http(server) => server.url.fmt(f),
+            Self::WellKnown(origin) => write!(f, "{} (well-known)", origin.url),
+        }
+    }
+}
+
+impl fmt::Debug for ServerConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stdio(server) => server.fmt(f),
+            Self::Http(server) => server.fmt(f),
+            Self::WellKnown(origin) => origin.fmt(f),
+        }
+    }
+}
+
+/// A site of the web that publishes skills below `/.well-known/`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct WellKnownOrigin {
+    url: String,
+    #[serde(skip)]
+    origin: WebOrigin,
+}
+
+impl WellKnownOrigin {
+    /// Takes the address of an origin, such as `https://example.com`.
+    pub fn new(url: &str) -> Result<Self, InvalidServer> {
+        let origin = WebOrigin::parse(url)
+            .map_err(|error| InvalidServer::new(format!("the address {error}")))?;
+        Ok(Self { url: url.to_owned(), origin })
+    }
+
+    /// The address as it was typed.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The origin.
+    pub fn origin(&self) -> &WebOrigin {
+        &self.origin
+    }
+}
+
+/// A command with its arguments and what is added to its environment.
+#[derive(Clone, PartialEq, Eq, Serialize)]
+pub struct StdioServer {
+    command: String,
+    #[serde(serialize_with = "mask::serialize_arguments")]
+    args: Vec<String>,
+    env: BTreeMap<String, Secret>,
+}
+
+impl StdioServer {
+    /// Takes a command that can be run: no text may hold what a system cannot pass on.
+    pub fn new(
+        command: impl Into<String>,
+        args: Vec<String>,
+        env: BTreeMap<String, Secret>,
+    ) -> Result<Self, InvalidServer> {
+        let command = command.into();
+        if command.trim().is_empty() {
+            return Err(InvalidServer::new("`command` is empty"));
+        }
+        if command.contains('\0') || args.iter().any(|arg| arg.contains('\0')) {
+            return Err(InvalidServer::new("`command` or `args` hold a NUL character"));
+        }
+        for (name, value) in &env {
+            if name.is_empty() || name.contains(['=', '\0']) {
+                return Err(InvalidServer::new("`env` has a name that is empty or holds `=`"));
+            }
+            if value.reveal().contains('\0') {
+                return Err(InvalidServer::new("`env` has a value with a NUL character"));
+            }
+        }
+        Ok(Self { command, args, env })
+    }
+
+    /// What is run.
+    pub fn command(&self) -> &str {
+        &self.command
+    }
+
+    /// Its arguments, as they are passed; a person is shown them through `Display` of the server.
+    pub fn args(&self) -> &[String] {
+        &self.args
+    }
+
+    /// What is added to its environment.
+    pub fn env(&self) -> &BTreeMap<String, Secret> {
+        &self.env
+    }
+}
+
+impl fmt::Debug for StdioServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StdioServer")
+            .field("command", &self.command)
+            .field("args", &mask::arguments(&self.args))
+            .field("env", &self.env)
+            .finish()
+    }
+}
+
+/// An address with the headers and the token that are sent there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HttpServer {
+    url: ServerUrl,
+    headers: BTreeMap<String, Secret>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bearer_token_file: Option<PathBuf>,
+}
+
+impl HttpServer {
+    /// Takes headers that can be sent and a token file that is found from everywhere.
+    pub fn new(
+        url: ServerUrl,
+        headers: BTreeMap<String, Secret>,
+        bearer_token_file: Option<PathBuf>,
+    ) -> Result<Self, InvalidServer> {
+        for (name, value) in &headers {
+            let token =
+                |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+            if name.is_empty() || !name.bytes().all(token) {
+                return Err(InvalidServer::new("`headers` has a name that HTTP does not allow"));
+            }
+            if value.reveal().chars().any(char::is_control) {
+                return Err(InvalidServer::new("`headers` has a value with a control character"));
+            }
+        }
+        let given_twice = headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"));
+        match &bearer_token_file {
+            Some(path) if !path.is_absolute() => {
+                Err(InvalidServer::new("`bearerTokenFile` is not an absolute path"))
+            }
+            Some(_) if given_twice => Err(InvalidServer::new(
+                "both `bearerTokenFile` and the header `Authorization` are given",
+            )),
+            _ => Ok(Self { url, headers, bearer_token_file }),
+        }
+    }
+
+    /// Where it is.
+    pub fn url(&self) -> &ServerUrl {
+        &self.url
+    }
+
+    /// What is sent with every request.
+    pub fn headers(&self) -> &BTreeMap<String, Secret> {
+        &self.headers
+    }
+
+    /// Tells whether a token is configured, so that no login is needed.
+    pub fn is_authorized(&self) -> bool {
+        let named = |name: &String| name.eq_ignore_ascii_case("authorization");
+        self.bearer_token_file.is_some() || self.headers.keys().any(named)
+    }
+
+    /// The file that holds the bearer token.
+    pub fn bearer_token_file(&self) -> Option<&Path> {
+        self.bearer_token_file.as_deref()
+    }
+}
+
+/// The address of a server: `http` or `https`, with a host and without user name or fragment.
+///
+/// Printed, it leaves out the query, in which some services want a key.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ServerUrl(String);
+
+impl ServerUrl {
+    /// Parses an address.
+    pub fn parse(text: &str) -> Result<Self, InvalidServer> {
+        let uri = Uri::parse(text).map_err(|_| InvalidServer::new("`url` is not a URL"))?;
+        let scheme = uri.scheme().as_str();
+        if !scheme.eq_ignore_ascii_case("https") && !scheme.eq_ignore_ascii_case("http") {
+            return Err(InvalidServer::new("`url` is neither `http` nor `https`"));
+        }
+        let authority = uri.authority().filter(|authority| !authority.host().is_empty());
+        let authority = authority.ok_or(InvalidServer::new("`url` has no host"))?;
+        if authority.has_userinfo() {
+            return Err(InvalidServer::new(
+                "`url` holds a user name or password; put it into `headers`",
+            ));
+        }
+        if uri.has_fragment() {
+            return Err(InvalidServer::new("`url` has a fragment (`#`)"));
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    /// The whole address, for the one place that connects.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ServerUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.split_once('?') {
+            Some((address, _)) => write!(f, "{address}?***"),
+            None => f.write_str(&self.0),
+        }
+    }
+}
+
+impl fmt::Debug for ServerUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Serialize for ServerUrl {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// Why a server cannot be configured so; a clause that quotes no value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct InvalidServer(String);
+
+impl InvalidServer {
+    /// Takes a clause about a server that may hold no secret.
+    pub fn new(problem: impl Into<String>) -> Self {
+        Self(problem.into())
+    }
+}

@@ -1,0 +1,154 @@
+//! Where a server is, and how patient its client is.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use skillwire_protocol::version::Era;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use super::bearer::Bearer;
+use crate::{secret::Secret, web::WebOrigin};
+
+/// Where a server is. Only the user's configuration makes one; nothing a server sends does.
+pub enum Endpoint {
+    /// A program that is started and spoken to over its standard streams.
+    Command {
+        /// The program, as a path or a name that is looked up in the `PATH` of `env`.
+        program: String,
+        /// Its arguments.
+        args: Vec<String>,
+        /// The whole environment it gets; nothing is inherited beyond it.
+        env: Vec<(String, Secret)>,
+    },
+    /// A URL that is spoken to over streamable HTTP.
+    Http {
+        /// The URL of the MCP endpoint, `http` or `https`.
+        url: String,
+        /// Headers of every request, such as `Authorization`.
+        headers: Vec<(String, Secret)>,
+    },
+    /// A site of the web that publishes skills; nothing is spoken with it but plain requests.
+    Web(WebOrigin),
+    /// A URL that wants a token which does not last: `https`, or `http` on this machine.
+    LoggedIn {
+        /// The URL of the MCP endpoint.
+        url: String,
+        /// Other headers of every request.
+        headers: Vec<(String, Secret)>,
+        /// Gives the tokens.
+        bearer: Arc<dyn Bearer>,
+    },
+    /// Pipes to a server that somebody else started.
+    Pipes {
+        /// What the server writes.
+        input: Box<dyn AsyncRead + Send + Unpin>,
+        /// What the server reads.
+        output: Box<dyn AsyncWrite + Send + Unpin>,
+    },
+}
+
+impl Endpoint {
+    /// The same endpoint once more, where opening it anew makes a fresh server.
+    pub(super) fn again(&self) -> Option<Self> {
+        match self {
+            Self::Command { program, args, env } => Some(Self::Command {
+                program: program.clone(),
+                args: args.clone(),
+                env: env.clone(),
+            }),
+            Self::Http { .. } | Self::LoggedIn { .. } | Self::Pipes { .. } | Self::Web(_) => None,
+        }
+    }
+}
+
+impl Endpoint {
+    /// The same endpoint for another connection; pipes that somebody else opened have only one.
+    pub fn reopen(&self) -> Option<Self> {
+        match self {
+            Self::Http { url, headers } => {
+                Some(Self::Http { url: url.clone(), headers: headers.clone() })
+            }
+            Self::Web(web) => Some(Self::Web(web.clone())),
+            Self::LoggedIn { url, headers, bearer } => Some(Self::LoggedIn {
+                url: url.clone(),
+                headers: headers.clone(),
+                bearer: Arc::clone(bearer),
+            }),
+            Self::Command { .. } | Self::Pipes { .. } => self.again(),
+        }
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            // Arguments and URLs may carry tokens, too.
+            Self::Command { program, .. } => {
+                f.debug_struct("Command").field("program", program).finish_non_exhaustive()
+            }
+            Self::Http { .. } => f.debug_struct("Http").finish_non_exhaustive(),
+            Self::Web(_) => f.debug_struct("Web").finish_non_exhaustive(),
+            Self::LoggedIn { .. } => f.debug_struct("LoggedIn").finish_non_exhaustive(),
+            Self::Pipes { .. } => f.debug_struct("Pipes").finish_non_exhaustive(),
+        }
+    }
+}
+
+/// How a client behaves towards one server.
+#[derive(Debug, Clone)]
+pub struct ClientOptions {
+    /// What the client calls itself.
+    pub client_name: String,
+    /// The version it calls itself.
+    pub client_version: String,
+    /// The era the server is spoken to in, when it is known; else it is found out.
+    pub era: Option<Era>,
+    /// How long opening a connection and learning about the server may take, all in all.
+    pub connect_timeout: Duration,
+    /// How long the server has to answer as a modern one before it is also asked the old way.
+    pub probe_timeout: Duration,
+    /// How long a server has to end by itself when it is closed.
+    pub shutdown_grace: Duration,
+}
+
+impl Default for ClientOptions {
+    fn default() -> Self {
+        Self {
+            client_name: "skillwire".to_owned(),
+            client_version: env!("CARGO_PKG_VERSION").to_owned(),
+            era: None,
+            connect_timeout: Duration::from_secs(30),
+            probe_timeout: Duration::from_secs(5),
+            shutdown_grace: Duration::from_secs(2),
+        }
+    }
+}
+
+/// What one request may cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// The most bytes that are received for it, framing and notifications included.
+    pub bytes: usize,
+    /// How long the whole answer may take.
+    pub timeout: Duration,
+}
+
+impl Limits {
+    /// Room for everything around the content of a file: the envelope, its URI, metadata.
+    const AROUND_CONTENT: usize = 64 * 1024;
+
+    /// JSON may write a byte of text as six, as in `\u0000`; base64 needs less.
+    const ESCAPED: usize = 6;
+
+    /// What reading a file of that size may cost at most, whichever way the server writes it.
+    pub fn for_file(size: u64, timeout: Duration) -> Self {
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        let bytes = size.saturating_mul(Self::ESCAPED).saturating_add(Self::AROUND_CONTENT);
+        Self { bytes, timeout }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { bytes: 16 * 1024 * 1024, timeout: Duration::from_secs(30) }
+    }
+}

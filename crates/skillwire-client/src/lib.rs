@@ -1,0 +1,51 @@
+//! A client of one MCP server, of either era, over pipes or HTTP, and of web origins that publish
+//! skills.
+//!
+//! Results come back as the text the server sent, so that nothing is lost and nothing is guessed;
+//! what they mean is decided by those who asked, for this crate never knows what a skill is.
+//! Everything a server sends is bounded in bytes, depth and time while it arrives. Only this crate
+//! starts servers, and it starts only what an [`Endpoint::Command`] names.
+//!
+//! ```
+//! use skillwire_client::{ServerUrl, WebOrigin};
+//!
+//! // A key in the query is sent, and never shown.
+//! let server = ServerUrl::parse("https://skills.example.com/mcp?key=hush")?;
+//! assert_eq!(server.to_string(), "https://skills.example.com/mcp?***");
+//! // A web origin of a private network is never asked.
+//! assert!(WebOrigin::parse("https://192.168.1.1").is_err());
+//! # Ok::<(), skillwire_client::InvalidServer>(())
+//! ```
+
+mod bearer;
+mod call;
+mod changes;
+mod client;
+mod config;
+mod connection;
+mod description;
+mod endpoint;
+mod error;
+mod handshake;
+mod http;
+mod incoming;
+mod login;
+#[cfg(feature = "oauth")]
+pub mod oauth;
+mod pipe;
+mod secret;
+mod task;
+mod web;
+
+pub use self::{
+    bearer::Bearer,
+    changes::{Change, Changes, Interest},
+    client::{Client, RawAnswer},
+    config::{HttpServer, InvalidServer, ServerConfig, ServerUrl, StdioServer, WellKnownOrigin},
+    description::{ServerDescription, SkillsOffer},
+    endpoint::{ClientOptions, Endpoint, Limits},
+    error::ClientError,
+    login::{LockedLogin, Login, LoginStore},
+    secret::Secret,
+    web::{FetchedContent, InvalidOrigin, WebOrigin},
+};

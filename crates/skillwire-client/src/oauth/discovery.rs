@@ -1,0 +1,88 @@
+//! Finding the authorization server that speaks for a server, and nobody else.
+
+use std::sync::Arc;
+
+use fluent_uri::Uri;
+use rmcp::transport::auth::{AuthError, AuthorizationManager, AuthorizationMetadata};
+use skillwire_protocol::error::truncated;
+
+use super::{Problem, transport::Transport};
+use crate::{config::ServerUrl, endpoint::ClientOptions};
+
+/// An authorization server that was found.
+pub(super) struct Discovered {
+    pub(super) manager: AuthorizationManager,
+    pub(super) issuer: String,
+    transport: Arc<Transport>,
+}
+
+/// Asks a server who lets its users in; what it answers must be about this server.
+pub(super) async fn discover(
+    server: &ServerUrl,
+    options: &ClientOptions,
+) -> Result<Discovered, Problem> {
+    // Some services want a key in the query, which is nobody else's business.
+    let address = server.reveal().split('?').next().unwrap_or_default();
+    let transport = Arc::new(Transport::new(address, options.connect_timeout)?);
+    let http = Arc::clone(&transport);
+    let manager = AuthorizationManager::new_with_oauth_http_client(address, http).await;
+    let manager = manager.map_err(|error| problem(&error, &transport))?;
+    let found = manager.resolve_metadata().await.map_err(|error| problem(&error, &transport))?;
+    if !found.source.is_discovered() {
+        return Err(Problem::new("the server does not say where its users log in")
+            .hint("Configure a token with `--header` or `--bearer-token-file` instead."));
+    }
+    check(&found.metadata, &transport)?;
+    let Some(issuer) = found.metadata.issuer.clone() else {
+        return Err(Problem::new("the authorization server does not say who it is"));
+    };
+    let mut manager = manager;
+    manager.set_metadata(found.metadata);
+    Ok(Discovered { manager, issuer, transport })
+}
+
+/// Makes sure that every address the user or a token goes to may be gone to.
+fn check(metadata: &AuthorizationMetadata, transport: &Transport) -> Result<(), Problem> {
+    let addresses = [
+        ("authorization_endpoint", Some(&metadata.authorization_endpoint)),
+        ("token_endpoint", Some(&metadata.token_endpoint)),
+        ("registration_endpoint", metadata.registration_endpoint.as_ref()),
+    ];
+    for (name, address) in addresses {
+        let Some(address) = address else { continue };
+        let uri = Uri::parse(address.as_str());
+        let host = uri.as_ref().ok().and_then(|uri| Some(uri.authority()?.host().to_owned()));
+        let scheme = uri.as_ref().map_or("", |uri| uri.scheme().as_str());
+        if !host.is_some_and(|host| transport.may_reach(scheme, &host)) {
+            let clause = format!("its `{name}` is neither `https` nor on the server's own machine");
+            return Err(Problem::new(clause));
+        }
+    }
+    Ok(())
+}
+
+impl Discovered {
+    /// What an error of the SDK means.
+    pub(super) fn problem(&self, error: &AuthError) -> Problem {
+        problem(error, &self.transport)
+    }
+}
+
+/// Says what went wrong; what an authorization server answered to tokens is not repeated.
+fn problem(error: &AuthError, transport: &Transport) -> Problem {
+    let said = |what: &str| match transport.error_code() {
+        Some(code) => format!("{what}: `{code}`"),
+        None => what.to_owned(),
+    };
+    match error {
+        AuthError::AuthorizationRequired => Problem::ended("there is no token to renew it with"),
+        AuthError::TokenRefreshRejected(_) => Problem::ended(said("the login has ended")),
+        AuthError::TokenRefreshFailed(_) => Problem::new(said("the token could not be renewed")),
+        AuthError::TokenExchangeFailed(_) => Problem::new(said("no token was given")),
+        AuthError::RegistrationFailed(_) => {
+            Problem::new(said("this program could not be registered"))
+        }
+        // These hold addresses and names of the metadata.
+        other => Problem::new(truncated(&other.to_string())),
+    }
+}

@@ -1,0 +1,147 @@
+//! A login that is kept: its token is sent, and renewed before it ends or when it is refused.
+
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use futures_util::future::BoxFuture;
+use rmcp::transport::auth::{
+    CredentialStore as _, InMemoryCredentialStore, OAuthClientConfig, StoredCredentials,
+};
+use skillwire_trust::{ServerLabel, StoreError};
+
+use super::{
+    Problem, discovery,
+    tokens::{self, Tokens},
+};
+use crate::{
+    bearer::Bearer,
+    config::ServerUrl,
+    endpoint::ClientOptions,
+    error::ClientError,
+    login::{Login, LoginStore},
+    secret::Secret,
+};
+
+/// A token that ends within this is renewed before it is sent.
+const MARGIN: Duration = Duration::from_secs(30);
+
+/// The login to one server, as it is kept.
+pub struct StoredLogin {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    logins: Arc<dyn LoginStore>,
+    label: ServerLabel,
+    options: ClientOptions,
+    /// The login as it was seen last; whoever holds this renews it.
+    held: tokio::sync::Mutex<Login>,
+}
+
+impl StoredLogin {
+    /// The login to a server, if there is one for this very URL.
+    pub fn find(
+        logins: Arc<dyn LoginStore>,
+        label: &ServerLabel,
+        server: &ServerUrl,
+        options: ClientOptions,
+    ) -> Result<Option<Self>, StoreError> {
+        let login = logins.load(label)?.filter(|login| login.server == *server);
+        Ok(login.map(|login| {
+            let label = label.clone();
+            let held = tokio::sync::Mutex::new(login);
+            Self { inner: Arc::new(Inner { logins, label, options, held }) }
+        }))
+    }
+
+    /// Gives a token that is not `refused` and does not end at once.
+    async fn current(&self, refused: Option<&Secret>) -> Result<Secret, ClientError> {
+        {
+            let held = self.inner.held.lock().await;
+            if is_good(&held, refused) {
+                return Ok(held.access_token.clone());
+            }
+        }
+        let (inner, refused) = (Arc::clone(&self.inner), refused.cloned());
+        // Who no longer waits must not lose the tokens that are on their way.
+        let renewal = tokio::spawn(async move { inner.renew(refused.as_ref()).await });
+        match renewal.await {
+            Ok(Ok(token)) => Ok(token),
+            Ok(Err(problem)) if problem.ended => Err(ClientError::LoginRequired(problem.clause)),
+            Ok(Err(problem)) => Err(ClientError::Unreachable(problem.clause)),
+            Err(_) => Err(ClientError::Unreachable("the token could not be renewed".to_owned())),
+        }
+    }
+}
+
+impl Bearer for StoredLogin {
+    fn token(&self) -> BoxFuture<'_, Result<Secret, ClientError>> {
+        Box::pin(self.current(None))
+    }
+
+    fn renew<'a>(&'a self, refused: &'a Secret) -> BoxFuture<'a, Result<Secret, ClientError>> {
+        Box::pin(self.current(Some(refused)))
+    }
+}
+
+impl Inner {
+    async fn renew(&self, refused: Option<&Secret>) -> Result<Secret, Problem> {
+        let mut held = self.held.lock().await;
+        let logins = Arc::clone(&self.logins);
+        let label = self.label.clone();
+        let locked = tokio::task::spawn_blocking(move || logins.lock(&label)).await;
+        let locked = locked
+            .map_err(|_| Problem::new("the login cannot be locked"))?
+            .map_err(|error| unusable(&error))?;
+        // Another process may have renewed it, or logged out.
+        let stored = locked.load().map_err(|error| unusable(&error))?;
+        let stored = stored.filter(|login| login.server == held.server);
+        *held = stored.ok_or_else(|| Problem::ended("somebody logged out"))?;
+        if is_good(&held, refused) {
+            return Ok(held.access_token.clone());
+        }
+        let renewed = renewed(&held, &self.options).await?;
+        let saved = locked.save(&renewed);
+        saved.map_err(|error| unusable(&error))?;
+        *held = renewed;
+        Ok(held.access_token.clone())
+    }
+}
+
+fn is_good(login: &Login, refused: Option<&Secret>) -> bool {
+    let lasts = |end: SystemTime| end > SystemTime::now() + MARGIN;
+    refused != Some(&login.access_token) && login.expires_at.is_none_or(lasts)
+}
+
+/// Gets new tokens from the issuer that gave the old ones, and from nobody else.
+async fn renewed(login: &Login, options: &ClientOptions) -> Result<Login, Problem> {
+    let refresh = login.refresh_token.as_ref();
+    let refresh = refresh.ok_or_else(|| Problem::ended("there is no token to renew it with"))?;
+    let mut discovered = discovery::discover(&login.server, options).await?;
+    if discovered.issuer != login.issuer {
+        return Err(Problem::ended("another authorization server speaks for it now"));
+    }
+    let mut client = OAuthClientConfig::new(&login.client_id, login.server.reveal());
+    client.client_secret = login.client_secret.as_ref().map(|secret| secret.reveal().to_owned());
+    let store = InMemoryCredentialStore::new();
+    let old = tokens::to_renew(&login.access_token, refresh);
+    let kept = StoredCredentials::new(login.client_id.clone(), old, login.scopes.clone(), None);
+    let kept = store.save(kept).await;
+    discovered.manager.set_credential_store(store);
+    let configured = kept.and_then(|()| discovered.manager.configure_client(client));
+    configured.map_err(|error| discovered.problem(&error))?;
+    let response = discovered.manager.refresh_token().await;
+    let tokens = Tokens::read(&response.map_err(|error| discovered.problem(&error))?)?;
+    Ok(Login {
+        access_token: tokens.access,
+        refresh_token: tokens.refresh.or_else(|| Some(refresh.clone())),
+        expires_at: tokens.expires_at,
+        ..login.clone()
+    })
+}
+
+fn unusable(error: &StoreError) -> Problem {
+    Problem::new(error.to_string())
+}

@@ -1,0 +1,118 @@
+//! The process of a server: started from the user's configuration, and ended with its client.
+
+use std::{
+    process::Stdio,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::{
+    io::AsyncReadExt,
+    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
+    time::timeout,
+};
+
+use super::stderr::Tail;
+use crate::{error::ClientError, secret::Secret, task::OwnedTask};
+
+/// A running server; it and everything it started end with this value.
+pub(crate) struct Process {
+    child: Mutex<Option<Child>>,
+    group: Option<u32>,
+    stderr: Arc<Mutex<Tail>>,
+    _drain: Option<OwnedTask>,
+}
+
+impl Process {
+    /// Starts a server with exactly this environment.
+    pub(crate) fn start(
+        program: &str,
+        args: &[String],
+        env: &[(String, Secret)],
+    ) -> Result<(Self, ChildStdout, ChildStdin), ClientError> {
+        let mut command = Command::new(program);
+        command.args(args).env_clear();
+        command.envs(env.iter().map(|(name, value)| (name, value.reveal())));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.kill_on_drop(true);
+        // A group of its own, so that what the server starts ends with it.
+        #[cfg(unix)]
+        command.process_group(0);
+        let mut child = command.spawn().map_err(|error| {
+            ClientError::Unreachable(format!("`{program}` cannot be started: {error}"))
+        })?;
+        let missing = || ClientError::Unreachable("it has no standard streams".to_owned());
+        let input = child.stdout.take().ok_or_else(missing)?;
+        let output = child.stdin.take().ok_or_else(missing)?;
+        let stderr = Arc::new(Mutex::new(Tail::default()));
+        let drain = child.stderr.take().map(|from| {
+            let tail = Arc::clone(&stderr);
+            OwnedTask::spawn(async move { drain(from, &tail).await })
+        });
+        let group = child.id();
+        let process = Self { child: Mutex::new(Some(child)), group, stderr, _drain: drain };
+        Ok((process, input, output))
+    }
+
+    /// What the server wrote on its standard error last.
+    pub(super) fn stderr(&self) -> String {
+        self.stderr.lock().unwrap_or_else(PoisonError::into_inner).shown()
+    }
+
+    /// Waits for the server to end by itself, then asks it to, then makes it.
+    pub(super) async fn end(&self, grace: Duration) {
+        let child = self.child.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(mut child) = child else { return };
+        if timeout(grace, child.wait()).await.is_err() {
+            self.signal(Signal::Terminate);
+            if timeout(grace, child.wait()).await.is_err() {
+                self.signal(Signal::Kill);
+                let _ = child.kill().await;
+            }
+        }
+        // Whatever the server left behind is still of its group, which keeps the number taken.
+        self.signal(Signal::Kill);
+    }
+
+    #[cfg(unix)]
+    fn signal(&self, signal: Signal) {
+        use rustix::process::{Pid, Signal as Unix, kill_process_group};
+        let group = self.group.and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        if let Some(group) = group {
+            let signal = match signal {
+                Signal::Terminate => Unix::TERM,
+                Signal::Kill => Unix::KILL,
+            };
+            // A group that is gone is what was wanted.
+            let _ = kill_process_group(group, signal);
+        }
+    }
+
+    #[cfg(not(unix))]
+    #[expect(clippy::unused_self, reason = "elsewhere the child itself is killed")]
+    fn signal(&self, _signal: Signal) {}
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let child = self.child.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // A child that was waited for is gone, and its group was signalled then.
+        if child.is_some() {
+            self.signal(Signal::Kill);
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Signal {
+    Terminate,
+    Kill,
+}
+
+/// Reads standard error to its end, so that a server never waits for it, and keeps the last of it.
+async fn drain(mut from: ChildStderr, tail: &Mutex<Tail>) {
+    let mut bytes = vec![0; 8 * 1024];
+    while let Ok(length @ 1..) = from.read(&mut bytes).await {
+        tail.lock().unwrap_or_else(PoisonError::into_inner).push(&bytes[..length]);
+    }
+}

@@ -1,0 +1,65 @@
+//! One event as one line of JSON, and back.
+
+use serde::{Deserialize, Serialize};
+use skillwire_core::{digest::Digest, uri::SkillUri};
+use skillwire_trust::{Action, Decision, Event, Origin, Reason, SkillId};
+
+use crate::time;
+
+/// The longest detail that is kept, in characters; it may hold what a model wrote.
+const MAX_DETAIL_CHARS: usize = 4096;
+
+/// JSON escapes control characters, so that a line stays one and a terminal is not addressed.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    time: String,
+    label: String,
+    uri: Option<String>,
+    digest_set: Option<String>,
+    action: Action,
+    decision: Decision,
+    reason: Option<String>,
+    detail: Option<String>,
+}
+
+/// Writes an event with the end of its line.
+pub(super) fn write(event: &Event) -> String {
+    let detail = |text: &String| match text.char_indices().nth(MAX_DETAIL_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.clone(),
+    };
+    let line = Line {
+        time: time::to_text(event.time),
+        label: event.label.clone(),
+        uri: event.skill.as_ref().map(|skill| skill.uri.to_string()),
+        digest_set: event.content.map(|digest| digest.to_string()),
+        action: event.action,
+        decision: event.decision,
+        reason: event.reason.map(|reason| reason.code().to_owned()),
+        detail: event.detail.as_ref().map(detail),
+    };
+    // Texts and names of variants always have a form in JSON.
+    serde_json::to_string(&line).unwrap_or_default() + "\n"
+}
+
+/// Reads a line; the problem reads on from "it".
+pub(super) fn read(text: &str) -> Result<Event, String> {
+    let line: Line = serde_json::from_str(text).map_err(|error| format!("is no event: {error}"))?;
+    let time = time::from_text(&line.time).ok_or("holds a time that is none")?;
+    let skill = line.uri.as_deref().map(|uri| skill(&line.label, uri)).transpose()?;
+    let content = line.digest_set.as_deref().map(str::parse::<Digest>).transpose();
+    let content = content.map_err(|error| format!("holds {error}"))?;
+    let reason = line.reason.as_deref().map(|code| {
+        let known = Reason::ALL.iter().find(|reason| reason.code() == code);
+        known.copied().ok_or("holds a reason that this program does not know")
+    });
+    let Line { label, action, decision, detail, .. } = line;
+    Ok(Event { time, skill, label, content, action, decision, reason: reason.transpose()?, detail })
+}
+
+fn skill(label: &str, uri: &str) -> Result<SkillId, String> {
+    let origin = Origin::parse(label).map_err(|error| format!("holds a label that {error}"))?;
+    let uri = SkillUri::parse(uri).map_err(|error| format!("holds a URI that {error}"))?;
+    Ok(SkillId { origin, uri })
+}

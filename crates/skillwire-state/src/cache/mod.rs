@@ -1,0 +1,251 @@
+//! Verified files on disk, apart by origin and skill.
+
+use std::{
+    collections::HashMap,
+    path::{Component, Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::SystemTime,
+};
+
+use bytes::Bytes;
+use skillwire_core::{digest::Digest, entry::SkillResource};
+use skillwire_trust::{Cache, Origin, SkillId, StoreError, Verified};
+
+use super::{
+    encoding::{decode, encode, skill_of_root},
+    folder::{Fault, Folder},
+};
+
+mod evict;
+#[cfg(test)]
+mod tests;
+
+/// How much is kept unless the embedder says otherwise.
+const DEFAULT_BOUND: u64 = 256 * 1024 * 1024;
+
+/// The deepest nesting of a file; a URI that needs more is not worth keeping.
+const MAX_COMPONENTS: usize = 64;
+
+/// To how many skills the way is held open.
+const MOST_OPEN: usize = 64;
+
+/// How often a file is put anew because its folder was removed meanwhile.
+const ATTEMPTS: usize = 3;
+
+/// A cache in a folder: `LABEL/URI/DIGEST`, encoded as by [`encode`].
+///
+/// Equal bytes of two skills are two files, each below the origin it came from. Nothing in it is
+/// called `SKILL.md`, so that no agent finds a skill there, and nothing in it is trusted: whoever
+/// asks for bytes compares them with the entry that is held.
+#[derive(Debug)]
+pub struct FileCache {
+    root: PathBuf,
+    bound: u64,
+    /// Bytes put since this process last looked at how much there is; nothing before it has.
+    unswept: Mutex<Option<u64>>,
+    /// The ways to skills that were read, open: going one again takes longer than reading does.
+    open: Mutex<HashMap<SkillId, Arc<Way>>>,
+}
+
+/// Open folders from the root of a cache to a skill's own.
+#[derive(Debug)]
+struct Way {
+    root: Folder,
+    inner: Vec<(String, Folder)>,
+}
+
+impl Way {
+    /// Opens every folder on the way, if they are there.
+    fn find(root: &Path, skill: &SkillId) -> Result<Option<Self>, Fault> {
+        let Some(root) = Folder::find(root)? else { return Ok(None) };
+        let mut way = Self { root, inner: Vec::new() };
+        for name in folders(skill) {
+            match way.last().folder(&name)? {
+                Some(folder) => way.inner.push((name, folder)),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(way))
+    }
+
+    fn last(&self) -> &Folder {
+        self.inner.last().map_or(&self.root, |(_, folder)| folder)
+    }
+
+    /// Tells whether going it again would end in the same folder: every name on it still leads to
+    /// the folder that is open, through no link, and nobody else can write to any of them.
+    fn is_still_right(&self) -> bool {
+        let mut outer = &self.root;
+        self.root.is_still_there()
+            && self.inner.iter().all(|(name, folder)| {
+                let right = outer.still_holds(name, folder);
+                outer = folder;
+                right
+            })
+    }
+}
+
+impl FileCache {
+    /// A cache below a folder, which is made when there is something to keep.
+    ///
+    /// A folder in which agents look for skills is refused.
+    pub fn new(root: impl Into<PathBuf>) -> Result<Self, StoreError> {
+        let root = root.into();
+        if is_discovered(&root) {
+            let problem = "is where agents look for skills, so nothing may be cached there";
+            return Err(Fault::new(root, problem).into());
+        }
+        Ok(Self { root, bound: DEFAULT_BOUND, unswept: Mutex::default(), open: Mutex::default() })
+    }
+
+    /// Keeps no more than that many bytes; the oldest files go first.
+    #[must_use]
+    pub fn bounded(self, bytes: u64) -> Self {
+        Self { bound: bytes, ..self }
+    }
+
+    /// Where a file of a skill is kept.
+    pub fn path_of(&self, skill: &SkillId, digest: &Digest) -> PathBuf {
+        let mut path = self.root.clone();
+        path.extend(folders(skill));
+        path.join(file_name(digest))
+    }
+
+    /// The skill that a file in this cache belongs to, from its path alone.
+    pub fn skill_of(&self, path: &Path) -> Option<SkillId> {
+        let names = self.names(path)?;
+        let (_digest, folders) = names.split_last()?;
+        let (_label, uri) = folders.split_first()?;
+        let uri = skill_of_root(&decode(uri)?)?;
+        Some(SkillId { origin: self.origin_of(path)?, uri })
+    }
+
+    /// The origin that anything in this cache came from, from its path alone.
+    pub fn origin_of(&self, path: &Path) -> Option<Origin> {
+        let names = self.names(path)?;
+        Origin::parse(&decode(names.get(..1)?)?).ok()
+    }
+
+    fn names<'a>(&self, path: &'a Path) -> Option<Vec<&'a str>> {
+        let name = |part| match part {
+            Component::Normal(name) => name.to_str(),
+            _ => None,
+        };
+        path.strip_prefix(&self.root).ok()?.components().map(name).collect()
+    }
+
+    fn read(&self, skill: &SkillId, file: &SkillResource) -> Result<Option<Bytes>, Fault> {
+        let name = file_name(&file.digest);
+        let held = lock(&self.open).get(skill).map(Arc::clone);
+        if let Some(way) = held.filter(|way| way.is_still_right()) {
+            return Ok(way.last().read_exactly(&name, file.size)?.map(Bytes::from));
+        }
+        lock(&self.open).remove(skill);
+        let Some(way) = Way::find(&self.root, skill)? else { return Ok(None) };
+        let bytes = way.last().read_exactly(&name, file.size)?;
+        // Where folders cannot be told apart it would never be right, and only be in the way of others.
+        if bytes.is_some() && way.is_still_right() {
+            self.hold(skill, way);
+        }
+        Ok(bytes.map(Bytes::from))
+    }
+
+    fn hold(&self, skill: &SkillId, way: Way) {
+        let mut open = lock(&self.open);
+        if open.len() >= MOST_OPEN {
+            open.clear();
+        }
+        open.insert(skill.clone(), Arc::new(way));
+    }
+
+    fn write(&self, file: &Verified) -> Result<(), Fault> {
+        static COUNTER: AtomicU64 = AtomicU64::new(0);
+        let mut folder = Folder::make(&self.root)?;
+        for name in folders(file.skill()) {
+            folder = folder.make_folder(&name)?;
+        }
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let count = COUNTER.fetch_add(1, Ordering::Relaxed);
+        let new = format!("new-{}-{}-{count}", std::process::id(), now.as_nanos());
+        // What a power cut damages is noticed when it is read.
+        folder.replace(&file_name(&file.listed().digest), &new, file.bytes(), false)
+    }
+
+    /// Makes room when that may be needed.
+    fn tidy(&self, put: u64) -> Result<(), Fault> {
+        let mut unswept = lock(&self.unswept);
+        let since = unswept.map(|since| since.saturating_add(put));
+        match since {
+            Some(since) if since <= self.bound / 16 => *unswept = Some(since),
+            _ => {
+                evict::oldest(&self.root, self.bound)?;
+                *unswept = Some(0);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Cache for FileCache {
+    fn get(&self, skill: &SkillId, file: &SkillResource) -> Option<Bytes> {
+        match self.read(skill, file) {
+            Ok(bytes) => bytes,
+            Err(fault) => {
+                tracing::warn!(%fault, "a cached file is not used");
+                None
+            }
+        }
+    }
+
+    fn put(&self, file: &Verified) -> Result<(), StoreError> {
+        if file.listed().size > self.bound {
+            let problem = format!("keeps at most {} bytes", self.bound);
+            return Err(Fault::new(&self.root, problem).into());
+        }
+        if folders(file.skill()).len() > MAX_COMPONENTS {
+            return Err(Fault::new(&self.root, "has no room for so long a URI").into());
+        }
+        let mut written = self.write(file);
+        for _ in 1..ATTEMPTS {
+            // Another process may have removed the folder as an empty one, just before.
+            if written.as_ref().is_err_and(Fault::is_gone) {
+                written = self.write(file);
+            }
+        }
+        written?;
+        Ok(self.tidy(file.listed().size)?)
+    }
+
+    fn remove_origin(&self, origin: &Origin) -> Result<usize, StoreError> {
+        lock(&self.open).retain(|skill, _| skill.origin != *origin);
+        let Some(root) = Folder::find(&self.root)? else { return Ok(0) };
+        let [label] = &encode(origin.label())[..] else { return Ok(0) };
+        Ok(root.remove_all(label)?)
+    }
+}
+
+/// A panic elsewhere leaves these whole: every change to them is one step.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The folders of a skill, outermost first.
+fn folders(skill: &SkillId) -> Vec<String> {
+    let mut folders = encode(skill.origin.label());
+    folders.extend(encode(skill.uri.root().as_str()));
+    folders
+}
+
+/// What a file is called: its digest in hexadecimal digits.
+fn file_name(digest: &Digest) -> String {
+    digest.to_string().split_off("sha256:".len())
+}
+
+/// Tells whether a folder is one in which agents look for skills, such as `.claude/skills`.
+fn is_discovered(path: &Path) -> bool {
+    let names: Vec<_> = path.components().map(|part| part.as_os_str().to_string_lossy()).collect();
+    names.windows(2).any(|pair| pair[0].starts_with('.') && pair[1].eq_ignore_ascii_case("skills"))
+}

@@ -1,0 +1,453 @@
+//! Folders that only the user who runs this can write to.
+//!
+//! Everything is reached name by name from an open directory, and no symbolic link is followed, so
+//! what was checked is what is used, whatever happens to the paths meanwhile.
+
+use std::{
+    ffi::{OsStr, OsString},
+    fmt,
+    fs::File,
+    io::{self, Read, Write},
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+#[cfg(not(unix))]
+mod other;
+#[cfg(unix)]
+mod unix;
+
+#[cfg(not(unix))]
+use other::{Dir, facts_of, user};
+use skillwire_trust::StoreError;
+#[cfg(unix)]
+use unix::{Dir, facts_of, user};
+
+/// The deepest folder that is emptied or listed; this program makes none as deep.
+const MAX_DEPTH: usize = 128;
+
+/// What something in a folder is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Folder,
+    File,
+    Link,
+    /// A fifo, socket or device.
+    Special,
+}
+
+/// What tells a file, as it is, from every other one; what is written or replaced has another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamp {
+    device: u64,
+    inode: u64,
+    size: u64,
+    modified: Duration,
+    changed: Duration,
+}
+
+impl Stamp {
+    /// How many bytes the file has.
+    pub(super) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Tells whether the file has stood still for longer than the clock of its file system ticks, so
+    /// that a change after `now` shows.
+    pub(super) fn is_settled(&self, now: SystemTime) -> bool {
+        // A file system that counts whole seconds may count two at a time.
+        let whole = self.changed.subsec_nanos() == 0;
+        let tick = if whole { Duration::from_secs(2) } else { Duration::from_millis(20) };
+        let last = self.modified.max(self.changed);
+        now.duration_since(SystemTime::UNIX_EPOCH).is_ok_and(|now| now > last + tick)
+    }
+
+    /// The stamp of what is at a path now, through no link in its last part.
+    pub(super) fn at(path: &Path) -> Option<Self> {
+        Dir::facts_at(path).ok()?.stamp
+    }
+}
+
+/// What the file system knows of something.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Facts {
+    /// Nothing where the file system has no numbers for files.
+    stamp: Option<Stamp>,
+    pub(super) kind: Kind,
+    pub(super) size: u64,
+    pub(super) modified: SystemTime,
+    owner: u32,
+    mode: u32,
+    hard_links: u64,
+}
+
+impl Facts {
+    /// Tells why something must not be relied on, reading on from its path.
+    fn distrust(&self, wanted: Kind, user: u32) -> Option<&'static str> {
+        match self.kind {
+            Kind::Link => return Some("is a symbolic link, which is not followed here"),
+            _ if self.kind == wanted => {}
+            _ if wanted == Kind::File => return Some("is not a regular file"),
+            _ => return Some("is not a folder"),
+        }
+        if self.owner != user {
+            return Some("belongs to another user");
+        }
+        if self.mode & 0o022 != 0 {
+            return Some("can be written by other users (`chmod go-w` mends that)");
+        }
+        if wanted == Kind::File && self.hard_links > 1 {
+            return Some("has a second name (a hard link) through which it can be changed");
+        }
+        None
+    }
+}
+
+/// What went wrong, and where.
+#[derive(Debug)]
+pub(super) struct Fault {
+    place: PathBuf,
+    problem: String,
+    kind: io::ErrorKind,
+}
+
+impl Fault {
+    pub(super) fn new(place: impl Into<PathBuf>, problem: impl Into<String>) -> Self {
+        Self { place: place.into(), problem: problem.into(), kind: io::ErrorKind::Other }
+    }
+
+    fn io(place: PathBuf, what: &str, error: &io::Error) -> Self {
+        Self { place, problem: format!("{what}: {error}"), kind: error.kind() }
+    }
+
+    /// Tells whether something was not there, perhaps because another process removed it.
+    pub(super) fn is_gone(&self) -> bool {
+        self.kind == io::ErrorKind::NotFound
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` {}", self.place.display(), self.problem)
+    }
+}
+
+impl From<Fault> for StoreError {
+    fn from(fault: Fault) -> Self {
+        Self { place: fault.place.display().to_string(), problem: fault.problem }
+    }
+}
+
+/// The bytes of a file, and the stamp it had before they were read, where there is one.
+pub(super) type StampedBytes = (Vec<u8>, Option<Stamp>);
+
+/// An open folder that nobody else can write to.
+#[derive(Debug)]
+pub(super) struct Folder {
+    dir: Dir,
+    path: PathBuf,
+    /// Which folder it is, where folders have numbers.
+    stamp: Option<Stamp>,
+}
+
+impl Folder {
+    /// Opens a folder by its path, if it is there.
+    pub(super) fn find(path: &Path) -> Result<Option<Self>, Fault> {
+        let opened = Dir::open(path);
+        Self::found(opened, path.to_owned(), || Dir::facts_at(path))
+    }
+
+    /// Opens a folder by its path and makes it, and those around it, when it is not there.
+    pub(super) fn make(path: &Path) -> Result<Self, Fault> {
+        if let Some(folder) = Self::find(path)? {
+            return Ok(folder);
+        }
+        Dir::make_at(path).map_err(|e| Fault::io(path.to_owned(), "cannot be made", &e))?;
+        Self::find(path)?.ok_or_else(|| gone(path.to_owned()))
+    }
+
+    /// Opens a folder in this one, if it is there.
+    pub(super) fn folder(&self, name: &str) -> Result<Option<Self>, Fault> {
+        Self::found(self.dir.folder(name), self.path.join(name), || self.dir.facts(name.as_ref()))
+    }
+
+    /// Opens a folder in this one, making it when it is not there.
+    pub(super) fn make_folder(&self, name: &str) -> Result<Self, Fault> {
+        if let Some(folder) = self.folder(name)? {
+            return Ok(folder);
+        }
+        match self.dir.make_folder(name) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(self.fault(name, "cannot be made", &error));
+            }
+            _ => {}
+        }
+        self.folder(name)?.ok_or_else(|| gone(self.path.join(name)))
+    }
+
+    fn found(
+        opened: io::Result<Dir>,
+        path: PathBuf,
+        facts: impl Fn() -> io::Result<Facts>,
+    ) -> Result<Option<Self>, Fault> {
+        let dir = match opened {
+            Ok(dir) => dir,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => {
+                // What is there explains it better than the error of opening it as a folder.
+                let reason = facts().ok().and_then(|facts| facts.distrust(Kind::Folder, user()));
+                return Err(match reason {
+                    Some(reason) => Fault::new(path, reason),
+                    None => Fault::io(path, "cannot be opened", &error),
+                });
+            }
+        };
+        let facts =
+            dir.own_facts().map_err(|e| Fault::io(path.clone(), "cannot be checked", &e))?;
+        match facts.distrust(Kind::Folder, user()) {
+            Some(reason) => Err(Fault::new(path, reason)),
+            None => Ok(Some(Self { dir, path, stamp: facts.stamp })),
+        }
+    }
+
+    /// Where the folder is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Tells whether this folder is still what its path leads to, and still only this user's.
+    pub(super) fn is_still_there(&self) -> bool {
+        Dir::facts_at(&self.path).is_ok_and(|facts| self.is_described_by(&facts))
+    }
+
+    /// Tells whether a name in this folder still leads to that one, and it is still only this user's.
+    pub(super) fn still_holds(&self, name: &str, inner: &Self) -> bool {
+        self.dir.facts(name.as_ref()).is_ok_and(|facts| inner.is_described_by(&facts))
+    }
+
+    fn is_described_by(&self, facts: &Facts) -> bool {
+        let same = |one: Stamp, two: Stamp| (one.device, one.inode) == (two.device, two.inode);
+        let is_this = self.stamp.zip(facts.stamp).is_some_and(|(one, two)| same(one, two));
+        is_this && facts.distrust(Kind::Folder, user()).is_none()
+    }
+
+    /// Reads a file of at most `most` bytes, if it is there, from the very file that was checked.
+    pub(super) fn read(&self, name: &str, most: u64) -> Result<Option<Vec<u8>>, Fault> {
+        Ok(self.read_stamped(name, most)?.map(|(bytes, _)| bytes))
+    }
+
+    /// Reads a file, with the stamp it had before it was read.
+    pub(super) fn read_stamped(
+        &self,
+        name: &str,
+        most: u64,
+    ) -> Result<Option<StampedBytes>, Fault> {
+        let Some((file, facts)) = self.known_file(name)? else { return Ok(None) };
+        let mut bytes = Vec::with_capacity(capacity(facts.size.min(most)));
+        file.take(most.saturating_add(1))
+            .read_to_end(&mut bytes)
+            .map_err(|error| self.fault(name, "cannot be read", &error))?;
+        if bytes.len() as u64 > most {
+            let problem = format!("has more than {most} bytes");
+            return Err(Fault::new(self.path.join(name), problem));
+        }
+        Ok(Some((bytes, facts.stamp)))
+    }
+
+    /// Reads a file if it is there and has exactly that size.
+    pub(super) fn read_exactly(&self, name: &str, size: u64) -> Result<Option<Vec<u8>>, Fault> {
+        let Some((mut file, facts)) = self.known_file(name)? else { return Ok(None) };
+        if facts.size != size {
+            return Ok(None);
+        }
+        let mut bytes = vec![0; capacity(size)];
+        match file.read_exact(&mut bytes) {
+            Ok(()) => Ok(Some(bytes)),
+            // It was cut off meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
+            Err(error) => Err(self.fault(name, "cannot be read", &error)),
+        }
+    }
+
+    /// Opens a file for reading, if it is there.
+    pub(super) fn file(&self, name: &str) -> Result<Option<File>, Fault> {
+        Ok(self.known_file(name)?.map(|(file, _)| file))
+    }
+
+    fn known_file(&self, name: &str) -> Result<Option<(File, Facts)>, Fault> {
+        match self.dir.file(name) {
+            Ok(file) => self.checked(name, file).map(Some),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(self.why_not_opened(name, &error)),
+        }
+    }
+
+    /// Opens a file to append to and to read, making it when it is not there.
+    pub(super) fn append(&self, name: &str) -> Result<File, Fault> {
+        let file = self.dir.append(name).map_err(|error| self.why_not_opened(name, &error))?;
+        self.checked(name, file).map(|(file, _)| file)
+    }
+
+    /// Waits until no other process holds the lock of that name; it is free again when dropped.
+    ///
+    /// The file is never removed, so that two processes cannot hold two files of one name.
+    pub(super) fn lock(&self, name: &str) -> Result<Locked, Fault> {
+        let file = self.append(name)?;
+        file.lock().map_err(|error| self.fault(name, "cannot be locked", &error))?;
+        Ok(Locked { _file: file })
+    }
+
+    /// Replaces a file in one step, by way of a new one that nobody else has open.
+    ///
+    /// `new` is what the new file is called until it is complete. A durable file survives a power
+    /// cut as either the old or the new one.
+    pub(super) fn replace(
+        &self,
+        name: &str,
+        new: &str,
+        bytes: &[u8],
+        durable: bool,
+    ) -> Result<(), Fault> {
+        let file = self.dir.create(new).map_err(|e| self.fault(new, "cannot be made", &e))?;
+        let done = self.fill(file, new, bytes, durable).and_then(|()| {
+            self.dir.rename(new, name).map_err(|e| self.fault(name, "cannot be replaced", &e))
+        });
+        if done.is_err() {
+            // It may be gone already; what went wrong before is what matters.
+            let _ = self.dir.remove_file(new.as_ref());
+        }
+        done?;
+        if durable { self.sync() } else { Ok(()) }
+    }
+
+    fn fill(&self, mut file: File, name: &str, bytes: &[u8], durable: bool) -> Result<(), Fault> {
+        let cannot = |error: io::Error| self.fault(name, "cannot be written", &error);
+        file.write_all(bytes).map_err(cannot)?;
+        if durable { file.sync_all().map_err(cannot) } else { Ok(()) }
+    }
+
+    /// Makes changes of names last.
+    pub(super) fn sync(&self) -> Result<(), Fault> {
+        self.dir.sync().map_err(|e| Fault::io(self.path.clone(), "cannot be written", &e))
+    }
+
+    /// Gives a file in this folder another name.
+    pub(super) fn rename(&self, name: &str, to: &str) -> Result<(), Fault> {
+        self.dir.rename(name, to).map_err(|error| self.fault(name, "cannot be renamed", &error))
+    }
+
+    /// Removes a file, if it is there.
+    pub(super) fn remove_file(&self, name: &str) -> Result<(), Fault> {
+        match self.dir.remove_file(name.as_ref()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(self.fault(name, "cannot be removed", &error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes a folder in this one if it is empty, and tells whether it did.
+    pub(super) fn remove_empty_folder(&self, name: &str) -> bool {
+        self.dir.remove_folder(name.as_ref()).is_ok()
+    }
+
+    /// Removes something in this folder with everything in it, through no link, and counts files.
+    pub(super) fn remove_all(&self, name: &str) -> Result<usize, Fault> {
+        remove_all(&self.dir, OsStr::new(name), &self.path, MAX_DEPTH)
+    }
+
+    /// What is in the folder, by name; names that are not text are not this program's.
+    pub(super) fn entries(&self) -> Result<Vec<(String, Kind)>, Fault> {
+        let cannot = |error: io::Error| Fault::io(self.path.clone(), "cannot be listed", &error);
+        let mut entries = Vec::new();
+        for name in self.dir.names().map_err(cannot)? {
+            let Ok(name) = name.into_string() else { continue };
+            // It may have gone since.
+            let Ok(facts) = self.dir.facts(name.as_ref()) else { continue };
+            entries.push((name, facts.kind));
+        }
+        entries.sort_unstable_by(|one, two| one.0.cmp(&two.0));
+        Ok(entries)
+    }
+
+    /// What is known of something in the folder, if it is there.
+    pub(super) fn facts(&self, name: &str) -> Option<Facts> {
+        self.dir.facts(name.as_ref()).ok()
+    }
+
+    fn checked(&self, name: &str, file: File) -> Result<(File, Facts), Fault> {
+        let facts =
+            facts_of(&file).map_err(|error| self.fault(name, "cannot be checked", &error))?;
+        match facts.distrust(Kind::File, user()) {
+            Some(reason) => Err(Fault::new(self.path.join(name), reason)),
+            None => Ok((file, facts)),
+        }
+    }
+
+    fn why_not_opened(&self, name: &str, error: &io::Error) -> Fault {
+        let reason = self.facts(name).and_then(|facts| facts.distrust(Kind::File, user()));
+        match reason {
+            Some(reason) => Fault::new(self.path.join(name), reason),
+            None => self.fault(name, "cannot be opened", error),
+        }
+    }
+
+    fn fault(&self, name: &str, what: &str, error: &io::Error) -> Fault {
+        Fault::io(self.path.join(name), what, error)
+    }
+}
+
+/// As much as memory could hold; a file that is larger is not read to its end.
+fn capacity(size: u64) -> usize {
+    usize::try_from(size).unwrap_or(usize::MAX)
+}
+
+/// A lock that is held.
+#[derive(Debug)]
+#[must_use]
+pub(super) struct Locked {
+    _file: File,
+}
+
+fn gone(place: PathBuf) -> Fault {
+    Fault::io(place, "was removed", &io::ErrorKind::NotFound.into())
+}
+
+fn remove_all(dir: &Dir, name: &OsStr, path: &Path, depth: usize) -> Result<usize, Fault> {
+    let path = path.join(name);
+    let cannot = |error: io::Error| Fault::io(path.clone(), "cannot be removed", &error);
+    let kind = match dir.facts(name) {
+        Ok(facts) => facts.kind,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        Err(error) => return Err(cannot(error)),
+    };
+    if kind != Kind::Folder {
+        dir.remove_file(name).map_err(cannot)?;
+        return Ok(1);
+    }
+    if depth == 0 {
+        return Err(Fault::new(path, "is nested too deeply to be removed"));
+    }
+    let inner = dir.folder(name).map_err(cannot)?;
+    let mut removed = 0;
+    for entry in inner.names().map_err(cannot)? {
+        removed += remove_all(&inner, &entry, &path, depth - 1)?;
+    }
+    dir.remove_folder(name).map_err(cannot)?;
+    Ok(removed)
+}
+
+/// Makes sure that a name leads nowhere but into its folder.
+fn single(name: &OsStr) -> io::Result<&OsStr> {
+    let mut parts = Path::new(name).components();
+    match (parts.next(), parts.next()) {
+        (Some(std::path::Component::Normal(part)), None) if part.len() == name.len() => Ok(name),
+        _ => Err(io::ErrorKind::InvalidInput.into()),
+    }
+}
+
+/// Names in a folder, without the two that lead elsewhere.
+type Names = io::Result<Vec<OsString>>;
+
+#[cfg(test)]
+mod tests;

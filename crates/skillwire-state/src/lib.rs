@@ -1,0 +1,35 @@
+//! State on this machine: records, cache, audit log, configured servers and logins, in files that
+//! only the user can write.
+//!
+//! This crate never decides anything: a record is an approval only of the content it holds, and
+//! whoever reads bytes from the cache compares them with the held entry. It never knows a home
+//! directory; the caller says where the files are.
+//!
+//! ```
+//! use skillwire_state::FileRecords;
+//! use skillwire_trust::RecordStore as _;
+//!
+//! let records = FileRecords::new("folder/that/is/not/there");
+//! let (all, unreadable) = records.all();
+//! assert!(all.is_empty() && unreadable.is_empty());
+//! ```
+
+mod audit;
+mod cache;
+mod dialects;
+mod encoding;
+mod folder;
+mod logins;
+mod records;
+mod servers;
+mod time;
+
+pub use self::{
+    audit::{AuditLines, AuditLog, UnreadableLine},
+    cache::FileCache,
+    dialects::FileDialects,
+    encoding::{decode, encode},
+    logins::Logins,
+    records::FileRecords,
+    servers::{Configured, Imported, ServerProblem, Servers, import},
+};

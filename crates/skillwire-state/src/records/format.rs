@@ -1,0 +1,133 @@
+//! A record as JSON that says itself what it is about.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
+use skillwire_core::{content_set::ContentSet, digest::Digest, received};
+use skillwire_dialects::Dialect;
+use skillwire_trust::{Approval, Grants, Record, SkillId};
+
+use super::MAX_RECORD_BYTES;
+use crate::time;
+
+/// The one form there is.
+const VERSION: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    version: u32,
+    server: String,
+    uri: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    approval: Option<FileApproval>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    declined: Option<String>,
+    #[serde(default)]
+    disabled: bool,
+    #[serde(default)]
+    asked: Vec<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileApproval {
+    at: String,
+    grants: Grants,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    revoked: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    first_seen: Option<String>,
+    fingerprint: String,
+    /// What the server listed, in the form of the extension's version 1.
+    entry: Box<RawValue>,
+}
+
+/// Writes a record so that it reads back as the same one, or says why that cannot be.
+pub(super) fn write(record: &Record, id: &SkillId) -> Result<String, String> {
+    let approval = record.approval.as_ref().map(|approval| {
+        Ok::<_, serde_json::Error>(FileApproval {
+            at: time::to_text(approval.at),
+            grants: approval.grants.clone(),
+            revoked: approval.revoked,
+            first_seen: approval.first_seen.map(|dialect| dialect.code().to_owned()),
+            fingerprint: approval.content.fingerprint().to_string(),
+            entry: to_raw_value(&approval.content.entry())?,
+        })
+    });
+    let cannot = |error: serde_json::Error| format!("cannot hold this record: {error}");
+    let file = File {
+        version: VERSION,
+        server: record.id.origin.label().to_owned(),
+        uri: record.id.uri.as_str().to_owned(),
+        approval: approval.transpose().map_err(cannot)?,
+        declined: record.declined.map(|digest| digest.to_string()),
+        disabled: record.disabled,
+        asked: record.asked.iter().map(|at| time::to_text(*at)).collect(),
+    };
+    let text = serde_json::to_string_pretty(&file).map_err(cannot)? + "\n";
+    if text.len() as u64 > MAX_RECORD_BYTES {
+        return Err(format!("cannot hold a record of more than {MAX_RECORD_BYTES} bytes"));
+    }
+    let again = read(text.as_bytes(), id)?;
+    let same = |one: &Approval, two: &Approval| {
+        one.content == two.content
+            && one.grants == two.grants
+            && one.revoked == two.revoked
+            && one.first_seen == two.first_seen
+    };
+    let kept = match (&again.approval, &record.approval) {
+        (Some(one), Some(two)) => same(one, two),
+        (None, None) => true,
+        _ => false,
+    };
+    if kept { Ok(text) } else { Err("would not hold what was approved".to_owned()) }
+}
+
+/// Reads the record of a skill; the problem reads on from the file's path.
+pub(super) fn read(bytes: &[u8], id: &SkillId) -> Result<Record, String> {
+    let not = |error: serde_json::Error| format!("is not a record: {error}");
+    let file: File = serde_json::from_slice(bytes).map_err(not)?;
+    if file.version != VERSION {
+        return Err(format!("has version {}, which this program does not know", file.version));
+    }
+    if file.server != id.origin.label() || file.uri != id.uri.as_str() {
+        return Err("is the record of another skill".to_owned());
+    }
+    let moment =
+        |text: &str| time::from_text(text).ok_or_else(|| "holds a time that is none".to_owned());
+    let digest = |text: String| text.parse::<Digest>().map_err(|error| format!("holds {error}"));
+    let approval = match file.approval {
+        None => None,
+        Some(approval) => Some(Approval {
+            content: content(&approval, id)?,
+            at: moment(&approval.at)?,
+            first_seen: match &approval.first_seen {
+                None => None,
+                Some(code) => Some(Dialect::parse(code).ok_or("names a dialect that is none")?),
+            },
+            grants: approval.grants,
+            revoked: approval.revoked,
+        }),
+    };
+    Ok(Record {
+        id: id.clone(),
+        approval,
+        declined: file.declined.map(digest).transpose()?,
+        disabled: file.disabled,
+        asked: file.asked.iter().map(|at| moment(at)).collect::<Result<_, _>>()?,
+    })
+}
+
+fn content(approval: &FileApproval, id: &SkillId) -> Result<ContentSet, String> {
+    let entry = received::read_kept(approval.entry.get())
+        .map_err(|fault| format!("holds an entry that cannot be used: {fault}"))?;
+    if entry.uri != id.uri {
+        return Err("approves another skill than it is about".to_owned());
+    }
+    let content =
+        ContentSet::of(&entry).ok_or("approves a dynamic skill, which nothing can approve")?;
+    if content.fingerprint().to_string() != approval.fingerprint {
+        return Err("holds an entry that does not match its fingerprint".to_owned());
+    }
+    Ok(content)
+}

@@ -1,0 +1,321 @@
+//! Records in files, one for each skill of each origin.
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::SystemTime,
+};
+
+use skillwire_trust::{Origin, Record, RecordStore, SkillId, StoreError};
+
+use super::{
+    encoding::{decode, encode, skill_of_root},
+    folder::{Fault, Folder, Kind, Stamp},
+};
+
+mod format;
+#[cfg(test)]
+mod tests;
+
+/// The largest record that is read or written.
+const MAX_RECORD_BYTES: u64 = 8 * 1024 * 1024;
+
+/// The deepest nesting of a record; a URI that needs more has over twelve thousand characters.
+const MAX_COMPONENTS: usize = 64;
+
+/// How many records are remembered as they were read.
+const MOST_SEEN: usize = 4_096;
+
+/// How large the files of these records are together.
+const MOST_SEEN_BYTES: u64 = 4 * 1024 * 1024;
+
+/// Held while anything is changed. One lock for all records is enough: a change takes milliseconds.
+const LOCK: &str = "lock";
+
+/// What a record's file ends in; encoded names hold no dot, so folders never do.
+const ENDING: &str = ".json";
+
+/// Records in a folder: `LABEL/URI.json`, encoded as by [`encode`].
+///
+/// A record says itself which skill it is about and what was approved, so that a copied, moved or
+/// older file approves nothing but the content it holds. A file that is not a record in every part
+/// is an error and stays where it is until [`Self::set_aside`].
+#[derive(Debug, Clone)]
+pub struct FileRecords {
+    root: PathBuf,
+    /// Records that were read, for as long as they are the same files.
+    seen: Arc<Mutex<Seen>>,
+}
+
+/// Records that were read; every load asks for one.
+#[derive(Debug, Default)]
+struct Seen {
+    records: HashMap<SkillId, SeenRecord>,
+    /// How large their files are together.
+    bytes: u64,
+}
+
+/// A record, and the file it was read from.
+#[derive(Debug)]
+struct SeenRecord {
+    path: PathBuf,
+    stamp: Stamp,
+    record: Arc<Record>,
+}
+
+impl FileRecords {
+    /// Records below a folder, which is made when there is something to keep.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into(), seen: Arc::default() }
+    }
+
+    /// A record that is still the file it was read from; one that was changed or replaced, or of which
+    /// that cannot be told, is read again.
+    fn still(&self, id: &SkillId) -> Option<Arc<Record>> {
+        let (path, stamp, record) = {
+            let seen = self.seen();
+            let SeenRecord { path, stamp, record } = seen.records.get(id)?;
+            (path.clone(), *stamp, Arc::clone(record))
+        };
+        (Stamp::at(&path)? == stamp).then_some(record)
+    }
+
+    fn remember(&self, path: PathBuf, stamp: Stamp, record: &Arc<Record>) {
+        let mut seen = self.seen();
+        if seen.records.len() >= MOST_SEEN || seen.bytes + stamp.size() > MOST_SEEN_BYTES {
+            *seen = Seen::default();
+        }
+        // What is replaced was counted too; the sum may only be too large.
+        seen.bytes += stamp.size();
+        let record = Arc::clone(record);
+        seen.records.insert(record.id.clone(), SeenRecord { path, stamp, record });
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The record of a skill as it is now.
+    fn current(&self, id: &SkillId) -> Result<Option<Arc<Record>>, StoreError> {
+        if let Some(record) = self.still(id) {
+            return Ok(Some(record));
+        }
+        let now = SystemTime::now();
+        let place = Place::of(id)?;
+        let Some(root) = Folder::find(&self.root)? else { return Ok(None) };
+        let Some(folder) = place.find(&root)? else { return Ok(None) };
+        let Some((record, stamp)) = read_stamped(&folder, &place.file, id)? else {
+            return Ok(None);
+        };
+        let record = Arc::new(record);
+        if let Some(stamp) = stamp.filter(|stamp| stamp.is_settled(now)) {
+            self.remember(folder.path().join(&place.file), stamp, &record);
+        }
+        Ok(Some(record))
+    }
+
+    /// Moves the unreadable record of a skill aside, so that the user can be asked anew, and says
+    /// where it is now; a record that can be read stays.
+    pub fn set_aside(&self, id: &SkillId) -> Result<Option<PathBuf>, StoreError> {
+        let place = Place::of(id)?;
+        let Some(root) = Folder::find(&self.root)? else { return Ok(None) };
+        let _locked = root.lock(LOCK)?;
+        let Some(folder) = place.find(&root)? else { return Ok(None) };
+        if place.read(&folder, id).is_ok() {
+            return Ok(None);
+        }
+        let taken: Vec<String> = folder.entries()?.into_iter().map(|(name, _)| name).collect();
+        // One number more than there are files, so that one is free.
+        let aside = (1..=taken.len() + 1)
+            .map(|number| format!("{}.broken-{number}", place.file))
+            .find(|name| !taken.contains(name))
+            .unwrap_or_default();
+        folder.rename(&place.file, &aside)?;
+        folder.sync()?;
+        Ok(Some(folder.path().join(aside)))
+    }
+}
+
+impl RecordStore for FileRecords {
+    fn get(&self, id: &SkillId) -> Result<Option<Record>, StoreError> {
+        Ok(self.current(id)?.map(Arc::unwrap_or_clone))
+    }
+
+    fn is_disabled(&self, id: &SkillId) -> Result<bool, StoreError> {
+        Ok(self.current(id)?.is_some_and(|record| record.disabled))
+    }
+
+    fn update(
+        &self,
+        id: &SkillId,
+        change: &mut dyn FnMut(&mut Record),
+    ) -> Result<Record, StoreError> {
+        let place = Place::of(id)?;
+        let root = Folder::make(&self.root)?;
+        let _locked = root.lock(LOCK)?;
+        let folder = place.make(&root)?;
+        let mut record = place.read(&folder, id)?.unwrap_or_else(|| Record::new(id.clone()));
+        change(&mut record);
+        let at = folder.path().join(&place.file);
+        let text = format::write(&record, id).map_err(|problem| Fault::new(at, problem))?;
+        let new = format!("{}.new", place.file);
+        // One may be there from a process that ended in the middle; the lock says it is nobody's.
+        folder.remove_file(&new)?;
+        folder.replace(&place.file, &new, text.as_bytes(), true)?;
+        Ok(record)
+    }
+
+    fn remove_origin(&self, origin: &Origin) -> Result<usize, StoreError> {
+        let Some(root) = Folder::find(&self.root)? else { return Ok(0) };
+        let _locked = root.lock(LOCK)?;
+        let [label] = &encode(origin.label())[..] else { return Ok(0) };
+        let removed = root.remove_all(label)?;
+        root.sync()?;
+        Ok(removed)
+    }
+
+    fn all(&self) -> (Vec<Record>, Vec<StoreError>) {
+        let mut found = Found::default();
+        match Folder::find(&self.root) {
+            Ok(Some(root)) => found.labels(&root),
+            Ok(None) => {}
+            Err(fault) => found.faults.push(fault.into()),
+        }
+        (found.records, found.faults)
+    }
+}
+
+/// Where a record is, below the root.
+struct Place {
+    folders: Vec<String>,
+    file: String,
+}
+
+impl Place {
+    fn of(id: &SkillId) -> Result<Self, StoreError> {
+        let mut folders = encode(id.origin.label());
+        folders.extend(encode(id.uri.root().as_str()));
+        if folders.len() > MAX_COMPONENTS {
+            let short: String = id.uri.as_str().chars().take(80).collect();
+            return Err(StoreError {
+                place: format!("{}:{short}…", id.origin),
+                problem: "has a URI that is too long to remember".to_owned(),
+            });
+        }
+        let last = folders.pop().unwrap_or_default();
+        Ok(Self { folders, file: last + ENDING })
+    }
+
+    fn find(&self, root: &Folder) -> Result<Option<Folder>, Fault> {
+        let mut folder: Option<Folder> = None;
+        for name in &self.folders {
+            match folder.as_ref().unwrap_or(root).folder(name)? {
+                Some(inner) => folder = Some(inner),
+                None => return Ok(None),
+            }
+        }
+        Ok(folder)
+    }
+
+    fn make(&self, root: &Folder) -> Result<Folder, Fault> {
+        let (first, rest) = self.folders.split_first().ok_or_else(|| nowhere(root))?;
+        rest.iter().try_fold(root.make_folder(first)?, |folder, name| folder.make_folder(name))
+    }
+
+    fn read(&self, folder: &Folder, id: &SkillId) -> Result<Option<Record>, Fault> {
+        read(folder, &self.file, id)
+    }
+}
+
+fn nowhere(root: &Folder) -> Fault {
+    Fault::new(root.path(), "has no place for a skill without a label")
+}
+
+/// Reads one file, which must be a record of that skill.
+fn read(folder: &Folder, file: &str, id: &SkillId) -> Result<Option<Record>, Fault> {
+    Ok(read_stamped(folder, file, id)?.map(|(record, _)| record))
+}
+
+/// Reads one file, with the stamp it had before.
+fn read_stamped(
+    folder: &Folder,
+    file: &str,
+    id: &SkillId,
+) -> Result<Option<(Record, Option<Stamp>)>, Fault> {
+    let Some((bytes, stamp)) = folder.read_stamped(file, MAX_RECORD_BYTES)? else {
+        return Ok(None);
+    };
+    let record = format::read(&bytes, id).map_err(|problem| {
+        let problem = format!("{problem}; nothing is approved by it, and it was left as it is");
+        Fault::new(folder.path().join(file), problem)
+    })?;
+    Ok(Some((record, stamp)))
+}
+
+/// What a walk over all records comes upon.
+#[derive(Default)]
+struct Found {
+    records: Vec<Record>,
+    faults: Vec<StoreError>,
+}
+
+impl Found {
+    fn labels(&mut self, root: &Folder) {
+        for (name, kind) in self.entries(root) {
+            if kind == Kind::File && name == LOCK {
+                continue;
+            }
+            match decode(&[&name]).and_then(|label| Origin::parse(&label).ok()) {
+                Some(origin) => self.inner(root, &name, &origin, &[]),
+                None => self.foreign(&root.path().join(&name)),
+            }
+        }
+    }
+
+    fn inner(&mut self, folder: &Folder, name: &str, origin: &Origin, above: &[String]) {
+        match folder.folder(name) {
+            Ok(Some(inner)) => self.records(&inner, origin, above),
+            Ok(None) => {}
+            Err(fault) => self.faults.push(fault.into()),
+        }
+    }
+
+    fn records(&mut self, folder: &Folder, origin: &Origin, above: &[String]) {
+        for (name, kind) in self.entries(folder) {
+            let deeper = |part: &str| [above, &[part.to_owned()]].concat();
+            if let Some(part) = name.strip_suffix(ENDING) {
+                match decode(&deeper(part)).and_then(|root| skill_of_root(&root)) {
+                    Some(uri) => {
+                        let id = SkillId { origin: origin.clone(), uri };
+                        self.record(folder, &name, &id);
+                    }
+                    None => self.foreign(&folder.path().join(&name)),
+                }
+            } else if kind == Kind::Folder && above.len() < MAX_COMPONENTS {
+                self.inner(folder, &name, origin, &deeper(&name));
+            } else if !name.contains(".json.") {
+                // What is left there with another ending was set aside or never finished.
+                self.foreign(&folder.path().join(&name));
+            }
+        }
+    }
+
+    fn record(&mut self, folder: &Folder, file: &str, id: &SkillId) {
+        match read(folder, file, id) {
+            Ok(record) => self.records.extend(record),
+            Err(fault) => self.faults.push(fault.into()),
+        }
+    }
+
+    fn entries(&mut self, folder: &Folder) -> Vec<(String, Kind)> {
+        folder.entries().unwrap_or_else(|fault| {
+            self.faults.push(fault.into());
+            Vec::new()
+        })
+    }
+
+    fn foreign(&mut self, path: &Path) {
+        self.faults.push(Fault::new(path, "is not a record of this program").into());
+    }
+}

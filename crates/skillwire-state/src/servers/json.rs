@@ -1,0 +1,191 @@
+//! Servers in the shape every MCP client uses, read and written by hand: an error of a ready-made
+//! reader would repeat the value it did not like, and that may be a secret.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use serde_json::{Map, Value, json};
+use skillwire_client::{
+    HttpServer, InvalidServer, Secret, ServerConfig, ServerUrl, StdioServer, WellKnownOrigin,
+};
+use skillwire_core::{
+    foreign::truncated,
+    strict_json::{self, JsonLimits},
+};
+
+/// The largest file that is read.
+pub(super) const MAX_BYTES: usize = 1024 * 1024;
+
+/// Where the user's word stands that all resources may be looked through for skills.
+pub(super) const LEGACY: &str = "legacyDiscovery";
+
+/// Keys that only describe a server to people.
+const IGNORED: [&str; 4] = ["$schema", "description", "name", "title"];
+
+/// Reads a document in which no key stands twice; the problem reads on from the file's path.
+pub(super) fn document(text: &str) -> Result<Map<String, Value>, InvalidServer> {
+    if text.len() > MAX_BYTES {
+        return Err(InvalidServer::new(format!("has more than {MAX_BYTES} bytes")));
+    }
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    strict_json::object(text, JsonLimits { depth: 16, nodes: 50_000 })
+        .map_err(|error| InvalidServer::new(format!("is not a JSON object: {error}")))
+}
+
+/// One server as it was read: how it is reached or why not, and what else is to be told.
+pub(super) struct Read {
+    pub(super) config: Result<ServerConfig, InvalidServer>,
+    /// Whether all its resources may be looked through for skills.
+    pub(super) legacy: bool,
+    pub(super) notes: Vec<String>,
+}
+
+/// Reads one server.
+pub(super) fn read(value: &Value) -> Read {
+    let Value::Object(fields) = value else {
+        let config = Err(InvalidServer::new("it is not an object"));
+        return Read { config, legacy: false, notes: Vec::new() };
+    };
+    // Only the word itself is consent.
+    let legacy = fields.get(LEGACY) == Some(&Value::Bool(true));
+    let mut fields = Fields { fields, used: vec!["type", "disabled", LEGACY] };
+    let config = fields.server();
+    let mut notes = Vec::new();
+    for key in fields.unused() {
+        let key = truncated(key);
+        notes.push(format!("the key `{key}` means nothing here and is not followed"));
+    }
+    if value.to_string().contains("${") {
+        notes
+            .push("a value such as `${NAME}` is taken as it stands; write the value itself".into());
+    }
+    Read { config, legacy, notes }
+}
+
+struct Fields<'a> {
+    fields: &'a Map<String, Value>,
+    used: Vec<&'static str>,
+}
+
+impl Fields<'_> {
+    fn server(&mut self) -> Result<ServerConfig, InvalidServer> {
+        if !matches!(self.fields.get("disabled"), None | Some(Value::Bool(false))) {
+            return Err(InvalidServer::new("it is switched off by `disabled`"));
+        }
+        let command = self.fields.contains_key("command");
+        let url = self.fields.contains_key("url");
+        let kind = match self.fields.get("type") {
+            None if command && !url => "stdio",
+            None if url && !command => "http",
+            None => return Err(InvalidServer::new("it needs either `command` or `url`")),
+            Some(Value::String(kind)) => kind,
+            Some(_) => return Err(InvalidServer::new("`type` is not a string")),
+        };
+        match kind {
+            "stdio" if url => Err(InvalidServer::new("`url` does not fit the type `stdio`")),
+            "stdio" => self.stdio().map(ServerConfig::Stdio),
+            "http" | "streamable-http" | "streamableHttp" if command => {
+                Err(InvalidServer::new("`command` does not fit the type `http`"))
+            }
+            "http" | "streamable-http" | "streamableHttp" => self.http().map(ServerConfig::Http),
+            "well-known" if command => {
+                Err(InvalidServer::new("`command` does not fit the type `well-known`"))
+            }
+            "well-known" => {
+                let url = self.text("url")?.ok_or(InvalidServer::new("`url` is missing"))?;
+                WellKnownOrigin::new(&url).map(ServerConfig::WellKnown)
+            }
+            "sse" => Err(InvalidServer::new(
+                "the old transport `sse` is not spoken here; ask for the server's `http` address",
+            )),
+            _ => Err(InvalidServer::new("`type` is neither `stdio` nor `http`")),
+        }
+    }
+
+    fn stdio(&mut self) -> Result<StdioServer, InvalidServer> {
+        let command = self.text("command")?.ok_or(InvalidServer::new("`command` is missing"))?;
+        let args = match self.take("args") {
+            None => Vec::new(),
+            Some(Value::Array(args)) => {
+                let args = args.iter().map(|arg| arg.as_str().map(str::to_owned));
+                args.collect::<Option<_>>()
+                    .ok_or(InvalidServer::new("`args` holds something that is not a string"))?
+            }
+            Some(_) => return Err(InvalidServer::new("`args` is not a list")),
+        };
+        let env = self.secrets("env")?;
+        StdioServer::new(command, args, env)
+    }
+
+    fn http(&mut self) -> Result<HttpServer, InvalidServer> {
+        let url = self.text("url")?.ok_or(InvalidServer::new("`url` is missing"))?;
+        let url = ServerUrl::parse(&url)?;
+        let headers = self.secrets("headers")?;
+        let token = self.text("bearerTokenFile")?.map(PathBuf::from);
+        HttpServer::new(url, headers, token)
+    }
+
+    fn take(&mut self, key: &'static str) -> Option<&Value> {
+        self.used.push(key);
+        self.fields.get(key)
+    }
+
+    fn text(&mut self, key: &'static str) -> Result<Option<String>, InvalidServer> {
+        match self.take(key) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(_) => Err(InvalidServer::new(format!("`{key}` is not a string"))),
+        }
+    }
+
+    fn secrets(&mut self, key: &'static str) -> Result<BTreeMap<String, Secret>, InvalidServer> {
+        let wrong = || InvalidServer::new(format!("`{key}` is not an object of strings"));
+        match self.take(key) {
+            None => Ok(BTreeMap::new()),
+            Some(Value::Object(map)) => map
+                .iter()
+                .map(|(name, value)| {
+                    let value = value.as_str().ok_or_else(wrong)?;
+                    Ok((name.clone(), Secret::new(value)))
+                })
+                .collect(),
+            Some(_) => Err(wrong()),
+        }
+    }
+
+    fn unused(&self) -> impl Iterator<Item = &String> {
+        let known = |key: &&String| !self.used.contains(&key.as_str());
+        self.fields.keys().filter(known).filter(|key| !IGNORED.contains(&key.as_str()))
+    }
+}
+
+/// Writes one server with its secrets. Nothing but the configuration file may be given this.
+pub(super) fn write(config: &ServerConfig) -> Value {
+    let revealed = |secrets: &BTreeMap<String, Secret>| -> Map<String, Value> {
+        secrets.iter().map(|(name, secret)| (name.clone(), secret.reveal().into())).collect()
+    };
+    let mut fields = Map::new();
+    match config {
+        ServerConfig::Stdio(server) => {
+            fields.insert("command".to_owned(), server.command().into());
+            fields.insert("args".to_owned(), json!(server.args()));
+            if !server.env().is_empty() {
+                fields.insert("env".to_owned(), revealed(server.env()).into());
+            }
+        }
+        ServerConfig::WellKnown(origin) => {
+            fields.insert("type".to_owned(), "well-known".into());
+            fields.insert("url".to_owned(), origin.url().into());
+        }
+        ServerConfig::Http(server) => {
+            fields.insert("type".to_owned(), "http".into());
+            fields.insert("url".to_owned(), server.url().reveal().into());
+            if !server.headers().is_empty() {
+                fields.insert("headers".to_owned(), revealed(server.headers()).into());
+            }
+            if let Some(path) = server.bearer_token_file() {
+                fields.insert("bearerTokenFile".to_owned(), json!(path));
+            }
+        }
+    }
+    fields.into()
+}

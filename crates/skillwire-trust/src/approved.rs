@@ -1,0 +1,73 @@
+//! A skill the user allowed, with exactly the content that was allowed.
+
+use std::sync::Arc;
+
+use skillwire_core::{content_set::ContentSet, digest::Digest, entry::SkillEntry};
+
+use crate::{grants::Grants, listed::Listed, origin::SkillId};
+
+/// Who allowed it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ApprovedBy {
+    /// The user, for this content until it changes.
+    User,
+    /// A lock file that somebody reviewed.
+    Lock,
+    /// The user, by putting the skill into a folder of this machine.
+    Folder,
+    /// The user, for one load of a skill that has no digests.
+    Once,
+}
+
+/// A skill that may be loaded. Only the host makes one, and only from a decision.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Approved {
+    listed: Listed,
+    grants: Grants,
+    by: ApprovedBy,
+    /// One digest over the content, unless the skill is dynamic; every event of the log names it.
+    fingerprint: Option<Digest>,
+}
+
+impl Approved {
+    /// A skill of which the user, or somebody for the user, decided that it may be loaded.
+    pub fn new(listed: Listed, grants: Grants, by: ApprovedBy) -> Self {
+        let fingerprint = listed.content().map(|content| content.fingerprint());
+        Self { listed, grants, by, fingerprint }
+    }
+
+    /// The skill.
+    pub fn id(&self) -> &SkillId {
+        self.listed.id()
+    }
+
+    /// The entry that was approved.
+    pub fn entry(&self) -> &Arc<SkillEntry> {
+        self.listed.entry()
+    }
+
+    /// The content that was approved, unless the skill is dynamic.
+    pub fn content(&self) -> Option<ContentSet> {
+        self.listed.content()
+    }
+
+    /// One digest over the approved content, unless the skill is dynamic.
+    pub fn fingerprint(&self) -> Option<Digest> {
+        self.fingerprint
+    }
+
+    /// What was granted besides loading.
+    pub fn grants(&self) -> &Grants {
+        &self.grants
+    }
+
+    /// Who approved it.
+    pub fn by(&self) -> ApprovedBy {
+        self.by
+    }
+
+    /// The skill as it was listed when it was approved.
+    pub fn listed(&self) -> &Listed {
+        &self.listed
+    }
+}

@@ -1,0 +1,64 @@
+//! What is known of a skill and what the user allowed: where it comes from ([`Origin`]), what its
+//! server lists ([`Listed`]), what the user approved ([`Approved`]) and bytes that match
+//! ([`Verified`]). Every no is a [`Refusal`].
+//!
+//! This crate never knows how bytes arrive or where state is kept: it does no I/O and has no async
+//! runtime. Storage, the user and the time come in through the traits [`RecordStore`], [`Cache`],
+//! [`Audit`], [`Prompter`] and [`Clock`].
+//!
+//! ```
+//! use skillwire_trust::{Handle, Origin};
+//!
+//! let handle = Handle::parse("acme:billing/refunds")?;
+//! assert_eq!(handle.origin().map(Origin::label), Some("acme"));
+//! # Ok::<(), skillwire_trust::Refusal>(())
+//! ```
+
+mod approved;
+mod audit;
+mod cache;
+mod clock;
+mod dialect_memory;
+mod grants;
+mod handle;
+mod label;
+mod listed;
+mod lock;
+mod memory;
+mod offer;
+mod origin;
+mod policy;
+mod prompt;
+mod record;
+pub mod reference;
+mod refusal;
+mod registry;
+mod standing;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+mod verified;
+
+pub use skillwire_dialects::Dialect;
+
+pub use self::{
+    approved::{Approved, ApprovedBy},
+    audit::{Action, Audit, Decision, Event, NoAudit},
+    cache::{Cache, NoCache},
+    clock::Clock,
+    dialect_memory::{DialectMemory, KnownDialect},
+    grants::{Grants, requested_tools},
+    handle::Handle,
+    label::{InvalidLabel, ServerLabel},
+    listed::{Listed, Source},
+    lock::{InvalidLock, Lock, LockMismatch},
+    memory::{MemoryCache, MemoryDialects, MemoryRecords},
+    offer::{FetchRoute, Offer, Promise},
+    origin::{Origin, SkillId},
+    policy::{Budgets, DynamicPolicy, Policy},
+    prompt::{Answer, Nobody, Prompter, Question},
+    record::{Approval, Record, RecordStore, StoreError},
+    refusal::{Class, Reason, Refusal},
+    registry::{Item, Registry},
+    standing::Standing,
+    verified::{Verified, check_frontmatter},
+};

@@ -1,0 +1,160 @@
+//! The lock file: approved content for agents that nobody can ask, reviewed like code.
+
+use std::{collections::BTreeMap, fmt};
+
+use skillwire_core::{
+    content_set::{ContentSet, fingerprint},
+    digest::Digest,
+    entry::SkillResource,
+};
+
+use crate::{grants::Grants, origin::SkillId};
+
+mod read;
+#[cfg(test)]
+mod tests;
+mod write;
+
+/// Skills whose exact content may be loaded without asking, with what they are granted.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Lock {
+    skills: BTreeMap<SkillId, Locked>,
+}
+
+/// The content of one locked skill, by digests alone, and its grants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Locked {
+    /// In URI order.
+    files: Vec<SkillResource>,
+    frontmatter: Digest,
+    grants: Grants,
+}
+
+impl Locked {
+    fn fingerprint(&self, id: &SkillId) -> Digest {
+        fingerprint(&id.uri, &self.files, &self.frontmatter)
+    }
+
+    fn mismatch(&self, content: &ContentSet) -> LockMismatch {
+        let mut found = LockMismatch::Changed {
+            added: Vec::new(),
+            removed: Vec::new(),
+            changed: Vec::new(),
+            frontmatter: content.frontmatter_digest() != self.frontmatter,
+        };
+        let LockMismatch::Changed { added, removed, changed, .. } = &mut found else {
+            return found;
+        };
+        let before = |file: &SkillResource| self.files.iter().find(|old| old.uri == file.uri);
+        for file in content.files() {
+            match before(file) {
+                None => added.push(file.uri.to_string()),
+                Some(old) if old != file => changed.push(file.uri.to_string()),
+                Some(_) => {}
+            }
+        }
+        let gone = self.files.iter().filter(|file| content.file(&file.uri).is_none());
+        removed.extend(gone.map(|file| file.uri.to_string()));
+        found
+    }
+}
+
+impl Lock {
+    /// Reads a lock file; every part of it must be right.
+    pub fn parse(text: &str) -> Result<Self, InvalidLock> {
+        read::lock(text)
+    }
+
+    /// Puts a skill with this content under the lock, in the place of what it had there.
+    ///
+    /// Nothing is locked, and the answer is `false`, when the content is that of another skill.
+    pub fn insert(&mut self, id: &SkillId, content: &ContentSet, grants: Grants) -> bool {
+        if content.skill() != &id.uri {
+            return false;
+        }
+        let (files, frontmatter) = (content.files().to_vec(), content.frontmatter_digest());
+        self.skills.insert(id.clone(), Locked { files, frontmatter, grants });
+        true
+    }
+
+    /// Takes a skill out and tells whether it was there.
+    pub fn remove(&mut self, id: &SkillId) -> bool {
+        self.skills.remove(id).is_some()
+    }
+
+    /// The locked skills, with the fingerprint of their content.
+    pub fn skills(&self) -> impl Iterator<Item = (&SkillId, Digest)> {
+        self.skills.iter().map(|(id, locked)| (id, locked.fingerprint(id)))
+    }
+
+    /// What a skill is granted, if this is the content that was locked for it.
+    pub fn allows(&self, id: &SkillId, content: &ContentSet) -> Result<Grants, LockMismatch> {
+        let locked = self.skills.get(id).ok_or(LockMismatch::NotLocked)?;
+        if content.skill() != &id.uri {
+            return Err(LockMismatch::NotLocked);
+        }
+        let same =
+            locked.files == content.files() && locked.frontmatter == content.frontmatter_digest();
+        if same { Ok(locked.grants.clone()) } else { Err(locked.mismatch(content)) }
+    }
+}
+
+/// Writes the file: the same skills give the same bytes, one line for each file of a skill.
+impl fmt::Display for Lock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write::lock(self, f)
+    }
+}
+
+/// Why the lock does not allow a skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LockMismatch {
+    /// The lock does not list the skill.
+    NotLocked,
+    /// The skill is listed with other content.
+    Changed {
+        /// Files that are not in the lock.
+        added: Vec<String>,
+        /// Files that only the lock has.
+        removed: Vec<String>,
+        /// Files with other bytes.
+        changed: Vec<String>,
+        /// Whether the frontmatter differs.
+        frontmatter: bool,
+    },
+}
+
+impl fmt::Display for LockMismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::Changed { added, removed, changed, frontmatter } = self else {
+            return f.write_str("the lock file does not list this skill");
+        };
+        f.write_str("the lock file lists this skill with other content (")?;
+        let counts = [("added", added), ("removed", removed), ("changed", changed)];
+        let mut parts: Vec<String> = counts
+            .iter()
+            .filter(|(_, files)| !files.is_empty())
+            .map(|(what, files)| match &files[..] {
+                [file] => format!("`{file}` {what}"),
+                _ => format!("{} files {what}", files.len()),
+            })
+            .collect();
+        if *frontmatter {
+            parts.push("frontmatter changed".to_owned());
+        }
+        write!(f, "{})", parts.join(", "))
+    }
+}
+
+impl std::error::Error for LockMismatch {}
+
+/// Why a text is not a lock file; reads on from the file's name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct InvalidLock(String);
+
+impl InvalidLock {
+    fn new(problem: impl Into<String>) -> Self {
+        Self(problem.into())
+    }
+}

@@ -1,0 +1,95 @@
+//! Asking the user.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use skillwire_core::{content_set::ContentDiff, entry::SkillEntry};
+use skillwire_dialects::Dialect;
+
+use crate::{
+    grants::Grants,
+    label::ServerLabel,
+    origin::{Origin, SkillId},
+};
+
+/// Something only the user can decide.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Question {
+    /// May this skill be loaded?
+    Approve {
+        /// The skill.
+        skill: SkillId,
+        /// What the server lists.
+        entry: Arc<SkillEntry>,
+        /// What it asks for in `allowed-tools`.
+        tools: Vec<String>,
+        /// How it differs from what was approved before, if anything was.
+        changes: Option<ContentDiff>,
+        /// How often the user was asked about this skill before.
+        asked_before: usize,
+        /// How the server offers the skill.
+        dialect: Dialect,
+        /// Whether it is held to what is seen first, for want of digests.
+        first_seen: bool,
+    },
+    /// May code run while acting on this skill?
+    Execute {
+        /// The skill.
+        skill: SkillId,
+        /// The tool and its input, as the model gave them.
+        call: String,
+    },
+    /// May a resource of another origin be read while acting on this skill? There is no "always".
+    CrossOriginRead {
+        /// The skill that is acted on.
+        skill: SkillId,
+        /// The server that would be asked.
+        server: ServerLabel,
+        /// What would be read there.
+        uri: String,
+    },
+    /// May skills of this project's folder be used?
+    TrustProject {
+        /// The folder.
+        folder: String,
+    },
+}
+
+impl Question {
+    /// The origin the question is about.
+    pub fn origin(&self) -> Option<&Origin> {
+        match self {
+            Self::Approve { skill, .. }
+            | Self::Execute { skill, .. }
+            | Self::CrossOriginRead { skill, .. } => Some(&skill.origin),
+            Self::TrustProject { .. } => None,
+        }
+    }
+}
+
+/// What the user decided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// Yes; for an approval, with these grants.
+    Yes(Grants),
+    /// No.
+    No,
+    /// There is nobody to ask.
+    Unavailable,
+}
+
+/// Reaches the user.
+pub trait Prompter: Send + Sync {
+    /// Asks one question.
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Answer>;
+}
+
+/// Asks nobody.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Nobody;
+
+impl Prompter for Nobody {
+    fn ask<'a>(&'a self, _: &'a Question) -> BoxFuture<'a, Answer> {
+        Box::pin(std::future::ready(Answer::Unavailable))
+    }
+}

@@ -1,0 +1,183 @@
+//! Where a skill stands with the user.
+
+use skillwire_core::content_set::{ContentDiff, ContentSet};
+
+use crate::{
+    grants::Grants,
+    listed::{Listed, Source},
+    record::{Approval, Record},
+};
+
+/// Where a skill stands with the user.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Standing {
+    /// Nobody was asked.
+    New,
+    /// It may be loaded, with these grants.
+    Approved(Grants),
+    /// It was approved, and is something else now.
+    Changed(Box<ContentDiff>),
+    /// The user declined this content.
+    Declined,
+    /// The user switched it off.
+    Disabled,
+}
+
+impl Standing {
+    /// Compares what is remembered with what is listed.
+    pub fn of(listed: &Listed, record: Option<&Record>) -> Self {
+        if record.is_some_and(|record| record.disabled) {
+            return Self::Disabled;
+        }
+        // Who puts a skill into a folder of this machine, or trusts a project, has approved it;
+        // what else was granted to it is still bound to its content.
+        let of_folder = listed.id().origin.server().is_none();
+        let Some(record) = record else {
+            return if of_folder { Self::Approved(Grants::load_only()) } else { Self::New };
+        };
+        let content = listed.content();
+        if let (Some(content), Some(declined)) = (&content, record.declined)
+            && declined == content.fingerprint()
+        {
+            return Self::Declined;
+        }
+        match (&record.approval, content) {
+            (None, _) if of_folder => Self::Approved(Grants::load_only()),
+            (None, _) => Self::New,
+            // Its `SKILL.md` was not read yet; whoever uses the skill reads and compares it first.
+            (Some(approval), None)
+                if listed.source() == Source::Provisional && !approval.revoked =>
+            {
+                Self::Approved(approval.grants.clone())
+            }
+            (Some(approval), Some(content)) if listed.is_first_seen() => {
+                if listed.is_covered_by(approval) {
+                    return Self::Approved(approval.grants.clone());
+                }
+                Self::Changed(Box::new(seen_again(approval, &content)))
+            }
+            // An approval never covers what has no digests, and never comes back by itself.
+            (Some(approval), None) => Self::Changed(Box::new(gone(approval))),
+            (Some(approval), Some(content)) => {
+                if !approval.revoked && approval.content == content {
+                    return Self::Approved(approval.grants.clone());
+                }
+                let diff = approval.content.changes_to(&content);
+                if diff.is_empty() && !approval.revoked {
+                    Self::Approved(approval.grants.clone())
+                } else if of_folder {
+                    Self::Approved(Grants::load_only())
+                } else {
+                    Self::Changed(Box::new(diff))
+                }
+            }
+        }
+    }
+
+    /// One word for listings and scripts.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Approved(_) => "approved",
+            Self::Changed(_) => "changed",
+            Self::Declined => "declined",
+            Self::Disabled => "disabled",
+        }
+    }
+}
+
+/// How what was read now differs; files that were not read again are neither here nor gone.
+fn seen_again(approval: &Approval, now: &ContentSet) -> ContentDiff {
+    let mut diff = approval.content.changes_to(now);
+    diff.removed.clear();
+    diff
+}
+
+/// Every file is gone as far as digests can tell.
+fn gone(approval: &Approval) -> ContentDiff {
+    ContentDiff { removed: approval.content.files().to_vec(), ..ContentDiff::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::Arc, time::SystemTime};
+
+    use serde_json::json;
+    use skillwire_core::{
+        content_set::ContentSet,
+        digest::Digest,
+        entry::{Resources, SkillEntry},
+        received::{self, EntryLimits},
+    };
+    use skillwire_dialects::Dialect;
+
+    use super::*;
+    use crate::{
+        listed::Source,
+        offer::{FetchRoute, Offer},
+        origin::SkillId,
+        testing::id,
+    };
+
+    /// The skill as its server lists it with a `SKILL.md` of these bytes.
+    fn listed(id: &SkillId, text: &str) -> Listed {
+        let entry = json!({
+            "uri": id.uri,
+            "frontmatter": {"name": "refunds", "description": "Does it."},
+            "resources": [
+                {"uri": id.uri, "digest": Digest::of(text.as_bytes()), "size": text.len()},
+            ],
+        });
+        let entry = received::read(&entry.to_string(), EntryLimits::default()).unwrap();
+        Listed::new(id.origin.clone(), Arc::new(entry), Source::Named)
+    }
+
+    fn approved(listed: &Listed, revoked: bool) -> Record {
+        let content: ContentSet = listed.content().unwrap();
+        let grants = Grants { execute: true, ..Grants::load_only() };
+        let at = SystemTime::UNIX_EPOCH;
+        let approval = Approval { content, grants, at, revoked, first_seen: None };
+        Record { approval: Some(approval), ..Record::new(listed.id().clone()) }
+    }
+
+    #[test]
+    fn other_content_is_changed_even_before_the_approval_is_withdrawn_hst_89() {
+        let id = id("acme", "skill://acme/refunds/SKILL.md");
+        let (one, two) = (listed(&id, "one"), listed(&id, "two"));
+        let stands = |listed: &Listed, record: &Record| Standing::of(listed, Some(record)).word();
+        assert_eq!(stands(&one, &approved(&one, false)), "approved");
+        assert_eq!(stands(&two, &approved(&one, false)), "changed");
+        // It does not come back with the old content.
+        assert_eq!(stands(&one, &approved(&one, true)), "changed");
+        assert_eq!(stands(&two, &approved(&one, true)), "changed");
+    }
+
+    #[test]
+    fn a_skill_that_was_not_read_yet_stands_as_approved_until_it_is_withdrawn_hst_89() {
+        let id = id("acme", "skill://acme/refunds/SKILL.md");
+        let one = listed(&id, "one");
+        let unread =
+            Arc::new(SkillEntry { resources: Resources::Dynamic, ..(**one.entry()).clone() });
+        let offer = Arc::new(Offer::new(Dialect::Index, FetchRoute::Live));
+        let provisional = Listed::offered(id.origin.clone(), Arc::clone(&unread), offer);
+        let stands = |listed: &Listed, record: &Record| Standing::of(listed, Some(record)).word();
+        assert_eq!(stands(&provisional, &approved(&one, false)), "approved");
+        assert_eq!(stands(&provisional, &approved(&one, true)), "changed");
+        // One that has no digests for good is never covered.
+        let dynamic = Listed::new(id.origin, unread, Source::Named);
+        assert_eq!(stands(&dynamic, &approved(&one, false)), "changed");
+    }
+
+    #[test]
+    fn a_folder_keeps_loading_and_loses_what_was_granted_to_other_content_hst_89() {
+        let id = id("local", "skill://acme/refunds/SKILL.md");
+        let (one, two) = (listed(&id, "one"), listed(&id, "two"));
+        let stands = |listed: &Listed, record: &Record| Standing::of(listed, Some(record));
+        let whole = Grants { execute: true, ..Grants::load_only() };
+        assert_eq!(stands(&one, &approved(&one, false)), Standing::Approved(whole));
+        for (listed, revoked) in [(&two, false), (&two, true), (&one, true)] {
+            let stands = stands(listed, &approved(&one, revoked));
+            assert_eq!(stands, Standing::Approved(Grants::load_only()));
+        }
+    }
+}

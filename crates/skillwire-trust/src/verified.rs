@@ -1,0 +1,101 @@
+//! Bytes that match what a held entry lists. Nothing else in this crate makes them.
+
+use bytes::Bytes;
+use skillwire_core::{
+    digest::Digest, entry::SkillResource, frontmatter::Frontmatter, frontmatter_diff::differences,
+    skill_file, uri::ResourceUri,
+};
+
+use crate::{
+    origin::SkillId,
+    refusal::{Reason, Refusal},
+};
+
+/// Bytes of one file that have the size and digest its entry lists.
+///
+/// This says that they are what the server listed, not that they can be trusted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verified {
+    skill: SkillId,
+    file: SkillResource,
+    bytes: Bytes,
+}
+
+impl Verified {
+    /// Compares bytes with what is listed.
+    pub fn check(skill: &SkillId, file: &SkillResource, bytes: Bytes) -> Result<Self, Refusal> {
+        let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        if size != file.size {
+            return Err(Refusal::new(Reason::SizeMismatch)
+                .skill(skill)
+                .file(&file.uri)
+                .expected(format!("{} bytes", file.size))
+                .actual(format!("{size} bytes"))
+                .hint(TEXT_CHANGED));
+        }
+        let digest = Digest::of(&bytes);
+        if digest != file.digest {
+            return Err(Refusal::new(Reason::DigestMismatch)
+                .skill(skill)
+                .file(&file.uri)
+                .expected(file.digest)
+                .actual(digest)
+                .hint(TEXT_CHANGED));
+        }
+        Ok(Self { skill: skill.clone(), file: file.clone(), bytes })
+    }
+
+    /// The skill the file belongs to.
+    pub fn skill(&self) -> &SkillId {
+        &self.skill
+    }
+
+    /// Where the file is.
+    pub fn uri(&self) -> &ResourceUri {
+        &self.file.uri
+    }
+
+    /// What the entry lists about the file.
+    pub fn listed(&self) -> &SkillResource {
+        &self.file
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> &Bytes {
+        &self.bytes
+    }
+}
+
+/// The most frequent honest cause of a mismatch.
+const TEXT_CHANGED: &str =
+    "The file changed, or the server alters text on its way (line ends, byte order mark).";
+
+/// Compares the frontmatter in a `SKILL.md` with the one its entry lists, field by field.
+pub fn check_frontmatter(
+    skill: &SkillId,
+    listed: &Frontmatter,
+    bytes: &[u8],
+) -> Result<(), Refusal> {
+    let refuse = |reason| Refusal::new(reason).skill(skill).file(skill.uri.file());
+    let (parsed, findings) = skill_file::check(bytes);
+    let Some(parsed) = parsed else {
+        let actual = findings.first().map_or("unreadable frontmatter", |f| f.message.as_str());
+        return Err(refuse(Reason::FrontmatterUnreadable)
+            .expected("frontmatter as the skill format defines it")
+            .actual(actual)
+            .hint("Tell the skill's author to run `skillwire check`."));
+    };
+    let Some(first) = differences(listed, &parsed.frontmatter).into_iter().next() else {
+        return Ok(());
+    };
+    let shown = |value: &Option<serde_json::Value>| {
+        value.as_ref().map_or_else(|| "nothing".to_owned(), |value| format!("`{value}`"))
+    };
+    let refusal = refuse(Reason::FrontmatterMismatch)
+        .expected(format!("{} at `{}`, as listed", shown(&first.before), first.pointer))
+        .actual(shown(&first.after));
+    Err(match first.cause() {
+        Some(cause) => refusal.hint(cause),
+        None => refusal,
+    })
+}
