@@ -8,8 +8,8 @@ use skillwire_core::{
     entry::{Resources, SkillEntry, SkillResource},
     uri::SkillUri,
 };
+use skillwire_engine::offer::{Client, Elicited, Form};
 use skillwire_host::context::text::{one_line, one_line_within};
-use skillwire_server::offer::{Client, Elicited, Form};
 use skillwire_trust::{Approved, Grants, Listed, Origin, Question, Reason, Refusal, SkillId};
 
 use crate::{

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use futures_util::{FutureExt, future::BoxFuture};
 use skillwire_core::uri::SkillUri;
-use skillwire_host::{Discovered, Host, context::boundary::Boundaries};
-use skillwire_server::{
-    caller::Caller,
+use skillwire_engine::{
+    Caller,
     offer::{Interrupt, Invocation, Items, ListChanges, Offer, PromptReply, ToolReply, Typing},
 };
+use skillwire_host::{Discovered, Host, context::boundary::Boundaries};
 use skillwire_trust::{Handle, Reason, Refusal, SkillId};
 use skillwire_upstream::{
     admission::Admission,

@@ -1,5 +1,6 @@
 //! `read_skill_file`, `list_skill_files` and `unload_skill`: through windows, and only through them.
 
+use skillwire_engine::offer::ToolReply;
 use skillwire_host::{
     Window,
     context::{
@@ -8,7 +9,6 @@ use skillwire_host::{
         text::one_line,
     },
 };
-use skillwire_server::offer::ToolReply;
 use skillwire_trust::Reason;
 
 use crate::{arguments::Arguments, bridge::Bridge, stop::Stop};

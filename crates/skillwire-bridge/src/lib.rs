@@ -2,7 +2,7 @@
 //!
 //! A [`Bridge`](bridge::Bridge) stands between a [`Host`](skillwire_host::Host), which lists,
 //! verifies and asks before it loads, and an MCP server, which offers what the host found as
-//! ordinary tools, prompts and instructions ([`Offer`](skillwire_server::offer::Offer)).
+//! ordinary tools, prompts and instructions ([`Offer`](skillwire_engine::offer::Offer)).
 //!
 //! There is no terminal, environment or file system in this crate.
 

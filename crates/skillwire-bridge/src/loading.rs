@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use skillwire_engine::offer::{Client, ToolReply};
 use skillwire_host::{
     Loaded, Window,
     context::block::{self, LoadedSkill},
 };
-use skillwire_server::offer::{Client, ToolReply};
 use skillwire_trust::{Handle, Listed, Reason, Refusal};
 
 use crate::{arguments::Arguments, bridge::Bridge, stop::Stop, windows::Opened};

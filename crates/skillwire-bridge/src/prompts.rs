@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use skillwire_core::entry::Resources;
+use skillwire_engine::offer::{Client, PromptReply, Typing};
 use skillwire_host::context::text::one_line;
-use skillwire_server::offer::{Client, PromptReply, Typing};
 use skillwire_trust::Handle;
 
 use crate::{arguments::Arguments, bridge::Bridge, loading::Opening, stop::Stop};

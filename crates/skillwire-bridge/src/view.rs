@@ -7,6 +7,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
+use skillwire_engine::offer::Items;
 use skillwire_host::{
     Discovered, Host,
     context::{
@@ -16,7 +17,6 @@ use skillwire_host::{
     tools,
 };
 use skillwire_search::SkillText;
-use skillwire_server::offer::Items;
 use skillwire_trust::{Handle, Item, Listed, Refusal, Registry, ServerLabel, SkillId, Standing};
 
 use crate::{

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use futures_util::{FutureExt as _, future::BoxFuture};
 use serde_json::{Value, json};
+use skillwire_engine::dialect::{NotRun, RunScripts, Script};
 use skillwire_sandbox::outcome::End;
-use skillwire_server::dialect::{NotRun, RunScripts, Script};
 
 use crate::{
     reply,

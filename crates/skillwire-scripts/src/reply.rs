@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
+use skillwire_engine::offer::Progress;
 use skillwire_sandbox::{outcome::Outcome, sandbox::Tick};
-use skillwire_server::offer::Progress;
 
 use crate::outputs::Kept;
 

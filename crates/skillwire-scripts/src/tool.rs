@@ -6,11 +6,11 @@ use futures_util::{FutureExt as _, future::BoxFuture};
 use serde_json::{Value, json};
 use skillwire_catalog::{catalog::Catalog, snapshot::Snapshot};
 use skillwire_core::path::RelPath;
-use skillwire_protocol::error::{RpcError, truncated};
-use skillwire_server::{
-    caller::Caller,
+use skillwire_engine::{
+    Caller,
     offer::{Interrupt, Invocation, Items, Linked, Offer, ToolReply},
 };
+use skillwire_protocol::error::{RpcError, truncated};
 use skillwire_source::skill::Skill;
 
 use crate::{

@@ -7,11 +7,11 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use skillwire_catalog::catalog::{Catalog, ViewId};
 use skillwire_core::{digest::Digest, path::RelPath, skill_file};
-use skillwire_protocol::error::RpcError;
-use skillwire_server::{
-    caller::Caller,
+use skillwire_engine::{
+    Caller,
     offer::{Interrupt, Invocation, Items, Offer, ToolReply},
 };
+use skillwire_protocol::error::RpcError;
 use skillwire_source::{
     skill::{Content, FileRecord, Skill},
     store::Store,

@@ -1,24 +1,16 @@
-//! A catalogue of skills served over MCP, on stdio and streamable HTTP, to both protocol eras.
+//! Serves a catalogue of skills over MCP, on stdio and streamable HTTP, to both protocol eras.
 //!
-//! [`engine`] turns a request into an answer and knows no transport; [`stdio`] and [`http`] carry
-//! messages and know no method. Tools and prompts come in through [`offer`]. The server never learns where a skill came from.
+//! [`stdio`] and [`http`] carry messages to and from the engine, [`live`] keeps the catalogue up to
+//! date with its sources. The server never learns where a skill came from, nor what a method means.
 //!
 //! To serve skills from a program of your own, begin with [`embed::Skills`].
 
-pub mod caller;
-pub mod config;
-pub mod dialect;
 pub mod embed;
-pub mod engine;
 pub mod http;
 pub mod live;
-pub mod metrics;
-pub mod offer;
-pub mod payload;
-#[cfg(feature = "rmcp")]
-pub mod rmcp_adapter;
 pub mod stdio;
-pub mod subscription;
 
 #[cfg(feature = "macros")]
 pub use skillwire_macros::embed_skills;
+
+pub use skillwire_engine::{CacheScope, Caller, Config, Engine, dialect, offer};

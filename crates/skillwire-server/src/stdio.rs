@@ -15,7 +15,7 @@ use tokio::{
 };
 
 use self::{lines::Line, session::StdioSession};
-use crate::{engine::Engine, payload::Message};
+use skillwire_engine::{Engine, OutgoingMessage};
 
 /// Messages that may wait for a slow reader before requests are no longer taken.
 const OUTGOING: usize = 256;
@@ -40,7 +40,7 @@ pub async fn run_until(
     shutdown: impl Future<Output = ()>,
 ) -> std::io::Result<()> {
     engine.catalog().ready().await;
-    let (sender, mut receiver) = mpsc::channel::<Message>(OUTGOING);
+    let (sender, mut receiver) = mpsc::channel::<OutgoingMessage>(OUTGOING);
     let writer = tokio::spawn(async move {
         while let Some(message) = receiver.recv().await {
             output.write_all(&message.into_line()).await?;

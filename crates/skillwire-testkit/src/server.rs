@@ -12,9 +12,8 @@ use skillwire_catalog::{
 };
 use skillwire_core::finding::Strictness;
 use skillwire_server::{
-    config::Config,
+    Config, Engine,
     dialect::RunScripts,
-    engine::Engine,
     http::{self, ConnectionLimits, HttpOptions, HttpService, Tokens, Workers},
     live::Keeper,
     offer::Offers,

@@ -3,7 +3,7 @@
 use std::{path::Path, process::Stdio, sync::Arc};
 
 use serde_json::Value;
-use skillwire_server::{engine::Engine, stdio};
+use skillwire_server::{Engine, stdio};
 use tokio::{
     io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, Lines},
     process::{Child, Command},

@@ -15,10 +15,7 @@ use std::{
 use skillwire_catalog::snapshot::SnapshotOptions;
 use skillwire_core::{digest::Digest, finding::Strictness, path::RelPath, uri::Scheme};
 use skillwire_scripts::scripts::Scripts;
-use skillwire_server::{
-    config::{CacheScope, Config},
-    http::AccessRules,
-};
+use skillwire_server::{CacheScope, Config, http::AccessRules};
 use skillwire_source::{
     directory::{DirectoryOptions, DirectorySource},
     patterns::PathPatterns,

@@ -9,15 +9,13 @@ use skillwire_catalog::{
 };
 use skillwire_client::Endpoint;
 use skillwire_core::finding::Strictness;
-use skillwire_host::Host;
-use skillwire_protocol::meta;
-use skillwire_server::{
-    caller::Caller,
-    config::Config,
-    engine::Engine,
-    live::Keeper,
+use skillwire_engine::{
+    Caller, Config, Engine,
     offer::{ListChanges, Offer, Offers},
 };
+use skillwire_host::Host;
+use skillwire_protocol::meta;
+use skillwire_server::live::Keeper;
 use skillwire_source::source::Look;
 use skillwire_testkit::{
     hostile::HostileServer,

@@ -20,11 +20,8 @@ use skillwire_source::{
 };
 
 use super::{Following, Inner, Skills};
-use crate::{
-    config::Config,
-    engine::Engine,
-    live::{Keeper, Notice},
-};
+use crate::live::{Keeper, Notice};
+use skillwire_engine::{Config, Engine};
 
 type Tell = Box<dyn Fn(&Notice) + Send + Sync>;
 

@@ -21,11 +21,11 @@ pub use self::axum::Endpoint;
 pub use self::builder::{BuildError, SkillsBuilder};
 use self::following::Following;
 use crate::{
-    engine::Engine,
     http::{self, ConnectionLimits, HttpOptions, HttpService, Workers},
     live::Keeper,
     stdio,
 };
+use skillwire_engine::Engine;
 
 /// Skills that are ready to be served; clones share everything.
 ///

@@ -7,7 +7,7 @@ use skillwire_catalog::catalog::Catalog;
 use skillwire_core::digest::Digest;
 use skillwire_source::patterns::{InvalidPattern, PathPatterns};
 
-use crate::caller::Caller;
+use skillwire_engine::Caller;
 
 /// The shortest token that is taken for a secret.
 const MIN_TOKEN_CHARS: usize = 16;

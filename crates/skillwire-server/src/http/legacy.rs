@@ -24,12 +24,10 @@ use super::{
     sse::{self, EventSender},
     talk,
 };
-use crate::{
-    caller::Caller,
-    engine::{Answer, Engine, Outcome},
+use skillwire_engine::{
+    Answer, Caller, Engine, Feed, LegacySubscriptions, Outcome, Room,
     metrics::Open,
     offer::{LegacyLink, Link, Offers},
-    subscription::{Feed, LegacySubscriptions, Room},
 };
 
 /// The header that names a session.
@@ -377,7 +375,7 @@ mod tests {
     use skillwire_catalog::{catalog::Catalog, cursor::CursorSeal, snapshot::SnapshotOptions};
 
     use super::*;
-    use crate::config::Config;
+    use skillwire_engine::Config;
 
     #[test]
     fn sessions_that_are_never_ended_make_room_for_new_ones_v_08_srv_105() {

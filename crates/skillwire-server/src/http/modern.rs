@@ -16,13 +16,7 @@ use super::{
     sse::{self, EventSender, Gone},
     talk,
 };
-use crate::{
-    caller::Caller,
-    engine::{Answer, Engine, Outcome},
-    metrics::Open,
-    offer::Link,
-    subscription::Subscription,
-};
+use skillwire_engine::{Answer, Caller, Engine, Outcome, Subscription, metrics::Open, offer::Link};
 
 /// Answers one request whose headers and body must agree.
 pub(super) async fn answer(

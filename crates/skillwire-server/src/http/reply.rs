@@ -9,10 +9,13 @@ use skillwire_protocol::{
 };
 
 use super::body::ResponseBody;
-use crate::{engine::Outcome, payload::Message};
+use skillwire_engine::{Outcome, OutgoingMessage};
 
 /// Makes a response of one message.
-pub(super) fn json(status: StatusCode, message: impl Into<Message>) -> Response<ResponseBody> {
+pub(super) fn json(
+    status: StatusCode,
+    message: impl Into<OutgoingMessage>,
+) -> Response<ResponseBody> {
     let mut response = Response::new(ResponseBody::ready(message.into().into_pieces()));
     *response.status_mut() = status;
     let headers = response.headers_mut();
@@ -22,7 +25,7 @@ pub(super) fn json(status: StatusCode, message: impl Into<Message>) -> Response<
 }
 
 /// Makes the message that answers a request.
-pub(super) fn message(id: &RequestId, outcome: Outcome) -> Message {
+pub(super) fn message(id: &RequestId, outcome: Outcome) -> OutgoingMessage {
     match outcome {
         Ok(result) => result.into_response(id),
         Err(error) => message::error_response(Some(id), &error).into(),

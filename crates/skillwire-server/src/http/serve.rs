@@ -18,7 +18,7 @@ use super::{
     stall::StallGuard,
     workers::{Lookout, Workers},
 };
-use crate::metrics::Open;
+use skillwire_engine::metrics::Open;
 
 /// What connections may cost.
 #[derive(Debug, Clone)]

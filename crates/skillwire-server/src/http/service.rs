@@ -21,7 +21,7 @@ use super::{
     legacy::Sessions,
     reply,
 };
-use crate::{caller::Caller, dialect::is_well_known, engine::Engine, metrics::Metrics};
+use skillwire_engine::{Caller, Engine, dialect::is_well_known, metrics::Metrics};
 
 /// How long a request body may take to arrive.
 const BODY_TIME: Duration = Duration::from_secs(30);

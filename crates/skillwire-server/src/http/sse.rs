@@ -7,7 +7,7 @@ use http::{HeaderValue, Response, header};
 use tokio::sync::mpsc;
 
 use super::body::ResponseBody;
-use crate::payload::Message;
+use skillwire_engine::OutgoingMessage;
 
 /// Events that may wait for a slow reader.
 const BACKLOG: usize = 64;
@@ -40,7 +40,7 @@ impl EventSender {
     }
 
     /// Sends a message that is in pieces.
-    pub(super) async fn send_message(&self, message: Message) -> Result<(), Gone> {
+    pub(super) async fn send_message(&self, message: OutgoingMessage) -> Result<(), Gone> {
         let text = message.into_pieces().concat();
         self.send(&String::from_utf8_lossy(&text)).await
     }

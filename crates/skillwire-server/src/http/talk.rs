@@ -9,17 +9,13 @@ use super::{
     reply,
     sse::{self, EventSender, Gone},
 };
-use crate::{
-    engine::{Engine, Outcome},
-    metrics::Open,
-    payload::Message,
-};
+use skillwire_engine::{Engine, Outcome, OutgoingMessage, metrics::Open};
 
 /// Messages that may wait to be sent.
 const BACKLOG: usize = 16;
 
 /// Opens the way for messages that precede an answer.
-pub(super) fn channel() -> (mpsc::Sender<Message>, mpsc::Receiver<Message>) {
+pub(super) fn channel() -> (mpsc::Sender<OutgoingMessage>, mpsc::Receiver<OutgoingMessage>) {
     mpsc::channel(BACKLOG)
 }
 
@@ -29,9 +25,9 @@ pub(super) fn channel() -> (mpsc::Sender<Message>, mpsc::Receiver<Message>) {
 pub(super) async fn answer(
     engine: &Engine,
     mut work: BoxFuture<'static, Option<Outcome>>,
-    mut said: mpsc::Receiver<Message>,
+    mut said: mpsc::Receiver<OutgoingMessage>,
     write: impl FnOnce(Outcome) -> Response<ResponseBody>,
-    message: impl FnOnce(Outcome) -> Message + Send + 'static,
+    message: impl FnOnce(Outcome) -> OutgoingMessage + Send + 'static,
 ) -> Response<ResponseBody> {
     let first = tokio::select! {
         biased;
@@ -51,11 +47,11 @@ pub(super) async fn answer(
 }
 
 async fn follow(
-    first: Message,
+    first: OutgoingMessage,
     mut work: BoxFuture<'static, Option<Outcome>>,
-    mut said: mpsc::Receiver<Message>,
+    mut said: mpsc::Receiver<OutgoingMessage>,
     events: &EventSender,
-    message: impl FnOnce(Outcome) -> Message,
+    message: impl FnOnce(Outcome) -> OutgoingMessage,
 ) -> Result<(), Gone> {
     events.send_message(first).await?;
     let outcome = loop {

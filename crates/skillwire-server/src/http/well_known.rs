@@ -4,7 +4,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, hea
 use skillwire_catalog::catalog::ViewId;
 
 use super::{body::ResponseBody, reply};
-use crate::{dialect::Published, engine::Engine};
+use skillwire_engine::{Engine, dialect::Published};
 
 /// Answers a request for something that is published; who asks does not matter.
 pub(super) async fn answer(

@@ -24,7 +24,7 @@ use tokio::{sync::mpsc, task::JoinError, time::sleep_until};
 
 pub use self::notice::{Notice, Subject};
 use self::{leisure::Leisure, notice::Told};
-use crate::engine::Engine;
+use skillwire_engine::Engine;
 
 /// The shortest pause between two looks at the sources.
 const MIN_PAUSE: Duration = Duration::from_secs(1);

@@ -24,12 +24,9 @@ use tokio::{
 };
 
 use super::lines::MAX_LINE_BYTES;
-use crate::{
-    caller::Caller,
-    engine::{Answer, Engine, Outcome},
+use skillwire_engine::{
+    Answer, Caller, Engine, LegacySubscriptions, Outcome, OutgoingMessage, Subscription,
     offer::{LegacyLink, Link},
-    payload,
-    subscription::{LegacySubscriptions, Subscription},
 };
 
 /// Requests that may be under way at once; further ones are refused.
@@ -68,7 +65,7 @@ impl LegacySession {
 pub(super) struct StdioSession {
     engine: Arc<Engine>,
     caller: Caller,
-    sender: mpsc::Sender<payload::Message>,
+    sender: mpsc::Sender<OutgoingMessage>,
     /// Requests that take time, so that they can be cancelled.
     pending: HashMap<RequestId, Pending>,
     /// The legacy session, once `initialize` has opened it.
@@ -78,7 +75,7 @@ pub(super) struct StdioSession {
 }
 
 impl StdioSession {
-    pub(super) fn new(engine: Arc<Engine>, sender: mpsc::Sender<payload::Message>) -> Self {
+    pub(super) fn new(engine: Arc<Engine>, sender: mpsc::Sender<OutgoingMessage>) -> Self {
         Self {
             engine,
             caller: Caller::default(),
@@ -264,7 +261,7 @@ impl StdioSession {
         self.pending.insert(id.clone(), Pending { task, endless });
     }
 
-    async fn send(&self, message: impl Into<payload::Message>) {
+    async fn send(&self, message: impl Into<OutgoingMessage>) {
         // A closed channel means that nobody reads; the main loop sees that and ends.
         let _ = self.sender.send(message.into()).await;
     }
@@ -272,7 +269,7 @@ impl StdioSession {
 
 async fn follow(
     mut subscription: Subscription,
-    sender: mpsc::Sender<payload::Message>,
+    sender: mpsc::Sender<OutgoingMessage>,
     mut stopping: watch::Receiver<bool>,
 ) {
     let mut messages = vec![subscription.acknowledgment()];
@@ -294,7 +291,7 @@ async fn follow(
     }
 }
 
-fn render(id: &RequestId, outcome: Outcome) -> payload::Message {
+fn render(id: &RequestId, outcome: Outcome) -> OutgoingMessage {
     match outcome {
         Ok(result) => result.into_response(id),
         Err(error) => message::error_response(Some(id), &error).into(),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use skillwire_server::{
-    config::{CacheScope, Config},
+    CacheScope, Config,
     http::{AccessRules, HttpOptions},
 };
 use skillwire_testkit::{

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use skillwire_protocol::meta;
-use skillwire_server::config::{CacheScope, Config};
+use skillwire_server::{CacheScope, Config};
 use skillwire_testkit::{
     fixture::SkillFolder,
     server::{TestOptions, TestServer, modern_headers},

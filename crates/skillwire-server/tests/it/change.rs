@@ -12,7 +12,7 @@ use std::{
 use serde_json::{Value, json};
 use skillwire_catalog::catalog::ViewId;
 use skillwire_core::finding::Finding;
-use skillwire_server::config::Config;
+use skillwire_server::Config;
 use skillwire_source::{
     directory::{DirectoryOptions, DirectorySource},
     generated::GeneratedFiles,

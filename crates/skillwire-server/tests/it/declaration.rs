@@ -1,7 +1,7 @@
 //! Declaration and negotiation: SRV-01 to SRV-10.
 
 use serde_json::{Value, json};
-use skillwire_server::config::Config;
+use skillwire_server::Config;
 use skillwire_testkit::{
     fixture::SkillFolder,
     server::{LEGACY_HEADERS, TestOptions, TestServer, modern_headers},

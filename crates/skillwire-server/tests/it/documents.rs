@@ -10,7 +10,11 @@ fn the_guide_shows_every_example_as_it_is_compiled() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let guide = fs::read_to_string(here.join("../../docs/embedding.md")).expect("the guide");
     let mut shown = 0;
-    for found in fs::read_dir(here.join("examples")).expect("the examples") {
+    let examples = ["skillwire-server", "skillwire-rmcp"].iter().flat_map(|of| {
+        let folder = fs::read_dir(here.join("..").join(of).join("examples"));
+        folder.expect("the examples").map(move |found| (of, found))
+    });
+    for (of, found) in examples {
         let path = found.expect("an example").path();
         if path.extension().is_none_or(|extension| extension != "rs") {
             continue;
@@ -19,7 +23,7 @@ fn the_guide_shows_every_example_as_it_is_compiled() {
         let name = path.file_name().and_then(|name| name.to_str()).expect("a name");
         assert!(code.lines().count() <= MAX_LINES, "{name} is too long");
         assert!(guide.contains(&format!("```rust\n{code}```\n")), "{name} differs in the guide");
-        assert!(guide.contains(&format!("(../crates/skillwire-server/examples/{name})")), "{name}");
+        assert!(guide.contains(&format!("(../crates/{of}/examples/{name})")), "{name}");
         shown += 1;
     }
     assert_eq!(shown, 4);

@@ -8,7 +8,7 @@ use std::{
 
 use flate2::read::GzDecoder;
 use serde_json::{Value, json};
-use skillwire_server::{config::Config, http::HttpOptions};
+use skillwire_server::{Config, http::HttpOptions};
 use skillwire_testkit::{
     fixture::SkillFolder,
     http::Connection,

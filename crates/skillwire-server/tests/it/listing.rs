@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use skillwire_catalog::snapshot::SnapshotOptions;
 use skillwire_core::uri::Scheme;
-use skillwire_server::config::{CacheScope, Config};
+use skillwire_server::{CacheScope, Config};
 use skillwire_source::patterns::PathPatterns;
 use skillwire_source::{
     directory::{DirectoryOptions, DirectorySource},

@@ -1,13 +1,11 @@
 //! The server on the wire, row by row.
 
 mod affordances;
-mod attached;
 mod authorization;
 mod base_protocol;
 mod change;
 mod declaration;
 mod dialects;
-mod differential;
 mod directories;
 mod disclosure;
 mod documents;
@@ -27,7 +25,6 @@ mod offers;
 mod parts;
 mod peers;
 mod reading;
-mod rmcp_peer;
 mod snapshot;
 mod sources;
 mod stdio;

@@ -15,8 +15,7 @@ use skillwire_catalog::{
 };
 use skillwire_core::finding::Strictness;
 use skillwire_server::{
-    config::Config,
-    engine::Engine,
+    Config, Engine,
     live::{Keeper, Subject},
 };
 use skillwire_source::{

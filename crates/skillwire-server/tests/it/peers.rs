@@ -10,14 +10,9 @@ use std::{
 };
 
 use bytes::Bytes;
-use rmcp::{
-    ClientHandler,
-    model::ResourceUpdatedNotificationParam,
-    service::{NotificationContext, RoleClient},
-};
 use serde_json::{Value, json};
 use skillwire_core::path::RelPath;
-use skillwire_server::{engine::Engine, stdio};
+use skillwire_server::{Engine, stdio};
 use skillwire_source::{
     generated::{GenerateError, Generator},
     source::Source,
@@ -31,7 +26,6 @@ use skillwire_testkit::{
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
-    sync::mpsc,
     time::timeout,
 };
 
@@ -41,24 +35,6 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Waits for something that a broken server may keep from happening.
 pub(crate) async fn soon<T>(waiting: impl Future<Output = T>) -> T {
     timeout(PATIENCE, waiting).await.expect("it happens in time")
-}
-
-/// A client of the official SDK that passes on what it is told outside a subscription.
-#[derive(Clone)]
-pub(crate) struct Listening(pub(crate) mpsc::UnboundedSender<String>);
-
-impl ClientHandler for Listening {
-    async fn on_resource_list_changed(&self, _: NotificationContext<RoleClient>) {
-        let _ = self.0.send("list changed".to_owned());
-    }
-
-    async fn on_resource_updated(
-        &self,
-        params: ResourceUpdatedNotificationParam,
-        _: NotificationContext<RoleClient>,
-    ) {
-        let _ = self.0.send(params.uri);
-    }
 }
 
 /// Sends a modern request on a connection of its own and returns the connection.

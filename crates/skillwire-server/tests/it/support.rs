@@ -12,7 +12,7 @@ use skillwire_core::{
     path::{RelPath, SkillPath},
     uri::Scheme,
 };
-use skillwire_server::config::Config;
+use skillwire_server::Config;
 use skillwire_source::{
     generated::{GeneratedSource, Generator},
     memory::MemorySource,

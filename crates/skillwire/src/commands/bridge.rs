@@ -6,8 +6,7 @@ use skillwire_bridge::bridge::Bridge;
 use skillwire_catalog::{catalog::Catalog, refresh::Refresher, snapshot::SnapshotOptions};
 use skillwire_core::finding::Strictness;
 use skillwire_server::{
-    config::{CacheScope, Config},
-    engine::Engine,
+    CacheScope, Config, Engine,
     http::{self, ConnectionLimits, HttpOptions, HttpService, Tokens, Workers},
     live::Keeper,
     offer::{ListChanges, Offers},

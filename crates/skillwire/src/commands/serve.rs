@@ -15,7 +15,7 @@ use skillwire_catalog::{
 };
 use skillwire_core::finding::{Code, Strictness};
 use skillwire_server::{
-    engine::Engine,
+    Engine,
     http::{self, ConnectionLimits, HttpOptions, HttpService, Tokens, Workers},
     stdio,
 };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::{FutureExt, future::BoxFuture};
 use serde_json::{Value, json};
 use skillwire_server::{
-    config::Config,
+    Config,
     dialect::{NotRun, RunScripts, Script, Usage},
 };
 use skillwire_testkit::{fixture::SkillFolder, server::TestOptions};

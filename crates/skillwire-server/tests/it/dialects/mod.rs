@@ -14,7 +14,7 @@ mod tools;
 mod well_known;
 
 use serde_json::{Value, json};
-use skillwire_server::{config::Config, dialect::Dialects};
+use skillwire_server::{Config, dialect::Dialects};
 use skillwire_testkit::{
     dialects,
     fixture::SkillFolder,

@@ -1,7 +1,7 @@
 //! Cursors, messages and methods that make no sense: V-07 to V-10, V-15 to V-17 and V-19.
 
 use serde_json::{Value, json};
-use skillwire_server::config::Config;
+use skillwire_server::Config;
 use skillwire_testkit::{
     http::HttpReply,
     server::{TestOptions, TestServer, modern_headers},

@@ -3,7 +3,7 @@
 mod messages;
 mod uris;
 
-use skillwire_server::config::Config;
+use skillwire_server::Config;
 use skillwire_testkit::{
     fixture::SkillFolder,
     server::{TestOptions, TestServer},

@@ -1,7 +1,7 @@
 //! URIs that must lead nowhere: V-01 to V-06 and V-14.
 
 use serde_json::json;
-use skillwire_server::config::Config;
+use skillwire_server::Config;
 use skillwire_testkit::{
     fixture::SkillFolder,
     server::{TestServer, modern_headers},

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use futures_util::{FutureExt, future::BoxFuture};
 use serde_json::{Value, json};
 use skillwire_server::{
-    caller::Caller,
+    Caller,
     offer::{
         Elicited, Form, Interrupt, Invocation, Items, ListChanges, Offer, Offers, PromptReply,
         ToolReply, Typing,

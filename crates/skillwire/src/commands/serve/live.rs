@@ -5,7 +5,7 @@ use std::sync::Arc;
 use skillwire_catalog::refresh::{Refreshed, Refresher};
 use skillwire_core::finding::Strictness;
 use skillwire_server::{
-    engine::Engine,
+    Engine,
     live::{Keeper, Notice},
 };
 use skillwire_source::source::Look;

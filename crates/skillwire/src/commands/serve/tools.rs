@@ -6,7 +6,7 @@ use skillwire_catalog::catalog::Catalog;
 use skillwire_scripts::{page::PageScripts, scripts::Scripts, tool::RunTool};
 use skillwire_search::FindTool;
 use skillwire_server::{
-    engine::Engine,
+    Engine,
     offer::{ListChanges, Offer, Offers},
 };
 

@@ -152,11 +152,11 @@ impl Filter {
 
 /// How many more files legacy sessions may subscribe to.
 #[derive(Debug)]
-pub(crate) struct Room(AtomicUsize);
+pub struct Room(AtomicUsize);
 
 impl Room {
     /// Room for so many subscriptions.
-    pub(crate) fn new(most: usize) -> Arc<Self> {
+    pub fn new(most: usize) -> Arc<Self> {
         Arc::new(Self(AtomicUsize::new(most)))
     }
 
@@ -172,7 +172,7 @@ impl Room {
 
 /// What a legacy session follows: every change of the lists, and the files it subscribed to.
 #[derive(Debug)]
-pub(crate) struct LegacySubscriptions {
+pub struct LegacySubscriptions {
     uris: Mutex<HashMap<Arc<str>, Followed>>,
     /// What this session shares with others.
     room: Arc<Room>,
@@ -188,12 +188,12 @@ impl Drop for LegacySubscriptions {
 
 impl LegacySubscriptions {
     /// Subscriptions of a session that is alone.
-    pub(crate) fn alone(lists: &'static [&'static str]) -> Self {
+    pub fn alone(lists: &'static [&'static str]) -> Self {
         Self::within(&Room::new(MAX_SUBSCRIBED_URIS), lists)
     }
 
     /// Subscriptions of a session that shares room with others.
-    pub(crate) fn within(room: &Arc<Room>, lists: &'static [&'static str]) -> Self {
+    pub fn within(room: &Arc<Room>, lists: &'static [&'static str]) -> Self {
         Self { uris: Mutex::default(), room: Arc::clone(room), lists }
     }
 
@@ -204,7 +204,7 @@ impl LegacySubscriptions {
     /// Keeps what a successful request changes, unless that would be too much.
     ///
     /// `follow` says what a URI stands for.
-    pub(crate) fn note(
+    pub fn note(
         &self,
         request: &Request<'_>,
         follow: impl FnOnce(&str) -> Option<Followed>,
@@ -235,7 +235,7 @@ impl LegacySubscriptions {
     }
 
     /// What to tell the session of the next change.
-    pub(crate) fn filter(&self) -> Filter {
+    pub fn filter(&self) -> Filter {
         Filter::following(self.lock().iter().map(|(uri, what)| (Arc::clone(uri), what.clone())))
             .with_lists(self.lists)
     }

@@ -11,6 +11,7 @@ use rmcp::{
         StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
     },
 };
+use skillwire_rmcp::WithSkills;
 use skillwire_server::{embed::Skills, embed_skills};
 use tokio::net::TcpListener;
 
@@ -41,9 +42,10 @@ impl ServerHandler for Weather {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let skills = Skills::builder().embedded(embed_skills!("examples/skills")).build()?;
+    let skills =
+        Skills::builder().embedded(embed_skills!("../skillwire-server/examples/skills")).build()?;
     let service = StreamableHttpService::new(
-        move || Ok(skills.attach(Weather)), // The only line that knows of skills.
+        move || Ok(WithSkills::new(Weather, &skills)), // The only line that knows of skills.
         LocalSessionManager::default().into(),
         StreamableHttpServerConfig::default()
             .with_allowed_origins(["http://localhost:*", "http://127.0.0.1:*"]),

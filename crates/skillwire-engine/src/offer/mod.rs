@@ -23,17 +23,13 @@ pub use self::{
     changes::ListChanges,
     client::Client,
     items::{Item, Items},
+    link::{LegacyLink, Link},
     progress::Progress,
-    questions::{Elicited, Form},
+    questions::{Elicited, Form, Questions},
     reply::{Interrupt, PromptReply, ToolReply},
 };
 pub(crate) use self::{
-    changes::ListVersions,
-    client::Asked,
-    items::page,
-    link::{LegacyLink, Link},
-    reply::Kind,
-    state::StateSeal,
+    changes::ListVersions, client::Asked, items::page, reply::Kind, state::StateSeal,
 };
 use crate::caller::Caller;
 
@@ -184,7 +180,8 @@ impl Offers {
         self.all.iter().find_map(|offer| offer.read(caller, uri))
     }
 
-    pub(crate) fn session_ended(&self, session: &str) {
+    /// Tells every offer that a legacy session is over.
+    pub fn session_ended(&self, session: &str) {
         self.all.iter().for_each(|offer| offer.session_ended(session));
     }
 }

@@ -7,12 +7,12 @@ use skillwire_protocol::{id::RequestId, meta, method};
 use tokio::sync::mpsc;
 
 use super::link::Link;
-use crate::payload::Message;
+use crate::payload::OutgoingMessage;
 
 /// The way to tell a client of progress, if it wants to know and can be told.
 #[derive(Debug)]
 pub struct Progress {
-    way: Option<(RequestId, mpsc::Sender<Message>)>,
+    way: Option<(RequestId, mpsc::Sender<OutgoingMessage>)>,
     told: AtomicU64,
 }
 

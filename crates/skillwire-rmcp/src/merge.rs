@@ -9,7 +9,7 @@ use skillwire_catalog::catalog::ViewId;
 use skillwire_protocol::capabilities::{SKILLS_EXTENSION, of_skills_server};
 
 use super::ask;
-use crate::embed::Skills;
+use skillwire_server::embed::Skills;
 
 /// Begins a cursor of the handler's own listing; ours are base64 and have no colon.
 const OWN: &str = "own:";

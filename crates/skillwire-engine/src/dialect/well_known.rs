@@ -29,14 +29,17 @@ const JSON: &str = "application/json";
 
 /// Something that is published.
 #[derive(Debug)]
-pub(crate) struct Published {
-    pub(crate) bytes: Bytes,
-    pub(crate) digest: Digest,
-    pub(crate) media_type: &'static str,
+pub struct Published {
+    /// The bytes.
+    pub bytes: Bytes,
+    /// The digest of the bytes.
+    pub digest: Digest,
+    /// The media type of the bytes.
+    pub media_type: &'static str,
 }
 
 /// Tells whether a path is one of these.
-pub(crate) fn is_well_known(path: &str) -> bool {
+pub fn is_well_known(path: &str) -> bool {
     path.starts_with(FILES) || path.starts_with(ARTIFACTS)
 }
 

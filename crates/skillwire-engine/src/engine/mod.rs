@@ -185,7 +185,7 @@ impl Engine {
     }
 
     /// Answers one request of a client that can be sent messages meanwhile.
-    pub(crate) fn answer_over(
+    pub fn answer_over(
         &self,
         link: &Link,
         caller: &Caller,
@@ -265,13 +265,13 @@ impl Engine {
     }
 
     /// Every change a caller may hear of, from now on.
-    pub(crate) fn feed(&self, caller: &Caller) -> Feed {
+    pub fn feed(&self, caller: &Caller) -> Feed {
         let feed = Feed::new(caller.view, self.catalog.changes());
         if self.offers.is_empty() { feed } else { feed.following(self.offers.changes()) }
     }
 
     /// Tells whether the answer to a method may be preceded by messages.
-    pub(crate) fn talks(&self, method: &str) -> bool {
+    pub fn talks(&self, method: &str) -> bool {
         match method {
             method::TOOLS_CALL | method::PROMPTS_GET => !self.offers.is_empty(),
             method::SKILLS_EXECUTE => self.scripts.is_some(),

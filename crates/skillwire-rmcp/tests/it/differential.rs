@@ -13,7 +13,8 @@ use rmcp::{
     },
 };
 use serde_json::{Value, json};
-use skillwire_server::{config::Config, embed::Skills};
+use skillwire_rmcp::WithSkills;
+use skillwire_server::{Config, embed::Skills};
 use skillwire_source::generated::GeneratedFiles;
 use skillwire_testkit::{
     fixture::{SkillFolder, skill_md},
@@ -68,7 +69,7 @@ impl Pair {
         let alone = skills.clone();
         tokio::spawn(async move { alone.serve_http(listener, std::future::pending()).await });
         let service = StreamableHttpService::new(
-            move || Ok(skills.attach(Bare)),
+            move || Ok(WithSkills::new(Bare, &skills)),
             LocalSessionManager::default().into(),
             StreamableHttpServerConfig::default().with_json_response(true),
         );

@@ -21,13 +21,12 @@ impl Payload {
     }
 
     /// The result as one text.
-    #[cfg(feature = "rmcp")]
-    pub(crate) fn into_bytes(self) -> Vec<u8> {
+    pub fn into_bytes(self) -> Vec<u8> {
         self.0.concat()
     }
 
     /// Wraps the result into the response to a request.
-    pub(crate) fn into_response(self, id: &RequestId) -> Message {
+    pub fn into_response(self, id: &RequestId) -> OutgoingMessage {
         let Self(mut pieces) = self;
         let (start, id, result) =
             (&br#"{"jsonrpc":"2.0","id":"#[..], id.as_json().as_bytes(), &br#","result":"#[..]);
@@ -40,7 +39,7 @@ impl Payload {
             Some(last) => *last = [&last[..], b"}"].concat().into(),
             None => pieces.push(Bytes::from_static(b"}")),
         }
-        Message(pieces)
+        OutgoingMessage(pieces)
     }
 }
 
@@ -52,9 +51,9 @@ impl From<Bytes> for Payload {
 
 /// A whole message, cut anywhere.
 #[derive(Debug, Clone)]
-pub struct Message(Vec<Bytes>);
+pub struct OutgoingMessage(Vec<Bytes>);
 
-impl Message {
+impl OutgoingMessage {
     /// The number of bytes.
     pub fn len(&self) -> usize {
         self.0.iter().map(Bytes::len).sum()
@@ -71,7 +70,7 @@ impl Message {
     }
 
     /// One piece, ended by a new line.
-    pub(crate) fn into_line(self) -> Vec<u8> {
+    pub fn into_line(self) -> Vec<u8> {
         let mut line = Vec::with_capacity(self.len() + 1);
         self.0.iter().for_each(|piece| line.extend_from_slice(piece));
         line.push(b'\n');
@@ -79,7 +78,7 @@ impl Message {
     }
 }
 
-impl From<String> for Message {
+impl From<String> for OutgoingMessage {
     fn from(text: String) -> Self {
         Self(vec![Bytes::from(text)])
     }

@@ -20,6 +20,7 @@ use rmcp::{
     service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext},
 };
 use serde_json::{Value, json};
+use skillwire_engine::{Answer, Caller};
 use skillwire_protocol::{method, version::Era};
 
 use super::{WithSkills, ask, changes, era, merge, typed};
@@ -80,12 +81,10 @@ impl<H: ServerHandler> WithSkills<H> {
         let text = ask::text(method, Some(json!({ "uri": uri })));
         let engine = self.skills.engine();
         ask::read(&text, |request| {
-            let answer = engine.answer(&crate::caller::Caller::default(), era, request);
+            let answer = engine.answer(&Caller::default(), era, request);
             match answer {
-                crate::engine::Answer::Now(Err(refusal)) => Err(ask::error(&refusal)),
-                _ => self.session.note(request, |uri| {
-                    engine.follow(&crate::caller::Caller::default(), era, uri)
-                }),
+                Answer::Now(Err(refusal)) => Err(ask::error(&refusal)),
+                _ => self.session.note(request, |uri| engine.follow(&Caller::default(), era, uri)),
             }
         })?
     }

@@ -14,6 +14,7 @@ use rmcp::{
     service::{RequestContext, RoleClient, RoleServer, RunningService},
 };
 use serde_json::{Value, json};
+use skillwire_rmcp::WithSkills;
 use skillwire_server::embed::Skills;
 use skillwire_source::{
     directory::{DirectoryOptions, DirectorySource},
@@ -25,7 +26,7 @@ use tokio::{
     sync::mpsc,
 };
 
-use crate::peers::{Listening, soon};
+use crate::support::{Listening, soon};
 
 const A: &str = "skill://a/SKILL.md";
 const B: &str = "skill://b/SKILL.md";
@@ -177,7 +178,7 @@ async fn text(client: &Running, uri: &str) -> String {
 async fn one_server_offers_skills_and_everything_it_had() {
     let (_folder, skills) = skills();
     for modern in [true, false] {
-        let (client, _) = connect(skills.attach(Own), modern).await;
+        let (client, _) = connect(WithSkills::new(Own, &skills), modern).await;
         let tools = client.list_all_tools().await.unwrap();
         assert_eq!(tools[0].name, "echo");
         let called = client.call_tool(CallToolRequestParams::new("echo")).await.unwrap();
@@ -211,7 +212,7 @@ async fn one_server_offers_skills_and_everything_it_had() {
 #[tokio::test]
 async fn a_server_with_skills_declares_them_besides_its_own_srv_01() {
     let (_folder, skills) = skills();
-    let (client, _) = connect(skills.attach(Own), false).await;
+    let (client, _) = connect(WithSkills::new(Own, &skills), false).await;
     let info = serde_json::to_value(&*client.peer_info().unwrap()).unwrap();
     let capabilities = &info["capabilities"];
     let extension = &capabilities["extensions"]["io.modelcontextprotocol/skills"];
@@ -226,7 +227,7 @@ async fn a_server_with_skills_declares_them_besides_its_own_srv_01() {
 #[tokio::test]
 async fn refusals_come_from_whom_the_uri_belongs_to() {
     let (_folder, skills) = skills();
-    let (client, _) = connect(skills.attach(Own), true).await;
+    let (client, _) = connect(WithSkills::new(Own, &skills), true).await;
     let refusal = async |uri: &str| {
         let read = client.read_resource(ReadResourceRequestParams::new(uri)).await;
         read.unwrap_err().to_string()
@@ -245,7 +246,7 @@ async fn refusals_come_from_whom_the_uri_belongs_to() {
 #[tokio::test]
 async fn a_subscriber_is_told_of_changes_of_skills_srv_106() {
     let (folder, skills) = skills();
-    let (client, _) = connect(skills.attach(Own), true).await;
+    let (client, _) = connect(WithSkills::new(Own, &skills), true).await;
     let filter = SubscriptionFilter::builder()
         .resources_list_changed()
         .resource_subscriptions([A, "skill://a/none"])
@@ -267,7 +268,7 @@ async fn a_subscriber_is_told_of_changes_of_skills_srv_106() {
 #[tokio::test]
 async fn a_client_of_the_old_era_is_told_of_what_it_subscribed_to_srv_106() {
     let (folder, skills) = skills();
-    let (client, mut heard) = connect(skills.attach(Own), false).await;
+    let (client, mut heard) = connect(WithSkills::new(Own, &skills), false).await;
     #[expect(deprecated, reason = "this is how the old era subscribes")]
     client.subscribe(SubscribeRequestParams::new(A)).await.unwrap();
     folder.file("a/notes.md", "other");
@@ -296,7 +297,7 @@ async fn a_client_of_the_old_era_is_told_of_what_it_subscribed_to_srv_106() {
 async fn malformed_parameters_of_a_known_method_are_invalid_params() {
     let (_folder, skills) = skills();
     let (client, server_end) = tokio::io::duplex(64 * 1024);
-    let server = skills.attach(Own);
+    let server = WithSkills::new(Own, &skills);
     tokio::spawn(async move {
         if let Ok(running) = server.serve(server_end).await {
             let _ = running.waiting().await;

@@ -17,17 +17,14 @@ use rmcp::{
     },
 };
 use serde_json::{Value, json};
-use skillwire_server::{engine::Engine, stdio};
+use skillwire_server::{Engine, stdio};
 use skillwire_testkit::{
     fixture::{SkillFolder, skill_md},
     server::{TestOptions, TestServer},
 };
 use tokio::{io::DuplexStream, sync::mpsc};
 
-use crate::{
-    peers::{Listening, soon},
-    support::TOKENS,
-};
+use crate::support::{Listening, TOKENS, soon};
 
 const A: &str = "skill://a/SKILL.md";
 

@@ -90,14 +90,14 @@ impl Elicited {
 
 /// What a legacy client was asked and has not answered.
 #[derive(Debug, Default)]
-pub(crate) struct Questions {
+pub struct Questions {
     next: AtomicU64,
     open: Mutex<HashMap<RequestId, oneshot::Sender<Elicited>>>,
 }
 
 impl Questions {
     /// Takes the answer to a question; what was never asked, or is answered again, is nothing.
-    pub(crate) fn answered(&self, id: &RequestId, result: Option<&RawValue>) {
+    pub fn answered(&self, id: &RequestId, result: Option<&RawValue>) {
         let Some(asker) = self.lock().remove(id) else { return };
         // A client that fails to ask its user has not reached them.
         let answer = result.and_then(|raw| Elicited::read(raw).ok());
@@ -122,7 +122,7 @@ impl Questions {
     }
 
     /// Gives up all questions: nobody is left to answer them.
-    pub(crate) fn abandon(&self) {
+    pub fn abandon(&self) {
         self.lock().clear();
     }
 

@@ -10,31 +10,34 @@ use tokio::{
 };
 
 use super::questions::{Elicited, Form, Questions};
-use crate::payload::Message;
+use crate::payload::OutgoingMessage;
 
 /// How long a user may look at a form.
 const PATIENCE: Duration = Duration::from_mins(10);
 
 /// What a transport knows about the client of a request.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Link {
+pub struct Link {
     /// Where messages go that are not the answer.
-    pub(crate) messages: Option<mpsc::Sender<Message>>,
+    pub messages: Option<mpsc::Sender<OutgoingMessage>>,
     /// The legacy session the request belongs to.
-    pub(crate) session: Option<LegacyLink>,
+    pub session: Option<LegacyLink>,
 }
 
 /// What a transport knows about a legacy client.
 #[derive(Debug, Clone)]
-pub(crate) struct LegacyLink {
-    pub(crate) id: Arc<str>,
-    pub(crate) capabilities: ClientCapabilities,
-    pub(crate) questions: Arc<Questions>,
+pub struct LegacyLink {
+    /// The session's id.
+    pub id: Arc<str>,
+    /// What the client declared when it opened the session.
+    pub capabilities: ClientCapabilities,
+    /// What the client was asked and has not answered.
+    pub questions: Arc<Questions>,
 }
 
 impl Link {
     /// A link on which nothing but the answer can be sent.
-    pub(crate) fn none() -> Self {
+    pub fn none() -> Self {
         Self::default()
     }
 

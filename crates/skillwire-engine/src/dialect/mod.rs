@@ -42,7 +42,7 @@ pub(crate) use self::{
     superset::entry as superset,
     templates::{complete, list as list_templates},
     usage::sentence as usage_sentence,
-    well_known::{Published, get as published, is_well_known},
+    well_known::get as published,
 };
 use skillwire_protocol::version::Era;
 
@@ -53,4 +53,5 @@ pub use self::{
     listing::ALIAS_OF,
     skills_page::{NotRun, RunScripts, Script},
     usage::Usage,
+    well_known::{Published, is_well_known},
 };

@@ -16,7 +16,7 @@ use skillwire_protocol::{message::Request, method};
 use tokio::{sync::broadcast, task::AbortHandle};
 
 use super::ask;
-use crate::subscription::{Feed, Filter, Followed, LegacySubscriptions, MAX_SUBSCRIBED_URIS};
+use skillwire_engine::{Feed, Filter, Followed, LegacySubscriptions, MAX_SUBSCRIBED_URIS};
 
 /// Subscriptions that may be between their acceptance and their beginning.
 const BEGINNING: usize = 64;

@@ -126,7 +126,7 @@ impl Metrics {
     }
 
     /// How many requests were answered so far.
-    pub(crate) fn answers(&self) -> u64 {
+    pub fn answers(&self) -> u64 {
         self.answers.load(Ordering::Relaxed)
     }
 
@@ -141,10 +141,11 @@ impl Metrics {
 
 /// Counts something as open until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Open(Gauge);
+pub struct Open(Gauge);
 
 impl Open {
-    pub(crate) fn new(gauge: &Gauge) -> Self {
+    /// Counts one more as open.
+    pub fn new(gauge: &Gauge) -> Self {
         gauge.inc();
         Self(gauge.clone())
     }

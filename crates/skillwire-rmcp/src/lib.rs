@@ -1,8 +1,26 @@
-//! Skills as a part of a server written with the official SDK, `rmcp`.
+//! Adds skills to a server written with `rmcp`, the official MCP SDK.
 //!
-//! [`Skills::attach`] wraps a handler. Requests about skills are answered by our own engine, lists of
-//! resources hold both, and everything else goes to the wrapped handler as before. No other module
-//! knows the SDK.
+//! [`WithSkills`] wraps a handler. The engine answers requests about skills, lists of resources hold
+//! both, and everything else goes to the wrapped handler as before. No other crate of the server's
+//! side knows the SDK, and this one never knows where a skill came from.
+//!
+//! ```
+//! use rmcp::ServerHandler;
+//! use skillwire_rmcp::WithSkills;
+//! use skillwire_server::embed::{EmbeddedSkill, Skills};
+//!
+//! struct Weather;
+//! impl ServerHandler for Weather {}
+//!
+//! const GUIDE: EmbeddedSkill = EmbeddedSkill {
+//!     path: "weather",
+//!     files: &[("SKILL.md", b"---\nname: weather\ndescription: Reads forecasts.\n---\n")],
+//! };
+//! let skills = Skills::builder().embedded(&[GUIDE]).build()?;
+//! let handler = WithSkills::new(Weather, &skills);
+//! assert!(handler.get_info().capabilities.extensions.is_some());
+//! # Ok::<(), skillwire_server::embed::BuildError>(())
+//! ```
 
 mod ask;
 mod changes;
@@ -23,7 +41,7 @@ use skillwire_protocol::{
 };
 
 use self::changes::Session;
-use crate::embed::Skills;
+use skillwire_server::embed::Skills;
 
 /// A handler that offers skills besides what it offered before.
 ///
@@ -38,17 +56,17 @@ pub struct WithSkills<H> {
 
 impl<H: Clone> Clone for WithSkills<H> {
     fn clone(&self) -> Self {
-        self.skills.attach(self.server.clone())
+        Self::new(self.server.clone(), &self.skills)
     }
 }
 
-impl Skills {
+impl<H> WithSkills<H> {
     /// Adds skills to a handler that may have tools, prompts and resources of its own.
     ///
     /// Where both would serve a resource at one URI, it is the skill's. The name and version that
     /// clients see are the handler's.
-    pub fn attach<H>(&self, server: H) -> WithSkills<H> {
-        WithSkills { server, skills: self.clone(), session: Session::default() }
+    pub fn new(server: H, skills: &Skills) -> Self {
+        Self { server, skills: skills.clone(), session: Session::default() }
     }
 }
 

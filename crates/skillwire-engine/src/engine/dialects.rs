@@ -33,14 +33,14 @@ use crate::{
 
 impl Engine {
     /// What subscribing to a URI follows, if it is served to the caller.
-    pub(crate) fn follow(&self, caller: &Caller, era: Era, uri: &str) -> Option<Followed> {
+    pub fn follow(&self, caller: &Caller, era: Era, uri: &str) -> Option<Followed> {
         let snapshot = self.catalog.now(caller.view)?;
         let (params, link) = (&Params::default(), &Link::default());
         Call { engine: self, caller, era, snapshot, params, link }.follow(uri)
     }
 
     /// What is published at a path to everybody who sees a view.
-    pub(crate) async fn published(
+    pub async fn published(
         &self,
         view: ViewId,
         path: &str,
@@ -62,7 +62,7 @@ impl Engine {
     }
 
     /// What legacy clients are told, besides the change of resources, when the listings change.
-    pub(crate) fn announcements(&self) -> &'static [&'static str] {
+    pub fn announcements(&self) -> &'static [&'static str] {
         const ALL: [&str; 3] =
             [method::SKILLS_LIST_CHANGED, method::TOOLS_LIST_CHANGED, method::PROMPTS_LIST_CHANGED];
         let dialects = self.config.dialects;

@@ -8,10 +8,7 @@ use skillwire_protocol::{
     version::Era,
 };
 
-use crate::{
-    caller::Caller,
-    engine::{Answer, Engine},
-};
+use skillwire_engine::{Answer, Caller, Engine};
 
 /// Answers a request as one of our own transports would.
 pub(super) async fn ask(
