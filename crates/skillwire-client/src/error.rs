@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use skillwire_protocol::error::truncated;
+use skillwire_protocol::error::{ErrorCode, truncated};
 
 /// Why a request has no result.
 ///
@@ -60,19 +60,27 @@ impl ClientError {
         Self::Rpc { code, message: truncated(message) }
     }
 
+    /// The code of the server's error, if it is one that has a meaning here.
+    pub fn code(&self) -> Option<ErrorCode> {
+        match self {
+            Self::Rpc { code, .. } => ErrorCode::from_number(*code),
+            _ => None,
+        }
+    }
+
     /// Tells whether the server does not know the method.
     pub fn is_unknown_method(&self) -> bool {
-        matches!(self, Self::Rpc { code: -32601, .. })
+        self.code() == Some(ErrorCode::MethodNotFound)
     }
 
     /// Tells whether the server has no skill or file of a name, in the words of the dialects that
     /// address by name.
     pub fn is_missing_name(&self) -> bool {
-        self.is_not_found() || matches!(self, Self::Rpc { code: -32004, .. })
+        self.is_not_found() || self.code() == Some(ErrorCode::LegacyReferenceNotFound)
     }
 
     /// Tells whether the server said that there is no such thing, in the words of either era.
     pub fn is_not_found(&self) -> bool {
-        matches!(self, Self::Rpc { code: -32602 | -32002, .. })
+        matches!(self.code(), Some(ErrorCode::InvalidParams | ErrorCode::LegacyResourceNotFound))
     }
 }

@@ -4,6 +4,7 @@ use std::pin::pin;
 
 use serde_json::{Map, Value, json};
 use skillwire_protocol::{
+    error::ErrorCode,
     method,
     version::{Era, LEGACY, MODERN},
 };
@@ -19,10 +20,6 @@ use super::{
 
 /// A server's description is small.
 const DESCRIPTION_BYTES: usize = 1024 * 1024;
-
-/// The error codes only a modern server has; it is not asked the old way.
-const HEADER_MISMATCH: i64 = -32020;
-const MISSING_CAPABILITY: i64 = -32021;
 
 /// Finds out how a server is to be spoken to, and what it offers.
 ///
@@ -84,11 +81,16 @@ fn verdict(
                 Err(ClientError::protocol("it speaks no protocol version that is known here"))
             }
         }
-        Err(ClientError::Rpc { code, .. })
-            if !matches!(code, HEADER_MISMATCH | MISSING_CAPABILITY) =>
+        // Only a modern server has these two codes, so it is not asked the old way.
+        Err(error)
+            if matches!(
+                error.code(),
+                Some(ErrorCode::HeaderMismatch | ErrorCode::MissingCapability)
+            ) =>
         {
-            Ok(None)
+            Err(error)
         }
+        Err(ClientError::Rpc { .. }) => Ok(None),
         // Who is refused, or comes too often, would be so the old way, too.
         Err(ClientError::HttpStatus(status @ 400..500))
             if !matches!(status, 401 | 403 | 407 | 408 | 429) =>

@@ -15,7 +15,7 @@ use std::{
 
 use serde_json::{Map, Value};
 use skillwire_core::uri::{ResourceUri, SkillUri};
-use skillwire_protocol::method;
+use skillwire_protocol::{error::ErrorCode, method};
 
 use skillwire_archive::{Budget, File};
 use skillwire_client::{
@@ -475,7 +475,7 @@ fn login_required(label: &ServerLabel) -> Refusal {
 
 /// Tells whether the server broke while answering, which may pass.
 fn is_internal(error: &ClientError) -> bool {
-    matches!(error, ClientError::Rpc { code: -32603, .. } | ClientError::HttpStatus(500..=599))
+    error.code() == Some(ErrorCode::Internal) || matches!(error, ClientError::HttpStatus(500..=599))
 }
 
 fn uri_params(uri: &str) -> Map<String, Value> {

@@ -6,46 +6,58 @@ pub use skillwire_core::foreign::truncated;
 
 use crate::version;
 
-/// The error codes this project sends.
+/// The error codes that servers send and clients tell apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(i32)]
 pub enum ErrorCode {
     /// The body is not JSON.
-    Parse,
+    Parse = -32700,
     /// The JSON is not one JSON-RPC message.
-    InvalidRequest,
+    InvalidRequest = -32600,
     /// There is no such method.
-    MethodNotFound,
+    MethodNotFound = -32601,
     /// The parameters name nothing that is served, or are malformed.
-    InvalidParams,
-    /// Something broke here.
-    Internal,
+    InvalidParams = -32602,
+    /// The server failed.
+    Internal = -32603,
     /// The legacy code for a resource that is not served.
-    LegacyResourceNotFound,
+    LegacyResourceNotFound = -32002,
     /// The legacy code for a script that could not be run.
-    LegacyScriptFailed,
+    LegacyScriptFailed = -32003,
     /// The legacy code for a file that a skill does not have.
-    LegacyReferenceNotFound,
+    LegacyReferenceNotFound = -32004,
     /// HTTP headers and body disagree.
-    HeaderMismatch,
+    HeaderMismatch = -32020,
+    /// The client did not declare a capability that the request needs.
+    MissingCapability = -32021,
     /// The revision is not served.
-    UnsupportedVersion,
+    UnsupportedVersion = -32022,
 }
 
 impl ErrorCode {
+    /// Every code.
+    pub const ALL: [Self; 11] = [
+        Self::Parse,
+        Self::InvalidRequest,
+        Self::MethodNotFound,
+        Self::InvalidParams,
+        Self::Internal,
+        Self::LegacyResourceNotFound,
+        Self::LegacyScriptFailed,
+        Self::LegacyReferenceNotFound,
+        Self::HeaderMismatch,
+        Self::MissingCapability,
+        Self::UnsupportedVersion,
+    ];
+
     /// The number on the wire.
-    pub fn number(self) -> i32 {
-        match self {
-            Self::Parse => -32700,
-            Self::InvalidRequest => -32600,
-            Self::MethodNotFound => -32601,
-            Self::InvalidParams => -32602,
-            Self::Internal => -32603,
-            Self::LegacyResourceNotFound => -32002,
-            Self::LegacyScriptFailed => -32003,
-            Self::LegacyReferenceNotFound => -32004,
-            Self::HeaderMismatch => -32020,
-            Self::UnsupportedVersion => -32022,
-        }
+    pub const fn number(self) -> i32 {
+        self as i32
+    }
+
+    /// The code of a number that a peer sent, if it is one of these.
+    pub fn from_number(number: i64) -> Option<Self> {
+        Self::ALL.into_iter().find(|code| i64::from(code.number()) == number)
     }
 }
 
@@ -105,5 +117,21 @@ impl RpcError {
     pub fn with_data(mut self, data: Value) -> Self {
         self.data = Some(data);
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_read_back_from_their_numbers() {
+        for code in ErrorCode::ALL {
+            assert_eq!(ErrorCode::from_number(code.number().into()), Some(code));
+        }
+        assert_eq!(ErrorCode::InvalidParams.number(), -32602);
+        for other in [0, -32_000, -32_099, i64::MIN] {
+            assert_eq!(ErrorCode::from_number(other), None);
+        }
     }
 }

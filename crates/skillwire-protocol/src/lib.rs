@@ -7,4 +7,5 @@ pub mod id;
 pub mod message;
 pub mod meta;
 pub mod method;
+pub mod paging;
 pub mod version;

@@ -206,7 +206,8 @@ pub fn response(id: &RequestId, result: &str) -> String {
 /// Writes an error response; an unknown id is left out, never null.
 pub fn error_response(id: Option<&RequestId>, error: &RpcError) -> String {
     let error = serde_json::to_string(error).unwrap_or_else(|_| {
-        r#"{"code":-32603,"message":"The server could not answer."}"#.to_owned()
+        let code = ErrorCode::Internal.number();
+        format!(r#"{{"code":{code},"message":"The server could not answer."}}"#)
     });
     match id {
         Some(id) => format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#),

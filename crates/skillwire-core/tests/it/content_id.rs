@@ -10,17 +10,17 @@ use skillwire_core::{
 const VECTORS: &str = include_str!("../../../../testdata/content-id/vectors.json");
 
 fn vectors(which: &str) -> Vec<Value> {
-    let all: Value = serde_json::from_str(VECTORS).unwrap();
-    all[which].as_array().unwrap().clone()
+    let all: Value = serde_json::from_str(VECTORS).expect("the vectors are JSON");
+    all[which].as_array().expect("a list").clone()
 }
 
 fn text(value: &Value) -> &str {
-    value.as_str().unwrap()
+    value.as_str().expect("a text")
 }
 
 fn bytes(hex: &str) -> Vec<u8> {
-    let pairs = hex.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).unwrap());
-    pairs.map(|pair| u8::from_str_radix(pair, 16).unwrap()).collect()
+    let byte = |at| u8::from_str_radix(&hex[at..at + 2], 16).expect("two digits");
+    (0..hex.len()).step_by(2).map(byte).collect()
 }
 
 #[test]

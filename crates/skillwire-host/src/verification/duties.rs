@@ -2,8 +2,7 @@
 //! itself.
 
 use serde_json::Map;
-use skillwire_client::ClientError;
-use skillwire_protocol::{method, version::Era};
+use skillwire_protocol::{error::ErrorCode, method, version::Era};
 use skillwire_trust::{Reason, Refusal};
 
 use super::{Demand, Finding, Server};
@@ -41,9 +40,11 @@ async fn wrong_code(
     let modern = client.server().era == Era::Modern;
     let answer = client.request(method, params, server.limits()).await;
     let actual = match answer {
-        Err(ClientError::Rpc { code: -32602, .. }) => return None,
-        Err(ClientError::Rpc { code: -32002, .. }) if !modern => return None,
-        Err(error) => error.to_string(),
+        Err(error) => match error.code() {
+            Some(ErrorCode::InvalidParams) => return None,
+            Some(ErrorCode::LegacyResourceNotFound) if !modern => return None,
+            _ => error.to_string(),
+        },
         Ok(_) => "a result".to_owned(),
     };
     Some(Refusal::new(Reason::WrongErrorCode).skill(server.origin()).file(method).actual(actual))

@@ -162,7 +162,7 @@ impl Answering<'_> {
         let start: usize = match cursor {
             // The empty string is the cursor some test made up.
             None | Some("") => 0,
-            Some(text) => text.parse().map_err(|_| Reply::error(-32602))?,
+            Some(text) => text.parse().map_err(|_| Reply::known_error(ErrorCode::InvalidParams))?,
         };
         let start = start.min(entries.len());
         let end = (start + size.unwrap_or(PAGE_SIZE)).min(entries.len());

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use skillwire_core::digest::Digest;
-use skillwire_protocol::{capabilities::SKILLS_EXTENSION, method};
+use skillwire_protocol::{capabilities::SKILLS_EXTENSION, error::ErrorCode, method};
 
 use super::{Fault, HostileServer, Reply};
 use crate::archives::{Member, gzip, refunds, tar};
@@ -119,7 +119,7 @@ impl HostileServer {
     /// Knows nothing of the methods of the released extension.
     #[must_use]
     pub fn without_v1(self) -> Self {
-        let unknown = || Reply::Error { code: -32601, message: "No such method.".to_owned() };
+        let unknown = || Reply::known_error(ErrorCode::MethodNotFound);
         self.on(method::SKILLS_LIST, move |_, _| unknown())
             .on(method::SKILLS_GET, move |_, _| unknown())
     }
@@ -201,7 +201,7 @@ fn body() -> &'static str {
 
 fn named_skill(params: &Value) -> Reply {
     if params["name"] != "refunds" {
-        return Reply::error(-32602);
+        return Reply::known_error(ErrorCode::InvalidParams);
     }
     let files = refunds()[1..]
         .iter()
@@ -214,7 +214,7 @@ fn named_skill(params: &Value) -> Reply {
 
 fn page_skill(params: &Value) -> Reply {
     if params["name"] != "refunds" {
-        return Reply::error(-32002);
+        return Reply::known_error(ErrorCode::LegacyResourceNotFound);
     }
     let skill = json!({
         "name": "refunds", "description": "Handle a customer refund.", "instructions": body(),
@@ -226,7 +226,9 @@ fn page_skill(params: &Value) -> Reply {
 
 fn page_reference(params: &Value) -> Reply {
     let found = refunds().into_iter().find(|(path, _)| params["reference"] == *path);
-    let Some((path, text)) = found else { return Reply::error(-32004) };
+    let Some((path, text)) = found else {
+        return Reply::known_error(ErrorCode::LegacyReferenceNotFound);
+    };
     Reply::Result(json!({ "content": { "uri": format!("{ROOT}/{path}"), "text": text } }))
 }
 

@@ -1,7 +1,7 @@
 //! What a server sends back, down to the bytes.
 
 use serde_json::{Value, json};
-use skillwire_protocol::version::Era;
+use skillwire_protocol::{error::ErrorCode, version::Era};
 
 use super::{Asked, Gate};
 
@@ -46,6 +46,11 @@ impl Reply {
     pub fn error(code: i64) -> Self {
         Self::Error { code, message: "As told.".to_owned() }
     }
+
+    /// An error that the protocol defines.
+    pub fn known_error(code: ErrorCode) -> Self {
+        Self::error(code.number().into())
+    }
 }
 
 /// One step of sending a reply.
@@ -88,14 +93,16 @@ impl Sending {
                 Err(_) => bytes.to_vec(),
             }
         };
-        let internal = || error_text(id, -32603, "A status of HTTP, over pipes.");
+        let internal =
+            || error_text(id, ErrorCode::Internal.number().into(), "A status of HTTP, over pipes.");
         sending.steps = match reply {
             Reply::Honest | Reply::Never => vec![Step::Forever],
             Reply::Result(result) => vec![Step::Bytes(result_text(id, &result.to_string()))],
             Reply::Text(text) => vec![Step::Bytes(result_text(id, &text))],
             Reply::Error { code, message } => {
                 // Only modern servers send errors with a status.
-                let unknown = code == -32601 && asked.era == Era::Modern;
+                let unknown = ErrorCode::from_number(code) == Some(ErrorCode::MethodNotFound)
+                    && asked.era == Era::Modern;
                 sending.status = if unknown { 404 } else { 200 };
                 vec![Step::Bytes(error_text(id, code, &message))]
             }

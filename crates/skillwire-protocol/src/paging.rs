@@ -1,0 +1,230 @@
+//! Reading a listing page by page, within limits.
+//!
+//! A server decides what its cursors are, so a careless or hostile one can repeat a cursor or never
+//! stop giving new ones. Every loop over pages goes through [`Pager`], which ends each of them.
+
+use std::{collections::HashSet, fmt, future::Future};
+
+use serde_json::{Map, Value};
+
+/// The longest cursor that is sent back, in bytes.
+pub const MAX_CURSOR_BYTES: usize = 64 * 1024;
+
+/// How much of a listing is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageLimits {
+    /// Most pages.
+    pub pages: usize,
+    /// Most items on all pages together.
+    pub items: usize,
+}
+
+/// Why a listing was not read to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Truncation {
+    /// There are more than this many pages.
+    Pages(usize),
+    /// There are more than this many items.
+    Items(usize),
+    /// The server gave a cursor that it had given before.
+    RepeatedCursor,
+    /// The server gave a cursor of more than [`MAX_CURSOR_BYTES`].
+    LongCursor,
+}
+
+impl fmt::Display for Truncation {
+    /// Completes "The server sent".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pages(most) => write!(f, "more than {most} pages"),
+            Self::Items(most) => write!(f, "more than {most} items"),
+            Self::RepeatedCursor => f.write_str("the same cursor again"),
+            Self::LongCursor => write!(f, "a cursor of more than {MAX_CURSOR_BYTES} bytes"),
+        }
+    }
+}
+
+/// What to do after a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NextPage {
+    /// Ask for the page at [`Pager::cursor`].
+    Ask,
+    /// The listing is complete.
+    End,
+    /// Stop, although the server has more.
+    Stop(Truncation),
+}
+
+/// Where a walk over the pages of one listing stands.
+#[derive(Debug)]
+pub struct Pager {
+    limits: PageLimits,
+    pages: usize,
+    items: usize,
+    cursor: Option<String>,
+    cursors: HashSet<String>,
+}
+
+impl Pager {
+    /// Begins before the first page.
+    pub fn new(limits: PageLimits) -> Self {
+        Self { limits, pages: 0, items: 0, cursor: None, cursors: HashSet::new() }
+    }
+
+    /// The cursor of the page to ask for; the first page has none.
+    pub fn cursor(&self) -> Option<&str> {
+        self.cursor.as_deref()
+    }
+
+    /// The parameters that ask for that page.
+    pub fn params(&self) -> Map<String, Value> {
+        cursor_params(self.cursor())
+    }
+
+    /// How many pages have been received.
+    pub fn pages(&self) -> usize {
+        self.pages
+    }
+
+    /// Counts a page that was received, and decides whether to ask for another.
+    pub fn received(&mut self, items: usize, next: Option<String>) -> NextPage {
+        let PageLimits { pages: most_pages, items: most_items } = self.limits;
+        self.pages += 1;
+        self.items = self.items.saturating_add(items);
+        if self.items > most_items {
+            return NextPage::Stop(Truncation::Items(most_items));
+        }
+        let Some(next) = next else { return NextPage::End };
+        if next.len() > MAX_CURSOR_BYTES {
+            NextPage::Stop(Truncation::LongCursor)
+        } else if self.cursors.contains(&next) {
+            NextPage::Stop(Truncation::RepeatedCursor)
+        } else if self.items >= most_items {
+            NextPage::Stop(Truncation::Items(most_items))
+        } else if self.pages >= most_pages {
+            NextPage::Stop(Truncation::Pages(most_pages))
+        } else {
+            self.cursors.insert(next.clone());
+            self.cursor = Some(next);
+            NextPage::Ask
+        }
+    }
+}
+
+/// The parameters that ask for the first page, or for the one at a cursor.
+pub fn cursor_params(cursor: Option<&str>) -> Map<String, Value> {
+    cursor.map(|cursor| ("cursor".to_owned(), cursor.into())).into_iter().collect()
+}
+
+/// One page of a listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page<T> {
+    /// What is on it.
+    pub items: Vec<T>,
+    /// The cursor of the next page.
+    pub next: Option<String>,
+}
+
+/// The pages of a listing together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pages<T> {
+    /// What is on them, within the limits.
+    pub items: Vec<T>,
+    /// Why there is more than this, if there is.
+    pub truncation: Option<Truncation>,
+}
+
+/// Reads a whole listing, within limits.
+///
+/// `fetch` gets the parameters that name the page. Its first error ends the walk; a caller that wants
+/// to keep the pages before an error walks with a [`Pager`] itself.
+pub async fn paginate<T, E, F, Fetched>(limits: PageLimits, mut fetch: F) -> Result<Pages<T>, E>
+where
+    F: FnMut(Map<String, Value>) -> Fetched,
+    Fetched: Future<Output = Result<Page<T>, E>>,
+{
+    let mut pager = Pager::new(limits);
+    let mut items = Vec::new();
+    loop {
+        let page = fetch(pager.params()).await?;
+        let count = page.items.len();
+        items.extend(page.items);
+        let truncation = match pager.received(count, page.next) {
+            NextPage::Ask => continue,
+            NextPage::End => None,
+            NextPage::Stop(truncation) => Some(truncation),
+        };
+        items.truncate(limits.items);
+        return Ok(Pages { items, truncation });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        future::ready,
+        pin::pin,
+        task::{Context, Poll, Waker},
+    };
+
+    use super::*;
+
+    const LIMITS: PageLimits = PageLimits { pages: 3, items: 5 };
+
+    /// Walks pages that are given as their items and the next cursor.
+    fn walk(pages: &[(usize, Option<&str>)]) -> (Vec<usize>, Option<Truncation>, Vec<String>) {
+        let mut asked = Vec::new();
+        let walked = {
+            let mut pages = pages.iter();
+            let fetch = |params: Map<String, Value>| {
+                asked.push(Value::Object(params).to_string());
+                let (count, next) = pages.next().copied().unwrap_or_default();
+                let next = next.map(str::to_owned);
+                ready(Ok::<_, ()>(Page { items: vec![count; count], next }))
+            };
+            let walk = pin!(paginate(LIMITS, fetch));
+            match walk.poll(&mut Context::from_waker(Waker::noop())) {
+                Poll::Ready(walked) => walked.unwrap(),
+                Poll::Pending => panic!("nothing here waits"),
+            }
+        };
+        (walked.items, walked.truncation, asked)
+    }
+
+    #[test]
+    fn pages_are_asked_for_until_there_is_no_cursor() {
+        let (items, truncation, asked) = walk(&[(1, Some("a")), (2, Some("")), (2, None)]);
+        assert_eq!((items, truncation), (vec![1, 2, 2, 2, 2], None));
+        assert_eq!(asked, ["{}", r#"{"cursor":"a"}"#, r#"{"cursor":""}"#]);
+    }
+
+    #[test]
+    fn a_server_that_never_ends_is_stopped() {
+        let long = "x".repeat(MAX_CURSOR_BYTES + 1);
+        for (pages, requests, why) in [
+            (&[(0, Some("a")), (0, Some("a"))][..], 2, Truncation::RepeatedCursor),
+            (&[(0, Some("a")), (0, Some("b")), (0, Some("a"))], 3, Truncation::RepeatedCursor),
+            (&[(0, Some("a")), (0, Some("b")), (0, Some("c"))], 3, Truncation::Pages(3)),
+            (&[(5, Some("a"))], 1, Truncation::Items(5)),
+            (&[(1, Some("a")), (6, None)], 2, Truncation::Items(5)),
+            (&[(0, Some(&long))], 1, Truncation::LongCursor),
+        ] {
+            let (items, truncation, asked) = walk(pages);
+            assert_eq!((truncation, asked.len()), (Some(why), requests), "{why}");
+            assert!(items.len() <= LIMITS.items);
+        }
+    }
+
+    #[test]
+    fn as_many_pages_and_items_as_allowed_are_complete() {
+        let (items, truncation, _) = walk(&[(1, Some("a")), (1, Some("b")), (3, None)]);
+        assert_eq!((items.len(), truncation), (5, None));
+    }
+
+    #[test]
+    fn an_error_ends_the_walk() {
+        let walk = pin!(paginate(LIMITS, |_| ready(Err::<Page<()>, _>("gone"))));
+        let polled = walk.poll(&mut Context::from_waker(Waker::noop()));
+        assert_eq!(polled, Poll::Ready(Err("gone")));
+    }
+}
