@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use futures_util::FutureExt;
 use skillwire_core::finding::Finding;
-use skillwire_source::source::{Look, Report, Source, Unavailable, Wake};
+use skillwire_source::{ChangeCallback, ScanRequest, SkillSource, SourceChange, SourceUnavailable};
 use skillwire_trust::ServerLabel;
 use skillwire_upstream::upstreams::Upstreams;
 use tokio::sync::Notify;
@@ -32,14 +32,14 @@ impl Bridge {
 
     /// The skills of every server and of folders as sources for a catalogue; it holds those that are
     /// approved.
-    pub fn sources(&self) -> Vec<Box<dyn Source>> {
+    pub fn sources(&self) -> Vec<Box<dyn SkillSource>> {
         let heard = |source| {
             let bell = Arc::clone(self.bell());
-            Box::new(Heard { source, bell }) as Box<dyn Source>
+            Box::new(Heard { source, bell }) as Box<dyn SkillSource>
         };
         let servers = self.upstreams().sources().into_iter().map(heard);
         // What is in folders is news because the bridge says so; it need not hear of it.
-        let folders = Box::new(self.folders().clone()) as Box<dyn Source>;
+        let folders = Box::new(self.folders().clone()) as Box<dyn SkillSource>;
         servers.chain([folders]).collect()
     }
 
@@ -72,29 +72,29 @@ pub(crate) fn statuses(upstreams: &Upstreams) -> BTreeMap<ServerLabel, Status> {
 /// A source whose news the bridge hears as well.
 #[derive(Debug)]
 struct Heard {
-    source: Box<dyn Source>,
+    source: Box<dyn SkillSource>,
     bell: Arc<Notify>,
 }
 
-impl Source for Heard {
+impl SkillSource for Heard {
     fn scan(
         &self,
-        look: &Look,
-        report: &mut (dyn FnMut(Report) + Send),
-    ) -> Result<Vec<Finding>, Unavailable> {
+        look: &ScanRequest,
+        report: &mut (dyn FnMut(SourceChange) + Send),
+    ) -> Result<Vec<Finding>, SourceUnavailable> {
         let scanned = self.source.scan(look, report);
         // News that come before a look are told once for all of them, perhaps before the last came.
         self.bell.notify_one();
         scanned
     }
 
-    fn watched(&self) -> Vec<PathBuf> {
-        self.source.watched()
+    fn watched_directories(&self) -> Vec<PathBuf> {
+        self.source.watched_directories()
     }
 
-    fn on_news(&self, wake: Wake) {
+    fn on_change(&self, wake: ChangeCallback) {
         let bell = Arc::clone(&self.bell);
-        self.source.on_news(Arc::new(move || {
+        self.source.on_change(Arc::new(move || {
             bell.notify_one();
             wake();
         }));

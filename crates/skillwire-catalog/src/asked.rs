@@ -9,7 +9,7 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use skillwire_source::skill::{Content, Skill};
+use skillwire_source::{Skill, SkillContent};
 use tokio::sync::{Mutex, mpsc};
 
 /// The most skills that wait to be looked at; what comes on top of them waits for its turn.
@@ -41,8 +41,8 @@ impl Asked {
         if !self.wanted.load(Ordering::Relaxed) {
             return;
         }
-        if let Content::Files(tree) = &skill.content
-            && let Some(place) = tree.store.place()
+        if let SkillContent::Files(tree) = &skill.content
+            && let Some(place) = tree.store.directory()
         {
             let _enough_are_waiting = self.sender.try_send(place);
         }
@@ -64,22 +64,19 @@ mod tests {
 
     use bytes::Bytes;
     use skillwire_core::{path::RelPath, uri::SkillUri};
-    use skillwire_source::{
-        skill::FileTree,
-        store::{Store, StoreError},
-    };
+    use skillwire_source::{FileStore, FileStoreError, FileTree};
 
     use super::*;
 
     #[derive(Debug)]
     struct At(&'static str);
 
-    impl Store for At {
-        fn read(&self, _: &RelPath, _: u64) -> Result<Bytes, StoreError> {
-            Err(StoreError::Changed)
+    impl FileStore for At {
+        fn read(&self, _: &RelPath, _: u64) -> Result<Bytes, FileStoreError> {
+            Err(FileStoreError::Changed)
         }
 
-        fn place(&self) -> Option<PathBuf> {
+        fn directory(&self) -> Option<PathBuf> {
             Some(self.0.into())
         }
     }
@@ -87,7 +84,7 @@ mod tests {
     fn skill(place: &'static str) -> Skill {
         let (files, empty_directories) = (Box::default(), Box::default());
         let content =
-            Content::Files(FileTree { files, empty_directories, store: Arc::new(At(place)) });
+            SkillContent::Files(FileTree { files, empty_directories, store: Arc::new(At(place)) });
         let uri = SkillUri::parse("skill://a/SKILL.md").unwrap();
         Skill { uri, entry: "{}".into(), content, listed: true }
     }

@@ -6,7 +6,7 @@
 use std::{hash::BuildHasher as _, sync::Arc};
 
 use foldhash::quality::RandomState;
-use skillwire_source::skill::Skill;
+use skillwire_source::Skill;
 
 /// Skills in a bucket when there are just enough buckets.
 const BUCKET: usize = 16;
@@ -86,10 +86,7 @@ fn place(hash: u64, count: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use skillwire_core::path::{RelPath, SkillPath};
-    use skillwire_source::{
-        memory::MemorySource,
-        source::{Look, Report, Source as _},
-    };
+    use skillwire_source::{MemorySource, ScanRequest, SkillSource as _, SourceChange};
 
     use super::*;
 
@@ -103,10 +100,10 @@ mod tests {
         }
         let mut skills = Vec::new();
         let mut take = |report| {
-            let Report::Site(_, inspected) = report else { return };
+            let SourceChange::Updated(_, inspected) = report else { return };
             skills.extend(inspected.into_iter().filter_map(|inspected| inspected.skill));
         };
-        source.scan(&Look::everywhere(), &mut take).unwrap();
+        source.scan(&ScanRequest::everything(), &mut take).unwrap();
         assert_eq!(skills.len(), count);
         skills
     }

@@ -11,10 +11,7 @@ use std::{
 
 use arc_swap::ArcSwapOption;
 use skillwire_core::uri::SkillUri;
-use skillwire_source::{
-    patterns::PathPatterns,
-    skill::{Content, Skill, path_of},
-};
+use skillwire_source::{PathPatterns, Skill, SkillContent, path_of};
 use tokio::sync::{Mutex, broadcast, mpsc, watch};
 
 use crate::{
@@ -187,8 +184,8 @@ impl Catalog {
     /// Makes something that can report a skill whose files are not what was published.
     pub fn stale_reporter(&self, skill: &Skill) -> StaleReporter {
         let place = match &skill.content {
-            Content::Files(tree) => tree.store.place(),
-            Content::Generated(_) => None,
+            SkillContent::Files(tree) => tree.store.directory(),
+            SkillContent::Generated(_) => None,
         };
         StaleReporter { place, sender: self.stale.clone() }
     }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use skillwire_core::digest::Digest;
-use skillwire_source::skill::{Content, Skill};
+use skillwire_source::{Skill, SkillContent};
 
 /// What a listener needs to know about a swap.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,7 +28,7 @@ impl Change {
         let same_entry = old
             .zip(new)
             .is_some_and(|(old, new)| old.entry == new.entry && old.listed == new.listed);
-        if same_entry && matches!(new.map(|new| &new.content), Some(Content::Files(_))) {
+        if same_entry && matches!(new.map(|new| &new.content), Some(SkillContent::Files(_))) {
             return;
         }
         self.list |= listed;
@@ -52,8 +52,8 @@ impl Change {
 
 fn digests(skill: &Skill) -> HashMap<Arc<str>, Digest> {
     match &skill.content {
-        Content::Generated(_) => HashMap::new(),
-        Content::Files(tree) => tree
+        SkillContent::Generated(_) => HashMap::new(),
+        SkillContent::Files(tree) => tree
             .files
             .iter()
             .map(|file| (skill.uri.root().child(&file.path).shared(), file.digest))

@@ -7,10 +7,7 @@ use skillwire_core::{
     path::RelPath,
     uri::{ResourceUri, decode_path},
 };
-use skillwire_source::{
-    generated::RemoteChild,
-    skill::{Content, FileTree, Resource, Skill},
-};
+use skillwire_source::{FileTree, RemoteChild, ResourceMetadata, Skill, SkillContent};
 
 use crate::{listing::Page, snapshot::Snapshot};
 
@@ -39,9 +36,11 @@ impl Snapshot {
                 Some(rest) => decode_path(rest)?,
             };
             return match &skill.content {
-                Content::Files(tree) => has_directory(tree, &path)
+                SkillContent::Files(tree) => has_directory(tree, &path)
                     .then(|| FoundDirectory::Stored(skill, tree, path.into_owned())),
-                Content::Generated(_) => Some(FoundDirectory::Generated(skill, path.into_owned())),
+                SkillContent::Generated(_) => {
+                    Some(FoundDirectory::Generated(skill, path.into_owned()))
+                }
             };
         }
         let prefix = format!("{uri}/");
@@ -84,7 +83,7 @@ impl Snapshot {
             let key = format!("{prefix}{child}");
             from = format!("{key}0");
             let uri = ResourceUri::parse(&key).ok()?;
-            let json = Resource::directory(&key, &uri.name()).to_json();
+            let json = ResourceMetadata::directory(&key, &uri.name()).to_json();
             Some((key, Cow::Owned(json)))
         })
     }
@@ -150,13 +149,13 @@ fn describe_generated(skill: &Skill, file: &RelPath, uri: &ResourceUri) -> Strin
     }
     let mime_type = media_type::of(file.file_name(), b"");
     let (uri, name) = (uri.as_str(), file.file_name());
-    Resource { uri, name, description: None, mime_type, size: None }.to_json()
+    ResourceMetadata { uri, name, description: None, mime_type, size: None }.to_json()
 }
 
 fn add_directory(root: &ResourceUri, path: &str, children: &mut Children) {
     if let Ok(path) = RelPath::parse(path) {
         let uri = root.child(&path);
-        let json = Resource::directory(uri.as_str(), path.file_name()).to_json();
+        let json = ResourceMetadata::directory(uri.as_str(), path.file_name()).to_json();
         children.insert(uri.to_string(), json);
     }
 }
@@ -178,7 +177,7 @@ fn is_below(path: &str, directory: &str) -> bool {
 fn below<'a>(
     tree: &'a FileTree,
     directory: &'a str,
-) -> impl Iterator<Item = &'a skillwire_source::skill::FileRecord> {
+) -> impl Iterator<Item = &'a skillwire_source::FileRecord> {
     tree.files.iter().filter(move |file| is_below(file.path.as_str(), directory))
 }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use skillwire_core::uri::ResourceUri;
-use skillwire_source::skill::{Content, FileRecord, Resource, Skill};
+use skillwire_source::{FileRecord, ResourceMetadata, Skill, SkillContent};
 
 use crate::snapshot::{Snapshot, after_scheme};
 
@@ -65,7 +65,7 @@ impl Snapshot {
 
     /// Every file of a skill, by URI.
     fn resources_of(&self, skill: &Skill) -> Vec<(String, String)> {
-        let Content::Files(tree) = &skill.content else {
+        let SkillContent::Files(tree) = &skill.content else {
             return vec![(skill.uri.to_string(), skill.resource())];
         };
         let mut found: Vec<_> = tree
@@ -99,7 +99,7 @@ impl Snapshot {
         if let Some(skill) = self.skill(uri.as_str()) {
             return skill.resource();
         }
-        let resource = Resource {
+        let resource = ResourceMetadata {
             uri: uri.as_str(),
             name: &uri.name(),
             description: None,

@@ -9,10 +9,8 @@ use std::{
 
 use skillwire_core::finding::Finding;
 use skillwire_source::{
-    collect::{occupants, shared_name},
-    namespace::{Namespace, SiteId},
-    skill::Skill,
-    source::{Inspected, Look, Report, Source, Unavailable, Wake},
+    ChangeCallback, GroupId, InspectedSkill, ScanRequest, Skill, SkillSource, SourceChange,
+    SourceUnavailable, UriNamespace, servable, shared_name_finding,
 };
 
 use crate::{
@@ -24,8 +22,8 @@ use crate::{
 #[derive(Debug)]
 pub struct Refresher {
     catalog: Arc<Catalog>,
-    sources: Vec<Box<dyn Source>>,
-    namespace: Namespace<Arc<Skill>>,
+    sources: Vec<Box<dyn SkillSource>>,
+    namespace: UriNamespace<Arc<Skill>>,
     published_once: bool,
 }
 
@@ -33,31 +31,31 @@ pub struct Refresher {
 #[derive(Debug, Default)]
 pub struct Refreshed {
     /// Sites that are new or different, as they are served; every site, the first time.
-    pub sites: Vec<(SiteId, Vec<Inspected>)>,
+    pub sites: Vec<(GroupId, Vec<InspectedSkill>)>,
     /// Sites that are gone.
-    pub gone: Vec<SiteId>,
+    pub gone: Vec<GroupId>,
     /// For each URI that was looked at, why those who claim it do not stand there, with the origin
     /// of each; nothing when nobody disputes it. The first time only those that are disputed.
     pub disputes: BTreeMap<Arc<str>, Vec<(String, Finding)>>,
     /// Findings that belong to no site, of the sources that were read.
     pub findings: Vec<Finding>,
     /// Sources that could not be read; what they had before is still served.
-    pub unavailable: Vec<Unavailable>,
+    pub unavailable: Vec<SourceUnavailable>,
     /// What the swap changed.
     pub changes: Arc<Changes>,
 }
 
 impl Refreshed {
     /// Each place that is or tried to be a skill and is new or different.
-    pub fn inspected(&self) -> impl Iterator<Item = &Inspected> {
+    pub fn inspected(&self) -> impl Iterator<Item = &InspectedSkill> {
         self.sites.iter().flat_map(|(_, inspected)| inspected)
     }
 }
 
 impl Refresher {
     /// Connects sources to a catalogue.
-    pub fn new(catalog: Arc<Catalog>, sources: Vec<Box<dyn Source>>) -> Self {
-        Self { catalog, sources, namespace: Namespace::default(), published_once: false }
+    pub fn new(catalog: Arc<Catalog>, sources: Vec<Box<dyn SkillSource>>) -> Self {
+        Self { catalog, sources, namespace: UriNamespace::default(), published_once: false }
     }
 
     /// The catalogue that is kept up to date.
@@ -67,18 +65,19 @@ impl Refresher {
 
     /// The directories whose changes matter.
     pub fn watched(&self) -> Vec<PathBuf> {
-        self.sources.iter().flat_map(|source| source.watched()).collect()
+        self.sources.iter().flat_map(|source| source.watched_directories()).collect()
     }
 
     /// What to look at, part after part, to have looked at everything; nothing if one look does not
     /// take long. The part of sources that have no paths is an empty one.
     pub fn parts(&self) -> Vec<BTreeSet<PathBuf>> {
-        let parts: Vec<_> = self.sources.iter().map(|source| source.parts()).collect();
+        let parts: Vec<_> = self.sources.iter().map(|source| source.scan_parts()).collect();
         if parts.iter().all(Vec::is_empty) {
             return Vec::new();
         }
         let all = self.sources.iter().zip(parts).flat_map(|(source, parts)| {
-            let whole = parts.is_empty().then(|| source.watched().into_iter().collect());
+            let whole =
+                parts.is_empty().then(|| source.watched_directories().into_iter().collect());
             parts.into_iter().chain(whole)
         });
         let mut empty = false;
@@ -86,27 +85,27 @@ impl Refresher {
     }
 
     /// Has every source that knows of changes by itself tell of them.
-    pub fn on_news(&self, wake: &Wake) {
+    pub fn on_change(&self, wake: &ChangeCallback) {
         for source in &self.sources {
-            source.on_news(Arc::clone(wake));
+            source.on_change(Arc::clone(wake));
         }
     }
 
     /// Looks at every source and publishes what differs as one snapshot.
-    pub fn refresh(&mut self, look: &Look) -> Refreshed {
+    pub fn refresh(&mut self, look: &ScanRequest) -> Refreshed {
         let mut refreshed = Refreshed::default();
         let mut touched = BTreeSet::new();
         for (index, source) in self.sources.iter().enumerate() {
             let namespace = &mut self.namespace;
             let mut hear = |report| match report {
-                Report::Site(key, mut inspected) => {
+                SourceChange::Updated(key, mut inspected) => {
                     // Mostly it is one, in room for four, and there may be a hundred thousand.
                     inspected.shrink_to_fit();
                     let site = (index, key);
-                    touched.extend(namespace.replace(&site, occupants(&inspected)));
+                    touched.extend(namespace.replace(&site, servable(&inspected)));
                     refreshed.sites.push((site, inspected));
                 }
-                Report::Gone(key) => {
+                SourceChange::Removed(key) => {
                     let site = (index, key);
                     touched.extend(namespace.replace(&site, []));
                     refreshed.gone.push(site);
@@ -132,7 +131,7 @@ impl Refresher {
     fn resolve(&self, touched: &BTreeSet<Arc<str>>, refreshed: &mut Refreshed) -> Delta {
         let mut delta = Delta::default();
         for uri in touched {
-            let disputes = self.namespace.disputes(uri).into_iter();
+            let disputes = self.namespace.conflicts(uri).into_iter();
             let disputes: Vec<_> =
                 disputes.map(|(origin, finding)| (origin.to_owned(), finding)).collect();
             // That there is none is news only where there may have been one.
@@ -158,7 +157,7 @@ impl Refresher {
                 inspected.findings.extend(own.map(|(_, finding)| finding.clone()));
                 inspected.skill = None;
             } else {
-                let shared = shared_name(&inspected.origin, &skill, &self.namespace);
+                let shared = shared_name_finding(&inspected.origin, &skill, &self.namespace);
                 inspected.findings.extend(shared);
             }
         }
@@ -166,9 +165,9 @@ impl Refresher {
 }
 
 /// Says that a source panicked; what it panicked with is on standard error already.
-fn broken(index: usize) -> Unavailable {
+fn broken(index: usize) -> SourceUnavailable {
     let origin = format!("Source {}", index + 1);
-    Unavailable {
+    SourceUnavailable {
         origin,
         reason: "Looking at it broke. This is a fault of the program.".to_owned(),
     }

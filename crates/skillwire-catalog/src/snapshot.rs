@@ -10,11 +10,7 @@ use skillwire_core::{
     path::{RelPath, SKILL_FILE},
     uri::decode_path,
 };
-use skillwire_source::{
-    patterns::PathPatterns,
-    skill::{Content, FileRecord, FileTree, Skill},
-    store::Store,
-};
+use skillwire_source::{FileRecord, FileStore, FileTree, PathPatterns, Skill, SkillContent};
 
 use crate::{
     by_uri::ByUri,
@@ -198,10 +194,10 @@ impl Snapshot {
         let (skill, rest) = self.innermost(uri, uri.rfind('/')?)?;
         let path = decode_path(rest?)?;
         match &skill.content {
-            Content::Files(tree) => {
+            SkillContent::Files(tree) => {
                 Some(FoundFile::Stored { skill, tree, record: tree.file_at(&path)? })
             }
-            Content::Generated(_) => {
+            SkillContent::Generated(_) => {
                 RelPath::parse(&path).ok().map(|path| FoundFile::Generated(skill, path))
             }
         }
@@ -219,10 +215,12 @@ impl Snapshot {
     }
 
     /// Every file with a published digest, and where its bytes are; nested files come twice.
-    pub fn stored_files(&self) -> impl Iterator<Item = (&Arc<dyn Store>, &FileRecord)> {
+    pub fn stored_files(&self) -> impl Iterator<Item = (&Arc<dyn FileStore>, &FileRecord)> {
         self.all.iter().flat_map(|skill| match &skill.content {
-            Content::Files(tree) => tree.files.iter().map(|file| (&tree.store, file)).collect(),
-            Content::Generated(_) => Vec::new(),
+            SkillContent::Files(tree) => {
+                tree.files.iter().map(|file| (&tree.store, file)).collect()
+            }
+            SkillContent::Generated(_) => Vec::new(),
         })
     }
 

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use skillwire_source::skill::Skill;
+use skillwire_source::Skill;
 
 /// The most skills one chunk holds; one that outgrows it is cut in two.
 const CHUNK: usize = 256;

@@ -3,24 +3,20 @@
 use std::{fmt::Write as _, path::Path};
 
 use skillwire_core::finding::{Finding, Strictness};
-use skillwire_source::{
-    collect::collect,
-    directory::{DirectoryOptions, DirectorySource},
-    skill::{Content, Skill},
-};
+use skillwire_source::{DirectoryOptions, DirectorySource, Skill, SkillContent, scan_all};
 
 /// Writes the expression for all skills of a folder, or says why they cannot all be served.
 pub(crate) fn embed(folder: &Path) -> Result<String, String> {
     let source = DirectorySource::new(folder, DirectoryOptions::default());
     let source = source.map_err(|error| error.to_string())?;
-    let collected = collect(&[&source]).map_err(|error| error.to_string())?;
+    let collected = scan_all(&[&source]).map_err(|error| error.to_string())?;
     let mut errors: Vec<String> = collected.findings.iter().map(describe).collect();
-    let skipped = collected.inspected.iter().filter(|place| place.skill.is_none());
+    let skipped = collected.skills.iter().filter(|place| place.skill.is_none());
     errors.extend(skipped.flat_map(|place| place.reasons(Strictness::Normal)).map(describe));
     if !errors.is_empty() {
         return Err(errors.join("\n"));
     }
-    let skills: Vec<_> = collected.inspected.iter().filter_map(|i| i.skill.as_deref()).collect();
+    let skills: Vec<_> = collected.skills.iter().filter_map(|i| i.skill.as_deref()).collect();
     let mut code = String::from("&[");
     // A nested skill comes with the files of the one around it.
     for skill in skills.iter().filter(|skill| !skills.iter().any(|other| is_inside(skill, other))) {
@@ -36,8 +32,10 @@ fn is_inside(skill: &Skill, other: &Skill) -> bool {
 }
 
 fn write_skill(code: &mut String, skill: &Skill) -> Result<(), String> {
-    let Content::Files(tree) = &skill.content else { return Err("It has no files.".to_owned()) };
-    let place = tree.store.place().ok_or("Its folder is unknown.")?;
+    let SkillContent::Files(tree) = &skill.content else {
+        return Err("It has no files.".to_owned());
+    };
+    let place = tree.store.directory().ok_or("Its folder is unknown.")?;
     let path = skill.path();
     let _ = write!(code, "::skillwire_server::embed::EmbeddedSkill {{ path: {path:?}, files: &[");
     for file in &tree.files {

@@ -2,7 +2,7 @@
 
 use skillwire_core::path::RelPath;
 use skillwire_sandbox::{job::Destination, limits::Limits};
-use skillwire_source::patterns::PathPatterns;
+use skillwire_source::PathPatterns;
 
 /// Scripts that may run, all under the same conditions.
 #[derive(Debug, Clone)]

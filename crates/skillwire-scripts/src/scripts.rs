@@ -15,7 +15,7 @@ use skillwire_sandbox::{
     outcome::Outcome,
     sandbox::{Cancel, RunError, Sandbox, Tick},
 };
-use skillwire_source::skill::{Content, FileTree, Skill};
+use skillwire_source::{FileTree, Skill, SkillContent};
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::{
@@ -185,8 +185,8 @@ impl Drop for EndOnDrop {
 
 fn tree(skill: &Skill) -> Result<&FileTree, NotRun> {
     match &skill.content {
-        Content::Files(tree) => Ok(tree),
-        Content::Generated(_) => {
+        SkillContent::Files(tree) => Ok(tree),
+        SkillContent::Generated(_) => {
             Err(NotRun::Refused("A skill without digests has no scripts that run.".to_owned()))
         }
     }

@@ -11,7 +11,7 @@ use skillwire_engine::{
     offer::{Interrupt, Invocation, Items, Linked, Offer, ToolReply},
 };
 use skillwire_protocol::error::{RpcError, truncated};
-use skillwire_source::skill::Skill;
+use skillwire_source::Skill;
 
 use crate::{
     reply,

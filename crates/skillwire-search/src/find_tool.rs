@@ -12,10 +12,7 @@ use skillwire_engine::{
     offer::{Interrupt, Invocation, Items, Offer, ToolReply},
 };
 use skillwire_protocol::error::RpcError;
-use skillwire_source::{
-    skill::{Content, FileRecord, Skill},
-    store::Store,
-};
+use skillwire_source::{FileRecord, FileStore, Skill, SkillContent};
 use tokio::sync::Mutex;
 
 use crate::{MAX_QUERY_BYTES, SearchIndex, SkillText};
@@ -151,12 +148,12 @@ impl FindState {
 /// The `SKILL.md` of a skill that is in a folder of this machine, or in memory.
 struct OwnFile<'a> {
     record: &'a FileRecord,
-    store: &'a dyn Store,
+    store: &'a dyn FileStore,
 }
 
 /// None if the file would have to be fetched or generated: an index is not worth that.
 fn own_file(skill: &Skill) -> Option<OwnFile<'_>> {
-    let Content::Files(tree) = &skill.content else { return None };
+    let SkillContent::Files(tree) = &skill.content else { return None };
     let record = tree.file(&RelPath::skill_file())?;
     tree.store.remote().is_none().then_some(OwnFile { record, store: &*tree.store })
 }

@@ -7,9 +7,8 @@ use std::{collections::BTreeMap, sync::Mutex};
 use skillwire_core::{digest::Digest, finding::Finding};
 use skillwire_server::embed::Skills;
 use skillwire_source::{
-    ledger::Ledger,
-    memory::inspect,
-    source::{Look, Report, SiteKey, Source, Unavailable},
+    ChangeTracker, GroupKey, ScanRequest, SkillSource, SourceChange, SourceUnavailable,
+    inspect_files,
 };
 use tokio::net::TcpListener;
 
@@ -20,28 +19,28 @@ const ON_CALL: &str = "# On call\n\nAsk in the incident channel; page the lead a
 #[derive(Debug, Default)]
 pub(crate) struct Runbooks {
     pub(crate) table: Mutex<BTreeMap<String, String>>,
-    ledger: Ledger,
+    tracker: ChangeTracker,
 }
 
-impl Source for Runbooks {
+impl SkillSource for Runbooks {
     fn scan(
         &self,
-        _: &Look,
-        report: &mut (dyn FnMut(Report) + Send),
-    ) -> Result<Vec<Finding>, Unavailable> {
-        let broken = |reason: String| Unavailable { origin: "runbooks".to_owned(), reason };
+        _: &ScanRequest,
+        report: &mut (dyn FnMut(SourceChange) + Send),
+    ) -> Result<Vec<Finding>, SourceUnavailable> {
+        let broken = |reason: String| SourceUnavailable { origin: "runbooks".to_owned(), reason };
         let table = self.table.lock().map_err(|error| broken(error.to_string()))?.clone();
-        let keys = table.keys().map(|path| SiteKey(path.as_str().into()));
+        let keys = table.keys().map(|path| GroupKey(path.as_str().into()));
         let now = keys.zip(table.values().map(|text| Digest::of(text.as_bytes()))).collect();
-        let look = |SiteKey(path): &SiteKey| {
+        let inspect = |GroupKey(path): &GroupKey| {
             let text = table[&**path].clone().into();
-            inspect(
+            inspect_files(
                 "runbooks",
                 path,
                 [("SKILL.md", text), ("references/on-call.md", ON_CALL.into())],
             )
         };
-        self.ledger.report(&now, look, report);
+        self.tracker.report(&now, inspect, report);
         Ok(Vec::new())
     }
 }

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::{Router, routing::get, serve::ListenerExt};
 use skillwire_server::{embed::Skills, http::HttpOptions};
-use skillwire_source::generated::GeneratedFiles;
+use skillwire_source::GeneratedFiles;
 use tokio::net::TcpListener;
 
 fn instructions() -> String {

@@ -16,10 +16,7 @@ use std::{
 };
 
 use skillwire_core::digest::Digest;
-use skillwire_source::{
-    directory::{DirectoryOptions, DirectorySource},
-    source::{Look, Report, Source},
-};
+use skillwire_source::{DirectoryOptions, DirectorySource, ScanRequest, SkillSource, SourceChange};
 
 const ROUNDS: usize = 5;
 
@@ -32,18 +29,20 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     measure("stat walk, one thread", || stat_walk(&folder))?;
     measure("read and hash, one thread", || read_and_hash(&folder))?;
-    measure("first scan", || Ok(look(&source(&folder, None)?, &Look::everywhere())))?;
+    measure("first scan", || Ok(look(&source(&folder, None)?, &ScanRequest::everything())))?;
     let index = folder.with_extension("index");
     measure("first scan, index written", || {
         let _none = fs::remove_file(&index);
-        Ok(look(&source(&folder, Some(&index))?, &Look::everywhere()))
+        Ok(look(&source(&folder, Some(&index))?, &ScanRequest::everything()))
     })?;
-    measure("start with index", || Ok(look(&source(&folder, Some(&index))?, &Look::everywhere())))?;
+    measure("start with index", || {
+        Ok(look(&source(&folder, Some(&index))?, &ScanRequest::everything()))
+    })?;
     let kept = source(&folder, None)?;
-    look(&kept, &Look::everywhere());
-    measure("next scan", || Ok(look(&kept, &Look::everywhere())))?;
-    measure("next scan, closely", || Ok(look(&kept, &Look::everywhere().closely())))?;
-    let one = Look::at([folder.canonicalize()?.join("group-00/skill-00000/SKILL.md")]);
+    look(&kept, &ScanRequest::everything());
+    measure("next scan", || Ok(look(&kept, &ScanRequest::everything())))?;
+    measure("next scan, closely", || Ok(look(&kept, &ScanRequest::everything().force_read())))?;
+    let one = ScanRequest::paths([folder.canonicalize()?.join("group-00/skill-00000/SKILL.md")]);
     measure("one changed path", || Ok(look(&kept, &one)))?;
     Ok(())
 }
@@ -54,9 +53,9 @@ fn source(folder: &Path, index: Option<&Path>) -> io::Result<DirectorySource> {
     DirectorySource::new(folder, options).map_err(io::Error::other)
 }
 
-fn look(source: &DirectorySource, look: &Look) -> usize {
+fn look(source: &DirectorySource, look: &ScanRequest) -> usize {
     let mut sites = Vec::new();
-    let mut hear = |report: Report| sites.push(report);
+    let mut hear = |report: SourceChange| sites.push(report);
     let findings = source.scan(look, &mut hear).unwrap_or_default();
     sites.len() + findings.len()
 }

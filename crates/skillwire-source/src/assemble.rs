@@ -15,11 +15,11 @@ use skillwire_core::{
 };
 
 use crate::{
-    place::{Place, Standing, below},
+    file_store::FileStore,
+    location::{Place, Standing, below},
     rules::Rules,
-    skill::{Content, FileRecord, FileTree, Skill},
-    source::Inspected,
-    store::Store,
+    skill::{FileRecord, FileTree, Skill, SkillContent},
+    source::InspectedSkill,
     survey::Survey,
     tree::{Problem, is_within, relative},
 };
@@ -72,7 +72,7 @@ pub(crate) struct Assembly<'a> {
     pub(crate) blob: &'a dyn Fn(&str) -> Option<&'a Blob>,
     /// Where the files of a skill are read again, given its directory and its files that are links
     /// with the files they lead to.
-    pub(crate) store: &'a dyn Fn(&Survey<'a>) -> Arc<dyn Store>,
+    pub(crate) store: &'a dyn Fn(&Survey<'a>) -> Arc<dyn FileStore>,
 }
 
 /// A directory that was judged as a skill.
@@ -94,8 +94,8 @@ impl<'a> Assembly<'a> {
     ///
     /// A skill inside a served one is published below it, or stays a part of it and nothing else.
     /// Inside a skill that is not served, every skill stands for itself.
-    pub(crate) fn run(&self) -> Vec<Inspected> {
-        let mut inspected: Vec<Inspected> = Vec::new();
+    pub(crate) fn run(&self) -> Vec<InspectedSkill> {
+        let mut inspected: Vec<InspectedSkill> = Vec::new();
         let mut judged: BTreeMap<&str, Judged<'a>> = BTreeMap::new();
         for (&dir, survey) in self.surveys {
             let enclosing = above(dir).find_map(|above| judged.get(above));
@@ -154,7 +154,11 @@ impl<'a> Assembly<'a> {
     }
 
     /// Judges one skill; the path is there when it is served.
-    fn inspect(&self, survey: &Survey<'a>, standing: &Standing) -> (Inspected, Option<SkillPath>) {
+    fn inspect(
+        &self,
+        survey: &Survey<'a>,
+        standing: &Standing,
+    ) -> (InspectedSkill, Option<SkillPath>) {
         let head = self.heads.get(survey.dir);
         let file = head.and_then(|head| head.file.as_ref());
         let mut findings =
@@ -172,7 +176,7 @@ impl<'a> Assembly<'a> {
             .filter(|_| !self.refuses_any(&findings))
             .and_then(|file| self.complete(survey, file, &standing.above, &mut findings));
         let (skill, path) = served.unzip();
-        (Inspected { origin: self.place.name_of(survey.dir), findings, skill }, path)
+        (InspectedSkill { origin: self.place.name_of(survey.dir), findings, skill }, path)
     }
 
     fn complete(
@@ -202,7 +206,7 @@ impl<'a> Assembly<'a> {
             }
         };
         let uri = SkillUri::new(&self.rules.scheme, &path);
-        let skill = Skill::new(uri, file.frontmatter.clone(), Content::Files(tree));
+        let skill = Skill::new(uri, file.frontmatter.clone(), SkillContent::Files(tree));
         Some((Arc::new(skill), path))
     }
 

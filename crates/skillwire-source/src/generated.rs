@@ -15,15 +15,15 @@ use skillwire_core::{
 
 pub use self::files::GeneratedFiles;
 use crate::{
-    skill::{Content, Skill},
-    source::{Inspected, Look, Report, SiteKey, Source, Unavailable},
-    store::Later,
+    file_store::BoxFuture,
+    skill::{Skill, SkillContent},
+    source::{GroupKey, InspectedSkill, ScanRequest, SkillSource, SourceChange, SourceUnavailable},
 };
 
 /// Makes the files of a skill that has no stable digests.
 ///
 /// Calls may take a while; a server makes them off its event loop.
-pub trait Generator: Send + Sync + std::fmt::Debug {
+pub trait SkillGenerator: Send + Sync + std::fmt::Debug {
     /// Makes one file, or nothing when the skill has no such file.
     fn read(&self, path: &RelPath) -> Result<Option<Bytes>, GenerateError>;
 
@@ -40,11 +40,14 @@ pub trait Generator: Send + Sync + std::fmt::Debug {
 /// Makes files by asking somebody else; whoever waits holds no thread.
 pub trait RemoteGenerator: Send + Sync {
     /// Asks for one file; nothing when the skill has no such file.
-    fn fetch(&self, path: &RelPath) -> Later<Result<Option<Bytes>, GenerateError>>;
+    fn fetch(&self, path: &RelPath) -> BoxFuture<Result<Option<Bytes>, GenerateError>>;
 
     /// Asks for the children of a directory, `""` being the skill's own; nothing when whoever makes
     /// them does not say.
-    fn children(&self, directory: &str) -> Later<Result<Option<Vec<RemoteChild>>, GenerateError>>;
+    fn children(
+        &self,
+        directory: &str,
+    ) -> BoxFuture<Result<Option<Vec<RemoteChild>>, GenerateError>>;
 }
 
 /// One thing in a directory of a skill that somebody else makes.
@@ -66,35 +69,36 @@ pub struct GenerateError(pub String);
 pub struct GeneratedSource {
     path: SkillPath,
     scheme: Scheme,
-    generator: Arc<dyn Generator>,
+    generator: Arc<dyn SkillGenerator>,
     /// What was reported last, in short; nothing before the first scan.
     told: Mutex<Option<Digest>>,
 }
 
 impl GeneratedSource {
     /// Makes a source for the skill at a path.
-    pub fn new(path: SkillPath, scheme: Scheme, generator: Arc<dyn Generator>) -> Self {
+    pub fn new(path: SkillPath, scheme: Scheme, generator: Arc<dyn SkillGenerator>) -> Self {
         Self { path, scheme, generator, told: Mutex::default() }
     }
 }
 
-impl Source for GeneratedSource {
+impl SkillSource for GeneratedSource {
     fn scan(
         &self,
-        look: &Look,
-        report: &mut (dyn FnMut(Report) + Send),
-    ) -> Result<Vec<Finding>, Unavailable> {
+        look: &ScanRequest,
+        report: &mut (dyn FnMut(SourceChange) + Send),
+    ) -> Result<Vec<Finding>, SourceUnavailable> {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.is_some() && !look.is_close_without_paths() {
+        if told.is_some() && !look.forces_pathless_read() {
             return Ok(Vec::new());
         }
-        let inspected = inspect(self.path.clone(), &self.scheme, Arc::clone(&self.generator));
+        let inspected =
+            inspect_generated(self.path.clone(), &self.scheme, Arc::clone(&self.generator));
         // Clients ask the generator itself, and each time it may make something else. Only what is
         // listed about it is news; all else would be told to subscribers at every close look.
         let entry = inspected.skill.as_ref().map(|skill| &skill.entry);
         let now = Digest::of(format!("{entry:?} {:?}", inspected.findings).as_bytes());
         if told.replace(now) != Some(now) {
-            report(Report::Site(SiteKey(self.path.to_string().into()), vec![inspected]));
+            report(SourceChange::Updated(GroupKey(self.path.to_string().into()), vec![inspected]));
         }
         Ok(Vec::new())
     }
@@ -104,9 +108,13 @@ impl Source for GeneratedSource {
 ///
 /// The frontmatter is taken from what the generator makes, so entry and file agree.
 #[expect(clippy::needless_pass_by_value, reason = "the skill is made of what is given")]
-pub fn inspect(path: SkillPath, scheme: &Scheme, generator: Arc<dyn Generator>) -> Inspected {
+pub fn inspect_generated(
+    path: SkillPath,
+    scheme: &Scheme,
+    generator: Arc<dyn SkillGenerator>,
+) -> InspectedSkill {
     let origin = format!("generated skill {path}");
-    let refused = |finding: Finding| Inspected {
+    let refused = |finding: Finding| InspectedSkill {
         origin: origin.clone(),
         findings: vec![finding],
         skill: None,
@@ -150,8 +158,8 @@ pub fn inspect(path: SkillPath, scheme: &Scheme, generator: Arc<dyn Generator>) 
             return None;
         }
         let uri = SkillUri::new(scheme, &path);
-        let content = Content::Generated(generator);
+        let content = SkillContent::Generated(generator);
         Some(Arc::new(Skill::new(uri, checked.frontmatter, content)))
     });
-    Inspected { origin, findings, skill }
+    InspectedSkill { origin, findings, skill }
 }

@@ -18,10 +18,10 @@ use skillwire_core::{
 
 use crate::{
     assemble::{Assembly, Blob, Head},
-    place::{Place, below},
+    file_store::{FileStore, MemoryFiles},
+    location::{Place, below},
     rules::{Rules, SecretAllowList},
-    source::{Inspected, Look, Report, SiteKey, Source, Unavailable},
-    store::{HeldFiles, Store},
+    source::{GroupKey, InspectedSkill, ScanRequest, SkillSource, SourceChange, SourceUnavailable},
     survey::{Survey, survey},
     tree::{FileNode, Node, Tree, relative},
 };
@@ -108,15 +108,15 @@ impl MemorySource {
 /// This is what a source needs that finds files in a place of its own; `label` is what the operator
 /// calls that place, and stands before the path in findings. Paths that cannot be served are findings
 /// as well.
-pub fn inspect<P: AsRef<str>>(
+pub fn inspect_files<P: AsRef<str>>(
     label: &str,
     path: &str,
     files: impl IntoIterator<Item = (P, Bytes)>,
-) -> Vec<Inspected> {
+) -> Vec<InspectedSkill> {
     let origin = below(label, path);
     let refused = |code: Code, message: String| {
         let findings = vec![Finding::new(code, &*origin, message)];
-        vec![Inspected { origin: origin.clone(), findings, skill: None }]
+        vec![InspectedSkill { origin: origin.clone(), findings, skill: None }]
     };
     let skill_path = match SkillPath::parse(path) {
         Ok(path) => path,
@@ -162,7 +162,7 @@ impl MemorySkill {
         Ok(())
     }
 
-    fn inspect(&self, rules: &Rules) -> Vec<Inspected> {
+    fn inspect(&self, rules: &Rules) -> Vec<InspectedSkill> {
         let surveys = survey(&self.tree, rules);
         let head = |dir: &str| self.blobs.get(&below(dir, SKILL_FILE));
         let heads: BTreeMap<&str, Head> =
@@ -184,34 +184,34 @@ impl MemorySkill {
     }
 
     /// The files of one skill of the tree.
-    fn held(&self, survey: &Survey<'_>) -> Arc<dyn Store> {
+    fn held(&self, survey: &Survey<'_>) -> Arc<dyn FileStore> {
         let file = |&(path, holder): &(&str, &str)| {
             let path = RelPath::parse(relative(path, survey.dir)).ok()?;
             Some((path, self.blobs.get(holder)?.bytes.clone()))
         };
-        Arc::new(HeldFiles::new(survey.files.iter().filter_map(file)))
+        Arc::new(MemoryFiles::new(survey.files.iter().filter_map(file)))
     }
 
-    fn without_skill_file(&self) -> Inspected {
+    fn without_skill_file(&self) -> InspectedSkill {
         let origin = self.place.origin.clone();
         let message = format!("The skill has no `{SKILL_FILE}`.");
         let finding = Finding::new(Code::NoSkillFound, &*origin, message)
             .help(format!("Add a file `{SKILL_FILE}`."));
-        Inspected { origin, findings: vec![finding], skill: None }
+        InspectedSkill { origin, findings: vec![finding], skill: None }
     }
 }
 
-impl Source for MemorySource {
+impl SkillSource for MemorySource {
     fn scan(
         &self,
-        _look: &Look,
-        report: &mut (dyn FnMut(Report) + Send),
-    ) -> Result<Vec<Finding>, Unavailable> {
+        _look: &ScanRequest,
+        report: &mut (dyn FnMut(SourceChange) + Send),
+    ) -> Result<Vec<Finding>, SourceUnavailable> {
         // What is held in memory never changes: after the first time there is no news.
         if !self.told.swap(true, Ordering::SeqCst) {
             for skill in &self.skills {
-                let key = SiteKey(skill.place.origin.as_str().into());
-                report(Report::Site(key, skill.inspect(&self.rules)));
+                let key = GroupKey(skill.place.origin.as_str().into());
+                report(SourceChange::Updated(key, skill.inspect(&self.rules)));
             }
         }
         Ok(Vec::new())

@@ -14,10 +14,10 @@ use skillwire_core::{
     uri::{ResourceUri, SkillUri},
 };
 
-use crate::source::SiteKey;
+use crate::source::GroupKey;
 
 /// Something that wants to stand at a skill's URI.
-pub trait Occupant {
+pub trait UriClaimant {
     /// The URI of its `SKILL.md`.
     fn uri(&self) -> &SkillUri;
 
@@ -26,11 +26,11 @@ pub trait Occupant {
 }
 
 /// A place of a source: which source, and which place within it.
-pub type SiteId = (usize, SiteKey);
+pub type GroupId = (usize, GroupKey);
 
 #[derive(Debug)]
 struct Claim<T> {
-    site: SiteId,
+    site: GroupId,
     origin: String,
     occupant: T,
 }
@@ -40,8 +40,8 @@ struct Claim<T> {
 /// Mostly a site claims one URI, nobody else claims it, and its name is nobody else's: there may be a
 /// hundred thousand of these, so that one of anything takes no room for more.
 #[derive(Debug)]
-pub struct Namespace<T> {
-    sites: BTreeMap<SiteId, Box<[Arc<str>]>>,
+pub struct UriNamespace<T> {
+    sites: BTreeMap<GroupId, Box<[Arc<str>]>>,
     claims: BTreeMap<Arc<str>, Vec<Claim<T>>>,
     names: BTreeMap<Box<str>, Named>,
 }
@@ -83,17 +83,17 @@ impl Named {
     }
 }
 
-impl<T> Default for Namespace<T> {
+impl<T> Default for UriNamespace<T> {
     fn default() -> Self {
         Self { sites: BTreeMap::new(), claims: BTreeMap::new(), names: BTreeMap::new() }
     }
 }
 
-impl<T: Occupant> Namespace<T> {
+impl<T: UriClaimant> UriNamespace<T> {
     /// Replaces everything a place claimed before, and returns the URIs whose holder may differ.
     pub fn replace(
         &mut self,
-        site: &SiteId,
+        site: &GroupId,
         occupants: impl IntoIterator<Item = (String, T)>,
     ) -> BTreeSet<Arc<str>> {
         let mut touched = BTreeSet::new();
@@ -125,7 +125,7 @@ impl<T: Occupant> Namespace<T> {
         touched
     }
 
-    fn withdraw(&mut self, site: &SiteId, uri: &Arc<str>) {
+    fn withdraw(&mut self, site: &GroupId, uri: &Arc<str>) {
         let Some(claims) = self.claims.get_mut(uri) else { return };
         claims.retain(|claim| claim.site != *site);
         if claims.is_empty() {
@@ -174,7 +174,7 @@ impl<T: Occupant> Namespace<T> {
     }
 
     /// Why those who claim a URI do not stand there, with the origin of each.
-    pub fn disputes(&self, uri: &str) -> Vec<(&str, Finding)> {
+    pub fn conflicts(&self, uri: &str) -> Vec<(&str, Finding)> {
         let Some(claims) = self.claims.get(uri) else { return Vec::new() };
         if let [claim] = claims.as_slice() {
             return self
@@ -183,7 +183,7 @@ impl<T: Occupant> Namespace<T> {
                 .into_iter()
                 .collect();
         }
-        let origins = some_of(claims.iter().map(|claim| &claim.origin));
+        let origins = list_a_few(claims.iter().map(|claim| &claim.origin));
         let message = format!("{origins} would be served at the same URI, `{uri}`.");
         claims
             .iter()
@@ -197,7 +197,7 @@ impl<T: Occupant> Namespace<T> {
     }
 
     /// The URIs that share the name of this one, itself included, when there are several.
-    pub fn namesakes(&self, uri: &SkillUri) -> Option<&BTreeSet<Arc<str>>> {
+    pub fn uris_with_same_name(&self, uri: &SkillUri) -> Option<&BTreeSet<Arc<str>>> {
         match self.names.get(name_of(uri.as_str()))? {
             Named::One(_) => None,
             Named::Several(uris) => Some(uris),
@@ -206,7 +206,7 @@ impl<T: Occupant> Namespace<T> {
 }
 
 /// Names a few of many things, so that what is said of each of them stays short.
-pub(crate) fn some_of(names: impl ExactSizeIterator<Item = impl std::fmt::Display>) -> String {
+pub(crate) fn list_a_few(names: impl ExactSizeIterator<Item = impl std::fmt::Display>) -> String {
     const SHOWN: usize = 3;
     let more = names.len().saturating_sub(SHOWN);
     let shown: Vec<String> = names.take(SHOWN).map(|name| format!("`{name}`")).collect();

@@ -10,9 +10,9 @@ use std::sync::{
 /// Whoever wants to show it looks at it from time to time, so that a scan neither waits for
 /// anybody nor knows who watches.
 #[derive(Debug, Clone, Default)]
-pub struct Progress(Arc<AtomicUsize>);
+pub struct ScanProgress(Arc<AtomicUsize>);
 
-impl Progress {
+impl ScanProgress {
     /// The skills that have been looked at.
     pub fn skills(&self) -> usize {
         self.0.load(Ordering::Relaxed)

@@ -16,7 +16,7 @@ use skillwire_core::{
     uri::{ResourceUri, SkillUri},
 };
 
-use crate::{generated::Generator, namespace::Occupant, store::Store};
+use crate::{file_store::FileStore, generated::SkillGenerator, namespace::UriClaimant};
 
 /// A skill ready to be served: every byte of it comes from one reading.
 #[derive(Debug, Clone)]
@@ -26,18 +26,18 @@ pub struct Skill {
     /// Its entry in `skills/list` and `skills/get`, as JSON.
     pub entry: Arc<str>,
     /// What is in it.
-    pub content: Content,
+    pub content: SkillContent,
     /// Whether listings show it; one that was only asked for by name is served all the same.
     pub listed: bool,
 }
 
 /// What is in a skill.
 #[derive(Debug, Clone)]
-pub enum Content {
+pub enum SkillContent {
     /// Files with stable bytes.
     Files(FileTree),
     /// Files made on request.
-    Generated(Arc<dyn Generator>),
+    Generated(Arc<dyn SkillGenerator>),
 }
 
 /// The complete content of a skill's directory.
@@ -48,7 +48,7 @@ pub struct FileTree {
     /// The directories that have no file anywhere below them, in path order.
     pub empty_directories: Box<[RelPath]>,
     /// Where the bytes are.
-    pub store: Arc<dyn Store>,
+    pub store: Arc<dyn FileStore>,
 }
 
 /// One file: what was computed from the bytes that were read.
@@ -93,10 +93,10 @@ impl FileTree {
 
 impl Skill {
     /// Writes down what is sent about a skill, from its frontmatter and content.
-    pub fn new(uri: SkillUri, frontmatter: Frontmatter, content: Content) -> Self {
+    pub fn new(uri: SkillUri, frontmatter: Frontmatter, content: SkillContent) -> Self {
         let resources = match &content {
-            Content::Generated(_) => Resources::Dynamic,
-            Content::Files(tree) => Resources::Listed(listed(&uri, &tree.files)),
+            SkillContent::Generated(_) => Resources::Dynamic,
+            SkillContent::Files(tree) => Resources::Listed(listed(&uri, &tree.files)),
         };
         let entry = to_json(&SkillEntry { uri: uri.clone(), frontmatter, resources }).into();
         Self { uri, entry, content, listed: true }
@@ -124,12 +124,12 @@ impl Skill {
     /// It is made when it is asked for: the entry says all of it, and is asked for more often.
     pub fn resource(&self) -> String {
         let size = match &self.content {
-            Content::Generated(_) => None,
-            Content::Files(tree) => tree.file(&RelPath::skill_file()).map(|file| file.size),
+            SkillContent::Generated(_) => None,
+            SkillContent::Files(tree) => tree.file(&RelPath::skill_file()).map(|file| file.size),
         };
         let (uri, name) = (self.uri.as_str(), self.name());
         let description = self.quoted_description();
-        Resource { uri, name, description, mime_type: "text/markdown", size }.to_json()
+        ResourceMetadata { uri, name, description, mime_type: "text/markdown", size }.to_json()
     }
 
     /// The description as the entry has it.
@@ -174,15 +174,15 @@ fn listed(uri: &SkillUri, files: &[FileRecord]) -> Vec<SkillResource> {
     listed
 }
 
-impl Occupant for Arc<Skill> {
+impl UriClaimant for Arc<Skill> {
     fn uri(&self) -> &SkillUri {
         &self.uri
     }
 
     fn lists(&self, uri: &ResourceUri) -> bool {
         match &self.content {
-            Content::Generated(_) => false,
-            Content::Files(tree) => {
+            SkillContent::Generated(_) => false,
+            SkillContent::Files(tree) => {
                 tree.files.iter().any(|file| self.uri.root().child(&file.path) == *uri)
             }
         }
@@ -191,7 +191,7 @@ impl Occupant for Arc<Skill> {
 
 /// Resource metadata as it appears in lists and directory reads.
 #[derive(Debug, Clone, Copy, Serialize)]
-pub struct Resource<'a> {
+pub struct ResourceMetadata<'a> {
     /// Where it is read.
     pub uri: &'a str,
     /// Its name.
@@ -207,14 +207,14 @@ pub struct Resource<'a> {
     pub size: Option<u64>,
 }
 
-impl Resource<'_> {
+impl ResourceMetadata<'_> {
     /// Serialises the metadata.
     pub fn to_json(&self) -> String {
         to_json(self)
     }
 }
 
-impl<'a> Resource<'a> {
+impl<'a> ResourceMetadata<'a> {
     /// Describes a directory.
     pub fn directory(uri: &'a str, name: &'a str) -> Self {
         Self { uri, name, description: None, mime_type: media_type::DIRECTORY, size: None }
@@ -234,7 +234,7 @@ mod tests {
     use super::*;
     use crate::{
         memory::MemorySource,
-        source::{Look, Report, Source as _},
+        source::{ScanRequest, SkillSource as _, SourceChange},
     };
 
     #[test]
@@ -248,11 +248,11 @@ mod tests {
             source.add(&path, files.chain([(RelPath::skill_file(), text.into())])).unwrap();
             let mut found = Vec::new();
             let mut take = |report| {
-                let Report::Site(_, inspected) = report else { return };
+                let SourceChange::Updated(_, inspected) = report else { return };
                 found.extend(inspected.into_iter().filter_map(|inspected| inspected.skill));
             };
-            source.scan(&Look::everywhere(), &mut take).unwrap();
-            let Content::Files(tree) = &found[0].content else { panic!("no files") };
+            source.scan(&ScanRequest::everything(), &mut take).unwrap();
+            let SkillContent::Files(tree) = &found[0].content else { panic!("no files") };
             assert_eq!(tree.files.len(), count + 1);
             for file in &tree.files {
                 assert!(std::ptr::eq(tree.file(&file.path).unwrap(), file), "{count}");

@@ -1,4 +1,4 @@
-//! The contract every source of skills keeps.
+//! The contract that every source of skills keeps.
 
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
@@ -6,114 +6,125 @@ use skillwire_core::finding::{Finding, Strictness};
 
 use crate::skill::Skill;
 
-/// A place skills come from.
+/// Where skills come from: a directory, memory, another server, or a store of the embedder's own.
 ///
-/// A source remembers what it reported and reports only what differs: the first scan reports every
-/// site, a later one those that changed and those that are gone. A source that cannot be read at
-/// all says so and reports nothing, so that a server can keep what it has.
-pub trait Source: Send + Sync + std::fmt::Debug {
-    /// Looks at what may have changed and reports each site that did.
+/// A source is made of *groups*. A group is one skill together with the skills nested inside its
+/// directory, or a directory that failed to be a skill. The source remembers what it reported for
+/// each group and reports only differences: the first scan reports every group, a later scan those
+/// that were added, changed or removed. [`ChangeTracker`](crate::ChangeTracker) does that
+/// bookkeeping for sources that can list everything they have.
+pub trait SkillSource: Send + Sync + std::fmt::Debug {
+    /// Scans what the request names and reports each group that changed since the last scan.
     ///
-    /// Returns the findings that belong to no site, such as a folder without any skill: all there
-    /// are, wherever the look is at.
+    /// Returns the findings that belong to no group, such as a folder without any skill. The list
+    /// is complete even if the request names only some paths.
+    ///
+    /// A source that cannot be read at all returns an error and reports nothing, so that a server
+    /// keeps serving what it has.
     fn scan(
         &self,
-        look: &Look,
-        report: &mut (dyn FnMut(Report) + Send),
-    ) -> Result<Vec<Finding>, Unavailable>;
+        request: &ScanRequest,
+        report: &mut (dyn FnMut(SourceChange) + Send),
+    ) -> Result<Vec<Finding>, SourceUnavailable>;
 
-    /// The directories whose changes matter, for a file system that tells of changes.
-    fn watched(&self) -> Vec<PathBuf> {
+    /// The directories whose file system events make a new scan necessary.
+    fn watched_directories(&self) -> Vec<PathBuf> {
         Vec::new()
     }
 
-    /// Paths that are everything together, some in each part, for looks that let others pass; none
-    /// if a look at everything does not take long.
-    fn parts(&self) -> Vec<BTreeSet<PathBuf>> {
-        Vec::new()
-    }
-
-    /// Takes what to call when there is something to report, for a source that comes to know of
-    /// changes by itself; it is then looked at again, with a [`Look`] at no paths.
+    /// Splits a full scan into smaller ones, so that a server can scan single changed skills in
+    /// between.
     ///
-    /// A source that has something to report already calls it at once.
-    fn on_news(&self, _wake: Wake) {}
+    /// Each element is the paths of one [`ScanRequest`]; all of them together cover the source. A
+    /// source that scans quickly returns nothing and is scanned at once.
+    fn scan_parts(&self) -> Vec<BTreeSet<PathBuf>> {
+        Vec::new()
+    }
+
+    /// Registers a callback for a source that learns of changes by itself, such as one that follows
+    /// another server.
+    ///
+    /// The source calls it whenever there is something new to report, and at once if there already
+    /// is. The receiver then scans with a [`ScanRequest`] for no paths. Calls may come from any
+    /// thread and must not block.
+    fn on_change(&self, _callback: ChangeCallback) {}
 }
 
-/// Tells whoever looks at a source that there is something to report.
-pub type Wake = Arc<dyn Fn() + Send + Sync>;
+/// Tells the owner of a source that a scan would report something.
+pub type ChangeCallback = Arc<dyn Fn() + Send + Sync>;
 
-/// What a scan looks at, and how.
+/// What a scan covers, and whether it trusts file times.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Look {
-    /// Only what these paths are, contain or are part of; everything when absent.
-    pub at: Option<BTreeSet<PathBuf>>,
-    /// Whether every file is read anew, whatever the file system says about changes.
-    pub closely: bool,
+#[non_exhaustive]
+pub struct ScanRequest {
+    /// Only the groups that these paths are, contain or lie in; everything when absent.
+    pub paths: Option<BTreeSet<PathBuf>>,
+    /// Whether every file is read again even if the file system says that it did not change.
+    pub force_read: bool,
 }
 
-impl Look {
-    /// Looks at everything, trusting what the file system says about unchanged files.
-    pub fn everywhere() -> Self {
+impl ScanRequest {
+    /// Scans everything, and trusts the file system about unchanged files.
+    pub fn everything() -> Self {
         Self::default()
     }
 
-    /// Looks only at some paths.
-    pub fn at(paths: impl IntoIterator<Item = PathBuf>) -> Self {
-        Self { at: Some(paths.into_iter().collect()), closely: false }
+    /// Scans only some paths.
+    pub fn paths(paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        Self { paths: Some(paths.into_iter().collect()), force_read: false }
     }
 
-    /// Reads every file anew.
+    /// Reads every file again.
     #[must_use]
-    pub fn closely(self) -> Self {
-        Self { closely: true, ..self }
+    pub fn force_read(self) -> Self {
+        Self { force_read: true, ..self }
     }
 
-    /// Tells whether what has no path is looked at anew.
+    /// Tells whether content that has no path, such as a generated skill, is read again.
     ///
-    /// A close look at everything may come in parts, and one of them is at no path; what has none would
-    /// otherwise be looked at as often as there are parts.
-    pub fn is_close_without_paths(&self) -> bool {
-        self.closely && self.at.as_ref().is_none_or(BTreeSet::is_empty)
+    /// A forced scan of everything may be split into parts, and exactly one of them names no path.
+    /// Without this rule, content without a path would be read once for each part.
+    pub fn forces_pathless_read(&self) -> bool {
+        self.force_read && self.paths.as_ref().is_none_or(BTreeSet::is_empty)
     }
 }
 
-/// The name of a site within its source; the same site has the same name in every scan.
+/// Identifies a group within its source; the same group has the same key in every scan.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SiteKey(pub Arc<str>);
+pub struct GroupKey(pub Arc<str>);
 
-/// News of one site: a skill with all the skills inside it, or a place that tried to be one.
+/// What a scan reports about one group.
 #[derive(Debug)]
-pub enum Report {
-    /// The site is new or different.
-    Site(SiteKey, Vec<Inspected>),
-    /// The site is no longer there.
-    Gone(SiteKey),
+pub enum SourceChange {
+    /// The group is new or different; these are all its skills.
+    Updated(GroupKey, Vec<InspectedSkill>),
+    /// The group is no longer there.
+    Removed(GroupKey),
 }
 
-/// One place that is or tried to be a skill.
+/// A skill after inspection: its findings, and the skill itself if it can be served.
 #[derive(Debug, Clone)]
-pub struct Inspected {
-    /// Where it is, in words the operator knows.
+pub struct InspectedSkill {
+    /// Where it is, in words that the operator knows.
     pub origin: String,
-    /// Everything noteworthy; file names are as the operator knows them.
+    /// Everything noteworthy; file names are those that the operator knows.
     pub findings: Vec<Finding>,
-    /// The skill, when it is to be served.
+    /// The skill, unless a finding keeps it from being served.
     pub skill: Option<Arc<Skill>>,
 }
 
-impl Inspected {
-    /// The findings because of which the skill is not served.
+impl InspectedSkill {
+    /// The findings that keep the skill from being served.
     pub fn reasons(&self, strictness: Strictness) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(move |finding| finding.skips(strictness))
     }
 }
 
-/// A source that cannot be read at all.
+/// A source cannot be read at all.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{origin} cannot be read: {reason}")]
-pub struct Unavailable {
-    /// The source, in words the operator knows.
+pub struct SourceUnavailable {
+    /// The source, in words that the operator knows.
     pub origin: String,
     /// Why it cannot be read.
     pub reason: String,

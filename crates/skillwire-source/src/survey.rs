@@ -10,7 +10,7 @@ use skillwire_core::{
 };
 
 use crate::{
-    place::below,
+    location::below,
     rules::Rules,
     tree::{FileNode, Leads, Link, Node, Tree, is_within, relative},
 };

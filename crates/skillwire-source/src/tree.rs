@@ -7,7 +7,7 @@ use std::{
 
 use skillwire_core::{digest::Digest, finding::Finding, path::SKILL_FILE};
 
-use crate::{directory::stamp::Stamp, place::below};
+use crate::{directory::stamp::Stamp, location::below};
 
 /// Everything below one directory; keys are `/`-separated paths relative to it.
 ///

@@ -19,11 +19,8 @@ use skillwire_server::{
     offer::Offers,
 };
 use skillwire_source::{
-    directory::{DirectoryOptions, DirectorySource},
-    elsewhere::Elsewhere,
-    namespace::SiteId,
-    patterns::PathPatterns,
-    source::{Inspected, Look, Source},
+    DirectoryOptions, DirectorySource, GroupId, InspectedSkill, PathPatterns, ScanRequest,
+    SkillLookup, SkillSource,
 };
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
 
@@ -52,7 +49,7 @@ pub struct TestOptions {
     /// Tools and prompts.
     pub offers: Offers,
     /// Where skills are looked for that the sources do not report.
-    pub elsewhere: Option<Arc<dyn Elsewhere>>,
+    pub elsewhere: Option<Arc<dyn SkillLookup>>,
     /// What runs scripts of skills.
     pub scripts: Option<Arc<dyn RunScripts>>,
 }
@@ -66,7 +63,7 @@ pub struct TestServer {
     /// What reads the sources, until they are followed.
     refresher: Option<Refresher>,
     following: Option<JoinHandle<()>>,
-    known: BTreeMap<SiteId, Vec<Inspected>>,
+    known: BTreeMap<GroupId, Vec<InspectedSkill>>,
     stop: Option<oneshot::Sender<()>>,
     task: Option<JoinHandle<()>>,
 }
@@ -85,14 +82,14 @@ impl TestServer {
     }
 
     /// Serves any sources.
-    pub async fn with_sources(sources: Vec<Box<dyn Source>>, options: TestOptions) -> Self {
+    pub async fn with_sources(sources: Vec<Box<dyn SkillSource>>, options: TestOptions) -> Self {
         let mut server = Self::not_ready(sources, options).await;
         server.refresh();
         server
     }
 
     /// Listens, but has no snapshot until [`refresh`](Self::refresh).
-    pub async fn not_ready(sources: Vec<Box<dyn Source>>, mut options: TestOptions) -> Self {
+    pub async fn not_ready(sources: Vec<Box<dyn SkillSource>>, mut options: TestOptions) -> Self {
         let mut catalog = Catalog::new(options.snapshot);
         if let Some(text) = &options.tokens {
             options.http.tokens =
@@ -134,7 +131,7 @@ impl TestServer {
     /// Reads the sources again, every file of them, and tells of every site.
     pub fn refresh(&mut self) -> Refreshed {
         let reader = self.refresher.as_mut().expect("what is followed refreshes by itself");
-        let mut refreshed = reader.refresh(&Look::everywhere().closely());
+        let mut refreshed = reader.refresh(&ScanRequest::everything().force_read());
         for site in &refreshed.gone {
             self.known.remove(site);
         }
@@ -148,7 +145,7 @@ impl TestServer {
         let refresher = self.refresher.take().expect("it is followed once");
         let keeper = Keeper::new(refresher, self.engine(), Strictness::Normal, |_| {});
         let keeper = Arc::new(keeper);
-        keeper.look(Look::everywhere()).await.expect("looking does not panic");
+        keeper.look(ScanRequest::everything()).await.expect("looking does not panic");
         self.following = Some(tokio::spawn(async move {
             keeper.follow(async || std::future::pending().await).await;
         }));

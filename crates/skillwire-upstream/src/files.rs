@@ -12,8 +12,8 @@ use skillwire_core::{
     path::RelPath,
 };
 use skillwire_source::{
-    generated::{GenerateError, Generator, RemoteChild, RemoteGenerator},
-    store::{Later, Owner, RemoteFiles, Store, StoreError},
+    BoxFuture, ContentOwner, FileStore, FileStoreError, GenerateError, RemoteChild, RemoteFiles,
+    RemoteGenerator, SkillGenerator,
 };
 use skillwire_trust::{Listed, Reason, Refusal};
 use tokio::task::JoinHandle;
@@ -46,9 +46,9 @@ pub(crate) fn resource<'a>(listed: &'a Listed, path: &RelPath) -> Option<&'a Ski
     files.iter().find(|file| file.uri == uri)
 }
 
-impl Store for UpstreamFiles {
-    fn read(&self, _path: &RelPath, _size: u64) -> Result<Bytes, StoreError> {
-        Err(StoreError::Failed(ASK.to_owned()))
+impl FileStore for UpstreamFiles {
+    fn read(&self, _path: &RelPath, _size: u64) -> Result<Bytes, FileStoreError> {
+        Err(FileStoreError::Failed(ASK.to_owned()))
     }
 
     fn remote(&self) -> Option<&dyn RemoteFiles> {
@@ -57,9 +57,9 @@ impl Store for UpstreamFiles {
 }
 
 impl RemoteFiles for UpstreamFiles {
-    fn fetch(&self, path: &RelPath, _size: u64) -> Later<Result<Bytes, StoreError>> {
+    fn fetch(&self, path: &RelPath, _size: u64) -> BoxFuture<Result<Bytes, FileStoreError>> {
         let Some(file) = resource(&self.listed, path).cloned() else {
-            return Box::pin(async { Err(StoreError::Changed) });
+            return Box::pin(async { Err(FileStoreError::Changed) });
         };
         let (shared, listed) = (Arc::clone(&self.shared), self.listed.clone());
         let asked = self.shared.runtime.spawn(async move {
@@ -73,16 +73,16 @@ impl RemoteFiles for UpstreamFiles {
                 Err(refusal) if is_about_content(&refusal) => {
                     tracing::info!("{refusal}");
                     shared.look_again(&listed, &refusal);
-                    Err(StoreError::Changed)
+                    Err(FileStoreError::Changed)
                 }
-                Err(refusal) => Err(StoreError::Failed(refusal.to_string())),
+                Err(refusal) => Err(FileStoreError::Failed(refusal.to_string())),
             }
         });
-        let broken = |error: &dyn std::fmt::Display| Err(StoreError::Failed(error.to_string()));
+        let broken = |error: &dyn std::fmt::Display| Err(FileStoreError::Failed(error.to_string()));
         Box::pin(async move { Asked(asked).await.unwrap_or_else(|error| broken(&error)) })
     }
 
-    fn owner(&self) -> Owner {
+    fn owner(&self) -> ContentOwner {
         self.shared.owner
     }
 }
@@ -100,7 +100,7 @@ impl UpstreamGenerator {
     }
 }
 
-impl Generator for UpstreamGenerator {
+impl SkillGenerator for UpstreamGenerator {
     fn read(&self, _path: &RelPath) -> Result<Option<Bytes>, GenerateError> {
         Err(GenerateError(ASK.to_owned()))
     }
@@ -115,7 +115,7 @@ impl Generator for UpstreamGenerator {
 }
 
 impl RemoteGenerator for UpstreamGenerator {
-    fn fetch(&self, path: &RelPath) -> Later<Result<Option<Bytes>, GenerateError>> {
+    fn fetch(&self, path: &RelPath) -> BoxFuture<Result<Option<Bytes>, GenerateError>> {
         if !self.shared.admission.admits_file(&self.listed, path) {
             return Box::pin(async { Ok(None) });
         }
@@ -134,7 +134,10 @@ impl RemoteGenerator for UpstreamGenerator {
     }
 
     /// There is no manifest, so that only the server can say what is there, if it does.
-    fn children(&self, directory: &str) -> Later<Result<Option<Vec<RemoteChild>>, GenerateError>> {
+    fn children(
+        &self,
+        directory: &str,
+    ) -> BoxFuture<Result<Option<Vec<RemoteChild>>, GenerateError>> {
         let (shared, listed) = (Arc::clone(&self.shared), self.listed.clone());
         let root = listed.id().uri.root();
         let uri = match RelPath::parse(directory) {

@@ -11,10 +11,8 @@ use skillwire_core::{
 };
 use skillwire_host::Host;
 use skillwire_source::{
-    ledger::Ledger,
-    skill::Content,
-    source::{Inspected, Look, Report, SiteKey, Source, Unavailable, Wake},
-    store::{Store, StoreError},
+    ChangeCallback, ChangeTracker, FileStore, FileStoreError, GroupKey, InspectedSkill,
+    ScanRequest, SkillContent, SkillSource, SourceChange, SourceUnavailable,
 };
 use skillwire_trust::{Listed, Origin, SkillId};
 
@@ -39,7 +37,7 @@ struct Inner {
     admission: Arc<dyn Admission>,
     instance: InstanceId,
     rewritings: [Rewriting; 2],
-    ledger: Ledger,
+    ledger: ChangeTracker,
     news: News,
 }
 
@@ -74,38 +72,38 @@ impl Folders {
     }
 }
 
-impl Source for Folders {
+impl SkillSource for Folders {
     fn scan(
         &self,
-        look: &Look,
-        report: &mut (dyn FnMut(Report) + Send),
-    ) -> Result<Vec<Finding>, Unavailable> {
+        look: &ScanRequest,
+        report: &mut (dyn FnMut(SourceChange) + Send),
+    ) -> Result<Vec<Finding>, SourceUnavailable> {
         // Before the host is asked, so that what comes later is told again.
         let pending = self.0.news.take();
-        if pending || look.is_close_without_paths() {
+        if pending || look.forces_pathless_read() {
             self.0.report(report);
         }
         Ok(Vec::new())
     }
 
-    fn on_news(&self, wake: Wake) {
-        self.0.news.on_news(wake);
+    fn on_change(&self, wake: ChangeCallback) {
+        self.0.news.on_change(wake);
     }
 }
 
 impl Inner {
     /// Reports every skill that is news.
-    fn report(&self, report: &mut (dyn FnMut(Report) + Send)) {
+    fn report(&self, report: &mut (dyn FnMut(SourceChange) + Send)) {
         let found = self.host.in_folders();
-        let sites: BTreeMap<SiteKey, &Listed> = self
+        let sites: BTreeMap<GroupKey, &Listed> = self
             .rewritings
             .iter()
             .flat_map(|rewriting| self.passed_on(&found, rewriting.origin()))
-            .map(|listed| (SiteKey(listed.id().uri.file().shared()), listed))
+            .map(|listed| (GroupKey(listed.id().uri.file().shared()), listed))
             .collect();
         let fingerprint = |listed: &&Listed| Digest::of(text_of(listed).as_bytes());
         let now = sites.iter().map(|(key, listed)| (key.clone(), fingerprint(listed))).collect();
-        let inspect = |key: &SiteKey| sites.get(key).map_or_else(Vec::new, |it| self.inspect(it));
+        let inspect = |key: &GroupKey| sites.get(key).map_or_else(Vec::new, |it| self.inspect(it));
         self.ledger.report(&now, inspect, report);
     }
 
@@ -118,12 +116,12 @@ impl Inner {
         admitted.into_iter().filter_map(|uri| all.get(uri).copied()).collect()
     }
 
-    fn inspect(&self, listed: &Listed) -> Vec<Inspected> {
+    fn inspect(&self, listed: &Listed) -> Vec<InspectedSkill> {
         let id = listed.id();
         let rewriting = self.rewritings.iter().find(|it| *it.origin() == id.origin);
         let store = FolderFiles { host: self.host.clone(), listed: listed.clone() };
         let made = rewriting.map(|rewriting| {
-            let content = Content::Files(files(listed, Arc::new(store))?);
+            let content = SkillContent::Files(files(listed, Arc::new(store))?);
             skill(listed, content, rewriting, &self.instance)
         });
         made.map_or_else(Vec::new, |made| inspected(id, made))
@@ -142,14 +140,14 @@ impl fmt::Debug for FolderFiles {
     }
 }
 
-impl Store for FolderFiles {
-    fn read(&self, path: &RelPath, _size: u64) -> Result<Bytes, StoreError> {
-        let file = resource(&self.listed, path).ok_or(StoreError::Changed)?;
+impl FileStore for FolderFiles {
+    fn read(&self, path: &RelPath, _size: u64) -> Result<Bytes, FileStoreError> {
+        let file = resource(&self.listed, path).ok_or(FileStoreError::Changed)?;
         let id: &SkillId = self.listed.id();
         match self.host.read_from_folder(id, file) {
             Ok(verified) => Ok(verified.bytes().clone()),
-            Err(refusal) if is_about_content(&refusal) => Err(StoreError::Changed),
-            Err(refusal) => Err(StoreError::Failed(refusal.to_string())),
+            Err(refusal) if is_about_content(&refusal) => Err(FileStoreError::Changed),
+            Err(refusal) => Err(FileStoreError::Failed(refusal.to_string())),
         }
     }
 }

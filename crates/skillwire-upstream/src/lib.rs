@@ -1,6 +1,6 @@
 //! Skills of other MCP servers, passed on.
 //!
-//! An [`Upstream`](upstream::Upstream) is a [`Source`](skillwire_source::source::Source) of what one
+//! An [`Upstream`](upstream::Upstream) is a [`Source`](skillwire_source::SkillSource) of what one
 //! server lists. Every URI it reports says whose skill it is, by the label that the user gave to the
 //! server ([`rewriting`]); entries go through as they were written ([`entry`]); a file is asked for
 //! when a client reads it and served only if it is what was listed ([`files`]). What may be passed on

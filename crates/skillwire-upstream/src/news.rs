@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use skillwire_source::source::Wake;
+use skillwire_source::ChangeCallback;
 
 /// Whether there is something that no look has reported, and whom to tell.
 #[derive(Default)]
@@ -10,7 +10,7 @@ pub(crate) struct News(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    wake: Option<Wake>,
+    wake: Option<ChangeCallback>,
     pending: bool,
 }
 
@@ -33,9 +33,9 @@ impl News {
     }
 
     /// Has somebody told from now on, and at once if there is something.
-    pub(crate) fn on_news(&self, wake: Wake) {
+    pub(crate) fn on_change(&self, wake: ChangeCallback) {
         let mut state = self.lock();
-        let at_once = state.pending.then(|| Wake::clone(&wake));
+        let at_once = state.pending.then(|| ChangeCallback::clone(&wake));
         state.wake = Some(wake);
         drop(state);
         if let Some(wake) = at_once {

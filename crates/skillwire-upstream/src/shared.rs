@@ -7,7 +7,7 @@ use std::{
 
 use skillwire_core::uri::SkillUri;
 use skillwire_host::Relay;
-use skillwire_source::{elsewhere::Sought, ledger::Ledger, source::Inspected, store::Owner};
+use skillwire_source::{ChangeTracker, ContentOwner, InspectedSkill, LookupOutcome};
 use skillwire_trust::{Class, Listed, Reason, Refusal};
 use tokio::{
     runtime::Handle,
@@ -35,7 +35,7 @@ pub(crate) struct Shared {
     pub(crate) admission: Arc<dyn Admission>,
     pub(crate) instance: InstanceId,
     pub(crate) options: UpstreamOptions,
-    pub(crate) owner: Owner,
+    pub(crate) owner: ContentOwner,
     /// Where requests to the server run, whoever waits for them.
     pub(crate) runtime: Handle,
     pub(crate) turns: Semaphore,
@@ -43,7 +43,7 @@ pub(crate) struct Shared {
     pub(crate) wanted: Notify,
     /// Whether the server has been tried once.
     pub(crate) tried: watch::Sender<bool>,
-    pub(crate) ledger: Ledger,
+    pub(crate) ledger: ChangeTracker,
     stock: Mutex<Stock>,
     /// What every answer needs to know of the stock, which may be in use for a while.
     fresh: Mutex<Fresh>,
@@ -78,14 +78,14 @@ impl Shared {
             admission,
             instance,
             options,
-            owner: Owner::unique(),
+            owner: ContentOwner::unique(),
             runtime: runtime.clone(),
             turns: Semaphore::new(TURNS),
             wanted: Notify::new(),
             tried: watch::Sender::new(false),
             stock: Mutex::default(),
             fresh: Mutex::default(),
-            ledger: Ledger::default(),
+            ledger: ChangeTracker::default(),
             news: News::default(),
         }
     }
@@ -109,7 +109,7 @@ impl Shared {
     }
 
     /// Asks for a skill and takes it over, if it may be passed on.
-    pub(crate) async fn find(&self, uri: &SkillUri) -> Sought {
+    pub(crate) async fn find(&self, uri: &SkillUri) -> LookupOutcome {
         let asked = {
             let _turn = self.turns.acquire().await;
             self.relay.get(uri).await
@@ -123,13 +123,15 @@ impl Shared {
                     stock.passes_on(uri, &*self.admission)
                 };
                 self.tell();
-                if known { Sought::Found } else { Sought::NotFound }
+                if known { LookupOutcome::Found } else { LookupOutcome::NotFound }
             }
             Err(refusal) => {
                 tracing::info!("{refusal}");
                 match refusal.class() {
-                    Class::NotFound | Class::Verification | Class::Declined => Sought::NotFound,
-                    _ => Sought::Failed,
+                    Class::NotFound | Class::Verification | Class::Declined => {
+                        LookupOutcome::NotFound
+                    }
+                    _ => LookupOutcome::Failed,
                 }
             }
         }
@@ -152,7 +154,7 @@ impl Shared {
     }
 
     /// Makes the report of one skill.
-    pub(crate) fn inspect(self: &Arc<Self>, passed: &PassedOn) -> Vec<Inspected> {
+    pub(crate) fn inspect(self: &Arc<Self>, passed: &PassedOn) -> Vec<InspectedSkill> {
         inspected(passed.skill.id(), serve(self, passed))
     }
 }

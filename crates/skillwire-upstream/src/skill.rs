@@ -3,11 +3,7 @@
 use std::sync::Arc;
 
 use skillwire_core::{entry::Resources, media_type};
-use skillwire_source::{
-    skill::{Content, FileRecord, FileTree, Skill},
-    source::Inspected,
-    store::Store,
-};
+use skillwire_source::{FileRecord, FileStore, FileTree, InspectedSkill, Skill, SkillContent};
 use skillwire_trust::{Listed, SkillId};
 
 use crate::{
@@ -25,11 +21,11 @@ pub(crate) fn serve(shared: &Arc<Shared>, passed: &PassedOn) -> Result<Skill, No
     let content = match &listed.entry().resources {
         Resources::Dynamic => {
             let generator = UpstreamGenerator::new(Arc::clone(shared), listed.clone());
-            Content::Generated(Arc::new(generator))
+            SkillContent::Generated(Arc::new(generator))
         }
         Resources::Listed(_) => {
             let store = UpstreamFiles::new(Arc::clone(shared), listed.clone());
-            Content::Files(files(listed, Arc::new(store))?)
+            SkillContent::Files(files(listed, Arc::new(store))?)
         }
     };
     let skill = skill(listed, content, &shared.rewriting, &shared.instance)?;
@@ -37,7 +33,7 @@ pub(crate) fn serve(shared: &Arc<Shared>, passed: &PassedOn) -> Result<Skill, No
 }
 
 /// The files that an entry lists, to be read from a store.
-pub(crate) fn files(listed: &Listed, store: Arc<dyn Store>) -> Result<FileTree, NotPassedOn> {
+pub(crate) fn files(listed: &Listed, store: Arc<dyn FileStore>) -> Result<FileTree, NotPassedOn> {
     let resources = match &listed.entry().resources {
         Resources::Listed(resources) => resources.as_slice(),
         Resources::Dynamic => &[],
@@ -57,7 +53,7 @@ pub(crate) fn files(listed: &Listed, store: Arc<dyn Store>) -> Result<FileTree, 
 /// Writes down what is sent about a skill: its entry as it was written, under the URIs it has here.
 pub(crate) fn skill(
     listed: &Listed,
-    content: Content,
+    content: SkillContent,
     rewriting: &Rewriting,
     instance: &InstanceId,
 ) -> Result<Skill, NotPassedOn> {
@@ -67,7 +63,7 @@ pub(crate) fn skill(
 }
 
 /// The report of one skill.
-pub(crate) fn inspected(id: &SkillId, made: Result<Skill, NotPassedOn>) -> Vec<Inspected> {
+pub(crate) fn inspected(id: &SkillId, made: Result<Skill, NotPassedOn>) -> Vec<InspectedSkill> {
     // Where it is, as a folder would be named: whoever points at a file adds it.
     let origin = format!("{}:{}", id.origin, id.uri.root());
     let skill = match made {
@@ -77,5 +73,5 @@ pub(crate) fn inspected(id: &SkillId, made: Result<Skill, NotPassedOn>) -> Vec<I
             None
         }
     };
-    vec![Inspected { origin, findings: Vec::new(), skill }]
+    vec![InspectedSkill { origin, findings: Vec::new(), skill }]
 }

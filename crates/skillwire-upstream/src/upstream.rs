@@ -8,9 +8,8 @@ use skillwire_core::{
 };
 use skillwire_host::Relay;
 use skillwire_source::{
-    elsewhere::{Reuse, Sought},
-    source::{Look, Report, SiteKey, Source, Unavailable, Wake},
-    store::Later,
+    BoxFuture, CachePolicy, ChangeCallback, GroupKey, LookupOutcome, ScanRequest, SkillSource,
+    SourceChange, SourceUnavailable,
 };
 use skillwire_trust::{Origin, ServerLabel};
 use tokio::{runtime::Handle, task::AbortHandle, time::Instant};
@@ -53,7 +52,7 @@ impl Default for UpstreamOptions {
 
 /// One server whose skills are passed on; clones are the same one.
 ///
-/// It is followed in the background: listed, listened to, and listed again. A [`Look`] at it only
+/// It is followed in the background: listed, listened to, and listed again. A [`ScanRequest`] at it only
 /// reports what has become known, and never waits for the server.
 #[derive(Debug, Clone)]
 pub struct Upstream {
@@ -120,57 +119,57 @@ impl Upstream {
     }
 
     /// How answers made from what is known now may be reused.
-    pub fn reuse(&self) -> Reuse {
+    pub fn cache_policy(&self) -> CachePolicy {
         let Fresh { stale_at, private } = *self.shared.fresh();
         let left = |until: Instant| until.saturating_duration_since(Instant::now());
-        Reuse { at_most: Some(stale_at.map_or(Duration::ZERO, left)), private }
+        CachePolicy { max_age: Some(stale_at.map_or(Duration::ZERO, left)), private }
     }
 
     /// Asks for a skill by the URI it has at the server.
-    pub fn find(&self, uri: SkillUri) -> Later<Sought> {
+    pub fn find(&self, uri: SkillUri) -> BoxFuture<LookupOutcome> {
         let shared = Arc::clone(&self.shared);
         let asked = self.shared.runtime.spawn(async move { shared.find(&uri).await });
-        Box::pin(async move { asked.await.unwrap_or(Sought::Failed) })
+        Box::pin(async move { asked.await.unwrap_or(LookupOutcome::Failed) })
     }
 }
 
-impl Source for Upstream {
+impl SkillSource for Upstream {
     fn scan(
         &self,
-        look: &Look,
-        report: &mut (dyn FnMut(Report) + Send),
-    ) -> Result<Vec<Finding>, Unavailable> {
+        look: &ScanRequest,
+        report: &mut (dyn FnMut(SourceChange) + Send),
+    ) -> Result<Vec<Finding>, SourceUnavailable> {
         let shared = &self.shared;
         // Before the stock is looked at, so that what comes later is told again.
         let pending = shared.news.take();
-        if pending || look.is_close_without_paths() {
+        if pending || look.forces_pathless_read() {
             self.report(report);
         }
         match self.failure() {
             None => Ok(Vec::new()),
             Some(reason) => {
                 let origin = format!("The server `{}`", self.label());
-                Err(Unavailable { origin, reason })
+                Err(SourceUnavailable { origin, reason })
             }
         }
     }
 
-    fn on_news(&self, wake: Wake) {
-        self.shared.news.on_news(wake);
+    fn on_change(&self, wake: ChangeCallback) {
+        self.shared.news.on_change(wake);
     }
 }
 
 impl Upstream {
     /// Reports every skill that is news.
-    fn report(&self, report: &mut (dyn FnMut(Report) + Send)) {
+    fn report(&self, report: &mut (dyn FnMut(SourceChange) + Send)) {
         let shared = &self.shared;
         let passed = shared.stock().passed_on(&*shared.admission);
-        let sites: BTreeMap<SiteKey, PassedOn> = passed
+        let sites: BTreeMap<GroupKey, PassedOn> = passed
             .into_iter()
-            .map(|passed| (SiteKey(passed.skill.id().uri.file().shared()), passed))
+            .map(|passed| (GroupKey(passed.skill.id().uri.file().shared()), passed))
             .collect();
         let now = sites.iter().map(|(key, passed)| (key.clone(), passed.fingerprint)).collect();
-        let inspect = |key: &SiteKey| sites.get(key).map_or_else(Vec::new, |p| shared.inspect(p));
+        let inspect = |key: &GroupKey| sites.get(key).map_or_else(Vec::new, |p| shared.inspect(p));
         shared.ledger.report(&now, inspect, report);
     }
 }

@@ -4,11 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use skillwire_core::uri::SkillUri;
 use skillwire_host::Host;
-use skillwire_source::{
-    elsewhere::{Elsewhere, Reuse, Sought},
-    source::Source,
-    store::Later,
-};
+use skillwire_source::{BoxFuture, CachePolicy, LookupOutcome, SkillLookup, SkillSource};
 use skillwire_trust::{Refusal, ServerLabel};
 use tokio::{runtime::Handle, time::timeout};
 
@@ -60,8 +56,8 @@ impl Upstreams {
     }
 
     /// Each server as a source.
-    pub fn sources(&self) -> Vec<Box<dyn Source>> {
-        self.all.iter().map(|upstream| Box::new(upstream.clone()) as Box<dyn Source>).collect()
+    pub fn sources(&self) -> Vec<Box<dyn SkillSource>> {
+        self.all.iter().map(|upstream| Box::new(upstream.clone()) as Box<dyn SkillSource>).collect()
     }
 
     /// What this server recognises itself by in skills that come back to it.
@@ -91,21 +87,21 @@ impl Upstreams {
     }
 }
 
-impl Elsewhere for Upstreams {
-    fn other_names(&self, uri: &SkillUri) -> Vec<SkillUri> {
+impl SkillLookup for Upstreams {
+    fn aliases(&self, uri: &SkillUri) -> Vec<SkillUri> {
         self.all.iter().filter_map(|upstream| upstream.rewriting().down_skill(uri)).collect()
     }
 
-    fn find(&self, uri: &SkillUri) -> Option<Later<Sought>> {
+    fn look_up(&self, uri: &SkillUri) -> Option<BoxFuture<LookupOutcome>> {
         let mut all = self.all.iter();
         let found = all.find_map(|upstream| Some((upstream, upstream.rewriting().up_skill(uri)?)));
         found.map(|(upstream, uri)| upstream.find(uri))
     }
 
-    fn reuse(&self) -> Reuse {
-        let all = self.all.iter().map(Upstream::reuse);
-        all.fold(Reuse::default(), |sum, one| Reuse {
-            at_most: [sum.at_most, one.at_most].into_iter().flatten().min(),
+    fn cache_policy(&self) -> CachePolicy {
+        let all = self.all.iter().map(Upstream::cache_policy);
+        all.fold(CachePolicy::default(), |sum, one| CachePolicy {
+            max_age: [sum.max_age, one.max_age].into_iter().flatten().min(),
             private: sum.private || one.private,
         })
     }

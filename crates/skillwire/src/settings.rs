@@ -17,11 +17,8 @@ use skillwire_core::{digest::Digest, finding::Strictness, path::RelPath, uri::Sc
 use skillwire_scripts::scripts::Scripts;
 use skillwire_server::{CacheScope, Config, http::AccessRules};
 use skillwire_source::{
-    directory::{DirectoryOptions, DirectorySource},
-    patterns::PathPatterns,
-    progress::Progress,
-    rules::SecretAllowList,
-    source::Unavailable,
+    DirectoryOptions, DirectorySource, PathPatterns, ScanProgress, SecretAllowList,
+    SourceUnavailable,
 };
 
 use self::dialects::DialectSettings;
@@ -46,7 +43,7 @@ pub(crate) struct ServeSettings {
     pub(crate) transport: Transport,
     pub(crate) log_format: LogFormat,
     /// Where the sources count what they have looked at.
-    pub(crate) progress: Progress,
+    pub(crate) progress: ScanProgress,
     /// Whether clients may look for skills with a tool.
     pub(crate) find_tool: bool,
     /// What runs scripts, if anything does.
@@ -130,7 +127,7 @@ pub(crate) struct Reading {
     /// The folder for what is remembered between starts, if anything is.
     index: Option<PathBuf>,
     /// Where the sources count what they have looked at.
-    pub(crate) progress: Progress,
+    pub(crate) progress: ScanProgress,
 }
 
 impl Reading {
@@ -155,7 +152,7 @@ impl Reading {
             SecretAllowList::parse(args.allow_secret_file.iter().map(String::as_str))
                 .map_err(|error| bad_pattern("--allow-secret-file", &error))?;
         let single_link = args.require_single_link;
-        let (brief, index, progress) = (false, None, Progress::default());
+        let (brief, index, progress) = (false, None, ScanProgress::default());
         Ok(Self { strictness, scheme, allow_secret, single_link, brief, index, progress })
     }
 
@@ -179,7 +176,7 @@ impl Reading {
 }
 
 /// Says that a folder cannot be read.
-pub(crate) fn unavailable(error: Unavailable) -> Failure {
+pub(crate) fn unavailable(error: SourceUnavailable) -> Failure {
     Failure::usage(format!("`{}` cannot be read.", error.origin)).hint(error.reason)
 }
 

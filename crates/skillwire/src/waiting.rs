@@ -8,7 +8,7 @@ use std::{
 };
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use skillwire_source::progress::Progress;
+use skillwire_source::ScanProgress;
 
 /// How long nothing is shown; what is done by then needs no explanation.
 const DELAY: Duration = Duration::from_millis(300);
@@ -21,7 +21,7 @@ pub(crate) struct Waiting(Option<(Sender<()>, JoinHandle<()>)>);
 
 impl Waiting {
     /// Begins, if somebody is there to see it.
-    pub(crate) fn new(progress: Progress) -> Self {
+    pub(crate) fn new(progress: ScanProgress) -> Self {
         if !std::io::stderr().is_terminal() {
             return Self(None);
         }
@@ -43,7 +43,7 @@ impl Drop for Waiting {
     }
 }
 
-fn draw(progress: &Progress, done: &Receiver<()>, delay: Duration, target: ProgressDrawTarget) {
+fn draw(progress: &ScanProgress, done: &Receiver<()>, delay: Duration, target: ProgressDrawTarget) {
     if done.recv_timeout(delay) != Err(RecvTimeoutError::Timeout) {
         return;
     }
@@ -69,10 +69,7 @@ mod tests {
     };
 
     use indicatif::TermLike;
-    use skillwire_source::{
-        directory::{DirectoryOptions, DirectorySource},
-        source::{Look, Source},
-    };
+    use skillwire_source::{DirectoryOptions, DirectorySource, ScanRequest, SkillSource};
     use skillwire_testkit::fixture::SkillFolder;
 
     use super::*;
@@ -128,7 +125,7 @@ mod tests {
 
     /// Draws on a line of its own after a while; what is on it, and a way to end.
     fn drawn(
-        progress: Progress,
+        progress: ScanProgress,
         delay: Duration,
     ) -> (Receiver<String>, Sender<()>, JoinHandle<()>) {
         let (shown, lines) = mpsc::channel();
@@ -142,12 +139,12 @@ mod tests {
     #[test]
     fn a_long_scan_shows_how_far_it_is_and_leaves_no_trace() {
         let folder = SkillFolder::with_skills(&["a", "b", "c"]);
-        let progress = Progress::default();
+        let progress = ScanProgress::default();
         let options =
             DirectoryOptions { progress: progress.clone(), ..DirectoryOptions::default() };
         let source = DirectorySource::new(folder.path(), options).unwrap();
         let (lines, done, thread) = drawn(progress, Duration::ZERO);
-        source.scan(&Look::everywhere(), &mut |_| {}).unwrap();
+        source.scan(&ScanRequest::everything(), &mut |_| {}).unwrap();
         let shown = || lines.recv_timeout(Duration::from_secs(20)).expect("the line is drawn");
         while !shown().contains("Reading skills: 3, ") {}
         drop(done);
@@ -157,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_short_scan_shows_nothing() {
-        let (lines, done, thread) = drawn(Progress::default(), Duration::from_mins(10));
+        let (lines, done, thread) = drawn(ScanProgress::default(), Duration::from_mins(10));
         drop(done);
         thread.join().unwrap();
         assert_eq!(lines.try_iter().count(), 0);

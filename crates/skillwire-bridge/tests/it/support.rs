@@ -16,7 +16,7 @@ use skillwire_engine::{
 use skillwire_host::Host;
 use skillwire_protocol::meta;
 use skillwire_server::live::Keeper;
-use skillwire_source::source::Look;
+use skillwire_source::ScanRequest;
 use skillwire_testkit::{
     hostile::HostileServer,
     stdio::StdioClient,
@@ -84,7 +84,7 @@ impl Bridged {
         let refresher = Refresher::new(catalog, bridge.sources());
         let keeper = Keeper::new(refresher, Arc::clone(&engine), Strictness::Normal, |_| {});
         let keeper = Arc::new(keeper);
-        keeper.refresh(&Look::everywhere());
+        keeper.refresh(&ScanRequest::everything());
         let followed = bridge.clone();
         let following = tokio::spawn(async move {
             tokio::join!(followed.follow(), keeper.follow(async || std::future::pending().await));

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use skillwire_core::{path::RelPath, uri::decode};
 use skillwire_protocol::{error::RpcError, version::Era};
-use skillwire_source::skill::{Content, Skill};
+use skillwire_source::{Skill, SkillContent};
 
 use super::{
     Dialect, DialectPart,
@@ -161,9 +161,9 @@ impl ByName {
 fn file(skill: Arc<Skill>, path: &[&str]) -> Option<Projected> {
     let path = RelPath::parse(&path.join("/")).ok()?;
     match &skill.content {
-        Content::Files(tree) => tree.file(&path)?,
+        SkillContent::Files(tree) => tree.file(&path)?,
         // Only its generator knows, and is asked.
-        Content::Generated(_) => return Some(Projected::File(skill, path)),
+        SkillContent::Generated(_) => return Some(Projected::File(skill, path)),
     };
     Some(Projected::File(skill, path))
 }

@@ -9,7 +9,7 @@ pub(crate) use skillwire_archive::Format;
 use skillwire_catalog::snapshot::Snapshot;
 use skillwire_core::digest::Digest;
 use skillwire_protocol::error::RpcError;
-use skillwire_source::skill::{Content, FileTree, Skill};
+use skillwire_source::{FileTree, Skill, SkillContent};
 
 use super::{
     DialectPart,
@@ -94,7 +94,7 @@ fn pack(skill: &Skill, format: Format) -> Result<Option<Made>, Unread> {
 
 /// The files of a skill that can be an archive.
 fn packable(skill: &Skill) -> Option<&FileTree> {
-    let Content::Files(tree) = &skill.content else { return None };
+    let SkillContent::Files(tree) = &skill.content else { return None };
     // Nobody else is asked for files that no client has asked for.
     let here = tree.store.remote().is_none();
     (here && total(tree) <= MAX_PACKED_BYTES).then_some(tree)

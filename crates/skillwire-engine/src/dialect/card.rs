@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Map, Value, json};
-use skillwire_source::skill::Skill;
+use skillwire_source::Skill;
 
 /// The priority of a skill among the things a server offers.
 pub(super) const SKILL_PRIORITY: f64 = 0.8;

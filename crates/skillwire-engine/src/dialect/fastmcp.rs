@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use skillwire_core::path::RelPath;
-use skillwire_source::skill::{Content, FileTree, Skill};
+use skillwire_source::{FileTree, Skill, SkillContent};
 
 use super::alias_of;
 
@@ -13,7 +13,7 @@ pub(crate) const MANIFEST: &str = "_manifest";
 
 /// The files of a skill, unless it has none to list or a file of its own by that name.
 pub(crate) fn tree(skill: &Skill) -> Option<&FileTree> {
-    let Content::Files(tree) = &skill.content else { return None };
+    let SkillContent::Files(tree) = &skill.content else { return None };
     let own = RelPath::parse(MANIFEST).ok()?;
     tree.file(&own).is_none().then_some(tree)
 }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 use skillwire_core::path::RelPath;
 use skillwire_protocol::error::RpcError;
-use skillwire_source::skill::{Content, Skill};
+use skillwire_source::{Skill, SkillContent};
 
 use super::{DialectPart, archives::Archived, scene::Scene};
 
@@ -64,8 +64,8 @@ fn entry(skill: &Skill, archived: &Archived) -> Option<String> {
     let uri = json!(skill.uri.as_str());
     let mut text = format!(r#"{{"name":{name},"type":"skill-md","description":{description}"#);
     let record = match &skill.content {
-        Content::Files(tree) => tree.file(&RelPath::skill_file()),
-        Content::Generated(_) => None,
+        SkillContent::Files(tree) => tree.file(&RelPath::skill_file()),
+        SkillContent::Generated(_) => None,
     };
     // An address and its digest come together or not at all.
     if let Some(record) = record {

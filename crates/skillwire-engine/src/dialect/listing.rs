@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::{Value, json};
 use skillwire_catalog::listing::Page;
 use skillwire_protocol::method;
-use skillwire_source::skill::Skill;
+use skillwire_source::Skill;
 
 use super::{
     Dialect, card::SKILL_PRIORITY, fastmcp, index, names::LookupNames, scene::Scene, skilljack,

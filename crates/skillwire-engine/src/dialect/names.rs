@@ -10,7 +10,7 @@ use skillwire_core::{
     digest::Digest,
     name::{MAX_NAME_CHARS, SkillName},
 };
-use skillwire_source::skill::Skill;
+use skillwire_source::Skill;
 
 /// What is left of a name that is too long, before the digits that tell it apart.
 const CUT_CHARS: usize = 55;

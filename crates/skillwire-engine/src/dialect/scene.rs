@@ -12,10 +12,7 @@ use skillwire_catalog::{
 };
 use skillwire_core::{path::RelPath, skill_file, uri::ResourceUri};
 use skillwire_protocol::{error::RpcError, version::Era};
-use skillwire_source::{
-    generated::RemoteGenerator,
-    skill::{Content, FileTree, Skill},
-};
+use skillwire_source::{FileTree, RemoteGenerator, Skill, SkillContent};
 
 use super::{
     Dialect, DialectPart,
@@ -130,7 +127,7 @@ impl Scene {
         path: &RelPath,
     ) -> Result<Option<Bytes>, RpcError> {
         match &skill.content {
-            Content::Generated(generator) => {
+            SkillContent::Generated(generator) => {
                 if let Some(fetch) = generator.remote().map(|remote| remote.fetch(path)) {
                     return fetch.await.map_err(|error| reading::failed(&error));
                 }
@@ -138,7 +135,7 @@ impl Scene {
                 let (generator, turns) = (Arc::clone(generator), &self.turns);
                 reading::run(turns, generator, move |generator| generator.read(&path)).await
             }
-            Content::Files(tree) => self.stored(skill, tree, path).await,
+            SkillContent::Files(tree) => self.stored(skill, tree, path).await,
         }
     }
 
@@ -192,8 +189,10 @@ impl Scene {
     /// The paths of all files of a skill, in order.
     pub(crate) async fn paths(&self, skill: &Skill) -> Result<Vec<RelPath>, RpcError> {
         match &skill.content {
-            Content::Files(tree) => Ok(tree.files.iter().map(|file| file.path.clone()).collect()),
-            Content::Generated(generator) => {
+            SkillContent::Files(tree) => {
+                Ok(tree.files.iter().map(|file| file.path.clone()).collect())
+            }
+            SkillContent::Generated(generator) => {
                 if let Some(remote) = generator.remote() {
                     return remote_paths(remote).await;
                 }
@@ -286,8 +285,8 @@ pub(crate) fn media_type(skill: &Skill, path: &RelPath, bytes: &[u8]) -> &'stati
         return "text/markdown";
     }
     match &skill.content {
-        Content::Files(tree) => tree.file(path).map(|file| file.media_type),
-        Content::Generated(_) => None,
+        SkillContent::Files(tree) => tree.file(path).map(|file| file.media_type),
+        SkillContent::Generated(_) => None,
     }
     .unwrap_or_else(|| skillwire_core::media_type::of(path.file_name(), bytes))
 }

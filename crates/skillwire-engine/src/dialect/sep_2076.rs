@@ -8,7 +8,7 @@ use skillwire_core::{
     path::RelPath,
 };
 use skillwire_protocol::error::{RpcError, truncated};
-use skillwire_source::skill::Skill;
+use skillwire_source::Skill;
 
 use super::{
     card::{Argument, Card},

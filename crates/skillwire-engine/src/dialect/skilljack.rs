@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use skillwire_core::{path::RelPath, uri::ResourceUri};
-use skillwire_source::skill::{Content, Skill};
+use skillwire_source::{Skill, SkillContent};
 
 use super::{
     alias_of,
@@ -80,8 +80,8 @@ pub(crate) async fn read_collection(scene: Scene, skill: Arc<Skill>, asked: Stri
 
 fn size(skill: &Skill, path: &RelPath) -> Option<u64> {
     match &skill.content {
-        Content::Files(tree) => tree.file(path).map(|file| file.size),
-        Content::Generated(_) => None,
+        SkillContent::Files(tree) => tree.file(path).map(|file| file.size),
+        SkillContent::Generated(_) => None,
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use skillwire_catalog::catalog::ViewId;
 use skillwire_core::path::RelPath;
 use skillwire_protocol::error::RpcError;
-use skillwire_source::skill::Skill;
+use skillwire_source::Skill;
 
 use super::{
     scene::{Scene, media_type},

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use skillwire_core::path::RelPath;
 use skillwire_protocol::error::RpcError;
-use skillwire_source::skill::{Content, FileRecord, Skill};
+use skillwire_source::{FileRecord, Skill, SkillContent};
 
 use super::{alias_of, card::Card, scene::Scene, skilljack};
 
@@ -66,10 +66,10 @@ fn document_uri(name: &str, path: &RelPath) -> String {
 
 fn other_files(skill: &Skill) -> Vec<&FileRecord> {
     match &skill.content {
-        Content::Files(tree) => {
+        SkillContent::Files(tree) => {
             tree.files.iter().filter(|file| file.path != RelPath::skill_file()).collect()
         }
-        Content::Generated(_) => Vec::new(),
+        SkillContent::Generated(_) => Vec::new(),
     }
 }
 

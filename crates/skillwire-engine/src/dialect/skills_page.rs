@@ -13,7 +13,7 @@ use skillwire_protocol::{
     error::{ErrorCode, RpcError, truncated},
     version::Era,
 };
-use skillwire_source::skill::Skill;
+use skillwire_source::Skill;
 
 use super::{
     card::Card,

@@ -1,7 +1,7 @@
 //! One entry of `skills/list` for three dialects at once: no member means two things.
 
 use serde_json::{Map, Value, json};
-use skillwire_source::skill::Skill;
+use skillwire_source::Skill;
 
 use super::{card::Card, dependencies};
 use crate::dialect::scene::Scene;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::json;
 use skillwire_catalog::listing::Page;
 use skillwire_protocol::{error::RpcError, method};
-use skillwire_source::skill::{Content, Skill};
+use skillwire_source::{Skill, SkillContent};
 
 use super::{
     Dialect, fastmcp,
@@ -151,7 +151,7 @@ fn per_skill<'a>(scene: &'a Scene, template: &str) -> Option<&'a Skill> {
 }
 
 fn files(skill: &Skill, typed: &str) -> Vec<String> {
-    let Content::Files(tree) = &skill.content else { return Vec::new() };
+    let SkillContent::Files(tree) = &skill.content else { return Vec::new() };
     let paths = tree.files.iter().map(|file| file.path.as_str());
     paths.filter(|path| path.starts_with(typed)).map(str::to_owned).collect()
 }
@@ -166,8 +166,8 @@ pub(super) fn names(
 ) -> Vec<String> {
     let typed = typed.to_ascii_lowercase();
     let has_documents = |skill: &Skill| match &skill.content {
-        Content::Files(tree) => tree.files.len() > 1,
-        Content::Generated(_) => false,
+        SkillContent::Files(tree) => tree.files.len() > 1,
+        SkillContent::Generated(_) => false,
     };
     let skills = scene.snapshot.named_from(&typed);
     let own = skills.take_while(|skill| skill.name().starts_with(&typed)).filter_map(|skill| {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use skillwire_source::skill::Skill;
+use skillwire_source::Skill;
 
 use super::{Dialect, alias_of, scene::Scene};
 

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use skillwire_core::{digest::Digest, path::RelPath, uri::decode};
 use skillwire_protocol::{error::RpcError, version::Era};
-use skillwire_source::skill::{Content, FileTree, Skill};
+use skillwire_source::{FileTree, Skill, SkillContent};
 
 use super::{
     DialectPart,
@@ -120,8 +120,8 @@ async fn named(scene: &Scene, name: &str) -> Result<Option<Arc<Skill>>, RpcError
 /// The files of a skill, which one that is made on request has not.
 fn published(skill: &Skill) -> Option<&FileTree> {
     match &skill.content {
-        Content::Files(tree) => Some(tree),
-        Content::Generated(_) => None,
+        SkillContent::Files(tree) => Some(tree),
+        SkillContent::Generated(_) => None,
     }
 }
 

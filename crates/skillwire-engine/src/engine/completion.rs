@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};
 use skillwire_protocol::error::{RpcError, truncated};
-use skillwire_source::skill::Content;
+use skillwire_source::SkillContent;
 
 use super::{
     Answer, Call, Outcome,
@@ -130,7 +130,7 @@ impl Call<'_> {
         let Some(skill) = self.snapshot.skill(&format!("{root}/SKILL.md")) else {
             return Completion { values: Vec::new(), total: Some(0) };
         };
-        let Content::Files(tree) = &skill.content else {
+        let SkillContent::Files(tree) = &skill.content else {
             return Completion { values: Vec::new(), total: Some(0) };
         };
         let skill_root = skill.uri.root();

@@ -10,10 +10,7 @@ use quick_cache::{
     sync::{Cache, DefaultLifecycle},
 };
 use skillwire_core::digest::Digest;
-use skillwire_source::{
-    skill::FileRecord,
-    store::{Owner, RemoteFiles, Store, StoreError},
-};
+use skillwire_source::{ContentOwner, FileRecord, FileStore, FileStoreError, RemoteFiles};
 
 use super::quote::quote;
 
@@ -32,10 +29,10 @@ const SHORT_WORK_BYTES: u64 = 64 * 1024;
 #[derive(Debug)]
 pub(crate) struct Contents(Cache<Key, Bytes, ByLength, RandomState>);
 
-type Key = (Owner, Digest);
+type Key = (ContentOwner, Digest);
 
-fn key(store: &Arc<dyn Store>, file: &FileRecord) -> Key {
-    (store.remote().map_or(Owner::HERE, RemoteFiles::owner), file.digest)
+fn key(store: &Arc<dyn FileStore>, file: &FileRecord) -> Key {
+    (store.remote().map_or(ContentOwner::LOCAL, RemoteFiles::owner), file.digest)
 }
 
 #[derive(Debug, Clone)]
@@ -74,7 +71,7 @@ impl Contents {
     }
 
     /// The file, if it is still kept.
-    pub(super) fn kept(&self, store: &Arc<dyn Store>, file: &FileRecord) -> Option<Bytes> {
+    pub(super) fn kept(&self, store: &Arc<dyn FileStore>, file: &FileRecord) -> Option<Bytes> {
         self.0.get(&key(store, file))
     }
 
@@ -83,7 +80,7 @@ impl Contents {
     /// Whoever asks for the same bytes meanwhile waits for this reading and shares it.
     pub(super) fn read(
         &self,
-        store: &Arc<dyn Store>,
+        store: &Arc<dyn FileStore>,
         file: &FileRecord,
     ) -> Result<Bytes, ContentError> {
         let read = || check(store.read(&file.path, file.size), file);
@@ -93,7 +90,7 @@ impl Contents {
     /// The same for a file that somebody else has to be asked for.
     pub(super) async fn fetch(
         &self,
-        store: &Arc<dyn Store>,
+        store: &Arc<dyn FileStore>,
         file: &FileRecord,
     ) -> Result<Bytes, ContentError> {
         let fetch = async {
@@ -108,13 +105,13 @@ impl Contents {
     /// The same where it takes neither waiting nor long work; nothing says that it would.
     pub(super) fn read_now(
         &self,
-        store: &Arc<dyn Store>,
+        store: &Arc<dyn FileStore>,
         file: &FileRecord,
     ) -> Option<Result<Bytes, ContentError>> {
         if file.size > SHORT_WORK_BYTES {
             return None;
         }
-        let checked = check(store.read_now(&file.path, file.size)?, file);
+        let checked = check(store.read_cached(&file.path, file.size)?, file);
         if let Ok(rendered) = &checked {
             self.0.insert(key(store, file), rendered.clone());
         }
@@ -123,18 +120,18 @@ impl Contents {
 }
 
 /// Renders what was read if it is what was published.
-fn check(read: Result<Bytes, StoreError>, file: &FileRecord) -> Result<Bytes, ContentError> {
+fn check(read: Result<Bytes, FileStoreError>, file: &FileRecord) -> Result<Bytes, ContentError> {
     published(read, file).map(|bytes| render(&bytes))
 }
 
 /// What was read, if it is what was published.
 pub(crate) fn published(
-    read: Result<Bytes, StoreError>,
+    read: Result<Bytes, FileStoreError>,
     file: &FileRecord,
 ) -> Result<Bytes, ContentError> {
     let bytes = read.map_err(|error| match error {
-        StoreError::Changed => ContentError::Changed,
-        StoreError::Failed(reason) => ContentError::Failed(reason),
+        FileStoreError::Changed => ContentError::Changed,
+        FileStoreError::Failed(reason) => ContentError::Failed(reason),
     })?;
     if bytes.len() as u64 != file.size || Digest::of(&bytes) != file.digest {
         return Err(ContentError::Changed);
@@ -168,7 +165,7 @@ mod tests {
     };
 
     use skillwire_core::path::RelPath;
-    use skillwire_source::store::HeldFiles;
+    use skillwire_source::MemoryFiles;
 
     use super::*;
 
@@ -179,8 +176,8 @@ mod tests {
         news: Condvar,
     }
 
-    impl Store for Slow {
-        fn read(&self, _: &RelPath, _: u64) -> Result<Bytes, StoreError> {
+    impl FileStore for Slow {
+        fn read(&self, _: &RelPath, _: u64) -> Result<Bytes, FileStoreError> {
             let mut reads = self.reads.lock().unwrap();
             reads.0 += 1;
             self.news.notify_all();
@@ -194,7 +191,7 @@ mod tests {
         const ASKING: usize = 8;
         let contents = Contents::new(1_000);
         let slow = Arc::new(Slow::default());
-        let store: Arc<dyn Store> = slow.clone();
+        let store: Arc<dyn FileStore> = slow.clone();
         let published = FileRecord::new(RelPath::parse("a.md").unwrap(), b"slow");
         let asked = std::sync::Barrier::new(ASKING + 1);
         thread::scope(|scope| {
@@ -230,8 +227,8 @@ mod tests {
     fn bytes_that_are_not_what_was_published_are_refused_srv_52() {
         let path = RelPath::parse("a.md").unwrap();
         let published = FileRecord::new(path.clone(), b"old");
-        let held = |bytes: &'static [u8]| -> Arc<dyn Store> {
-            Arc::new(HeldFiles::new([(path.clone(), Bytes::from_static(bytes))]))
+        let held = |bytes: &'static [u8]| -> Arc<dyn FileStore> {
+            Arc::new(MemoryFiles::new([(path.clone(), Bytes::from_static(bytes))]))
         };
         let contents = Contents::new(1_000);
         assert_eq!(contents.read(&held(b"new"), &published), Err(ContentError::Changed));

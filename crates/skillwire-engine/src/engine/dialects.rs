@@ -15,7 +15,7 @@ use skillwire_protocol::{
     version::Era,
 };
 
-use skillwire_source::skill::Skill;
+use skillwire_source::Skill;
 
 use super::{
     Answer, Call, Engine, Outcome,

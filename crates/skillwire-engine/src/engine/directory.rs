@@ -10,7 +10,7 @@ use skillwire_protocol::{
     error::{RpcError, truncated},
     method,
 };
-use skillwire_source::skill::{Content, Skill};
+use skillwire_source::{Skill, SkillContent};
 
 use super::{Answer, Call, Outcome, paging::Walk, reading};
 
@@ -55,7 +55,7 @@ impl Call<'_> {
             let message = "`params.cursor` is not a cursor of this listing.";
             return Answer::Now(Err(RpcError::invalid_params(message)));
         }
-        let Content::Generated(generator) = &skill.content else {
+        let SkillContent::Generated(generator) = &skill.content else {
             return Answer::Now(Err(RpcError::internal()));
         };
         let generator = Arc::clone(generator);

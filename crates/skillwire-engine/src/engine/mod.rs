@@ -36,7 +36,7 @@ use skillwire_protocol::{
     version::Era,
 };
 
-use skillwire_source::elsewhere::{Elsewhere, Reuse};
+use skillwire_source::{CachePolicy, SkillLookup};
 use tracing::Instrument;
 
 use self::{
@@ -94,7 +94,7 @@ pub struct Engine {
     /// The age of what clients carry is counted from here.
     start: Instant,
     /// Where skills are looked for that the catalogue does not have.
-    elsewhere: Option<Arc<dyn Elsewhere>>,
+    elsewhere: Option<Arc<dyn SkillLookup>>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -151,7 +151,7 @@ impl Engine {
 
     /// Looks for skills that the catalogue does not have, and for how long answers may be reused.
     #[must_use]
-    pub fn with_elsewhere(self, elsewhere: Arc<dyn Elsewhere>) -> Self {
+    pub fn with_elsewhere(self, elsewhere: Arc<dyn SkillLookup>) -> Self {
         Self { elsewhere: Some(elsewhere), ..self }
     }
 
@@ -247,7 +247,7 @@ impl Engine {
         let here = || {
             snapshot
                 .stored_files()
-                .filter(|(store, _)| store.remote().is_none() && store.place().is_some())
+                .filter(|(store, _)| store.remote().is_none() && store.directory().is_some())
         };
         let small = here().all(|(_, file)| {
             total = total.saturating_add(file.size);
@@ -330,14 +330,14 @@ fn code(outcome: &Outcome) -> i32 {
 impl<'a> Call<'a> {
     fn style(&self) -> ResultStyle {
         let config = &self.engine.config;
-        let Reuse { at_most, private } =
-            self.engine.elsewhere.as_ref().map_or_else(Reuse::default, |e| e.reuse());
+        let CachePolicy { max_age, private } =
+            self.engine.elsewhere.as_ref().map_or_else(CachePolicy::default, |e| e.cache_policy());
         let own = private || self.caller.is_distinguished();
         // Whole seconds, so that a page that is kept serves more than one request.
-        let at_most = at_most.map_or(u64::MAX, |time| time.as_secs().saturating_mul(1_000));
+        let max_age = max_age.map_or(u64::MAX, |time| time.as_secs().saturating_mul(1_000));
         ResultStyle {
             era: self.era,
-            ttl_ms: config.ttl_ms.min(at_most),
+            ttl_ms: config.ttl_ms.min(max_age),
             scope: if own { CacheScope::Private } else { config.cache_scope },
             server_info: Arc::clone(&self.engine.server_info),
         }

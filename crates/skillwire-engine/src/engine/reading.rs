@@ -6,10 +6,7 @@ use bytes::Bytes;
 use skillwire_catalog::{catalog::Catalog, snapshot::FoundFile};
 use skillwire_core::{media_type, path::RelPath};
 use skillwire_protocol::error::RpcError;
-use skillwire_source::{
-    generated::{GenerateError, Generator},
-    skill::{Content, FileRecord, FileTree, Skill},
-};
+use skillwire_source::{FileRecord, FileTree, GenerateError, Skill, SkillContent, SkillGenerator};
 use tokio::task::JoinError;
 
 use super::{
@@ -56,7 +53,7 @@ impl Call<'_> {
     }
 
     fn read_generated(&self, uri: &str, skill: &Skill, path: RelPath) -> Answer {
-        let Content::Generated(generator) = &skill.content else {
+        let SkillContent::Generated(generator) = &skill.content else {
             return Answer::Now(Err(RpcError::internal()));
         };
         let (generator, uri) = (Arc::clone(generator), uri.to_owned());
@@ -154,8 +151,8 @@ pub(crate) fn contents(
 /// Runs a generator off the event loop and hides why it failed from the client.
 pub(crate) async fn run<T: Send + 'static>(
     turns: &Turns,
-    generator: Arc<dyn Generator>,
-    work: impl FnOnce(&dyn Generator) -> Result<T, GenerateError> + Send + 'static,
+    generator: Arc<dyn SkillGenerator>,
+    work: impl FnOnce(&dyn SkillGenerator) -> Result<T, GenerateError> + Send + 'static,
 ) -> Result<T, RpcError> {
     match turns.make(move || work(&*generator)).await {
         Ok(Ok(value)) => Ok(value),

@@ -5,10 +5,7 @@ use std::{sync::Arc, time::Duration};
 use skillwire_catalog::catalog::{Catalog, ViewId};
 use skillwire_core::uri::SkillUri;
 use skillwire_protocol::error::{RpcError, truncated};
-use skillwire_source::{
-    elsewhere::{Elsewhere, Sought},
-    skill::Skill,
-};
+use skillwire_source::{LookupOutcome, Skill, SkillLookup};
 use tokio::time::timeout;
 
 use super::{Answer, Call, dialects::get_superset, result::ResultText};
@@ -54,8 +51,8 @@ impl Call<'_> {
     }
 
     /// Looks for a skill that the catalogue does not have under this URI.
-    fn seek(&self, elsewhere: &Arc<dyn Elsewhere>, uri: SkillUri) -> Answer {
-        let names = elsewhere.other_names(&uri);
+    fn seek(&self, elsewhere: &Arc<dyn SkillLookup>, uri: SkillUri) -> Answer {
+        let names = elsewhere.aliases(&uri);
         let mut known = names.iter().filter_map(|name| self.snapshot.skill(name.as_str()));
         match (known.next(), known.next()) {
             (Some(skill), None) => return self.get_known(skill),
@@ -72,14 +69,14 @@ impl Call<'_> {
         }
         let (catalog, view) = (Arc::clone(&self.engine.catalog), self.caller.view);
         // Whoever may not see a skill does not even have it asked for.
-        let asked = catalog.would_show(view, &uri).then(|| elsewhere.find(&uri)).flatten();
+        let asked = catalog.would_show(view, &uri).then(|| elsewhere.look_up(&uri)).flatten();
         let Some(asked) = asked else { return Answer::Now(Err(not_found(uri.as_str()))) };
         let (result, superset) = (self.result(), self.has_superset().then(|| self.scene()));
         Answer::Later(Box::pin(async move {
             let found = match asked.await {
-                Sought::Found => published(&catalog, view, &uri).await,
-                Sought::NotFound => None,
-                Sought::Failed => return Err(RpcError::internal()),
+                LookupOutcome::Found => published(&catalog, view, &uri).await,
+                LookupOutcome::NotFound => None,
+                LookupOutcome::Failed => return Err(RpcError::internal()),
             };
             let skill = found.ok_or_else(|| not_found(uri.as_str()))?;
             match superset {

@@ -21,7 +21,7 @@ use skillwire_core::{
     span::Span,
     yaml,
 };
-use skillwire_source::{collect::collect, memory::MemorySource, source::Inspected};
+use skillwire_source::{InspectedSkill, MemorySource, scan_all};
 
 use super::open::{Opening, any_file};
 
@@ -30,12 +30,12 @@ const MAX_DEPTH: usize = 16;
 
 /// A skill that was mended, and what it costs to hold it.
 pub(super) struct Mended {
-    pub(super) inspected: Vec<Inspected>,
+    pub(super) inspected: Vec<InspectedSkill>,
     pub(super) bytes: u64,
 }
 
 /// Tells whether a skill that was refused might be mended.
-pub(super) fn may_help(refused: &Inspected) -> bool {
+pub(super) fn may_help(refused: &InspectedSkill) -> bool {
     let mut reasons = refused.reasons(Strictness::Lenient).peekable();
     reasons.peek().is_some()
         && reasons.all(|reason| matches!(reason.code, Code::YamlUnquotedColon | Code::NameInvalid))
@@ -66,7 +66,7 @@ pub(super) fn mend(opening: &Opening, left: u64) -> Option<Mended> {
         .strictness(Strictness::Lenient)
         .allow_secret(any_file());
     source.add(&path, folder.files).ok()?;
-    let mut inspected = collect(&[&source]).ok()?.inspected;
+    let mut inspected = scan_all(&[&source]).ok()?.skills;
     for note in &mut notes {
         note.file = format!("{}/{SKILL_FILE}", opening.label);
         note.level = Level::Warning;

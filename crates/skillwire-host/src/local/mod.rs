@@ -20,7 +20,7 @@ use skillwire_core::{
     limits,
     uri::Scheme,
 };
-use skillwire_source::{skill::Skill, source::Inspected};
+use skillwire_source::{InspectedSkill, Skill};
 use skillwire_trust::Origin;
 
 use self::{
@@ -151,7 +151,7 @@ impl Base {
     fn read_one(&mut self, found: &Found, discovery: &mut Discovery) {
         let mut opening = Opening::new(found, &self.scheme);
         let mut read = opening.read();
-        let is_outermost = |inspected: &&Inspected| inspected.origin == opening.label;
+        let is_outermost = |inspected: &&InspectedSkill| inspected.origin == opening.label;
         let outermost = read.iter().flatten().find(is_outermost);
         let name = outermost.and_then(|outer| outer.skill.as_ref()).map(|s| s.name().to_owned());
         if name.is_some_and(|name| found.segments.last() != Some(&name)) {
@@ -173,7 +173,7 @@ impl Base {
                 for inspected in inspected {
                     let added = add(inspected, discovery, |skill| {
                         let read = listed(skill)?;
-                        let directory = read.store.place()?;
+                        let directory = read.store.directory()?;
                         Some(LocalSkill::new(&self.origin, &directory, read))
                     });
                     self.limits.bytes = self.limits.bytes.saturating_sub(added);
@@ -186,7 +186,7 @@ impl Base {
 
 /// Takes a skill and what is noteworthy about it, and says how many bytes it has.
 fn add(
-    inspected: Inspected,
+    inspected: InspectedSkill,
     discovery: &mut Discovery,
     make: impl FnOnce(&Skill) -> Option<LocalSkill>,
 ) -> u64 {

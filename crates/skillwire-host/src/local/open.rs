@@ -11,12 +11,8 @@ use skillwire_core::{
     uri::Scheme,
 };
 use skillwire_source::{
-    collect::collect,
-    directory::{DirectoryOptions, DirectorySource},
-    rules::SecretAllowList,
-    skill::{Content, Skill},
-    source::Inspected,
-    store::Store,
+    DirectoryOptions, DirectorySource, FileStore, InspectedSkill, SecretAllowList, Skill,
+    SkillContent, scan_all,
 };
 
 use super::walk::Found;
@@ -53,7 +49,7 @@ impl Opening {
     }
 
     /// Reads the directory and judges it and the skills inside it.
-    pub(super) fn read(&self) -> Result<Vec<Inspected>, Box<Finding>> {
+    pub(super) fn read(&self) -> Result<Vec<InspectedSkill>, Box<Finding>> {
         let unreadable =
             |reason: String| Box::new(Finding::new(Code::Unreadable, &self.label, reason));
         let options = DirectoryOptions {
@@ -73,8 +69,8 @@ impl Opening {
         if source.canonical_root() != self.directory {
             return Err(unreadable("It was replaced while it was read.".to_owned()));
         }
-        let collected = collect(&[&source]).map_err(|error| unreadable(error.reason))?;
-        Ok(collected.inspected)
+        let collected = scan_all(&[&source]).map_err(|error| unreadable(error.reason))?;
+        Ok(collected.skills)
     }
 }
 
@@ -88,14 +84,14 @@ pub(super) fn any_file() -> SecretAllowList {
 pub(super) struct Read {
     pub(super) entry: SkillEntry,
     /// Where its files are read again.
-    pub(super) store: Arc<dyn Store>,
+    pub(super) store: Arc<dyn FileStore>,
     /// The headings of its `SKILL.md`.
     pub(super) headings: String,
 }
 
 /// What is listed about a skill that was read, and more.
 pub(super) fn listed(skill: &Skill) -> Option<Read> {
-    let Content::Files(tree) = &skill.content else { return None };
+    let SkillContent::Files(tree) = &skill.content else { return None };
     let head = tree.file(&RelPath::skill_file())?;
     let bytes = tree.store.read(&head.path, head.size).ok()?;
     if Digest::of(&bytes) != head.digest {

@@ -9,7 +9,7 @@ use skillwire_core::{
     entry::{Resources, SkillEntry, SkillResource},
     uri::ResourceUri,
 };
-use skillwire_source::store::{Store, StoreError};
+use skillwire_source::{FileStore, FileStoreError};
 use skillwire_trust::{Origin, Reason, Refusal, SkillId, Verified};
 
 use super::open::Read;
@@ -22,7 +22,7 @@ pub struct LocalSkill {
     directory: PathBuf,
     headings: Arc<str>,
     /// The files, in its directory, or in memory where it was mended.
-    store: Arc<dyn Store>,
+    store: Arc<dyn FileStore>,
     pub(super) handle: String,
     pub(super) hidden_by: Option<String>,
 }
@@ -89,11 +89,11 @@ impl LocalSkill {
         let Some(file) = self.listed(uri) else { return Err(refuse(Reason::FileNotListed)) };
         match self.store.read(&path, file.size) {
             Ok(bytes) => Verified::check(&self.id, file, bytes),
-            Err(StoreError::Changed) => Err(refuse(Reason::DigestMismatch)
+            Err(FileStoreError::Changed) => Err(refuse(Reason::DigestMismatch)
                 .expected(file.digest)
                 .actual("a file or folder that changed since it was listed")
                 .hint("List the skills again.")),
-            Err(StoreError::Failed(error)) => Err(refuse(Reason::FileMissing)
+            Err(FileStoreError::Failed(error)) => Err(refuse(Reason::FileMissing)
                 .actual(error)
                 .hint("Make the file readable, and list the skills again.")),
         }

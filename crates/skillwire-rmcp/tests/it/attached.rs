@@ -16,10 +16,7 @@ use rmcp::{
 use serde_json::{Value, json};
 use skillwire_rmcp::WithSkills;
 use skillwire_server::embed::Skills;
-use skillwire_source::{
-    directory::{DirectoryOptions, DirectorySource},
-    source::Look,
-};
+use skillwire_source::{DirectoryOptions, DirectorySource, ScanRequest};
 use skillwire_testkit::fixture::{SkillFolder, skill_md};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
@@ -254,7 +251,7 @@ async fn a_subscriber_is_told_of_changes_of_skills_srv_106() {
     let mut subscription = soon(client.listen(filter)).await.unwrap();
     assert_eq!(subscription.acknowledged().resource_subscriptions, Some(vec![A.to_owned()]));
     folder.file("a/notes.md", "other");
-    skills.refresh(&Look::everywhere());
+    skills.refresh(&ScanRequest::everything());
     let first = soon(subscription.next()).await.unwrap();
     assert!(matches!(first, Some(ServerNotification::ResourceListChangedNotification(_))));
     match soon(subscription.next()).await.unwrap() {
@@ -272,7 +269,7 @@ async fn a_client_of_the_old_era_is_told_of_what_it_subscribed_to_srv_106() {
     #[expect(deprecated, reason = "this is how the old era subscribes")]
     client.subscribe(SubscribeRequestParams::new(A)).await.unwrap();
     folder.file("a/notes.md", "other");
-    skills.refresh(&Look::everywhere());
+    skills.refresh(&ScanRequest::everything());
     assert_eq!(soon(heard.recv()).await.unwrap(), "list changed");
     assert_eq!(soon(heard.recv()).await.unwrap(), A);
     #[expect(deprecated, reason = "this is how the old era unsubscribes")]
@@ -281,10 +278,10 @@ async fn a_client_of_the_old_era_is_told_of_what_it_subscribed_to_srv_106() {
     #[expect(deprecated, reason = "this is how the old era subscribes")]
     client.subscribe(SubscribeRequestParams::new(B)).await.unwrap();
     folder.file("a/notes.md", "third");
-    skills.refresh(&Look::everywhere());
+    skills.refresh(&ScanRequest::everything());
     // What is heard of the second file comes after whatever is heard of the first.
     folder.file("b/notes.md", "new");
-    skills.refresh(&Look::everywhere());
+    skills.refresh(&ScanRequest::everything());
     loop {
         match soon(heard.recv()).await.unwrap().as_str() {
             "list changed" => {}

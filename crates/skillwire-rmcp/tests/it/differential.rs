@@ -15,7 +15,7 @@ use rmcp::{
 use serde_json::{Value, json};
 use skillwire_rmcp::WithSkills;
 use skillwire_server::{Config, embed::Skills};
-use skillwire_source::generated::GeneratedFiles;
+use skillwire_source::GeneratedFiles;
 use skillwire_testkit::{
     fixture::{SkillFolder, skill_md},
     http::{Connection, HttpReply},

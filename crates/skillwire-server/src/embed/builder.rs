@@ -11,12 +11,8 @@ use skillwire_core::{
     uri::Scheme,
 };
 use skillwire_source::{
-    directory::{DirectoryOptions, DirectorySource},
-    embedded::{EmbeddedSkill, InvalidEmbedded},
-    generated::{GeneratedSource, Generator},
-    memory::MemorySource,
-    placed::PlacedSkill,
-    source::{Look, Source, Unavailable},
+    DirectoryOptions, DirectorySource, EmbeddedSkill, GeneratedSource, InvalidEmbedded,
+    MemorySource, ScanRequest, SingleSkillSource, SkillGenerator, SkillSource, SourceUnavailable,
 };
 
 use super::{Following, Inner, Skills};
@@ -28,7 +24,7 @@ type Tell = Box<dyn Fn(&Notice) + Send + Sync>;
 /// Sources of skills, and how they are served.
 #[derive(Default)]
 pub struct SkillsBuilder {
-    sources: Vec<Box<dyn Source>>,
+    sources: Vec<Box<dyn SkillSource>>,
     /// Whether any source can change while the program runs.
     changing: bool,
     config: Config,
@@ -57,7 +53,7 @@ pub enum BuildError {
     Path(String, InvalidPath),
     /// A folder is not there.
     #[error(transparent)]
-    Unavailable(#[from] Unavailable),
+    Unavailable(#[from] SourceUnavailable),
     /// A skill that is part of the program is malformed.
     #[error(transparent)]
     Embedded(#[from] InvalidEmbedded),
@@ -76,8 +72,8 @@ impl SkillsBuilder {
     #[must_use]
     pub fn skill(self, path: &str, folder: impl Into<PathBuf>) -> Self {
         let options = DirectoryOptions { strictness: self.strictness, ..Default::default() };
-        let source =
-            skill_path(path).and_then(|path| Ok(PlacedSkill::new(path, folder.into(), options)?));
+        let source = skill_path(path)
+            .and_then(|path| Ok(SingleSkillSource::new(path, folder.into(), options)?));
         self.add(source, true)
     }
 
@@ -102,7 +98,7 @@ impl SkillsBuilder {
     /// Its entry says `"dynamic"` instead of listing files, so hosts cannot verify it and some will
     /// not load it.
     #[must_use]
-    pub fn dynamic(self, path: &str, generator: impl Generator + 'static) -> Self {
+    pub fn dynamic(self, path: &str, generator: impl SkillGenerator + 'static) -> Self {
         let source = skill_path(path)
             .map(|path| GeneratedSource::new(path, Scheme::default(), Arc::new(generator)));
         self.add(source, true)
@@ -110,7 +106,7 @@ impl SkillsBuilder {
 
     /// Adds a source of your own.
     #[must_use]
-    pub fn source(self, source: impl Source + 'static) -> Self {
+    pub fn source(self, source: impl SkillSource + 'static) -> Self {
         self.add(Ok(source), true)
     }
 
@@ -169,7 +165,7 @@ impl SkillsBuilder {
         let tell = self.tell.unwrap_or_else(|| Box::new(log));
         let keeper = Keeper::new(refresher, Arc::clone(&engine), self.strictness, tell);
         let keeper = Arc::new(keeper);
-        keeper.refresh(&Look::everywhere());
+        keeper.refresh(&ScanRequest::everything());
         engine.warm();
         for missing in engine.missing_dependencies() {
             tracing::warn!("{missing}");
@@ -178,7 +174,11 @@ impl SkillsBuilder {
         Ok(Skills(Arc::new(Inner { engine, keeper, _following: following })))
     }
 
-    fn add(mut self, source: Result<impl Source + 'static, BuildError>, changing: bool) -> Self {
+    fn add(
+        mut self,
+        source: Result<impl SkillSource + 'static, BuildError>,
+        changing: bool,
+    ) -> Self {
         match source {
             Ok(source) => {
                 self.sources.push(Box::new(source));

@@ -12,8 +12,8 @@ mod following;
 use std::sync::Arc;
 
 use skillwire_catalog::{catalog::ViewId, refresh::Refreshed};
-pub use skillwire_source::embedded::EmbeddedSkill;
-use skillwire_source::source::Look;
+pub use skillwire_source::EmbeddedSkill;
+use skillwire_source::ScanRequest;
 use tokio::net::TcpListener;
 
 #[cfg(feature = "axum")]
@@ -31,7 +31,7 @@ use skillwire_engine::Engine;
 ///
 /// ```
 /// use skillwire_server::embed::{EmbeddedSkill, Skills};
-/// use skillwire_source::generated::GeneratedFiles;
+/// use skillwire_source::GeneratedFiles;
 ///
 /// const GREETING: EmbeddedSkill = EmbeddedSkill {
 ///     path: "greeting",
@@ -74,7 +74,7 @@ impl Skills {
     ///
     /// Blocks while files are read. A look that is close asks generated skills for their `SKILL.md`
     /// again, and tells clients that they may have changed.
-    pub fn refresh(&self, look: &Look) -> Refreshed {
+    pub fn refresh(&self, look: &ScanRequest) -> Refreshed {
         self.0.keeper.refresh(look)
     }
 

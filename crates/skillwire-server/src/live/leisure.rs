@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use skillwire_source::source::Look;
+use skillwire_source::ScanRequest;
 use tokio::time::sleep_until;
 
 /// So many answers in each millisecond keep a core busy enough that others should wait.
@@ -58,13 +58,13 @@ impl Leisure {
     }
 
     /// Waits for the turn of the next part, for ever if there is none.
-    pub(super) async fn turn(&mut self) -> Look {
+    pub(super) async fn turn(&mut self) -> ScanRequest {
         if self.is_over() {
             std::future::pending::<()>().await;
         }
         sleep_until(self.next.into()).await;
-        let look = Look::at(self.parts.pop_front().unwrap_or_default());
-        if self.closely { look.closely() } else { look }
+        let look = ScanRequest::paths(self.parts.pop_front().unwrap_or_default());
+        if self.closely { look.force_read() } else { look }
     }
 
     /// Puts the next part off according to how long this one took and how much else there is to do.
@@ -133,7 +133,7 @@ mod tests {
         let mut leisure = Leisure::new(parts.clone(), true, 0);
         for part in parts {
             assert!(!leisure.is_over() && leisure.is_close());
-            assert_eq!(leisure.turn().await, Look::at(part).closely());
+            assert_eq!(leisure.turn().await, ScanRequest::paths(part).force_read());
         }
         assert!(leisure.is_over() && !leisure.is_close());
     }

@@ -17,8 +17,7 @@ use skillwire_catalog::{
 };
 use skillwire_core::finding::Strictness;
 use skillwire_source::{
-    source::{Look, Wake},
-    watch::{News, Watch, WatchState, Watcher},
+    ChangeCallback, FolderChanges, ScanRequest, WatchCoverage, WatchState, watch_skill_folders,
 };
 use tokio::{sync::mpsc, task::JoinError, time::sleep_until};
 
@@ -90,12 +89,12 @@ impl Keeper {
     }
 
     /// Looks at the sources once; blocks while files are read.
-    pub fn refresh(&self, look: &Look) -> Refreshed {
+    pub fn refresh(&self, look: &ScanRequest) -> Refreshed {
         let (refreshed, news) = {
             let mut state = self.state();
             let started = Instant::now();
             let refreshed = state.refresher.refresh(look);
-            if look.at.is_none() && !look.closely {
+            if look.paths.is_none() && !look.force_read {
                 state.took = started.elapsed();
             }
             let news = state.told.news(&refreshed, self.strictness);
@@ -108,7 +107,7 @@ impl Keeper {
     }
 
     /// Looks at the sources once, off the event loop; files of a small catalogue are kept as well.
-    pub async fn look(self: &Arc<Self>, look: Look) -> Result<Refreshed, JoinError> {
+    pub async fn look(self: &Arc<Self>, look: ScanRequest) -> Result<Refreshed, JoinError> {
         let keeper = Arc::clone(self);
         let refreshed = tokio::task::spawn_blocking(move || keeper.refresh(&look)).await?;
         if !refreshed.sites.is_empty() {
@@ -146,10 +145,10 @@ impl Keeper {
     pub async fn follow(self: &Arc<Self>, mut reload: impl AsyncFnMut()) {
         let catalog = Arc::clone(self.engine.catalog());
         let (sender, mut news) = mpsc::unbounded_channel();
-        self.state().refresher.on_news(&wake(&sender));
+        self.state().refresher.on_change(&wake(&sender));
         self.lull().await;
         // The watcher gathers news for a while before it tells them, so few are ever waiting.
-        let (_watcher, state) = Watcher::start(self.watched(), move |told| {
+        let (_watcher, state) = watch_skill_folders(self.watched(), move |told| {
             let _ = sender.send(told);
         });
         let mut next_look = Instant::now() + self.pause();
@@ -160,34 +159,34 @@ impl Keeper {
         loop {
             let (mut look, hurry) = tokio::select! {
                 () = sleep_until(next_look.into()), if leisure.is_over() => {
-                    (Look::everywhere(), false)
+                    (ScanRequest::everything(), false)
                 }
                 () = sleep_until(next_reading.into()), if leisure.is_over() => {
-                    (Look::everywhere().closely(), false)
+                    (ScanRequest::everything().force_read(), false)
                 }
                 part = leisure.turn() => (part, false),
-                places = catalog.stale() => (Look::at(places).closely(), true),
+                places = catalog.stale() => (ScanRequest::paths(places).force_read(), true),
                 places = asked(&catalog, next_asked) => {
                     next_asked = Instant::now() + ASKED_PAUSE;
-                    (Look::at(places), true)
+                    (ScanRequest::paths(places), true)
                 }
                 Some(told) = news.recv() => match told {
-                    News::Changed(paths) => (Look::at(paths), true),
+                    FolderChanges::Paths(paths) => (ScanRequest::paths(paths), true),
                     // The first only means that nobody was told what happened before.
-                    News::Everything => (Look::everywhere(), std::mem::replace(&mut begun, true)),
+                    FolderChanges::Everything => (ScanRequest::everything(), std::mem::replace(&mut begun, true)),
                 },
-                () = reload() => (Look::everywhere(), true),
+                () = reload() => (ScanRequest::everything(), true),
             };
-            let whole = look.at.is_none();
-            if whole && look.closely {
+            let whole = look.paths.is_none();
+            if whole && look.force_read {
                 next_reading = Instant::now() + READING;
             }
             if whole && !hurry {
                 // Files that were still to be read anew would otherwise wait for the next time.
                 if leisure.is_close() {
-                    look = look.closely();
+                    look = look.force_read();
                 }
-                leisure = Leisure::new(self.parts().await, look.closely, self.answers());
+                leisure = Leisure::new(self.parts().await, look.force_read, self.answers());
                 if !leisure.is_over() {
                     continue;
                 }
@@ -226,22 +225,23 @@ impl Keeper {
         let roots = watches.roots();
         let news = {
             let mut state = self.state();
-            let pause = |(_, watch): &(PathBuf, Watch)| match watch {
-                Watch::Watched => WATCHED_PAUSE,
-                Watch::InTurns(_) => IN_TURNS_PAUSE,
-                Watch::Pending | Watch::Unwatched(_) => MIN_PAUSE,
+            let pause = |(_, watch): &(PathBuf, WatchCoverage)| match watch {
+                WatchCoverage::Watched => WATCHED_PAUSE,
+                WatchCoverage::Partial(_) => IN_TURNS_PAUSE,
+                WatchCoverage::Pending | WatchCoverage::Unwatched(_) => MIN_PAUSE,
             };
             state.least = if roots.iter().any(|root| pause(root) == MIN_PAUSE) {
                 MIN_PAUSE
             } else {
                 roots.iter().map(pause).max().unwrap_or(WATCHED_PAUSE)
             };
-            let in_turns = roots.iter().any(|(_, watch)| matches!(watch, Watch::InTurns(_)));
+            let in_turns =
+                roots.iter().any(|(_, watch)| matches!(watch, WatchCoverage::Partial(_)));
             self.engine.catalog().want_asked(in_turns);
             let less = roots.into_iter().filter_map(|(root, watch)| match watch {
-                Watch::InTurns(turns) => Some(Subject::InTurns { root, turns }),
-                Watch::Unwatched(reason) => Some(Subject::Unwatched { root, reason }),
-                Watch::Pending | Watch::Watched => None,
+                WatchCoverage::Partial(turns) => Some(Subject::InTurns { root, turns }),
+                WatchCoverage::Unwatched(reason) => Some(Subject::Unwatched { root, reason }),
+                WatchCoverage::Pending | WatchCoverage::Watched => None,
             });
             state.told.watches(less)
         };
@@ -285,9 +285,9 @@ async fn asked(catalog: &Catalog, from: Instant) -> BTreeSet<PathBuf> {
 }
 
 /// What a source calls that has something to report: the news is that no path changed.
-fn wake(sender: &mpsc::UnboundedSender<News>) -> Wake {
+fn wake(sender: &mpsc::UnboundedSender<FolderChanges>) -> ChangeCallback {
     let sender = sender.clone();
     Arc::new(move || {
-        let _ = sender.send(News::Changed(BTreeSet::new()));
+        let _ = sender.send(FolderChanges::Paths(BTreeSet::new()));
     })
 }

@@ -4,11 +4,7 @@ use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc};
 
 use skillwire_catalog::refresh::Refreshed;
 use skillwire_core::finding::{Code, Finding, Level, Strictness};
-use skillwire_source::{
-    namespace::SiteId,
-    source::{Inspected, Unavailable},
-    watch::Turns,
-};
+use skillwire_source::{GroupId, InspectedSkill, PartialCoverage, SourceUnavailable};
 
 /// Something that came to hold about the skills of a server, or no longer does.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,13 +31,13 @@ pub enum Subject {
     /// Something belongs to no skill, such as a folder that holds none.
     Source(Finding),
     /// A source cannot be read; what it held before is still served.
-    Unavailable(Unavailable),
+    Unavailable(SourceUnavailable),
     /// Not every directory of a folder is watched; some of its skills are looked at in turns.
     InTurns {
         /// The folder.
         root: PathBuf,
         /// How many are watched, and how many are not.
-        turns: Turns,
+        turns: PartialCoverage,
     },
     /// A folder is looked through from time to time, since the system does not tell of changes.
     Unwatched {
@@ -85,12 +81,15 @@ impl fmt::Display for Subject {
             Self::Unavailable(source) => {
                 write!(f, "{source} What it held before is still served.")
             }
-            Self::InTurns { root, turns: Turns { watched, in_turns, round, reason } } => write!(
+            Self::InTurns {
+                root,
+                turns: PartialCoverage { watched, polled, poll_interval, reason },
+            } => write!(
                 f,
-                "{} has {watched} directories that are watched; {in_turns} skills have others, and \
+                "{} has {watched} directories that are watched; {polled} skills have others, and \
                  are looked at in turns within {} seconds: {reason}",
                 root.display(),
-                round.as_secs()
+                poll_interval.as_secs()
             ),
             Self::Unwatched { root, reason } => write!(
                 f,
@@ -115,7 +114,7 @@ type Subjects = BTreeMap<String, Subject>;
 /// What was said before, by what it is about, so that it is said once.
 #[derive(Debug, Default)]
 pub(super) struct Told {
-    sites: BTreeMap<SiteId, Subjects>,
+    sites: BTreeMap<GroupId, Subjects>,
     disputes: BTreeMap<Arc<str>, Subjects>,
     sources: Subjects,
     unwatched: Subjects,
@@ -163,7 +162,7 @@ impl Told {
 }
 
 /// What there is to say about one place.
-fn about(inspected: &Inspected, strictness: Strictness) -> Vec<Subject> {
+fn about(inspected: &InspectedSkill, strictness: Strictness) -> Vec<Subject> {
     if inspected.skill.is_some() {
         return inspected.findings.iter().cloned().map(Subject::Remark).collect();
     }
@@ -201,13 +200,13 @@ fn differ(before: &Subjects, now: &Subjects, news: &mut Vec<Notice>) {
 
 #[cfg(test)]
 mod tests {
-    use skillwire_source::source::SiteKey;
+    use skillwire_source::GroupKey;
 
     use super::*;
 
     fn refreshed(findings: Vec<Finding>) -> Refreshed {
-        let place = Inspected { origin: "skills/a".to_owned(), findings, skill: None };
-        let site = (0, SiteKey("a".into()));
+        let place = InspectedSkill { origin: "skills/a".to_owned(), findings, skill: None };
+        let site = (0, GroupKey("a".into()));
         Refreshed { sites: vec![(site, vec![place])], ..Refreshed::default() }
     }
 
@@ -218,10 +217,10 @@ mod tests {
     #[test]
     fn what_is_watched_and_what_has_its_turns_is_said_once_v_62() {
         let mut told = Told::default();
-        let turns = |watched| Turns {
+        let turns = |watched| PartialCoverage {
             watched,
-            in_turns: 7,
-            round: std::time::Duration::from_mins(1),
+            polled: 7,
+            poll_interval: std::time::Duration::from_mins(1),
             reason: "The limit is reached.".to_owned(),
         };
         let mut says = |watched: Option<usize>| {

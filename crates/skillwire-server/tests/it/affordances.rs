@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use skillwire_core::finding::Code;
-use skillwire_source::directory::{DirectoryOptions, DirectorySource};
+use skillwire_source::{DirectoryOptions, DirectorySource};
 use skillwire_testkit::{
     fixture::SkillFolder,
     server::{TestOptions, TestServer},

@@ -14,9 +14,8 @@ use skillwire_catalog::catalog::ViewId;
 use skillwire_core::finding::Finding;
 use skillwire_server::Config;
 use skillwire_source::{
-    directory::{DirectoryOptions, DirectorySource},
-    generated::GeneratedFiles,
-    source::{Look, Report, Source, Unavailable},
+    DirectoryOptions, DirectorySource, GeneratedFiles, ScanRequest, SkillSource, SourceChange,
+    SourceUnavailable,
 };
 use skillwire_testkit::{
     fixture::{SkillFolder, skill_md},
@@ -269,15 +268,15 @@ async fn a_skill_that_outgrows_the_limits_is_not_served_and_comes_back_v_63() {
 #[derive(Debug)]
 struct Unsteady(DirectorySource, Arc<AtomicBool>);
 
-impl Source for Unsteady {
+impl SkillSource for Unsteady {
     fn scan(
         &self,
-        look: &Look,
-        report: &mut (dyn FnMut(Report) + Send),
-    ) -> Result<Vec<Finding>, Unavailable> {
+        look: &ScanRequest,
+        report: &mut (dyn FnMut(SourceChange) + Send),
+    ) -> Result<Vec<Finding>, SourceUnavailable> {
         if self.1.load(Ordering::Relaxed) {
             let (origin, reason) = ("folder".to_owned(), "Too many open files.".to_owned());
-            return Err(Unavailable { origin, reason });
+            return Err(SourceUnavailable { origin, reason });
         }
         self.0.scan(look, report)
     }
@@ -344,7 +343,7 @@ async fn what_changes_around_a_skill_is_no_news_of_it_srv_106() {
 async fn a_source_that_breaks_costs_no_change_of_another_v_64() {
     let folder = SkillFolder::new();
     folder.skill("a").skill("c");
-    let source = |name| -> Box<dyn Source> {
+    let source = |name| -> Box<dyn SkillSource> {
         let source = DirectorySource::new(folder.join(name), DirectoryOptions::default());
         Box::new(source.unwrap())
     };

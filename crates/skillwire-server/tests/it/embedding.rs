@@ -15,7 +15,7 @@ use skillwire_server::{
     http::HttpOptions,
     live::{Notice, Subject},
 };
-use skillwire_source::{generated::GeneratedFiles, source::Look};
+use skillwire_source::{GeneratedFiles, ScanRequest};
 use skillwire_testkit::{
     fixture::{SkillFolder, skill_md},
     http::{Connection, HttpReply},
@@ -144,7 +144,7 @@ fn a_skill_beyond_the_limits_is_told_of_and_its_neighbours_are_served_srv_112() 
     assert_eq!(heard.skipped(), [Code::TooManyFiles]);
     assert_eq!(skills.count(), 1);
     folder.remove("large/0.txt");
-    skills.refresh(&Look::everywhere());
+    skills.refresh(&ScanRequest::everything());
     assert_eq!(skills.count(), 2);
     let last = heard.0.lock().unwrap().iter().rfind(|notice| notice.over).cloned();
     assert!(last.unwrap().to_string().starts_with("no longer: skipped "));

@@ -8,7 +8,7 @@ use std::{
 use bytes::Bytes;
 use serde_json::{Value, json};
 use skillwire_core::{finding::Code, path::RelPath};
-use skillwire_source::generated::{GenerateError, Generator};
+use skillwire_source::{GenerateError, SkillGenerator};
 use skillwire_testkit::{
     fixture::{SkillFolder, skill_md},
     server::{TestOptions, TestServer},
@@ -354,7 +354,7 @@ async fn what_is_read_is_what_was_hashed_srv_47() {
 #[derive(Debug, Default)]
 struct Counter(AtomicU64);
 
-impl Generator for Counter {
+impl SkillGenerator for Counter {
     fn read(&self, path: &RelPath) -> Result<Option<Bytes>, GenerateError> {
         Ok(match path.as_str() {
             "SKILL.md" => Some(skill_md("live").into()),

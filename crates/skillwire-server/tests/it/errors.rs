@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 use skillwire_core::path::RelPath;
-use skillwire_source::generated::{GenerateError, Generator};
+use skillwire_source::{GenerateError, SkillGenerator};
 use skillwire_testkit::{
     fixture::{SkillFolder, skill_md},
     server::{TestOptions, TestServer, modern_headers},
@@ -34,7 +34,7 @@ impl Faulty {
     }
 }
 
-impl Generator for Faulty {
+impl SkillGenerator for Faulty {
     fn read(&self, path: &RelPath) -> Result<Option<Bytes>, GenerateError> {
         if *path == RelPath::skill_file() {
             return Ok(Some(skill_md("faulty").into()));
@@ -101,7 +101,7 @@ async fn a_missing_file_of_a_generated_skill_is_not_called_a_directory_srv_90() 
     #[derive(Debug)]
     struct Alone;
 
-    impl Generator for Alone {
+    impl SkillGenerator for Alone {
         fn read(&self, path: &RelPath) -> Result<Option<Bytes>, GenerateError> {
             Ok((*path == RelPath::skill_file()).then(|| skill_md("alone").into()))
         }

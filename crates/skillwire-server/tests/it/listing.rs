@@ -6,11 +6,8 @@ use serde_json::{Value, json};
 use skillwire_catalog::snapshot::SnapshotOptions;
 use skillwire_core::uri::Scheme;
 use skillwire_server::{CacheScope, Config};
-use skillwire_source::patterns::PathPatterns;
-use skillwire_source::{
-    directory::{DirectoryOptions, DirectorySource},
-    source::Source,
-};
+use skillwire_source::PathPatterns;
+use skillwire_source::{DirectoryOptions, DirectorySource, SkillSource};
 use skillwire_testkit::{
     fixture::SkillFolder,
     server::{LEGACY_HEADERS, TestOptions, TestServer},
@@ -206,7 +203,7 @@ async fn all_pages_of_a_listing_have_the_same_scope_srv_58() {
 #[tokio::test]
 async fn skills_of_every_scheme_are_listed_srv_59() {
     let folders = [SkillFolder::with_skills(&["one"]), SkillFolder::with_skills(&["two"])];
-    let source = |index: usize, scheme: &str| -> Box<dyn Source> {
+    let source = |index: usize, scheme: &str| -> Box<dyn SkillSource> {
         let scheme = Scheme::parse(scheme).expect("a scheme");
         let options = DirectoryOptions { scheme, ..DirectoryOptions::default() };
         let source = DirectorySource::new(folders[index].path(), options);

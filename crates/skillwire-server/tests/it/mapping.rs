@@ -7,7 +7,7 @@ use skillwire_core::{
     finding::{Code, Strictness},
     uri::Scheme,
 };
-use skillwire_source::directory::DirectoryOptions;
+use skillwire_source::DirectoryOptions;
 use skillwire_testkit::{
     fixture::{SkillFolder, skill_md},
     server::{TestOptions, TestServer},

@@ -19,9 +19,7 @@ use skillwire_server::{
     live::{Keeper, Subject},
 };
 use skillwire_source::{
-    directory::{DirectoryOptions, DirectorySource},
-    generated::GeneratedFiles,
-    source::{Look, Source},
+    DirectoryOptions, DirectorySource, GeneratedFiles, ScanRequest, SkillSource,
 };
 use skillwire_testkit::fixture::{SkillFolder, skill_md};
 
@@ -38,15 +36,15 @@ fn many() -> SkillFolder {
     folder
 }
 
-fn directory(path: &Path) -> Box<dyn Source> {
+fn directory(path: &Path) -> Box<dyn SkillSource> {
     Box::new(DirectorySource::new(path, DirectoryOptions::default()).expect("the folder is there"))
 }
 
 /// What has looked at everything once, and the parts it divides that into.
-fn looked(sources: Vec<Box<dyn Source>>) -> (Refresher, Vec<BTreeSet<PathBuf>>) {
+fn looked(sources: Vec<Box<dyn SkillSource>>) -> (Refresher, Vec<BTreeSet<PathBuf>>) {
     let catalog = Arc::new(Catalog::new(SnapshotOptions::default()));
     let mut refresher = Refresher::new(catalog, sources);
-    refresher.refresh(&Look::everywhere());
+    refresher.refresh(&ScanRequest::everything());
     let parts = refresher.parts();
     assert!(parts.len() > 1);
     (refresher, parts)
@@ -72,7 +70,7 @@ fn a_large_folder_that_goes_away_and_comes_back_is_told_of_each_time_v_64() {
     });
     let look = || {
         for part in &parts {
-            keeper.refresh(&Look::at(part.clone()));
+            keeper.refresh(&ScanRequest::paths(part.clone()));
         }
         std::mem::take(&mut *told.lock().expect("nobody panicked"))
     };
@@ -98,7 +96,7 @@ fn a_close_look_in_parts_looks_once_at_what_has_no_path() {
     let (mut refresher, parts) = looked(sources);
     assert_eq!(made.load(Ordering::Relaxed), 1);
     for part in parts {
-        let came = refresher.refresh(&Look::at(part).closely());
+        let came = refresher.refresh(&ScanRequest::paths(part).force_read());
         assert!(came.sites.is_empty(), "nothing changed: {:?}", came.sites);
     }
     assert_eq!(made.load(Ordering::Relaxed), 2);

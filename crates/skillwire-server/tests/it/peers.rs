@@ -13,10 +13,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use skillwire_core::path::RelPath;
 use skillwire_server::{Engine, stdio};
-use skillwire_source::{
-    generated::{GenerateError, Generator},
-    source::Source,
-};
+use skillwire_source::{GenerateError, SkillGenerator, SkillSource};
 use skillwire_testkit::{
     fixture::skill_md,
     http::Connection,
@@ -185,7 +182,7 @@ struct Acting {
 
 impl LiveSkill {
     /// Makes a source of the skill.
-    pub(crate) fn source(&self) -> Box<dyn Source> {
+    pub(crate) fn source(&self) -> Box<dyn SkillSource> {
         crate::support::generated("live", self.clone())
     }
 
@@ -215,7 +212,7 @@ impl LiveSkill {
     }
 }
 
-impl Generator for LiveSkill {
+impl SkillGenerator for LiveSkill {
     fn read(&self, path: &RelPath) -> Result<Option<Bytes>, GenerateError> {
         match path.as_str() {
             "SKILL.md" => Ok(Some(skill_md("live").into())),

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use skillwire_catalog::snapshot::SnapshotOptions;
-use skillwire_source::patterns::PathPatterns;
+use skillwire_source::PathPatterns;
 use skillwire_testkit::{
     fixture::{SkillFolder, skill_md},
     server::{TestOptions, TestServer},

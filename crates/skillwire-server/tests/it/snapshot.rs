@@ -4,10 +4,7 @@ use std::{collections::BTreeMap, fs, path::Path, sync::Arc, thread};
 
 use serde_json::{Value, json};
 use skillwire_catalog::refresh::Refresher;
-use skillwire_source::{
-    directory::{DirectoryOptions, DirectorySource},
-    source::Look,
-};
+use skillwire_source::{DirectoryOptions, DirectorySource, ScanRequest};
 use skillwire_testkit::{
     fixture::SkillFolder,
     server::{TestOptions, TestServer},
@@ -121,16 +118,16 @@ async fn an_entry_never_mixes_two_versions_of_a_changing_tree_srv_52() {
     let source = DirectorySource::new(folder.join("served"), DirectoryOptions::default());
     let source = Box::new(source.expect("the folder is there"));
     let mut refresher = Refresher::new(Arc::clone(server.engine().catalog()), vec![source]);
-    refresher.refresh(&Look::everywhere());
+    refresher.refresh(&ScanRequest::everything());
 
     let root = folder.path().to_owned();
     let writer = thread::spawn(move || rewrite(&root));
     let reader = thread::spawn(move || {
         while !writer.is_finished() {
-            refresher.refresh(&Look::everywhere());
+            refresher.refresh(&ScanRequest::everything());
         }
         writer.join().expect("the writer ends");
-        refresher.refresh(&Look::everywhere());
+        refresher.refresh(&ScanRequest::everything());
     });
     while !reader.is_finished() {
         check_once(&server, URI).await;

@@ -13,12 +13,8 @@ use skillwire_core::{
     uri::Scheme,
 };
 use skillwire_source::{
-    directory::{DirectoryOptions, DirectorySource},
-    embedded::EmbeddedSkill,
-    generated::{GeneratedFiles, GeneratedSource},
-    memory::MemorySource,
-    placed::PlacedSkill,
-    source::{Look, Report, Source, Unavailable},
+    DirectoryOptions, DirectorySource, EmbeddedSkill, GeneratedFiles, GeneratedSource,
+    MemorySource, ScanRequest, SingleSkillSource, SkillSource, SourceChange, SourceUnavailable,
 };
 use skillwire_testkit::{
     fixture::{SkillFolder, skill_md},
@@ -32,17 +28,17 @@ struct InFolder<S> {
     source: S,
 }
 
-impl<S: Source> Source for InFolder<S> {
+impl<S: SkillSource> SkillSource for InFolder<S> {
     fn scan(
         &self,
-        look: &Look,
-        report: &mut (dyn FnMut(Report) + Send),
-    ) -> Result<Vec<Finding>, Unavailable> {
+        look: &ScanRequest,
+        report: &mut (dyn FnMut(SourceChange) + Send),
+    ) -> Result<Vec<Finding>, SourceUnavailable> {
         self.source.scan(look, report)
     }
 
-    fn watched(&self) -> Vec<PathBuf> {
-        self.source.watched()
+    fn watched_directories(&self) -> Vec<PathBuf> {
+        self.source.watched_directories()
     }
 }
 
@@ -75,10 +71,10 @@ mod directory {
 mod placed {
     use super::*;
 
-    fn make() -> InFolder<PlacedSkill> {
+    fn make() -> InFolder<SingleSkillSource> {
         let folder = folder();
         let path = SkillPath::parse("acme/shelf/other").expect("a path");
-        let source = PlacedSkill::new(path, folder.join("other"), options());
+        let source = SingleSkillSource::new(path, folder.join("other"), options());
         InFolder { folder, source: source.expect("the folder is there") }
     }
 

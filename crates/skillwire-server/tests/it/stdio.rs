@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use skillwire_server::stdio;
-use skillwire_source::directory::{DirectoryOptions, DirectorySource};
+use skillwire_source::{DirectoryOptions, DirectorySource};
 use skillwire_testkit::{
     fixture::SkillFolder,
     server::{TestOptions, TestServer},

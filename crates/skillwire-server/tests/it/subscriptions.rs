@@ -4,7 +4,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use skillwire_core::path::{RelPath, SkillPath};
 use skillwire_protocol::meta::SUBSCRIPTION_ID;
-use skillwire_source::memory::MemorySource;
+use skillwire_source::MemorySource;
 use skillwire_testkit::{
     fixture::{SkillFolder, skill_md},
     server::{TestOptions, TestServer},

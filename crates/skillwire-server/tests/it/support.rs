@@ -13,11 +13,7 @@ use skillwire_core::{
     uri::Scheme,
 };
 use skillwire_server::Config;
-use skillwire_source::{
-    generated::{GeneratedSource, Generator},
-    memory::MemorySource,
-    source::Source,
-};
+use skillwire_source::{GeneratedSource, MemorySource, SkillGenerator, SkillSource};
 use skillwire_testkit::{
     fixture::skill_md,
     server::{TestOptions, TestServer},
@@ -178,7 +174,7 @@ pub(crate) fn pages_of(page_size: usize) -> TestOptions {
 }
 
 /// A source that holds minimal skills at these paths in memory.
-pub(crate) fn in_memory<S: AsRef<str>>(paths: impl IntoIterator<Item = S>) -> Box<dyn Source> {
+pub(crate) fn in_memory<S: AsRef<str>>(paths: impl IntoIterator<Item = S>) -> Box<dyn SkillSource> {
     let mut source = MemorySource::new("memory");
     for path in paths {
         let path = SkillPath::parse(path.as_ref()).expect("the path of a skill");
@@ -189,7 +185,10 @@ pub(crate) fn in_memory<S: AsRef<str>>(paths: impl IntoIterator<Item = S>) -> Bo
 }
 
 /// Makes a source of one skill that a generator makes.
-pub(crate) fn generated(path: &str, generator: impl Generator + 'static) -> Box<dyn Source> {
+pub(crate) fn generated(
+    path: &str,
+    generator: impl SkillGenerator + 'static,
+) -> Box<dyn SkillSource> {
     let path = SkillPath::parse(path).expect("the path of a skill");
     Box::new(GeneratedSource::new(path, Scheme::default(), Arc::new(generator)))
 }

@@ -9,10 +9,8 @@ use skillwire_core::{
     path::{RelPath, SkillPath},
 };
 use skillwire_source::{
-    memory::MemorySource,
-    skill::Content,
-    source::{Look, Report, Source, Unavailable},
-    store::{Store, StoreError},
+    FileStore, FileStoreError, MemorySource, ScanRequest, SkillContent, SkillSource, SourceChange,
+    SourceUnavailable,
 };
 use skillwire_testkit::{
     fixture::skill_md,
@@ -40,10 +38,10 @@ struct State {
 
 /// Files on such a disk.
 #[derive(Debug)]
-struct OnDisk(Arc<dyn Store>, Disk);
+struct OnDisk(Arc<dyn FileStore>, Disk);
 
-impl Store for OnDisk {
-    fn read(&self, path: &RelPath, size: u64) -> Result<Bytes, StoreError> {
+impl FileStore for OnDisk {
+    fn read(&self, path: &RelPath, size: u64) -> Result<Bytes, FileStoreError> {
         let (state, news) = &*self.1.0;
         let mut now = state.lock().expect("nothing panics with the lock");
         now.reading += 1;
@@ -55,12 +53,12 @@ impl Store for OnDisk {
     }
 }
 
-impl Source for Disk {
+impl SkillSource for Disk {
     fn scan(
         &self,
-        look: &Look,
-        report: &mut (dyn FnMut(Report) + Send),
-    ) -> Result<Vec<Finding>, Unavailable> {
+        look: &ScanRequest,
+        report: &mut (dyn FnMut(SourceChange) + Send),
+    ) -> Result<Vec<Finding>, SourceUnavailable> {
         let mut source = MemorySource::new("disk");
         let file = |n: usize| {
             (RelPath::parse(&format!("f{n}.md")).expect("a path"), Bytes::from(n.to_string()))
@@ -69,9 +67,9 @@ impl Source for Disk {
         let path = SkillPath::parse("a").expect("a path");
         source.add(&path, (0..ASKED).map(file).chain([own])).expect("names differ");
         source.scan(look, &mut |mut news| {
-            if let Report::Site(_, inspected) = &mut news {
+            if let SourceChange::Updated(_, inspected) = &mut news {
                 for skill in inspected.iter_mut().filter_map(|found| found.skill.as_mut()) {
-                    if let Content::Files(tree) = &mut Arc::make_mut(skill).content {
+                    if let SkillContent::Files(tree) = &mut Arc::make_mut(skill).content {
                         tree.store = Arc::new(OnDisk(Arc::clone(&tree.store), self.clone()));
                     }
                 }

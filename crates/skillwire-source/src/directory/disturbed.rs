@@ -22,8 +22,8 @@ use tempfile::TempDir;
 
 use super::{DirectoryOptions, DirectorySource, reread::age, steps::Steps};
 use crate::{
-    skill::Content,
-    source::{Inspected, Look, Report, Source},
+    skill::SkillContent,
+    source::{InspectedSkill, ScanRequest, SkillSource, SourceChange},
 };
 
 const SKILL_MD: &str = "---\nname: pdf\ndescription: Use when testing.\n---\n";
@@ -67,7 +67,7 @@ impl Steps for Disturb {
 
 /// What a disturbed scan made of a skill.
 struct Disturbed {
-    inspected: Inspected,
+    inspected: InspectedSkill,
     /// Keeps the files, so that they can be read again.
     _folder: TempDir,
 }
@@ -93,8 +93,8 @@ fn scan(with: impl Fn(&Path, Moment<'_>) + Send + Sync + 'static) -> Disturbed {
     let mut source = DirectorySource::new(root, DirectoryOptions::default()).unwrap();
     source.steps = Arc::new(Disturb { skill, with: Box::new(with) });
     let mut reported = Vec::new();
-    source.scan(&Look::everywhere(), &mut |report| reported.push(report)).unwrap();
-    let Some(Report::Site(_, mut inspected)) = reported.pop() else { panic!() };
+    source.scan(&ScanRequest::everything(), &mut |report| reported.push(report)).unwrap();
+    let Some(SourceChange::Updated(_, mut inspected)) = reported.pop() else { panic!() };
     assert_eq!((reported.len(), inspected.len()), (0, 1));
     let inspected = inspected.remove(0);
     let secret = Digest::of(SECRET.as_bytes()).to_string();
@@ -120,9 +120,10 @@ fn scan_quiet(
     let mut told = Vec::new();
     for _ in 0..2 {
         source
-            .scan(&Look::everywhere(), &mut |report| {
-                let Report::Site(_, inspected) = report else { panic!() };
-                let Content::Files(tree) = &inspected[0].skill.as_ref().unwrap().content else {
+            .scan(&ScanRequest::everything(), &mut |report| {
+                let SourceChange::Updated(_, inspected) = report else { panic!() };
+                let SkillContent::Files(tree) = &inspected[0].skill.as_ref().unwrap().content
+                else {
                     panic!()
                 };
                 let digest = |name: &str| {
@@ -145,7 +146,9 @@ fn once(times: &AtomicUsize, work: impl FnOnce()) {
 
 /// The bytes a skill was published with, which are still those of the file.
 fn content(scan: &Disturbed, path: &str) -> Option<Bytes> {
-    let Content::Files(tree) = &scan.inspected.skill.as_ref().unwrap().content else { panic!() };
+    let SkillContent::Files(tree) = &scan.inspected.skill.as_ref().unwrap().content else {
+        panic!()
+    };
     let file = tree.files.iter().find(|file| file.path.as_str() == path)?;
     let bytes = tree.store.read(&file.path, file.size).unwrap();
     assert_eq!(Digest::of(&bytes), file.digest, "{path}");
@@ -358,7 +361,7 @@ fn two_skills() -> (TempDir, PathBuf, DirectorySource) {
     let mut source = DirectorySource::new(&root, DirectoryOptions::default()).unwrap();
     source.workers = 1;
     let mut reported = 0;
-    source.scan(&Look::everywhere(), &mut |_| reported += 1).unwrap();
+    source.scan(&ScanRequest::everything(), &mut |_| reported += 1).unwrap();
     assert_eq!(reported, 2);
     (folder, root, source)
 }
@@ -374,7 +377,8 @@ fn a_folder_that_goes_away_while_a_skill_is_read_does_not_break_it_v_61() {
     };
     source.steps = Arc::new(Disturb { skill: root, with: Box::new(with) });
     let mut reported = Vec::new();
-    let scanned = source.scan(&Look::everywhere().closely(), &mut |report| reported.push(report));
+    let scanned =
+        source.scan(&ScanRequest::everything().force_read(), &mut |report| reported.push(report));
     let error = scanned.unwrap_err();
     assert!(error.reason.contains("gone"), "{error}");
     assert!(reported.is_empty(), "{reported:?}");
@@ -385,14 +389,14 @@ fn a_folder_that_goes_away_between_two_skills_does_not_take_the_second_with_it_v
     let (_folder, root, source) = two_skills();
     append(&root.join("one/SKILL.md"));
     let mut reported = Vec::new();
-    let scanned = source.scan(&Look::everywhere(), &mut |report| {
+    let scanned = source.scan(&ScanRequest::everything(), &mut |report| {
         let _second_time = fs::remove_dir_all(&root);
         reported.push(report);
     });
     let error = scanned.unwrap_err();
     assert!(error.reason.contains("gone"), "{error}");
     assert!(
-        matches!(&*reported, [Report::Site(key, found)] if &*key.0 == "one" && found[0].skill.is_some()),
+        matches!(&*reported, [SourceChange::Updated(key, found)] if &*key.0 == "one" && found[0].skill.is_some()),
         "{reported:?}"
     );
 }

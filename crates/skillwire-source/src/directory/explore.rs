@@ -23,7 +23,7 @@ use super::{
     stopped::Stopped,
     walk::{MAX_DEPTH, name_not_utf8, unreadable},
 };
-use crate::{place::below, source::Inspected};
+use crate::{location::below, source::InspectedSkill};
 
 /// The most entries listed outside skills.
 const MAX_ENTRIES: usize = 1_000_000;
@@ -51,7 +51,7 @@ pub(super) enum Seen {
 #[derive(Default)]
 pub(super) struct Between {
     /// The directory tried to be a skill.
-    pub(super) odd: Option<Inspected>,
+    pub(super) odd: Option<InspectedSkill>,
     /// Findings that belong to no skill, with the path below the root that each is about.
     pub(super) findings: Vec<(String, Finding)>,
     /// The directories in it, in the order of their names.
@@ -197,13 +197,13 @@ impl<'a> Explorer<'a> {
     }
 
     /// Points out a `skill.md`, which other tools may take for a skill.
-    fn other_case(&self, path: &str, name: &str) -> Inspected {
+    fn other_case(&self, path: &str, name: &str) -> InspectedSkill {
         let origin = self.name_of(path);
         let message = format!("The file must be called `{SKILL_FILE}`, in this case.");
         let finding = Finding::new(Code::SkillFileCase, below(&origin, name), message)
             .help(format!("Rename `{name}` to `{SKILL_FILE}`."))
             .repair(Repair::Rename(SKILL_FILE.to_owned()));
-        Inspected { origin, findings: vec![finding], skill: None }
+        InspectedSkill { origin, findings: vec![finding], skill: None }
     }
 
     fn too_many(&self, path: &str, between: &mut Between) {

@@ -19,10 +19,10 @@ use super::{
     walk::{Site, Walk, walk},
 };
 use crate::{
-    place::Place,
+    file_store::FileStore,
+    location::Place,
     rules::Rules,
-    source::Inspected,
-    store::Store,
+    source::InspectedSkill,
     survey::{Survey, survey},
     tree::{Tree, relative},
 };
@@ -51,7 +51,7 @@ impl Remembered {
 /// What an inspection found: the judgement, and what to remember of it.
 pub(super) struct Found {
     pub(super) remembered: Remembered,
-    pub(super) inspected: Vec<Inspected>,
+    pub(super) inspected: Vec<InspectedSkill>,
     /// The judgement as bytes; nothing when the index has it already.
     pub(super) record: Option<Vec<u8>>,
 }
@@ -139,7 +139,7 @@ impl Visit<'_> {
     }
 
     /// Where the files of a skill of the tree are read again.
-    pub(super) fn store(&self, survey: &Survey<'_>) -> Arc<dyn Store> {
+    pub(super) fn store(&self, survey: &Survey<'_>) -> Arc<dyn FileStore> {
         let link = |&(path, holder): &(&str, &str)| {
             let path_in_skill = RelPath::parse(relative(path, survey.dir)).ok()?;
             (path != holder).then(|| (path_in_skill, relative(holder, survey.dir).into()))

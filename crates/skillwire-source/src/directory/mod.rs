@@ -28,10 +28,10 @@ use self::{
     store::Root,
 };
 use crate::{
-    place::{Place, below},
-    progress::Progress,
+    location::{Place, below},
+    progress::ScanProgress,
     rules::{Rules, SecretAllowList},
-    source::{Look, Report, Source, Unavailable},
+    source::{ScanRequest, SkillSource, SourceChange, SourceUnavailable},
 };
 
 mod bytes;
@@ -90,7 +90,7 @@ pub struct DirectoryOptions {
     /// file. It is made when it is missing and ignored when it is damaged or about something else.
     pub index: Option<PathBuf>,
     /// Where scans count what they have looked at.
-    pub progress: Progress,
+    pub progress: ScanProgress,
 }
 
 /// A folder that is a skill or holds skills.
@@ -112,12 +112,15 @@ pub struct DirectorySource {
     memory: Mutex<Memory>,
     /// Held by the one scan that is under way.
     turn: Mutex<()>,
-    progress: Progress,
+    progress: ScanProgress,
 }
 
 impl DirectorySource {
     /// Makes a source of a folder, which stays the same folder from now on.
-    pub fn new(root: impl Into<PathBuf>, options: DirectoryOptions) -> Result<Self, Unavailable> {
+    pub fn new(
+        root: impl Into<PathBuf>,
+        options: DirectoryOptions,
+    ) -> Result<Self, SourceUnavailable> {
         let root = root.into();
         let DirectoryOptions {
             label,
@@ -132,7 +135,7 @@ impl DirectorySource {
             progress,
         } = options;
         let label = if label.is_empty() { root.display().to_string() } else { label };
-        let unavailable = |reason: String| Unavailable { origin: label.clone(), reason };
+        let unavailable = |reason: String| SourceUnavailable { origin: label.clone(), reason };
         for segment in &prefix {
             if segment.contains('/') || RelPath::parse(segment).is_err() {
                 return Err(unavailable(format!(
@@ -183,15 +186,15 @@ impl DirectorySource {
         self.index_error.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn unavailable(&self, reason: impl Into<String>) -> Unavailable {
-        Unavailable { origin: self.label.clone(), reason: reason.into() }
+    fn unavailable(&self, reason: impl Into<String>) -> SourceUnavailable {
+        SourceUnavailable { origin: self.label.clone(), reason: reason.into() }
     }
 
     /// Opens the root, if it is where it was when the source was made.
     ///
     /// The path is looked at before and after opening, so that a directory above the root that is
     /// replaced by a symbolic link does not lead the scan elsewhere.
-    fn open_root(&self) -> Result<Handle, Unavailable> {
+    fn open_root(&self) -> Result<Handle, SourceUnavailable> {
         self.check_root()?;
         let root =
             Handle::open(&self.root.path).map_err(|error| self.unavailable(format!("{error}.")))?;
@@ -199,7 +202,7 @@ impl DirectorySource {
         Ok(root)
     }
 
-    fn check_root(&self) -> Result<(), Unavailable> {
+    fn check_root(&self) -> Result<(), SourceUnavailable> {
         match std::fs::canonicalize(&self.given) {
             Ok(now) if now == self.root.path => Ok(()),
             Ok(now) => Err(self.unavailable(format!(
@@ -240,12 +243,12 @@ impl DirectorySource {
     }
 }
 
-impl Source for DirectorySource {
+impl SkillSource for DirectorySource {
     fn scan(
         &self,
-        look: &Look,
-        report: &mut (dyn FnMut(Report) + Send),
-    ) -> Result<Vec<Finding>, Unavailable> {
+        look: &ScanRequest,
+        report: &mut (dyn FnMut(SourceChange) + Send),
+    ) -> Result<Vec<Finding>, SourceUnavailable> {
         let scanned = self.try_scan(look, report);
         if scanned.is_err() {
             // Places were left unseen, so the next scan looks at all of them.
@@ -254,11 +257,11 @@ impl Source for DirectorySource {
         scanned
     }
 
-    fn watched(&self) -> Vec<PathBuf> {
+    fn watched_directories(&self) -> Vec<PathBuf> {
         vec![self.root.path.clone()]
     }
 
-    fn parts(&self) -> Vec<BTreeSet<PathBuf>> {
+    fn scan_parts(&self) -> Vec<BTreeSet<PathBuf>> {
         self.divide()
     }
 }
@@ -266,16 +269,16 @@ impl Source for DirectorySource {
 impl DirectorySource {
     fn try_scan(
         &self,
-        look: &Look,
-        report: &mut (dyn FnMut(Report) + Send),
-    ) -> Result<Vec<Finding>, Unavailable> {
+        look: &ScanRequest,
+        report: &mut (dyn FnMut(SourceChange) + Send),
+    ) -> Result<Vec<Finding>, SourceUnavailable> {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let started = SystemTime::now();
         let root = Arc::new(self.open_root()?);
         if !self.reopen {
             self.root.keep(&root);
         }
-        let (closely, workers) = (look.closely, self.workers);
+        let (closely, workers) = (look.force_read, self.workers);
         let old = Old::default();
         let scan = Scan { source: self, root, started, closely, workers, old, writes: false };
         scan.run(look, report).map_err(|stopped| self.unavailable(stopped.reason()))?;

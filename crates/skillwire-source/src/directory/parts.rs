@@ -13,7 +13,7 @@ use std::{
 use skillwire_core::file_rules::is_ignored;
 
 use super::DirectorySource;
-use crate::place::below;
+use crate::location::below;
 
 /// The most known skills in a part.
 const SKILLS: usize = 256;

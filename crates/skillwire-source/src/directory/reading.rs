@@ -22,8 +22,8 @@ use super::{
 };
 use crate::{
     assemble::{Assembly, Blob, Head},
-    place::below,
-    source::Inspected,
+    location::below,
+    source::InspectedSkill,
     survey::Survey,
     tree::{Node, Problem, Tree},
 };
@@ -166,7 +166,7 @@ impl<'a> Reading<'a> {
     pub(super) fn finish(
         mut self,
         surveys: &BTreeMap<&'a str, Survey<'a>>,
-    ) -> (Vec<Inspected>, bool) {
+    ) -> (Vec<InspectedSkill>, bool) {
         for path in &self.changed {
             let finding = if self.gone.contains(path) {
                 unreadable(path, &io::ErrorKind::NotFound.into())
@@ -191,14 +191,14 @@ impl<'a> Reading<'a> {
     }
 
     /// The skill itself, when its directory could not be listed and nothing else tells of it.
-    fn unlisted(&self) -> Option<Inspected> {
+    fn unlisted(&self) -> Option<InspectedSkill> {
         let origin = &self.visit.place.origin;
         let whole = self.tree.problems.iter().filter(|problem| problem.path.is_empty());
         let findings: Vec<_> = whole
             .map(|problem| Finding { file: origin.clone(), ..problem.finding.clone() })
             .collect();
         let told = findings.is_empty() || self.tree.skill_file("").is_some();
-        (!told).then(|| Inspected { origin: origin.clone(), findings, skill: None })
+        (!told).then(|| InspectedSkill { origin: origin.clone(), findings, skill: None })
     }
 }
 

@@ -22,15 +22,15 @@ use skillwire_core::{
 use super::store::{DirectoryStore, Root};
 use crate::{
     directory::bytes::{Reader, put_bytes, put_number, put_text},
-    skill::{Content, FileRecord, FileTree, Skill},
-    source::Inspected,
+    skill::{FileRecord, FileTree, Skill, SkillContent},
+    source::InspectedSkill,
 };
 
 /// Writes a site down.
-pub(super) fn encode(inspected: &[Inspected]) -> Vec<u8> {
+pub(super) fn encode(inspected: &[InspectedSkill]) -> Vec<u8> {
     let mut out = Vec::with_capacity(2_048);
     put_number(&mut out, inspected.len());
-    for Inspected { origin, findings, skill } in inspected {
+    for InspectedSkill { origin, findings, skill } in inspected {
         put_text(&mut out, origin);
         put_number(&mut out, findings.len());
         for finding in findings {
@@ -45,7 +45,11 @@ pub(super) fn encode(inspected: &[Inspected]) -> Vec<u8> {
 }
 
 /// Reads a site again; nothing when the bytes are not what was written.
-pub(super) fn decode(bytes: &[u8], root: &Arc<Root>, site: &Arc<str>) -> Option<Vec<Inspected>> {
+pub(super) fn decode(
+    bytes: &[u8],
+    root: &Arc<Root>,
+    site: &Arc<str>,
+) -> Option<Vec<InspectedSkill>> {
     let mut reader = Reader::new(bytes);
     let inspected = reader.list(|reader| {
         let origin = reader.text()?.to_owned();
@@ -55,7 +59,7 @@ pub(super) fn decode(bytes: &[u8], root: &Arc<Root>, site: &Arc<str>) -> Option<
             1 => Some(Arc::new(skill(reader, root, site)?)),
             _ => return None,
         };
-        Some(Inspected { origin, findings, skill })
+        Some(InspectedSkill { origin, findings, skill })
     })?;
     reader.is_at_end().then_some(inspected)
 }
@@ -147,7 +151,7 @@ fn put_pair(out: &mut Vec<u8>, pair: Option<(usize, usize)>) {
 fn put_skill(out: &mut Vec<u8>, skill: &Skill) {
     let Skill { uri, entry, content, listed: _ } = skill;
     // Only files of a directory come here; anything else cannot be read again and is not kept.
-    let Content::Files(tree) = content else { return out.push(2) };
+    let SkillContent::Files(tree) = content else { return out.push(2) };
     let store: &dyn Any = &*tree.store;
     let Some(store) = store.downcast_ref::<DirectoryStore>() else { return out.push(2) };
     out.push(1);
@@ -188,7 +192,7 @@ fn skill(reader: &mut Reader<'_>, root: &Arc<Root>, site: &Arc<str>) -> Option<S
     let (root, site) = (Arc::clone(root), Arc::clone(site));
     let store = Arc::new(DirectoryStore { root, site, inside, links: links.into() });
     let tree = FileTree { files: files.into(), empty_directories, store };
-    Some(Skill { uri, entry, content: Content::Files(tree), listed: true })
+    Some(Skill { uri, entry, content: SkillContent::Files(tree), listed: true })
 }
 
 /// Reads the bytes of a digest.

@@ -11,7 +11,7 @@ use std::{
 use tempfile::TempDir;
 
 use super::{DirectoryOptions, DirectorySource, steps::Steps};
-use crate::source::{Look, Report, Source};
+use crate::source::{ScanRequest, SkillSource, SourceChange};
 
 /// Writes down which files are opened.
 #[derive(Debug, Default)]
@@ -48,10 +48,10 @@ impl Fixture {
     }
 
     /// Looks, and tells which files were opened and which sites were reported.
-    fn look(&self, look: &Look) -> (Vec<String>, Vec<String>) {
+    fn look(&self, look: &ScanRequest) -> (Vec<String>, Vec<String>) {
         let mut reported = Vec::new();
-        let mut hear = |report: Report| {
-            let (Report::Site(key, _) | Report::Gone(key)) = report;
+        let mut hear = |report: SourceChange| {
+            let (SourceChange::Updated(key, _) | SourceChange::Removed(key)) = report;
             reported.push(key.0.to_string());
         };
         self.source.scan(look, &mut hear).unwrap();
@@ -89,14 +89,14 @@ const NOTHING: [&str; 0] = [];
 fn an_unchanged_file_is_not_read_again_v_62() {
     let fixture = Fixture::new();
     age();
-    let (opened, reported) = fixture.look(&Look::everywhere());
+    let (opened, reported) = fixture.look(&ScanRequest::everything());
     assert_eq!(opened, ["SKILL.md", "SKILL.md", "a.md", "a.md"]);
     assert_eq!(reported, ["one", "two"]);
-    let (opened, reported) = fixture.look(&Look::everywhere());
+    let (opened, reported) = fixture.look(&ScanRequest::everything());
     assert_eq!((opened.as_slice(), reported.as_slice()), (&[][..], &[][..]));
     // Another skill changes; this one is still not read again.
     fs::write(fixture.path("two/b.md"), "new").unwrap();
-    let (opened, reported) = fixture.look(&Look::everywhere());
+    let (opened, reported) = fixture.look(&ScanRequest::everything());
     assert_eq!(opened, ["SKILL.md", "a.md", "b.md"]);
     assert_eq!(reported, ["two"]);
 }
@@ -105,8 +105,8 @@ fn an_unchanged_file_is_not_read_again_v_62() {
 fn a_close_look_reads_everything_and_reports_what_differs_v_62() {
     let fixture = Fixture::new();
     age();
-    fixture.look(&Look::everywhere());
-    let (opened, reported) = fixture.look(&Look::everywhere().closely());
+    fixture.look(&ScanRequest::everything());
+    let (opened, reported) = fixture.look(&ScanRequest::everything().force_read());
     assert_eq!(opened, ["SKILL.md", "SKILL.md", "a.md", "a.md"]);
     assert_eq!(reported, NOTHING);
 }
@@ -117,8 +117,8 @@ fn a_file_whose_time_cannot_be_trusted_is_read_again_and_not_reported_v_62() {
     let file = fs::File::options().write(true).open(fixture.path("one/a.md")).unwrap();
     file.set_modified(SystemTime::now() + Duration::from_hours(1)).unwrap();
     age();
-    fixture.look(&Look::everywhere());
-    let (opened, reported) = fixture.look(&Look::everywhere());
+    fixture.look(&ScanRequest::everything());
+    let (opened, reported) = fixture.look(&ScanRequest::everything());
     assert_eq!(opened, ["SKILL.md", "a.md"]);
     assert_eq!(reported, NOTHING);
 }
@@ -126,11 +126,11 @@ fn a_file_whose_time_cannot_be_trusted_is_read_again_and_not_reported_v_62() {
 #[test]
 fn a_look_at_one_path_reads_its_skill_alone_v_62() {
     let fixture = Fixture::new();
-    fixture.look(&Look::everywhere());
+    fixture.look(&ScanRequest::everything());
     fs::write(fixture.path("one/a.md"), "other").unwrap();
     fs::write(fixture.path("two/a.md"), "other").unwrap();
     let at = fixture.source.root.path.join("one/a.md");
-    let (opened, reported) = fixture.look(&Look::at([at]));
+    let (opened, reported) = fixture.look(&ScanRequest::paths([at]));
     assert_eq!(opened, ["SKILL.md", "a.md"]);
     assert_eq!(reported, ["one"]);
 }
@@ -147,8 +147,8 @@ fn the_outcome_does_not_depend_on_the_number_of_threads_v_62() {
         source.workers = workers;
         let mut reported = Vec::new();
         source
-            .scan(&Look::everywhere(), &mut |report| {
-                let Report::Site(key, inspected) = report else { panic!() };
+            .scan(&ScanRequest::everything(), &mut |report| {
+                let SourceChange::Updated(key, inspected) = report else { panic!() };
                 reported.push((key, super::record::encode(&inspected)));
             })
             .unwrap();

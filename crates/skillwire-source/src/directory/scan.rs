@@ -21,15 +21,15 @@ use super::{
     walk::MAX_DEPTH,
 };
 use crate::{
-    place::below,
-    source::{Inspected, Look, Report, SiteKey},
+    location::below,
+    source::{GroupKey, InspectedSkill, ScanRequest, SourceChange},
 };
 
 /// What was found at or below the places a scan looked at.
 #[derive(Default)]
 struct Present {
     skills: BTreeSet<Arc<str>>,
-    odd: BTreeMap<String, Inspected>,
+    odd: BTreeMap<String, InspectedSkill>,
     between: BTreeMap<String, Vec<Finding>>,
 }
 
@@ -71,19 +71,19 @@ fn above(path: &str) -> impl Iterator<Item = &str> {
 ///
 /// A directory can be an odd site and have skills below; no path begins with a slash, so the two
 /// never share a name.
-fn key(path: &str, odd: bool) -> SiteKey {
-    SiteKey(if odd { format!("/{path}").into() } else { path.into() })
+fn key(path: &str, odd: bool) -> GroupKey {
+    GroupKey(if odd { format!("/{path}").into() } else { path.into() })
 }
 
 impl Scan<'_> {
     /// Looks at everything, or at what the paths are, contain or are part of.
     pub(super) fn run(
         mut self,
-        look: &Look,
-        report: &mut (dyn FnMut(Report) + Send),
+        look: &ScanRequest,
+        report: &mut (dyn FnMut(SourceChange) + Send),
     ) -> Result<(), Stopped> {
         let complete = std::mem::take(&mut self.memory().complete);
-        let (starts, place) = match &look.at {
+        let (starts, place) = match &look.paths {
             Some(paths) if complete => (self.starts(paths), None),
             _ => (BTreeSet::from([String::new()]), self.source.index.as_ref()),
         };
@@ -160,7 +160,7 @@ impl Scan<'_> {
         &self,
         starts: &BTreeSet<String>,
         new: &mut New<'_>,
-        report: &mut (dyn FnMut(Report) + Send),
+        report: &mut (dyn FnMut(SourceChange) + Send),
     ) -> Result<Present, Stopped> {
         let explorer = Explorer::new(&self.root, &self.source.label);
         let mut present = Present::default();
@@ -221,7 +221,7 @@ impl Scan<'_> {
         path: Arc<str>,
         outcome: Outcome,
         new: &mut New<'_>,
-        report: &mut (dyn FnMut(Report) + Send),
+        report: &mut (dyn FnMut(SourceChange) + Send),
     ) -> Arc<str> {
         self.source.progress.add();
         let Outcome::New(Found { remembered, inspected, record }) = outcome else { return path };
@@ -241,7 +241,7 @@ impl Scan<'_> {
         }
         drop(memory);
         if before.is_none_or(|before| !before.is_like(&remembered)) {
-            report(Report::Site(SiteKey(Arc::clone(&path)), inspected));
+            report(SourceChange::Updated(GroupKey(Arc::clone(&path)), inspected));
         }
         path
     }
@@ -251,7 +251,7 @@ impl Scan<'_> {
         &self,
         starts: &BTreeSet<String>,
         mut present: Present,
-        report: &mut (dyn FnMut(Report) + Send),
+        report: &mut (dyn FnMut(SourceChange) + Send),
     ) {
         for start in starts {
             let mut memory = self.memory();
@@ -261,13 +261,13 @@ impl Scan<'_> {
                     memory.skills.remove(&path);
                     memory.unwritten.remove(&path);
                     memory.stale = true;
-                    report(Report::Gone(key(&path, false)));
+                    report(SourceChange::Removed(key(&path, false)));
                 }
             }
             for path in inside(&memory.odd, start) {
                 if !present.odd.contains_key(&path) {
                     memory.odd.remove(&path);
-                    report(Report::Gone(key(&path, true)));
+                    report(SourceChange::Removed(key(&path, true)));
                 }
             }
             for path in inside(&memory.between, start) {
@@ -279,7 +279,7 @@ impl Scan<'_> {
         for (path, odd) in present.odd {
             let before = memory.odd.insert(path.clone(), odd.findings.clone());
             if before.as_ref() != Some(&odd.findings) {
-                report(Report::Site(key(&path, true), vec![odd]));
+                report(SourceChange::Updated(key(&path, true), vec![odd]));
             }
         }
     }

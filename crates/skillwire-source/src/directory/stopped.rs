@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::source::Unavailable;
+use crate::source::SourceUnavailable;
 
 /// Why a scan could not be completed.
 ///
@@ -15,7 +15,7 @@ pub(super) enum Stopped {
     /// The root itself cannot be listed.
     Root(io::Error),
     /// The root is not where it was.
-    Moved(Unavailable),
+    Moved(SourceUnavailable),
 }
 
 impl Stopped {

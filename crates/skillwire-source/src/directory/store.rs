@@ -14,8 +14,8 @@ use super::{
     read::read_exactly,
 };
 use crate::{
-    place::below,
-    store::{Store, StoreError},
+    file_store::{FileStore, FileStoreError},
+    location::below,
 };
 
 /// The root of a source: where it is, and the directory that may be held open for it.
@@ -53,16 +53,16 @@ impl Root {
     /// Opens the directory for one read, where it is not held open.
     ///
     /// As when a scan opens it, the path is looked at before and after, so that no link leads elsewhere.
-    fn reopened(&self) -> Result<Arc<Handle>, StoreError> {
+    fn reopened(&self) -> Result<Arc<Handle>, FileStoreError> {
         self.check_place()?;
         let dir = Handle::open(&self.path).map_err(|error| failed(&error))?;
         self.check_place()?;
         Ok(Arc::new(dir))
     }
 
-    fn check_place(&self) -> Result<(), StoreError> {
+    fn check_place(&self) -> Result<(), FileStoreError> {
         let now = std::fs::canonicalize(&self.path).map_err(|error| failed(&error))?;
-        if now == self.path { Ok(()) } else { Err(StoreError::Changed) }
+        if now == self.path { Ok(()) } else { Err(FileStoreError::Changed) }
     }
 }
 
@@ -93,26 +93,26 @@ impl DirectoryStore {
     }
 }
 
-impl Store for DirectoryStore {
-    fn read(&self, path: &RelPath, size: u64) -> Result<Bytes, StoreError> {
+impl FileStore for DirectoryStore {
+    fn read(&self, path: &RelPath, size: u64) -> Result<Bytes, FileStoreError> {
         let root = self.root.held().map_or_else(|| self.root.reopened(), Ok)?;
         let mut file = root.file_below(&self.below_root(path)).map_err(|error| failed(&error))?;
         let facts = facts_of(&file).map_err(|error| failed(&error))?;
-        let size = usize::try_from(size).map_err(|_| StoreError::Changed)?;
+        let size = usize::try_from(size).map_err(|_| FileStoreError::Changed)?;
         if facts.kind != Kind::File || facts.stamp.size() != size as u64 {
-            return Err(StoreError::Changed);
+            return Err(FileStoreError::Changed);
         }
         let bytes = read_exactly(&mut file, size).map_err(|error| failed(&error))?;
-        bytes.map(Bytes::from).ok_or(StoreError::Changed)
+        bytes.map(Bytes::from).ok_or(FileStoreError::Changed)
     }
 
     #[cfg(target_os = "linux")]
-    fn read_now(&self, path: &RelPath, size: u64) -> Option<Result<Bytes, StoreError>> {
+    fn read_cached(&self, path: &RelPath, size: u64) -> Option<Result<Bytes, FileStoreError>> {
         let root = self.root.held()?;
         super::cached::read(&root, &self.below_root(path), size).map(|bytes| Ok(Bytes::from(bytes)))
     }
 
-    fn place(&self) -> Option<PathBuf> {
+    fn directory(&self) -> Option<PathBuf> {
         let site = self.root.join(&self.site);
         Some(if self.inside.is_empty() { site } else { site.join(Path::new(&*self.inside)) })
     }
@@ -120,7 +120,7 @@ impl Store for DirectoryStore {
 
 /// A file or directory that is gone, or is something else now, was changed; anything else is a
 /// failure.
-fn failed(error: &io::Error) -> StoreError {
+fn failed(error: &io::Error) -> FileStoreError {
     // Opening a link without following it gives ELOOP, and opening a socket gives ENXIO or, on
     // some systems, EOPNOTSUPP.
     #[cfg(unix)]
@@ -132,8 +132,8 @@ fn failed(error: &io::Error) -> StoreError {
     #[cfg(not(unix))]
     let replaced = false;
     match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => StoreError::Changed,
-        _ if replaced => StoreError::Changed,
-        _ => StoreError::Failed(error.to_string()),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => FileStoreError::Changed,
+        _ if replaced => FileStoreError::Changed,
+        _ => FileStoreError::Failed(error.to_string()),
     }
 }

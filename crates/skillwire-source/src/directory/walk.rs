@@ -20,7 +20,7 @@ use super::{
     stopped::Stopped,
 };
 use crate::{
-    place::below,
+    location::below,
     tree::{Leads, Link, Node, Problem, Tree},
 };
 

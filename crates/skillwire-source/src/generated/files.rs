@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt};
 use bytes::Bytes;
 use skillwire_core::path::RelPath;
 
-use super::{GenerateError, Generator};
+use super::{GenerateError, SkillGenerator};
 
 type Make = Box<dyn Fn() -> Result<Bytes, GenerateError> + Send + Sync>;
 
@@ -68,7 +68,7 @@ impl GeneratedFiles {
     }
 }
 
-impl Generator for GeneratedFiles {
+impl SkillGenerator for GeneratedFiles {
     fn read(&self, path: &RelPath) -> Result<Option<Bytes>, GenerateError> {
         self.check()?;
         self.files.get(path).map(|make| make()).transpose()

@@ -1,7 +1,7 @@
 //! What a `SKILL.md` may say, seen from a folder.
 
 use skillwire_core::finding::{Code, Strictness};
-use skillwire_source::directory::DirectoryOptions;
+use skillwire_source::DirectoryOptions;
 
 use crate::support::{
     Folder, assert_refused, at, bytes, entry, has, listed, options, served, skill, skill_md, tree,

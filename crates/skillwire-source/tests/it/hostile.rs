@@ -3,7 +3,7 @@
 use std::{fs, os::unix::fs::PermissionsExt, os::unix::net::UnixListener, process::Command};
 
 use skillwire_core::finding::Code;
-use skillwire_source::{directory::DirectoryOptions, rules::SecretAllowList, source::Look};
+use skillwire_source::{DirectoryOptions, ScanRequest, SecretAllowList};
 
 use crate::support::{Folder, assert_refused, at, finding, has, options, served};
 
@@ -105,11 +105,11 @@ fn after_a_scan_that_failed_nothing_is_gone_and_the_next_look_is_at_everything_v
     source.scan().unwrap();
     folder.skill("new");
     fs::set_permissions(folder.root(), fs::Permissions::from_mode(0o000)).unwrap();
-    let look = Look::at([folder.outside("skills/new")]);
+    let look = ScanRequest::paths([folder.outside("skills/new")]);
     assert!(without_privileges(|| source.look(&look)).is_err());
     fs::set_permissions(folder.root(), fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(source.news(), [""; 0]);
-    source.look(&Look::at([folder.outside("skills/good")])).unwrap();
+    source.look(&ScanRequest::paths([folder.outside("skills/good")])).unwrap();
     assert_eq!(source.news(), ["new"]);
 }
 

@@ -6,10 +6,7 @@ use std::{
 };
 
 use skillwire_core::finding::Code;
-use skillwire_source::{
-    directory::{DirectoryOptions, DirectorySource},
-    source::Look,
-};
+use skillwire_source::{DirectoryOptions, DirectorySource, ScanRequest};
 
 use crate::support::{Folder, Kept, Scan, at, bytes, files, has, options, served, skill};
 
@@ -132,7 +129,7 @@ fn what_a_look_at_paths_found_is_written_with_the_next_whole_look_v_62() {
     folder.write("good/b.md", "new");
     age(&folder);
     let path = folder.outside("skills/good/b.md");
-    source.look(&skillwire_source::source::Look::at([path])).unwrap();
+    source.look(&skillwire_source::ScanRequest::paths([path])).unwrap();
     assert_eq!(source.news(), ["good"]);
     assert_eq!(fs::read(&index).unwrap(), before);
     source.scan().unwrap();
@@ -192,7 +189,7 @@ fn an_index_that_cannot_be_written_fails_nothing_v_62() {
         assert_eq!(source.scan().unwrap().inspected.len(), 4, "{index}");
         assert!(source.source.last_index_error().is_some(), "{index}");
         // A look that has nothing to do with the index does not say that it is all right.
-        let findings = source.look(&Look::at([folder.path("good")])).unwrap().findings;
+        let findings = source.look(&ScanRequest::paths([folder.path("good")])).unwrap().findings;
         assert!(findings.iter().any(|it| it.code == Code::IndexNotKept), "{index}: {findings:?}");
     }
 }

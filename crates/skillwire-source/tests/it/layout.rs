@@ -1,7 +1,7 @@
 //! Which directories are skills, and where they are served.
 
 use skillwire_core::{finding::Code, path::RelPath};
-use skillwire_source::directory::DirectoryOptions;
+use skillwire_source::DirectoryOptions;
 
 use crate::support::{
     Folder, assert_refused, at, bytes, files, finding, has, listed, options, served, skill,

@@ -4,7 +4,7 @@
 use std::fs;
 
 use skillwire_core::finding::Code;
-use skillwire_source::directory::DirectoryOptions;
+use skillwire_source::DirectoryOptions;
 
 use crate::support::{
     Folder, assert_refused, at, bytes, files, finding, has, options, served, skill,

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fs, path::PathBuf};
 
 use proptest::prelude::*;
 use skillwire_core::finding::Code;
-use skillwire_source::{directory::DirectorySource, source::Look};
+use skillwire_source::{DirectorySource, ScanRequest};
 
 use crate::support::{Folder, Kept, Scan, at, files, has, served, skill, skill_md};
 
@@ -21,7 +21,7 @@ fn folder() -> (Folder, Kept<DirectorySource>) {
 
 fn look(folder: &Folder, source: &Kept<DirectorySource>, paths: &[&str]) -> Scan {
     let paths = paths.iter().map(|path| folder.outside("skills").join(path));
-    source.look(&Look::at(paths)).unwrap()
+    source.look(&ScanRequest::paths(paths)).unwrap()
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn paths_outside_the_folder_and_litter_are_ignored_v_34() {
     let outside = ["../secret", "a/../../secret", ".git/hidden/SKILL.md", "a/.git/x", "b/x~"];
     look(&folder, &source, &outside);
     assert_eq!(source.news(), NOTHING);
-    source.look(&Look::at([PathBuf::from("/etc/passwd"), PathBuf::from("new")])).unwrap();
+    source.look(&ScanRequest::paths([PathBuf::from("/etc/passwd"), PathBuf::from("new")])).unwrap();
     assert_eq!(source.news(), NOTHING);
 }
 
@@ -125,7 +125,7 @@ fn paths_outside_the_folder_and_litter_are_ignored_v_34() {
 fn a_path_above_the_folder_means_the_whole_folder_v_60() {
     let (folder, source) = folder();
     folder.skill("new");
-    source.look(&Look::at([folder.outside("")])).unwrap();
+    source.look(&ScanRequest::paths([folder.outside("")])).unwrap();
     assert_eq!(source.news(), ["new"]);
 }
 

@@ -9,10 +9,7 @@ use skillwire_core::{
     limits::MAX_FILES,
     path::{RelPath, SkillPath},
 };
-use skillwire_source::{
-    memory::{FilesClash, MemorySource},
-    rules::SecretAllowList,
-};
+use skillwire_source::{FilesClash, MemorySource, SecretAllowList};
 
 use crate::support::{
     Folder, Kept, Scan, assert_refused, at, bytes, files, has, served, skill, skill_md,

@@ -1,18 +1,15 @@
 //! Several folders in one namespace.
 
 use skillwire_core::finding::Code;
-use skillwire_source::{
-    collect::{Collected, collect},
-    directory::{DirectoryOptions, DirectorySource},
-    source::Source,
-};
+use skillwire_source::{DirectoryOptions, DirectorySource, ScanResults, SkillSource, scan_all};
 
 use crate::support::{Folder, Scan, assert_refused, at, finding, served, skill_md};
 
 fn merge(sources: impl IntoIterator<Item = DirectorySource>) -> Scan {
     let sources: Vec<_> = sources.into_iter().collect();
-    let sources: Vec<&dyn Source> = sources.iter().map(|source| source as &dyn Source).collect();
-    let Collected { inspected, findings } = collect(&sources).unwrap();
+    let sources: Vec<&dyn SkillSource> =
+        sources.iter().map(|source| source as &dyn SkillSource).collect();
+    let ScanResults { skills: inspected, findings } = scan_all(&sources).unwrap();
     Scan { inspected, findings }
 }
 

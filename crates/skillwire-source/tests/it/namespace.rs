@@ -10,10 +10,7 @@ use skillwire_core::{
     finding::Code,
     uri::{ResourceUri, SkillUri},
 };
-use skillwire_source::{
-    namespace::{Namespace, Occupant},
-    source::SiteKey,
-};
+use skillwire_source::{GroupKey, UriClaimant, UriNamespace};
 
 /// A skill that lists some URIs.
 #[derive(Debug, Clone)]
@@ -22,7 +19,7 @@ struct Claimant {
     lists: BTreeSet<String>,
 }
 
-impl Occupant for Claimant {
+impl UriClaimant for Claimant {
     fn uri(&self) -> &SkillUri {
         &self.uri
     }
@@ -41,8 +38,8 @@ fn claim(path: &str, lists: &[&str]) -> (String, Claimant) {
     (format!("at {path}"), Claimant { uri: SkillUri::parse(&uri(path)).unwrap(), lists })
 }
 
-fn site(source: usize, key: &str) -> (usize, SiteKey) {
-    (source, SiteKey(key.into()))
+fn site(source: usize, key: &str) -> (usize, GroupKey) {
+    (source, GroupKey(key.into()))
 }
 
 fn touched(uris: &BTreeSet<Arc<str>>) -> Vec<&str> {
@@ -51,30 +48,30 @@ fn touched(uris: &BTreeSet<Arc<str>>) -> Vec<&str> {
 
 #[test]
 fn a_collision_comes_and_goes_with_the_other_claim_v_45() {
-    let mut namespace = Namespace::default();
+    let mut namespace = UriNamespace::default();
     namespace.replace(&site(0, "a"), [claim("pdf", &[])]);
     assert!(namespace.holder(&uri("pdf")).is_some());
     let news = namespace.replace(&site(1, "a"), [claim("pdf", &[])]);
     assert_eq!(touched(&news), [uri("pdf")]);
     assert!(namespace.holder(&uri("pdf")).is_none());
-    let disputes = namespace.disputes(&uri("pdf"));
+    let disputes = namespace.conflicts(&uri("pdf"));
     assert_eq!(disputes.len(), 2);
     assert!(disputes.iter().all(|(_, finding)| finding.code == Code::PathCollision));
     let news = namespace.replace(&site(1, "a"), []);
     assert_eq!(touched(&news), [uri("pdf")]);
     assert!(namespace.holder(&uri("pdf")).is_some());
-    assert!(namespace.disputes(&uri("pdf")).is_empty());
+    assert!(namespace.conflicts(&uri("pdf")).is_empty());
 }
 
 #[test]
 fn an_intruder_comes_and_goes_with_the_skill_around_it_srv_44() {
-    let mut namespace = Namespace::default();
+    let mut namespace = UriNamespace::default();
     namespace.replace(&site(0, "deep"), [claim("pdf/x/deep", &[])]);
     assert!(namespace.holder(&uri("pdf/x/deep")).is_some());
     let news = namespace.replace(&site(1, "pdf"), [claim("pdf", &[])]);
     assert_eq!(touched(&news), [uri("pdf"), uri("pdf/x/deep")]);
     assert!(namespace.holder(&uri("pdf/x/deep")).is_none());
-    assert_eq!(namespace.disputes(&uri("pdf/x/deep"))[0].0, "at pdf/x/deep");
+    assert_eq!(namespace.conflicts(&uri("pdf/x/deep"))[0].0, "at pdf/x/deep");
     // The skill around it lists it now.
     let news = namespace.replace(&site(1, "pdf"), [claim("pdf", &["pdf/x/deep"])]);
     assert_eq!(touched(&news), [uri("pdf"), uri("pdf/x/deep")]);
@@ -87,7 +84,7 @@ fn an_intruder_comes_and_goes_with_the_skill_around_it_srv_44() {
 
 #[test]
 fn names_that_begin_alike_touch_nobody_srv_44() {
-    let mut namespace = Namespace::default();
+    let mut namespace = UriNamespace::default();
     namespace.replace(&site(0, "x"), [claim("pdf-extra", &[]), claim("pdfs/a", &[])]);
     let news = namespace.replace(&site(0, "pdf"), [claim("pdf", &[])]);
     assert_eq!(touched(&news), [uri("pdf")]);
@@ -95,14 +92,17 @@ fn names_that_begin_alike_touch_nobody_srv_44() {
 
 #[test]
 fn namesakes_are_those_that_are_there_srv_39() {
-    let mut namespace = Namespace::default();
+    let mut namespace = UriNamespace::default();
     let (_, skill) = claim("a/pdf", &[]);
     namespace.replace(&site(0, "a"), [claim("a/pdf", &[])]);
-    assert!(namespace.namesakes(&skill.uri).is_none());
+    assert!(namespace.uris_with_same_name(&skill.uri).is_none());
     namespace.replace(&site(0, "b"), [claim("b/pdf", &[])]);
-    assert_eq!(touched(namespace.namesakes(&skill.uri).unwrap()), [uri("a/pdf"), uri("b/pdf")]);
+    assert_eq!(
+        touched(namespace.uris_with_same_name(&skill.uri).unwrap()),
+        [uri("a/pdf"), uri("b/pdf")]
+    );
     namespace.replace(&site(0, "b"), [claim("b/other", &[])]);
-    assert!(namespace.namesakes(&skill.uri).is_none());
+    assert!(namespace.uris_with_same_name(&skill.uri).is_none());
 }
 
 const PATHS: [&str; 7] = ["a", "b", "a/b", "a/b/a", "b/a", "a/a", "a/a/b"];
@@ -110,13 +110,13 @@ const PATHS: [&str; 7] = ["a", "b", "a/b", "a/b/a", "b/a", "a/a", "a/a/b"];
 /// Who holds a path and what is said against it.
 type State = (Option<SkillUri>, Vec<(String, String)>, usize);
 
-fn states(namespace: &Namespace<Claimant>) -> Vec<State> {
+fn states(namespace: &UriNamespace<Claimant>) -> Vec<State> {
     let state = |path: &&str| {
         let uri = uri(path);
-        let disputes = namespace.disputes(&uri);
+        let disputes = namespace.conflicts(&uri);
         let disputes = disputes.iter().map(|(o, f)| ((*o).to_owned(), f.message.clone()));
         let parsed = SkillUri::parse(&uri).unwrap();
-        let namesakes = namespace.namesakes(&parsed).map_or(0, BTreeSet::len);
+        let namesakes = namespace.uris_with_same_name(&parsed).map_or(0, BTreeSet::len);
         let holder = namespace.holder(&uri).map(|holder| holder.uri.clone());
         // Who came first is no matter.
         (holder, disputes.map(|(o, _)| (o, String::new())).collect(), namesakes)
@@ -132,7 +132,7 @@ proptest! {
             1..20,
         ),
     ) {
-        let mut namespace = Namespace::default();
+        let mut namespace = UriNamespace::default();
         let mut sites = BTreeMap::new();
         for (source, key, claims) in changes {
             // One site never claims a path twice.
@@ -143,7 +143,7 @@ proptest! {
             let before = states(&namespace);
             let news = namespace.replace(&site, claims.clone());
             sites.insert(site, claims);
-            let mut fresh = Namespace::default();
+            let mut fresh = UriNamespace::default();
             for (site, claims) in &sites {
                 fresh.replace(site, claims.clone());
             }

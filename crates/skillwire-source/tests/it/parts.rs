@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs};
 
-use skillwire_source::source::{Look, Source as _};
+use skillwire_source::{ScanRequest, SkillSource as _};
 
 use crate::support::{Folder, served};
 
@@ -13,9 +13,9 @@ fn a_small_folder_is_one_look() {
     let folder = Folder::new();
     folder.skill("a").skill("group/b");
     let source = folder.source();
-    assert!(source.source.parts().is_empty(), "nothing was looked at yet");
+    assert!(source.source.scan_parts().is_empty(), "nothing was looked at yet");
     source.scan().unwrap();
-    assert!(source.source.parts().is_empty());
+    assert!(source.source.scan_parts().is_empty());
 }
 
 #[test]
@@ -33,14 +33,14 @@ fn looks_at_all_parts_are_a_look_at_everything() {
     fs::remove_dir_all(folder.path("gone")).unwrap();
     fs::remove_dir_all(folder.path("deep/vanished")).unwrap();
 
-    let parts = source.source.parts();
+    let parts = source.source.scan_parts();
     assert!(parts.len() >= 2, "{}", parts.len());
     let mut news = BTreeSet::new();
     for part in &parts {
         let inside = |path: &&String| part.iter().any(|at| folder.path(path).starts_with(at));
         let known = before.iter().filter(inside).count();
         assert!(known <= MOST, "{known} skills in a part");
-        source.look(&Look::at(part.clone())).unwrap();
+        source.look(&ScanRequest::paths(part.clone())).unwrap();
         news.extend(source.news());
     }
     let expected =

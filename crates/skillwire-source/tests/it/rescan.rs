@@ -4,7 +4,7 @@ use std::fs;
 
 use bytes::Bytes;
 use skillwire_core::finding::Code;
-use skillwire_source::{directory::DirectorySource, store::StoreError};
+use skillwire_source::{DirectorySource, FileStoreError};
 
 use crate::support::{Folder, Kept, at, bytes, files, has, served, skill, tree};
 
@@ -51,7 +51,7 @@ fn a_deleted_skill_is_gone_after_the_next_scan_and_stays_gone_v_61() {
     // What was published before is still known, and a read says that it is no longer there.
     let published = tree(skill(&before, "pdf"));
     let file = &published.files[0];
-    assert_eq!(published.store.read(&file.path, file.size), Err(StoreError::Changed));
+    assert_eq!(published.store.read(&file.path, file.size), Err(FileStoreError::Changed));
     for _ in 0..2 {
         let scan = source.scan().unwrap();
         assert_eq!(served(&scan), ["good"]);

@@ -3,10 +3,7 @@
 use std::fs;
 
 use skillwire_core::{digest::Digest, path::RelPath};
-use skillwire_source::{
-    skill::{FileRecord, FileTree},
-    store::StoreError,
-};
+use skillwire_source::{FileRecord, FileStoreError, FileTree};
 
 use crate::support::{Folder, skill, tree};
 
@@ -21,7 +18,7 @@ fn published(folder: &Folder) -> (FileTree, FileRecord) {
     (tree, file)
 }
 
-fn read((tree, file): &(FileTree, FileRecord)) -> Result<Digest, StoreError> {
+fn read((tree, file): &(FileTree, FileRecord)) -> Result<Digest, FileStoreError> {
     tree.store.read(&file.path, file.size).map(|bytes| Digest::of(&bytes))
 }
 
@@ -30,9 +27,9 @@ fn what_was_published_is_read_as_it_was_srv_46() {
     let folder = Folder::new();
     let published = published(&folder);
     assert_eq!(read(&published), Ok(published.1.digest));
-    assert_eq!(published.0.store.place(), Some(folder.outside("skills/pdf")));
+    assert_eq!(published.0.store.directory(), Some(folder.outside("skills/pdf")));
     let nothing = RelPath::parse("nothing").unwrap();
-    assert_eq!(published.0.store.read(&nothing, 1), Err(StoreError::Changed));
+    assert_eq!(published.0.store.read(&nothing, 1), Err(FileStoreError::Changed));
 }
 
 #[test]
@@ -45,10 +42,10 @@ fn a_file_that_was_rotated_is_never_taken_for_the_one_that_was_published_v_57() 
     assert_ne!(read(&published), Ok(published.1.digest));
     for other in ["longer than before", "short", ""] {
         folder.write("pdf/sub/a.md", other);
-        assert_eq!(read(&published), Err(StoreError::Changed), "{other}");
+        assert_eq!(read(&published), Err(FileStoreError::Changed), "{other}");
     }
     fs::remove_dir_all(folder.path("pdf/sub")).unwrap();
-    assert_eq!(read(&published), Err(StoreError::Changed));
+    assert_eq!(read(&published), Err(FileStoreError::Changed));
 }
 
 #[cfg(unix)]
@@ -58,11 +55,11 @@ fn a_link_in_the_place_of_a_file_or_directory_is_not_followed_v_34() {
     let published = published(&folder);
     fs::rename(folder.path("pdf/sub/a.md"), folder.path("pdf/sub/b.md")).unwrap();
     folder.link("pdf/sub/a.md", "b.md");
-    assert_eq!(read(&published), Err(StoreError::Changed));
+    assert_eq!(read(&published), Err(FileStoreError::Changed));
     fs::rename(folder.path("pdf/sub"), folder.path("pdf/real")).unwrap();
     fs::rename(folder.path("pdf/real/b.md"), folder.path("pdf/real/a.md")).unwrap();
     folder.link("pdf/sub", "real");
-    assert_eq!(read(&published), Err(StoreError::Changed));
+    assert_eq!(read(&published), Err(FileStoreError::Changed));
 }
 
 #[cfg(unix)]
@@ -73,11 +70,11 @@ fn a_fifo_socket_or_directory_in_the_place_of_a_file_blocks_nobody_v_35() {
     let path = folder.path("pdf/sub/a.md");
     fs::remove_file(&path).unwrap();
     assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
-    assert_eq!(read(&published), Err(StoreError::Changed));
+    assert_eq!(read(&published), Err(FileStoreError::Changed));
     fs::remove_file(&path).unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(&path).unwrap();
-    assert_eq!(read(&published), Err(StoreError::Changed));
+    assert_eq!(read(&published), Err(FileStoreError::Changed));
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
-    assert_eq!(read(&published), Err(StoreError::Changed));
+    assert_eq!(read(&published), Err(FileStoreError::Changed));
 }

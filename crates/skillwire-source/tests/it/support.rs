@@ -14,16 +14,15 @@ use skillwire_core::{
     finding::{Code, Finding, Strictness},
 };
 use skillwire_source::{
-    directory::{DirectoryOptions, DirectorySource},
-    skill::{Content, FileTree, Skill},
-    source::{Inspected, Look, Report, SiteKey, Source, Unavailable},
+    DirectoryOptions, DirectorySource, FileTree, GroupKey, InspectedSkill, ScanRequest, Skill,
+    SkillContent, SkillSource, SourceChange, SourceUnavailable,
 };
 use tempfile::TempDir;
 
 /// Everything a source has, as its reports add up to it.
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
-    pub(crate) inspected: Vec<Inspected>,
+    pub(crate) inspected: Vec<InspectedSkill>,
     pub(crate) findings: Vec<Finding>,
 }
 
@@ -36,28 +35,28 @@ pub(crate) struct Kept<S> {
 
 #[derive(Debug, Default)]
 struct State {
-    sites: BTreeMap<SiteKey, Vec<Inspected>>,
+    sites: BTreeMap<GroupKey, Vec<InspectedSkill>>,
     /// What the last look reported.
     news: Vec<String>,
     closely: bool,
 }
 
-impl<S: Source> Kept<S> {
+impl<S: SkillSource> Kept<S> {
     pub(crate) fn new(source: S) -> Self {
         Self { source, state: Mutex::default() }
     }
 
     /// Looks everywhere and tells what there is.
-    pub(crate) fn scan(&self) -> Result<Scan, Unavailable> {
-        self.look(&Look::everywhere())
+    pub(crate) fn scan(&self) -> Result<Scan, SourceUnavailable> {
+        self.look(&ScanRequest::everything())
     }
 
     /// Looks and tells what there is.
-    pub(crate) fn look(&self, look: &Look) -> Result<Scan, Unavailable> {
+    pub(crate) fn look(&self, look: &ScanRequest) -> Result<Scan, SourceUnavailable> {
         let mut guard = self.state();
         let state = &mut *guard;
         let closely = std::mem::take(&mut state.closely);
-        let look = if closely { look.clone().closely() } else { look.clone() };
+        let look = if closely { look.clone().force_read() } else { look.clone() };
         state.news.clear();
         let findings = self.source.scan(&look, &mut |report| state.hear(report))?;
         let inspected = state.sites.values().flatten().cloned().collect();
@@ -82,13 +81,13 @@ impl<S: Source> Kept<S> {
 }
 
 impl State {
-    fn hear(&mut self, report: Report) {
+    fn hear(&mut self, report: SourceChange) {
         match report {
-            Report::Site(key, inspected) => {
+            SourceChange::Updated(key, inspected) => {
                 self.news.push(key.0.to_string());
                 self.sites.insert(key, inspected);
             }
-            Report::Gone(key) => {
+            SourceChange::Removed(key) => {
                 self.news.push(format!("-{}", key.0));
                 assert!(self.sites.remove(&key).is_some(), "{key:?} went before it was there");
             }
@@ -199,14 +198,14 @@ pub(crate) fn skill<'a>(scan: &'a Scan, path: &str) -> &'a Skill {
 }
 
 /// What was found in the directory the operator knows by this name.
-pub(crate) fn at<'a>(scan: &'a Scan, origin: &str) -> &'a Inspected {
+pub(crate) fn at<'a>(scan: &'a Scan, origin: &str) -> &'a InspectedSkill {
     scan.inspected.iter().find(|inspected| inspected.origin == origin).unwrap_or_else(|| {
         panic!("nothing was inspected at {origin}: {:?}", scan.inspected);
     })
 }
 
 /// The codes that keep a skill from being served.
-pub(crate) fn reasons(inspected: &Inspected) -> Vec<Code> {
+pub(crate) fn reasons(inspected: &InspectedSkill) -> Vec<Code> {
     inspected.reasons(Strictness::Normal).map(|finding| finding.code).collect()
 }
 
@@ -219,7 +218,7 @@ pub(crate) fn assert_refused(scan: &Scan, origin: &str, codes: &[Code]) {
 }
 
 /// The first finding of a code.
-pub(crate) fn finding(inspected: &Inspected, code: Code) -> &Finding {
+pub(crate) fn finding(inspected: &InspectedSkill, code: Code) -> &Finding {
     let found = inspected.findings.iter().find(|finding| finding.code == code);
     found.unwrap_or_else(|| panic!("no {code}: {:?}", inspected.findings))
 }
@@ -230,8 +229,8 @@ pub(crate) fn has(findings: &[Finding], code: Code) -> bool {
 
 pub(crate) fn tree(skill: &Skill) -> &FileTree {
     match &skill.content {
-        Content::Files(tree) => tree,
-        Content::Generated(_) => panic!("{} is generated", skill.uri),
+        SkillContent::Files(tree) => tree,
+        SkillContent::Generated(_) => panic!("{} is generated", skill.uri),
     }
 }
 

@@ -2,21 +2,21 @@
 
 use std::path::PathBuf;
 
-use skillwire_source::source::{Look, SiteKey, Source};
+use skillwire_source::{GroupKey, ScanRequest, SkillSource};
 
 use super::{Kept, Scanned, Violation, entries, first_scan, scan, violated};
 
 /// A source that does not change has nothing to report, wherever one looks.
 ///
 /// Only a close look may report sites again, and then as they were.
-pub fn a_settled_source_has_no_news<S: Source>(make: impl Fn() -> S) -> Kept {
+pub fn a_settled_source_has_no_news<S: SkillSource>(make: impl Fn() -> S) -> Kept {
     let source = make();
     let sites = first_scan(&source)?;
-    let elsewhere = Look::at([PathBuf::from("/skillwire-contract/nothing/is/here")]);
-    for look in [Look::everywhere(), elsewhere, Look::everywhere()] {
+    let elsewhere = ScanRequest::paths([PathBuf::from("/skillwire-contract/nothing/is/here")]);
+    for look in [ScanRequest::everything(), elsewhere, ScanRequest::everything()] {
         expect_no_news(&scan(&source, &look)?)?;
     }
-    let close = scan(&source, &Look::everywhere().closely())?;
+    let close = scan(&source, &ScanRequest::everything().force_read())?;
     if !close.gone.is_empty() {
         return violated("A close look says that sites are gone, though nothing changed.");
     }
@@ -26,14 +26,14 @@ pub fn a_settled_source_has_no_news<S: Source>(make: impl Fn() -> S) -> Kept {
             return violated(format!("A close look reports `{key}` differently."));
         }
     }
-    expect_no_news(&scan(&source, &Look::everywhere())?)
+    expect_no_news(&scan(&source, &ScanRequest::everything())?)
 }
 
 /// Scans that run at the same time report every site between them, and settle.
-pub fn scans_at_once_lose_nothing<S: Source>(make: impl Fn() -> S) -> Kept {
+pub fn scans_at_once_lose_nothing<S: SkillSource>(make: impl Fn() -> S) -> Kept {
     let wanted = first_scan(&make())?;
     let source = make();
-    let look = Look::everywhere();
+    let look = ScanRequest::everything();
     let scanned: Vec<Result<Scanned, Violation>> = std::thread::scope(|scope| {
         let scans: Vec<_> = (0..4).map(|_| scope.spawn(|| scan(&source, &look))).collect();
         scans.into_iter().map(|scan| scan.join().expect("a scan's panic is caught")).collect()
@@ -44,22 +44,25 @@ pub fn scans_at_once_lose_nothing<S: Source>(make: impl Fn() -> S) -> Kept {
             missing.remove(key);
         }
     }
-    if let Some(SiteKey(key)) = missing.keys().next() {
+    if let Some(GroupKey(key)) = missing.keys().next() {
         return violated(format!("Scans at the same time did not report `{key}`."));
     }
     expect_no_news(&scan(&source, &look)?)
 }
 
 /// A change is reported by the next scan, and only by that one.
-pub fn a_change_is_reported_once<S: Source>(make: impl Fn() -> S, change: impl Fn(&S)) -> Kept {
+pub fn a_change_is_reported_once<S: SkillSource>(
+    make: impl Fn() -> S,
+    change: impl Fn(&S),
+) -> Kept {
     let source = make();
     let before = first_scan(&source)?;
     change(&source);
-    let scanned = scan(&source, &Look::everywhere())?;
+    let scanned = scan(&source, &ScanRequest::everything())?;
     if scanned.sites.is_empty() && scanned.gone.is_empty() {
         return violated("A change is not reported.");
     }
-    if let Some(SiteKey(key)) = scanned.gone.iter().find(|key| !before.contains_key(key)) {
+    if let Some(GroupKey(key)) = scanned.gone.iter().find(|key| !before.contains_key(key)) {
         return violated(format!("`{key}` is said to be gone, though it was never reported."));
     }
     let known = entries(&before);
@@ -69,13 +72,13 @@ pub fn a_change_is_reported_once<S: Source>(make: impl Fn() -> S, change: impl F
             return violated(format!("`{key}` is reported, though it did not change."));
         }
     }
-    expect_no_news(&scan(&source, &Look::everywhere())?)
+    expect_no_news(&scan(&source, &ScanRequest::everything())?)
 }
 
 fn expect_no_news(scanned: &Scanned) -> Kept {
     let news = scanned.sites.keys().chain(&scanned.gone).next();
     match news {
         None => Ok(()),
-        Some(SiteKey(key)) => violated(format!("`{key}` is reported, though nothing changed.")),
+        Some(GroupKey(key)) => violated(format!("`{key}` is reported, though nothing changed.")),
     }
 }

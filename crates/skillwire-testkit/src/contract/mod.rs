@@ -1,8 +1,8 @@
-//! What every [`Source`] must keep, as tests that others can run against theirs.
+//! What every [`SkillSource`] must keep, as tests that others can run against theirs.
 //!
 //! ```
 //! # mod tests {
-//! use skillwire_source::memory::MemorySource;
+//! use skillwire_source::MemorySource;
 //!
 //! // In a module of its own: each rule of the contract becomes one test.
 //! skillwire_testkit::source_contract!(|| {
@@ -24,7 +24,7 @@ use std::{
 };
 
 use skillwire_core::finding::Strictness;
-use skillwire_source::source::{Inspected, Look, Report, SiteKey, Source};
+use skillwire_source::{GroupKey, InspectedSkill, ScanRequest, SkillSource, SourceChange};
 
 pub use self::{
     changes::{
@@ -80,26 +80,26 @@ macro_rules! source_contract {
 }
 
 /// Sites by their key, as one scan reported them.
-type Sites = BTreeMap<SiteKey, Vec<Inspected>>;
+type Sites = BTreeMap<GroupKey, Vec<InspectedSkill>>;
 
 /// What one scan said.
 #[derive(Debug, Default)]
 struct Scanned {
     sites: Sites,
-    gone: Vec<SiteKey>,
+    gone: Vec<GroupKey>,
 }
 
 /// Scans once, and insists on what holds for every scan.
-fn scan(source: &dyn Source, look: &Look) -> Result<Scanned, Violation> {
+fn scan(source: &dyn SkillSource, look: &ScanRequest) -> Result<Scanned, Violation> {
     let mut scanned = Scanned::default();
     let mut repeated = None;
-    let mut report = |report: Report| match report {
-        Report::Site(key, inspected) => {
+    let mut report = |report: SourceChange| match report {
+        SourceChange::Updated(key, inspected) => {
             if scanned.sites.insert(key.clone(), inspected).is_some() {
                 repeated = Some(key);
             }
         }
-        Report::Gone(key) => scanned.gone.push(key),
+        SourceChange::Removed(key) => scanned.gone.push(key),
     };
     let ended = catch_unwind(AssertUnwindSafe(|| source.scan(look, &mut report)));
     match ended {
@@ -109,7 +109,7 @@ fn scan(source: &dyn Source, look: &Look) -> Result<Scanned, Violation> {
         }
         Ok(Ok(_)) => {}
     }
-    if let Some(SiteKey(key)) = repeated {
+    if let Some(GroupKey(key)) = repeated {
         return violated(format!("One scan reported the site `{key}` twice."));
     }
     for inspected in scanned.sites.values().flatten() {
@@ -123,9 +123,9 @@ fn scan(source: &dyn Source, look: &Look) -> Result<Scanned, Violation> {
 }
 
 /// The first scan of a source.
-fn first_scan(source: &dyn Source) -> Result<Sites, Violation> {
-    let scanned = scan(source, &Look::everywhere())?;
-    if let Some(SiteKey(key)) = scanned.gone.first() {
+fn first_scan(source: &dyn SkillSource) -> Result<Sites, Violation> {
+    let scanned = scan(source, &ScanRequest::everything())?;
+    if let Some(GroupKey(key)) = scanned.gone.first() {
         return violated(format!(
             "The first scan says that `{key}` is gone, which never was there."
         ));
@@ -140,7 +140,7 @@ fn first_scan(source: &dyn Source) -> Result<Sites, Violation> {
 fn entries(sites: &Sites) -> BTreeMap<&str, Vec<&str>> {
     sites
         .iter()
-        .map(|(SiteKey(key), inspected)| {
+        .map(|(GroupKey(key), inspected)| {
             let skills = inspected.iter().filter_map(|one| one.skill.as_deref());
             (&**key, skills.map(|skill| &*skill.entry).collect())
         })
@@ -149,7 +149,7 @@ fn entries(sites: &Sites) -> BTreeMap<&str, Vec<&str>> {
 
 /// The first scan reports every site: a source that is made again reports the same ones, under the
 /// same names and with the same entries.
-pub fn the_first_scan_reports_every_site<S: Source>(make: impl Fn() -> S) -> Kept {
+pub fn the_first_scan_reports_every_site<S: SkillSource>(make: impl Fn() -> S) -> Kept {
     let (once, again) = (make(), make());
     let (once, again) = (first_scan(&once)?, first_scan(&again)?);
     if entries(&once) == entries(&again) {

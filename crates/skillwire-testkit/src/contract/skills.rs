@@ -9,16 +9,12 @@ use skillwire_core::{
     path::RelPath,
     skill_file,
 };
-use skillwire_source::{
-    collect::collect,
-    skill::{Content, FileTree, Skill},
-    source::Source,
-};
+use skillwire_source::{FileTree, Skill, SkillContent, SkillSource, scan_all};
 
 use super::{Kept, Violation, first_scan, violated};
 
 /// Every skill of a source, and something to say about each.
-fn each<S: Source>(make: impl Fn() -> S, check: impl Fn(&Skill) -> Kept) -> Kept {
+fn each<S: SkillSource>(make: impl Fn() -> S, check: impl Fn(&Skill) -> Kept) -> Kept {
     let source = make();
     let sites = first_scan(&source)?;
     let skills = sites.values().flatten().filter_map(|inspected| inspected.skill.as_deref());
@@ -29,10 +25,10 @@ fn each<S: Source>(make: impl Fn() -> S, check: impl Fn(&Skill) -> Kept) -> Kept
 
 /// Each file can be read again, with the bytes whose digest and size are published, and what is not
 /// there cannot.
-pub fn files_read_back<S: Source>(make: impl Fn() -> S) -> Kept {
+pub fn files_read_back<S: SkillSource>(make: impl Fn() -> S) -> Kept {
     let none = RelPath::parse("skillwire-contract/none").expect("a path");
     each(make, |skill| match &skill.content {
-        Content::Files(tree) => {
+        SkillContent::Files(tree) => {
             for file in &tree.files {
                 let Ok(bytes) = tree.store.read(&file.path, file.size) else {
                     return violated(format!("The file `{}` cannot be read.", file.path));
@@ -46,7 +42,7 @@ pub fn files_read_back<S: Source>(make: impl Fn() -> S) -> Kept {
                 Err(_) => Ok(()),
             }
         }
-        Content::Generated(generator) => {
+        SkillContent::Generated(generator) => {
             let Ok(paths) = generator.paths() else {
                 return violated("The generator cannot say which files there are.");
             };
@@ -67,7 +63,7 @@ pub fn files_read_back<S: Source>(make: impl Fn() -> S) -> Kept {
 }
 
 /// An entry says what is in the skill: the frontmatter of its `SKILL.md`, and each file once.
-pub fn entries_fit_their_files<S: Source>(make: impl Fn() -> S) -> Kept {
+pub fn entries_fit_their_files<S: SkillSource>(make: impl Fn() -> S) -> Kept {
     each(make, |skill| {
         let Ok(entry) = serde_json::from_str::<Value>(&skill.entry) else {
             return violated("The entry is not JSON.");
@@ -82,9 +78,9 @@ pub fn entries_fit_their_files<S: Source>(make: impl Fn() -> S) -> Kept {
             return violated("The URI does not end in the skill's name.");
         }
         match &skill.content {
-            Content::Generated(_) if entry["resources"] == "dynamic" => Ok(()),
-            Content::Generated(_) => violated("The entry of a generated skill lists files."),
-            Content::Files(tree) => check_tree(skill, tree, &entry["resources"]),
+            SkillContent::Generated(_) if entry["resources"] == "dynamic" => Ok(()),
+            SkillContent::Generated(_) => violated("The entry of a generated skill lists files."),
+            SkillContent::Files(tree) => check_tree(skill, tree, &entry["resources"]),
         }
     })
 }
@@ -93,10 +89,10 @@ pub fn entries_fit_their_files<S: Source>(make: impl Fn() -> S) -> Kept {
 fn frontmatter(skill: &Skill) -> Result<Value, Violation> {
     let path = RelPath::skill_file();
     let bytes = match &skill.content {
-        Content::Files(tree) => {
+        SkillContent::Files(tree) => {
             tree.file(&path).and_then(|file| tree.store.read(&path, file.size).ok())
         }
-        Content::Generated(generator) => generator.read(&path).ok().flatten(),
+        SkillContent::Generated(generator) => generator.read(&path).ok().flatten(),
     };
     let checked = bytes.and_then(|bytes| skill_file::check(&bytes).0);
     let value = checked.and_then(|checked| serde_json::to_value(&checked.frontmatter).ok());
@@ -131,18 +127,18 @@ fn check_tree(skill: &Skill, tree: &FileTree, listed: &Value) -> Kept {
 }
 
 /// All skills of a source can be served together.
-pub fn sites_have_room_for_each_other<S: Source>(make: impl Fn() -> S) -> Kept {
+pub fn sites_have_room_for_each_other<S: SkillSource>(make: impl Fn() -> S) -> Kept {
     let sites = first_scan(&make())?;
     let reported = sites.values().flatten().filter_map(|one| one.skill.as_ref()).count();
     let source = make();
-    let Ok(collected) = collect(&[&source]) else {
+    let Ok(collected) = scan_all(&[&source]) else {
         return violated("The source is unavailable.");
     };
     let served: Vec<&Arc<Skill>> =
-        collected.inspected.iter().filter_map(|one| one.skill.as_ref()).collect();
+        collected.skills.iter().filter_map(|one| one.skill.as_ref()).collect();
     if served.len() == reported {
         return Ok(());
     }
-    let kept_out = collected.inspected.iter().find(|one| one.skill.is_none());
+    let kept_out = collected.skills.iter().find(|one| one.skill.is_none());
     violated(format!("{} of {reported} skills can be served; {kept_out:?}.", served.len()))
 }

@@ -5,10 +5,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 use serde_json::{Value, json};
 use skillwire_client::Endpoint;
 use skillwire_host::Host;
-use skillwire_source::{
-    directory::{DirectoryOptions, DirectorySource},
-    source::Source,
-};
+use skillwire_source::{DirectoryOptions, DirectorySource, SkillSource};
 use skillwire_testkit::{
     hostile::{HostileServer, Listening},
     server::{TestOptions, TestServer},
@@ -42,7 +39,7 @@ pub(crate) struct Plan {
     pub(crate) options: UpstreamOptions,
     pub(crate) policy: Policy,
     pub(crate) server: TestOptions,
-    pub(crate) folders: Vec<Box<dyn Source>>,
+    pub(crate) folders: Vec<Box<dyn SkillSource>>,
     /// Whether all resources of the servers may be looked through.
     pub(crate) legacy: bool,
     /// How long the first listing may take before the gateway goes on without it.

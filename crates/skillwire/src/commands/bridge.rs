@@ -12,10 +12,7 @@ use skillwire_server::{
     offer::{ListChanges, Offers},
     stdio,
 };
-use skillwire_source::{
-    source::Look,
-    watch::{News, Watcher},
-};
+use skillwire_source::{FolderChanges, FolderWatcher, ScanRequest, watch_skill_folders};
 use tokio::net::TcpListener;
 
 use super::{Outcome, lock, serve::signals};
@@ -112,7 +109,7 @@ async fn serve(
     let keeping = async {
         start(args, settings, &bridge).await;
         // Clients are answered from here on.
-        let _ = keeper.look(Look::everywhere()).await;
+        let _ = keeper.look(ScanRequest::everything()).await;
         let _watching = watch(args, settings, &bridge);
         tokio::join!(bridge.follow(), keeper.follow(async || reload.requested().await));
     };
@@ -172,21 +169,22 @@ async fn over_http(
 }
 
 /// Hears of skills in folders, and of approvals that are given in a terminal meanwhile.
-fn watch(args: &BridgeArgs, settings: &HostSettings, bridge: &Bridge) -> Vec<Watcher> {
+fn watch(args: &BridgeArgs, settings: &HostSettings, bridge: &Bridge) -> Vec<FolderWatcher> {
     let approvals = {
         let bridge = bridge.clone();
-        Watcher::start(vec![bridge::real(&settings.approvals())], move |_| bridge.look_again()).0
+        watch_skill_folders(vec![bridge::real(&settings.approvals())], move |_| bridge.look_again())
+            .0
     };
     let folders = {
         let (bridge, origins) = (bridge.clone(), args.origins);
         let (home, project) =
             (settings.home().map(Path::to_owned), settings.project().map(Path::to_owned));
-        let on_news = move |_: News| {
+        let on_news = move |_: FolderChanges| {
             let found = session::folders(home.as_deref(), project.as_deref(), origins);
             bridge.host().set_folders(found);
             bridge.look_again();
         };
-        Watcher::start(bridge::skill_folders(settings, args.origins.trust_project), on_news).0
+        watch_skill_folders(bridge::skill_folders(settings, args.origins.trust_project), on_news).0
     };
     vec![approvals, folders]
 }

@@ -5,11 +5,7 @@ use std::{io::Write, sync::Arc};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use skillwire_core::finding::{Finding, Strictness};
-use skillwire_source::{
-    collect::collect,
-    skill::{Content, Skill},
-    source::{Inspected, Source},
-};
+use skillwire_source::{InspectedSkill, Skill, SkillContent, SkillSource, scan_all};
 
 use super::Outcome;
 use crate::{
@@ -39,14 +35,15 @@ pub(super) fn run(args: &ManifestArgs) -> Outcome {
     let reading = Reading::resolve(&args.reading)?;
     let sources: Vec<_> =
         args.paths.iter().map(|path| reading.source(path)).collect::<Result<_, _>>()?;
-    let sources: Vec<&dyn Source> = sources.iter().map(|source| source as &dyn Source).collect();
+    let sources: Vec<&dyn SkillSource> =
+        sources.iter().map(|source| source as &dyn SkillSource).collect();
     let waiting = Waiting::new(reading.progress.clone());
-    let scan = collect(&sources).map_err(unavailable)?;
+    let scan = scan_all(&sources).map_err(unavailable)?;
     drop(waiting);
     let manifest = Manifest {
-        skills: scan.inspected.iter().filter_map(|inspected| inspected.skill.clone()).collect(),
+        skills: scan.skills.iter().filter_map(|inspected| inspected.skill.clone()).collect(),
         skipped: scan
-            .inspected
+            .skills
             .iter()
             .filter(|inspected| inspected.skill.is_none())
             .map(|inspected| skipped(inspected, reading.strictness))
@@ -70,7 +67,7 @@ fn entries<S: Serializer>(skills: &[Arc<Skill>], serializer: S) -> Result<S::Ok,
     )
 }
 
-fn skipped(inspected: &Inspected, strictness: Strictness) -> Skipped {
+fn skipped(inspected: &InspectedSkill, strictness: Strictness) -> Skipped {
     Skipped {
         origin: inspected.origin.clone(),
         reasons: inspected.reasons(strictness).cloned().collect(),
@@ -79,7 +76,7 @@ fn skipped(inspected: &Inspected, strictness: Strictness) -> Skipped {
 
 /// Writes a skill's files with their digests and sizes.
 pub(super) fn files(out: &mut impl Write, skill: &Skill) -> std::io::Result<()> {
-    let Content::Files(tree) = &skill.content else {
+    let SkillContent::Files(tree) = &skill.content else {
         return writeln!(out, "  generated on request, no digests");
     };
     let root = skill.uri.root();

@@ -6,11 +6,7 @@ use bytes::Bytes;
 use serde_json::json;
 use skillwire_archive::{Format, NotPacked, pack};
 use skillwire_core::{digest::Digest, path::RelPath};
-use skillwire_source::{
-    collect::collect,
-    skill::{Content, Skill},
-    source::Source,
-};
+use skillwire_source::{Skill, SkillContent, SkillSource, scan_all};
 
 use super::Outcome;
 use crate::{
@@ -57,8 +53,8 @@ pub(super) fn run(args: &PackArgs) -> Outcome {
 /// Reads the one skill of a folder, as a server would.
 fn read_skill(folder: &str) -> Result<Arc<Skill>, Failure> {
     let source = Reading::resolve(&ReadingArgs::default())?.source(folder)?;
-    let scan = collect(&[&source as &dyn Source]).map_err(unavailable)?;
-    let skills: Vec<_> = scan.inspected.iter().filter_map(|found| found.skill.clone()).collect();
+    let scan = scan_all(&[&source as &dyn SkillSource]).map_err(unavailable)?;
+    let skills: Vec<_> = scan.skills.iter().filter_map(|found| found.skill.clone()).collect();
     // A nested skill is part of the one around it.
     let outermost: Vec<_> = skills
         .iter()
@@ -81,7 +77,7 @@ fn read_skill(folder: &str) -> Result<Arc<Skill>, Failure> {
 }
 
 fn files_of(skill: &Skill) -> Result<Vec<(RelPath, Bytes)>, Failure> {
-    let Content::Files(tree) = &skill.content else {
+    let SkillContent::Files(tree) = &skill.content else {
         return Err(Failure::usage("A skill made on request has no files to pack."));
     };
     let read = tree.files.iter().map(|file| {

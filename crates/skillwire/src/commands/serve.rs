@@ -19,7 +19,7 @@ use skillwire_server::{
     http::{self, ConnectionLimits, HttpOptions, HttpService, Tokens, Workers},
     stdio,
 };
-use skillwire_source::source::{Look, Source};
+use skillwire_source::{ScanRequest, SkillSource};
 use tokio::net::TcpListener;
 
 use self::{
@@ -87,7 +87,7 @@ async fn serve(settings: ServeSettings) -> Outcome {
     let catalog = Arc::new(catalog);
     let engine = Engine::new(Arc::clone(&catalog), config, seal()?);
     let mut engine = tools::offer(engine, &catalog, find_tool, scripts)?;
-    let folders = sources.into_iter().map(|source| Box::new(source) as Box<dyn Source>);
+    let folders = sources.into_iter().map(|source| Box::new(source) as Box<dyn SkillSource>);
     let mut sources: Vec<_> = folders.collect();
     let passing = upstream.map(Passing::start).transpose()?;
     let upstreams = passing.as_ref().map(|passing| passing.upstreams().clone());
@@ -123,7 +123,7 @@ async fn serve_stdio(
     arguments: &[String],
 ) -> Outcome {
     let first = tokio::select! {
-        first = live.refresh(Look::everywhere()) => first?,
+        first = live.refresh(ScanRequest::everything()) => first?,
         () = stop.requested() => return Ok(Exit::Ok),
     };
     refuse_collisions(&live, &first)?;
@@ -177,7 +177,7 @@ async fn serve_http(
             let _ = ended.await;
         }));
     let first = tokio::select! {
-        first = live.refresh(Look::everywhere()) => first?,
+        first = live.refresh(ScanRequest::everything()) => first?,
         () = stop.requested() => return Ok(Exit::Ok),
     };
     refuse_collisions(&live, &first)?;

@@ -10,10 +10,8 @@ use std::{
 
 use skillwire_core::digest::Digest;
 use skillwire_source::{
-    collection::Collection,
-    directory::DirectorySource,
-    source::{Inspected, Look, SiteKey, Source, Unavailable},
-    watch::{News, Watch, WatchState, Watcher},
+    DirectorySource, FolderChanges, GroupKey, InspectedSkill, ScanRequest, SkillInventory,
+    SkillSource, SourceUnavailable, WatchCoverage, WatchState, watch_skill_folders,
 };
 use tokio::sync::mpsc;
 
@@ -40,7 +38,8 @@ pub(super) fn run(args: &WatchArgs) -> Outcome {
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
             Failure::new(Exit::Internal, format!("Signals cannot be listened to: {error}."))
         })?;
-    let watching = Watching { source, collection: Collection::default(), shown: BTreeMap::new() };
+    let watching =
+        Watching { source, collection: SkillInventory::default(), shown: BTreeMap::new() };
     let followed = if args.json {
         runtime.block_on(watching.follow(&mut Json::new(std::io::stdout())))
     } else {
@@ -52,9 +51,9 @@ pub(super) fn run(args: &WatchArgs) -> Outcome {
 
 struct Watching {
     source: DirectorySource,
-    collection: Collection,
+    collection: SkillInventory,
     /// What was last shown of each place: where it is, and a digest of what was said about it.
-    shown: BTreeMap<SiteKey, (String, Digest)>,
+    shown: BTreeMap<GroupKey, (String, Digest)>,
 }
 
 impl Watching {
@@ -63,20 +62,21 @@ impl Watching {
         let (mut stop, _) = signals::listen()?;
         let (sender, mut news) = mpsc::unbounded_channel();
         // The watcher gathers news for a while before it tells them, so few are ever waiting.
-        let (_watcher, state) = Watcher::start(self.source.watched(), move |told| {
-            let _ = sender.send(told);
-        });
-        self.collection.update(&self.source, &Look::everywhere()).map_err(unavailable)?;
+        let (_watcher, state) =
+            watch_skill_folders(self.source.watched_directories(), move |told| {
+                let _ = sender.send(told);
+            });
+        self.collection.update(&self.source, &ScanRequest::everything()).map_err(unavailable)?;
         self.report(show)?;
         let mut gone = None;
         loop {
             let look = tokio::select! {
                 () = stop.requested() => return Ok(()),
                 Some(told) = news.recv() => match told {
-                    News::Changed(paths) => Look::at(paths),
-                    News::Everything => Look::everywhere(),
+                    FolderChanges::Paths(paths) => ScanRequest::paths(paths),
+                    FolderChanges::Everything => ScanRequest::everything(),
                 },
-                () = tokio::time::sleep(PAUSE), if !is_watched(&state) => Look::everywhere(),
+                () = tokio::time::sleep(PAUSE), if !is_watched(&state) => ScanRequest::everything(),
             };
             match self.collection.update(&self.source, &look) {
                 Ok(()) => {
@@ -92,8 +92,9 @@ impl Watching {
     fn report(&mut self, show: &mut impl Show) -> Result<(), Failure> {
         let first = self.shown.is_empty();
         let mut now = BTreeMap::new();
-        let (mut changed, mut places): (Vec<Vec<Inspected>>, Vec<Inspected>) = Default::default();
-        for (key, inspected) in self.collection.sites() {
+        let (mut changed, mut places): (Vec<Vec<InspectedSkill>>, Vec<InspectedSkill>) =
+            Default::default();
+        for (key, inspected) in self.collection.groups() {
             let origin = inspected.first().map_or_else(String::new, |place| place.origin.clone());
             let said = said(&inspected);
             let before = self.shown.get(key);
@@ -119,9 +120,9 @@ impl Watching {
 }
 
 /// A digest of everything that is shown of a place.
-fn said(inspected: &[Inspected]) -> Digest {
+fn said(inspected: &[InspectedSkill]) -> Digest {
     let mut said = String::new();
-    for Inspected { origin, findings, skill } in inspected {
+    for InspectedSkill { origin, findings, skill } in inspected {
         said.push_str(origin);
         said.push_str(&serde_json::to_string(findings).unwrap_or_default());
         said.push_str(skill.as_ref().map_or("", |skill| &skill.entry));
@@ -130,11 +131,11 @@ fn said(inspected: &[Inspected]) -> Digest {
 }
 
 fn is_watched(state: &WatchState) -> bool {
-    !state.roots().iter().any(|(_, watch)| matches!(watch, Watch::Unwatched(_)))
+    !state.roots().iter().any(|(_, watch)| matches!(watch, WatchCoverage::Unwatched(_)))
 }
 
 /// Says why the folder cannot be read, unless that was said before.
-fn tell_once(before: &mut Option<String>, error: &Unavailable) {
+fn tell_once(before: &mut Option<String>, error: &SourceUnavailable) {
     let now = format!("`{}` cannot be read: {}", error.origin, error.reason);
     if before.as_ref() != Some(&now) {
         // Whoever watches without standard error does not want to know.

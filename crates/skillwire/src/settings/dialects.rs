@@ -2,7 +2,7 @@
 
 use skillwire_core::path::{RelPath, SkillPath};
 use skillwire_server::dialect::{Dialect, Dialects, Switch, Usage};
-use skillwire_source::patterns::PathPatterns;
+use skillwire_source::PathPatterns;
 
 use super::bad_pattern;
 use crate::{

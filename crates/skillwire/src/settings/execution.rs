@@ -7,7 +7,7 @@ use skillwire_scripts::{
     rules::{Rule, Rules},
     scripts::Scripts,
 };
-use skillwire_source::patterns::PathPatterns;
+use skillwire_source::PathPatterns;
 
 use super::{bad_pattern, variable};
 use crate::{

@@ -1,7 +1,7 @@
 //! `skill://index.json` and `resources/list` below a URI.
 
 use serde_json::{Value, json};
-use skillwire_source::generated::GeneratedFiles;
+use skillwire_source::GeneratedFiles;
 use skillwire_testkit::{
     fixture::{SkillFolder, skill_md},
     server::TestServer,

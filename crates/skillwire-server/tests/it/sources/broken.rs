@@ -12,10 +12,8 @@ use std::{
 use bytes::Bytes;
 use skillwire_core::{finding::Finding, path::RelPath};
 use skillwire_source::{
-    memory::inspect,
-    skill::{Content, Skill},
-    source::{Inspected, Look, Report, SiteKey, Source, Unavailable},
-    store::{Store, StoreError},
+    FileStore, FileStoreError, GroupKey, InspectedSkill, ScanRequest, Skill, SkillContent,
+    SkillSource, SourceChange, SourceUnavailable, inspect_files,
 };
 use skillwire_testkit::{
     contract::{self, Kept},
@@ -51,8 +49,8 @@ struct Flawed {
 #[derive(Debug)]
 struct OtherBytes;
 
-impl Store for OtherBytes {
-    fn read(&self, _: &RelPath, _: u64) -> Result<Bytes, StoreError> {
+impl FileStore for OtherBytes {
+    fn read(&self, _: &RelPath, _: u64) -> Result<Bytes, FileStoreError> {
         Ok(Bytes::from_static(b"other"))
     }
 }
@@ -69,9 +67,9 @@ impl Flawed {
         self.version.fetch_add(1, Ordering::SeqCst);
     }
 
-    fn inspected(&self) -> Vec<Inspected> {
+    fn inspected(&self) -> Vec<InspectedSkill> {
         let text = format!("{}{:?}", skill_md("a"), self.version);
-        let mut found = inspect("flawed", "acme/a", [("SKILL.md", text.into())]);
+        let mut found = inspect_files("flawed", "acme/a", [("SKILL.md", text.into())]);
         for one in &mut found {
             one.skill = one.skill.take().and_then(|skill| self.spoil(&skill));
         }
@@ -82,7 +80,7 @@ impl Flawed {
         let mut spoiled = skill.clone();
         match (self.flaw, &mut spoiled.content) {
             (Flaw::DropsASkillInSilence, _) => return None,
-            (Flaw::HasOtherBytes, Content::Files(tree)) => tree.store = Arc::new(OtherBytes),
+            (Flaw::HasOtherBytes, SkillContent::Files(tree)) => tree.store = Arc::new(OtherBytes),
             (Flaw::HasAnOldEntry, _) => {
                 spoiled.entry = skill.entry.replace("Does a", "Did a").into();
             }
@@ -92,31 +90,31 @@ impl Flawed {
     }
 }
 
-impl Source for Flawed {
+impl SkillSource for Flawed {
     fn scan(
         &self,
-        _: &Look,
-        report: &mut (dyn FnMut(Report) + Send),
-    ) -> Result<Vec<Finding>, Unavailable> {
+        _: &ScanRequest,
+        report: &mut (dyn FnMut(SourceChange) + Send),
+    ) -> Result<Vec<Finding>, SourceUnavailable> {
         static MADE: AtomicUsize = AtomicUsize::new(0);
         let thread = (self.flaw == Flaw::RemembersPerThread).then(|| std::thread::current().id());
         let is_news = self.told.lock().expect("nobody panicked").insert(thread);
         if !is_news && self.flaw != Flaw::ReportsEverythingEachTime {
             return Ok(Vec::new());
         }
-        let key = |name: &str| SiteKey(name.into());
+        let key = |name: &str| GroupKey(name.into());
         match self.flaw {
             Flaw::Panics => std::panic::resume_unwind(Box::new("on purpose")),
             Flaw::ServesNothing => return Ok(Vec::new()),
-            Flaw::TakesBackWhatItNeverHad => report(Report::Gone(key("b"))),
-            Flaw::ReportsASiteTwice => report(Report::Site(key("a"), self.inspected())),
-            Flaw::ClaimsOneUriTwice => report(Report::Site(key("b"), self.inspected())),
+            Flaw::TakesBackWhatItNeverHad => report(SourceChange::Removed(key("b"))),
+            Flaw::ReportsASiteTwice => report(SourceChange::Updated(key("a"), self.inspected())),
+            Flaw::ClaimsOneUriTwice => report(SourceChange::Updated(key("b"), self.inspected())),
             _ => {}
         }
         let made = MADE.fetch_add(1, Ordering::SeqCst);
         let name =
             if self.flaw == Flaw::NamesSitesAnew { made.to_string() } else { "a".to_owned() };
-        report(Report::Site(key(&name), self.inspected()));
+        report(SourceChange::Updated(key(&name), self.inspected()));
         Ok(Vec::new())
     }
 }

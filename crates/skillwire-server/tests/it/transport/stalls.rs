@@ -15,10 +15,7 @@ use skillwire_core::{
     path::{RelPath, SkillPath},
 };
 use skillwire_server::http::ConnectionLimits;
-use skillwire_source::{
-    memory::MemorySource,
-    source::{Look, Report, Source, Unavailable},
-};
+use skillwire_source::{MemorySource, ScanRequest, SkillSource, SourceChange, SourceUnavailable};
 use skillwire_testkit::{
     fixture::skill_md,
     server::{TestOptions, TestServer, modern_headers},
@@ -109,12 +106,12 @@ impl Versions {
     }
 }
 
-impl Source for Versions {
+impl SkillSource for Versions {
     fn scan(
         &self,
-        look: &Look,
-        report: &mut (dyn FnMut(Report) + Send),
-    ) -> Result<Vec<Finding>, Unavailable> {
+        look: &ScanRequest,
+        report: &mut (dyn FnMut(SourceChange) + Send),
+    ) -> Result<Vec<Finding>, SourceUnavailable> {
         let version = Bytes::from(self.0.load(Ordering::Relaxed).to_string());
         let mut source = MemorySource::new("memory");
         for skill in 0..Self::SKILLS {

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::{DIGEST, Index, Place};
 use crate::{
     directory::{DirectoryOptions, DirectorySource, store::Root},
-    source::{Look, Source},
+    source::{ScanRequest, SkillSource},
 };
 
 /// A real index, without its sum.
@@ -31,7 +31,7 @@ fn content() -> (Place, Vec<u8>) {
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
     // Until the change time is old enough to be trusted.
     while bytes.is_empty() && std::time::Instant::now() < deadline {
-        source().scan(&Look::everywhere(), &mut |_| {}).unwrap();
+        source().scan(&ScanRequest::everything(), &mut |_| {}).unwrap();
         bytes = fs::read(&index).unwrap_or_default();
     }
     bytes.truncate(bytes.len() - DIGEST);

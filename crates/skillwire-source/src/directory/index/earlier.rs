@@ -6,7 +6,7 @@ use std::{fs, path::Path, sync::Arc};
 use skillwire_core::digest::Digest;
 
 use super::{DIGEST, MAGIC, Place};
-use crate::{directory::store::Root, skill::Content};
+use crate::{directory::store::Root, skill::SkillContent};
 
 #[test]
 fn every_record_of_an_earlier_index_is_read() {
@@ -24,7 +24,7 @@ fn every_record_of_an_earlier_index_is_read() {
         let [inspected] = &inspected[..] else { panic!("{site} is one skill") };
         let skill = inspected.skill.as_ref().unwrap();
         assert_eq!(skill.uri.as_str(), format!("skill://{site}/SKILL.md"));
-        let Content::Files(tree) = &skill.content else { panic!("{site} has files") };
+        let SkillContent::Files(tree) = &skill.content else { panic!("{site} has files") };
         assert_eq!(tree.files.len(), files);
     }
     assert_eq!(index.len(), 2);

@@ -24,7 +24,7 @@ use super::{
     record,
     store::Root,
 };
-use crate::source::Inspected;
+use crate::source::InspectedSkill;
 
 #[cfg(all(test, unix))]
 mod damage;
@@ -69,7 +69,7 @@ impl Known<'_> {
         &self,
         root: &Arc<Root>,
         site: &Arc<str>,
-    ) -> Option<(Remembered, Vec<Inspected>)> {
+    ) -> Option<(Remembered, Vec<InspectedSkill>)> {
         let inspected = record::decode(self.record, root, site)?;
         let judgement = Digest::of(self.record);
         Some((Remembered { fingerprint: self.fingerprint, judgement, settled: true }, inspected))

@@ -6,7 +6,7 @@ use skillwire_core::{
     finding::{Finding, Level},
     path::{RelPath, SKILL_FILE},
 };
-use skillwire_source::{collect::collect, source::Inspected};
+use skillwire_source::{InspectedSkill, scan_all};
 
 use super::silence::Silences;
 use crate::{
@@ -52,7 +52,7 @@ impl<'a> Folder<'a> {
 
     /// Reads everything and judges it.
     pub(super) fn scan(&self, strict: bool) -> Result<Scanned, Failure> {
-        let collected = collect(&[&self.reading.source(self.argument)?]).map_err(unavailable)?;
+        let collected = scan_all(&[&self.reading.source(self.argument)?]).map_err(unavailable)?;
         let mut silenced = Vec::new();
         let mut heed = |findings: Vec<Finding>| -> Vec<Finding> {
             let mut heeded = Vec::with_capacity(findings.len());
@@ -70,12 +70,12 @@ impl<'a> Folder<'a> {
             heeded
         };
         let findings = heed(collected.findings);
-        let place = |Inspected { origin, findings, .. }| Place {
+        let place = |InspectedSkill { origin, findings, .. }| Place {
             directory: self.path_of(&origin).unwrap_or_else(|| self.root.clone()),
             origin,
             findings: heed(findings),
         };
-        let places = collected.inspected.into_iter().map(place).collect();
+        let places = collected.skills.into_iter().map(place).collect();
         Ok(Scanned { places, findings, silenced })
     }
 

@@ -11,7 +11,7 @@ use skillwire_core::{
     path::SKILL_FILE,
     span::Position,
 };
-use skillwire_source::patterns::PathPatterns;
+use skillwire_source::PathPatterns;
 use toml::Spanned;
 
 use crate::failure::Failure;

@@ -8,7 +8,7 @@ use skillwire_server::{
     Engine,
     live::{Keeper, Notice},
 };
-use skillwire_source::source::Look;
+use skillwire_source::ScanRequest;
 use skillwire_upstream::upstreams::Upstreams;
 
 use super::{passing::settle, signals::Reload};
@@ -41,7 +41,7 @@ impl Live {
     }
 
     /// Looks at the folders once, off the event loop.
-    pub(super) async fn refresh(&mut self, look: Look) -> Result<Refreshed, Failure> {
+    pub(super) async fn refresh(&mut self, look: ScanRequest) -> Result<Refreshed, Failure> {
         if let Some(upstreams) = self.upstreams.take() {
             settle(&upstreams).await;
         }

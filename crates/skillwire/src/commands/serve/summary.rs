@@ -108,10 +108,7 @@ mod tests {
     use std::sync::Arc;
 
     use skillwire_catalog::{catalog::Catalog, refresh::Refresher, snapshot::SnapshotOptions};
-    use skillwire_source::{
-        directory::{DirectoryOptions, DirectorySource},
-        source::Look,
-    };
+    use skillwire_source::{DirectoryOptions, DirectorySource, ScanRequest};
     use skillwire_testkit::fixture::SkillFolder;
 
     use super::*;
@@ -122,7 +119,7 @@ mod tests {
         let source = DirectorySource::new(folder.path(), options).unwrap();
         let catalog = Arc::new(Catalog::new(SnapshotOptions::default()));
         let refreshed =
-            Refresher::new(catalog, vec![Box::new(source)]).refresh(&Look::everywhere());
+            Refresher::new(catalog, vec![Box::new(source)]).refresh(&ScanRequest::everything());
         let mut out = Vec::new();
         write(&mut out, &refreshed, Strictness::Normal, client).unwrap();
         anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string()

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 use skillwire_core::finding::Finding;
-use skillwire_source::{skill::Skill, source::Inspected};
+use skillwire_source::{InspectedSkill, Skill};
 
 use crate::{
     commands::{check::summary::Summary, manifest},
@@ -18,11 +18,11 @@ pub(super) struct Batch<'a> {
     /// Whether nothing was shown before.
     pub(super) first: bool,
     /// The places of which something else is to be said than before.
-    pub(super) changed: Vec<Vec<Inspected>>,
+    pub(super) changed: Vec<Vec<InspectedSkill>>,
     /// Where places were that are there no more.
     pub(super) gone: Vec<String>,
     /// All places.
-    pub(super) places: Vec<Inspected>,
+    pub(super) places: Vec<InspectedSkill>,
     /// Findings that belong to no place.
     pub(super) findings: &'a [Finding],
 }
@@ -81,7 +81,7 @@ impl<W: Write> Show for People<W> {
 }
 
 /// Writes a skill as a client receives it.
-fn received(out: &mut impl Write, place: &Inspected) -> io::Result<()> {
+fn received(out: &mut impl Write, place: &InspectedSkill) -> io::Result<()> {
     let Some(skill) = &place.skill else {
         writeln!(out, "{WARNING}not served{WARNING:#} {}\n", printable(&place.origin))?;
         return Ok(());
@@ -119,7 +119,7 @@ enum Event<'a> {
 
 impl<W: Write> Show for Json<W> {
     fn batch(&mut self, batch: &Batch<'_>) -> io::Result<()> {
-        for Inspected { origin, findings, skill } in batch.changed.iter().flatten() {
+        for InspectedSkill { origin, findings, skill } in batch.changed.iter().flatten() {
             let entry = skill.as_deref().map(entry).transpose()?;
             report::json_line(&mut self.0, &Event::Skill { origin, entry, findings })?;
         }

@@ -9,7 +9,7 @@ use skillwire_core::{
 
 use crate::{
     directory::{DirectoryOptions, DirectorySource},
-    source::{Inspected, Look, Report, Source, Unavailable},
+    source::{InspectedSkill, ScanRequest, SkillSource, SourceChange, SourceUnavailable},
 };
 
 /// A folder whose `SKILL.md` is served at one path, and nowhere else.
@@ -17,18 +17,18 @@ use crate::{
 /// A folder of skills does not become many skills by mistake, and a skill that changes its name
 /// does not move: either is not served, and the finding says why.
 #[derive(Debug)]
-pub struct PlacedSkill {
+pub struct SingleSkillSource {
     path: SkillPath,
     directory: DirectorySource,
 }
 
-impl PlacedSkill {
+impl SingleSkillSource {
     /// Makes a source of the skill in a folder; the path takes the place of the options' prefix.
     pub fn new(
         path: SkillPath,
         folder: impl Into<PathBuf>,
         options: DirectoryOptions,
-    ) -> Result<Self, Unavailable> {
+    ) -> Result<Self, SourceUnavailable> {
         let mut prefix: Vec<String> = path.segments().map(str::to_owned).collect();
         prefix.pop();
         let directory = DirectorySource::new(folder, DirectoryOptions { prefix, ..options })?;
@@ -36,7 +36,7 @@ impl PlacedSkill {
     }
 
     /// Refuses a skill that would be served somewhere else.
-    fn place(&self, mut inspected: Inspected) -> Inspected {
+    fn place(&self, mut inspected: InspectedSkill) -> InspectedSkill {
         let Some(skill) = &inspected.skill else { return inspected };
         let (served, wanted) = (skill.path(), self.path.to_string());
         let inside = served.strip_prefix(&wanted).is_some_and(|rest| rest.starts_with('/'));
@@ -51,23 +51,24 @@ impl PlacedSkill {
     }
 }
 
-impl Source for PlacedSkill {
+impl SkillSource for SingleSkillSource {
     fn scan(
         &self,
-        look: &Look,
-        report: &mut (dyn FnMut(Report) + Send),
-    ) -> Result<Vec<Finding>, Unavailable> {
+        look: &ScanRequest,
+        report: &mut (dyn FnMut(SourceChange) + Send),
+    ) -> Result<Vec<Finding>, SourceUnavailable> {
         self.directory.scan(look, &mut |found| {
             report(match found {
-                Report::Site(key, inspected) => {
-                    Report::Site(key, inspected.into_iter().map(|one| self.place(one)).collect())
-                }
-                gone @ Report::Gone(_) => gone,
+                SourceChange::Updated(key, inspected) => SourceChange::Updated(
+                    key,
+                    inspected.into_iter().map(|one| self.place(one)).collect(),
+                ),
+                gone @ SourceChange::Removed(_) => gone,
             });
         })
     }
 
-    fn watched(&self) -> Vec<PathBuf> {
-        self.directory.watched()
+    fn watched_directories(&self) -> Vec<PathBuf> {
+        self.directory.watched_directories()
     }
 }

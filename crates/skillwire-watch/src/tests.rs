@@ -1,7 +1,8 @@
-//! Real folders, watched; every wait ends with news or fails.
+//! Watches real folders. Every wait ends with a report or fails the test.
 #![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
     sync::mpsc,
@@ -10,15 +11,21 @@ use std::{
 
 use tempfile::TempDir;
 
-use super::*;
+use super::{
+    watch_loop::{ChangeBatch, MAX_DELAY, MAX_REPORTED_PATHS, MIN_POLLED_PER_TICK, QUIET_PERIOD},
+    *,
+};
+
+pub(crate) const RULES: WatchRules =
+    WatchRules { unit_marker: "SKILL.md", is_ignored: |name| name == ".git" };
 
 const LONG: Duration = Duration::from_secs(20);
 
 struct Watched {
     folder: TempDir,
-    watcher: Watcher,
+    watcher: FolderWatcher,
     state: WatchState,
-    news: mpsc::Receiver<News>,
+    news: mpsc::Receiver<FolderChanges>,
 }
 
 impl Watched {
@@ -31,12 +38,12 @@ impl Watched {
         }
         let root = folder.path().canonicalize().unwrap().join("skills");
         let (sender, news) = mpsc::channel();
-        let (watcher, state) = Watcher::start(vec![root], move |news| {
+        let (watcher, state) = FolderWatcher::start(vec![root], RULES, move |news| {
             let _test_is_over = sender.send(news);
         });
-        assert_eq!(news.recv_timeout(LONG), Ok(News::Everything));
+        assert_eq!(news.recv_timeout(LONG), Ok(FolderChanges::Everything));
         let started = Instant::now();
-        while state.roots().iter().any(|(_, watch)| *watch == Watch::Pending) {
+        while state.roots().iter().any(|(_, watch)| *watch == WatchCoverage::Pending) {
             assert!(started.elapsed() < LONG, "{state:?}");
             std::thread::yield_now();
         }
@@ -52,7 +59,7 @@ impl Watched {
     }
 
     /// Waits for news that says enough.
-    fn until(&self, enough: impl Fn(&News) -> bool) -> News {
+    fn until(&self, enough: impl Fn(&FolderChanges) -> bool) -> FolderChanges {
         let deadline = Instant::now() + LONG;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -66,8 +73,8 @@ impl Watched {
     /// Waits for news of something at or below one path.
     fn tells_of(&self, path: &Path) {
         self.until(|news| match news {
-            News::Everything => true,
-            News::Changed(paths) => paths.iter().any(|told| path.starts_with(told)),
+            FolderChanges::Everything => true,
+            FolderChanges::Paths(paths) => paths.iter().any(|told| path.starts_with(told)),
         });
     }
 
@@ -129,32 +136,32 @@ fn a_directory_moved_in_is_told_and_then_watched_v_60() {
 #[test]
 fn many_changes_at_once_are_told_together_v_62() {
     let watched = Watched::new();
-    for n in 0..MANY * 2 {
+    for n in 0..MAX_REPORTED_PATHS * 2 {
         fs::write(watched.path(&format!("a/{n}")), "x").unwrap();
     }
     // One by one, or as everything; and nothing is missing.
     let mut told = BTreeSet::new();
-    let last = watched.path(&format!("a/{}", MANY * 2 - 1));
+    let last = watched.path(&format!("a/{}", MAX_REPORTED_PATHS * 2 - 1));
     let news = watched.until(|news| match news {
-        News::Everything => true,
-        News::Changed(paths) => paths.contains(&last),
+        FolderChanges::Everything => true,
+        FolderChanges::Paths(paths) => paths.contains(&last),
     });
-    if let News::Changed(paths) = news {
+    if let FolderChanges::Paths(paths) = news {
         told.extend(paths);
-        assert!(told.len() <= MANY);
+        assert!(told.len() <= MAX_REPORTED_PATHS);
     }
 }
 
 #[test]
 fn a_folder_that_goes_and_comes_back_is_told_and_watched_again_v_34() {
     let watched = Watched::new();
-    let everything = |news: &News| *news == News::Everything;
+    let everything = |news: &FolderChanges| *news == FolderChanges::Everything;
     fs::rename(watched.root(), watched.folder.path().join("away")).unwrap();
     watched.until(everything);
-    assert!(matches!(watched.state.roots()[0].1, Watch::Unwatched(_)));
+    assert!(matches!(watched.state.roots()[0].1, WatchCoverage::Unwatched(_)));
     fs::create_dir_all(watched.path("c")).unwrap();
     watched.until(everything);
-    assert_eq!(watched.state.roots()[0].1, Watch::Watched);
+    assert_eq!(watched.state.roots()[0].1, WatchCoverage::Watched);
     fs::write(watched.path("c/x"), "").unwrap();
     watched.tells_of(&watched.path("c/x"));
 }
@@ -162,21 +169,21 @@ fn a_folder_that_goes_and_comes_back_is_told_and_watched_again_v_34() {
 #[test]
 fn lost_events_and_too_many_are_news_of_everything_v_62() {
     let watched = Watched::new();
-    watched.watcher.events.send(Event::Lost).unwrap();
-    watched.until(|news| *news == News::Everything);
-    for n in 0..=MANY {
-        watched.watcher.events.send(Event::At(watched.path(&format!("a/{n}")))).unwrap();
+    watched.watcher.events.send(SystemEvent::Lost).unwrap();
+    watched.until(|news| *news == FolderChanges::Everything);
+    for n in 0..=MAX_REPORTED_PATHS {
+        watched.watcher.events.send(SystemEvent::Changed(watched.path(&format!("a/{n}")))).unwrap();
     }
-    watched.until(|news| *news == News::Everything);
+    watched.until(|news| *news == FolderChanges::Everything);
 }
 
 #[test]
 fn a_directory_that_cannot_be_watched_is_said_v_62() {
     let watched = Watched::new();
-    let limit = Event::Unwatched(watched.path("a"), "The limit is reached.".to_owned());
+    let limit = SystemEvent::Unwatched(watched.path("a"), "The limit is reached.".to_owned());
     watched.watcher.events.send(limit).unwrap();
     watched.everything_told();
-    let expected = Watch::Unwatched("The limit is reached.".to_owned());
+    let expected = WatchCoverage::Unwatched("The limit is reached.".to_owned());
     assert_eq!(watched.state.roots()[0].1, expected);
 }
 
@@ -191,19 +198,19 @@ fn reading_and_litter_are_no_news_v_62() {
     let probe = watched.path("b/probe");
     fs::write(&probe, "").unwrap();
     let news = watched.news.recv_timeout(LONG).unwrap();
-    assert_eq!(news, News::Changed(BTreeSet::from([probe])));
+    assert_eq!(news, FolderChanges::Paths(BTreeSet::from([probe])));
 }
 
 #[test]
 fn news_waits_for_a_moment_of_quiet_but_not_for_ever_v_60() {
-    let mut batch = Batch::default();
+    let mut batch = ChangeBatch::default();
     assert_eq!(batch.due(), None);
     batch.add(PathBuf::from("a"));
     let (first, last) = batch.times.unwrap();
-    assert_eq!(batch.due(), Some(last + QUIET));
-    batch.times = Some((first, first + PATIENCE * 2));
-    assert_eq!(batch.due(), Some(first + PATIENCE));
-    assert_eq!(batch.take(), News::Changed(BTreeSet::from([PathBuf::from("a")])));
+    assert_eq!(batch.due(), Some(last + QUIET_PERIOD));
+    batch.times = Some((first, first + MAX_DELAY * 2));
+    assert_eq!(batch.due(), Some(first + MAX_DELAY));
+    assert_eq!(batch.take(), FolderChanges::Paths(BTreeSet::from([PathBuf::from("a")])));
     assert_eq!(batch.due(), None);
 }
 
@@ -226,19 +233,24 @@ mod few {
     }
 
     /// Watches with so many watches; the one around the root counts as well.
-    fn watched(directories: usize, turn: Duration, (folder, root): (TempDir, PathBuf)) -> Watched {
-        let bounds = Bounds { directories, turn, turns: 2 };
+    fn watched(
+        max_watches: usize,
+        poll_tick: Duration,
+        (folder, root): (TempDir, PathBuf),
+    ) -> Watched {
+        let limits = WatchLimits { max_watches, poll_tick, poll_ticks: 2 };
         let (sender, news) = mpsc::channel();
-        let (watcher, state) = Watcher::start_within(bounds, vec![root], move |news| {
-            let _test_is_over = sender.send(news);
-        });
-        assert_eq!(news.recv_timeout(LONG), Ok(News::Everything));
+        let (watcher, state) =
+            FolderWatcher::start_within(limits, vec![root], RULES, move |news| {
+                let _test_is_over = sender.send(news);
+            });
+        assert_eq!(news.recv_timeout(LONG), Ok(FolderChanges::Everything));
         Watched { folder, watcher, state, news }
     }
 
-    fn turns(watched: &Watched) -> (usize, usize) {
+    fn partial(watched: &Watched) -> (usize, usize) {
         match &watched.state.roots()[0].1 {
-            Watch::InTurns(turns) => (turns.watched, turns.in_turns),
+            WatchCoverage::Partial(partial) => (partial.watched, partial.polled),
             other => panic!("{other:?}"),
         }
     }
@@ -249,11 +261,11 @@ mod few {
     fn skills_get_watches_before_what_is_in_them_v_62() {
         // Above, the root, around and four skills are seven; one is left for a directory inside.
         let watched = watched(8, NEVER, skills(&["a", "b", "c", "d"]));
-        assert_eq!(turns(&watched), (7, 4));
+        assert_eq!(partial(&watched), (7, 4));
         for name in ["a", "b", "c", "d"] {
             let file = watched.path(&format!("around/{name}/SKILL.md"));
             fs::write(&file, "y").unwrap();
-            let alone = News::Changed(BTreeSet::from([file]));
+            let alone = FolderChanges::Paths(BTreeSet::from([file]));
             watched.until(|news| *news == alone);
         }
         // So is a skill that comes later; it has no watch and has its turns.
@@ -264,25 +276,25 @@ mod few {
     #[test]
     fn enough_watches_leave_nothing_to_turns_v_62() {
         let watched = watched(100, NEVER, skills(&["a", "b"]));
-        assert_eq!(watched.state.roots()[0].1, Watch::Watched);
+        assert_eq!(watched.state.roots()[0].1, WatchCoverage::Watched);
         fs::write(watched.path("around/b/sub/inner/x"), "").unwrap();
         watched.tells_of(&watched.path("around/b/sub/inner/x"));
     }
 
     #[test]
     fn skills_without_a_watch_inside_are_told_in_turns_and_no_others_v_62() {
-        let names: Vec<String> = (0..FEWEST * 2).map(|n| format!("s{n:03}")).collect();
+        let names: Vec<String> = (0..MIN_POLLED_PER_TICK * 2).map(|n| format!("s{n:03}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         // Enough for the directories inside one skill.
         let directories = 3 + names.len() + 2;
         let watched = watched(directories, Duration::from_millis(1), skills(&names));
-        assert_eq!(turns(&watched), (directories - 1, names.len() - 1));
+        assert_eq!(partial(&watched), (directories - 1, names.len() - 1));
         let mut rounds = Vec::new();
         while rounds.len() < 4 {
-            let News::Changed(places) = watched.news.recv_timeout(LONG).unwrap() else {
+            let FolderChanges::Paths(places) = watched.news.recv_timeout(LONG).unwrap() else {
                 panic!("everything is told");
             };
-            assert!(places.len() <= FEWEST, "{places:?}");
+            assert!(places.len() <= MIN_POLLED_PER_TICK, "{places:?}");
             rounds.push(places);
         }
         // Every skill but one, and the same again in the next round.
@@ -298,15 +310,16 @@ mod few {
     #[test]
     fn a_directory_that_appears_without_a_watch_left_has_its_turns_v_62() {
         let watched = watched(6, Duration::from_millis(1), skills(&["a"]));
-        assert_eq!(watched.state.roots()[0].1, Watch::Watched);
+        assert_eq!(watched.state.roots()[0].1, WatchCoverage::Watched);
         fs::create_dir_all(watched.path("around/a/new/deep")).unwrap();
         let place = watched.path("around/a/new");
-        let told = |news: &News| *news == News::Changed(BTreeSet::from([place.clone()]));
+        let told =
+            |news: &FolderChanges| *news == FolderChanges::Paths(BTreeSet::from([place.clone()]));
         // Once because it came, and from then on in turns.
         for _ in 0..4 {
             watched.until(told);
         }
-        assert_eq!(turns(&watched), (5, 1));
+        assert_eq!(partial(&watched), (5, 1));
         fs::remove_dir_all(&place).unwrap();
         watched.tells_of(&place);
     }
@@ -314,8 +327,12 @@ mod few {
     #[test]
     fn more_skills_than_watches_have_their_turns_and_more_folders_are_said_v_62() {
         let many = watched(4, NEVER, skills(&["a", "b", "c"]));
-        assert_eq!(turns(&many), (3, 3));
+        assert_eq!(partial(&many), (3, 3));
         let folders = watched(2, NEVER, skills(&["a"]));
-        assert!(matches!(&folders.state.roots()[0].1, Watch::Unwatched(_)), "{:?}", folders.state);
+        assert!(
+            matches!(&folders.state.roots()[0].1, WatchCoverage::Unwatched(_)),
+            "{:?}",
+            folders.state
+        );
     }
 }

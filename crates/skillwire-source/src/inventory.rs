@@ -1,0 +1,143 @@
+//! All skills of one or more sources, checked against each other.
+//!
+//! Author tools need this: `check` scans several folders once, and `watch` keeps the skills of one
+//! folder up to date. A server uses a catalogue instead.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use skillwire_core::{
+    finding::{Code, Finding},
+    path::SKILL_FILE,
+};
+
+use crate::{
+    namespace::{GroupId, UriNamespace, list_a_few},
+    skill::Skill,
+    source::{GroupKey, InspectedSkill, ScanRequest, SkillSource, SourceChange, SourceUnavailable},
+};
+
+/// What [`scan_all`] found.
+#[derive(Debug, Default)]
+pub struct ScanResults {
+    /// Every skill and every directory that failed to be one: served skills by URI, then the others
+    /// by origin.
+    pub skills: Vec<InspectedSkill>,
+    /// Findings that belong to no skill.
+    pub findings: Vec<Finding>,
+}
+
+/// Scans sources once and checks that their skills can be served together.
+pub fn scan_all(sources: &[&dyn SkillSource]) -> Result<ScanResults, SourceUnavailable> {
+    let mut namespace: UriNamespace<Arc<Skill>> = UriNamespace::default();
+    let mut results = ScanResults::default();
+    for (index, source) in sources.iter().enumerate() {
+        let findings = source.scan(&ScanRequest::everything(), &mut |change| {
+            if let SourceChange::Updated(key, skills) = change {
+                namespace.replace(&(index, key), servable(&skills));
+                results.skills.extend(skills);
+            }
+        })?;
+        results.findings.extend(findings);
+    }
+    for inspected in &mut results.skills {
+        check_against(&namespace, inspected);
+    }
+    results.skills.sort_by(|a, b| sort_key(a).cmp(&sort_key(b)));
+    Ok(results)
+}
+
+/// The skills of one source, updated by repeated scans.
+#[derive(Debug, Default)]
+pub struct SkillInventory {
+    namespace: UriNamespace<Arc<Skill>>,
+    groups: BTreeMap<GroupKey, Vec<InspectedSkill>>,
+    findings: Vec<Finding>,
+}
+
+impl SkillInventory {
+    /// Scans the source again; an inventory always belongs to the same source.
+    pub fn update(
+        &mut self,
+        source: &dyn SkillSource,
+        request: &ScanRequest,
+    ) -> Result<(), SourceUnavailable> {
+        let Self { namespace, groups, findings } = self;
+        *findings = source.scan(request, &mut |change| match change {
+            SourceChange::Updated(key, skills) => {
+                namespace.replace(&only_source(&key), servable(&skills));
+                groups.insert(key, skills);
+            }
+            SourceChange::Removed(key) => {
+                namespace.replace(&only_source(&key), Vec::new());
+                groups.remove(&key);
+            }
+        })?;
+        Ok(())
+    }
+
+    /// Each group with its skills, checked against all other skills of the source.
+    pub fn groups(&self) -> impl Iterator<Item = (&GroupKey, Vec<InspectedSkill>)> {
+        self.groups.iter().map(|(key, skills)| {
+            let mut skills = skills.clone();
+            for inspected in &mut skills {
+                check_against(&self.namespace, inspected);
+            }
+            (key, skills)
+        })
+    }
+
+    /// The findings that belong to no skill.
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+}
+
+/// The skills of a group that claim a URI, with the origin of each.
+pub fn servable(skills: &[InspectedSkill]) -> Vec<(String, Arc<Skill>)> {
+    skills
+        .iter()
+        .filter_map(|inspected| {
+            Some((inspected.origin.clone(), Arc::clone(inspected.skill.as_ref()?)))
+        })
+        .collect()
+}
+
+/// Points out that a skill shares its name with others.
+pub fn shared_name_finding(
+    origin: &str,
+    skill: &Skill,
+    namespace: &UriNamespace<Arc<Skill>>,
+) -> Option<Finding> {
+    let uris = namespace.uris_with_same_name(&skill.uri)?;
+    let shown = list_a_few(uris.iter());
+    let message = format!("The name `{}` is shared by {shown}.", skill.name());
+    Some(
+        Finding::new(Code::DuplicateName, format!("{origin}/{SKILL_FILE}"), message)
+            .help("Hosts must tell them apart by path; distinct names are easier."),
+    )
+}
+
+/// Refuses a skill whose URI is disputed, or adds a finding if its name is shared.
+fn check_against(namespace: &UriNamespace<Arc<Skill>>, inspected: &mut InspectedSkill) {
+    let Some(skill) = inspected.skill.clone() else { return };
+    let conflicts = namespace.conflicts(skill.uri.as_str());
+    if !conflicts.is_empty() {
+        let own = conflicts.into_iter().find(|(origin, _)| *origin == inspected.origin);
+        inspected.findings.extend(own.map(|(_, finding)| finding));
+        inspected.skill = None;
+    } else if let Some(finding) = shared_name_finding(&inspected.origin, &skill, namespace) {
+        inspected.findings.push(finding);
+    }
+}
+
+/// Served skills come first, ordered by URI.
+fn sort_key(inspected: &InspectedSkill) -> (bool, &str, &str) {
+    match &inspected.skill {
+        Some(skill) => (false, skill.uri.as_str(), &inspected.origin),
+        None => (true, "", &inspected.origin),
+    }
+}
+
+fn only_source(key: &GroupKey) -> GroupId {
+    (0, key.clone())
+}
