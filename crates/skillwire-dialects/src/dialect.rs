@@ -102,6 +102,33 @@ impl Dialect {
         }
     }
 
+    /// How firmly the dialect ties the name of a skill to its path and its file.
+    pub fn name_rule(self) -> NameRule {
+        match self {
+            // One of its drafts let a path say something else than the name.
+            Self::ScopedList => NameRule::Free,
+            // The directory is the name, whatever the frontmatter says.
+            Self::FastMcp => NameRule::FileMayDiffer,
+            _ => NameRule::Same,
+        }
+    }
+
+    /// Whether a listing has the whole frontmatter, so that no file has to be read for it.
+    pub fn lists_frontmatter(self) -> bool {
+        matches!(self, Self::V1 | Self::Draft | Self::Index)
+    }
+
+    /// Whether the description in a listing must be the one in `SKILL.md`. Other dialects let a
+    /// server shorten it or write another one.
+    pub fn lists_exact_description(self) -> bool {
+        self.lists_frontmatter() || self == Self::EarlyIndex
+    }
+
+    /// Whether servers of this dialect may have a `SKILL.md` without frontmatter.
+    pub fn may_lack_frontmatter(self) -> bool {
+        matches!(self, Self::FastMcp | Self::Usage | Self::PlainResources)
+    }
+
     /// What the dialect leaves out for every skill, in sentences; a single skill may lack more.
     pub fn lacks(self) -> &'static [&'static str] {
         const NO_DIGESTS: &str = "No file has a digest: what is approved is what was seen first.";
@@ -128,6 +155,31 @@ impl Dialect {
             Self::WellKnown => &["The origin is a web site: nothing but its name says who it is."],
             Self::Templates => &[BY_LOOK, NO_DIGESTS, NO_MANIFEST, "Nothing is listed."],
         }
+    }
+}
+
+/// How firmly a dialect ties the name of a skill to its path and its file.
+///
+/// Everything that is lenient about names asks this and nothing else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NameRule {
+    /// Path, listing and file say the same name.
+    Same,
+    /// The listing says the last segment of the path; the frontmatter may say another name.
+    FileMayDiffer,
+    /// The listing may say another name than the path, and so may the frontmatter.
+    Free,
+}
+
+impl NameRule {
+    /// Whether the listed name may be another one than the last segment of the path.
+    pub fn path_may_differ(self) -> bool {
+        self == Self::Free
+    }
+
+    /// Whether the name in `SKILL.md` may be another one than the listed name.
+    pub fn file_may_differ(self) -> bool {
+        self != Self::Same
     }
 }
 

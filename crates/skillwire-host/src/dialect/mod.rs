@@ -7,7 +7,6 @@
 
 mod archive;
 mod by_name;
-mod convert;
 mod draft;
 mod fastmcp;
 mod fetching;
@@ -29,10 +28,7 @@ mod well_known;
 use skillwire_dialects::Dialect;
 use skillwire_trust::{FetchRoute, Offer};
 
-pub use self::{
-    convert::{DOCUMENTS, NotConverted, convert},
-    templates::SkillTemplate,
-};
+pub use self::templates::SkillTemplate;
 pub(crate) use self::{
     draft::{Age, read as read_draft},
     found::unlisted,

@@ -5,8 +5,7 @@ use std::{
     io::{self, Read as _},
 };
 
-use skillwire_dialects::Dialect;
-use skillwire_host::dialect;
+use skillwire_dialects::{DOCUMENTS, Dialect};
 
 use super::Outcome;
 use crate::{args::ConvertArgs, exit::Exit, failure::Failure, report};
@@ -24,7 +23,7 @@ pub(super) fn run(args: &ConvertArgs) -> Outcome {
     if text.len() as u64 > MOST_BYTES {
         return Err(Failure::usage(format!("`{path}` has more than {MOST_BYTES} bytes.")));
     }
-    let converted = dialect::convert(from, to, &text).map_err(|error| {
+    let converted = skillwire_dialects::convert(from, to, &text).map_err(|error| {
         Failure::new(Exit::Findings, format!("{error}."))
             .hint("Nothing is made up; convert from a document that says more.")
     })?;
@@ -33,7 +32,7 @@ pub(super) fn run(args: &ConvertArgs) -> Outcome {
 }
 
 fn parse(code: &str, option: &str) -> Result<Dialect, Failure> {
-    let known = dialect::DOCUMENTS;
+    let known = DOCUMENTS;
     let found = known.into_iter().find(|dialect| dialect.code().eq_ignore_ascii_case(code));
     found.ok_or_else(|| {
         let codes: Vec<_> = known.iter().map(|dialect| format!("`{}`", dialect.code())).collect();

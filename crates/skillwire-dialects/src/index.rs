@@ -1,0 +1,503 @@
+//! D2 and D3: `skill://index.json`, the document that listed skills before there was a method for it.
+//!
+//! The format had two eras. Entries of the earlier one (D3) have a `type`, entries of the later one
+//! (D2) have the whole frontmatter; no member means different things in the two. A server therefore
+//! writes one document for both, and the reader takes each entry by itself.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json, value::RawValue};
+use skillwire_archive::Format;
+use skillwire_core::{
+    digest::Digest,
+    received::EntryProblem,
+    strict_json::{self, JsonLimits},
+    uri::SkillUri,
+};
+
+use crate::{
+    Dialect, FetchRoute, FilePromise, InvalidDocument, OfferedSkill, RefusedEntry, SkillOffer,
+    offer::{Claim, read_digest, uri_of_name},
+    resource::DocumentResource,
+};
+
+/// Where the document is, whatever scheme the skills have.
+pub const URI: &str = "skill://index.json";
+
+/// The value of `$schema` that readers of D3 and of the web's last form (D11) look for.
+pub const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
+
+/// The media type of the document.
+pub const MEDIA_TYPE: &str = "application/json";
+
+/// The most entries that a reader accepts.
+pub const MAX_ENTRIES: usize = 5_000;
+
+/// How much of one entry is read.
+const ENTRY: JsonLimits = JsonLimits { depth: 24, nodes: 20_000 };
+
+/// The document as a resource: less important than a skill, more than a file.
+pub const RESOURCE: DocumentResource = DocumentResource::new(
+    URI,
+    "index.json",
+    "Every skill of this server, with digests.",
+    MEDIA_TYPE,
+)
+.priority(0.5);
+
+// Writing.
+
+/// The document as a server writes it.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct IndexDocument<'a> {
+    /// [`SCHEMA`], where readers of D3 are served.
+    #[serde(rename = "$schema", skip_serializing_if = "Option::is_none")]
+    pub schema: Option<&'static str>,
+    /// The entries.
+    pub skills: Vec<IndexEntry<'a>>,
+}
+
+impl IndexDocument<'_> {
+    /// Writes the document.
+    pub fn write(&self) -> Vec<u8> {
+        // Nothing in it is beyond JSON.
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+}
+
+/// One entry as a server writes it: of either era, or of both at once.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct IndexEntry<'a> {
+    /// The name (D3).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<&'a str>,
+    /// What `url` leads to (D3).
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<&'static str>,
+    /// The description (D3).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<&'a str>,
+    /// Where `SKILL.md`, the archive or the template is; it comes with `digest` or not at all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<&'a str>,
+    /// The digest of what is at `url`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digest: Option<Digest>,
+    /// The whole frontmatter, as JSON (D2).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frontmatter: Option<&'a RawValue>,
+    /// The skill as archives (D2).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub archives: Vec<IndexArchive>,
+    /// The URI of `SKILL.md` (the last form of D2).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uri: Option<&'a str>,
+    /// Every file, as JSON (the last form of D2).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resources: Option<&'a RawValue>,
+}
+
+/// The type of an entry whose `url` is a `SKILL.md`.
+pub const SKILL_MD: &str = "skill-md";
+
+/// The type of an entry whose `url` is an archive.
+pub const ARCHIVE: &str = "archive";
+
+/// The type of an entry whose `url` is a template.
+pub const TEMPLATE: &str = "mcp-resource-template";
+
+impl<'a> IndexEntry<'a> {
+    /// An entry that leads to skills whose URIs a client fills in.
+    pub fn template(description: &'a str, url: &'a str) -> Self {
+        Self {
+            kind: Some(TEMPLATE),
+            description: Some(description),
+            url: Some(url),
+            ..Self::default()
+        }
+    }
+}
+
+/// An archive of a skill.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct IndexArchive {
+    /// Where it is.
+    pub url: String,
+    /// Its media type.
+    #[serde(rename = "mimeType")]
+    pub media_type: &'static str,
+    /// The digest of its bytes.
+    pub digest: Digest,
+}
+
+/// The URI of the archive of a skill, beside the skill's folder.
+pub fn archive_uri(skill: &SkillUri, format: Format) -> String {
+    format!("{}{}", skill.root(), format.suffix())
+}
+
+/// An entry of D2 for a skill that some document described, or what that document did not say.
+pub(crate) fn later_entry(skill: &OfferedSkill) -> Result<Value, &'static str> {
+    let digest = skill.skill_file_digest().ok_or("the digest of `SKILL.md`")?;
+    let frontmatter = skill.whole_frontmatter().ok_or("the whole frontmatter")?;
+    Ok(json!({ "url": skill.uri, "digest": digest, "frontmatter": frontmatter }))
+}
+
+/// An entry of D3 for a skill that some document described, or what that document did not say.
+pub(crate) fn earlier_entry(skill: &OfferedSkill) -> Result<Value, &'static str> {
+    let entry = IndexEntry {
+        name: Some(skill.frontmatter.name().as_str()),
+        kind: Some(SKILL_MD),
+        description: Some(skill.description().ok_or("the description")?),
+        url: Some(skill.uri.as_str()),
+        digest: skill.skill_file_digest(),
+        ..IndexEntry::default()
+    };
+    Ok(json!(entry))
+}
+
+// Reading.
+
+/// What an index lists.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct OfferedIndex {
+    /// The era of the document, if it has entries: D2 if any entry has frontmatter.
+    pub dialect: Option<Dialect>,
+    /// Each skill, or why its entry cannot be used.
+    pub skills: Vec<Result<OfferedSkill, RefusedEntry>>,
+    /// Templates of skills, for the user to fill in.
+    pub templates: Vec<String>,
+    /// The number of entries whose `type` is unknown.
+    pub unknown: usize,
+}
+
+#[derive(Deserialize)]
+struct RawIndex<'a> {
+    #[serde(borrow)]
+    skills: Vec<&'a RawValue>,
+}
+
+/// Reads an index.
+pub fn read(text: &str) -> Result<OfferedIndex, InvalidDocument> {
+    let text = text.trim_start_matches('\u{feff}');
+    if !text.trim_ascii_start().starts_with('{') {
+        return Err("no JSON object".into());
+    }
+    let document: RawIndex<'_> =
+        serde_json::from_str(text).map_err(|_| "no object with a list `skills`")?;
+    if document.skills.len() > MAX_ENTRIES {
+        return Err(InvalidDocument::new(format!("{} entries", document.skills.len())));
+    }
+    let mut index = OfferedIndex::default();
+    for raw in document.skills {
+        match read_entry(raw.get()) {
+            Ok(Entry::Skill(skill)) => {
+                let dialect = Some(skill.offer.dialect);
+                // One entry of the later era is enough: the earlier one never had frontmatter.
+                index.dialect = index.dialect.min(dialect).or(dialect);
+                index.skills.push(Ok(*skill));
+            }
+            Ok(Entry::Template(template)) => index.templates.push(template),
+            Ok(Entry::Unknown) => index.unknown += 1,
+            Err(refused) => index.skills.push(Err(refused)),
+        }
+    }
+    Ok(index)
+}
+
+enum Entry {
+    Skill(Box<OfferedSkill>),
+    Template(String),
+    Unknown,
+}
+
+fn malformed(actual: impl Into<String>) -> RefusedEntry {
+    RefusedEntry::new(EntryProblem::Malformed)
+        .expected("an entry of `skill://index.json`")
+        .actual(actual)
+}
+
+fn read_entry(text: &str) -> Result<Entry, RefusedEntry> {
+    let fields = strict_json::object(text, ENTRY).map_err(|error| malformed(error.to_string()))?;
+    let text_of = |key: &str| fields.get(key).and_then(Value::as_str);
+    let url = text_of("url").or_else(|| text_of("uri"));
+    if let Some(Value::Object(frontmatter)) = fields.get("frontmatter") {
+        return read_later(&fields, frontmatter, url).map(|skill| Entry::Skill(skill.into()));
+    }
+    if let Some(template) = text_of("urlTemplate") {
+        return Ok(Entry::Template(template.to_owned()));
+    }
+    let missing = |what: &str| malformed(format!("no `{what}`"));
+    match text_of("type") {
+        Some(TEMPLATE) => Ok(Entry::Template(url.ok_or_else(|| missing("url"))?.to_owned())),
+        Some(kind @ (SKILL_MD | ARCHIVE)) => {
+            let entry = ReadEntry {
+                dialect: Dialect::EarlyIndex,
+                url: url.ok_or_else(|| missing("url"))?,
+                name: text_of("name").ok_or_else(|| missing("name"))?,
+                description: text_of("description"),
+                digest: read_digest(fields.get("digest"))?,
+                frontmatter: None,
+            };
+            let skill = if kind == ARCHIVE { entry.archived(None) } else { entry.single() };
+            Ok(Entry::Skill(skill?.into()))
+        }
+        Some(_) => Ok(Entry::Unknown),
+        None => Err(malformed("neither `frontmatter` nor `type`")),
+    }
+}
+
+/// Reads an entry with frontmatter.
+fn read_later(
+    fields: &Map<String, Value>,
+    frontmatter: &Map<String, Value>,
+    url: Option<&str>,
+) -> Result<OfferedSkill, RefusedEntry> {
+    let name = frontmatter.get("name").and_then(Value::as_str).unwrap_or_default();
+    let own = read_digest(fields.get("digest"))?;
+    let entry = |url, digest| ReadEntry {
+        dialect: Dialect::Index,
+        url,
+        name,
+        description: fields.get("description").and_then(Value::as_str),
+        digest,
+        frontmatter: Some(frontmatter.clone()),
+    };
+    if let Some(url) = url {
+        return match fields.get("resources") {
+            Some(Value::Array(files)) => with_files(Dialect::Index, url, files, frontmatter),
+            _ => entry(url, own).single(),
+        };
+    }
+    let archives = fields.get("archives").and_then(Value::as_array);
+    let mut usable = archives.into_iter().flatten().filter_map(|archive| {
+        let url = archive.get("url").or_else(|| archive.get("uri"))?.as_str()?;
+        // One revision's notes spell it `mediaType`.
+        let kind = archive.get("mimeType").or_else(|| archive.get("mediaType"));
+        let format = kind.and_then(Value::as_str).and_then(Format::of_media_type);
+        (format.is_some() || Format::of_name(url).is_some()).then_some((url, format, archive))
+    });
+    let (url, format, archive) = usable.next().ok_or_else(|| {
+        RefusedEntry::new(EntryProblem::Malformed)
+            .file(name.escape_debug())
+            .expected("`url`, or `archives` with a `.tar.gz` or `.zip`")
+            .actual("neither")
+    })?;
+    entry(url, read_digest(archive.get("digest"))?).archived(format)
+}
+
+/// An entry as it was read.
+struct ReadEntry<'a> {
+    dialect: Dialect,
+    url: &'a str,
+    name: &'a str,
+    description: Option<&'a str>,
+    digest: Option<Digest>,
+    frontmatter: Option<Map<String, Value>>,
+}
+
+impl ReadEntry<'_> {
+    /// A `SKILL.md` that may have files beside it.
+    fn single(self) -> Result<OfferedSkill, RefusedEntry> {
+        let mut offer = SkillOffer::new(self.dialect, FetchRoute::Resources);
+        if let Ok(uri) = SkillUri::parse(self.url) {
+            let promise = FilePromise { digest: self.digest, size: None };
+            offer = offer.promising(uri.file(), promise);
+        }
+        let Self { url: uri, name, description, frontmatter, .. } = self;
+        Claim { uri, name, description, frontmatter }.offered(offer)
+    }
+
+    /// An archive; where its name says so, the skill stands beside it.
+    fn archived(self, format: Option<Format>) -> Result<OfferedSkill, RefusedEntry> {
+        let Self { dialect, url, name, description, digest, frontmatter } = self;
+        let stem = [".tar.gz", ".tgz", ".zip"].iter().find_map(|ending| url.strip_suffix(ending));
+        let beside = stem.filter(|stem| stem.rsplit('/').next() == Some(name));
+        // Where the address of the archive means nothing, the skill is known by the archive: two
+        // skills of one name must not share a URI.
+        let apart = || format!("archive-{}/{name}", &Digest::of(url.as_bytes()).to_string()[7..15]);
+        let uri = beside.map_or_else(|| uri_of_name(&apart()), |stem| format!("{stem}/SKILL.md"));
+        let route = FetchRoute::Archive { url: url.to_owned(), format, digest };
+        let first_seen = digest.is_none();
+        let offer = SkillOffer { complete: true, first_seen, ..SkillOffer::new(dialect, route) };
+        Claim { uri: &uri, name, description, frontmatter }.offered(offer)
+    }
+}
+
+/// Reads an entry that names every file with its digest and has no sizes, as the last form of D2 and
+/// the drafts of the extension have it.
+pub(crate) fn with_files(
+    dialect: Dialect,
+    url: &str,
+    files: &[Value],
+    frontmatter: &Map<String, Value>,
+) -> Result<OfferedSkill, RefusedEntry> {
+    let offer = SkillOffer::new(dialect, FetchRoute::Resources);
+    let mut offer = SkillOffer { complete: true, ..offer };
+    let skill = SkillUri::parse(url).ok();
+    for file in files {
+        let text = file.get("uri").or_else(|| file.get("url")).and_then(Value::as_str);
+        let text = text.unwrap_or_default();
+        let uri = skill.as_ref().and_then(|skill| skill.resource(text));
+        let uri =
+            uri.ok_or_else(|| RefusedEntry::new(EntryProblem::Outside).file(text.escape_debug()))?;
+        let digest = read_digest(file.get("digest"))?;
+        let size = file.get("size").and_then(Value::as_u64);
+        let twice = offer.promises.insert(uri.clone(), FilePromise { digest, size }).is_some();
+        if twice {
+            return Err(RefusedEntry::new(EntryProblem::Duplicate).file(uri));
+        }
+    }
+    if let Some(skill) = skill.filter(|skill| !offer.promises.contains_key(skill.file())) {
+        return Err(RefusedEntry::new(EntryProblem::SkillFileNotListed).file(skill));
+    }
+    let name = frontmatter.get("name").and_then(Value::as_str).unwrap_or_default();
+    let frontmatter = Some(frontmatter.clone());
+    Claim { uri: url, name, description: None, frontmatter }.offered(offer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RefusedBecause;
+
+    const REFUNDS: &str = "skill://acme/refunds/SKILL.md";
+
+    fn raw(value: &Value) -> Box<RawValue> {
+        serde_json::value::to_raw_value(value).unwrap()
+    }
+
+    fn early(url: &str) -> Value {
+        json!({ "name": "refunds", "type": "skill-md", "description": "x", "url": url })
+    }
+
+    fn read_one(entry: &Value) -> Result<OfferedSkill, RefusedEntry> {
+        let mut index = read(&json!({ "skills": [entry] }).to_string()).unwrap();
+        index.skills.pop().expect("one entry")
+    }
+
+    #[test]
+    fn an_entry_for_both_eras_is_read_as_one_of_the_later_c_11() {
+        let frontmatter = raw(&json!({ "name": "refunds", "description": "x", "license": "MIT" }));
+        let digest = Digest::of(b"a");
+        let resources = raw(&json!([{ "uri": REFUNDS, "digest": digest, "size": 1 }]));
+        let document = IndexDocument {
+            schema: Some(SCHEMA),
+            skills: vec![
+                IndexEntry {
+                    name: Some("refunds"),
+                    kind: Some(SKILL_MD),
+                    description: Some("x"),
+                    url: Some(REFUNDS),
+                    digest: Some(digest),
+                    frontmatter: Some(&frontmatter),
+                    archives: vec![IndexArchive {
+                        url: archive_uri(&SkillUri::parse(REFUNDS).unwrap(), Format::Zip),
+                        media_type: Format::Zip.media_type(),
+                        digest,
+                    }],
+                    uri: Some(REFUNDS),
+                    resources: Some(&resources),
+                },
+                IndexEntry::template("Docs.", "skill://docs/{product}/SKILL.md"),
+            ],
+        };
+        let index = read(std::str::from_utf8(&document.write()).unwrap()).unwrap();
+        assert_eq!(index.dialect, Some(Dialect::Index));
+        assert_eq!(index.templates, ["skill://docs/{product}/SKILL.md"]);
+        let skill = index.skills[0].as_ref().unwrap();
+        assert_eq!(skill.frontmatter.fields()["license"], "MIT");
+        let promise = FilePromise { digest: Some(digest), size: Some(1) };
+        assert_eq!(skill.offer.promises[skill.uri.file()], promise);
+        assert!(skill.offer.complete);
+    }
+
+    #[test]
+    fn an_archive_alone_is_how_its_skill_is_fetched_d2_d3() {
+        let frontmatter = raw(&json!({ "name": "refunds", "description": "x" }));
+        let digest = Digest::of(b"a");
+        let url = "skill://acme/refunds.tar.gz".to_owned();
+        let media_type = Format::TarGz.media_type();
+        let later = IndexEntry {
+            frontmatter: Some(&frontmatter),
+            archives: vec![IndexArchive { url: url.clone(), media_type, digest }],
+            ..IndexEntry::default()
+        };
+        let skill = read_one(&json!(later)).unwrap();
+        assert_eq!(skill.uri.as_str(), REFUNDS);
+        let format = Some(Format::TarGz);
+        let route = FetchRoute::Archive { url: url.clone(), format, digest: Some(digest) };
+        assert_eq!(skill.offer.route, route);
+        let earlier = IndexEntry {
+            name: Some("refunds"),
+            kind: Some(ARCHIVE),
+            url: Some("skill://downloads/7f3.zip"),
+            ..IndexEntry::default()
+        };
+        let skill = read_one(&json!(earlier)).unwrap();
+        assert!(skill.uri.as_str().starts_with("skill://archive-"), "{}", skill.uri);
+        assert!(skill.offer.first_seen, "nothing is promised about the archive");
+    }
+
+    #[test]
+    fn documents_that_are_no_index_are_refused_whole_d2() {
+        let many: Vec<_> = (0..=MAX_ENTRIES).map(|n| early(&format!("skill://s{n}"))).collect();
+        for (bad, found) in [
+            ("[]", "no JSON object"),
+            ("<html>", "no JSON object"),
+            (r#"{"skills":{}}"#, "no object with a list"),
+            ("{", "no object with a list"),
+            (&json!({ "skills": many }).to_string(), "5001 entries"),
+        ] {
+            assert!(read(bad).unwrap_err().to_string().contains(found), "{found}");
+        }
+        let marked = format!("\u{feff}{}", json!({ "skills": [early(REFUNDS)] }));
+        assert_eq!(read(&marked).unwrap().skills.len(), 1);
+    }
+
+    #[test]
+    fn entries_that_cannot_be_used_are_refused_one_by_one_d2_d3() {
+        let zeros = format!("sha256:{}", "0".repeat(64));
+        let frontmatter = json!({ "name": "refunds", "description": "x" });
+        let files = |files: Value| json!({ "uri": REFUNDS, "frontmatter": frontmatter, "resources": files });
+        for (bad, problem) in [
+            (json!(5), EntryProblem::Malformed),
+            (json!({ "name": "refunds" }), EntryProblem::Malformed),
+            (json!({ "type": "skill-md", "url": REFUNDS }), EntryProblem::Malformed),
+            (json!({ "frontmatter": frontmatter }), EntryProblem::Malformed),
+            (early("file:///etc/passwd"), EntryProblem::Uri),
+            (early("https://evil.example/refunds/SKILL.md"), EntryProblem::Uri),
+            (early("skill://a/%2e%2e/refunds/SKILL.md"), EntryProblem::Uri),
+            (early("skill://a%2Frefunds/SKILL.md"), EntryProblem::Uri),
+            (early("skill://refunds/SKILL.md/"), EntryProblem::Uri),
+            (early("skill://other/SKILL.md"), EntryProblem::NameMismatch),
+            (files(json!([{ "uri": "skill://x/y.md", "digest": zeros }])), EntryProblem::Outside),
+            (files(json!([{ "uri": REFUNDS, "digest": "md5:1" }])), EntryProblem::Digest),
+            (
+                files(json!([{ "uri": "skill://acme/refunds/x.md", "digest": zeros }])),
+                EntryProblem::SkillFileNotListed,
+            ),
+            (files(json!([{ "uri": REFUNDS }, { "uri": REFUNDS }])), EntryProblem::Duplicate),
+        ] {
+            let document = json!({ "skills": [bad, early(REFUNDS)] }).to_string();
+            let index = read(&document).unwrap();
+            let refused = index.skills[0].as_ref().unwrap_err();
+            assert_eq!(refused.because, RefusedBecause::Entry(problem), "{bad}");
+            assert!(index.skills[1].is_ok(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn entries_that_mix_eras_are_each_read_by_themselves_c_11() {
+        let document = json!({ "skills": [
+            early(REFUNDS),
+            { "url": "skill://new/SKILL.md", "frontmatter": { "name": "new", "description": "x" } },
+            { "type": "skill-md", "description": "x", "urlTemplate": "skill://{b}/SKILL.md" },
+            { "type": "hologram", "name": "x" },
+        ] });
+        let index = read(&document.to_string()).unwrap();
+        let dialects: Vec<_> =
+            index.skills.iter().flatten().map(|skill| skill.offer.dialect).collect();
+        assert_eq!(dialects, [Dialect::EarlyIndex, Dialect::Index]);
+        assert_eq!(index.dialect, Some(Dialect::Index));
+        assert_eq!((index.templates.len(), index.unknown), (1, 1));
+    }
+}

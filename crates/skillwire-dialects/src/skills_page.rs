@@ -1,0 +1,279 @@
+//! D6, the "Skills" page: `skills/read`, `skills/read_reference` and `skills/execute`.
+//!
+//! Its `skills/list` is that of [`sep_2076`](crate::sep_2076).
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use skillwire_core::{
+    links::{self, Target},
+    name::SkillName,
+    path::RelPath,
+    strict_json,
+};
+
+use crate::{InvalidDocument, content, sep_2076::ANSWER};
+
+/// The method that reads a skill.
+pub const READ: &str = "skills/read";
+
+/// The method that reads a file of a skill.
+pub const READ_REFERENCE: &str = "skills/read_reference";
+
+/// The longest text of a link that describes a file.
+const MAX_LABEL_BYTES: usize = 1_024;
+
+/// The member `skill` of the answer to `skills/read`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PageSkill<'a> {
+    /// The name that the client asked for.
+    pub name: Cow<'a, str>,
+    /// The description.
+    pub description: Option<Cow<'a, str>>,
+    /// `SKILL.md` without its frontmatter.
+    pub instructions: Cow<'a, str>,
+    /// Files below `scripts`.
+    pub scripts: Vec<&'a PageFile>,
+    /// All other files.
+    pub references: Vec<&'a PageFile>,
+    /// Files below `assets`.
+    pub assets: Vec<&'a PageFile>,
+    /// The author's keys and values.
+    pub metadata: Map<String, Value>,
+    /// Audience, priority and date.
+    pub annotations: Value,
+}
+
+/// The parts of an answer to `skills/read` that a client needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadSkill {
+    /// The description.
+    pub description: Option<String>,
+    /// `SKILL.md` without its frontmatter.
+    pub instructions: String,
+}
+
+/// Reads the answer to `skills/read`, which must be about the skill that was asked for.
+pub fn read(text: &str, name: &str) -> Result<ReadSkill, InvalidDocument> {
+    let answer = strict_json::object(text, ANSWER)?;
+    let skill = answer.get("skill").filter(|skill| skill.is_object()).ok_or("no object `skill`")?;
+    let text = |key: &str| skill.get(key).and_then(Value::as_str).map(str::to_owned);
+    if text("name").is_some_and(|found| found != name) {
+        return Err("another skill".into());
+    }
+    let instructions = text("instructions").ok_or("no text `instructions`")?;
+    Ok(ReadSkill { description: text("description"), instructions })
+}
+
+/// Reads the bytes in the answer to `skills/read_reference`.
+pub fn read_reference(text: &str) -> Result<Vec<u8>, InvalidDocument> {
+    let answer = strict_json::object(text, ANSWER)?;
+    content::read(answer.get("content").ok_or("no `content`")?)
+}
+
+/// The parameters that ask for a file of a skill.
+pub fn reference_params(name: &str, path: &RelPath) -> Map<String, Value> {
+    let reference = ("reference".to_owned(), path.as_str().into());
+    Map::from_iter([("name".to_owned(), name.into()), reference])
+}
+
+/// What the page calls a file, by the folder it is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PageFileKind {
+    /// A file below `scripts`.
+    Script,
+    /// A file that is neither a script nor an asset.
+    Reference,
+    /// A file below `assets`.
+    Asset,
+}
+
+/// A file of a skill as the page lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageFile {
+    /// Which of the three lists it is in.
+    pub kind: PageFileKind,
+    /// Its path in the skill.
+    pub path: RelPath,
+    /// The text of the link that leads to it, or a sentence with its path.
+    pub description: String,
+}
+
+impl Serialize for PageFile {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Item<'a> {
+            name: &'a str,
+            description: &'a str,
+            path: &'a str,
+        }
+        let (path, description) = (self.path.as_str(), self.description.as_str());
+        Item { name: self.path.file_name(), description, path }.serialize(serializer)
+    }
+}
+
+/// All files of a skill besides `SKILL.md`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageFiles(Vec<PageFile>);
+
+impl PageFiles {
+    /// Describes files by the texts of the links that lead to them.
+    pub fn new(skill: &str, instructions: &str, paths: impl IntoIterator<Item = RelPath>) -> Self {
+        let labels = labels(instructions);
+        let others = paths.into_iter().filter(|path| *path != RelPath::skill_file());
+        let file = |path: RelPath| {
+            let kind = match path.segments().next() {
+                Some("scripts") => PageFileKind::Script,
+                Some("assets") => PageFileKind::Asset,
+                _ => PageFileKind::Reference,
+            };
+            let label = labels.iter().find(|(linked, _)| linked == path.as_str());
+            let description = label.map_or_else(
+                || format!("`{path}` of the skill {skill}"),
+                |(_, label)| label.clone(),
+            );
+            PageFile { kind, path, description }
+        };
+        Self(others.map(file).collect())
+    }
+
+    /// The files of one kind.
+    pub fn of_kind(&self, kind: PageFileKind) -> Vec<&PageFile> {
+        self.0.iter().filter(|file| file.kind == kind).collect()
+    }
+
+    /// Finds a file by its path, its name, its name without extension, or its description; what fits
+    /// several files fits none.
+    pub fn find(&self, asked: &str) -> Option<&PageFile> {
+        find(&self.0, |_| true, asked)
+    }
+
+    /// Finds a script in the same way.
+    pub fn find_script(&self, asked: &str) -> Option<&PageFile> {
+        find(&self.0, |file| file.kind == PageFileKind::Script, asked)
+    }
+}
+
+fn find<'a>(
+    files: &'a [PageFile],
+    is_candidate: impl Fn(&PageFile) -> bool,
+    asked: &str,
+) -> Option<&'a PageFile> {
+    let stem = |file: &PageFile| {
+        let name = file.path.file_name();
+        name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned()
+    };
+    let slug = |file: &PageFile| SkillName::suggest(&file.description).map(|slug| slug.to_string());
+    let ways: [&dyn Fn(&PageFile) -> bool; 4] = [
+        &|file| file.path.as_str() == asked,
+        &|file| file.path.file_name() == asked,
+        &|file| stem(file) == asked,
+        &|file| slug(file).as_deref() == Some(asked),
+    ];
+    ways.iter().find_map(|fits| {
+        let mut fitting = files.iter().filter(|file| is_candidate(file) && fits(file));
+        let first = fitting.next()?;
+        // Something that two files fit is not looked for in a weaker way either.
+        Some(fitting.next().is_none().then_some(first))
+    })?
+}
+
+/// The paths that a text links to, each with the text of its link.
+fn labels(body: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for link in links::find(body, 0) {
+        let Target::Inside(path) = links::resolve("", &link.target) else { continue };
+        let before = body[..link.span.start].trim_end_matches(['<', '(', ' ']);
+        let label = before.strip_suffix(']').and_then(|text| text.rsplit('[').next());
+        let label = label.map(str::trim);
+        let label = label.filter(|label| !label.is_empty() && label.len() < MAX_LABEL_BYTES);
+        found.extend(label.map(|label| (path, label.to_owned())));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn file(path: &str, description: &str) -> PageFile {
+        PageFile {
+            kind: PageFileKind::Reference,
+            path: RelPath::parse(path).unwrap(),
+            description: description.to_owned(),
+        }
+    }
+
+    #[test]
+    fn references_are_found_by_path_name_stem_and_description_d6() {
+        let files = PageFiles(vec![
+            file("references/templates.md", "Slide templates"),
+            file("a/same.md", "one"),
+            file("b/same.md", "two"),
+            file("c/same", "three"),
+        ]);
+        let found = |asked| files.find(asked).map(|file| file.path.to_string());
+        for asked in ["references/templates.md", "templates.md", "templates", "slide-templates"] {
+            assert_eq!(found(asked).as_deref(), Some("references/templates.md"), "{asked}");
+        }
+        assert_eq!(found("same.md"), None, "two files have this name");
+        assert_eq!(found("same").as_deref(), Some("c/same"), "a name wins over a stem");
+        assert_eq!(found("../a/same.md"), None);
+        assert_eq!(found(""), None);
+        assert_eq!(files.find_script("same"), None, "it is no script");
+    }
+
+    #[test]
+    fn descriptions_are_the_texts_of_links_d6() {
+        let found = labels("See [Model answer](examples/email.md) and `x`, [out](../y).\n");
+        assert_eq!(found, [("examples/email.md".to_owned(), "Model answer".to_owned())]);
+    }
+
+    #[test]
+    fn a_skill_is_read_as_it_was_written_d6() {
+        let paths = ["SKILL.md", "assets/a.png", "examples/email.md", "scripts/calc.py"];
+        let paths = paths.map(|path| RelPath::parse(path).unwrap());
+        let files = PageFiles::new("refunds", "See [Mail](examples/email.md).", paths);
+        let written = json!({ "skill": PageSkill {
+            name: "refunds".into(),
+            description: Some("x".into()),
+            instructions: "# Refunds\n".into(),
+            scripts: files.of_kind(PageFileKind::Script),
+            references: files.of_kind(PageFileKind::Reference),
+            assets: files.of_kind(PageFileKind::Asset),
+            metadata: Map::new(),
+            annotations: json!({}),
+        } });
+        let mail =
+            json!({ "name": "email.md", "description": "Mail", "path": "examples/email.md" });
+        assert_eq!(written["skill"]["references"], json!([mail]));
+        let described = &written["skill"]["assets"][0]["description"];
+        assert_eq!(described, "`assets/a.png` of the skill refunds");
+        let instructions = "# Refunds\n".to_owned();
+        let expected = ReadSkill { description: Some("x".to_owned()), instructions };
+        assert_eq!(read(&written.to_string(), "refunds"), Ok(expected));
+        assert!(read(&written.to_string(), "other").is_err());
+        for bad in ["{}", r#"{"skill":[]}"#, r#"{"skill":{"name":"refunds"}}"#] {
+            assert!(read(bad, "refunds").is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_reference_is_read_as_it_was_written_d6() {
+        for bytes in ["Hello, ü\n".as_bytes(), &[0, 255]] {
+            let written = json!({ "content": content::write("skill://a/x", bytes) });
+            assert_eq!(read_reference(&written.to_string()).as_deref(), Ok(bytes));
+        }
+        for bad in [
+            "{}",
+            r#"{"content":{}}"#,
+            r#"{"content":{"blob":"%"}}"#,
+            r#"{"content":{"text":"x","blob":"AA=="}}"#,
+        ] {
+            assert!(read_reference(bad).is_err(), "{bad}");
+        }
+    }
+}
