@@ -2,9 +2,9 @@
 
 use std::{io::Write as _, path::Path, sync::Arc, time::Duration};
 
-use skillwire_bridge::bridge::Bridge;
 use skillwire_catalog::{catalog::Catalog, refresh::Refresher, snapshot::SnapshotOptions};
 use skillwire_core::finding::Strictness;
+use skillwire_gateway::Bridge;
 use skillwire_server::{
     CacheScope, Config, Engine,
     http::{self, ConnectionLimits, HttpOptions, HttpService, Tokens, Workers},

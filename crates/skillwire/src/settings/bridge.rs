@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use skillwire_bridge::{options::BridgeOptions, shell};
+use skillwire_gateway::{BridgeOptions, shell};
 use skillwire_host::local::folders;
 use skillwire_server::http::AccessRules;
 

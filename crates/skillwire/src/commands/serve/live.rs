@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use skillwire_catalog::refresh::{Refreshed, Refresher};
 use skillwire_core::finding::Strictness;
+use skillwire_gateway::FollowedServers;
 use skillwire_server::{
     Engine,
     live::{Keeper, Notice},
 };
 use skillwire_source::ScanRequest;
-use skillwire_upstream::upstreams::Upstreams;
 
 use super::{passing::settle, signals::Reload};
 use crate::{exit::Exit, failure::Failure, report::printable, waiting::Waiting};
@@ -21,7 +21,7 @@ pub(super) struct Live {
     /// Who waits for the first look.
     waiting: Option<Waiting>,
     /// Who is waited for before the first look.
-    upstreams: Option<Upstreams>,
+    upstreams: Option<FollowedServers>,
 }
 
 impl Live {
@@ -30,7 +30,7 @@ impl Live {
         strictness: Strictness,
         engine: Arc<Engine>,
         waiting: Waiting,
-        upstreams: Option<Upstreams>,
+        upstreams: Option<FollowedServers>,
     ) -> Self {
         let keeper = Keeper::new(refresher, engine, strictness, log);
         Self { keeper: Arc::new(keeper), strictness, waiting: Some(waiting), upstreams }

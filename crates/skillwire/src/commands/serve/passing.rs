@@ -2,13 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
+use skillwire_gateway::{Admission, AdmitAll, FollowOptions, FollowedServers};
 use skillwire_host::Host;
 use skillwire_trust::{Budgets, Policy, ServerLabel};
-use skillwire_upstream::{
-    admission::{Admission, Everything},
-    upstream::UpstreamOptions,
-    upstreams::Upstreams,
-};
 use tokio::runtime::Runtime;
 
 use super::no_threads;
@@ -21,7 +17,7 @@ const SETTLING: Duration = Duration::from_secs(3);
 /// and nobody else waits for it.
 pub(super) struct Passing {
     host: Host,
-    upstreams: Upstreams,
+    upstreams: FollowedServers,
     runtime: Runtime,
 }
 
@@ -47,15 +43,16 @@ impl Passing {
                 host.allow_legacy_discovery(&label)?;
             }
         }
-        let admission: Arc<dyn Admission> = Arc::new(Everything);
-        let options = UpstreamOptions { scheme, ..UpstreamOptions::default() };
-        let upstreams = Upstreams::start(&host, &labels, &admission, &options, runtime.handle())
-            .map_err(|error| Failure::new(Exit::Internal, error.to_string()))?;
+        let admission: Arc<dyn Admission> = Arc::new(AdmitAll);
+        let options = FollowOptions { scheme, ..FollowOptions::default() };
+        let upstreams =
+            FollowedServers::start(&host, &labels, &admission, &options, runtime.handle())
+                .map_err(|error| Failure::new(Exit::Internal, error.to_string()))?;
         Ok(Self { host, upstreams, runtime })
     }
 
     /// The servers.
-    pub(super) fn upstreams(&self) -> &Upstreams {
+    pub(super) fn upstreams(&self) -> &FollowedServers {
         &self.upstreams
     }
 
@@ -67,6 +64,6 @@ impl Passing {
 }
 
 /// Waits a while for the first listings; who is late is listed when it comes.
-pub(super) async fn settle(upstreams: &Upstreams) {
+pub(super) async fn settle(upstreams: &FollowedServers) {
     upstreams.settle(SETTLING).await;
 }

@@ -1,0 +1,38 @@
+//! The arguments of a call, which a model made up.
+
+use serde_json::{Map, Value};
+use skillwire_trust::{Reason, Refusal};
+
+/// Arguments that should be strings.
+pub(crate) struct ToolArguments<'a> {
+    tool: &'a str,
+    given: &'a Map<String, Value>,
+}
+
+impl<'a> ToolArguments<'a> {
+    pub(crate) fn new(tool: &'a str, given: &'a Map<String, Value>) -> Self {
+        Self { tool, given }
+    }
+
+    pub(crate) fn optional(&self, name: &str) -> Result<Option<&'a str>, Refusal> {
+        match self.given.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(self.refuse(&format!("a string as `{name}`"), "something else")),
+        }
+    }
+
+    pub(crate) fn required(&self, name: &str) -> Result<&'a str, Refusal> {
+        let found = self.optional(name)?;
+        found.ok_or_else(|| self.refuse(&format!("the argument `{name}`"), "nothing"))
+    }
+
+    /// Refuses an argument that is not what the schema describes.
+    pub(crate) fn refuse(&self, expected: &str, actual: &str) -> Refusal {
+        Refusal::new(Reason::ToolInputInvalid)
+            .skill(self.tool)
+            .expected(expected)
+            .actual(actual)
+            .hint("Call the tool again with the arguments its schema describes.")
+    }
+}

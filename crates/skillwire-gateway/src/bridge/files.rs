@@ -1,0 +1,67 @@
+//! `read_skill_file`, `list_skill_files` and `unload_skill`: through windows, and only through them.
+
+use skillwire_engine::offer::ToolReply;
+use skillwire_host::{
+    Window,
+    context::{
+        block::{self, SkillFile},
+        children::children,
+        text::one_line,
+    },
+};
+use skillwire_trust::Reason;
+
+use super::{Bridge, arguments::ToolArguments, stop::CallError};
+
+impl Bridge {
+    pub(crate) async fn read_skill_file(
+        &self,
+        arguments: &ToolArguments<'_>,
+    ) -> Result<ToolReply, CallError> {
+        let opened = self.windows().get(arguments.required("window")?)?;
+        let path = arguments.required("path")?;
+        Ok(ToolReply::text(self.file(&opened.window, &opened.handle, path).await?))
+    }
+
+    /// A file of a skill as text for a model.
+    pub(crate) async fn file(
+        &self,
+        window: &Window,
+        handle: &str,
+        path: &str,
+    ) -> Result<String, CallError> {
+        // Who changes a skill, or takes an approval back, ends the reads of windows that are open:
+        // the user of a bridge has no other way to reach into a conversation.
+        window.still_approved()?;
+        let content = match window.read(path).await {
+            Ok(content) => content,
+            Err(refusal) => {
+                if refusal.reason == Reason::Changed {
+                    self.look_again();
+                }
+                self.note_trouble(window.skill(), &refusal);
+                return Err(refusal.into());
+            }
+        };
+        let file = SkillFile { handle, content: &content };
+        Ok(block::skill_file(file, self.boundaries())?.into_string())
+    }
+
+    pub(crate) fn list_skill_files(
+        &self,
+        arguments: &ToolArguments<'_>,
+    ) -> Result<ToolReply, CallError> {
+        let opened = self.windows().get(arguments.required("window")?)?;
+        let path = arguments.optional("path")?.unwrap_or_default();
+        let children = children(&opened.handle, &opened.window.list(path)?);
+        Ok(ToolReply::text(children.into_string()))
+    }
+
+    pub(crate) fn unload_skill(
+        &self,
+        arguments: &ToolArguments<'_>,
+    ) -> Result<ToolReply, CallError> {
+        let opened = self.windows().close(arguments.required("window")?)?;
+        Ok(ToolReply::text(format!("The skill {} is unloaded.\n", one_line(&opened.handle))))
+    }
+}

@@ -1,0 +1,115 @@
+//! `load_skill`, and what a prompt of a skill has in common with it.
+
+use std::sync::Arc;
+
+use skillwire_engine::offer::{Client, ToolReply};
+use skillwire_host::{
+    Loaded, Window,
+    context::block::{self, LoadedSkill},
+};
+use skillwire_trust::{Handle, Listed, Reason, Refusal};
+
+use super::{Bridge, arguments::ToolArguments, stop::CallError, windows::OpenWindow};
+
+/// What stands above every text that is passed on: what the bridge cannot do about it.
+const CANNOT: &str = "Skillwire checked where this text comes from and that it is what the user \
+                      approved. It cannot control this client: what the text asks for still needs \
+                      the user's permission.";
+
+/// A skill that was loaded for a client.
+pub(crate) struct OpenedSkill {
+    pub(crate) handle: String,
+    pub(crate) window: Arc<Window>,
+    /// What the client calls the window.
+    pub(crate) word: String,
+    /// The text for the model, under the banner.
+    pub(crate) block: String,
+}
+
+impl Bridge {
+    pub(crate) async fn load_skill(
+        &self,
+        client: &Client,
+        arguments: &ToolArguments<'_>,
+    ) -> Result<ToolReply, CallError> {
+        let opening = self.open(client, arguments.required("name")?).await?;
+        let OpenedSkill { word, block, .. } = opening;
+        Ok(ToolReply::text(format!(
+            "Window: {word}. Pass it to `read_skill_file` and `list_skill_files`; end with \
+             `unload_skill`.\n{CANNOT}\n{block}"
+        )))
+    }
+
+    /// Opens a window on a skill and writes its text.
+    pub(crate) async fn open(&self, client: &Client, name: &str) -> Result<OpenedSkill, CallError> {
+        let handle = match self.passed_on_from(name) {
+            Some(handle) => handle,
+            None => Handle::parse(name)?,
+        };
+        let (mut listed, mut called) = self.resolve(&handle).await?;
+        let mut loaded = self.load(client, &listed).await;
+        if matches!(&loaded, Err(CallError::Refused(refusal)) if may_be_outdated(refusal.reason)) {
+            // What is known may be older than what the server has now.
+            self.look_again();
+            let now = self.host().resolve(&handle).await?;
+            if now.entry() != listed.entry() || now != listed {
+                (listed, called) = (now.clone(), self.called(&now, &handle));
+                loaded = self.load(client, &listed).await;
+            }
+        }
+        if let Err(CallError::Refused(refusal)) = &loaded {
+            self.note_trouble(listed.id(), refusal);
+        }
+        let window = loaded?.window;
+        self.view().was_loaded(self.host(), &listed);
+        let directory = self.host().directory_of(window.skill());
+        let skill = LoadedSkill {
+            handle: &called,
+            entry: window.entry(),
+            content: window.skill_file(),
+            directory: directory.as_deref(),
+        };
+        let block = block::loaded_skill(skill, self.boundaries())?.into_string();
+        let opened = OpenWindow { handle: called.clone(), window: Arc::clone(&window) };
+        let word = self.windows().keep(opened, client.session())?;
+        Ok(OpenedSkill { handle: called, window, word, block })
+    }
+
+    async fn load(&self, client: &Client, listed: &Listed) -> Result<Loaded, CallError> {
+        let approved = self.approved_or_ask(client, listed).await?;
+        Ok(self.host().load(approved).await?)
+    }
+
+    /// Finds a skill among what is known, else by asking its server.
+    async fn resolve(&self, handle: &Handle) -> Result<(Listed, String), Refusal> {
+        let view = self.view();
+        match view.find(handle) {
+            Ok(item) => Ok((item.listed.clone(), item.handle.clone())),
+            Err(refusal) if refusal.reason == Reason::SkillNotFound => {
+                let listed = self.host().resolve(handle).await?;
+                let called = self.called(&listed, handle);
+                Ok((listed, called))
+            }
+            Err(refusal) => Err(refusal),
+        }
+    }
+
+    /// The handle a listing shows, or the one that was used for a skill no listing mentions.
+    fn called(&self, listed: &Listed, used: &Handle) -> String {
+        let view = self.view();
+        view.skill(listed.id()).map_or_else(|| used.to_string(), |item| item.handle.clone())
+    }
+}
+
+/// Tells whether a refusal may come from knowing an old entry.
+fn may_be_outdated(reason: Reason) -> bool {
+    matches!(
+        reason,
+        Reason::Changed
+            | Reason::EntryInconsistent
+            | Reason::DigestMismatch
+            | Reason::SizeMismatch
+            | Reason::FileMissing
+            | Reason::FrontmatterMismatch
+    )
+}

@@ -1,0 +1,62 @@
+//! Approved skills as prompts, which many clients show as commands of the user.
+
+use serde_json::{Value, json};
+use skillwire_core::entry::Resources;
+use skillwire_engine::offer::{Client, PromptReply, Typing};
+use skillwire_host::context::text::one_line;
+use skillwire_trust::Handle;
+
+use super::{Bridge, arguments::ToolArguments, loading::OpenedSkill, stop::CallError};
+
+impl Bridge {
+    pub(crate) async fn write_prompt(
+        &self,
+        client: &Client,
+        name: &str,
+        arguments: &ToolArguments<'_>,
+    ) -> Result<PromptReply, CallError> {
+        let file = arguments.optional("file")?.filter(|file| !file.is_empty());
+        let opening = self.open(client, name).await?;
+        let OpenedSkill { handle, window, word, block } = &opening;
+        let skill = window.skill();
+        let uri = self.passed_on_as(skill).unwrap_or_else(|| skill.uri.clone());
+        let intro = format!(
+            "Use the skill {}, which follows as a resource from its origin. Its window is {word}; \
+             `read_skill_file` reads its files.",
+            one_line(handle)
+        );
+        let mut messages =
+            vec![message(&json!({ "type": "text", "text": intro })), resource(uri.as_str(), block)];
+        if let Some(file) = file {
+            let text = self.file(window, handle, file).await?;
+            messages.push(resource(&format!("{}/{file}", uri.root()), &text));
+        }
+        let description = window.entry().frontmatter.description();
+        Ok(PromptReply { description: Some(one_line(description)), messages })
+    }
+
+    /// The files of a skill whose path begins with what is typed.
+    pub(crate) fn complete_file(&self, typing: &Typing<'_>) -> Vec<String> {
+        let view = self.view();
+        let Ok(item) = Handle::parse(typing.prompt).and_then(|handle| view.find(&handle)) else {
+            return Vec::new();
+        };
+        let Resources::Listed(files) = &item.listed.entry().resources else { return Vec::new() };
+        let skill = &item.listed.id().uri;
+        let paths = files.iter().filter_map(|file| skill.below(&file.uri));
+        paths
+            .map(|path| path.to_string())
+            .filter(|path| typing.argument == "file" && path.starts_with(typing.typed))
+            .collect()
+    }
+}
+
+fn message(content: &Value) -> Value {
+    json!({ "role": "user", "content": content })
+}
+
+/// Text of a skill, which is never the user's own words.
+fn resource(uri: &str, text: &str) -> Value {
+    let resource = json!({ "uri": uri, "mimeType": "text/markdown", "text": text });
+    message(&json!({ "type": "resource", "resource": resource }))
+}

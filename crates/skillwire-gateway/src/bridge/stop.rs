@@ -1,0 +1,143 @@
+//! Why a tool has no answer: a refusal, which the model is told, or a question to the user.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+use skillwire_engine::offer::{Interrupt, ToolReply};
+use skillwire_host::context::{boundary::NoBoundary, text::one_line_within};
+use skillwire_protocol::error::RpcError;
+use skillwire_trust::{Reason, Refusal};
+
+use super::{options::BridgeOptions, shell};
+
+/// The most characters of each part of a refusal; some of them are a server's words.
+const MAX_CHARS: usize = 400;
+
+/// Why a call goes no further.
+#[derive(Debug)]
+pub(crate) enum CallError {
+    /// The host says no.
+    Refused(Box<Refusal>),
+    /// The client has to do something first, or sent nonsense.
+    Interrupted(Interrupt),
+}
+
+impl From<Refusal> for CallError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(Box::new(refusal))
+    }
+}
+
+impl From<Interrupt> for CallError {
+    fn from(interrupt: Interrupt) -> Self {
+        Self::Interrupted(interrupt)
+    }
+}
+
+impl From<NoBoundary> for CallError {
+    fn from(error: NoBoundary) -> Self {
+        Refusal::from(error).into()
+    }
+}
+
+impl CallError {
+    /// The answer of a tool: a refusal is one, which the model can read.
+    pub(crate) fn into_reply(self, options: &BridgeOptions) -> Result<ToolReply, Interrupt> {
+        match self {
+            Self::Refused(refusal) => Ok(refused(&refusal, options)),
+            Self::Interrupted(interrupt) => Err(interrupt),
+        }
+    }
+
+    /// The answer of a prompt, which has no way to fail but an error.
+    pub(crate) fn into_interrupt(self, options: &BridgeOptions) -> Interrupt {
+        match self {
+            Self::Refused(refusal) => RpcError::invalid_params(words(&refusal, options))
+                .with_data(json!({ "refusal": shown(&refusal, options) }))
+                .into(),
+            Self::Interrupted(interrupt) => interrupt,
+        }
+    }
+}
+
+/// A refusal as the answer of a tool.
+fn refused(refusal: &Refusal, options: &BridgeOptions) -> ToolReply {
+    let text = words(refusal, options);
+    ToolReply::error(text).structured(json!({ "refusal": shown(refusal, options) }))
+}
+
+/// A refusal in words: the code, what happened, and what can be done.
+fn words(refusal: &Refusal, options: &BridgeOptions) -> String {
+    let shown = shown(refusal, options);
+    let mut text = format!("Refused ({}): {}", shown.reason.code(), shown.reason.meaning());
+    let about = match shown.reason {
+        Reason::ToolInputInvalid => "Tool",
+        Reason::WindowClosed => "Window",
+        Reason::ServerUnknown => "Origin",
+        _ => "Skill",
+    };
+    let parts = [
+        (about, &shown.skill),
+        ("File", &shown.file),
+        ("Expected", &shown.expected),
+        ("Found", &shown.actual),
+    ];
+    for (name, part) in parts {
+        if let Some(part) = part {
+            let _ = write!(text, "\n{name}: {part}");
+        }
+    }
+    if let Some(hint) = &shown.hint {
+        let _ = write!(text, "\nWhat to do: {hint}");
+    }
+    text
+}
+
+/// A refusal with nothing in it that acts or hides, and with what can be done through a bridge.
+fn shown(refusal: &Refusal, options: &BridgeOptions) -> Refusal {
+    let line = |text: &Option<Box<str>>| {
+        text.as_deref().map(|text| one_line_within(text, MAX_CHARS).into_boxed_str())
+    };
+    Refusal {
+        reason: refusal.reason,
+        skill: line(&refusal.skill),
+        file: line(&refusal.file),
+        expected: line(&refusal.expected),
+        actual: line(&refusal.actual),
+        hint: hint(refusal, options).map(String::into_boxed_str).or_else(|| line(&refusal.hint)),
+    }
+}
+
+/// What can be done through a bridge, where it is something else than at a terminal.
+fn hint(refusal: &Refusal, options: &BridgeOptions) -> Option<String> {
+    let skill = refusal.skill.as_deref()?;
+    let approve = || format!("`{} {}`", options.approve_command, shell::word(skill));
+    match refusal.reason {
+        Reason::NotApproved | Reason::AskedTooOften => Some(format!(
+            "Tell the user to look at the skill and approve it with {} in a terminal. Then call \
+             `load_skill` again.",
+            approve()
+        )),
+        Reason::Changed => Some(format!(
+            "The user must approve the skill again. Call `load_skill`, or tell the user to run {}, \
+             which shows what changed.",
+            approve()
+        )),
+        Reason::UserDeclined => Some(format!(
+            "Do without the skill. If the user changes their mind, {} approves it.",
+            approve()
+        )),
+        Reason::SkillNotFound | Reason::ServerUnknown => {
+            Some("Call `list_skills` to see the handles there are.".to_owned())
+        }
+        Reason::FileNotListed | Reason::PathOutsideSkill => {
+            Some("Call `list_skill_files` to see the files there are.".to_owned())
+        }
+        Reason::WindowClosed => Some("Call `load_skill` to open a window.".to_owned()),
+        Reason::ServerUnreachable | Reason::ServerTimeout => Some(
+            "The skill's server cannot be reached now. Try again later, or tell the user."
+                .to_owned(),
+        ),
+        _ => None,
+    }
+}

@@ -1,0 +1,153 @@
+//! The skills of this machine's folders as a source, beside those of servers.
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+use bytes::Bytes;
+use skillwire_core::{
+    digest::Digest,
+    finding::Finding,
+    path::RelPath,
+    uri::{Scheme, SkillUri},
+};
+use skillwire_host::Host;
+use skillwire_source::{
+    ChangeCallback, ChangeTracker, FileStore, FileStoreError, GroupKey, InspectedSkill,
+    ScanRequest, SkillContent, SkillSource, SourceChange, SourceUnavailable,
+};
+use skillwire_trust::{Listed, Origin, SkillId};
+
+use crate::{
+    followed::signal::ChangeSignal,
+    passing_on::admission::{Admission, admitted},
+    passing_on::entry::text_of,
+    passing_on::files::{is_about_content, resource},
+    passing_on::provenance::GatewayId,
+    passing_on::skill::{files, inspected, skill},
+    passing_on::uri_mapping::UriMapping,
+};
+
+/// The skills that a host found in folders, passed on; clones are the same.
+///
+/// The host is told of folders by the program around it, which calls [`Self::reconsider`] then.
+#[derive(Debug, Clone)]
+pub struct FollowedFolders(Arc<Inner>);
+
+struct Inner {
+    host: Host,
+    admission: Arc<dyn Admission>,
+    instance: GatewayId,
+    rewritings: [UriMapping; 2],
+    ledger: ChangeTracker,
+    news: ChangeSignal,
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FollowedFolders").finish_non_exhaustive()
+    }
+}
+
+impl FollowedFolders {
+    /// Passes on what the host finds in folders and `admission` admits, under URIs of this scheme.
+    pub fn new(
+        host: Host,
+        admission: Arc<dyn Admission>,
+        instance: GatewayId,
+        scheme: &Scheme,
+    ) -> Self {
+        let rewritings =
+            [Origin::Local, Origin::Project].map(|origin| UriMapping::new(scheme.clone(), origin));
+        let (ledger, news) = Default::default();
+        Self(Arc::new(Inner { host, admission, instance, rewritings, ledger, news }))
+    }
+
+    /// How URIs of the user's and of the project's folders are rewritten.
+    pub fn rewritings(&self) -> &[UriMapping] {
+        &self.0.rewritings
+    }
+
+    /// Asks the host and the admission anew, since something changed.
+    pub fn reconsider(&self) {
+        self.0.news.tell();
+    }
+}
+
+impl SkillSource for FollowedFolders {
+    fn scan(
+        &self,
+        look: &ScanRequest,
+        report: &mut (dyn FnMut(SourceChange) + Send),
+    ) -> Result<Vec<Finding>, SourceUnavailable> {
+        // Before the host is asked, so that what comes later is told again.
+        let pending = self.0.news.take();
+        if pending || look.forces_pathless_read() {
+            self.0.report(report);
+        }
+        Ok(Vec::new())
+    }
+
+    fn on_change(&self, wake: ChangeCallback) {
+        self.0.news.on_change(wake);
+    }
+}
+
+impl Inner {
+    /// Reports every skill that is news.
+    fn report(&self, report: &mut (dyn FnMut(SourceChange) + Send)) {
+        let found = self.host.in_folders();
+        let sites: BTreeMap<GroupKey, &Listed> = self
+            .rewritings
+            .iter()
+            .flat_map(|rewriting| self.passed_on(&found, rewriting.origin()))
+            .map(|listed| (GroupKey(listed.id().uri.file().shared()), listed))
+            .collect();
+        let fingerprint = |listed: &&Listed| Digest::of(text_of(listed).as_bytes());
+        let now = sites.iter().map(|(key, listed)| (key.clone(), fingerprint(listed))).collect();
+        let inspect = |key: &GroupKey| sites.get(key).map_or_else(Vec::new, |it| self.inspect(it));
+        self.ledger.report(&now, inspect, report);
+    }
+
+    /// What is passed on of one origin.
+    fn passed_on<'a>(&self, found: &'a [Listed], origin: &Origin) -> Vec<&'a Listed> {
+        let of_origin = found.iter().filter(|listed| listed.id().origin == *origin);
+        let all: BTreeMap<&SkillUri, &Listed> =
+            of_origin.map(|listed| (&listed.id().uri, listed)).collect();
+        let admitted = admitted(&all, &*self.admission);
+        admitted.into_iter().filter_map(|uri| all.get(uri).copied()).collect()
+    }
+
+    fn inspect(&self, listed: &Listed) -> Vec<InspectedSkill> {
+        let id = listed.id();
+        let rewriting = self.rewritings.iter().find(|it| *it.origin() == id.origin);
+        let store = FolderFiles { host: self.host.clone(), listed: listed.clone() };
+        let made = rewriting.map(|rewriting| {
+            let content = SkillContent::Files(files(listed, Arc::new(store))?);
+            skill(listed, content, rewriting, &self.instance)
+        });
+        made.map_or_else(Vec::new, |made| inspected(id, made))
+    }
+}
+
+/// The files of one skill of a folder, each compared with what was listed when it is read.
+struct FolderFiles {
+    host: Host,
+    listed: Listed,
+}
+
+impl fmt::Debug for FolderFiles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FolderFiles").field("skill", self.listed.id()).finish_non_exhaustive()
+    }
+}
+
+impl FileStore for FolderFiles {
+    fn read(&self, path: &RelPath, _size: u64) -> Result<Bytes, FileStoreError> {
+        let file = resource(&self.listed, path).ok_or(FileStoreError::Changed)?;
+        let id: &SkillId = self.listed.id();
+        match self.host.read_from_folder(id, file) {
+            Ok(verified) => Ok(verified.bytes().clone()),
+            Err(refusal) if is_about_content(&refusal) => Err(FileStoreError::Changed),
+            Err(refusal) => Err(FileStoreError::Failed(refusal.to_string())),
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! What is known of one server's skills.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::Duration,
+};
+
+use skillwire_core::{
+    digest::Digest,
+    path::SKILL_FILE,
+    uri::{ResourceUri, SkillUri},
+};
+use skillwire_trust::Listed;
+use tokio::time::Instant;
+
+use crate::{
+    passing_on::admission::{Admission, admitted},
+    passing_on::entry::text_of,
+};
+
+/// The most skills that are known only because somebody named them.
+const MAX_NAMED: usize = 1_000;
+
+/// The skills of one server, listed or named, and how long they may be taken for current.
+#[derive(Debug, Default)]
+pub(crate) struct FollowedSkills {
+    listed: BTreeMap<SkillUri, Listed>,
+    named: HashMap<SkillUri, Named>,
+    /// How often content without digests was said to have changed.
+    revisions: HashMap<SkillUri, u64>,
+    /// When what is listed must be asked for again.
+    stale_at: Option<Instant>,
+    /// Whether only whoever asked may reuse what is listed.
+    private: bool,
+    /// Why the server cannot be listed now.
+    failure: Option<String>,
+}
+
+#[derive(Debug)]
+struct Named {
+    listed: Listed,
+    stale_at: Instant,
+    forgotten_at: Instant,
+}
+
+/// A skill that is passed on.
+#[derive(Debug, Clone)]
+pub(crate) struct PassedOnSkill {
+    pub(crate) skill: Listed,
+    /// Whether the server lists it.
+    pub(crate) is_listed: bool,
+    /// Differs when anything about the skill does.
+    pub(crate) fingerprint: Digest,
+}
+
+impl FollowedSkills {
+    /// Takes over a listing in the place of the one before.
+    pub(crate) fn list(&mut self, skills: &[Listed], private: bool, lifetime: Duration) {
+        // A skill with two contents has none; whoever names it has the server asked.
+        let certain = skills.iter().filter(|skill| !skill.is_contradicted());
+        self.listed = certain.map(|skill| (skill.id().uri.clone(), skill.clone())).collect();
+        let now = Instant::now();
+        self.named.retain(|uri, named| !self.listed.contains_key(uri) && now < named.forgotten_at);
+        let known = |uri: &SkillUri| self.listed.contains_key(uri) || self.named.contains_key(uri);
+        self.revisions.retain(|uri, _| known(uri));
+        self.stale_at = Some(now + lifetime);
+        self.private = private;
+        self.failure = None;
+    }
+
+    /// Notes that the server cannot be listed; what was listed stays.
+    pub(crate) fn fail(&mut self, reason: String, retry: Duration) {
+        self.stale_at = Some(Instant::now() + retry);
+        self.failure = Some(reason);
+    }
+
+    /// Takes over the entry of one skill that somebody asked for.
+    pub(crate) fn name(&mut self, skill: Listed, lifetime: Duration, kept_for: Duration) {
+        let uri = skill.id().uri.clone();
+        if let Some(listed) = self.listed.get_mut(&uri) {
+            *listed = skill;
+            return;
+        }
+        let now = Instant::now();
+        self.named.retain(|_, named| now < named.forgotten_at);
+        if self.named.len() >= MAX_NAMED {
+            let oldest = self.named.iter().min_by_key(|(_, named)| named.forgotten_at);
+            if let Some(oldest) = oldest.map(|(uri, _)| uri.clone()) {
+                self.named.remove(&oldest);
+            }
+        }
+        let (stale_at, forgotten_at) = (now + lifetime, now + kept_for.max(lifetime));
+        self.named.insert(uri, Named { listed: skill, stale_at, forgotten_at });
+    }
+
+    /// Takes a skill out that the server no longer has.
+    pub(crate) fn remove(&mut self, uri: &SkillUri) {
+        self.listed.remove(uri);
+        self.named.remove(uri);
+        self.revisions.remove(uri);
+    }
+
+    /// Notes that the content of a skill changed which has no digests to tell.
+    pub(crate) fn revise(&mut self, uri: &SkillUri) {
+        *self.revisions.entry(uri.clone()).or_default() += 1;
+    }
+
+    /// The skills a resource belongs to, innermost first.
+    pub(crate) fn around(&self, uri: &ResourceUri) -> Vec<Listed> {
+        let mut found = Vec::new();
+        let mut above = uri.parent();
+        while let Some(directory) = above {
+            if let Ok(skill) = SkillUri::parse(&format!("{directory}/{SKILL_FILE}")) {
+                found.extend(self.skill(&skill).cloned());
+            }
+            above = directory.parent();
+        }
+        found
+    }
+
+    fn skill(&self, uri: &SkillUri) -> Option<&Listed> {
+        let named = || self.named.get(uri).map(|named| &named.listed);
+        self.listed.get(uri).or_else(named)
+    }
+
+    /// Everything that is passed on.
+    pub(crate) fn passed_on(&self, admission: &dyn Admission) -> Vec<PassedOnSkill> {
+        let all = self.all();
+        let admitted = admitted(&all, admission);
+        admitted
+            .into_iter()
+            .filter_map(|uri| {
+                let skill = (*all.get(uri)?).clone();
+                let is_listed = self.listed.contains_key(uri);
+                let revision = self.revisions.get(uri).copied().unwrap_or_default();
+                let fingerprint = fingerprint(&skill, is_listed, revision);
+                Some(PassedOnSkill { skill, is_listed, fingerprint })
+            })
+            .collect()
+    }
+
+    /// Tells whether a skill is passed on.
+    pub(crate) fn passes_on(&self, uri: &SkillUri, admission: &dyn Admission) -> bool {
+        admitted(&self.all(), admission).contains(uri)
+    }
+
+    fn all(&self) -> BTreeMap<&SkillUri, &Listed> {
+        let named = self.named.iter().map(|(uri, named)| (uri, &named.listed));
+        self.listed.iter().chain(named).collect()
+    }
+
+    /// Until when everything here may be taken for current; nothing before the first listing.
+    pub(crate) fn stale_at(&self) -> Option<Instant> {
+        let named = self.named.values().map(|named| named.stale_at);
+        self.stale_at.map(|listing| named.fold(listing, Instant::min))
+    }
+
+    pub(crate) fn is_private(&self) -> bool {
+        self.private
+    }
+
+    pub(crate) fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
+    }
+
+    /// The skills that are listed.
+    pub(crate) fn listed_uris(&self) -> impl Iterator<Item = &SkillUri> {
+        self.listed.keys()
+    }
+}
+
+fn fingerprint(skill: &Listed, is_listed: bool, revision: u64) -> Digest {
+    Digest::of(format!("{is_listed} {revision} {}", text_of(skill)).as_bytes())
+}

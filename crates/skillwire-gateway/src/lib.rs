@@ -1,0 +1,33 @@
+//! Skills of other MCP servers and of this machine's folders, for the clients of one server.
+//!
+//! A gateway stands between a [`Host`](skillwire_host::Host), which connects to servers, lists
+//! their skills and verifies what they send, and an MCP server, which offers these skills to its own
+//! clients. It does so in two ways:
+//!
+//! - [`FollowedServers`] passes skills on: each server is a
+//!   [`SkillSource`](skillwire_source::SkillSource) whose entries go through as they were written, under
+//!   URIs that name the server ([`UriMapping`]). Following a server costs its listings; a file is
+//!   fetched when a client reads it, and sent only if it is what was listed. An [`Admission`] decides
+//!   what is passed on.
+//! - A [`Bridge`] offers skills as tools, prompts and instructions to clients that do not know the
+//!   Skills extension. It asks the user before it loads a skill, and passes on what they approved.
+//!
+//! There is no terminal, environment or file system in this crate.
+
+mod bridge;
+mod followed;
+mod passing_on;
+
+pub use self::{
+    bridge::{Bridge, options::BridgeOptions, shell},
+    followed::{
+        folders::FollowedFolders,
+        server::{FollowOptions, FollowedServer},
+        servers::{FollowedServers, StartError},
+    },
+    passing_on::{
+        admission::{Admission, AdmitAll},
+        provenance::{GatewayId, NoRandomness},
+        uri_mapping::UriMapping,
+    },
+};

@@ -1,0 +1,67 @@
+//! What of a server's skills may be passed on.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use skillwire_core::{
+    entry::Resources,
+    path::{RelPath, SKILL_FILE},
+    uri::SkillUri,
+};
+use skillwire_trust::Listed;
+
+/// Decides what may be passed on. What it denies is not there, for every method alike.
+pub trait Admission: Send + Sync + std::fmt::Debug {
+    /// Tells whether a skill may be passed on, as it is listed now.
+    fn admits(&self, skill: &Listed) -> bool;
+
+    /// Tells whether a file of a skill may be passed on.
+    fn admits_file(&self, _skill: &Listed, _path: &RelPath) -> bool {
+        true
+    }
+}
+
+/// Passes everything on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct AdmitAll;
+
+impl Admission for AdmitAll {
+    fn admits(&self, _skill: &Listed) -> bool {
+        true
+    }
+}
+
+/// The skills that are passed on, whole: a skill with anything in it that is denied, be it a file or
+/// a skill of its own, is denied as well, since a manifest cannot be thinned.
+pub(crate) fn admitted<'a>(
+    skills: &BTreeMap<&'a SkillUri, &'a Listed>,
+    admission: &dyn Admission,
+) -> BTreeSet<&'a SkillUri> {
+    let mut admitted: BTreeSet<&SkillUri> = BTreeSet::new();
+    let mut denied = Vec::new();
+    for (uri, skill) in skills {
+        if admits_whole(skill, admission) {
+            admitted.insert(uri);
+        } else {
+            denied.push(*uri);
+        }
+    }
+    for uri in denied {
+        let mut above = uri.root().parent();
+        while let Some(directory) = above {
+            if let Ok(around) = SkillUri::parse(&format!("{directory}/{SKILL_FILE}")) {
+                admitted.remove(&around);
+            }
+            above = directory.parent();
+        }
+    }
+    admitted
+}
+
+fn admits_whole(skill: &Listed, admission: &dyn Admission) -> bool {
+    let files = match &skill.entry().resources {
+        Resources::Listed(files) => files.as_slice(),
+        Resources::Dynamic => &[],
+    };
+    let paths = files.iter().filter_map(|file| skill.id().uri.below(&file.uri));
+    admission.admits(skill) && paths.into_iter().all(|path| admission.admits_file(skill, &path))
+}

@@ -1,0 +1,113 @@
+//! An entry as it is passed on: every URI rewritten, everything else as it was written.
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+use skillwire_core::uri::ResourceUri;
+use skillwire_trust::{Listed, Origin};
+
+use crate::{
+    passing_on::json::{ObjectText, RawObject, compact, object, string},
+    passing_on::provenance::{GatewayId, PROVENANCE, Provenance},
+    passing_on::uri_mapping::UriMapping,
+};
+
+/// Why an entry is not passed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NotPassedOn {
+    /// It cannot be taken apart without changing what it says.
+    #[error("it has a member twice, or a URI that cannot be rewritten")]
+    Unreadable,
+    /// This server passed it on before, or too many others did.
+    #[error("it came back to where it has been, or through more than 8 servers")]
+    Circle,
+}
+
+/// Writes the entry that is passed on, with a note that says where it came from.
+pub(crate) fn passed_on(
+    listed: &Listed,
+    rewriting: &UriMapping,
+    instance: &GatewayId,
+) -> Result<String, NotPassedOn> {
+    let text = text_of(listed);
+    let RawObject(members) = object(&text).ok_or(NotPassedOn::Unreadable)?;
+    let mut entry = ObjectText::new();
+    let mut noted = false;
+    for (name, value) in members {
+        match name.as_str() {
+            "uri" => entry.member(&name, &rewritten(value, rewriting)?),
+            "resources" => entry.member(&name, &resources(value, rewriting)?),
+            "_meta" => {
+                entry.member(&name, &annotated(value, rewriting.origin(), instance)?);
+                noted = true;
+            }
+            _ => entry.member(&name, &compact(value)),
+        }
+    }
+    if !noted {
+        let mut meta = ObjectText::new();
+        meta.member(PROVENANCE, &note(&Provenance::default(), rewriting.origin(), instance)?);
+        entry.member("_meta", &meta.finish());
+    }
+    Ok(entry.finish())
+}
+
+/// The entry as its server wrote it, or as it was understood where there was no entry to write.
+pub(crate) fn text_of(listed: &Listed) -> Cow<'_, str> {
+    let understood = || serde_json::to_string(&**listed.entry()).unwrap_or_default().into();
+    listed.text().map_or_else(understood, |text| Cow::Borrowed(&**text))
+}
+
+fn rewritten(uri: &RawValue, rewriting: &UriMapping) -> Result<String, NotPassedOn> {
+    let text: String = serde_json::from_str(uri.get()).map_err(|_| NotPassedOn::Unreadable)?;
+    let uri = ResourceUri::parse(&text).map_err(|_| NotPassedOn::Unreadable)?;
+    let uri = rewriting.down(&uri).ok_or(NotPassedOn::Unreadable)?;
+    Ok(string(uri.as_str()))
+}
+
+/// Rewrites a manifest; `"dynamic"` stays what it is.
+fn resources(value: &RawValue, rewriting: &UriMapping) -> Result<String, NotPassedOn> {
+    if !value.get().starts_with('[') {
+        return Ok(compact(value));
+    }
+    let files: Vec<&RawValue> =
+        serde_json::from_str(value.get()).map_err(|_| NotPassedOn::Unreadable)?;
+    let mut list = Vec::with_capacity(files.len());
+    for file in files {
+        let RawObject(members) = object(file.get()).ok_or(NotPassedOn::Unreadable)?;
+        let mut element = ObjectText::new();
+        for (name, value) in members {
+            let json = if name == "uri" { rewritten(value, rewriting)? } else { compact(value) };
+            element.member(&name, &json);
+        }
+        list.push(element.finish());
+    }
+    Ok(format!("[{}]", list.join(",")))
+}
+
+/// Adds our note to those of others; one under our own key is only read for the way it describes.
+fn annotated(
+    meta: &RawValue,
+    origin: &Origin,
+    instance: &GatewayId,
+) -> Result<String, NotPassedOn> {
+    // What is no object has no room for notes, and is not ours to mend.
+    let Some(RawObject(members)) = object(meta.get()) else { return Ok(compact(meta)) };
+    let mut hops = Provenance::default();
+    let mut annotated = ObjectText::new();
+    for (name, value) in members {
+        if name == PROVENANCE {
+            let before = serde_json::from_str(value.get()).map_err(|_| NotPassedOn::Unreadable)?;
+            hops = Provenance::read(&before);
+        } else {
+            annotated.member(&name, &compact(value));
+        }
+    }
+    annotated.member(PROVENANCE, &note(&hops, origin, instance)?);
+    Ok(annotated.finish())
+}
+
+fn note(hops: &Provenance, origin: &Origin, instance: &GatewayId) -> Result<String, NotPassedOn> {
+    let hops = hops.clone().and(instance).ok_or(NotPassedOn::Circle)?;
+    Ok(hops.note(origin).to_string())
+}

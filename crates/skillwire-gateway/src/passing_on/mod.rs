@@ -1,0 +1,10 @@
+//! From a skill as its origin lists it to a skill as clients of this server see it.
+
+pub(crate) mod admission;
+pub(crate) mod entry;
+pub(crate) mod files;
+pub(crate) mod provenance;
+pub(crate) mod skill;
+pub(crate) mod uri_mapping;
+
+mod json;

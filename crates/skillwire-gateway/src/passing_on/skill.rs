@@ -1,0 +1,77 @@
+//! From a skill as its origin lists it to a skill as it is served here.
+
+use std::sync::Arc;
+
+use skillwire_core::{entry::Resources, media_type};
+use skillwire_source::{FileRecord, FileStore, FileTree, InspectedSkill, Skill, SkillContent};
+use skillwire_trust::{Listed, SkillId};
+
+use crate::{
+    followed::shared::Shared,
+    followed::skills::PassedOnSkill,
+    passing_on::entry::{NotPassedOn, passed_on},
+    passing_on::files::{ServerFiles, ServerGenerator},
+    passing_on::provenance::GatewayId,
+    passing_on::uri_mapping::UriMapping,
+};
+
+/// Makes the skill of a server that is served; none of its files is asked for.
+pub(crate) fn serve(shared: &Arc<Shared>, passed: &PassedOnSkill) -> Result<Skill, NotPassedOn> {
+    let listed = &passed.skill;
+    let content = match &listed.entry().resources {
+        Resources::Dynamic => {
+            let generator = ServerGenerator::new(Arc::clone(shared), listed.clone());
+            SkillContent::Generated(Arc::new(generator))
+        }
+        Resources::Listed(_) => {
+            let store = ServerFiles::new(Arc::clone(shared), listed.clone());
+            SkillContent::Files(files(listed, Arc::new(store))?)
+        }
+    };
+    let skill = skill(listed, content, &shared.rewriting, &shared.instance)?;
+    Ok(Skill { listed: passed.is_listed, ..skill })
+}
+
+/// The files that an entry lists, to be read from a store.
+pub(crate) fn files(listed: &Listed, store: Arc<dyn FileStore>) -> Result<FileTree, NotPassedOn> {
+    let resources = match &listed.entry().resources {
+        Resources::Listed(resources) => resources.as_slice(),
+        Resources::Dynamic => &[],
+    };
+    let records = resources.iter().map(|resource| {
+        let path = listed.id().uri.below(&resource.uri).ok_or(NotPassedOn::Unreadable)?;
+        // Nobody here has seen the bytes; what is no text is not sent as such.
+        let media_type = media_type::of(path.file_name(), b"");
+        let (digest, size) = (resource.digest, resource.size);
+        Ok(FileRecord { path, digest, size, media_type })
+    });
+    let mut files = records.collect::<Result<Vec<_>, _>>()?;
+    files.sort_unstable_by(|a, b| a.path.as_str().cmp(b.path.as_str()));
+    Ok(FileTree { files: files.into(), empty_directories: Box::default(), store })
+}
+
+/// Writes down what is sent about a skill: its entry as it was written, under the URIs it has here.
+pub(crate) fn skill(
+    listed: &Listed,
+    content: SkillContent,
+    rewriting: &UriMapping,
+    instance: &GatewayId,
+) -> Result<Skill, NotPassedOn> {
+    let uri = rewriting.down_skill(&listed.id().uri).ok_or(NotPassedOn::Unreadable)?;
+    let entry = passed_on(listed, rewriting, instance)?;
+    Ok(Skill { uri, entry: entry.into(), content, listed: true })
+}
+
+/// The report of one skill.
+pub(crate) fn inspected(id: &SkillId, made: Result<Skill, NotPassedOn>) -> Vec<InspectedSkill> {
+    // Where it is, as a folder would be named: whoever points at a file adds it.
+    let origin = format!("{}:{}", id.origin, id.uri.root());
+    let skill = match made {
+        Ok(skill) => Some(Arc::new(skill)),
+        Err(reason) => {
+            tracing::warn!("{origin} is not passed on: {reason}.");
+            None
+        }
+    };
+    vec![InspectedSkill { origin, findings: Vec::new(), skill }]
+}

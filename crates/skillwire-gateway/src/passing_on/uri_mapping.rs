@@ -1,0 +1,86 @@
+//! From the URIs of an origin to URIs that say whose they are, and back.
+
+use skillwire_core::uri::{ResourceUri, Scheme, SkillUri};
+use skillwire_trust::Origin;
+
+/// What begins the segment that names the scheme of a URI which is not an ordinary one.
+const SCHEME_MARK: char = '+';
+
+/// A one-to-one mapping between the URIs of one origin and those they are passed on under.
+///
+/// `skill://acme/pdf/SKILL.md` of the server `docs` becomes `skill://docs/acme/pdf/SKILL.md`. A URI
+/// of another scheme, and one whose first segment begins with `+`, gets a segment that says which
+/// scheme it has: `github://acme/pdf/SKILL.md` becomes `skill://docs/+github/acme/pdf/SKILL.md`. What
+/// is ordinary in a folder of this machine has that origin's own scheme: `local://pdf/SKILL.md`
+/// becomes `skill://local/pdf/SKILL.md`. A label has no slash and no server is called like a folder's
+/// origin, so that no two origins can come to share a URI.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UriMapping {
+    scheme: Scheme,
+    origin: Origin,
+}
+
+impl UriMapping {
+    /// Maps the URIs of this origin to URIs of this scheme.
+    pub fn new(scheme: Scheme, origin: Origin) -> Self {
+        Self { scheme, origin }
+    }
+
+    /// The origin whose label is in every URI that is passed on.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// The scheme whose URIs need no mark.
+    fn ordinary(&self) -> &str {
+        match &self.origin {
+            Origin::Server(_) => "skill",
+            Origin::Local | Origin::Project => self.origin.label(),
+        }
+    }
+
+    /// The URI under which something of the origin is passed on.
+    ///
+    /// There always is one, since every segment of one URI can be a segment of another.
+    pub fn down(&self, uri: &ResourceUri) -> Option<ResourceUri> {
+        let segments = uri.segments();
+        let mark = format!("{SCHEME_MARK}{}", uri.scheme());
+        let needs_mark = uri.scheme() != self.ordinary() || is_marked(&segments);
+        let whole = [self.origin.label()]
+            .into_iter()
+            .chain(needs_mark.then_some(mark.as_str()))
+            .chain(segments.iter().map(String::as_str));
+        ResourceUri::from_segments(&self.scheme, whole).ok()
+    }
+
+    /// The origin's URI of something that was asked for; nothing when it is none of this origin's.
+    pub fn up(&self, uri: &ResourceUri) -> Option<ResourceUri> {
+        let segments = uri.segments();
+        let (label, rest) = segments.split_first()?;
+        if uri.scheme() != self.scheme.as_str() || label != self.origin.label() {
+            return None;
+        }
+        let (scheme, rest) = match rest.first()?.strip_prefix(SCHEME_MARK) {
+            None => (self.ordinary(), rest),
+            // What needs no mark has none, else there were two URIs for it.
+            Some(scheme) if scheme == self.ordinary() && !is_marked(&rest[1..]) => return None,
+            Some(scheme) => (scheme, &rest[1..]),
+        };
+        let scheme = Scheme::parse(scheme).ok()?;
+        ResourceUri::from_segments(&scheme, rest.iter().map(String::as_str)).ok()
+    }
+
+    /// The URI under which a skill of the origin is passed on.
+    pub fn down_skill(&self, uri: &SkillUri) -> Option<SkillUri> {
+        SkillUri::parse(self.down(uri.file())?.as_str()).ok()
+    }
+
+    /// The origin's URI of a skill that was asked for; nothing when it is none of this origin's.
+    pub fn up_skill(&self, uri: &SkillUri) -> Option<SkillUri> {
+        SkillUri::parse(self.up(uri.file())?.as_str()).ok()
+    }
+}
+
+fn is_marked(segments: &[String]) -> bool {
+    segments.first().is_some_and(|first| first.starts_with(SCHEME_MARK))
+}

@@ -1,0 +1,280 @@
+//! A bridge in the test's process, and clients of it.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use skillwire_catalog::{
+    catalog::Catalog, cursor::CursorSeal, refresh::Refresher, snapshot::SnapshotOptions,
+};
+use skillwire_client::Endpoint;
+use skillwire_core::finding::Strictness;
+use skillwire_engine::{
+    Caller, Config, Engine,
+    offer::{ListChanges, Offer, Offers},
+};
+use skillwire_gateway::{Bridge, BridgeOptions};
+use skillwire_host::Host;
+use skillwire_protocol::meta;
+use skillwire_server::live::Keeper;
+use skillwire_source::ScanRequest;
+use skillwire_testkit::{
+    hostile::HostileServer,
+    stdio::StdioClient,
+    wire::{initialize_params, legacy_request, modern_meta, modern_request},
+};
+use skillwire_trust::ServerLabel;
+use tokio::time::{Duration, timeout};
+
+pub(crate) const NONE: [(&str, &str); 0] = [];
+
+/// Nothing here takes this long; a test that waits longer has failed.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+pub(crate) fn label(text: &str) -> ServerLabel {
+    ServerLabel::parse(text).expect("a label")
+}
+
+/// The pipes of a server, as an endpoint.
+pub(crate) fn endpoint(server: &HostileServer) -> Endpoint {
+    let (input, output) = server.pipes();
+    Endpoint::Pipes { input: Box::new(input), output: Box::new(output) }
+}
+
+/// A host of one server, `acme`.
+pub(crate) fn host(server: &HostileServer) -> Host {
+    let host = Host::builder().build();
+    host.add_server(label("acme"), endpoint(server));
+    host
+}
+
+/// A server with one skill of two files.
+pub(crate) fn refunds() -> HostileServer {
+    HostileServer::new().skill("acme/refunds", [("references/x.md", "details")])
+}
+
+/// A bridge that follows its servers.
+pub(crate) struct Bridged {
+    pub(crate) bridge: Bridge,
+    pub(crate) engine: Arc<Engine>,
+    following: tokio::task::JoinHandle<()>,
+}
+
+impl Drop for Bridged {
+    fn drop(&mut self) {
+        self.following.abort();
+    }
+}
+
+impl Bridged {
+    pub(crate) fn over(host: Host) -> Self {
+        Self::with(host, BridgeOptions::default())
+    }
+
+    pub(crate) fn with(host: Host, options: BridgeOptions) -> Self {
+        let changes = ListChanges::default();
+        let runtime = tokio::runtime::Handle::current();
+        let bridge = Bridge::start(host, options, changes.clone(), &runtime);
+        let bridge = bridge.expect("there are random numbers");
+        let offers =
+            Offers::joined(vec![Arc::new(bridge.clone())], changes).expect("names are unique");
+        let catalog = Arc::new(Catalog::new(SnapshotOptions::default()));
+        let engine = Engine::new(Arc::clone(&catalog), Config::default(), CursorSeal::new([9; 32]));
+        let engine = engine.offering(offers).with_elsewhere(Arc::new(bridge.upstreams().clone()));
+        let engine = Arc::new(engine);
+        let refresher = Refresher::new(catalog, bridge.sources());
+        let keeper = Keeper::new(refresher, Arc::clone(&engine), Strictness::Normal, |_| {});
+        let keeper = Arc::new(keeper);
+        keeper.refresh(&ScanRequest::everything());
+        let followed = bridge.clone();
+        let following = tokio::spawn(async move {
+            tokio::join!(followed.follow(), keeper.follow(async || std::future::pending().await));
+        });
+        Self { bridge, engine, following }
+    }
+
+    /// Waits until the handles that can be loaded are these.
+    pub(crate) async fn settled(&self, handles: &[&str]) {
+        let settled = async {
+            loop {
+                let tools = self.bridge.tools(&Caller::default());
+                let wanted = json!(handles);
+                let schema = tools.iter().find(|tool| tool.name() == "load_skill");
+                let schema = schema.expect("the tool is offered");
+                let schema: Value = serde_json::from_str(schema.json()).expect("tools are JSON");
+                let now = &schema["inputSchema"]["properties"]["name"]["anyOf"][0]["enum"];
+                if *now == wanted {
+                    return;
+                }
+                tokio::task::yield_now().await;
+            }
+        };
+        timeout(PATIENCE, settled).await.expect("the skills become known in time");
+    }
+
+    /// A client of the modern era.
+    pub(crate) fn modern(&self, forms: bool) -> Modern {
+        Modern { client: StdioClient::in_process(Arc::clone(&self.engine)), forms, id: 0 }
+    }
+
+    /// A client of the legacy era.
+    pub(crate) async fn legacy(&self, forms: bool) -> Legacy {
+        let mut client = StdioClient::in_process(Arc::clone(&self.engine));
+        let mut params = initialize_params("2025-06-18");
+        if forms {
+            params["capabilities"] = json!({ "elicitation": {} });
+        }
+        let opened = client.request(&legacy_request(0, "initialize", params)).await;
+        Legacy { client, opened: opened.result().clone(), heard: Vec::new(), id: 0 }
+    }
+}
+
+/// A client of the modern era.
+pub(crate) struct Modern {
+    pub(crate) client: StdioClient,
+    forms: bool,
+    id: i64,
+}
+
+impl Modern {
+    pub(crate) async fn request(&mut self, method: &str, mut params: Value) -> Value {
+        let mut meta = modern_meta();
+        if self.forms {
+            meta[meta::CLIENT_CAPABILITIES] = json!({ "elicitation": { "form": {} } });
+        }
+        params["_meta"] = meta;
+        self.id += 1;
+        self.client.request(&modern_request(self.id, method, params)).await.0
+    }
+
+    pub(crate) async fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        let params = json!({ "name": tool, "arguments": arguments });
+        self.request("tools/call", params).await["result"].clone()
+    }
+
+    /// Calls a tool and answers the form it shows; returns the form and the result.
+    pub(crate) async fn call_and_answer(
+        &mut self,
+        tool: &str,
+        arguments: Value,
+        answer: Value,
+    ) -> (Value, Value) {
+        let asked = self.call(tool, arguments.clone()).await;
+        assert_eq!(asked["resultType"], "input_required", "{asked}");
+        let form = asked["inputRequests"]["approve"]["params"].clone();
+        let params = json!({
+            "name": tool,
+            "arguments": arguments,
+            "requestState": asked["requestState"],
+            "inputResponses": { "approve": answer },
+        });
+        (form, self.request("tools/call", params).await["result"].clone())
+    }
+}
+
+impl Modern {
+    /// The URIs of `skills/list`, in their order.
+    pub(crate) async fn listed(&mut self) -> Vec<String> {
+        let answer = self.request("skills/list", json!({})).await;
+        let skills = answer["result"]["skills"].as_array().cloned().unwrap_or_default();
+        skills.iter().filter_map(|skill| skill["uri"].as_str().map(str::to_owned)).collect()
+    }
+
+    /// Waits until `skills/list` shows these.
+    pub(crate) async fn until_listed(&mut self, uris: &[String]) {
+        let listed = async { while self.listed().await != uris {} };
+        timeout(PATIENCE, listed).await.expect("the skills are passed on in time");
+    }
+}
+
+/// A client of the legacy era.
+pub(crate) struct Legacy {
+    pub(crate) client: StdioClient,
+    pub(crate) opened: Value,
+    heard: Vec<String>,
+    id: i64,
+}
+
+impl Legacy {
+    pub(crate) async fn send(&mut self, method: &str, params: Value) {
+        self.id += 1;
+        self.client.send(&legacy_request(self.id, method, params)).await;
+    }
+
+    /// The next message that is no notification.
+    pub(crate) async fn next(&mut self) -> Value {
+        loop {
+            let message = self.client.next().await.expect("the bridge is there");
+            if message.get("id").is_some() {
+                return message;
+            }
+            self.heard.push(message["method"].as_str().unwrap_or_default().to_owned());
+        }
+    }
+
+    /// Waits until a notification has come.
+    pub(crate) async fn hear(&mut self, method: &str) {
+        while !self.heard.iter().any(|heard| heard == method) {
+            let message = self.client.next().await.expect("the bridge is there");
+            self.heard.push(message["method"].as_str().unwrap_or_default().to_owned());
+        }
+    }
+
+    pub(crate) async fn request(&mut self, method: &str, params: Value) -> Value {
+        self.send(method, params).await;
+        self.next().await
+    }
+
+    pub(crate) async fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        let params = json!({ "name": tool, "arguments": arguments });
+        self.request("tools/call", params).await["result"].clone()
+    }
+
+    pub(crate) async fn call_and_answer(
+        &mut self,
+        tool: &str,
+        arguments: Value,
+        answer: Value,
+    ) -> (Value, Value) {
+        let params = json!({ "name": tool, "arguments": arguments });
+        let asked = self.request("tools/call", params).await;
+        assert_eq!(asked["method"], "elicitation/create", "{asked}");
+        let response = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": answer });
+        self.client.send(&response).await;
+        (asked["params"].clone(), self.next().await["result"].clone())
+    }
+}
+
+/// The text of a result.
+pub(crate) fn text(result: &Value) -> &str {
+    result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text in {result}"))
+}
+
+/// The text of a result that must be a success.
+pub(crate) fn done(result: &Value) -> &str {
+    assert_eq!(result.get("isError"), None, "{result}");
+    text(result)
+}
+
+/// The code of a result that must be a refusal.
+pub(crate) fn refused(result: &Value) -> String {
+    assert_eq!(result["isError"], true, "{result}");
+    let code =
+        result["structuredContent"]["refusal"]["reason"].as_str().expect("a code").to_owned();
+    assert!(text(result).starts_with(&format!("Refused ({code}): ")), "{result}");
+    code
+}
+
+/// The window a load told of.
+pub(crate) fn window(result: &Value) -> String {
+    let text = done(result);
+    let after = text.split("Window: ").nth(1).expect("a window is told");
+    after.split('.').next().unwrap_or_default().to_owned()
+}
+
+pub(crate) fn yes() -> Value {
+    json!({ "action": "accept", "content": { "load": true } })
+}
+
+pub(crate) fn load() -> Value {
+    json!({ "name": "acme:refunds" })
+}

@@ -1,0 +1,13 @@
+//! Servers whose skills are passed on.
+
+mod admission;
+mod codes;
+mod dialects;
+mod entries;
+mod failing;
+mod files;
+mod following;
+mod naming;
+mod rewriting;
+mod sharing;
+mod support;
