@@ -10,11 +10,8 @@ use std::{
 use bytes::Bytes;
 use skillwire_core::path::RelPath;
 use skillwire_sandbox::{
-    arguments::Arguments,
-    interpreter::{Interpreters, Language},
-    isolation::{Policy, Tier},
-    job::{Job, JobFile},
-    sandbox::{Cancel, Sandbox},
+    CancelHandle, InterpreterFinder, IsolationPolicy, IsolationTier, JobFile, Sandbox,
+    ScriptArguments, ScriptJob, ScriptLanguage,
 };
 
 use super::{Bench, progress, summary};
@@ -30,24 +27,29 @@ const AT_ONCE: usize = 50;
 const MOST: f64 = 3.0;
 
 pub(super) fn measure(bench: &mut Bench) -> Result<()> {
-    for tier in [Tier::Full, Tier::Restricted] {
-        let policy = Policy { accept_restricted: true, ..Policy::default() };
+    for tier in [IsolationTier::Full, IsolationTier::Restricted] {
+        let policy = IsolationPolicy::default().accept_restricted(true);
         // The program that users have is the helper, with everything that it has to load.
         let helper = bench.skillwire.path().to_owned();
         let known = bench.scratch.join(format!("isolation-{tier}.json"));
-        let sandbox =
-            || Sandbox::with_helper(policy, helper.clone()).remembering(known.clone()).only(tier);
+        let sandbox = || {
+            Sandbox::with_helper(policy, helper.clone())
+                .with_isolation_cache(known.clone())
+                .only_tier(tier)
+        };
         if let Err(unavailable) = sandbox().isolation() {
             let unmeasured = format!("**Scripts in {tier} isolation:** {unavailable}");
             bench.report.broken.push(unmeasured);
             continue;
         }
         // A helper that is made when it is asked for, and one that is ready, as a server has it.
-        let (alone, served) = (sandbox(), sandbox().keeping_one_ready());
-        for (language, name) in
-            [(Language::Python, "run.py"), (Language::Node, "run.js"), (Language::Bash, "run.bash")]
-        {
-            let Ok((program, _)) = Interpreters::default().program(language) else {
+        let (alone, served) = (sandbox(), sandbox().with_standby_helper());
+        for (language, name) in [
+            (ScriptLanguage::Python, "run.py"),
+            (ScriptLanguage::Node, "run.js"),
+            (ScriptLanguage::Bash, "run.bash"),
+        ] {
+            let Ok((program, _)) = InterpreterFinder::default().program(language) else {
                 bench.report.notes.push(format!("{language} is not installed."));
                 continue;
             };
@@ -57,8 +59,8 @@ pub(super) fn measure(bench: &mut Bench) -> Result<()> {
             start_up(bench, &alone, &format!("{language}, {tier} isolation"))?;
             start_up(bench, &served, &format!("{language}, {tier} isolation, by a server"))?;
             match language {
-                Language::Python => at_once(bench, &served, tier)?,
-                Language::Bash => first_runs(bench, &sandbox, &alone, tier)?,
+                ScriptLanguage::Python => at_once(bench, &served, tier)?,
+                ScriptLanguage::Bash => first_runs(bench, &sandbox, &alone, tier)?,
                 _ => {}
             }
         }
@@ -75,7 +77,7 @@ fn broken(error: impl std::fmt::Display) -> Broken {
 #[derive(Clone)]
 struct Trial<'a> {
     sandbox: &'a Sandbox,
-    job: Job,
+    job: ScriptJob,
     program: PathBuf,
     script: PathBuf,
 }
@@ -87,15 +89,16 @@ impl<'a> Trial<'a> {
         fs::write(&script, "").map_err(Broken::at(&script))?;
         let path = RelPath::parse(name).map_err(broken)?;
         let file = JobFile { path: path.clone(), bytes: Bytes::new() };
-        let arguments = Arguments::typed(Vec::new(), Vec::new()).map_err(broken)?;
-        let job = Job::new(vec![file], path, arguments, &Interpreters::default());
+        let arguments = ScriptArguments::from_words(Vec::new(), Vec::new()).map_err(broken)?;
+        let job = ScriptJob::new(vec![file], path, arguments, &InterpreterFinder::default());
         Ok(Self { sandbox, job: job.map_err(broken)?, program, script })
     }
 
     /// The seconds of an isolated run.
     fn isolated(&self) -> Result<f64> {
         let start = Instant::now();
-        let ran = self.sandbox.run(&self.job, &Cancel::new()?, &mut |_| {}).map_err(broken)?;
+        let ran =
+            self.sandbox.run(&self.job, &CancelHandle::new()?, &mut |_| {}).map_err(broken)?;
         let took = start.elapsed().as_secs_f64();
         if ran.end.is_success() { Ok(took) } else { Err(broken(ran.end)) }
     }
@@ -116,13 +119,13 @@ fn start_up(bench: &mut Bench, trial: &Trial<'_>, what: &str) -> Result<()> {
     // The first of each finds nothing in memory.
     trial.bare()?;
     trial.isolated()?;
-    trial.sandbox.settle();
+    trial.sandbox.wait_for_cleanup();
     let (mut bare, mut isolated) = (Vec::new(), Vec::new());
     for _ in 0..bench.plan.rounds * 6 {
         bare.push(trial.bare()?);
         isolated.push(trial.isolated()?);
         // A bare start does not have to share the processors with what is done after a result.
-        trial.sandbox.settle();
+        trial.sandbox.wait_for_cleanup();
     }
     bench.report.rows.push(
         Row::new(format!("run an empty script: {what}"), Quantity::Time, summary(isolated)?)
@@ -139,7 +142,7 @@ fn first_runs(
     bench: &mut Bench,
     sandbox: &dyn Fn() -> Sandbox,
     other: &Trial<'_>,
-    tier: Tier,
+    tier: IsolationTier,
 ) -> Result<()> {
     let (mut bare, mut isolated) = (Vec::new(), Vec::new());
     for _ in 0..bench.plan.rounds * 6 {
@@ -159,10 +162,10 @@ fn first_runs(
 }
 
 /// Many at once, after which nothing is left of them.
-fn at_once(bench: &mut Bench, trial: &Trial<'_>, tier: Tier) -> Result<()> {
+fn at_once(bench: &mut Bench, trial: &Trial<'_>, tier: IsolationTier) -> Result<()> {
     let (mut bare, mut isolated) = (Vec::new(), Vec::new());
     // What is cleared away after the last result counts here: it takes from the next runs.
-    let all_isolated = || all_at_once(|| trial.isolated(), || trial.sandbox.settle());
+    let all_isolated = || all_at_once(|| trial.isolated(), || trial.sandbox.wait_for_cleanup());
     // What the first round leaves behind for good, such as memory of threads, is no leak.
     all_isolated()?;
     let before = Held::now()?;

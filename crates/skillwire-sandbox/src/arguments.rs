@@ -1,56 +1,59 @@
-//! What a caller gives to a script: an object that becomes words and standard input.
+//! What a caller passes to a script: command-line words and standard input.
 
 use serde_json::{Map, Value};
 
 /// The key whose values become positional words.
 const POSITIONAL: &str = "_";
 
-/// The most words that an object may become.
+/// The most words that a script is given.
 const MAX_WORDS: usize = 256;
 
 /// The most bytes of words, and of standard input.
 const MAX_BYTES: usize = 1024 * 1024;
 
-/// Words for the command line and bytes for standard input.
-///
-/// The object arrives whole, as JSON, on standard input. Its key `_`, an array, becomes positional
-/// words, and every other key with text, a number or a boolean becomes `--key value`. Nested values
-/// and `null` are on standard input alone.
-///
-/// No value can turn into an option: one that begins with `-` is written `--key=value`, and
-/// positional words of which one begins with `-` come after `--`.
+/// Words for a script's command line, and bytes for its standard input.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Arguments {
+pub struct ScriptArguments {
     words: Vec<String>,
     stdin: Vec<u8>,
 }
 
-/// Why an object cannot be given to a script; reads on from "the arguments".
+/// Why arguments cannot be passed to a script.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidArguments {
-    /// Keys become options and must look like some.
-    #[error("have the key `{}`, and keys are made of `a-z`, `0-9` and `-` and do not begin with `-`", .0.escape_debug())]
+    /// A key is not the name of an option.
+    #[error(
+        "the arguments have the key `{}`, and a key is made of `a-z`, `0-9` and `-` and does not begin with `-`",
+        .0.escape_debug()
+    )]
     Key(String),
-    /// Positional values are a list.
-    #[error("hold something else than an array of text, numbers and booleans in `_`")]
+    /// The positional values are not a list of scalars.
+    #[error("the arguments hold something else than an array of text, numbers and booleans in `_`")]
     Positional,
-    /// A word cannot hold a NUL.
-    #[error("hold a NUL character")]
+    /// A word holds a NUL character, which the kernel takes for the word's end.
+    #[error("the arguments hold a NUL character")]
     Nul,
-    /// There are bounds.
-    #[error("are more than {MAX_WORDS} words or {MAX_BYTES} bytes")]
+    /// There are too many words, or too many bytes.
+    #[error("the arguments are more than {MAX_WORDS} words or {MAX_BYTES} bytes")]
     TooMany,
 }
 
-impl Arguments {
-    /// Turns an object into words and standard input.
-    pub fn of(object: &Map<String, Value>) -> Result<Self, InvalidArguments> {
+impl ScriptArguments {
+    /// Turns a JSON object into words and standard input.
+    ///
+    /// The whole object arrives as JSON on standard input. Its key `_`, an array, becomes positional
+    /// words, and every other key with text, a number or a boolean becomes `--key value`. Nested values
+    /// and `null` are on standard input alone.
+    ///
+    /// A client chooses the values, so none of them may become an option of its own: a value that begins
+    /// with `-` is written `--key=value`, and positional words come after `--` if one begins with `-`.
+    pub fn from_object(object: &Map<String, Value>) -> Result<Self, InvalidArguments> {
         let mut words = Vec::new();
         for (key, value) in object.iter().filter(|(key, _)| *key != POSITIONAL) {
             if !is_option_name(key) {
                 return Err(InvalidArguments::Key(key.chars().take(64).collect()));
             }
-            match word(value)? {
+            match scalar_word(value)? {
                 None => {}
                 Some(value) if value.starts_with('-') => words.push(format!("--{key}={value}")),
                 Some(value) => words.extend([format!("--{key}"), value]),
@@ -60,7 +63,7 @@ impl Arguments {
             let Value::Array(values) = values else { return Err(InvalidArguments::Positional) };
             let values = values
                 .iter()
-                .map(|value| word(value)?.ok_or(InvalidArguments::Positional))
+                .map(|value| scalar_word(value)?.ok_or(InvalidArguments::Positional))
                 .collect::<Result<Vec<_>, _>>()?;
             if values.iter().any(|value| value.starts_with('-')) {
                 words.push("--".to_owned());
@@ -71,8 +74,8 @@ impl Arguments {
         Self::bounded(words, stdin)
     }
 
-    /// Takes words as somebody typed them, and bytes for standard input.
-    pub fn typed(words: Vec<String>, stdin: Vec<u8>) -> Result<Self, InvalidArguments> {
+    /// Takes words as a user typed them, options included, and bytes for standard input.
+    pub fn from_words(words: Vec<String>, stdin: Vec<u8>) -> Result<Self, InvalidArguments> {
         if words.iter().any(|word| word.contains('\0')) {
             return Err(InvalidArguments::Nul);
         }
@@ -87,7 +90,7 @@ impl Arguments {
         Ok(Self { words, stdin })
     }
 
-    /// The words after the script's name.
+    /// The words that follow the script's path on its command line.
     pub fn words(&self) -> &[String] {
         &self.words
     }
@@ -104,8 +107,8 @@ fn is_option_name(key: &str) -> bool {
         && key.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'))
 }
 
-/// A scalar as a word; nothing for what has no such form.
-fn word(value: &Value) -> Result<Option<String>, InvalidArguments> {
+/// A scalar as a word; `None` for null, arrays and objects.
+fn scalar_word(value: &Value) -> Result<Option<String>, InvalidArguments> {
     let word = match value {
         Value::String(text) if text.contains('\0') => return Err(InvalidArguments::Nul),
         Value::String(text) => text.clone(),
@@ -122,15 +125,15 @@ mod tests {
 
     use super::*;
 
-    fn of(value: &Value) -> Result<Arguments, InvalidArguments> {
-        Arguments::of(value.as_object().unwrap())
+    fn from_object(value: &Value) -> Result<ScriptArguments, InvalidArguments> {
+        ScriptArguments::from_object(value.as_object().unwrap())
     }
 
     #[test]
     fn scalars_become_options_and_the_whole_object_is_on_standard_input() {
         let object = json!({ "amount": 100, "dry-run": true, "note": "a b", "deep": { "x": [1] },
                              "none": null, "_": ["file", 2] });
-        let arguments = of(&object).unwrap();
+        let arguments = from_object(&object).unwrap();
         let words = ["--amount", "100", "--dry-run", "true", "--note", "a b", "file", "2"];
         assert_eq!(arguments.words(), words);
         assert_eq!(serde_json::from_slice::<Value>(arguments.stdin()).unwrap(), object);
@@ -140,13 +143,13 @@ mod tests {
     fn no_value_can_turn_into_an_option() {
         let object = json!({ "name": "--delete-everything", "n": -5, "_": ["-rf", "x"] });
         let words = ["--name=--delete-everything", "--n=-5", "--", "-rf", "x"];
-        assert_eq!(of(&object).unwrap().words(), words);
+        assert_eq!(from_object(&object).unwrap().words(), words);
     }
 
     #[test]
-    fn keys_that_are_no_option_names_are_refused() {
+    fn keys_that_are_not_option_names_are_refused() {
         for key in ["", "-", "-x", "A", "a b", "a=b", "ä", "a_b", "__proto__"] {
-            let refused = of(&json!({ key: 1 })).unwrap_err();
+            let refused = from_object(&json!({ key: 1 })).unwrap_err();
             assert_eq!(refused, InvalidArguments::Key(key.to_owned()), "{key}");
         }
     }
@@ -154,17 +157,25 @@ mod tests {
     #[test]
     fn positional_values_are_a_list_of_scalars() {
         for value in [json!("x"), json!({ "a": 1 }), json!([[1]]), json!([null])] {
-            assert_eq!(of(&json!({ "_": value })).unwrap_err(), InvalidArguments::Positional);
+            let refused = from_object(&json!({ "_": value })).unwrap_err();
+            assert_eq!(refused, InvalidArguments::Positional);
         }
     }
 
     #[test]
-    fn words_are_bounded_and_hold_no_nul() {
-        assert_eq!(of(&json!({ "a": "x\0y" })).unwrap_err(), InvalidArguments::Nul);
-        assert_eq!(of(&json!({ "_": ["\0"] })).unwrap_err(), InvalidArguments::Nul);
+    fn words_and_standard_input_are_bounded_and_words_hold_no_nul() {
+        assert_eq!(from_object(&json!({ "a": "x\0y" })).unwrap_err(), InvalidArguments::Nul);
+        assert_eq!(from_object(&json!({ "_": ["\0"] })).unwrap_err(), InvalidArguments::Nul);
         let many = vec!["x"; MAX_WORDS + 1];
-        assert_eq!(of(&json!({ "_": many })).unwrap_err(), InvalidArguments::TooMany);
+        assert_eq!(from_object(&json!({ "_": many })).unwrap_err(), InvalidArguments::TooMany);
         let long = json!({ "a": "x".repeat(MAX_BYTES + 1) });
-        assert_eq!(of(&long).unwrap_err(), InvalidArguments::TooMany);
+        assert_eq!(from_object(&long).unwrap_err(), InvalidArguments::TooMany);
+        let typed = |words: &[&str], stdin: usize| {
+            let words = words.iter().map(|word| (*word).to_owned()).collect();
+            ScriptArguments::from_words(words, vec![0; stdin])
+        };
+        assert_eq!(typed(&["-x\0"], 0).unwrap_err(), InvalidArguments::Nul);
+        assert_eq!(typed(&[], MAX_BYTES + 1).unwrap_err(), InvalidArguments::TooMany);
+        assert_eq!(typed(&["-x"], MAX_BYTES).unwrap().words(), ["-x"]);
     }
 }

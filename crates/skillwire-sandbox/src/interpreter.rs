@@ -1,4 +1,4 @@
-//! What runs a script: found by its first line or its extension, in the system's own directories.
+//! Finds the interpreter of a script, by its first line or its extension, in the system's directories.
 
 use std::{
     collections::BTreeMap,
@@ -11,23 +11,27 @@ use skillwire_core::path::RelPath;
 /// Where interpreters are looked for.
 const SYSTEM_DIRECTORIES: [&str; 3] = ["/usr/bin", "/bin", "/usr/local/bin"];
 
-/// Where an interpreter that was found there must lie in the end; a link into a home does not count.
+/// Where an interpreter that was found there must lie once links are resolved. A script sees these
+/// directories; a link into a home would make the home visible as well.
 const SYSTEM_ROOTS: [&str; 2] = ["/usr", "/bin"];
 
-/// The languages that scripts may be written in.
+/// The longest part of a script's first line that is read.
+const MAX_FIRST_LINE: usize = 256;
+
+/// A language that scripts may be written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Language {
+pub enum ScriptLanguage {
     /// Python 3.
     Python,
     /// Bash.
     Bash,
-    /// The system's shell.
+    /// The system's POSIX shell.
     Sh,
     /// JavaScript for Node.
     Node,
 }
 
-impl Language {
+impl ScriptLanguage {
     /// Every language.
     pub const ALL: [Self; 4] = [Self::Python, Self::Bash, Self::Sh, Self::Node];
 
@@ -46,7 +50,8 @@ impl Language {
         Self::ALL.into_iter().find(|language| language.name() == name)
     }
 
-    fn programs(self) -> &'static [&'static str] {
+    /// The file names under which the system may have the language's interpreter.
+    fn program_names(self) -> &'static [&'static str] {
         match self {
             Self::Python => &["python3"],
             Self::Bash => &["bash"],
@@ -55,7 +60,7 @@ impl Language {
         }
     }
 
-    /// The language of a program that a script's first line names.
+    /// The language of the program that a script's first line names.
     fn of_program(program: &str) -> Option<Self> {
         match program {
             "python" | "python3" => Some(Self::Python),
@@ -79,7 +84,7 @@ impl Language {
     }
 }
 
-impl fmt::Display for Language {
+impl fmt::Display for ScriptLanguage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
@@ -91,129 +96,150 @@ fn is_python_version(program: &str) -> bool {
         .is_some_and(|minor| !minor.is_empty() && minor.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// What a script is started with.
+/// What a script is started with. Displays as the end of a sentence such as "it runs with".
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Interpreter {
-    /// A program reads it.
+pub enum ScriptInterpreter {
+    /// A program that reads the script.
     Program {
-        /// The language.
-        language: Language,
-        /// The program, by its whole path without links.
+        /// The script's language.
+        language: ScriptLanguage,
+        /// The program's absolute path, with links resolved.
         program: PathBuf,
         /// Options from the script's first line.
         options: Vec<String>,
-        /// The directory that must be visible as well, because the program is not the system's.
+        /// The directory that must be visible to the script as well, because the program does not lie
+        /// in the system's directories.
         root: Option<PathBuf>,
     },
-    /// It is a program that needs no other.
+    /// None: the script is a statically linked program.
     Static,
 }
 
-impl fmt::Display for Interpreter {
+impl fmt::Display for ScriptInterpreter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Program { program, .. } => write!(f, "{}", program.display()),
-            Self::Static => f.write_str("as a program of its own"),
+            Self::Static => f.write_str("no interpreter (a static program)"),
         }
     }
 }
 
-/// Why nothing can run a script.
+/// Why no interpreter can run a script.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NoInterpreter {
-    /// Neither the first line nor the extension says what it is.
+pub enum InterpreterError {
+    /// Neither the first line nor the extension names a language.
     #[error(
-        "`{0}` is no script: it has no `#!` line, no known extension (`.py`, `.sh`, `.bash`, `.js`, `.mjs`, `.cjs`), and is no static program"
+        "`{0}` is not a script that can be run: it has no `#!` line and no known extension (`.py`, `.sh`, `.bash`, `.js`, `.mjs`, `.cjs`), and is not a static program"
     )]
     Unknown(String),
-    /// The first line names something else.
-    #[error("`{script}` asks for `{}`, and only Python, bash, sh and Node scripts are run", program.escape_debug())]
+    /// The first line names a program that is not supported.
+    #[error("`{script}` asks for `{}`, and only Python, bash, sh and Node scripts can be run", program.escape_debug())]
     Unsupported {
         /// The script.
         script: String,
-        /// What it asks for.
+        /// The program that its first line names.
         program: String,
     },
-    /// It is a program that needs libraries.
+    /// The file is a program that needs shared libraries, or is for another processor.
     #[error(
-        "`{0}` is a program that needs a loader or is for another machine; only static programs for this one are run"
+        "`{0}` is a program that needs a loader or is for another machine; only static programs for this one can be run"
     )]
     NotStatic(String),
-    /// The system does not have it.
+    /// The system does not have the language's interpreter.
     #[error(
         "{0} is not installed in `/usr/bin`, `/bin` or `/usr/local/bin`; install it there or name another in the configuration"
     )]
-    NotFound(Language),
-    /// What was configured is no program.
-    #[error("`{0}` is not the path of a program")]
+    NotFound(ScriptLanguage),
+    /// The configured interpreter is not a program.
+    #[error("`{0}` is not the absolute path of a program")]
     NotAProgram(PathBuf),
 }
 
-/// The interpreters that may be used.
+/// Finds interpreters: the system's, unless the caller names others.
 #[derive(Debug, Clone, Default)]
-pub struct Interpreters {
-    named: BTreeMap<Language, PathBuf>,
+pub struct InterpreterFinder {
+    named: BTreeMap<ScriptLanguage, PathBuf>,
 }
 
-impl Interpreters {
+impl InterpreterFinder {
     /// Uses this program for a language in place of the system's.
     ///
-    /// Its installation, the directory above the one it lies in, becomes readable for scripts.
-    pub fn name(&mut self, language: Language, program: &Path) -> Result<(), NoInterpreter> {
+    /// Its installation, the directory above the one that holds the program, becomes readable for
+    /// scripts.
+    pub fn use_program(
+        &mut self,
+        language: ScriptLanguage,
+        program: &Path,
+    ) -> Result<(), InterpreterError> {
         let real = program
             .is_absolute()
-            .then(|| executable(program))
+            .then(|| resolve_executable(program))
             .flatten()
-            .ok_or_else(|| NoInterpreter::NotAProgram(program.to_owned()))?;
+            .ok_or_else(|| InterpreterError::NotAProgram(program.to_owned()))?;
         self.named.insert(language, real);
         Ok(())
     }
 
-    /// Finds what runs a script.
-    pub fn find(&self, script: &RelPath, bytes: &[u8]) -> Result<Interpreter, NoInterpreter> {
+    /// Finds the interpreter of a script. The first line decides, and without one the extension.
+    pub fn find(
+        &self,
+        script: &RelPath,
+        bytes: &[u8],
+    ) -> Result<ScriptInterpreter, InterpreterError> {
         let shown = || script.as_str().escape_debug().to_string();
         if bytes.starts_with(b"\x7fELF") {
-            let fits = is_static_elf(bytes);
-            return fits.then_some(Interpreter::Static).ok_or(NoInterpreter::NotStatic(shown()));
+            if is_static_elf(bytes) {
+                return Ok(ScriptInterpreter::Static);
+            }
+            return Err(InterpreterError::NotStatic(shown()));
         }
         let (language, options) = match first_line(bytes) {
             Some((program, options)) => {
-                let Some(language) = Language::of_program(program) else {
+                let Some(language) = ScriptLanguage::of_program(program) else {
                     let program = program.chars().take(64).collect();
-                    return Err(NoInterpreter::Unsupported { script: shown(), program });
+                    return Err(InterpreterError::Unsupported { script: shown(), program });
                 };
                 (language, options)
             }
-            None => match Language::of_extension(script) {
+            None => match ScriptLanguage::of_extension(script) {
                 Some(language) => (language, Vec::new()),
-                None => return Err(NoInterpreter::Unknown(shown())),
+                None => return Err(InterpreterError::Unknown(shown())),
             },
         };
         let (program, root) = self.program(language)?;
-        Ok(Interpreter::Program { language, program, options, root })
+        Ok(ScriptInterpreter::Program { language, program, options, root })
     }
 
-    /// The program for a language, and what must be visible besides the system.
-    pub fn program(&self, language: Language) -> Result<(PathBuf, Option<PathBuf>), NoInterpreter> {
+    /// The program for a language, and the directory that must be visible besides the system's.
+    pub fn program(
+        &self,
+        language: ScriptLanguage,
+    ) -> Result<(PathBuf, Option<PathBuf>), InterpreterError> {
         if let Some(program) = self.named.get(&language) {
-            let system = SYSTEM_ROOTS.iter().any(|root| program.starts_with(root));
-            let above =
-                program.parent().and_then(Path::parent).filter(|above| *above != Path::new("/"));
-            let root = (!system).then(|| above.unwrap_or(program).to_owned());
-            return Ok((program.clone(), root));
+            if is_in_system(program) {
+                return Ok((program.clone(), None));
+            }
+            let installation = program.parent().and_then(Path::parent);
+            // A program directly below `/` must not make the whole file system visible.
+            let root = installation.filter(|root| *root != Path::new("/")).unwrap_or(program);
+            return Ok((program.clone(), Some(root.to_owned())));
         }
-        let names = language.programs().iter();
+        let names = language.program_names().iter();
         names
             .flat_map(|name| SYSTEM_DIRECTORIES.iter().map(move |dir| Path::new(dir).join(name)))
-            .filter_map(|path| executable(&path))
-            .find(|real| SYSTEM_ROOTS.iter().any(|root| real.starts_with(root)))
+            .filter_map(|path| resolve_executable(&path))
+            .find(|real| is_in_system(real))
             .map(|program| (program, None))
-            .ok_or(NoInterpreter::NotFound(language))
+            .ok_or(InterpreterError::NotFound(language))
     }
 }
 
-/// The file behind a path, if it is one that may be executed.
-fn executable(path: &Path) -> Option<PathBuf> {
+fn is_in_system(program: &Path) -> bool {
+    SYSTEM_ROOTS.iter().any(|root| program.starts_with(root))
+}
+
+/// The file behind a path, if it may be executed.
+fn resolve_executable(path: &Path) -> Option<PathBuf> {
     let real = path.canonicalize().ok()?;
     let metadata = real.metadata().ok()?;
     (metadata.is_file() && is_executable(&metadata)).then_some(real)
@@ -230,11 +256,14 @@ fn is_executable(_: &std::fs::Metadata) -> bool {
     true
 }
 
-/// The program that a first line names, without its directory, and the options for it.
+/// The program that a `#!` line names, without its directory, and the options for it.
+///
+/// The program's directory is ignored on purpose: which file runs is decided here, not by the skill.
 fn first_line(bytes: &[u8]) -> Option<(&str, Vec<String>)> {
     let line = bytes.strip_prefix(b"#!")?;
     let line = line.split(|byte| *byte == b'\n').next()?;
-    let mut words = std::str::from_utf8(line.get(..line.len().min(256))?).ok()?.split_whitespace();
+    let line = std::str::from_utf8(line.get(..line.len().min(MAX_FIRST_LINE))?).ok()?;
+    let mut words = line.split_whitespace();
     let mut program = base_name(words.next()?);
     if program == "env" {
         // `-S` only tells `env` to split what follows, which happens here anyway.
@@ -249,20 +278,27 @@ fn base_name(path: &str) -> &str {
 
 /// Whether an ELF file is a 64-bit program for this machine that names no loader.
 fn is_static_elf(bytes: &[u8]) -> bool {
+    /// The number of this processor in ELF files.
     const MACHINE: u16 = if cfg!(target_arch = "x86_64") { 62 } else { 183 };
+    /// The type of the program header that names a loader (`PT_INTERP`).
     const LOADER: u32 = 3;
     let half = |at: usize| Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
     let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
-    let headers = || {
+    let header_types = || {
         let table = u64::from_le_bytes(bytes.get(32..40)?.try_into().ok()?);
-        let (size, count) = (usize::from(half(54)?), usize::from(half(56)?));
         let table = usize::try_from(table).ok()?;
+        let size = usize::from(half(54)?);
+        let count = usize::from(half(56)?);
         (0..count)
             .map(|n| word(table.checked_add(n.checked_mul(size)?)?))
             .collect::<Option<Vec<_>>>()
     };
-    let native = bytes.get(4) == Some(&2) && bytes.get(5) == Some(&1) && half(18) == Some(MACHINE);
-    native && headers().is_some_and(|kinds| !kinds.is_empty() && !kinds.contains(&LOADER))
+    let is_64_bit = bytes.get(4) == Some(&2);
+    let is_little_endian = bytes.get(5) == Some(&1);
+    is_64_bit
+        && is_little_endian
+        && half(18) == Some(MACHINE)
+        && header_types().is_some_and(|types| !types.is_empty() && !types.contains(&LOADER))
 }
 
 #[cfg(test)]
@@ -273,8 +309,8 @@ mod tests {
         RelPath::parse(text).unwrap()
     }
 
-    fn refused(name: &str, bytes: &[u8]) -> NoInterpreter {
-        Interpreters::default().find(&path(name), bytes).unwrap_err()
+    fn refused(name: &str, bytes: &[u8]) -> InterpreterError {
+        InterpreterFinder::default().find(&path(name), bytes).unwrap_err()
     }
 
     #[test]
@@ -288,33 +324,46 @@ mod tests {
             let (found, with) = first_line(line.as_bytes()).unwrap();
             assert_eq!((found, with), (program, options.into_iter().map(str::to_owned).collect()));
         }
-        assert_eq!(Language::of_program("python3.12"), Some(Language::Python));
+        assert_eq!(ScriptLanguage::of_program("python3.12"), Some(ScriptLanguage::Python));
         assert!(matches!(
             refused("x.py", b"#!/usr/bin/perl\n"),
-            NoInterpreter::Unsupported { program, .. } if program == "perl"
+            InterpreterError::Unsupported { program, .. } if program == "perl"
         ));
     }
 
     #[test]
-    fn what_is_no_script_is_refused() {
-        assert!(matches!(refused("notes.md", b"# hello"), NoInterpreter::Unknown(_)));
-        assert!(matches!(refused("noextension", b""), NoInterpreter::Unknown(_)));
-        assert!(matches!(refused("tool", b"\x7fELF"), NoInterpreter::NotStatic(_)));
+    fn without_a_first_line_the_extension_decides() {
+        for (name, language) in [
+            ("a/run.py", ScriptLanguage::Python),
+            ("run.sh", ScriptLanguage::Sh),
+            ("run.x.bash", ScriptLanguage::Bash),
+            ("run.mjs", ScriptLanguage::Node),
+        ] {
+            assert_eq!(ScriptLanguage::of_extension(&path(name)), Some(language), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_script_is_refused() {
+        assert!(matches!(refused("notes.md", b"# hello"), InterpreterError::Unknown(_)));
+        assert!(matches!(refused("noextension", b""), InterpreterError::Unknown(_)));
+        assert!(matches!(refused("tool", b"\x7fELF"), InterpreterError::NotStatic(_)));
     }
 
     #[cfg(target_os = "linux")]
     #[test]
     fn a_program_that_needs_a_loader_is_not_static() {
         let dynamic = std::fs::read("/proc/self/exe").unwrap();
-        assert!(matches!(refused("tool", &dynamic), NoInterpreter::NotStatic(_)));
+        assert!(matches!(refused("tool", &dynamic), InterpreterError::NotStatic(_)));
     }
 
     #[cfg(unix)]
     #[test]
-    fn only_whole_paths_of_programs_can_be_configured() {
+    fn only_absolute_paths_of_programs_can_be_configured() {
         for bad in ["python3", "/etc/passwd", "/no/such/program", "/usr"] {
-            let named = Interpreters::default().name(Language::Python, Path::new(bad));
-            assert!(matches!(named, Err(NoInterpreter::NotAProgram(_))), "{bad}");
+            let named =
+                InterpreterFinder::default().use_program(ScriptLanguage::Python, Path::new(bad));
+            assert!(matches!(named, Err(InterpreterError::NotAProgram(_))), "{bad}");
         }
     }
 }

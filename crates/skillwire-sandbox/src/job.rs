@@ -1,21 +1,23 @@
-//! What is to be run: a private copy of verified files, a script among them, and what it is given.
+//! A job: a private copy of a skill's files, the script to run, and what is granted to it.
 
-use std::{collections::BTreeMap, fmt};
+use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use skillwire_core::path::RelPath;
 
 use crate::{
-    arguments::Arguments,
-    interpreter::{Interpreter, Interpreters, NoInterpreter},
-    limits::Limits,
+    arguments::ScriptArguments,
+    destination::NetworkDestination,
+    interpreter::{InterpreterError, InterpreterFinder, ScriptInterpreter},
+    limits::RunLimits,
 };
 
-/// The most files that are copied for a run.
+/// The most files that a job may have.
 const MAX_FILES: usize = 4096;
 
-/// Variables that change what interpreters and loaders do, and are therefore no credentials.
-const RESERVED: [&str; 13] = [
+/// Variables that the sandbox sets, or that change what interpreters and loaders do. None of them is a
+/// credential, so none of them can be granted.
+const RESERVED_VARIABLES: [&str; 13] = [
     "PATH",
     "HOME",
     "TMPDIR",
@@ -31,102 +33,118 @@ const RESERVED: [&str; 13] = [
     "ENV",
 ];
 
-/// A file of the skill, as it was verified.
+/// Beginnings of variables that make a loader or interpreter run other code than the script.
+const RESERVED_PREFIXES: [&str; 5] = ["LD_", "PYTHON", "NODE_", "GLIBC_", "BASH_FUNC"];
+
+/// A file of the skill. The caller has verified its bytes.
 #[derive(Debug, Clone)]
 pub struct JobFile {
-    /// Where it lies in the skill.
+    /// Its path in the skill.
     pub path: RelPath,
-    /// What it holds.
+    /// Its content.
     pub bytes: Bytes,
 }
 
-/// A script to run, with everything it will see.
+/// A script to run, with everything that it will see.
 #[derive(Debug, Clone)]
-pub struct Job {
+pub struct ScriptJob {
     pub(crate) files: Vec<JobFile>,
     pub(crate) script: RelPath,
-    pub(crate) interpreter: Interpreter,
-    pub(crate) arguments: Arguments,
+    pub(crate) interpreter: ScriptInterpreter,
+    pub(crate) arguments: ScriptArguments,
     pub(crate) environment: BTreeMap<String, String>,
-    pub(crate) network: Vec<Destination>,
-    pub(crate) limits: Limits,
+    pub(crate) destinations: Vec<NetworkDestination>,
+    pub(crate) limits: RunLimits,
 }
 
-/// Why something cannot be run; it is no fault of the machine.
+/// Why a job cannot be put together, whatever the machine can do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidJob {
     /// The script is not one of the files.
     #[error("the skill has no file `{0}`")]
     NoSuchScript(String),
-    /// There are bounds.
-    #[error("the skill has more than {MAX_FILES} files or {} bytes", Job::MAX_BYTES)]
+    /// The skill has too many files, or too many bytes.
+    #[error("the skill has more than {MAX_FILES} files or {} bytes", ScriptJob::MAX_BYTES)]
     TooLarge,
-    /// Two files would lie at one place.
-    #[error("the skill's file `{0}` is in the way of another one")]
-    Colliding(String),
-    /// Nothing runs it.
+    /// Two files have the same path, or one has a path that another needs as a folder.
+    #[error("two files of the skill need the path `{0}`")]
+    PathCollision(String),
+    /// No interpreter can run the script.
     #[error(transparent)]
-    Interpreter(#[from] NoInterpreter),
+    Interpreter(#[from] InterpreterError),
     /// A variable cannot be granted.
-    #[error("the variable `{}` cannot be granted", .0.escape_debug())]
+    #[error("the variable `{}` cannot be granted to a script", .0.escape_debug())]
     Variable(String),
 }
 
-impl Job {
-    /// The most bytes that are copied for a run.
+impl ScriptJob {
+    /// The most bytes that the files of a job may have together.
     pub(crate) const MAX_BYTES: usize = 64 * 1024 * 1024;
 
-    /// Puts a job together; nothing is granted, and the default limits hold.
+    /// Puts a job together that is granted nothing and has the default limits.
     pub fn new(
         files: Vec<JobFile>,
         script: RelPath,
-        arguments: Arguments,
-        interpreters: &Interpreters,
+        arguments: ScriptArguments,
+        interpreters: &InterpreterFinder,
     ) -> Result<Self, InvalidJob> {
         let bytes: usize = files.iter().map(|file| file.bytes.len()).sum();
         if files.len() > MAX_FILES || bytes > Self::MAX_BYTES {
             return Err(InvalidJob::TooLarge);
         }
-        check_places(&files)?;
+        check_paths(&files)?;
         let content = files.iter().find(|file| file.path == script);
         let content = content
             .ok_or_else(|| InvalidJob::NoSuchScript(script.as_str().escape_debug().to_string()))?;
         let interpreter = interpreters.find(&script, &content.bytes)?;
-        let (environment, network, limits) = Default::default();
-        Ok(Self { files, script, interpreter, arguments, environment, network, limits })
+        Ok(Self {
+            files,
+            script,
+            interpreter,
+            arguments,
+            environment: BTreeMap::new(),
+            destinations: Vec::new(),
+            limits: RunLimits::default(),
+        })
     }
 
-    /// Grants a variable of the environment.
+    /// Grants an environment variable.
     pub fn grant_variable(&mut self, name: &str, value: String) -> Result<(), InvalidJob> {
-        let word = !name.is_empty()
+        let is_name = !name.is_empty()
             && !name.starts_with(|c: char| c.is_ascii_digit())
             && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        let steers = ["LD_", "PYTHON", "NODE_", "GLIBC_", "BASH_FUNC"];
-        let reserved = RESERVED.contains(&name) || steers.iter().any(|p| name.starts_with(p));
-        if !word || reserved || value.contains('\0') {
+        let is_reserved = RESERVED_VARIABLES.contains(&name)
+            || RESERVED_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+        if !is_name || is_reserved || value.contains('\0') {
             return Err(InvalidJob::Variable(name.chars().take(64).collect()));
         }
         self.environment.insert(name.to_owned(), value);
         Ok(())
     }
 
-    /// Grants connections to a destination, through a proxy that knows no other.
-    pub fn grant_destination(&mut self, destination: Destination) {
-        self.network.push(destination);
+    /// Grants connections to a destination, through a proxy that refuses every destination that was not
+    /// granted.
+    pub fn grant_destination(&mut self, destination: NetworkDestination) {
+        self.destinations.push(destination);
     }
 
-    /// Sets other limits than the default ones.
-    pub fn limit(&mut self, limits: Limits) {
+    /// Replaces the limits.
+    pub fn set_limits(&mut self, limits: RunLimits) {
         self.limits = limits;
     }
 
+    /// The script's path in the skill.
+    pub fn script(&self) -> &RelPath {
+        &self.script
+    }
+
     /// What the script will be started with.
-    pub fn interpreter(&self) -> &Interpreter {
+    pub fn interpreter(&self) -> &ScriptInterpreter {
         &self.interpreter
     }
 
-    /// The bounds that hold.
-    pub fn limits(&self) -> &Limits {
+    /// The limits that apply to the run.
+    pub fn limits(&self) -> &RunLimits {
         &self.limits
     }
 
@@ -136,77 +154,26 @@ impl Job {
     }
 
     /// The granted destinations.
-    pub fn destinations(&self) -> &[Destination] {
-        &self.network
+    pub fn destinations(&self) -> &[NetworkDestination] {
+        &self.destinations
     }
 }
 
-/// Refuses two files at one path, and a file where another one needs a directory.
-fn check_places(files: &[JobFile]) -> Result<(), InvalidJob> {
+/// Refuses two files at one path, and a file at a path that another file needs as a folder.
+fn check_paths(files: &[JobFile]) -> Result<(), InvalidJob> {
     let mut paths: Vec<_> = files.iter().map(|file| file.path.as_str()).collect();
     paths.sort_unstable();
-    let taken = |path: &str| paths.binary_search(&path).is_ok();
+    let is_file = |path: &str| paths.binary_search(&path).is_ok();
     let twice = paths.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0]);
-    let inside = || {
-        let parents =
-            |path: &'_ str| -> Vec<usize> { path.match_indices('/').map(|(at, _)| at).collect() };
+    let needed_as_folder = || {
         paths.iter().find_map(|path| {
-            parents(path).into_iter().map(|at| &path[..at]).find(|parent| taken(parent))
+            let mut parents = path.match_indices('/').map(|(at, _)| &path[..at]);
+            parents.find(|parent| is_file(parent))
         })
     };
-    match twice.or_else(inside) {
+    match twice.or_else(needed_as_folder) {
         None => Ok(()),
-        Some(path) => Err(InvalidJob::Colliding(path.escape_debug().to_string())),
-    }
-}
-
-/// A host and a port that a script may connect to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Destination {
-    host: String,
-    port: u16,
-}
-
-/// A text that names no host and port.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` is not of the form `HOST:PORT`", .0.escape_debug())]
-pub struct InvalidDestination(String);
-
-impl Destination {
-    /// Reads `HOST:PORT`, the host a name or an address; an IPv6 address stands in brackets.
-    pub fn parse(text: &str) -> Result<Self, InvalidDestination> {
-        let invalid = || InvalidDestination(text.chars().take(256).collect());
-        let (host, port) = text.rsplit_once(':').ok_or_else(invalid)?;
-        let port = port.parse().ok().filter(|port| *port != 0).ok_or_else(invalid)?;
-        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
-        let fits = match bare {
-            Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok(),
-            None => host.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-')),
-        };
-        if host.is_empty() || host.len() > 253 || !fits {
-            return Err(invalid());
-        }
-        Ok(Self { host: bare.unwrap_or(host).to_ascii_lowercase(), port })
-    }
-
-    /// The host, without brackets.
-    pub fn host(&self) -> &str {
-        &self.host
-    }
-
-    /// The port.
-    pub fn port(&self) -> u16 {
-        self.port
-    }
-}
-
-impl fmt::Display for Destination {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.host.contains(':') {
-            write!(f, "[{}]:{}", self.host, self.port)
-        } else {
-            write!(f, "{}:{}", self.host, self.port)
-        }
+        Some(path) => Err(InvalidJob::PathCollision(path.escape_debug().to_string())),
     }
 }
 
@@ -218,9 +185,14 @@ mod tests {
         JobFile { path: RelPath::parse(path).unwrap(), bytes: Bytes::from_static(bytes.as_bytes()) }
     }
 
-    fn job(files: Vec<JobFile>, script: &str) -> Result<Job, InvalidJob> {
-        let arguments = Arguments::typed(Vec::new(), Vec::new()).unwrap();
-        Job::new(files, RelPath::parse(script).unwrap(), arguments, &Interpreters::default())
+    fn job(files: Vec<JobFile>, script: &str) -> Result<ScriptJob, InvalidJob> {
+        let arguments = ScriptArguments::from_words(Vec::new(), Vec::new()).unwrap();
+        ScriptJob::new(
+            files,
+            RelPath::parse(script).unwrap(),
+            arguments,
+            &InterpreterFinder::default(),
+        )
     }
 
     #[test]
@@ -233,7 +205,7 @@ mod tests {
     fn files_in_each_others_way_are_refused() {
         for files in [vec!["a", "a"], vec!["a", "a/b"], vec!["a/b/c", "x", "a/b"]] {
             let files = files.into_iter().map(|path| file(path, "")).collect();
-            assert!(matches!(job(files, "x"), Err(InvalidJob::Colliding(_))));
+            assert!(matches!(job(files, "x"), Err(InvalidJob::PathCollision(_))));
         }
     }
 
@@ -247,14 +219,5 @@ mod tests {
         }
         assert!(job.grant_variable("A", "x\0".to_owned()).is_err());
         assert_eq!(job.variables().collect::<Vec<_>>(), ["API_TOKEN"]);
-    }
-
-    #[test]
-    fn destinations_are_one_host_and_one_port() {
-        assert_eq!(Destination::parse("API.example.com:443").unwrap().host(), "api.example.com");
-        assert_eq!(Destination::parse("[::1]:80").unwrap().to_string(), "[::1]:80");
-        for bad in ["", "host", ":80", "host:0", "host:99999", "*:80", "a b:1", "u@h:1", "::1:80"] {
-            assert!(Destination::parse(bad).is_err(), "{bad}");
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! What became of a run.
+//! How a run ended, and what it left behind.
 
 use std::{fmt, time::Duration};
 
@@ -6,132 +6,139 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use skillwire_core::path::RelPath;
 
-use crate::isolation::Tier;
+use crate::isolation::IsolationTier;
 
-/// A script that ran, to its end or until it was stopped.
+/// The result of a script that ran, to its end or until the sandbox stopped it.
 #[derive(Debug, Clone)]
-pub struct Outcome {
-    /// How it ended.
-    pub end: End,
+#[non_exhaustive]
+pub struct RunOutcome {
+    /// How the script ended.
+    pub end: RunEnd,
     /// What it wrote to standard output.
-    pub stdout: Text,
+    pub stdout: OutputText,
     /// What it wrote to standard error.
-    pub stderr: Text,
-    /// What it left in its output folder.
+    pub stderr: OutputText,
+    /// The files that it left in its output folder.
     pub files: Vec<OutputFile>,
-    /// How many things in the output folder were not taken: links, devices, or more than allowed.
-    pub left_out: u64,
-    /// What it used.
-    pub usage: Usage,
-    /// How it was isolated.
-    pub tier: Tier,
-    /// What bounded all of its processes together.
-    pub together: Together,
+    /// How many entries of the output folder were not collected: links, devices, unreadable names, or
+    /// more than the limits allow.
+    pub skipped_files: u64,
+    /// What the run used.
+    pub usage: ResourceUsage,
+    /// The tier that it ran in.
+    pub tier: IsolationTier,
+    /// How the limits on all of its processes together were enforced.
+    pub enforcement: AggregateEnforcement,
 }
 
-/// What bounds the processes of a run together; each of them is bounded in any case.
+/// How limits on all processes of a run together are enforced.
+///
+/// Each single process has kernel limits in either case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Together {
-    /// The kernel, by these controllers of a cgroup, at every moment.
+pub enum AggregateEnforcement {
+    /// The kernel enforces them at every moment, by these controllers of a cgroup.
     Cgroup {
-        /// Their names, such as `memory`.
+        /// The names of the controllers, such as `memory`.
         controllers: Vec<String>,
     },
-    /// What they hold and use is added up many times a second.
-    Counted {
-        /// Why there is no cgroup.
+    /// The supervisor adds up what the processes use, many times a second, and stops the run when it is
+    /// too much. Between two samples a run can exceed a limit.
+    #[serde(rename = "counted")]
+    Sampled {
+        /// Why no cgroup is used.
         why: String,
     },
 }
 
-impl fmt::Display for Together {
+impl fmt::Display for AggregateEnforcement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cgroup { controllers } => {
                 write!(f, "bounded by a cgroup ({})", controllers.join(", "))
             }
-            Self::Counted { why } => {
-                write!(f, "counted fifty times a second and bounded by no cgroup: {why}")
+            Self::Sampled { why } => {
+                write!(f, "added up fifty times a second and not bounded by a cgroup: {why}")
             }
         }
     }
 }
 
-/// How a script ended.
+/// How a script ended. Displays as the end of a sentence that begins with "The script".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum End {
+pub enum RunEnd {
     /// It exited with this code.
     Exited(i32),
-    /// It was ended by this signal, which the sandbox did not send.
+    /// A signal that the sandbox did not send ended it.
     Signalled(i32),
-    /// It was stopped.
-    Stopped(Stop),
+    /// The sandbox stopped it.
+    Stopped(StopReason),
 }
 
-impl End {
-    /// Whether the script says that it succeeded.
+impl RunEnd {
+    /// Whether the script exited with code 0.
     pub fn is_success(self) -> bool {
         self == Self::Exited(0)
     }
 }
 
-impl fmt::Display for End {
+impl fmt::Display for RunEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exited(code) => write!(f, "exited with {code}"),
             Self::Signalled(signal) => write!(f, "was ended by signal {signal}"),
-            Self::Stopped(stop) => write!(f, "was stopped: {stop}"),
+            Self::Stopped(reason) => write!(f, "was stopped: {reason}"),
         }
     }
 }
 
-/// Why a script was stopped.
+/// Why the sandbox stopped a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Stop {
-    /// It took too long.
+pub enum StopReason {
+    /// It reached [`RunLimits::wall_time`](crate::RunLimits::wall_time).
     Wall,
-    /// It used too much processor time.
+    /// It reached [`RunLimits::cpu_time`](crate::RunLimits::cpu_time).
     Cpu,
-    /// It held too much memory.
+    /// It reached [`RunLimits::memory_bytes`](crate::RunLimits::memory_bytes).
     Memory,
-    /// It wrote far more than is kept.
+    /// It wrote many times more than [`RunLimits::stream_bytes`](crate::RunLimits::stream_bytes).
     Output,
-    /// It filled its scratch folders.
+    /// It reached [`RunLimits::folder_bytes`](crate::RunLimits::folder_bytes) or
+    /// [`RunLimits::folder_files`](crate::RunLimits::folder_files).
     Disk,
     /// The caller cancelled it.
     Cancelled,
 }
 
-impl fmt::Display for Stop {
+impl fmt::Display for StopReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Wall => "it took too long",
             Self::Cpu => "it used too much processor time",
-            Self::Memory => "it held too much memory",
-            Self::Output => "it wrote too much",
+            Self::Memory => "it used too much memory",
+            Self::Output => "it wrote too much output",
             Self::Disk => "it filled its folders",
             Self::Cancelled => "it was cancelled",
         })
     }
 }
 
-/// Text of a script: valid UTF-8 without control sequences, never longer than was allowed.
+/// Text that a script wrote: valid UTF-8 without control sequences, never longer than was allowed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Text {
+pub struct OutputText {
     pub(crate) text: String,
     pub(crate) truncated: bool,
 }
 
-impl Text {
-    /// The text. It is the script's word, and nobody vouches for it.
+impl OutputText {
+    /// The text. It is untrusted: the script may write whatever it likes.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Whether the script wrote more than this.
+    /// Whether the script wrote more than was kept.
     pub fn is_truncated(&self) -> bool {
         self.truncated
     }
@@ -140,19 +147,20 @@ impl Text {
 /// A file that a script left in its output folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutputFile {
-    /// Where it lies in the output folder.
+    /// Its path in the output folder.
     pub path: RelPath,
-    /// What it holds.
+    /// Its content.
     pub bytes: Bytes,
 }
 
 /// What a run used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Usage {
-    /// How long it took, isolation included.
-    pub wall: Duration,
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct ResourceUsage {
+    /// How long the run took, isolation included.
+    pub wall_time: Duration,
     /// The processor time of all of its processes.
-    pub cpu: Duration,
-    /// The most memory that was seen in all of its processes together.
-    pub peak_memory: u64,
+    pub cpu_time: Duration,
+    /// The most memory that all of its processes were seen to hold together.
+    pub peak_memory_bytes: u64,
 }

@@ -1,293 +1,209 @@
-//! Runs jobs in the strongest isolation there is, if that is enough.
-
-mod cancel;
-mod remembered;
+//! Runs jobs in the strongest isolation that the machine gives, if the policy accepts it.
 
 use std::{path::PathBuf, sync::OnceLock, time::Duration};
 
-pub use self::cancel::Cancel;
-use self::remembered::Remembered;
 use crate::{
-    isolation::{Isolation, Missing, Policy, Tier, Unavailable},
-    job::{InvalidJob, Job},
-    outcome::{Outcome, Together},
+    cancel::CancelHandle,
+    isolation::{
+        AvailableIsolation, IsolationPolicy, IsolationTier, IsolationUnavailable,
+        MissingRequirement,
+    },
+    isolation_cache::IsolationCache,
+    job::{InvalidJob, ScriptJob},
+    outcome::{AggregateEnforcement, RunOutcome},
+    platform,
 };
 
-/// Told now and then while a script runs.
+/// How far a run is. The sandbox reports it many times a second while a script runs.
 #[derive(Debug, Clone, Copy)]
-pub struct Tick {
-    /// How long it has been running.
+#[non_exhaustive]
+pub struct RunProgress {
+    /// How long the run has taken so far.
     pub elapsed: Duration,
-    /// How many bytes it has written.
-    pub output: usize,
+    /// How many bytes the script has written to both streams.
+    pub output_bytes: usize,
 }
 
-/// Why a job was not run.
+/// Why a job was not run, or has no outcome.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// There is not enough isolation here.
+    /// The machine does not give the isolation that the policy asks for.
     #[error(transparent)]
-    Unavailable(#[from] Unavailable),
+    Unavailable(#[from] IsolationUnavailable),
     /// The job itself cannot be run.
     #[error(transparent)]
     Invalid(#[from] InvalidJob),
-    /// A network grant needs a network namespace.
-    #[error(
-        "connections can be bounded only with full isolation, which this machine does not give"
-    )]
+    /// A network grant needs a network namespace: Landlock can bound ports, but not addresses.
+    #[error("a network grant needs full isolation, which this machine does not give")]
     NetworkNeedsFull,
-    /// The script could not be executed.
+    /// All layers of isolation were in place, but the kernel could not execute the script.
     #[error("the script could not be executed: {0}")]
-    Exec(std::io::Error),
-    /// Something else failed before or while it ran.
+    Exec(#[source] std::io::Error),
+    /// The supervisor or the helper process failed.
     #[error("the run could not be supervised: {0}")]
-    Broken(std::io::Error),
+    Supervision(#[source] std::io::Error),
 }
 
-/// Runs jobs.
+/// Runs jobs in isolation.
 #[derive(Debug)]
 pub struct Sandbox {
-    policy: Policy,
-    /// The program whose `main` begins with [`helper::enter`](crate::helper::enter).
+    policy: IsolationPolicy,
+    /// The program whose `main` begins with [`run_if_helper`](crate::run_if_helper).
     helper: PathBuf,
-    remembered: Option<Remembered>,
-    tiers: Vec<Tier>,
-    isolation: OnceLock<Result<Isolation, Unavailable>>,
-    /// Whether the helper of the next run is started ahead.
-    ahead: bool,
-    shared: OnceLock<platform::Shared>,
+    cache: Option<IsolationCache>,
+    /// The tiers to try, the strongest first.
+    tiers: Vec<IsolationTier>,
+    isolation: OnceLock<Result<AvailableIsolation, IsolationUnavailable>>,
+    /// Whether the helper of the next run is started before that run begins.
+    standby_helper: bool,
+    supervisor: OnceLock<platform::RunSupervisor>,
 }
 
 impl Sandbox {
-    /// Uses this very program as its helper.
-    pub fn new(policy: Policy) -> Self {
+    /// Creates a sandbox that uses this very program as its helper.
+    ///
+    /// The program must call [`run_if_helper`](crate::run_if_helper) first in its `main`.
+    pub fn new(policy: IsolationPolicy) -> Self {
         Self::with_helper(policy, PathBuf::from("/proc/self/exe"))
     }
 
-    /// Uses another program as the helper, for callers whose `main` is not their own.
-    pub fn with_helper(policy: Policy, helper: PathBuf) -> Self {
-        let tiers = vec![Tier::Full, Tier::Restricted];
-        let (remembered, ahead, isolation, shared) = Default::default();
-        Self { policy, helper, remembered, tiers, isolation, ahead, shared }
+    /// Creates a sandbox that uses another program as its helper, for callers that cannot change their
+    /// `main`, such as tests.
+    pub fn with_helper(policy: IsolationPolicy, helper: PathBuf) -> Self {
+        Self {
+            policy,
+            helper,
+            cache: None,
+            tiers: vec![IsolationTier::Full, IsolationTier::Restricted],
+            isolation: OnceLock::new(),
+            standby_helper: false,
+            supervisor: OnceLock::new(),
+        }
     }
 
-    /// Remembers in this file what this machine gives, until it or this program is started anew
-    /// from other bytes.
+    /// Keeps the answer of [`isolation`](Self::isolation) in this file, until the machine boots again or
+    /// the helper program changes.
     #[must_use]
-    pub fn remembering(mut self, file: PathBuf) -> Self {
-        self.remembered = Some(Remembered::new(file));
+    pub fn with_isolation_cache(mut self, file: PathBuf) -> Self {
+        self.cache = Some(IsolationCache::new(file));
         self
     }
 
-    /// Keeps one helper ready for the next run, for programs that run many.
+    /// Keeps one helper process ready for the next run, for programs that run many scripts.
     #[must_use]
-    pub fn keeping_one_ready(mut self) -> Self {
-        self.ahead = true;
+    pub fn with_standby_helper(mut self) -> Self {
+        self.standby_helper = true;
         self
     }
 
-    /// Uses this tier and no other, even where a stronger one could be had.
+    /// Uses this tier alone, even where a stronger one is available.
     #[must_use]
-    pub fn only(mut self, tier: Tier) -> Self {
+    pub fn only_tier(mut self, tier: IsolationTier) -> Self {
         self.tiers = vec![tier];
         self
     }
 
-    /// What this machine gives, tried by running a script from start to end.
+    /// The isolation that this machine gives, found by running a script from start to end.
     ///
-    /// Tried once; remembered as long as this value lives.
-    pub fn isolation(&self) -> Result<Isolation, Unavailable> {
+    /// The script runs once for each value of this type; see also
+    /// [`with_isolation_cache`](Self::with_isolation_cache).
+    #[tracing::instrument(level = "debug", skip_all)]
+    pub fn isolation(&self) -> Result<AvailableIsolation, IsolationUnavailable> {
         let known = self.isolation.get_or_init(|| {
-            let remembered = self.remembered.as_ref();
-            if let Some(isolation) = remembered.and_then(|file| file.read(&self.helper)) {
+            if let Some(isolation) = self.cache.as_ref().and_then(|cache| cache.read(&self.helper))
+            {
                 return Ok(isolation);
             }
-            let tried = self.try_tiers();
-            if let (Some(file), Ok(isolation)) = (remembered, &tried) {
-                file.write(&self.helper, isolation);
+            let probed = self.probe_tiers();
+            if let (Some(cache), Ok(isolation)) = (&self.cache, &probed) {
+                cache.write(&self.helper, isolation);
             }
-            tried
+            probed
         });
         match known {
-            Ok(found) if found.tier < Tier::Full && !self.policy.accept_restricted => {
-                Err(Unavailable { missing: found.missing.clone() })
+            Ok(found) if found.tier < IsolationTier::Full && !self.policy.accept_restricted => {
+                Err(IsolationUnavailable { missing: found.missing.clone() })
             }
             known => known.clone(),
         }
     }
 
-    /// What bounds all processes of a run together. It depends on how this process was started.
-    pub fn together(&self) -> Together {
-        self.shared().together()
+    /// How limits on all processes of a run together will be enforced.
+    ///
+    /// That depends on the cgroup in which this process was started. The first call may move this
+    /// process into a cgroup below its own.
+    pub fn aggregate_enforcement(&self) -> AggregateEnforcement {
+        self.supervisor().aggregate_enforcement()
     }
 
-    fn shared(&self) -> &platform::Shared {
-        self.shared.get_or_init(|| platform::shared(self.helper.clone(), self.ahead))
+    fn supervisor(&self) -> &platform::RunSupervisor {
+        self.supervisor
+            .get_or_init(|| platform::supervisor(self.helper.clone(), self.standby_helper))
     }
 
-    fn try_tiers(&self) -> Result<Isolation, Unavailable> {
+    fn probe_tiers(&self) -> Result<AvailableIsolation, IsolationUnavailable> {
         let mut missing = Vec::new();
         for tier in self.tiers.iter().copied() {
-            match self.try_tier(tier) {
-                Ok(notes) => return Ok(Isolation { tier, notes, missing }),
-                Err(lacking) => missing.push(lacking),
+            match self.probe_tier(tier) {
+                Ok(notes) => return Ok(AvailableIsolation { tier, notes, missing }),
+                Err(requirement) => missing.push(requirement),
             }
         }
-        Err(Unavailable { missing })
+        Err(IsolationUnavailable { missing })
     }
 
-    /// Runs a script in a tier and says what the machine does not give within it, or why it failed.
-    pub fn try_tier(&self, tier: Tier) -> Result<Vec<String>, Missing> {
-        platform::check(self.policy, tier)?;
-        platform::probe(self.shared(), tier)
+    /// Runs a script in a tier. Returns what the machine does not give within that tier, or the
+    /// requirement that made it fail.
+    #[tracing::instrument(level = "debug", skip(self), fields(%tier), err(level = "debug"))]
+    pub fn probe_tier(&self, tier: IsolationTier) -> Result<Vec<String>, MissingRequirement> {
+        platform::check_processor(self.policy, tier)?;
+        platform::probe(self.supervisor(), tier)
     }
 
-    /// Starts the helper of the next run now, for programs that have something else to do first.
+    /// Starts the helper of the next run in the background, for programs that have something else to do
+    /// first, such as fetching files.
     ///
     /// Does nothing where no script can be run.
-    pub fn get_ready(&self) {
+    pub fn prestart_helper(&self) {
         if let Ok(isolation) = self.isolation() {
-            self.shared().get_ready(isolation.tier);
+            self.supervisor().prestart_helper(isolation.tier);
         }
     }
 
-    /// Waits until nothing of earlier runs is left, and the next helper is ready where one is kept so.
-    pub fn settle(&self) {
-        self.shared().settle();
+    /// Waits until nothing of earlier runs is left, and until the standby helper is ready where there is
+    /// one.
+    pub fn wait_for_cleanup(&self) {
+        self.supervisor().wait_for_cleanup();
     }
 
-    /// Runs a job from start to end; blocks until every process of the script is gone. The helper's own
-    /// namespaces are taken apart afterwards; [`settle`](Self::settle) waits for that.
+    /// Runs a job from start to end, and blocks until every process of the script is gone.
     ///
-    /// `tick` is told now and then how far it is.
+    /// `on_progress` is called many times a second while the script runs. The helper takes its own
+    /// namespaces apart after this returns; [`wait_for_cleanup`](Self::wait_for_cleanup) waits for that.
+    #[tracing::instrument(
+        level = "debug",
+        skip_all,
+        fields(script = %job.script, tier = tracing::field::Empty),
+        err(level = "debug")
+    )]
     pub fn run(
         &self,
-        job: &Job,
-        cancel: &Cancel,
-        tick: &mut dyn FnMut(&Tick),
-    ) -> Result<Outcome, RunError> {
+        job: &ScriptJob,
+        cancel: &CancelHandle,
+        on_progress: &mut dyn FnMut(&RunProgress),
+    ) -> Result<RunOutcome, RunError> {
         let tier = self.isolation()?.tier;
-        if tier < Tier::Full && !job.destinations().is_empty() {
+        tracing::Span::current().record("tier", tracing::field::display(tier));
+        if tier < IsolationTier::Full && !job.destinations().is_empty() {
             return Err(RunError::NetworkNeedsFull);
         }
-        let outcome = platform::run(self.shared(), job, tier, cancel, tick);
-        if let (Err(RunError::Unavailable(_)), Some(file)) = (&outcome, &self.remembered) {
-            // It was true once and is no longer.
-            file.forget();
+        let result = platform::run(self.supervisor(), job, tier, cancel, on_progress);
+        match &result {
+            Ok(outcome) => tracing::debug!(end = %outcome.end, "the script ended"),
+            // The cached answer was true once and is no longer.
+            Err(RunError::Unavailable(_)) => self.cache.iter().for_each(IsolationCache::forget),
+            Err(_) => {}
         }
-        outcome
-    }
-}
-
-#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
-mod platform {
-    use std::path::PathBuf;
-
-    use super::{Cancel, RunError, Tick};
-    use crate::{
-        isolation::{Missing, Policy, Tier, Unavailable},
-        job::Job,
-        linux::{
-            cgroup::Groups,
-            supervisor::{self, Failed, Helpers},
-        },
-        outcome::Outcome,
-    };
-
-    pub(super) use crate::linux::{probe::probe, supervisor::Shared};
-
-    pub(super) fn shared(helper: PathBuf, ahead: bool) -> Shared {
-        Shared::new(Helpers::new(helper, ahead), Groups::here())
-    }
-
-    /// Only one kind of processor was tried.
-    pub(super) fn check(policy: Policy, tier: Tier) -> Result<(), Missing> {
-        if cfg!(target_arch = "x86_64") || policy.accept_untested_processor {
-            return Ok(());
-        }
-        Err(Missing {
-            tier,
-            what: "a processor that the filter of system calls was tried on".to_owned(),
-            why: format!("this one is {}", std::env::consts::ARCH),
-            hint: "Use an x86-64 machine.".to_owned(),
-        })
-    }
-
-    pub(super) fn run(
-        shared: &Shared,
-        job: &Job,
-        tier: Tier,
-        cancel: &Cancel,
-        tick: &mut dyn FnMut(&Tick),
-    ) -> Result<Outcome, RunError> {
-        match supervisor::run(shared, job, tier, cancel, tick) {
-            Ok(finished) => Ok(finished.outcome),
-            Err(Failed::Step { what, why, hint }) => {
-                let (what, hint) = (what.to_owned(), hint.to_owned());
-                Err(Unavailable::one(Missing { tier, what, why, hint }).into())
-            }
-            Err(Failed::Exec(error)) => Err(RunError::Exec(error)),
-            Err(Failed::Supervisor(error)) => Err(RunError::Broken(error)),
-        }
-    }
-}
-
-#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
-mod platform {
-    use std::path::PathBuf;
-
-    use super::{Cancel, RunError, Tick};
-    use crate::{
-        isolation::{Missing, Policy, Tier, Unavailable},
-        job::Job,
-        outcome::{Outcome, Together},
-    };
-
-    pub(super) fn check(_: Policy, tier: Tier) -> Result<(), Missing> {
-        Err(missing(tier))
-    }
-
-    /// There is nothing to share.
-    #[derive(Debug)]
-    pub(super) struct Shared;
-
-    impl Shared {
-        #[expect(clippy::unused_self, reason = "elsewhere it depends on the process")]
-        pub(super) fn together(&self) -> Together {
-            Together::Counted { why: "there are none on this system".to_owned() }
-        }
-
-        #[expect(clippy::unused_self, reason = "elsewhere there are helpers")]
-        pub(super) fn get_ready(&self, _: Tier) {}
-
-        #[expect(clippy::unused_self, reason = "elsewhere there is something to wait for")]
-        pub(super) fn settle(&self) {}
-    }
-
-    pub(super) fn shared(_: PathBuf, _: bool) -> Shared {
-        Shared
-    }
-
-    pub(super) fn probe(_: &Shared, tier: Tier) -> Result<Vec<String>, Missing> {
-        Err(missing(tier))
-    }
-
-    pub(super) fn run(
-        _: &Shared,
-        _: &Job,
-        tier: Tier,
-        _: &Cancel,
-        _: &mut dyn FnMut(&Tick),
-    ) -> Result<Outcome, RunError> {
-        Err(Unavailable::one(missing(tier)).into())
-    }
-
-    fn missing(tier: Tier) -> Missing {
-        Missing {
-            tier,
-            what: "Linux on x86-64".to_owned(),
-            why: format!("this is {} on {}", std::env::consts::OS, std::env::consts::ARCH),
-            hint: "Run scripts on a Linux machine.".to_owned(),
-        }
+        result
     }
 }

@@ -1,44 +1,48 @@
-//! Bytes of a script as text that neither acts on a terminal nor hides from a reader.
+//! Turns bytes that a script wrote into text that cannot act on a terminal or hide from a reader.
+//!
+//! A control sequence could rewrite what the user saw before, set the clipboard, or make a terminal
+//! answer as if the user had typed. An invisible or reordering character could hide instructions from a
+//! reader that a model still reads.
 
 use skillwire_core::char_class::{CharClass, CharClasses};
 
-use crate::outcome::Text;
+use crate::outcome::OutputText;
 
-/// Keeps the first `most` bytes, as text.
-pub(crate) fn text(bytes: &[u8], most: usize, more: bool) -> Text {
+/// Keeps the first `most` bytes as text; `more` says whether the script wrote more than these bytes.
+pub(crate) fn text(bytes: &[u8], most: usize, more: bool) -> OutputText {
     let truncated = more || bytes.len() > most;
     let kept = &bytes[..bytes.len().min(most)];
     let kept = String::from_utf8_lossy(kept);
     let mut text = String::with_capacity(kept.len());
-    let mut state = State::Plain;
+    let mut state = EscapeState::Plain;
     for c in kept.chars() {
         state = state.after(c, &mut text);
     }
-    // A character that cannot be read takes three bytes in the place of one.
+    // A byte that is not UTF-8 became a replacement character of three bytes.
     while text.len() > most {
         text.pop();
     }
-    Text { text, truncated }
+    OutputText { text, truncated }
 }
 
-/// Where in a control sequence a character stands.
+/// Where in a terminal control sequence the next character stands.
 #[derive(Clone, Copy)]
-enum State {
+enum EscapeState {
     Plain,
     /// After an escape character.
     Escape,
-    /// In a sequence that a character from `@` to `~` ends.
+    /// In a control sequence (CSI), which a character from `@` to `~` ends.
     Control,
-    /// In a string that only a terminator ends.
+    /// In a control string (OSC, DCS, SOS, PM, APC), which only a terminator ends.
     String,
     /// In such a string after an escape character.
     StringEscape,
 }
 
-impl State {
+impl EscapeState {
     fn after(self, c: char, out: &mut String) -> Self {
         match (self, c) {
-            // A line break ends everything, so that a sequence left open cannot eat the rest.
+            // A line break ends every sequence, so that one left open cannot swallow the rest.
             (_, '\n') => {
                 out.push('\n');
                 Self::Plain
@@ -49,7 +53,7 @@ impl State {
             (Self::String | Self::StringEscape, _)
             | (Self::Escape, ']' | 'P' | 'X' | '^' | '_')
             | (_, '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}') => Self::String,
-            // Intermediates of a short sequence go on.
+            // Intermediate characters of a short escape sequence.
             (_, '\u{1b}') | (Self::Escape, ' '..='/') => Self::Escape,
             (Self::Escape, '[') | (_, '\u{9b}') | (Self::Control, ' '..='?') => Self::Control,
             (Self::Escape, _) | (Self::Control, '@'..='~') => Self::Plain,

@@ -1,50 +1,54 @@
-//! One line for each run, for people who look later.
+//! Writes audit events to the log: one when a run starts, and one when it ends or is refused.
 
 use serde_json::{Value, json};
 use skillwire_core::digest::Digest;
-use skillwire_sandbox::{job::Job, outcome::Outcome, record};
+use skillwire_sandbox::{RunOutcome, ScriptJob, run_record};
 
-use crate::scripts::NotRun;
+use crate::runner::ScriptNotRun;
 
-/// Who asked for what.
+/// Who asked for which script.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct AuditSubject {
     pub(crate) caller: String,
     pub(crate) skill: String,
     pub(crate) script: String,
-    /// One digest over everything the skill is made of.
+    /// One digest over all content of the skill.
     pub(crate) content: Digest,
-    pub(crate) digest: Digest,
+    pub(crate) script_digest: Digest,
 }
 
-/// Writes down that a run begins, for a server that does not live to see its end.
-pub(crate) fn begins(asked: &Asked) {
-    write(asked, "a script is started", None);
+/// Logs that a run starts. Written before the run, for a server that does not live to see its end.
+pub(crate) fn log_started(subject: &AuditSubject) {
+    write(subject, "a script is started", None);
 }
 
-/// Writes down a job that came to an end, or that could not be run.
-pub(crate) fn ended(asked: &Asked, job: &Job, became: Result<&Outcome, &NotRun>) {
-    let what = if became.is_ok() { "a script was run" } else { "a script was not run" };
-    let became = became.map_err(ToString::to_string);
-    let detail = record::of(job, became.as_ref().copied().map_err(String::as_str));
-    write(asked, what, Some(&detail));
+/// Logs how a job ended, or why it could not be run.
+pub(crate) fn log_finished(
+    subject: &AuditSubject,
+    job: &ScriptJob,
+    result: Result<&RunOutcome, &ScriptNotRun>,
+) {
+    let event = if result.is_ok() { "a script was run" } else { "a script was not run" };
+    let result = result.map_err(ToString::to_string);
+    let detail = run_record(job, result.as_ref().copied().map_err(String::as_str));
+    write(subject, event, Some(&detail));
 }
 
-/// Writes down a request that did not even become a job.
-pub(crate) fn refused(asked: &Asked, why: &NotRun) {
-    let detail = json!({ "outcome": format!("not run: {why}") });
-    write(asked, "a script was not run", Some(&detail));
+/// Logs a request that did not become a job.
+pub(crate) fn log_refused(subject: &AuditSubject, reason: &ScriptNotRun) {
+    let detail = json!({ "outcome": format!("not run: {reason}") });
+    write(subject, "a script was not run", Some(&detail));
 }
 
-fn write(asked: &Asked, what: &str, detail: Option<&Value>) {
+fn write(subject: &AuditSubject, event: &str, detail: Option<&Value>) {
     tracing::info!(
         target: "skillwire::audit",
-        caller = asked.caller,
-        skill = asked.skill,
-        content = %asked.content,
-        script = asked.script,
-        script_digest = %asked.digest,
+        caller = subject.caller,
+        skill = subject.skill,
+        content = %subject.content,
+        script = subject.script,
+        script_digest = %subject.script_digest,
         detail = detail.map(tracing::field::display),
-        "{what}",
+        "{event}",
     );
 }

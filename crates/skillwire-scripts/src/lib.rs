@@ -1,15 +1,48 @@
-//! Scripts of served skills: which may run, with what, and what becomes of it.
+//! Runs scripts of served skills: which may run, with what, and what happens to their output.
 //!
-//! [`Scripts`](scripts::Scripts) runs a script of a published skill in isolation, if a
-//! [`Rule`](rules::Rule) of the operator allows it. [`RunTool`](tool::RunTool) offers that as the tool
-//! `run_skill_script` to every client, [`PageScripts`](page::PageScripts) as
-//! `skills/execute` to those that know it.
+//! This crate never knows how a script is isolated, and over which transport a client asked for it.
+//!
+//! [`ScriptRunner`] runs a script of a published skill in a [`Sandbox`], if an [`ExecutionRule`] of the
+//! operator allows it. [`RunScriptTool`] offers that to every client as the tool `run_skill_script`, and
+//! [`SkillsPageScripts`] as the method `skills/execute` to clients that know it. Files that a script
+//! leaves behind are kept for a while in an [`OutputStore`].
+//!
+//! ```
+//! use skillwire_scripts::{ExecutionRule, ExecutionRules, PathPatterns, RelPath, RunLimits};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let patterns = PathPatterns::parse(["refunds/scripts/*.py"])?;
+//! let limits = RunLimits::default().with_memory_bytes(64 * 1024 * 1024);
+//! let rules = ExecutionRules::new(vec![ExecutionRule::new(patterns).with_limits(limits)]);
+//!
+//! let rule = rules.find("refunds", &RelPath::parse("scripts/report.py")?);
+//! assert_eq!(rule.map(|rule| rule.limits.processes), Some(32));
+//! // What no rule allows is not run.
+//! assert!(rules.find("refunds", &RelPath::parse("scripts/report.sh")?).is_none());
+//! # Ok(())
+//! # }
+//! ```
 
-mod arguments;
 mod audit;
-pub mod outputs;
-pub mod page;
+mod output_store;
 mod reply;
-pub mod rules;
-pub mod scripts;
-pub mod tool;
+mod rules;
+mod run_tool;
+mod runner;
+mod skills_page;
+
+pub use skillwire_catalog::catalog::Catalog;
+pub use skillwire_core::path::RelPath;
+pub use skillwire_sandbox::{
+    InterpreterFinder, InvalidArguments, InvalidJob, NetworkDestination, OutputFile, RunError,
+    RunLimits, RunOutcome, RunProgress, Sandbox,
+};
+pub use skillwire_source::{PathPatterns, Skill};
+
+pub use self::{
+    output_store::{OUTPUT_SCHEME, OutputRetention, OutputStore, RetainedFile},
+    rules::{ExecutionRule, ExecutionRules},
+    run_tool::RunScriptTool,
+    runner::{CompletedRun, ScriptNotRun, ScriptRequest, ScriptRunner},
+    skills_page::SkillsPageScripts,
+};

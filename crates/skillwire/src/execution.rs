@@ -6,37 +6,33 @@ use std::{fmt::Write as _, path::Path};
 use serde_json::json;
 use skillwire_core::digest::Digest;
 use skillwire_sandbox::{
-    interpreter::{Interpreters, Language},
-    isolation::{Policy, Unavailable},
-    job::{Destination, InvalidJob, Job},
-    outcome::Outcome,
-    record,
-    sandbox::{RunError, Sandbox},
+    InterpreterFinder, InvalidJob, IsolationPolicy, IsolationUnavailable, NetworkDestination,
+    RunError, RunOutcome, Sandbox, ScriptJob, ScriptLanguage, run_record,
 };
 
 use crate::{args::IsolationArgs, exit::Exit, failure::Failure, settings};
 
 /// The sandbox of this program, which remembers what the machine gives.
 pub(crate) fn sandbox(isolation: IsolationArgs) -> Sandbox {
-    let policy = Policy { accept_restricted: isolation.accept_restricted, ..Policy::default() };
+    let policy = IsolationPolicy::default().accept_restricted(isolation.accept_restricted);
     let sandbox = Sandbox::new(policy);
     match settings::isolation_file() {
-        Some(file) => sandbox.remembering(file),
+        Some(file) => sandbox.with_isolation_cache(file),
         None => sandbox,
     }
 }
 
 /// Reads `LANGUAGE=PROGRAM` words.
-pub(crate) fn interpreters(named: &[String]) -> Result<Interpreters, Failure> {
-    let mut interpreters = Interpreters::default();
+pub(crate) fn interpreters(named: &[String]) -> Result<InterpreterFinder, Failure> {
+    let mut interpreters = InterpreterFinder::default();
     for text in named {
         let parts = text.split_once('=');
-        let known = parts.and_then(|(name, path)| Some((Language::parse(name)?, path)));
+        let known = parts.and_then(|(name, path)| Some((ScriptLanguage::parse(name)?, path)));
         let (language, program) = known.ok_or_else(|| {
             Failure::usage(format!("`--interpreter {text}` cannot be understood."))
                 .hint("Write `python=/opt/python/bin/python3`, or the same for bash, sh or node.")
         })?;
-        interpreters.name(language, Path::new(program)).map_err(|error| {
+        interpreters.use_program(language, Path::new(program)).map_err(|error| {
             Failure::usage(format!("`--interpreter {text}` cannot be used: {error}."))
                 .hint("Name the program by its whole path.")
         })?;
@@ -45,8 +41,8 @@ pub(crate) fn interpreters(named: &[String]) -> Result<Interpreters, Failure> {
 }
 
 /// Reads `HOST:PORT` words.
-pub(crate) fn destination(text: &str) -> Result<Destination, Failure> {
-    Destination::parse(text).map_err(|error| {
+pub(crate) fn destination(text: &str) -> Result<NetworkDestination, Failure> {
+    NetworkDestination::parse(text).map_err(|error| {
         Failure::usage(format!("{error}."))
             .hint("Write a name or address, such as `api.example.com:443`.")
     })
@@ -56,7 +52,7 @@ pub(crate) fn destination(text: &str) -> Result<Destination, Failure> {
 pub(crate) fn not_run(error: &RunError) -> Failure {
     match error {
         RunError::Unavailable(unavailable) => isolation_unavailable(unavailable),
-        RunError::Broken(_) => Failure::new(Exit::Internal, sentence(&error.to_string())),
+        RunError::Supervision(_) => Failure::new(Exit::Internal, sentence(&error.to_string())),
         RunError::Invalid(invalid) => {
             let failure = Failure::usage(sentence(&error.to_string()));
             match invalid {
@@ -76,7 +72,7 @@ pub(crate) fn not_run(error: &RunError) -> Failure {
     }
 }
 
-fn isolation_unavailable(unavailable: &Unavailable) -> Failure {
+fn isolation_unavailable(unavailable: &IsolationUnavailable) -> Failure {
     let mut message =
         "Scripts cannot be isolated on this machine, and are not run without.".to_owned();
     for missing in &unavailable.missing {
@@ -89,7 +85,7 @@ fn isolation_unavailable(unavailable: &Unavailable) -> Failure {
     )
 }
 
-fn sentence(text: &str) -> String {
+pub(crate) fn sentence(text: &str) -> String {
     let mut chars = text.chars();
     let first = chars.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
     format!("{first}{}.", chars.as_str())
@@ -100,11 +96,11 @@ pub(crate) fn audit_detail(
     asked_by: &str,
     script: &str,
     digest: &Digest,
-    job: &Job,
-    became: Result<&Outcome, &RunError>,
+    job: &ScriptJob,
+    became: Result<&RunOutcome, &RunError>,
 ) -> String {
     let became = became.map_err(ToString::to_string);
-    let mut detail = record::of(job, became.as_ref().copied().map_err(String::as_str));
+    let mut detail = run_record(job, became.as_ref().copied().map_err(String::as_str));
     detail["asked_by"] = asked_by.into();
     detail["script"] = script.into();
     detail["script_digest"] = json!(digest);

@@ -24,7 +24,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     // A process that was started to become a script must not do anything else first.
-    if let Some(code) = skillwire_sandbox::helper::enter() {
+    if let Some(code) = skillwire_sandbox::run_if_helper() {
         return code;
     }
     commands::run().into()

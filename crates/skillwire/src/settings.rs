@@ -14,7 +14,7 @@ use std::{
 
 use skillwire_catalog::snapshot::SnapshotOptions;
 use skillwire_core::{digest::Digest, finding::Strictness, path::RelPath, uri::Scheme};
-use skillwire_scripts::scripts::Scripts;
+use skillwire_scripts::ScriptRunner;
 use skillwire_server::{CacheScope, Config, http::AccessRules};
 use skillwire_source::{
     DirectoryOptions, DirectorySource, PathPatterns, ScanProgress, SecretAllowList,
@@ -47,7 +47,7 @@ pub(crate) struct ServeSettings {
     /// Whether clients may look for skills with a tool.
     pub(crate) find_tool: bool,
     /// What runs scripts, if anything does.
-    pub(crate) scripts: Option<Scripts>,
+    pub(crate) scripts: Option<ScriptRunner>,
     /// What a client's configuration says to start the same server on pipes.
     pub(crate) client_arguments: Vec<String>,
 }

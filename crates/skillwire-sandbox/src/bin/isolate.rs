@@ -1,7 +1,7 @@
-//! Runs one script in isolation: the smallest program that is its own helper.
+//! The test driver: the smallest program that can be its own helper.
 //!
-//! Reads a request as JSON from standard input and writes the outcome as JSON to standard output.
-//! The attack suite drives it, as root and as other users.
+//! It reads a request as JSON from standard input, runs one script, and writes the outcome as JSON to
+//! standard output. The attack suite drives it, as root and as other users.
 
 use std::{
     io::{self, Read as _},
@@ -10,26 +10,20 @@ use std::{
 };
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use skillwire_core::path::RelPath;
 use skillwire_sandbox::{
-    arguments::Arguments,
-    helper,
-    interpreter::Interpreters,
-    isolation::{Policy, Tier},
-    job::{Destination, Job, JobFile},
-    limits::Limits,
-    sandbox::{Cancel, RunError, Sandbox},
+    Bytes, CancelHandle, InterpreterFinder, IsolationPolicy, IsolationTier, JobFile,
+    NetworkDestination, RelPath, RunError, RunLimits, Sandbox, ScriptArguments, ScriptJob,
+    run_if_helper,
 };
 
-/// What is asked for.
+/// What the test asks for.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Request {
-    /// The only tier that will do.
-    tier: Tier,
+    /// The only tier to use.
+    tier: IsolationTier,
     /// The skill's files, in base64.
     files: Map<String, Value>,
     script: String,
@@ -41,17 +35,17 @@ struct Request {
     network: Vec<String>,
     #[serde(default)]
     limits: LimitsRequest,
-    /// Cancels the run after so many milliseconds.
+    /// Cancels the run after this many milliseconds.
     cancel_after_ms: Option<u64>,
-    /// Runs it so many times at once, and counts what is left afterwards.
+    /// Runs the script this many times at once, and counts what is left afterwards.
     #[serde(default)]
     at_once: usize,
     /// Keeps a helper ready for the next run.
     #[serde(default)]
-    ahead: bool,
-    /// System calls that this machine shall seem to lack.
+    standby_helper: bool,
+    /// System calls that fail, as if this machine lacked them.
     #[serde(default)]
-    without: Vec<String>,
+    denied_calls: Vec<String>,
 }
 
 #[derive(Deserialize, Default)]
@@ -59,16 +53,16 @@ struct Request {
 struct LimitsRequest {
     wall_ms: Option<u64>,
     cpu_ms: Option<u64>,
-    memory: Option<u64>,
+    memory_bytes: Option<u64>,
     processes: Option<u64>,
-    scratch: Option<u64>,
-    output: Option<usize>,
+    folder_bytes: Option<u64>,
+    stream_bytes: Option<usize>,
 }
 
 type Failure = Box<dyn std::error::Error>;
 
 fn main() -> ExitCode {
-    if let Some(code) = helper::enter() {
+    if let Some(code) = run_if_helper() {
         return code;
     }
     let answer = match run() {
@@ -85,23 +79,25 @@ fn run() -> Result<Value, Failure> {
     let mut text = String::new();
     io::stdin().lock().read_to_string(&mut text)?;
     let request: Request = serde_json::from_str(&text)?;
-    lose(&request.without)?;
-    let policy =
-        Policy { accept_restricted: request.tier == Tier::Restricted, ..Policy::default() };
-    let sandbox = Sandbox::new(policy).only(request.tier);
-    let sandbox = if request.ahead { sandbox.keeping_one_ready() } else { sandbox };
+    deny_calls(&request.denied_calls)?;
+    let accept_restricted = request.tier == IsolationTier::Restricted;
+    let policy = IsolationPolicy::default().accept_restricted(accept_restricted);
+    let mut sandbox = Sandbox::new(policy).only_tier(request.tier);
+    if request.standby_helper {
+        sandbox = sandbox.with_standby_helper();
+    }
     let job = job(&request)?;
     if request.at_once > 0 {
         return Ok(run_at_once(&sandbox, &job, request.at_once));
     }
-    let cancel = Cancel::new()?;
-    let ended = cancel.clone();
-    let mut ticks = 0;
-    let outcome = sandbox.run(&job, &cancel, &mut |tick| {
-        ticks += 1;
-        if request.cancel_after_ms.is_some_and(|after| tick.elapsed > Duration::from_millis(after))
-        {
-            ended.cancel();
+    let cancel = CancelHandle::new()?;
+    let stop = cancel.clone();
+    let cancel_after = request.cancel_after_ms.map(Duration::from_millis);
+    let mut progress_reports = 0;
+    let outcome = sandbox.run(&job, &cancel, &mut |progress| {
+        progress_reports += 1;
+        if cancel_after.is_some_and(|after| progress.elapsed > after) {
+            stop.cancel();
         }
     });
     let outcome = match outcome {
@@ -118,32 +114,32 @@ fn run() -> Result<Value, Failure> {
         .collect();
     Ok(json!({
         "tier": outcome.tier,
-        "together": outcome.together,
+        "enforcement": outcome.enforcement,
         "end": outcome.end,
         "stdout": outcome.stdout.as_str(),
         "stderr": outcome.stderr.as_str(),
         "truncated": outcome.stdout.is_truncated() || outcome.stderr.is_truncated(),
         "files": files,
-        "left_out": outcome.left_out,
-        "cpu_ms": u64::try_from(outcome.usage.cpu.as_millis())?,
-        "wall_ms": u64::try_from(outcome.usage.wall.as_millis())?,
-        "peak_memory": outcome.usage.peak_memory,
-        "ticks": ticks,
+        "skipped_files": outcome.skipped_files,
+        "cpu_ms": u64::try_from(outcome.usage.cpu_time.as_millis())?,
+        "wall_ms": u64::try_from(outcome.usage.wall_time.as_millis())?,
+        "peak_memory_bytes": outcome.usage.peak_memory_bytes,
+        "progress_reports": progress_reports,
     }))
 }
 
 /// Runs a job several times at once, twice, and counts what this process holds after each round.
-fn run_at_once(sandbox: &Sandbox, job: &Job, times: usize) -> Value {
+fn run_at_once(sandbox: &Sandbox, job: &ScriptJob, times: usize) -> Value {
     let round = || {
         let run = || -> Result<bool, Failure> {
-            Ok(sandbox.run(job, &Cancel::new()?, &mut |_| {})?.end.is_success())
+            Ok(sandbox.run(job, &CancelHandle::new()?, &mut |_| {})?.end.is_success())
         };
         let ended: Vec<bool> = std::thread::scope(|scope| {
             let threads: Vec<_> =
                 (0..times).map(|_| scope.spawn(|| run().unwrap_or_default())).collect();
             threads.into_iter().map(|thread| thread.join().unwrap_or_default()).collect()
         });
-        sandbox.settle();
+        sandbox.wait_for_cleanup();
         json!({
             "succeeded": ended.iter().filter(|ended| **ended).count(),
             "descriptors": std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count),
@@ -154,7 +150,7 @@ fn run_at_once(sandbox: &Sandbox, job: &Job, times: usize) -> Value {
     json!([round(), round()])
 }
 
-/// The processes that this one started, or that those did.
+/// Counts the descendants of a process.
 fn descendants(of: &str) -> usize {
     let threads = std::fs::read_dir(format!("/proc/{of}/task")).into_iter().flatten().flatten();
     let lists = threads
@@ -162,9 +158,9 @@ fn descendants(of: &str) -> usize {
     lists.map(|list| list.split_whitespace().map(|pid| 1 + descendants(pid)).sum::<usize>()).sum()
 }
 
-/// Takes system calls away from this process and its helpers, as a container or an old kernel would.
+/// Makes system calls of this process and its helpers fail, as a container or an old kernel would.
 #[cfg(target_os = "linux")]
-fn lose(calls: &[String]) -> Result<(), Failure> {
+fn deny_calls(calls: &[String]) -> Result<(), Failure> {
     use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
     if calls.is_empty() {
         return Ok(());
@@ -208,11 +204,11 @@ fn lose(calls: &[String]) -> Result<(), Failure> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn lose(_: &[String]) -> Result<(), Failure> {
+fn deny_calls(_: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn job(request: &Request) -> Result<Job, Failure> {
+fn job(request: &Request) -> Result<ScriptJob, Failure> {
     let files = request
         .files
         .iter()
@@ -221,25 +217,24 @@ fn job(request: &Request) -> Result<Job, Failure> {
             Ok(JobFile { path: RelPath::parse(path)?, bytes: Bytes::from(bytes) })
         })
         .collect::<Result<_, Failure>>()?;
-    let arguments = Arguments::of(&request.arguments)?;
+    let arguments = ScriptArguments::from_object(&request.arguments)?;
     let script = RelPath::parse(&request.script)?;
-    let mut job = Job::new(files, script, arguments, &Interpreters::default())?;
+    let mut job = ScriptJob::new(files, script, arguments, &InterpreterFinder::default())?;
     for (name, value) in &request.environment {
         job.grant_variable(name, value.as_str().unwrap_or_default().to_owned())?;
     }
     for destination in &request.network {
-        job.grant_destination(Destination::parse(destination)?);
+        job.grant_destination(NetworkDestination::parse(destination)?);
     }
     let wanted = &request.limits;
-    let standard = Limits::default();
-    job.limit(Limits {
-        wall: wanted.wall_ms.map_or(standard.wall, Duration::from_millis),
-        cpu: wanted.cpu_ms.map_or(standard.cpu, Duration::from_millis),
-        memory: wanted.memory.unwrap_or(standard.memory),
-        processes: wanted.processes.unwrap_or(standard.processes),
-        scratch: wanted.scratch.unwrap_or(standard.scratch),
-        output: wanted.output.unwrap_or(standard.output),
-        ..standard
-    });
+    let default = RunLimits::default();
+    let limits = RunLimits::default()
+        .with_wall_time(wanted.wall_ms.map_or(default.wall_time, Duration::from_millis))
+        .with_cpu_time(wanted.cpu_ms.map_or(default.cpu_time, Duration::from_millis))
+        .with_memory_bytes(wanted.memory_bytes.unwrap_or(default.memory_bytes))
+        .with_processes(wanted.processes.unwrap_or(default.processes))
+        .with_folder_bytes(wanted.folder_bytes.unwrap_or(default.folder_bytes))
+        .with_stream_bytes(wanted.stream_bytes.unwrap_or(default.stream_bytes));
+    job.set_limits(limits);
     Ok(job)
 }

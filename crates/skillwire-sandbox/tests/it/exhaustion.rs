@@ -79,7 +79,7 @@ fn memory_is_bounded_however_it_is_taken() {
         for kind in ["private", "shared", "several"] {
             let token = token();
             let attack = Attack::python(MEMORY).give("kind", kind).give("token", token.as_str());
-            let answer = attack.limit(json!({ "memory": 64 * 1024 * 1024 })).run(cell);
+            let answer = attack.limit(json!({ "memory_bytes": 64 * 1024 * 1024 })).run(cell);
             let output = answer["stdout"].as_str().unwrap();
             let done = attempts(output).get("fill") == Some(&None);
             assert!(!done, "{kind}, {cell:?}: {answer}");
@@ -160,7 +160,7 @@ fn a_flood_of_output_is_cut_and_ended() {
     let outside = Attack::python(flood).give("times", 500).run_outside(users()[0]);
     assert_eq!(outside.len(), 500 * 4096);
     for cell in cells() {
-        let attack = Attack::python(flood).limit(json!({ "output": 5000 }));
+        let attack = Attack::python(flood).limit(json!({ "stream_bytes": 5000 }));
         let answer = attack.clone().give("times", 10).run(cell);
         assert_eq!(answer["end"], json!({ "exited": 0 }), "{cell:?}: {answer}");
         assert_eq!(answer["stdout"].as_str().unwrap().len(), 5000);
@@ -197,7 +197,7 @@ fn a_disk_is_not_filled_and_nothing_is_left_on_it() {
         for place in ["TMPDIR", "OUTPUT_DIR"] {
             let before = run_folders();
             let attack = attack.clone().give("where", place).give("blocks", 2000);
-            let answer = attack.limit(json!({ "scratch": 1024 * 1024 })).run(cell);
+            let answer = attack.limit(json!({ "folder_bytes": 1024 * 1024 })).run(cell);
             let went = attempts(answer["stdout"].as_str().unwrap_or_default());
             assert_ne!(went.get("one"), Some(&None), "{place}, {cell:?}: {answer}");
             assert_ne!(went.get("many"), Some(&None), "{place}, {cell:?}: {answer}");

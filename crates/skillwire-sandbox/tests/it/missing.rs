@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::support::{Attack, Cell, User, attempts, cells, users};
 
 fn without(cell: Cell, calls: &[&str]) -> Value {
-    Attack::python("print('ran')").set("without", json!(calls)).run(cell)
+    Attack::python("print('ran')").set("denied_calls", json!(calls)).run(cell)
 }
 
 fn refusal(cell: Cell, calls: &[&str]) -> String {

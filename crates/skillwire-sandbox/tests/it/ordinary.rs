@@ -23,7 +23,7 @@ fn every_language_runs_with_its_arguments_and_input() {
             let attack = Attack::file(name, text.as_bytes()).give("n", 7).give("_", json!(["x"]));
             let answer = attack.run(cell);
             if answer["invalid"].as_str().is_some_and(|why| why.contains("is not installed")) {
-                skip(TestNeed::Interpreters, &format!("{name}: {}", answer["invalid"]));
+                skip(TestNeed::InterpreterFinder, &format!("{name}: {}", answer["invalid"]));
                 continue;
             }
             assert_eq!(answer["stdout"], expected, "{name}, {cell:?}: {answer}");

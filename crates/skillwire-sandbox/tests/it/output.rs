@@ -66,7 +66,7 @@ fn links_in_the_output_folder_lead_nowhere() {
                 let honest = text.is_empty() || text == "file";
                 assert!(raced && honest, "{cell:?}: {answer}");
             }
-            assert!(answer["left_out"].as_u64().unwrap() >= 6, "{cell:?}: {answer}");
+            assert!(answer["skipped_files"].as_u64().unwrap() >= 6, "{cell:?}: {answer}");
             assert_eq!(std::fs::read_to_string(&secret).unwrap(), SECRET);
         }
     }
@@ -78,6 +78,6 @@ fn only_so_many_files_come_back() {
     for cell in cells() {
         let answer = Attack::python(script).run(cell);
         assert_eq!(answer["files"].as_object().unwrap().len(), 32, "{cell:?}: {answer}");
-        assert_eq!(answer["left_out"], 68, "{cell:?}: {answer}");
+        assert_eq!(answer["skipped_files"], 68, "{cell:?}: {answer}");
     }
 }

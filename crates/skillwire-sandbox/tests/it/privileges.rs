@@ -35,7 +35,7 @@ attempt("chroot", lambda: call(161, ctypes.c_char_p(b"/usr")))
 
 const HELPERS: &str = r#"
 def clone3():
-    # Arguments that are too small: the kernel answers EINVAL where the call exists at all.
+    # ScriptArguments that are too small: the kernel answers EINVAL where the call exists at all.
     try:
         call(435, ctypes.create_string_buffer(8), 8)
     except OSError as error:

@@ -78,7 +78,7 @@ pub(crate) fn cells() -> Vec<Cell> {
                 assert!(!part["what"].as_str().unwrap().is_empty(), "{answer}");
                 assert!(!part["hint"].as_str().unwrap().is_empty(), "{answer}");
             }
-            skip(TestNeed::Isolation, &format!("{cell:?} is refused here: {unavailable}"));
+            skip(TestNeed::AvailableIsolation, &format!("{cell:?} is refused here: {unavailable}"));
             return false;
         }
         assert_eq!(answer["stdout"], "here\n", "{answer}");

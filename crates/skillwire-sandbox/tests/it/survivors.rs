@@ -2,14 +2,9 @@
 
 use std::{fs, io::Read as _, path::PathBuf};
 
-use bytes::Bytes;
-use skillwire_core::path::RelPath;
 use skillwire_sandbox::{
-    arguments::Arguments,
-    interpreter::Interpreters,
-    isolation::Policy,
-    job::{Job, JobFile},
-    sandbox::{Cancel, Sandbox},
+    Bytes, CancelHandle, InterpreterFinder, IsolationPolicy, JobFile, RelPath, Sandbox,
+    ScriptArguments, ScriptJob,
 };
 
 use crate::{
@@ -127,7 +122,7 @@ fn of_helpers_that_are_kept_ready_there_is_one_and_it_goes_with_its_program() {
     for cell in cells() {
         let token = token();
         let attack = Attack::python("print('ran')").give("token", token.as_str());
-        let attack = attack.set("at_once", 10.into()).set("ahead", true.into());
+        let attack = attack.set("at_once", 10.into()).set("standby_helper", true.into());
         let mut driver = attack.start(cell);
         let rounds: serde_json::Value =
             serde_json::from_reader(driver.stdout.take().unwrap()).unwrap();
@@ -143,21 +138,21 @@ fn of_helpers_that_are_kept_ready_there_is_one_and_it_goes_with_its_program() {
 
 #[test]
 fn where_helpers_come_from_is_started_anew_when_it_was_ended() {
-    let policy = Policy { accept_restricted: true, ..Policy::default() };
+    let policy = IsolationPolicy::default().accept_restricted(true);
     let sandbox = Sandbox::with_helper(policy, env!("CARGO_BIN_EXE_skillwire-isolate").into());
     if let Err(unavailable) = sandbox.isolation() {
         assert!(!unavailable.missing.is_empty());
-        skip(TestNeed::Isolation, &unavailable.to_string());
+        skip(TestNeed::AvailableIsolation, &unavailable.to_string());
         return;
     }
     let script = RelPath::parse("empty.sh").unwrap();
     let file = JobFile { path: script.clone(), bytes: Bytes::new() };
-    let arguments = Arguments::typed(Vec::new(), Vec::new()).unwrap();
-    let job = Job::new(vec![file], script, arguments, &Interpreters::default()).unwrap();
+    let arguments = ScriptArguments::from_words(Vec::new(), Vec::new()).unwrap();
+    let job = ScriptJob::new(vec![file], script, arguments, &InterpreterFinder::default()).unwrap();
     for _ in 0..2 {
-        let ran = sandbox.run(&job, &Cancel::new().unwrap(), &mut |_| {}).unwrap();
+        let ran = sandbox.run(&job, &CancelHandle::new().unwrap(), &mut |_| {}).unwrap();
         assert!(ran.end.is_success(), "{ran:?}");
-        sandbox.settle();
+        sandbox.wait_for_cleanup();
         end(&origins());
     }
 }

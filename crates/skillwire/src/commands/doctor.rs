@@ -4,9 +4,7 @@ use std::io::{self, Write as _};
 
 use serde_json::json;
 use skillwire_sandbox::{
-    interpreter::{Interpreters, Language},
-    isolation::{Missing, Policy, Tier},
-    sandbox::Sandbox,
+    InterpreterFinder, IsolationPolicy, IsolationTier, MissingRequirement, Sandbox, ScriptLanguage,
 };
 
 use super::Outcome;
@@ -19,11 +17,12 @@ use crate::{
 
 pub(super) fn run(args: &DoctorArgs) -> Outcome {
     // Nothing that is remembered: whoever asks wants to know about now.
-    let sandbox = Sandbox::new(Policy { accept_restricted: true, ..Policy::default() });
-    let tiers = [Tier::Full, Tier::Restricted].map(|tier| (tier, sandbox.try_tier(tier)));
-    let together = sandbox.together();
-    let interpreters = Interpreters::default();
-    let languages = Language::ALL.map(|language| (language, interpreters.program(language)));
+    let sandbox = Sandbox::new(IsolationPolicy::default().accept_restricted(true));
+    let tiers = [IsolationTier::Full, IsolationTier::Restricted]
+        .map(|tier| (tier, sandbox.probe_tier(tier)));
+    let enforcement = sandbox.aggregate_enforcement();
+    let interpreters = InterpreterFinder::default();
+    let languages = ScriptLanguage::ALL.map(|language| (language, interpreters.program(language)));
     let best = tiers.iter().find(|(_, tried)| tried.is_ok()).map(|(tier, _)| *tier);
     if args.json {
         let tiers = tiers.iter().map(|(tier, tried)| match tried {
@@ -37,7 +36,7 @@ pub(super) fn run(args: &DoctorArgs) -> Outcome {
         let found = json!({
             "isolation": best,
             "tiers": tiers.collect::<Vec<_>>(),
-            "bounded_by": together,
+            "bounded_by": enforcement,
             "interpreters": languages.collect::<Vec<_>>(),
         });
         report::json(&mut io::stdout().lock(), &found)?;
@@ -48,7 +47,7 @@ pub(super) fn run(args: &DoctorArgs) -> Outcome {
             show_tier(&mut out, *tier, tried)?;
         }
         writeln!(out, "What all processes of a script hold and use together:")?;
-        writeln!(out, "  It is {together}.")?;
+        writeln!(out, "  It is {enforcement}.")?;
         writeln!(out, "Interpreters in the system's directories:")?;
         for (language, found) in &languages {
             match found {
@@ -59,13 +58,13 @@ pub(super) fn run(args: &DoctorArgs) -> Outcome {
         writeln!(out, "{}", verdict(best))?;
         out.flush()?;
     }
-    Ok(if best == Some(Tier::Full) { Exit::Ok } else { Exit::Findings })
+    Ok(if best == Some(IsolationTier::Full) { Exit::Ok } else { Exit::Findings })
 }
 
 fn show_tier(
     out: &mut impl io::Write,
-    tier: Tier,
-    tried: &Result<Vec<String>, Missing>,
+    tier: IsolationTier,
+    tried: &Result<Vec<String>, MissingRequirement>,
 ) -> io::Result<()> {
     let tier = tier.to_string();
     match tried {
@@ -81,10 +80,10 @@ fn show_tier(
     }
 }
 
-fn verdict(best: Option<Tier>) -> &'static str {
+fn verdict(best: Option<IsolationTier>) -> &'static str {
     match best {
-        Some(Tier::Full) => "Scripts can be run here, fully isolated.",
-        Some(Tier::Restricted) => {
+        Some(IsolationTier::Full) => "Scripts can be run here, fully isolated.",
+        Some(IsolationTier::Restricted) => {
             "Scripts can be run here as single confined processes, if `--accept-restricted` is given."
         }
         None => "Scripts cannot be isolated here, and are therefore not run.",

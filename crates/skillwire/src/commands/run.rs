@@ -11,13 +11,8 @@ use serde_json::{Map, json};
 use skillwire_core::{digest::Digest, entry::Resources, path::RelPath};
 use skillwire_host::{Window, context::text::one_line};
 use skillwire_sandbox::{
-    arguments::Arguments,
-    isolation::Isolation,
-    job::{Job, JobFile},
-    limits::Limits,
-    outcome::{End, Outcome as Ran, Together},
-    record,
-    sandbox::Cancel,
+    AggregateEnforcement, AvailableIsolation, CancelHandle, JobFile, RunEnd, RunLimits, RunOutcome,
+    ScriptArguments, ScriptJob, usage_record,
 };
 use skillwire_trust::{Reason, Refusal};
 
@@ -60,12 +55,13 @@ async fn run_script(args: &RunArgs, named: &Named, window: &Window) -> Outcome {
         execution::not_run(&unavailable.into())
     })?;
     // While the files are fetched.
-    sandbox.get_ready();
+    sandbox.prestart_helper();
     let (job, digest) = job(args, window).await?;
     if !args.json {
-        announce(args, named, window, &job, (&isolation, &sandbox.together()))?;
+        announce(args, named, window, &job, (&isolation, &sandbox.aggregate_enforcement()))?;
     }
-    let cancel = Cancel::new().map_err(|error| Failure::new(Exit::Internal, error.to_string()))?;
+    let cancel =
+        CancelHandle::new().map_err(|error| Failure::new(Exit::Internal, error.to_string()))?;
     let (tx, rx) = tokio::sync::oneshot::channel();
     let stop = cancel.clone();
     // A thread of its own: the run blocks until every process of the script is gone.
@@ -95,14 +91,14 @@ async fn run_script(args: &RunArgs, named: &Named, window: &Window) -> Outcome {
         print(args, &ran)?;
     }
     Ok(match ran.end {
-        End::Exited(0) => Exit::Ok,
-        End::Exited(_) | End::Signalled(_) => Exit::Findings,
-        End::Stopped(_) => Exit::Declined,
+        RunEnd::Exited(0) => Exit::Ok,
+        RunEnd::Exited(_) | RunEnd::Signalled(_) => Exit::Findings,
+        RunEnd::Stopped(_) => Exit::Declined,
     })
 }
 
 /// Fetches every file through the window, each compared with the manifest, and puts a job together.
-async fn job(args: &RunArgs, window: &Window) -> Result<(Job, Digest), Failure> {
+async fn job(args: &RunArgs, window: &Window) -> Result<(ScriptJob, Digest), Failure> {
     let Resources::Listed(listed) = &window.entry().resources else {
         // `may_run_scripts` refuses these.
         return Err(Refusal::new(Reason::NotGranted).skill(window.skill()).into());
@@ -119,10 +115,10 @@ async fn job(args: &RunArgs, window: &Window) -> Result<(Job, Digest), Failure> 
         .map_err(|error| Failure::usage(format!("The script's path {error}.")))?;
     let digest = files.iter().find(|file| file.path == script).map(|file| Digest::of(&file.bytes));
     let stdin = if args.stdin { read_stdin()? } else { Vec::new() };
-    let arguments = Arguments::typed(args.words.clone(), stdin)
-        .map_err(|error| Failure::usage(format!("The arguments {error}.")))?;
+    let arguments = ScriptArguments::from_words(args.words.clone(), stdin)
+        .map_err(|error| Failure::usage(execution::sentence(&error.to_string())))?;
     let interpreters = execution::interpreters(&args.interpreter)?;
-    let mut job = Job::new(files, script, arguments, &interpreters)
+    let mut job = ScriptJob::new(files, script, arguments, &interpreters)
         .map_err(|error| execution::not_run(&error.into()))?;
     for name in &args.env {
         let value = settings::variable(name).ok_or_else(|| {
@@ -136,9 +132,9 @@ async fn job(args: &RunArgs, window: &Window) -> Result<(Job, Digest), Failure> 
     }
     if let Some(seconds) = args.timeout {
         let wall = Duration::from_secs(seconds.clamp(1, 24 * 60 * 60));
-        job.limit(Limits { wall, cpu: wall, ..Limits::default() });
+        job.set_limits(RunLimits::default().with_wall_time(wall).with_cpu_time(wall));
     }
-    // `Job::new` found the script among the files.
+    // `ScriptJob::new` found the script among the files.
     Ok((job, digest.unwrap_or_else(|| Digest::of(b""))))
 }
 
@@ -158,8 +154,8 @@ fn announce(
     args: &RunArgs,
     named: &Named,
     window: &Window,
-    job: &Job,
-    (isolation, together): (&Isolation, &Together),
+    job: &ScriptJob,
+    (isolation, enforcement): (&AvailableIsolation, &AggregateEnforcement),
 ) -> io::Result<()> {
     let mut err = anstream::stderr().lock();
     let content = window.fingerprint().map(|digest| digest.to_string()).unwrap_or_default();
@@ -175,19 +171,19 @@ fn announce(
         "  with {}, {} isolation, at most {} s and {} MiB",
         job.interpreter(),
         isolation.tier,
-        limits.wall.as_secs(),
-        limits.memory / (1024 * 1024)
+        limits.wall_time.as_secs(),
+        limits.memory_bytes / (1024 * 1024)
     )?;
     let variables: Vec<_> = job.variables().collect();
     let variables = if variables.is_empty() { "none".to_owned() } else { variables.join(", ") };
     let network: Vec<_> = job.destinations().iter().map(ToString::to_string).collect();
     let network = if network.is_empty() { "none".to_owned() } else { network.join(", ") };
     writeln!(err, "  your variables: {variables}; network: {network}")?;
-    writeln!(err, "  what its processes hold together is {together}")?;
+    writeln!(err, "  what its processes hold together is {enforcement}")?;
     isolation.notes.iter().try_for_each(|note| writeln!(err, "  {note}"))
 }
 
-fn print(args: &RunArgs, ran: &Ran) -> Result<(), Failure> {
+fn print(args: &RunArgs, ran: &RunOutcome) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     out.write_all(ran.stdout.as_str().as_bytes())?;
     out.flush()?;
@@ -209,7 +205,7 @@ fn print(args: &RunArgs, ran: &Ran) -> Result<(), Failure> {
     Ok(())
 }
 
-fn print_json(named: &Named, args: &RunArgs, ran: &Ran) -> Result<(), Failure> {
+fn print_json(named: &Named, args: &RunArgs, ran: &RunOutcome) -> Result<(), Failure> {
     let files: Map<_, _> = ran
         .files
         .iter()
@@ -219,14 +215,14 @@ fn print_json(named: &Named, args: &RunArgs, ran: &Ran) -> Result<(), Failure> {
         "handle": named.handle,
         "script": args.script,
         "isolation": ran.tier,
-        "bounded_by": ran.together,
+        "bounded_by": ran.enforcement,
         "end": ran.end,
         "stdout": ran.stdout.as_str(),
         "stderr": ran.stderr.as_str(),
         "truncated": ran.stdout.is_truncated() || ran.stderr.is_truncated(),
         "files": files,
-        "left_out": ran.left_out,
-        "used": record::used(&ran.usage),
+        "left_out": ran.skipped_files,
+        "used": usage_record(&ran.usage),
     });
     report::json(&mut io::stdout().lock(), &outcome)?;
     Ok(())
@@ -245,7 +241,7 @@ fn check_output(folder: &Path) -> Result<(), Failure> {
 }
 
 /// Writes what the script left; the folder was empty, and paths cannot leave it.
-fn write_output(folder: &Path, ran: &Ran) -> Result<(), Failure> {
+fn write_output(folder: &Path, ran: &RunOutcome) -> Result<(), Failure> {
     let write = || -> io::Result<()> {
         fs::create_dir_all(folder)?;
         for file in &ran.files {

@@ -2,12 +2,7 @@
 
 use std::time::Duration;
 
-use skillwire_sandbox::limits::Limits;
-use skillwire_scripts::{
-    rules::{Rule, Rules},
-    scripts::Scripts,
-};
-use skillwire_source::PathPatterns;
+use skillwire_scripts::{ExecutionRule, ExecutionRules, PathPatterns, RunLimits, ScriptRunner};
 
 use super::{bad_pattern, variable};
 use crate::{
@@ -17,7 +12,7 @@ use crate::{
 };
 
 /// What runs scripts, if the operator wants that and this machine can isolate them.
-pub(super) fn scripts(args: &ServeArgs) -> Result<Option<Scripts>, Failure> {
+pub(super) fn scripts(args: &ServeArgs) -> Result<Option<ScriptRunner>, Failure> {
     if !args.execute {
         if args.allow_script.is_empty() && args.script.is_empty() {
             return Ok(None);
@@ -29,8 +24,7 @@ pub(super) fn scripts(args: &ServeArgs) -> Result<Option<Scripts>, Failure> {
     if !args.allow_script.is_empty() {
         let scripts = PathPatterns::parse(&args.allow_script)
             .map_err(|error| bad_pattern("--allow-script", &error))?;
-        let (variables, network, limits) = Default::default();
-        rules.push(Rule { scripts, variables, network, limits });
+        rules.push(ExecutionRule::new(scripts));
     }
     if rules.is_empty() {
         return Err(Failure::usage("`--execute` runs only scripts that are allowed, and none is.")
@@ -43,14 +37,14 @@ pub(super) fn scripts(args: &ServeArgs) -> Result<Option<Scripts>, Failure> {
         .collect();
     let interpreters = execution::interpreters(&named)?;
     let isolation = IsolationArgs { accept_restricted: args.accept_restricted };
-    let sandbox = execution::sandbox(isolation).keeping_one_ready();
+    let sandbox = execution::sandbox(isolation).with_standby_helper();
     // Better no server than one whose calls all fail.
     sandbox.isolation().map_err(|unavailable| execution::not_run(&unavailable.into()))?;
-    sandbox.get_ready();
-    Ok(Some(Scripts::new(sandbox, interpreters, Rules::new(rules))))
+    sandbox.prestart_helper();
+    Ok(Some(ScriptRunner::new(sandbox, interpreters, ExecutionRules::new(rules))))
 }
 
-fn rule(written: &ScriptRule) -> Result<Rule, Failure> {
+fn rule(written: &ScriptRule) -> Result<ExecutionRule, Failure> {
     let scripts =
         PathPatterns::parse(&written.allow).map_err(|error| bad_pattern("script.allow", &error))?;
     let variables = written.env.iter().map(|name| {
@@ -61,18 +55,16 @@ fn rule(written: &ScriptRule) -> Result<Rule, Failure> {
         Ok((name.clone(), value))
     });
     let network = written.network.iter().map(|destination| execution::destination(destination));
-    let mut limits = Limits::default();
+    let mut limits = RunLimits::default();
     if let Some(seconds) = written.timeout {
-        limits.wall = Duration::from_secs(seconds.clamp(1, 24 * 60 * 60));
-        limits.cpu = limits.wall;
+        limits.wall_time = Duration::from_secs(seconds.clamp(1, 24 * 60 * 60));
+        limits.cpu_time = limits.wall_time;
     }
     if let Some(mebibytes) = written.memory {
-        limits.memory = mebibytes.clamp(16, 1024 * 1024) * 1024 * 1024;
+        limits.memory_bytes = mebibytes.clamp(16, 1024 * 1024) * 1024 * 1024;
     }
-    Ok(Rule {
-        scripts,
-        variables: variables.collect::<Result<_, Failure>>()?,
-        network: network.collect::<Result<_, Failure>>()?,
-        limits,
-    })
+    Ok(ExecutionRule::new(scripts)
+        .with_variables(variables.collect::<Result<_, Failure>>()?)
+        .with_destinations(network.collect::<Result<_, Failure>>()?)
+        .with_limits(limits))
 }

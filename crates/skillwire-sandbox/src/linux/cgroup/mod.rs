@@ -1,49 +1,57 @@
-//! Groups of processes that the kernel bounds as a whole, where this process was given such a group.
+//! Cgroups of version 2, in which the kernel bounds all processes of a run together.
+//!
+//! They are used where this process was given a cgroup that it may divide. A run without one is still
+//! bounded: each process by kernel limits, all of them together by samples (see `supervisor`).
 
-mod delegated;
-mod group;
+mod delegated_cgroup;
+mod run_cgroup;
 
-use self::delegated::Delegated;
-pub(super) use self::group::Group;
-use crate::{job::Job, outcome::Together};
+use self::delegated_cgroup::DelegatedCgroup;
+pub(super) use self::run_cgroup::RunCgroup;
+use crate::{job::ScriptJob, outcome::AggregateEnforcement};
 
-/// Where groups of runs are made, or why none are.
+/// Creates the cgroups of runs, or knows why none can be created.
 #[derive(Debug)]
-pub(crate) struct Groups(Result<Delegated, String>);
+pub(crate) struct RunCgroups(Result<DelegatedCgroup, String>);
 
-impl Groups {
-    /// Looks at what this process was given, and takes it.
-    pub(crate) fn here() -> Self {
-        Self(Delegated::take())
+impl RunCgroups {
+    /// Finds the cgroup of this process and prepares it. That may move this process into a cgroup below
+    /// its own.
+    pub(crate) fn detect() -> Self {
+        Self(DelegatedCgroup::detect())
     }
 
-    /// What bounds runs, as far as it is known before one.
-    pub(crate) fn together(&self) -> Together {
+    /// How runs will be bounded, as far as that is known before one.
+    pub(crate) fn enforcement(&self) -> AggregateEnforcement {
         match &self.0 {
             Ok(delegated) => {
                 let controllers = delegated.controllers.iter().map(|name| (*name).to_owned());
-                Together::Cgroup { controllers: controllers.collect() }
+                AggregateEnforcement::Cgroup { controllers: controllers.collect() }
             }
-            Err(why) => Together::Counted { why: why.clone() },
+            Err(why) => AggregateEnforcement::Sampled { why: why.clone() },
         }
     }
 
-    /// Makes the group of one run and puts the process `pid` into it. Without one the run is still
-    /// bounded, less exactly.
-    pub(super) fn make(&self, job: &Job, pid: u32) -> (Option<Group>, Together) {
-        match self.made(job, pid) {
-            Ok(group) => (Some(group), self.together()),
-            Err(why) => (None, Together::Counted { why }),
+    /// Creates the cgroup of one run and puts the process `pid` into it. Also says how the run is
+    /// bounded, which is by samples where that fails.
+    pub(super) fn create(
+        &self,
+        job: &ScriptJob,
+        pid: u32,
+    ) -> (Option<RunCgroup>, AggregateEnforcement) {
+        match self.try_create(job, pid) {
+            Ok(cgroup) => (Some(cgroup), self.enforcement()),
+            Err(why) => (None, AggregateEnforcement::Sampled { why }),
         }
     }
 
-    fn made(&self, job: &Job, pid: u32) -> Result<Group, String> {
+    fn try_create(&self, job: &ScriptJob, pid: u32) -> Result<RunCgroup, String> {
         let delegated = self.0.as_ref().map_err(Clone::clone)?;
-        let group = Group::new(delegated, job)
-            .map_err(|error| format!("a cgroup for this run could not be made ({error})"))?;
-        group
+        let cgroup = RunCgroup::new(delegated, job)
+            .map_err(|error| format!("a cgroup for this run could not be created ({error})"))?;
+        cgroup
             .add(pid)
             .map_err(|error| format!("this run could not be put into its cgroup ({error})"))?;
-        Ok(group)
+        Ok(cgroup)
     }
 }

@@ -1,4 +1,4 @@
-//! What may be opened: an allow-list of paths, and of ports.
+//! What may be opened: an allow-list of paths and ports that Landlock enforces.
 
 use std::{io, path::PathBuf};
 
@@ -8,40 +8,44 @@ use landlock::{
     RulesetStatus, Scope,
 };
 
-/// The kernel must know files, truncation and TCP ports.
-const FLOOR: ABI = ABI::V4;
+/// The kernel must know this version: access to files, truncation and TCP ports.
+const REQUIRED_ABI: ABI = ABI::V4;
 
-/// What else is used where the kernel knows it.
-const WANTED: ABI = ABI::V7;
+/// Rights and scopes up to this version are restricted as well where the kernel knows them.
+const WANTED_ABI: ABI = ABI::V7;
 
-/// What may be done where.
+/// What may be opened, and how. Everything else is refused.
 #[derive(Debug, Default)]
-pub(super) struct Allowed {
-    /// Read, and execute what is there.
+pub(super) struct PathRules {
+    /// Paths below which files may be read and executed.
     pub(super) execute: Vec<PathBuf>,
-    /// Read.
+    /// Paths below which files may be read.
     pub(super) read: Vec<PathBuf>,
-    /// Everything but execute.
+    /// Paths below which everything is allowed but to execute files, and to make or control devices.
     pub(super) write: Vec<PathBuf>,
-    /// Read and write as devices.
+    /// Devices that may be read and written.
     pub(super) devices: Vec<PathBuf>,
-    /// The only port that may be connected to.
+    /// The only TCP port that may be connected to.
     pub(super) port: Option<u16>,
 }
 
 /// Confines this process and its children. Paths that do not exist are left out.
-pub(super) fn confine(allowed: &Allowed) -> io::Result<()> {
+///
+/// Rules refer to the files that the paths lead to now. So this is called after the root was changed,
+/// and before the script could replace a path.
+pub(super) fn confine(rules: &PathRules) -> io::Result<()> {
     let unsupported = |_| io::Error::from_raw_os_error(libc::EOPNOTSUPP);
-    let rules = rules(allowed).map_err(unsupported)?;
-    let status = rules.restrict_self().map_err(unsupported)?;
+    let ruleset = ruleset(rules).map_err(unsupported)?;
+    let status = ruleset.restrict_self().map_err(unsupported)?;
     match status.ruleset {
         RulesetStatus::NotEnforced => Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP)),
+        // "Partially" refers to the rights beyond the required version.
         RulesetStatus::PartiallyEnforced | RulesetStatus::FullyEnforced => Ok(()),
     }
 }
 
-fn rules(allowed: &Allowed) -> Result<RulesetCreated, landlock::RulesetError> {
-    let write = AccessFs::from_all(WANTED)
+fn ruleset(rules: &PathRules) -> Result<RulesetCreated, landlock::RulesetError> {
+    let write = AccessFs::from_all(WANTED_ABI)
         & !AccessFs::Execute
         & !AccessFs::IoctlDev
         & !(AccessFs::MakeChar | AccessFs::MakeBlock);
@@ -49,33 +53,33 @@ fn rules(allowed: &Allowed) -> Result<RulesetCreated, landlock::RulesetError> {
     let device = AccessFs::ReadFile | AccessFs::WriteFile;
     Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
-        .handle_access(AccessFs::from_all(FLOOR))?
-        .handle_access(AccessNet::from_all(FLOOR))?
+        .handle_access(AccessFs::from_all(REQUIRED_ABI))?
+        .handle_access(AccessNet::from_all(REQUIRED_ABI))?
         .set_compatibility(CompatLevel::BestEffort)
-        .handle_access(AccessFs::from_all(WANTED))?
-        .scope(Scope::from_all(WANTED))?
+        .handle_access(AccessFs::from_all(WANTED_ABI))?
+        // Scopes keep signals and connections to abstract sockets inside of the run.
+        .scope(Scope::from_all(WANTED_ABI))?
         .create()?
         .no_new_privs(true)
-        .add_rules(paths(&allowed.execute, read | AccessFs::Execute))?
-        .add_rules(paths(&allowed.read, read))?
-        .add_rules(paths(&allowed.write, write))?
-        .add_rules(paths(&allowed.devices, device))?
+        .add_rules(path_rules(&rules.execute, read | AccessFs::Execute))?
+        .add_rules(path_rules(&rules.read, read))?
+        .add_rules(path_rules(&rules.write, write))?
+        .add_rules(path_rules(&rules.devices, device))?
         .add_rules(
-            allowed.port.into_iter().map(|port| {
+            rules.port.into_iter().map(|port| {
                 Ok::<_, landlock::RulesetError>(NetPort::new(port, AccessNet::ConnectTcp))
             }),
         )
 }
 
-fn paths(
+fn path_rules(
     paths: &[PathBuf],
     access: BitFlags<AccessFs>,
 ) -> impl Iterator<Item = Result<PathBeneath<PathFd>, landlock::RulesetError>> {
     paths.iter().filter_map(move |path| {
         let file = PathFd::new(path).ok()?;
-        let directory = path.is_dir();
-        // Rights about directories mean nothing on a file, and are refused there.
-        let access = if directory { access } else { access & AccessFs::from_file(WANTED) };
+        // The kernel refuses rights about directories on a file.
+        let access = if path.is_dir() { access } else { access & AccessFs::from_file(WANTED_ABI) };
         Some(Ok(PathBeneath::new(file, access)))
     })
 }

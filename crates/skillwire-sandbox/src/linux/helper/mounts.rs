@@ -1,4 +1,9 @@
-//! A root of its own: the system read-only, the skill read-only, two bounded folders, no more.
+//! The root file system of a run in the full tier: the system and the skill read-only, two bounded
+//! folders, and nothing else.
+//!
+//! It is put together in two parts, by two processes. The helper mounts what is the same for every job
+//! before it has one ([`prepare_root`]). The first process of the namespace adds the job's own parts and
+//! replaces the root ([`enter_root`]).
 
 use std::{
     fs,
@@ -19,36 +24,54 @@ use rustix::{
     },
 };
 
-use super::{Work, view};
-use crate::{job::Job, limits::Limits};
+use super::{ReceivedJob, visible_paths};
+use crate::{job::ScriptJob, limits::RunLimits};
 
-/// Where the new root is put together; it is only ever visible in this namespace.
-const WORKBENCH: &str = "/tmp";
+/// Where the new root is put together. It hides the folder only in this mount namespace.
+const BUILD_FOLDER: &str = "/tmp";
 
-/// Room for directories and made-up files besides the skill's. Nobody writes to the root when a
-/// script runs, so this keeps only mistakes in bounds.
-const ROOM: usize = 32 * 1024 * 1024;
+/// Room in the root for directories and generated files besides the skill's. The root is read-only when
+/// a script runs, so this only bounds mistakes of our own.
+const ROOT_EXTRA_BYTES: usize = 32 * 1024 * 1024;
 
-/// Puts together what is the same for every job, in the current folder from then on.
-pub(super) fn lay_out() -> io::Result<()> {
+/// The most files and directories in the root.
+const ROOT_FILES: u64 = 16_384;
+
+/// Puts together what is the same for every job, and makes the new root the current folder.
+pub(super) fn prepare_root() -> io::Result<()> {
+    // First of all: a new mount namespace still passes mounts on to the one it was copied from. Without
+    // this the mounts below would appear on the whole machine.
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
-    let parts = Parts::of_system()?;
-    let root = tmpfs(Job::MAX_BYTES + ROOM, 16_384, "755", MountAttrFlags::empty())?;
-    attach(&root, Path::new(WORKBENCH))?;
-    std::env::set_current_dir(WORKBENCH)?;
-    write_system()?;
-    parts.put()
+    // The parts of the old root are copied before the new one covers a folder of it.
+    let parts = BindMounts::of_system()?;
+    let size = ScriptJob::MAX_BYTES + ROOT_EXTRA_BYTES;
+    let root = tmpfs(size, ROOT_FILES, "755", MountAttrFlags::empty())?;
+    attach(&root, Path::new(BUILD_FOLDER))?;
+    std::env::set_current_dir(BUILD_FOLDER)?;
+    write_system_files()?;
+    parts.attach()
 }
 
-/// Adds what a job needs and replaces the root. Says what could not be had.
-pub(super) fn change_root(work: &Work, program_root: Option<&Path>) -> io::Result<Vec<String>> {
-    write_skill(work, Path::new("skill"))?;
-    Parts::of_job(work, program_root)?.put()?;
-    scratch(&work.spec.limits)?;
-    let notes = proc_files();
+/// Adds what a job needs and replaces the root. Returns sentences about what could not be had.
+///
+/// Runs in the first process of the process namespace, because `/proc` shows the namespace of the
+/// process that mounts it.
+pub(super) fn enter_root(
+    job: &ReceivedJob,
+    program_root: Option<&Path>,
+) -> io::Result<Vec<String>> {
+    write_skill(job, Path::new("skill"))?;
+    BindMounts::of_job(job, program_root)?.attach()?;
+    mount_script_folders(&job.spec.limits)?;
+    let notes = mount_proc();
+    // Puts the old root on top of the new one and takes it away from there. A `chroot` would leave the
+    // old root mounted, and a process with an open directory of it could walk back.
     rustix::process::pivot_root(".", ".")?;
     unmount(".", UnmountFlags::DETACH)?;
+    // The current folder still is the root as it was, outside of the new one.
     std::env::set_current_dir("/")?;
+    // Last, because every step above makes files or mount points in the root. Mounts below it have
+    // flags of their own.
     let root = rustix::fs::open(
         "/",
         rustix::fs::OFlags::PATH | rustix::fs::OFlags::CLOEXEC,
@@ -58,21 +81,21 @@ pub(super) fn change_root(work: &Work, program_root: Option<&Path>) -> io::Resul
     Ok(notes)
 }
 
-/// Writes the skill's files; only a script that is itself a program may be executed.
-pub(super) fn write_skill(work: &Work, folder: &Path) -> io::Result<()> {
+/// Writes the skill's files. Only the script itself may be executed.
+pub(super) fn write_skill(job: &ReceivedJob, folder: &Path) -> io::Result<()> {
     make_folder(folder, 0o755)?;
-    for (file, bytes) in work.spec.files.iter().zip(&work.contents) {
+    for (file, bytes) in job.spec.files.iter().zip(&job.contents) {
         let path = folder.join(&file.path);
         if let Some(parent) = path.parent().filter(|parent| *parent != folder) {
             make_folder(parent, 0o755)?;
         }
-        let mode = if file.path == work.spec.program.script() { 0o555 } else { 0o444 };
-        write(&path, bytes, mode)?;
+        let mode = if file.path == job.spec.program.script() { 0o555 } else { 0o444 };
+        write_file(&path, bytes, mode)?;
     }
     Ok(())
 }
 
-fn write(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+fn write_file(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     let file = fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(path);
     file?.write_all(bytes)
 }
@@ -81,18 +104,18 @@ fn make_folder(path: &Path, mode: u32) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(mode).create(path)
 }
 
-/// Links to the system's directories, made-up files, and links that programs expect in `/dev`.
-fn write_system() -> io::Result<()> {
+/// Writes links to the system's directories, generated files, and links that programs expect in `/dev`.
+fn write_system_files() -> io::Result<()> {
     for folder in ["etc", "dev", "proc", "tmp", "output"] {
         make_folder(Path::new(folder), 0o755)?;
     }
-    for path in view::SYSTEM {
+    for path in visible_paths::SYSTEM_DIRECTORIES {
         if let Ok(target) = fs::read_link(path) {
             symlink(target, path.trim_start_matches('/'))?;
         }
     }
-    for (path, text) in view::MADE_UP {
-        write(Path::new(path), text.as_bytes(), 0o444)?;
+    for (path, text) in visible_paths::GENERATED_FILES {
+        write_file(Path::new(path), text.as_bytes(), 0o444)?;
     }
     for (name, target) in [
         ("dev/fd", "/proc/self/fd"),
@@ -106,28 +129,38 @@ fn write_system() -> io::Result<()> {
     Ok(())
 }
 
-/// Parts of the old root, held while the new one is put together.
-struct Parts(Vec<(PathBuf, OwnedFd, bool)>);
+/// A copy of a part of the old root, which is not attached anywhere yet.
+struct BindMount {
+    path: PathBuf,
+    tree: OwnedFd,
+    is_folder: bool,
+}
 
-impl Parts {
-    /// Programs, libraries and devices.
+/// Parts of the old root that the new one gets.
+struct BindMounts(Vec<BindMount>);
+
+impl BindMounts {
+    /// Programs, libraries and devices, which every job gets.
     fn of_system() -> io::Result<Self> {
-        let system = view::SYSTEM.iter().chain(&view::CONFIGURATION);
+        let system = visible_paths::SYSTEM_DIRECTORIES.iter().chain(&visible_paths::CONFIGURATION);
         let mut parts = Self::read_only(system.map(Path::new))?;
-        let device = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
-        for path in view::DEVICES.map(Path::new) {
-            parts.0.push((path.to_owned(), part(path, device)?, false));
+        // Devices are writable, so they are not read-only, but nothing in them can be executed.
+        let flags = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+        for path in visible_paths::DEVICES.map(Path::new) {
+            let tree = copy_tree(path, flags)?;
+            parts.0.push(BindMount { path: path.to_owned(), tree, is_folder: false });
         }
         Ok(parts)
     }
 
-    /// What only some jobs need.
-    fn of_job(work: &Work, program_root: Option<&Path>) -> io::Result<Self> {
-        let certificates: &[&str] = if work.spec.network { &view::CERTIFICATES } else { &[] };
+    /// What only some jobs get: certificates, and an interpreter outside of the system's directories.
+    fn of_job(job: &ReceivedJob, program_root: Option<&Path>) -> io::Result<Self> {
+        let certificates: &[&str] =
+            if job.spec.network { &visible_paths::CERTIFICATES } else { &[] };
         Self::read_only(certificates.iter().map(Path::new).chain(program_root))
     }
 
-    /// Those that exist and are no links.
+    /// Copies the paths that exist and are not links.
     fn read_only<'a>(paths: impl Iterator<Item = &'a Path>) -> io::Result<Self> {
         let flags = MountAttrFlags::MOUNT_ATTR_RDONLY
             | MountAttrFlags::MOUNT_ATTR_NOSUID
@@ -136,40 +169,43 @@ impl Parts {
         for path in paths {
             let Ok(metadata) = path.symlink_metadata() else { continue };
             if !metadata.is_symlink() {
-                parts.push((path.to_owned(), part(path, flags)?, metadata.is_dir()));
+                let tree = copy_tree(path, flags)?;
+                parts.push(BindMount { path: path.to_owned(), tree, is_folder: metadata.is_dir() });
             }
         }
         Ok(Self(parts))
     }
 
-    /// Puts them at the same places below the current folder.
-    fn put(self) -> io::Result<()> {
-        for (path, part, is_folder) in self.0 {
+    /// Attaches the parts at the same paths below the current folder.
+    fn attach(self) -> io::Result<()> {
+        for BindMount { path, tree, is_folder } in self.0 {
             let place = path.strip_prefix("/").unwrap_or(&path);
             if is_folder {
                 make_folder(place, 0o755)?;
             } else {
                 make_file(place)?;
             }
-            attach(&part, place)?;
+            attach(&tree, place)?;
         }
         Ok(())
     }
 }
 
-/// Makes an empty file, and the folders above it where there are none.
+/// Makes an empty file, and the folders above it where they are missing.
 fn make_file(place: &Path) -> io::Result<()> {
-    match write(place, b"", 0o444) {
+    match write_file(place, b"", 0o444) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             place.parent().map_or(Ok(()), |parent| make_folder(parent, 0o755))?;
-            write(place, b"", 0o444)
+            write_file(place, b"", 0o444)
         }
         made => made,
     }
 }
 
-/// A copy of what is mounted below a path, with fewer rights.
-fn part(path: &Path, flags: MountAttrFlags) -> io::Result<OwnedFd> {
+/// Copies what is mounted at and below a path, with fewer rights.
+///
+/// The rights go while the copy is still detached, so that it is never visible with more.
+fn copy_tree(path: &Path, flags: MountAttrFlags) -> io::Result<OwnedFd> {
     let how = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
         | OpenTreeFlags::AT_RECURSIVE;
@@ -178,19 +214,23 @@ fn part(path: &Path, flags: MountAttrFlags) -> io::Result<OwnedFd> {
     Ok(tree)
 }
 
-/// The two folders that a script may write to. What lies there is never executed.
-fn scratch(limits: &Limits) -> io::Result<()> {
-    let size = usize::try_from(limits.scratch).unwrap_or(usize::MAX);
+/// Mounts the two folders that a script may write to. Each has a size of its own that the kernel
+/// enforces, and nothing in them can be executed.
+fn mount_script_folders(limits: &RunLimits) -> io::Result<()> {
+    let size = usize::try_from(limits.folder_bytes).unwrap_or(usize::MAX);
     for place in ["tmp", "output"] {
         let flags = MountAttrFlags::MOUNT_ATTR_NOEXEC;
-        attach(&tmpfs(size, limits.scratch_files, "700", flags)?, Path::new(place))?;
+        attach(&tmpfs(size, limits.folder_files, "700", flags)?, Path::new(place))?;
     }
     Ok(())
 }
 
-/// Mounts the files about the namespace's own processes, and nothing about the system. A container
-/// that hides parts of its own keeps others from mounting any; a script can do without.
-fn proc_files() -> Vec<String> {
+/// Mounts `/proc` with the entries of processes alone: files about the machine, such as `/proc/keys` or
+/// `/proc/sys`, are left out.
+///
+/// A container that hides parts of its own `/proc` cannot mount another one. A script can do without, so
+/// this is only noted.
+fn mount_proc() -> Vec<String> {
     let mount = || -> io::Result<()> {
         let files = fsopen("proc", FsOpenFlags::FSOPEN_CLOEXEC)?;
         fsconfig_set_string(files.as_fd(), "subset", "pid")?;
@@ -212,7 +252,8 @@ fn tmpfs(size: usize, files: u64, mode: &str, flags: MountAttrFlags) -> io::Resu
     fsconfig_set_string(memory.as_fd(), "size", size.to_string())?;
     fsconfig_set_string(memory.as_fd(), "nr_inodes", files.to_string())?;
     fsconfig_set_string(memory.as_fd(), "mode", mode)?;
-    // What a run holds must not be written to a disk; older kernels do not know the word.
+    // What a run holds, such as granted credentials, should never reach a disk. Older kernels do not
+    // know this option.
     let _ = fsconfig_set_flag(memory.as_fd(), "noswap");
     fsconfig_create(memory.as_fd())?;
     let flags = flags | MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
@@ -223,15 +264,16 @@ fn attach(mount: &impl AsFd, place: &Path) -> io::Result<()> {
     Ok(move_mount(mount, "", CWD, place, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?)
 }
 
-/// Takes rights away from a mount, and from those below it.
-fn restrict(mount: &OwnedFd, flags: MountAttrFlags, below: bool) -> io::Result<()> {
+/// Takes rights away from a mount, and with `recursive` from all mounts below it. A system directory may
+/// have others mounted in it, which would otherwise stay writable.
+fn restrict(mount: &OwnedFd, flags: MountAttrFlags, recursive: bool) -> io::Result<()> {
     let change = libc::mount_attr {
         attr_set: u64::from(flags.bits()),
         attr_clr: 0,
         propagation: libc::MS_PRIVATE,
         userns_fd: 0,
     };
-    let how = libc::AT_EMPTY_PATH | if below { libc::AT_RECURSIVE } else { 0 };
+    let how = libc::AT_EMPTY_PATH | if recursive { libc::AT_RECURSIVE } else { 0 };
     // SAFETY: the path is a string that ends with a NUL, the pointer and size are those of a structure
     // of the type that the call reads, and the descriptor is open.
     let answer = unsafe {

@@ -1,39 +1,53 @@
-//! Limits that the kernel keeps for each process.
+//! Limits that the kernel enforces for each process.
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use crate::{isolation::Tier, limits::Limits};
+use crate::{isolation::IsolationTier, limits::RunLimits};
 
 /// How much more address space than memory a process may have, for libraries and stacks.
-const ADDRESSES_OVER_MEMORY: u64 = 2 * 1024 * 1024 * 1024;
+const EXTRA_ADDRESS_SPACE: u64 = 2 * 1024 * 1024 * 1024;
 
-/// Sets what this process and its children may use each.
-pub(super) fn set(limits: &Limits, tier: Tier, bound_addresses: bool) -> rustix::io::Result<()> {
-    // The helper and the namespace's first process count; outside of namespaces all of the user's
-    // would.
-    if tier == Tier::Full {
-        hard(Resource::Nproc, limits.processes.saturating_add(2))?;
+/// The helper and the first process of the namespace, which have the same user id as the script.
+const OTHER_PROCESSES: u64 = 2;
+
+/// Sets what this process and each of its children may use.
+///
+/// Called right before the script is executed: these limits also apply to this process, which may hold
+/// the whole skill in memory.
+pub(super) fn set(
+    limits: &RunLimits,
+    tier: IsolationTier,
+    limit_address_space: bool,
+) -> rustix::io::Result<()> {
+    // Counted for the user in its namespace. Outside of namespaces it would count all processes of the
+    // user; there the filter allows no second process at all.
+    if tier == IsolationTier::Full {
+        lower(Resource::Nproc, limits.processes.saturating_add(OTHER_PROCESSES))?;
     }
-    hard(Resource::Data, limits.memory)?;
-    if bound_addresses {
-        hard(Resource::As, limits.memory.saturating_add(ADDRESSES_OVER_MEMORY))?;
+    lower(Resource::Data, limits.memory_bytes)?;
+    if limit_address_space {
+        lower(Resource::As, limits.memory_bytes.saturating_add(EXTRA_ADDRESS_SPACE))?;
     }
-    hard(Resource::Fsize, limits.scratch)?;
-    hard(Resource::Nofile, limits.open_files)?;
-    hard(Resource::Stack, 8 * 1024 * 1024)?;
-    hard(Resource::Core, 0)?;
-    hard(Resource::Memlock, 0)?;
-    hard(Resource::Msgqueue, 0)?;
-    hard(Resource::Sigpending, 1024)?;
-    hard(Resource::Rtprio, 0)?;
-    hard(Resource::Nice, 0)?;
-    // The supervisor adds up all processes; this one ends a single process in time by itself.
-    hard(Resource::Cpu, limits.cpu.as_secs().saturating_add(1))
+    lower(Resource::Fsize, limits.folder_bytes)?;
+    lower(Resource::Nofile, limits.open_files)?;
+    lower(Resource::Stack, 8 * 1024 * 1024)?;
+    // A core file would hold granted variables.
+    lower(Resource::Core, 0)?;
+    // Memory that cannot be swapped, message queues, signals in a queue and priorities are taken from
+    // all processes of the machine.
+    lower(Resource::Memlock, 0)?;
+    lower(Resource::Msgqueue, 0)?;
+    lower(Resource::Sigpending, 1024)?;
+    lower(Resource::Rtprio, 0)?;
+    lower(Resource::Nice, 0)?;
+    // The supervisor adds up all processes; this ends a single one even if the supervisor is late.
+    lower(Resource::Cpu, limits.cpu_time.as_secs().saturating_add(1))
 }
 
-/// Lowers a limit, never above what is there.
-fn hard(resource: Resource, wanted: u64) -> rustix::io::Result<()> {
-    let most = rustix::process::getrlimit(resource).maximum.unwrap_or(u64::MAX);
-    let value = Some(wanted.min(most));
+/// Sets both the soft and the hard limit, so that the script cannot raise it again. Never above the hard
+/// limit that is there, which would fail.
+fn lower(resource: Resource, wanted: u64) -> rustix::io::Result<()> {
+    let maximum = rustix::process::getrlimit(resource).maximum.unwrap_or(u64::MAX);
+    let value = Some(wanted.min(maximum));
     setrlimit(resource, Rlimit { current: value, maximum: value })
 }

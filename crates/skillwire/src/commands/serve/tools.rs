@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use skillwire_catalog::catalog::Catalog;
-use skillwire_scripts::{page::PageScripts, scripts::Scripts, tool::RunTool};
+use skillwire_scripts::{RunScriptTool, ScriptRunner, SkillsPageScripts};
 use skillwire_search::FindTool;
 use skillwire_server::{
     Engine,
@@ -18,15 +18,15 @@ pub(super) fn offer(
     mut engine: Engine,
     catalog: &Arc<Catalog>,
     find_tool: bool,
-    scripts: Option<Scripts>,
+    scripts: Option<ScriptRunner>,
 ) -> Result<Engine, Failure> {
     let mut tools: Vec<Arc<dyn Offer>> = Vec::new();
     if find_tool {
         tools.push(Arc::new(FindTool::new(Arc::clone(catalog))));
     }
     if let Some(scripts) = scripts.map(Arc::new) {
-        tools.push(Arc::new(RunTool::new(Arc::clone(catalog), Arc::clone(&scripts))));
-        engine = engine.with_scripts(Arc::new(PageScripts::new(scripts)));
+        tools.push(Arc::new(RunScriptTool::new(Arc::clone(catalog), Arc::clone(&scripts))));
+        engine = engine.with_scripts(Arc::new(SkillsPageScripts::new(scripts)));
     }
     // The list of tools never changes.
     let offers = Offers::joined(tools, ListChanges::default())

@@ -1,0 +1,304 @@
+//! The version 2 cgroup of this process, if it may create others below it.
+
+use std::{
+    fs, io,
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+};
+
+use super::run_cgroup;
+
+/// The controllers that bound runs, in the order in which they are shown to users.
+const WANTED_CONTROLLERS: [&str; 3] = ["memory", "pids", "cpu"];
+
+/// The cgroup that this process moves to. The kernel allows no processes in a cgroup that enables
+/// controllers for those below it.
+const SUPERVISOR_CGROUP: &str = "skillwire-supervisor";
+
+/// A cgroup below which the cgroups of runs are created.
+#[derive(Debug)]
+pub(super) struct DelegatedCgroup {
+    pub(super) base: PathBuf,
+    /// The controllers that bound runs there.
+    pub(super) controllers: Vec<&'static str>,
+}
+
+/// Why a cgroup cannot be used, for users.
+type Unusable = String;
+
+impl DelegatedCgroup {
+    /// Finds the cgroup of this process, prepares it, and removes what earlier processes left there.
+    pub(super) fn detect() -> Result<Self, Unusable> {
+        let own = OwnCgroup::of_this_process().ok_or("this process is in no version 2 cgroup")?;
+        let delegated = Self::prepare(&own, std::process::id())?;
+        run_cgroup::remove_abandoned(&delegated.base);
+        Ok(delegated)
+    }
+
+    /// Prepares the cgroup of the process `pid`.
+    fn prepare(own: &OwnCgroup, pid: u32) -> Result<Self, Unusable> {
+        // Another sandbox of the same process has moved it already.
+        let moved = own.path.file_name().is_some_and(|name| name == SUPERVISOR_CGROUP);
+        let base = own.path.parent().filter(|_| moved).unwrap_or(&own.path);
+        let available = words(&base.join("cgroup.controllers"));
+        let mut controllers: Vec<_> = WANTED_CONTROLLERS
+            .into_iter()
+            .filter(|name| available.iter().any(|word| word == name))
+            .collect();
+        if !are_enough(&controllers) {
+            return Err(
+                "the cgroup of this process has no `memory` and no `pids` controller".to_owned()
+            );
+        }
+        let enabled = words(&base.join("cgroup.subtree_control"));
+        let is_enabled = |name: &str| enabled.iter().any(|word| word == name);
+        // Controllers can only be enabled once no process is left in the cgroup. So this process moves
+        // out first, and only if the cgroup is its own: otherwise it would change how the service
+        // manager, or another program, has arranged things.
+        let may_enable = if moved || controllers.iter().all(|name| is_enabled(name)) {
+            Ok(())
+        } else {
+            own.check_exclusive(pid).and_then(|()| {
+                move_to_supervisor_cgroup(base, pid).map_err(|error| cannot_divide(&error))
+            })
+        };
+        let mut first_refusal = None;
+        controllers.retain(|name| {
+            if is_enabled(name) {
+                return true;
+            }
+            let refusal = may_enable.clone().and_then(|()| enable(base, name)).err();
+            let usable = refusal.is_none();
+            first_refusal = first_refusal.take().or(refusal);
+            usable
+        });
+        if let Some(refusal) = first_refusal.filter(|_| !are_enough(&controllers)) {
+            return Err(refusal);
+        }
+        let delegated = Self { base: base.to_owned(), controllers };
+        // Permissions, limits on depth and security policies can all forbid it, so it is tried.
+        run_cgroup::try_creating(&delegated).map_err(|error| cannot_divide(&error))?;
+        Ok(delegated)
+    }
+}
+
+fn cannot_divide(error: &io::Error) -> Unusable {
+    format!("the cgroup of this process cannot be divided ({error})")
+}
+
+/// Whether these controllers bound what matters. A share of the processors only spares other programs.
+fn are_enough(controllers: &[&str]) -> bool {
+    controllers.contains(&"memory") || controllers.contains(&"pids")
+}
+
+/// Lets a controller bound the cgroups below `base`.
+fn enable(base: &Path, controller: &str) -> Result<(), Unusable> {
+    fs::write(base.join("cgroup.subtree_control"), format!("+{controller}"))
+        .map_err(|error| cannot_divide(&error))
+}
+
+fn move_to_supervisor_cgroup(base: &Path, pid: u32) -> io::Result<()> {
+    let cgroup = base.join(SUPERVISOR_CGROUP);
+    match fs::create_dir(&cgroup) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    fs::write(cgroup.join("cgroup.procs"), pid.to_string())
+}
+
+/// The cgroup that a process is in.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct OwnCgroup {
+    pub(super) path: PathBuf,
+    /// Whether it is the topmost one that the process can see, as in a container.
+    topmost: bool,
+}
+
+impl OwnCgroup {
+    pub(super) fn of_this_process() -> Option<Self> {
+        let read = |file| fs::read_to_string(file).unwrap_or_default();
+        Self::find(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"))
+    }
+
+    /// Finds a process's version 2 cgroup in its lists of mounts and of cgroups.
+    fn find(mounts: &str, cgroups: &str) -> Option<Self> {
+        let cgroup = Path::new(cgroups.lines().find_map(|line| line.strip_prefix("0::"))?);
+        mounts.lines().find_map(|line| {
+            let (before, after) = line.split_once(" - ")?;
+            if after.split(' ').next()? != "cgroup2" {
+                return None;
+            }
+            let mut fields = before.split(' ').skip(3);
+            let root = fields.next()?;
+            let mount_point = fields.next()?;
+            let inside = cgroup.strip_prefix(root).ok()?;
+            let topmost = inside.as_os_str().is_empty();
+            Some(Self { path: Path::new(mount_point).join(inside), topmost })
+        })
+    }
+
+    /// Checks that the process `pid` may rearrange the cgroup: no other process is in it, and the
+    /// system's service manager does not manage it.
+    fn check_exclusive(&self, pid: u32) -> Result<(), Unusable> {
+        let pid = pid.to_string();
+        if words(&self.path.join("cgroup.procs")).iter().any(|other| *other != pid) {
+            return Err(
+                "the cgroup of this process holds other processes as well; start it as a service, or with \
+                        `systemd-run --user --scope -p Delegate=yes`"
+                    .to_owned(),
+            );
+        }
+        let owned = fs::metadata(&self.path).is_ok_and(|metadata| metadata.uid() != 0);
+        if self.topmost || owned || is_marked_delegated(&self.path) {
+            return Ok(());
+        }
+        Err("the cgroup of this process was not delegated to it (`Delegate=yes`)".to_owned())
+    }
+}
+
+/// Whether the service manager has marked a cgroup as delegated.
+fn is_marked_delegated(path: &Path) -> bool {
+    let mut value = [0; 1];
+    rustix::fs::getxattr(path, "user.delegate", &mut value).is_ok() && value == *b"1"
+}
+
+/// The words of a file; none if it cannot be read.
+fn words(file: &Path) -> Vec<String> {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    text.split_whitespace().map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::{
+        fd::{AsRawFd as _, OwnedFd},
+        unix::fs::symlink,
+    };
+
+    use rustix::fs::{MemfdFlags, SealFlags};
+
+    use super::*;
+
+    /// A folder that looks like a cgroup with these controllers and processes.
+    fn cgroup(controllers: &str, enabled: &str, processes: &str) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for (file, text) in [
+            ("cgroup.controllers", controllers),
+            ("cgroup.subtree_control", enabled),
+            ("cgroup.procs", processes),
+        ] {
+            fs::write(folder.path().join(file), text).unwrap();
+        }
+        folder
+    }
+
+    fn prepare(folder: &tempfile::TempDir, topmost: bool) -> Result<DelegatedCgroup, Unusable> {
+        DelegatedCgroup::prepare(&OwnCgroup { path: folder.path().to_owned(), topmost }, 42)
+    }
+
+    #[test]
+    fn a_group_with_enabled_controllers_is_used_as_it_is() {
+        let folder = cgroup("cpuset cpu io memory pids\n", "memory pids cpu\n", "1\n42\n7\n");
+        let found = prepare(&folder, false).unwrap();
+        assert_eq!(found.base, folder.path());
+        assert_eq!(found.controllers, ["memory", "pids", "cpu"]);
+        assert!(!folder.path().join(SUPERVISOR_CGROUP).exists(), "no process had to move");
+    }
+
+    #[test]
+    fn a_process_that_is_alone_steps_aside_and_enables_what_bounds() {
+        let folder = cgroup("memory pids\n", "\n", "42\n");
+        assert_eq!(prepare(&folder, true).unwrap().controllers, ["memory", "pids"]);
+        let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+        assert_eq!(read("skillwire-supervisor/cgroup.procs"), "42");
+        // A real one adds what is written to what is there.
+        assert_eq!(read("cgroup.subtree_control"), "+pids");
+        // The same process comes again, from where it moved to.
+        fs::write(folder.path().join("cgroup.subtree_control"), "memory pids").unwrap();
+        let own = OwnCgroup { path: folder.path().join(SUPERVISOR_CGROUP), topmost: false };
+        assert_eq!(DelegatedCgroup::prepare(&own, 42).unwrap().base, folder.path());
+    }
+
+    #[test]
+    fn a_cgroup_without_controllers_with_others_or_of_another_program_is_left_alone() {
+        let lacking = prepare(&cgroup("hugetlb cpu\n", "cpu\n", "42\n"), true).unwrap_err();
+        assert!(lacking.contains("no `memory` and no `pids` controller"), "{lacking}");
+        let shared = cgroup("memory pids\n", "\n", "42\n43\n");
+        assert!(prepare(&shared, true).unwrap_err().contains("holds other processes"));
+        assert!(!shared.path().join(SUPERVISOR_CGROUP).exists());
+        let foreign = cgroup("memory pids\n", "\n", "42\n");
+        if fs::metadata(foreign.path()).unwrap().uid() == 0 {
+            assert!(prepare(&foreign, false).unwrap_err().contains("not delegated"));
+        } else {
+            assert!(
+                prepare(&foreign, false).is_ok(),
+                "a cgroup that a user owns was delegated to them"
+            );
+        }
+        let locked = tempfile::tempdir().unwrap().path().join("gone");
+        let own = OwnCgroup { path: locked, topmost: true };
+        assert!(DelegatedCgroup::prepare(&own, 42).is_err());
+    }
+
+    /// Lets a cgroup have these controllers enabled, and refuse every other.
+    fn refuse_more_than(folder: &tempfile::TempDir, enabled: &[u8]) -> OwnedFd {
+        let sealed = rustix::fs::memfd_create("enabled", MemfdFlags::ALLOW_SEALING).unwrap();
+        rustix::io::write(&sealed, enabled).unwrap();
+        rustix::fs::fcntl_add_seals(&sealed, SealFlags::WRITE | SealFlags::SHRINK).unwrap();
+        let file = folder.path().join("cgroup.subtree_control");
+        fs::remove_file(&file).unwrap();
+        symlink(format!("/proc/self/fd/{}", sealed.as_raw_fd()), file).unwrap();
+        sealed
+    }
+
+    #[test]
+    fn a_controller_that_is_refused_is_done_without_as_long_as_another_bounds() {
+        // Whether it is the kernel that refuses, or others are there and nothing may be rearranged.
+        for processes in ["42\n", "42\n43\n"] {
+            for (enabled, left) in [
+                ("memory pids", Some(vec!["memory", "pids"])),
+                ("pids cpu", Some(vec!["pids", "cpu"])),
+                ("memory", Some(vec!["memory"])),
+                ("cpu", None),
+                ("\n", None),
+            ] {
+                let folder = cgroup("memory pids cpu\n", "", processes);
+                let _sealed = refuse_more_than(&folder, enabled.as_bytes());
+                let found = prepare(&folder, true).map(|delegated| delegated.controllers);
+                assert_eq!(found.as_ref().ok(), left.as_ref(), "{enabled}: {found:?}");
+                let Err(why) = found else { continue };
+                let expected =
+                    if processes == "42\n" { "cannot be divided" } else { "holds other processes" };
+                assert!(why.contains(expected), "{why}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_group_of_a_process_is_found_in_every_arrangement_of_mounts() {
+        let unified = "31 23 0:26 / /sys/fs/cgroup rw shared:9 - cgroup2 cgroup2 rw,nsdelegate\n";
+        let hybrid = "40 32 0:30 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n\
+                      41 32 0:31 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
+        let container = "50 49 0:26 /docker/abc /sys/fs/cgroup ro - cgroup2 cgroup rw\n";
+        let own = |path: &str, topmost| Some(OwnCgroup { path: path.into(), topmost });
+        for (mounts, cgroups, expected) in [
+            (unified, "0::/user.slice/a.scope\n", own("/sys/fs/cgroup/user.slice/a.scope", false)),
+            (hybrid, "4:memory:/x\n0::/\n", own("/sys/fs/cgroup/unified", true)),
+            (container, "0::/docker/abc\n", own("/sys/fs/cgroup", true)),
+            (container, "0::/docker/abc/in\n", own("/sys/fs/cgroup/in", false)),
+            (container, "0::/elsewhere\n", None),
+            (unified, "4:memory:/x\n", None),
+            ("", "0::/\n", None),
+            ("31 23 0:26 - cgroup2\n", "0::/\n", None),
+        ] {
+            let found = OwnCgroup::find(mounts, cgroups);
+            let same = |a: &OwnCgroup, b: &OwnCgroup| {
+                a.path.components().eq(b.path.components()) && a.topmost == b.topmost
+            };
+            match (&found, &expected) {
+                (Some(a), Some(b)) => assert!(same(a, b), "{found:?}"),
+                (a, b) => assert!(a.is_none() && b.is_none(), "{found:?}, not {expected:?}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Descriptors, signals, forks and waits of the fork server and the helpers.
+
+use std::{
+    io,
+    os::{
+        fd::{FromRawFd as _, OwnedFd, RawFd},
+        unix::net::UnixStream,
+    },
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    process::{
+        Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, pidfd_open, pidfd_send_signal, waitpid,
+    },
+};
+
+use super::super::helper_protocol::{AtStep as _, IsolationStep, StepFailure};
+
+/// The descriptor of the request socket.
+const REQUESTS: RawFd = 3;
+
+/// Moves the request socket away from standard input, and closes every other descriptor.
+///
+/// The caller may have left descriptors open over the exec: files with credentials, listening sockets,
+/// connections to databases. A script that inherited one could use it whatever Landlock and the network
+/// namespace say, for both decide only when something is opened.
+pub(super) fn take_requests() -> io::Result<UnixStream> {
+    reset_signals();
+    // SAFETY: nothing in this process owns a descriptor from 3 on yet: it was just started, and the
+    // standard library opens none. What is there was inherited and must go.
+    let failed = unsafe {
+        libc::dup2(libc::STDIN_FILENO, REQUESTS) < 0
+            || libc::fcntl(REQUESTS, libc::F_SETFD, libc::FD_CLOEXEC) < 0
+            || libc::syscall(libc::SYS_close_range, REQUESTS + 1, libc::c_uint::MAX, 0) < 0
+    };
+    if failed {
+        return Err(io::Error::last_os_error());
+    }
+    close_streams()?;
+    // SAFETY: the descriptor was just made above and has no other owner.
+    Ok(UnixStream::from(unsafe { OwnedFd::from_raw_fd(REQUESTS) }))
+}
+
+/// Gives every signal its default meaning again. What the caller ignores stays ignored over an exec, and
+/// a script that ignores `SIGPIPE` or `SIGXCPU` without knowing it would not end when it should.
+fn reset_signals() {
+    for signal in 1..=64 {
+        // SAFETY: setting a disposition to the default touches no memory; the kernel refuses numbers
+        // that cannot be set.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+}
+
+/// Replaces the standard streams by `/dev/null`.
+///
+/// A helper holds copies of the script's pipes. The supervisor sees the end of the script's output only
+/// once every copy is closed.
+pub(super) fn close_streams() -> rustix::io::Result<()> {
+    use rustix::fs::{Mode, OFlags, open};
+    let null = open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+    rustix::stdio::dup2_stdin(&null)?;
+    rustix::stdio::dup2_stdout(&null)?;
+    rustix::stdio::dup2_stderr(&null)
+}
+
+/// Forks. Returns the child's id in the parent and `None` in the child.
+pub(super) fn fork() -> io::Result<Option<Pid>> {
+    // SAFETY: this process has one thread, so the child finds no lock held by another thread.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        pid => Ok(Pid::from_raw(pid)),
+    }
+}
+
+/// Ends this process at once, without the exit handlers that it has copied from the fork server.
+pub(super) fn exit(result: Result<(), StepFailure>) -> ! {
+    // SAFETY: ends the process at once.
+    unsafe { libc::_exit(i32::from(result.is_err())) }
+}
+
+/// Waits for a child, and kills it when the supervisor hangs up. Returns `None` in that case.
+///
+/// The supervisor never says anything on the control socket after the job, so the socket becomes ready
+/// only when the supervisor has closed it or has died. In either case nothing may go on.
+pub(super) fn wait_or_hang_up(
+    child: Pid,
+    control: &UnixStream,
+) -> Result<Option<WaitStatus>, StepFailure> {
+    close_streams().at(IsolationStep::Wait)?;
+    let pidfd = pidfd_open(child, PidfdFlags::empty()).at(IsolationStep::Wait)?;
+    let mut hung_up = false;
+    loop {
+        let mut events =
+            [PollFd::new(&pidfd, PollFlags::IN), PollFd::new(control, PollFlags::RDHUP)];
+        let watched = if hung_up { &mut events[..1] } else { &mut events[..] };
+        match poll(watched, None) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error).at(IsolationStep::Wait),
+        }
+        let [child_ended, control_closed] = events.map(|event| !event.revents().is_empty());
+        if control_closed && !hung_up {
+            hung_up = true;
+            // Fails only if the child has ended already.
+            let _ = pidfd_send_signal(&pidfd, Signal::KILL);
+        }
+        if child_ended {
+            let status = waitpid(Some(child), WaitOptions::empty()).at(IsolationStep::Wait)?;
+            return Ok(status.map(|(_, status)| status).filter(|_| !hung_up));
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! What a script sees of the system: programs, libraries and a few devices, and nothing of any user.
+
+use std::path::{Path, PathBuf};
+
+/// The user id that a script sees itself as in the full tier.
+pub(super) const SCRIPT_UID: u32 = 1000;
+
+/// Directories of the system, which are visible read-only. Those that are links stay links.
+pub(super) const SYSTEM_DIRECTORIES: [&str; 7] =
+    ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32"];
+
+/// The system's directories without those that are links into `/usr`, which a rule for `/usr` covers.
+pub(super) fn real_system_directories() -> Vec<PathBuf> {
+    let leads_into_usr = |path: &&Path| {
+        path.read_link().is_ok_and(|target| Path::new("/").join(target).starts_with("/usr"))
+    };
+    let paths = SYSTEM_DIRECTORIES.iter().map(Path::new);
+    paths.filter(|path| !leads_into_usr(path)).map(Path::to_owned).collect()
+}
+
+/// What loaders, commands and Node need of `/etc` to find libraries and each other.
+pub(super) const CONFIGURATION: [&str; 3] =
+    ["/etc/ld.so.cache", "/etc/alternatives", "/etc/ssl/openssl.cnf"];
+
+/// Certificates, for scripts with a network grant.
+pub(super) const CERTIFICATES: [&str; 3] =
+    ["/etc/ssl/certs", "/etc/pki/tls", "/etc/ca-certificates"];
+
+/// Devices without any state that a script could read or change.
+pub(super) const DEVICES: [&str; 5] =
+    ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+
+/// Files of `/etc` that the full tier makes up, so that programs which look up their user find one. The
+/// real files name the users of the machine.
+pub(super) const GENERATED_FILES: [(&str, &str); 3] = [
+    ("etc/passwd", "skill:x:1000:1000:skill:/tmp:/bin/sh\n"),
+    ("etc/group", "skill:x:1000:\n"),
+    ("etc/hosts", "127.0.0.1 localhost\n"),
+];

@@ -1,0 +1,164 @@
+//! Starts helpers, gives them jobs, enforces limits, and takes what they report.
+
+mod active_run;
+mod fork_server;
+mod helper_pool;
+mod maintenance;
+mod report_reader;
+mod run_failure;
+mod script_streams;
+
+use std::{
+    io::{self, Write as _},
+    os::{
+        fd::{AsFd as _, OwnedFd},
+        unix::net::UnixStream,
+    },
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use rustix::event::Timespec;
+
+use self::{active_run::ActiveRun, maintenance::MaintenanceThread, script_streams::ScriptStreams};
+pub(crate) use self::{helper_pool::HelperPool, run_failure::RunFailure};
+use super::{
+    cgroup::RunCgroups,
+    helper_protocol::{FileSpec, JobSpec, ScriptProgram, send},
+    process_tree,
+};
+use crate::{
+    cancel::CancelHandle,
+    interpreter::{ScriptInterpreter, ScriptLanguage},
+    isolation::IsolationTier,
+    job::ScriptJob,
+    outcome::{AggregateEnforcement, RunOutcome},
+    sandbox::RunProgress,
+};
+
+/// How long a helper that was told to end the run may take before it is killed itself.
+const HELPER_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The outcome of a run, and sentences about what the machine did not give it.
+pub(crate) struct FinishedRun {
+    pub(crate) outcome: RunOutcome,
+    pub(crate) notes: Vec<String>,
+}
+
+/// Runs jobs, and holds what all runs of a sandbox share.
+#[derive(Debug)]
+pub(crate) struct RunSupervisor {
+    helpers: Arc<HelperPool>,
+    maintenance: MaintenanceThread,
+    cgroups: RunCgroups,
+}
+
+impl RunSupervisor {
+    pub(crate) fn new(helpers: HelperPool, cgroups: RunCgroups) -> Self {
+        let helpers = Arc::new(helpers);
+        let maintenance = MaintenanceThread::new(Arc::clone(&helpers));
+        Self { helpers, maintenance, cgroups }
+    }
+
+    /// Starts the helper of the next run in the background.
+    pub(crate) fn prestart_helper(&self, tier: IsolationTier) {
+        self.maintenance.start_helper(tier);
+    }
+
+    /// Waits until nothing of earlier runs is left.
+    pub(crate) fn wait_for_cleanup(&self) {
+        self.maintenance.wait_until_done();
+    }
+
+    /// How limits on all processes of a run together are enforced.
+    pub(crate) fn aggregate_enforcement(&self) -> AggregateEnforcement {
+        self.cgroups.enforcement()
+    }
+
+    /// Runs a job in a tier, from start to end.
+    pub(crate) fn run(
+        &self,
+        job: &ScriptJob,
+        tier: IsolationTier,
+        cancel: &CancelHandle,
+        on_progress: &mut dyn FnMut(&RunProgress),
+    ) -> Result<FinishedRun, RunFailure> {
+        // Without a list of children nothing adds up what a run uses, so it must not begin.
+        if !process_tree::is_supported() {
+            return Err(RunFailure::Isolation {
+                what: "a list of a process's children in `/proc`",
+                why: "`/proc` has no such list".to_owned(),
+                hint: "Mount `/proc`, and use a kernel with `CONFIG_PROC_CHILDREN`.",
+            });
+        }
+        let started = Instant::now();
+        let mut helper = self.helpers.take(tier)?;
+        // The helper is put into its cgroup before it gets its job. It starts no process until then, so
+        // no process of the run can ever be outside of the cgroup, where its limits would not hold.
+        let (cgroup, enforcement) = self.cgroups.create(job, helper.pid());
+        let (script_ends, streams) = ScriptStreams::new(job)?;
+        let control =
+            helper.control.take().ok_or_else(|| io::Error::from(io::ErrorKind::BrokenPipe))?;
+        // A helper that failed may close the socket before it has read the job. It reported why, and
+        // that report is read below, so an error here is only used where there is none.
+        let send_error = send_job(&control, job, &script_ends).err();
+        // Otherwise the supervisor itself would keep the script's streams open, and never see their end.
+        drop(script_ends);
+        if self.helpers.keeps_standby() {
+            self.maintenance.replace_taken_helper(tier);
+        }
+        let mut run = ActiveRun::new(helper.pid(), control, streams, job, started, cgroup)?;
+        let supervised = run.supervise(cancel, on_progress, helper.scratch());
+        // Also after a failure: closing the control socket makes the helper end every process.
+        run.hang_up(helper, &self.maintenance);
+        supervised?;
+        run.finish(tier, enforcement, send_error)
+    }
+}
+
+fn job_spec(job: &ScriptJob) -> JobSpec {
+    let script = job.script.as_str().to_owned();
+    let is_node = matches!(
+        &job.interpreter,
+        ScriptInterpreter::Program { language: ScriptLanguage::Node, .. }
+    );
+    JobSpec {
+        files: job
+            .files
+            .iter()
+            .map(|file| FileSpec { path: file.path.as_str().to_owned(), size: file.bytes.len() })
+            .collect(),
+        program: match &job.interpreter {
+            ScriptInterpreter::Static => ScriptProgram::Static(script),
+            ScriptInterpreter::Program { program, options, root, .. } => {
+                ScriptProgram::Interpreter {
+                    path: program.clone(),
+                    options: options.clone(),
+                    script,
+                    root: root.clone(),
+                }
+            }
+        },
+        words: job.arguments.words().to_vec(),
+        environment: job.environment.clone().into_iter().collect(),
+        network: !job.destinations.is_empty(),
+        limits: job.limits.clone(),
+        limit_address_space: !is_node,
+    }
+}
+
+fn send_job(
+    control: &UnixStream,
+    job: &ScriptJob,
+    [stdin, stdout, stderr]: &[OwnedFd; 3],
+) -> io::Result<()> {
+    control.set_write_timeout(Some(HELPER_TIMEOUT))?;
+    send(control, &job_spec(job), &[stdin.as_fd(), stdout.as_fd(), stderr.as_fd()])?;
+    let mut control = control;
+    job.files.iter().try_for_each(|file| control.write_all(&file.bytes))
+}
+
+fn timespec(duration: Duration) -> Timespec {
+    // A limit of centuries does not fit, and is as good as none.
+    Timespec::try_from(duration).unwrap_or(Timespec { tv_sec: i32::MAX.into(), tv_nsec: 0 })
+}

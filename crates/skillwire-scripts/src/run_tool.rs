@@ -1,0 +1,164 @@
+//! The tool `run_skill_script`, which every client can call.
+
+use std::sync::Arc;
+
+use futures_util::{FutureExt as _, future::BoxFuture};
+use serde_json::{Value, json};
+use skillwire_catalog::{catalog::Catalog, snapshot::Snapshot};
+use skillwire_core::path::RelPath;
+use skillwire_engine::{
+    Caller,
+    offer::{Interrupt, Invocation, Items, Linked, Offer, ToolReply},
+};
+use skillwire_protocol::error::{RpcError, truncated};
+use skillwire_source::Skill;
+
+use crate::{
+    reply,
+    runner::{ScriptRequest, ScriptRunner},
+};
+
+/// The tool's name.
+const NAME: &str = "run_skill_script";
+
+/// The most skills of one name that an error lists.
+const MAX_CHOICES: usize = 10;
+
+/// Offers to run scripts of the skills in a catalogue.
+pub struct RunScriptTool {
+    catalog: Arc<Catalog>,
+    runner: Arc<ScriptRunner>,
+    tools: Arc<Items>,
+}
+
+impl RunScriptTool {
+    /// Offers scripts of the skills in this catalogue, as far as the runner's rules allow them.
+    pub fn new(catalog: Arc<Catalog>, runner: Arc<ScriptRunner>) -> Self {
+        Self { catalog, runner, tools: Items::of([description()]) }
+    }
+}
+
+fn description() -> Value {
+    json!({
+        "name": NAME,
+        "title": "Run a script of a skill",
+        "description": "Runs a script that a skill on this server ships, isolated from everything \
+            else: no network, no files but the skill's own, bounded time and memory. Returns what it \
+            wrote, and links to files it left. Only scripts that the operator allows are run.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "skill": {
+                    "type": "string",
+                    "description": "The skill's path, such as `billing/refunds`, the URI of its \
+                        `SKILL.md`, or its name if no other skill has it.",
+                },
+                "script": {
+                    "type": "string",
+                    "description": "The script's path in the skill, such as `scripts/report.py`.",
+                },
+                "arguments": {
+                    "type": "object",
+                    "description": "What the script is given. All of it arrives as JSON on standard \
+                        input. `_`, an array, becomes positional words; every other key with text, a \
+                        number or a boolean becomes `--key value`.",
+                    "properties": {
+                        "_": {
+                            "type": "array",
+                            "items": { "type": ["string", "number", "boolean"] },
+                        },
+                    },
+                },
+            },
+            "required": ["skill", "script"],
+            "additionalProperties": false,
+        },
+        "annotations": { "readOnlyHint": false, "destructiveHint": false, "openWorldHint": false },
+    })
+}
+
+impl Offer for RunScriptTool {
+    fn tools(&self, _: &Caller) -> Arc<Items> {
+        Arc::clone(&self.tools)
+    }
+
+    fn call(&self, invocation: Invocation) -> BoxFuture<'static, Result<ToolReply, Interrupt>> {
+        let runner = Arc::clone(&self.runner);
+        let found = self.find(&invocation);
+        async move {
+            let Invocation { mut arguments, client, .. } = invocation;
+            let (skill, script) = found?;
+            let caller = client.caller().name.clone();
+            let arguments = arguments.remove("arguments");
+            let request = ScriptRequest { skill, script, arguments, caller };
+            let run = runner.run(request, |run| reply::report_progress(client.progress(), run));
+            match run.await {
+                Ok(run) => {
+                    let summary = reply::summary(&run.outcome, &run.files);
+                    let mut reply = ToolReply::text(summary);
+                    reply.is_error = !run.outcome.end.is_success();
+                    reply.content.extend(reply::content(&run.outcome, &run.files));
+                    Ok(reply)
+                }
+                // A tool error rather than a protocol error, so that the model sees it and can choose
+                // another script.
+                Err(reason) => Ok(ToolReply::error(reason.to_string())),
+            }
+        }
+        .boxed()
+    }
+
+    fn read(&self, caller: &Caller, uri: &str) -> Option<Linked> {
+        let file = self.runner.outputs().read(&caller.name, uri)?;
+        Some(Linked { bytes: file.bytes, media_type: file.media_type })
+    }
+}
+
+impl RunScriptTool {
+    fn find(&self, invocation: &Invocation) -> Result<(Arc<Skill>, RelPath), RpcError> {
+        let text = |key: &str| {
+            let value = invocation.arguments.get(key).and_then(Value::as_str);
+            value.ok_or_else(|| {
+                RpcError::invalid_params(format!("`arguments.{key}` must be a string."))
+            })
+        };
+        let skill = text("skill")?;
+        let script = text("script")?;
+        let known = ["skill", "script", "arguments"];
+        if let Some(other) = invocation.arguments.keys().find(|key| !known.contains(&key.as_str()))
+        {
+            let other = truncated(other);
+            return Err(RpcError::invalid_params(format!("`arguments.{other}` is not known.")));
+        }
+        let view = invocation.client.caller().view;
+        let snapshot = self.catalog.now(view).ok_or_else(RpcError::internal)?;
+        let skill = find_skill(&snapshot, skill)?;
+        let path = RelPath::parse(script).map_err(|error| {
+            RpcError::invalid_params(format!("The path of the script {error}."))
+        })?;
+        Ok((skill, path))
+    }
+}
+
+/// Finds a skill by the URI of its `SKILL.md`, by its path, or by its name if no other skill has it.
+fn find_skill(snapshot: &Snapshot, text: &str) -> Result<Arc<Skill>, RpcError> {
+    let mut uris = snapshot.schemes().map(|scheme| format!("{scheme}://{text}/SKILL.md"));
+    let exact = snapshot.skill(text).or_else(|| uris.find_map(|uri| snapshot.skill(&uri)));
+    if let Some(skill) = exact {
+        return Ok(Arc::clone(skill));
+    }
+    let named: Vec<_> = snapshot.named(text).take(MAX_CHOICES + 1).collect();
+    match named.as_slice() {
+        [] => Err(RpcError::invalid_params(format!("There is no skill `{}`.", truncated(text)))),
+        [skill] => Ok(Arc::clone(skill)),
+        several => {
+            let paths = several.iter().take(MAX_CHOICES).map(|skill| format!("`{}`", skill.path()));
+            let paths = paths.collect::<Vec<_>>().join(", ");
+            let more = if several.len() > MAX_CHOICES { ", and others" } else { "" };
+            let name = truncated(text);
+            let message =
+                format!("Several skills are called `{name}`: {paths}{more}. Name one by its path.");
+            Err(RpcError::invalid_params(message))
+        }
+    }
+}
