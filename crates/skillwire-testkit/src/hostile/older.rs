@@ -1,7 +1,16 @@
 //! The same server in the dialects that skills were offered in before the extension was released.
 
-use serde_json::{Value, json};
-use skillwire_core::digest::Digest;
+use serde_json::{Map, Value, json, value::RawValue};
+use skillwire_core::{digest::Digest, path::RelPath};
+use skillwire_dialects::{
+    ArchiveFormat, fastmcp,
+    index::{self, IndexDocument, IndexEntry},
+    scoped_list,
+    sep_2076::{NamePage, NamedSkill, SkillAnswer, SkillFile},
+    skilljack,
+    skills_over_mcp::{self, IndexItem, SkillDocument},
+    skills_page::{self, PageFileKind, PageFiles, PageSkill},
+};
 use skillwire_protocol::{capabilities::SKILLS_EXTENSION, error::ErrorCode, method};
 
 use super::{Fault, HostileServer, Reply};
@@ -25,21 +34,21 @@ pub enum Older {
     /// The same with an archive.
     EarlyIndexOfArchives,
     /// `resources/list` for a scope.
-    Scoped,
+    ScopedList,
     /// `skills/get` by name.
-    ByName,
+    Sep2076,
     /// `skills/read` by name.
-    Page,
+    SkillsPage,
     /// Resources with `_manifest`.
     FastMcp,
     /// Resources with collections.
     Skilljack,
     /// `skill://index` with documents.
-    OverMcp,
+    SkillsOverMcp,
     /// One usage resource.
     Usage,
     /// `SKILL.md` files among the resources, and nothing else.
-    Plain,
+    PlainResources,
 }
 
 /// Where the skill stands in dialects with paths.
@@ -58,49 +67,49 @@ impl HostileServer {
             | Older::EarlyIndexWithoutDigests => Self::declaring(declared)
                 .without_v1()
                 .files_below(ROOT)
-                .resource("skill://index.json", index(older).to_string()),
+                .resource(index::URI, index(older).to_string()),
             Older::IndexOfArchives | Older::EarlyIndexOfArchives => Self::declaring(declared)
                 .without_v1()
                 .resource(&format!("{ROOT}.tar.gz"), archive())
-                .resource("skill://index.json", index(older).to_string()),
+                .resource(index::URI, index(older).to_string()),
             Older::Draft => Self::declaring(declared)
                 .without_v1()
                 .files_below(ROOT)
                 .on(method::SKILLS_LIST, |_, _| Reply::Result(index(Older::IndexOfFiles))),
-            Older::Scoped => Self::declaring(declared).without_v1().files_below(ROOT).on(
+            Older::ScopedList => Self::declaring(declared).without_v1().files_below(ROOT).on(
                 method::RESOURCES_LIST,
                 |asked, _| match asked.uri() {
-                    "skill://" => Reply::Result(json!({ "resources": [
+                    scoped_list::SCOPE => Reply::Result(json!({ "resources": [
                         { "uri": format!("{ROOT}/SKILL.md"), "name": "refunds",
                           "description": "Handle a customer refund by the book." },
                     ] })),
                     _ => Reply::Honest,
                 },
             ),
-            Older::ByName => Self::declaring(json!({ "resources": {}, "skills": {} }))
+            Older::Sep2076 => Self::declaring(json!({ "resources": {}, "skills": {} }))
                 .files_below(ROOT)
                 .on(method::SKILLS_LIST, |_, _| Reply::Result(named_list()))
                 .on(method::SKILLS_GET, |asked, _| named_skill(&asked.params)),
-            Older::Page => Self::declaring(json!({ "skills": { "scripts": false } }))
+            Older::SkillsPage => Self::declaring(json!({ "skills": { "scripts": false } }))
                 .on(method::SKILLS_LIST, |_, _| Reply::Result(named_list()))
-                .on("skills/read", |asked, _| page_skill(&asked.params))
-                .on("skills/read_reference", |asked, _| page_reference(&asked.params)),
+                .on(skills_page::READ, |asked, _| page_skill(&asked.params))
+                .on(skills_page::READ_REFERENCE, |asked, _| page_reference(&asked.params)),
             Older::FastMcp => Self::declaring(plain)
                 .files_below("skill://refunds")
-                .resource("skill://refunds/_manifest", manifest().to_string()),
+                .resource("skill://refunds/_manifest", manifest()),
             Older::Skilljack => Self::declaring(plain)
-                .resource("skill://refunds", skill_md)
-                .resource("skill://refunds/", "")
+                .resource(&skilljack::uri("refunds"), skill_md)
+                .resource(&skilljack::collection_uri("refunds"), "")
                 .fault(Fault::ReadResult {
-                    uri: "skill://refunds/".to_owned(),
+                    uri: skilljack::collection_uri("refunds"),
                     result: json!({ "contents": others("skill://refunds/") }),
                 }),
-            Older::OverMcp => {
+            Older::SkillsOverMcp => {
                 let server = Self::declaring(plain)
-                    .resource("skill://prompt-xml", "<available_skills/>")
-                    .resource("skill://index", over_mcp_index().to_string())
+                    .resource(skills_over_mcp::PROMPT_XML, "<available_skills/>")
+                    .resource(skills_over_mcp::INDEX, over_mcp_index().to_string())
                     .resource("skill://refunds", skill_md)
-                    .resource("skill://refunds/documents", documents().to_string());
+                    .resource("skill://refunds/documents", documents());
                 refunds()[1..].iter().fold(server, |server, (path, text)| {
                     server.resource(&format!("skill://refunds/document/{path}"), *text)
                 })
@@ -108,7 +117,7 @@ impl HostileServer {
             Older::Usage => Self::declaring(plain)
                 .fault(Fault::Instructions("Read the skill://folk/usage resource first.".into()))
                 .resource("skill://folk/usage", "# How to use the tools\n"),
-            Older::Plain => Self::declaring(plain).files_below("skill://refunds"),
+            Older::PlainResources => Self::declaring(plain).files_below("skill://refunds"),
         }
     }
 
@@ -140,8 +149,8 @@ fn archive() -> Vec<u8> {
     gzip(&tar(&refunds().map(|(path, text)| Member::file(path, text))), 6)
 }
 
-fn digest(text: &str) -> String {
-    Digest::of(text.as_bytes()).to_string()
+fn digest(text: &str) -> Digest {
+    Digest::of(text.as_bytes())
 }
 
 /// The frontmatter of the skill that these servers offer, as they list it.
@@ -154,44 +163,69 @@ pub fn frontmatter() -> Value {
     })
 }
 
+fn raw(value: &Value) -> Box<RawValue> {
+    // Values are JSON already.
+    serde_json::value::to_raw_value(value).unwrap_or_default()
+}
+
+fn paths() -> [RelPath; 3] {
+    refunds().map(|(path, _)| RelPath::parse(path).unwrap_or_else(|_| RelPath::skill_file()))
+}
+
 fn index(older: Older) -> Value {
     let uri = format!("{ROOT}/SKILL.md");
     let [(_, skill_md), ..] = refunds();
-    let packed = format!("{ROOT}.tar.gz");
-    let packed_digest = Digest::of(&archive()).to_string();
-    let described = frontmatter()["description"].clone();
-    let entry = match older {
-        Older::IndexOfFiles => json!({
-            "uri": uri,
-            "frontmatter": frontmatter(),
-            "resources": refunds().map(|(path, text)| {
-                json!({ "uri": format!("{ROOT}/{path}"), "digest": digest(text) })
-            }),
-        }),
-        Older::IndexOfArchives => json!({
-            "frontmatter": frontmatter(),
-            "archives": [{
-                "url": packed, "mediaType": "application/gzip", "digest": packed_digest,
-            }],
-        }),
-        Older::EarlyIndexOfArchives => json!({
-            "name": "refunds", "type": "archive", "description": described, "url": packed,
-            "digest": packed_digest,
-        }),
-        Older::EarlyIndex => json!({
-            "name": "refunds", "type": "skill-md", "description": described, "url": uri,
-            "digest": digest(skill_md),
-        }),
-        Older::EarlyIndexWithoutDigests => json!({
-            "name": "refunds", "type": "skill-md", "description": described, "url": uri,
-        }),
-        _ => json!({ "url": uri, "digest": digest(skill_md), "frontmatter": frontmatter() }),
+    let packed = format!("{ROOT}{}", ArchiveFormat::TarGz.suffix());
+    let packed_digest = Digest::of(&archive());
+    let frontmatter = frontmatter();
+    let described = frontmatter["description"].as_str();
+    let whole = raw(&frontmatter);
+    let files = raw(&json!(refunds().map(|(path, text)| {
+        json!({ "uri": format!("{ROOT}/{path}"), "digest": digest(text) })
+    })));
+    let early = IndexEntry {
+        name: Some("refunds"),
+        kind: Some(index::SKILL_MD),
+        description: described,
+        url: Some(&uri),
+        ..IndexEntry::default()
     };
-    json!({ "skills": [entry] })
+    let entry = match older {
+        Older::IndexOfFiles => IndexEntry {
+            uri: Some(&uri),
+            frontmatter: Some(&whole),
+            resources: Some(&files),
+            ..IndexEntry::default()
+        },
+        // The notes of the working group spell `mediaType`, so readers take that too.
+        Older::IndexOfArchives => {
+            let media_type = ArchiveFormat::TarGz.media_type();
+            let archive =
+                json!({ "url": packed, "mediaType": media_type, "digest": packed_digest });
+            return json!({ "skills": [{ "frontmatter": frontmatter, "archives": [archive] }] });
+        }
+        Older::EarlyIndexOfArchives => IndexEntry {
+            kind: Some(index::ARCHIVE),
+            url: Some(&packed),
+            digest: Some(packed_digest),
+            ..early
+        },
+        Older::EarlyIndex => IndexEntry { digest: Some(digest(skill_md)), ..early },
+        Older::EarlyIndexWithoutDigests => early,
+        _ => IndexEntry {
+            url: Some(&uri),
+            digest: Some(digest(skill_md)),
+            frontmatter: Some(&whole),
+            ..IndexEntry::default()
+        },
+    };
+    json!(IndexDocument { schema: None, skills: vec![entry] })
 }
 
 fn named_list() -> Value {
-    json!({ "skills": [{ "name": "refunds", "description": "Handle a customer refund." }] })
+    let description = Some("Handle a customer refund.".to_owned());
+    let skills = vec![NamedSkill { name: "refunds".to_owned(), description }];
+    NamePage { skills, next: None }.write()
 }
 
 fn body() -> &'static str {
@@ -203,12 +237,17 @@ fn named_skill(params: &Value) -> Reply {
     if params["name"] != "refunds" {
         return Reply::known_error(ErrorCode::InvalidParams);
     }
-    let files = refunds()[1..]
-        .iter()
-        .map(|(path, _)| json!({ "name": path, "uri": format!("{ROOT}/{path}") }))
-        .collect::<Vec<_>>();
-    Reply::Result(json!({
-        "description": "Handle a customer refund.", "instructions": body(), "files": files,
+    let file = |(path, _): &(&str, &str)| SkillFile {
+        name: (*path).to_owned(),
+        uri: format!("{ROOT}/{path}"),
+        media_type: None,
+        required: false,
+    };
+    Reply::Result(json!(SkillAnswer {
+        description: Some("Handle a customer refund.".into()),
+        instructions: body().into(),
+        dependencies: None,
+        files: refunds()[1..].iter().map(file).collect(),
     }))
 }
 
@@ -216,11 +255,17 @@ fn page_skill(params: &Value) -> Reply {
     if params["name"] != "refunds" {
         return Reply::known_error(ErrorCode::LegacyResourceNotFound);
     }
-    let skill = json!({
-        "name": "refunds", "description": "Handle a customer refund.", "instructions": body(),
-        "scripts": [{ "name": "calc.py", "path": "scripts/calc.py" }],
-        "references": [{ "name": "email.md", "path": "examples/email.md" }],
-    });
+    let files = PageFiles::new("refunds", body(), paths());
+    let skill = PageSkill {
+        name: "refunds".into(),
+        description: Some("Handle a customer refund.".into()),
+        instructions: body().into(),
+        scripts: files.of_kind(PageFileKind::Script),
+        references: files.of_kind(PageFileKind::Reference),
+        assets: files.of_kind(PageFileKind::Asset),
+        metadata: Map::new(),
+        annotations: json!({}),
+    };
     Reply::Result(json!({ "skill": skill }))
 }
 
@@ -232,10 +277,14 @@ fn page_reference(params: &Value) -> Reply {
     Reply::Result(json!({ "content": { "uri": format!("{ROOT}/{path}"), "text": text } }))
 }
 
-fn manifest() -> Value {
-    let files = refunds()
-        .map(|(path, text)| json!({ "path": path, "size": text.len(), "hash": digest(text) }));
-    json!({ "skill": "refunds", "files": files })
+fn manifest() -> Vec<u8> {
+    let paths = paths();
+    let files = paths.iter().zip(refunds()).map(|(path, (_, text))| fastmcp::ManifestFile {
+        path: std::borrow::Cow::Borrowed(path),
+        size: Some(text.len() as u64),
+        hash: Some(digest(text)),
+    });
+    fastmcp::ManifestDocument { skill: Some("refunds".into()), files: files.collect() }.write()
 }
 
 /// Every file but `SKILL.md`, as the contents of one answer.
@@ -246,18 +295,19 @@ fn others(root: &str) -> Vec<Value> {
 }
 
 fn over_mcp_index() -> Value {
-    json!([{
-        "name": "refunds", "description": "Handle a customer refund.", "uri": "skill://refunds",
-        "documentsUri": "skill://refunds/documents", "documentCount": 2,
-    }])
+    json!([IndexItem::new("refunds", "Handle a customer refund.", 2, None)])
 }
 
-fn documents() -> Value {
-    let documents = refunds();
-    let documents = documents[1..].iter().map(|(path, text)| {
-        json!({
-            "path": path, "size": text.len(), "uri": format!("skill://refunds/document/{path}"),
+fn documents() -> Vec<u8> {
+    let paths = paths();
+    let documents: Vec<_> = paths[1..]
+        .iter()
+        .zip(&refunds()[1..])
+        .map(|(path, (_, text))| SkillDocument {
+            path,
+            media_type: "text/plain",
+            size: text.len() as u64,
         })
-    });
-    json!({ "skill": "refunds", "documents": documents.collect::<Vec<_>>() })
+        .collect();
+    skills_over_mcp::write_documents("refunds", &documents)
 }

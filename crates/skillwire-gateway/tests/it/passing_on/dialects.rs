@@ -55,13 +55,13 @@ const COSTS: [(Older, &str, &[&str], bool); 14] = [
     (Older::EarlyIndex, ROOT, &["skill://acme/billing/refunds/SKILL.md"], false),
     (Older::EarlyIndexWithoutDigests, ROOT, &["skill://acme/billing/refunds/SKILL.md"], false),
     (Older::EarlyIndexOfArchives, ROOT, &["skill://acme/billing/refunds.tar.gz"], true),
-    (Older::Scoped, ROOT, &["skill://acme/billing/refunds/SKILL.md"], false),
-    (Older::ByName, FLAT, &["skills/get", "skills/get"], false),
-    (Older::Page, FLAT, &["skills/read"], false),
+    (Older::ScopedList, ROOT, &["skill://acme/billing/refunds/SKILL.md"], false),
+    (Older::Sep2076, FLAT, &["skills/get", "skills/get"], false),
+    (Older::SkillsPage, FLAT, &["skills/read"], false),
     (Older::FastMcp, FLAT, &["skill://refunds/_manifest", "skill://refunds/SKILL.md"], true),
     (Older::Skilljack, FLAT, &["skill://refunds"], false),
-    (Older::OverMcp, FLAT, &["skill://refunds"], false),
-    (Older::Plain, FLAT, &["skill://refunds/SKILL.md"], false),
+    (Older::SkillsOverMcp, FLAT, &["skill://refunds"], false),
+    (Older::PlainResources, FLAT, &["skill://refunds/SKILL.md"], false),
 ];
 
 #[tokio::test]

@@ -133,7 +133,7 @@ async fn an_approval_with_digests_is_not_one_without_them_c_36() {
 
 #[tokio::test]
 async fn a_model_is_told_that_content_is_first_seen_c_36() {
-    let server = HostileServer::speaking(Older::ByName);
+    let server = HostileServer::speaking(Older::Sep2076);
     let host = legacy_host(&server);
     let window = host.window("acme:refunds").await.unwrap();
     let (entry, content) = (&**window.entry(), window.skill_file());

@@ -22,13 +22,13 @@ async fn to_d10_each_dialect_is_found_and_its_skill_loaded_d2() {
         (Older::EarlyIndex, Dialect::EarlyIndex),
         (Older::EarlyIndexWithoutDigests, Dialect::EarlyIndex),
         (Older::EarlyIndexOfArchives, Dialect::EarlyIndex),
-        (Older::Scoped, Dialect::ScopedList),
-        (Older::ByName, Dialect::Sep2076),
-        (Older::Page, Dialect::SkillsPage),
+        (Older::ScopedList, Dialect::ScopedList),
+        (Older::Sep2076, Dialect::Sep2076),
+        (Older::SkillsPage, Dialect::SkillsPage),
         (Older::FastMcp, Dialect::FastMcp),
         (Older::Skilljack, Dialect::Skilljack),
-        (Older::OverMcp, Dialect::SkillsOverMcp),
-        (Older::Plain, Dialect::PlainResources),
+        (Older::SkillsOverMcp, Dialect::SkillsOverMcp),
+        (Older::PlainResources, Dialect::PlainResources),
     ] {
         let server = HostileServer::speaking(older);
         let host = legacy_host(&server);
@@ -62,7 +62,13 @@ async fn a_usage_resource_is_a_guide_that_needs_approval_like_any_skill_d10() {
 
 #[tokio::test]
 async fn without_the_users_word_nobody_looks_through_resources_c_19() {
-    for older in [Older::FastMcp, Older::Skilljack, Older::OverMcp, Older::Usage, Older::Plain] {
+    for older in [
+        Older::FastMcp,
+        Older::Skilljack,
+        Older::SkillsOverMcp,
+        Older::Usage,
+        Older::PlainResources,
+    ] {
         let server = HostileServer::speaking(older);
         let refusal = host(&server).list(&label("acme")).await.unwrap_err();
         assert_eq!(refusal.reason, Reason::SkillsNotOffered, "{older:?}");
@@ -114,7 +120,7 @@ async fn a_skill_appears_once_however_many_dialects_fit_c_48() {
 async fn a_path_that_differs_from_the_name_is_accepted_from_a_scoped_list_alone_c_18() {
     let uri = "skill://acme/somewhere/SKILL.md";
     let listed = json!({ "resources": [{ "uri": uri, "name": "refunds" }] });
-    let server = HostileServer::speaking(Older::Scoped)
+    let server = HostileServer::speaking(Older::ScopedList)
         .resource(uri, refunds()[0].1)
         .on("resources/list", move |_, _| Reply::Result(listed.clone()));
     let host = legacy_host(&server);

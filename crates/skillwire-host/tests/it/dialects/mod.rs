@@ -31,13 +31,13 @@ const WITH_FILES: [Older; 14] = [
     Older::EarlyIndex,
     Older::EarlyIndexWithoutDigests,
     Older::EarlyIndexOfArchives,
-    Older::Scoped,
-    Older::ByName,
-    Older::Page,
+    Older::ScopedList,
+    Older::Sep2076,
+    Older::SkillsPage,
     Older::FastMcp,
     Older::Skilljack,
-    Older::OverMcp,
-    Older::Plain,
+    Older::SkillsOverMcp,
+    Older::PlainResources,
 ];
 
 /// Those that promise a digest for every file, one way or another.

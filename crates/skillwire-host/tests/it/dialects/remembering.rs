@@ -32,12 +32,12 @@ async fn the_dialect_is_remembered_between_processes_lad_08() {
     for (older, dialect, first, later) in [
         (Older::Index, Dialect::Index, &["skills/list", "resources/read"][..], 1),
         (
-            Older::Scoped,
+            Older::ScopedList,
             Dialect::ScopedList,
             &["skills/list", "resources/read", "resources/list"],
             1,
         ),
-        (Older::ByName, Dialect::Sep2076, &["skills/list", "skills/get"], 1),
+        (Older::Sep2076, Dialect::Sep2076, &["skills/list", "skills/get"], 1),
         (Older::Draft, Dialect::Draft, &["skills/list"], 1),
     ] {
         let folder = tempfile::tempdir().unwrap();
@@ -52,7 +52,7 @@ async fn the_dialect_is_remembered_between_processes_lad_08() {
 
 #[tokio::test]
 async fn a_running_host_does_not_climb_again_for_each_listing_lad_08() {
-    let server = HostileServer::speaking(Older::Scoped);
+    let server = HostileServer::speaking(Older::ScopedList);
     let clock = SetClock::default();
     let host = host_from(Host::builder().clock(clock.clone()), &server);
     listed(&host, &server).await;
@@ -81,7 +81,7 @@ async fn a_server_that_describes_itself_differently_is_climbed_anew_lad_08() {
 #[tokio::test]
 async fn a_server_that_no_longer_answers_as_it_did_is_climbed_anew_lad_08() {
     let folder = tempfile::tempdir().unwrap();
-    let server = HostileServer::speaking(Older::Scoped);
+    let server = HostileServer::speaking(Older::ScopedList);
     listed(&next_run(&folder, &server), &server).await;
     // It has an index now, and says so nowhere; the scope holds nothing any more.
     let server = HostileServer::speaking(Older::Index)
@@ -115,7 +115,7 @@ async fn what_is_remembered_never_has_a_server_asked_for_what_it_did_not_declare
 #[tokio::test]
 async fn the_wrong_one_of_two_dialects_by_name_is_found_out_and_forgotten_lad_08() {
     let folder = tempfile::tempdir().unwrap();
-    let server = HostileServer::speaking(Older::ByName);
+    let server = HostileServer::speaking(Older::Sep2076);
     listed(&next_run(&folder, &server), &server).await;
     // The same declaration, and another dialect behind it.
     let named = |asked: &skillwire_testkit::hostile::Asked| asked.params["name"] == "refunds";
@@ -123,12 +123,11 @@ async fn the_wrong_one_of_two_dialects_by_name_is_found_out_and_forgotten_lad_08
         "name": "refunds", "description": "Refunds.", "instructions": "# Refunds\n",
     } });
     let unknown = || Reply::Error { code: -32601, message: "No such method.".to_owned() };
-    let server = HostileServer::speaking(Older::ByName).on("skills/get", move |_, _| unknown()).on(
-        "skills/read",
-        move |asked, _| {
+    let server = HostileServer::speaking(Older::Sep2076)
+        .on("skills/get", move |_, _| unknown())
+        .on("skills/read", move |asked, _| {
             if named(asked) { Reply::Result(skill.clone()) } else { Reply::error(-32002) }
-        },
-    );
+        });
     let host = next_run(&folder, &server);
     let handle = skillwire_trust::Handle::parse("acme:refunds").unwrap();
     assert!(host.resolve(&handle).await.is_err(), "it was remembered as the other one");

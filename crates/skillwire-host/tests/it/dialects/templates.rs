@@ -9,7 +9,7 @@ use super::legacy_host;
 use crate::support::{Shortcuts, host, label};
 
 fn server() -> HostileServer {
-    HostileServer::speaking(Older::Plain)
+    HostileServer::speaking(Older::PlainResources)
         .fault(Fault::Capabilities(json!({ "resources": {}, "completions": {} })))
         .resource("skill://docs/pdf/SKILL.md", "---\nname: pdf\ndescription: Reads.\n---\n")
         // What a template leads to is not listed.

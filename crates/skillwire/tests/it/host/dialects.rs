@@ -34,7 +34,7 @@ async fn legacy_discovery_needs_the_users_word_for_the_server_c_19() {
 
 #[tokio::test]
 async fn the_next_command_begins_where_the_one_before_ended_lad_08() {
-    let (user, server, _listening) = user_of(Older::Scoped).await;
+    let (user, server, _listening) = user_of(Older::ScopedList).await;
     for _ in 0..3 {
         assert!(user.gets(&["list", "--server", "acme"]).await.contains("(D4, "));
     }
@@ -84,7 +84,7 @@ async fn what_a_server_only_points_to_is_said_and_not_listed_lad_05_lad_06() {
 #[cfg(unix)]
 #[tokio::test]
 async fn a_user_fills_in_a_template_at_a_terminal_d12() {
-    let server = HostileServer::speaking(Older::Plain)
+    let server = HostileServer::speaking(Older::PlainResources)
         .fault(Fault::Capabilities(json!({ "resources": {}, "completions": {} })))
         .resource("skill://docs/pdf/SKILL.md", "---\nname: pdf\ndescription: Reads.\n---\n")
         .on("resources/list", |_, _| Reply::Result(json!({ "resources": [] })))
