@@ -14,7 +14,7 @@ mod subscription;
 pub use self::{
     caller::Caller,
     config::{CacheScope, Config},
-    engine::{Answer, Engine, Outcome},
+    engine::{Answer, Engine, EngineBuilder, Outcome},
     payload::{OutgoingMessage, Payload},
     subscription::{
         Feed, Filter, Followed, LegacySubscriptions, MAX_SUBSCRIBED_URIS, Room, Subscription,

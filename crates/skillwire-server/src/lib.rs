@@ -13,4 +13,4 @@ pub mod stdio;
 #[cfg(feature = "macros")]
 pub use skillwire_macros::embed_skills;
 
-pub use skillwire_engine::{CacheScope, Caller, Config, Engine, dialect, offer};
+pub use skillwire_engine::{CacheScope, Caller, Config, Engine, EngineBuilder, dialect, offer};

@@ -101,14 +101,16 @@ impl TestServer {
         }
         let catalog = Arc::new(catalog);
         let seal = CursorSeal::new([42; 32]);
-        let mut engine = Engine::new(Arc::clone(&catalog), options.config, seal);
+        let mut engine = Engine::builder(Arc::clone(&catalog), seal)
+            .config(options.config)
+            .offers(options.offers);
         if let Some(elsewhere) = options.elsewhere {
-            engine = engine.with_elsewhere(elsewhere);
+            engine = engine.lookup(elsewhere);
         }
         if let Some(scripts) = options.scripts {
-            engine = engine.with_scripts(scripts);
+            engine = engine.scripts(scripts);
         }
-        let engine = Arc::new(engine.offering(options.offers));
+        let engine = Arc::new(engine.build());
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has a free port");
         let address = listener.local_addr().expect("a listener has an address");
         let service = HttpService::new(Arc::clone(&engine), options.http);

@@ -15,9 +15,9 @@ use super::{
     archives::{self, Format},
     fastmcp, index,
     names::{LookupNames, Named},
-    scene::Scene,
     skills_over_mcp, usage,
 };
+use crate::engine::OwnedCall;
 
 /// The longest text that is looked at; a name has 64 characters.
 const MAX_BYTES: usize = 16 * 1024;
@@ -46,36 +46,36 @@ pub(crate) enum Projected {
 }
 
 /// Finds what a URI stands for that is no file.
-pub(crate) async fn resolve(scene: &Scene, uri: &str) -> Result<Option<Projected>, RpcError> {
-    if let Some(found) = without_names(scene, uri) {
+pub(crate) async fn resolve(call: &OwnedCall, uri: &str) -> Result<Option<Projected>, RpcError> {
+    if let Some(found) = without_names(call, uri) {
         return Ok(Some(found));
     }
-    let Some(alias) = by_name(scene, uri) else { return Ok(None) };
-    let names = scene.names().await?;
-    Ok(alias.find(scene, &names, uri))
+    let Some(alias) = by_name(call, uri) else { return Ok(None) };
+    let names = call.names().await?;
+    Ok(alias.find(call, &names, uri))
 }
 
 /// The same where nobody can wait.
-pub(crate) fn resolve_now(scene: &Scene, uri: &str) -> Option<Projected> {
-    without_names(scene, uri).or_else(|| by_name(scene, uri)?.find(scene, &scene.names_now(), uri))
+pub(crate) fn resolve_now(call: &OwnedCall, uri: &str) -> Option<Projected> {
+    without_names(call, uri).or_else(|| by_name(call, uri)?.find(call, &call.names_now(), uri))
 }
 
 /// What needs nobody's name.
-fn without_names(scene: &Scene, uri: &str) -> Option<Projected> {
-    if uri == index::URI && scene.speaks(Dialect::Index) {
+fn without_names(call: &OwnedCall, uri: &str) -> Option<Projected> {
+    if uri == index::URI && call.speaks(Dialect::Index) {
         return Some(Projected::Index);
     }
-    if scene.shows(DialectPart::Archives)
-        && let Some((skill, format)) = archives::named_by(&scene.snapshot, uri)
+    if call.shows(DialectPart::Archives)
+        && let Some((skill, format)) = archives::named_by(&call.snapshot, uri)
     {
         return Some(Projected::Archive(Arc::clone(skill), format));
     }
-    if scene.speaks(Dialect::FastMcp)
-        && let Some(skill) = fastmcp::skill_of(&scene.snapshot, uri)
+    if call.speaks(Dialect::FastMcp)
+        && let Some(skill) = fastmcp::skill_of(&call.snapshot, uri)
     {
         return Some(Projected::Manifest(Arc::clone(skill)));
     }
-    let over_mcp = scene.speaks(Dialect::SkillsOverMcp);
+    let over_mcp = call.speaks(Dialect::SkillsOverMcp);
     match uri {
         skills_over_mcp::INDEX if over_mcp => Some(Projected::PlainIndex),
         skills_over_mcp::PROMPT_XML if over_mcp => Some(Projected::PromptXml),
@@ -91,9 +91,9 @@ struct ByName {
 }
 
 /// Cuts a URI into decoded segments, if the client is spoken to by name and nothing hides in them.
-fn by_name(scene: &Scene, uri: &str) -> Option<ByName> {
+fn by_name(call: &OwnedCall, uri: &str) -> Option<ByName> {
     let spoken = [Dialect::FastMcp, Dialect::Skilljack, Dialect::SkillsOverMcp, Dialect::Usage];
-    if uri.len() > MAX_BYTES || !scene.config.dialects.any(&spoken, scene.era()) {
+    if uri.len() > MAX_BYTES || !call.config().dialects.any(&spoken, call.era()) {
         return None;
     }
     let rest = uri.strip_prefix("skill://")?;
@@ -111,16 +111,16 @@ fn segment(encoded: &str) -> Option<String> {
 }
 
 impl ByName {
-    fn find(&self, scene: &Scene, names: &LookupNames, uri: &str) -> Option<Projected> {
-        let on = |dialect| scene.speaks(dialect);
-        let by_name = |name: &str| match names.find(&scene.snapshot, name) {
+    fn find(&self, call: &OwnedCall, names: &LookupNames, uri: &str) -> Option<Projected> {
+        let on = |dialect| call.speaks(dialect);
+        let by_name = |name: &str| match names.find(&call.snapshot, name) {
             Named::Skill(skill) => Some(Arc::clone(skill)),
             Named::Ambiguous(_) | Named::Nothing => None,
         };
         let whole = |skill| Projected::File(skill, RelPath::skill_file());
         let segments: Vec<&str> = self.segments.iter().map(String::as_str).collect();
         let (jack, over_mcp) = (on(Dialect::Skilljack), on(Dialect::SkillsOverMcp));
-        let flat = scene.era() == Era::Legacy && (jack || over_mcp || on(Dialect::FastMcp));
+        let flat = call.era() == Era::Legacy && (jack || over_mcp || on(Dialect::FastMcp));
         let found = match (&*segments, self.slash) {
             ([name], false) if jack || over_mcp => by_name(name).map(whole),
             ([name], true) if jack => by_name(name).map(Projected::Collection),
@@ -149,10 +149,10 @@ impl ByName {
         // A file by that name is that file, a list or document by that name only where there is none.
         let real = below().filter(|found| matches!(found, Projected::File(..)));
         found.or(real).or_else(documents).or_else(below).or_else(|| {
-            let address = scene.config.usage.as_ref().map(usage::Usage::uri);
-            let guide = usage::skill(scene).filter(|_| address.as_deref() == Some(uri))?;
+            let address = call.config().usage.as_ref().map(usage::Usage::uri);
+            let guide = usage::skill(call).filter(|_| address.as_deref() == Some(uri))?;
             // A directory keeps its address.
-            scene.snapshot.directory(uri).is_none().then(|| Projected::Usage(Arc::clone(guide)))
+            call.snapshot.directory(uri).is_none().then(|| Projected::Usage(Arc::clone(guide)))
         })
     }
 }

@@ -14,8 +14,8 @@ use skillwire_source::{FileTree, Skill, SkillContent};
 use super::{
     DialectPart,
     documents::{ByLength, Made},
-    scene::Scene,
 };
+use crate::engine::OwnedCall;
 use crate::engine::{contents::published, resource_changed};
 
 /// Archives whose digest is remembered when their bytes are not.
@@ -120,17 +120,19 @@ pub(super) fn named_by<'a>(snapshot: &'a Snapshot, uri: &str) -> Option<(&'a Arc
 
 /// Reads a skill as an archive.
 pub(crate) async fn read(
-    scene: &Scene,
+    call: &OwnedCall,
     skill: &Arc<Skill>,
     format: Format,
 ) -> Result<Option<Made>, RpcError> {
-    let (projections, packed) = (Arc::clone(&scene.projections), Arc::clone(skill));
-    let made = scene.turns.read(move || projections.archives.made(&packed, format)).await;
+    let state = Arc::clone(&call.state);
+    let packed = Arc::clone(skill);
+    let made = move || state.projections.archives.made(&packed, format);
+    let made = call.state.permits.read(made).await;
     match made {
         Ok(Ok(archive)) => Ok(archive),
         Ok(Err(Unread)) => {
-            scene.catalog.stale_reporter(skill).report();
-            Err(resource_changed(scene.era(), skill.uri.as_str()))
+            call.state.catalog.stale_reporter(skill).report();
+            Err(resource_changed(call.era(), skill.uri.as_str()))
         }
         Err(error) => {
             tracing::error!(%error, "an archive could not be made");
@@ -145,19 +147,20 @@ pub(super) struct Archived(HashMap<Arc<str>, Vec<(Format, Digest)>>);
 
 impl Archived {
     /// Finds the digests of all archives for the index, if archives are served.
-    pub(super) async fn for_index(scene: &Scene) -> Result<Self, RpcError> {
-        if !scene.shows(DialectPart::Archives) {
+    pub(super) async fn for_index(call: &OwnedCall) -> Result<Self, RpcError> {
+        if !call.shows(DialectPart::Archives) {
             return Ok(Self::default());
         }
-        Self::in_formats(scene, &Format::ALL).await
+        Self::in_formats(call, &Format::ALL).await
     }
 
     /// Finds the digests of all archives in some formats.
     pub(super) async fn in_formats(
-        scene: &Scene,
+        call: &OwnedCall,
         formats: &'static [Format],
     ) -> Result<Self, RpcError> {
-        let (snapshot, projections) = (Arc::clone(&scene.snapshot), Arc::clone(&scene.projections));
+        let snapshot = Arc::clone(&call.snapshot);
+        let state = Arc::clone(&call.state);
         let found = tokio::task::spawn_blocking(move || {
             let several =
                 |skill: &&Arc<Skill>| packable(skill).is_some_and(|tree| tree.files.len() > 1);
@@ -169,7 +172,11 @@ impl Archived {
             }
             let digests = |skill: &Arc<Skill>| {
                 let digest = |format: &Format| {
-                    projections.archives.digest(skill, *format).map(|digest| (*format, digest))
+                    state
+                        .projections
+                        .archives
+                        .digest(skill, *format)
+                        .map(|digest| (*format, digest))
                 };
                 (skill.uri.file().shared(), formats.iter().filter_map(digest).collect())
             };

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value};
 use skillwire_catalog::snapshot::Snapshot;
 
-use super::{card::Card, scene::Scene};
+use super::card::Card;
+use crate::engine::OwnedCall;
 use crate::{caller::Caller, offer::Offers};
 
 /// Something a skill needs that its server does not have.
@@ -33,10 +34,11 @@ const KINDS: [(&str, &str, &str); 3] =
     [("tools", "tool", "name"), ("prompts", "prompt", "name"), ("resources", "resource", "uri")];
 
 /// The dependencies of a skill that its own server has; others are nobody's to promise.
-pub(super) fn served(scene: &Scene, card: &Card) -> Option<Value> {
+pub(super) fn served(call: &OwnedCall, card: &Card) -> Option<Value> {
     let mut declared = card.dependencies()?;
-    let has =
-        |kind: &str, name: &str| has(&scene.snapshot, (&scene.offers, &scene.caller), kind, name);
+    let has = |kind: &str, name: &str| {
+        has(&call.snapshot, (&call.state.offers, &call.caller), kind, name)
+    };
     let mut kept = Map::new();
     for (member, kind, key) in KINDS {
         if let Some(Value::Array(mut items)) = declared.remove(member) {

@@ -8,7 +8,8 @@ use skillwire_core::path::RelPath;
 use skillwire_protocol::error::RpcError;
 use skillwire_source::{Skill, SkillContent};
 
-use super::{DialectPart, archives::Archived, scene::Scene};
+use super::{DialectPart, archives::Archived};
+use crate::engine::OwnedCall;
 
 /// Where the document is, whatever scheme the skills have.
 pub(crate) const URI: &str = "skill://index.json";
@@ -39,16 +40,16 @@ pub(crate) fn resource() -> Value {
 }
 
 /// Makes the document.
-pub(crate) async fn document(scene: Scene) -> Result<Vec<u8>, RpcError> {
-    let archived = Archived::for_index(&scene).await?;
+pub(crate) async fn document(call: OwnedCall) -> Result<Vec<u8>, RpcError> {
+    let archived = Archived::for_index(&call).await?;
     let mut text = format!(r#"{{"$schema":"{SCHEMA}","skills":["#);
     let mut first = true;
-    let nested = scene.shows(DialectPart::IndexNested);
-    let skills = scene.snapshot.listed();
+    let nested = call.shows(DialectPart::IndexNested);
+    let skills = call.snapshot.listed();
     // Older readers take what lies below a skill for a part of it, and for nothing else.
-    let shown = skills.filter(|skill| nested || !scene.snapshot.is_inside_a_listed_skill(skill));
+    let shown = skills.filter(|skill| nested || !call.snapshot.is_inside_a_listed_skill(skill));
     let entries = shown.filter_map(|skill| entry(skill, &archived));
-    for entry in entries.chain(templates(&scene)) {
+    for entry in entries.chain(templates(&call)) {
         if !std::mem::take(&mut first) {
             text.push(',');
         }
@@ -85,8 +86,8 @@ fn entry(skill: &Skill, archived: &Archived) -> Option<String> {
 }
 
 /// Templates as entries of their own, which readers that know only skills skip.
-fn templates(scene: &Scene) -> Vec<String> {
-    if !scene.shows(DialectPart::IndexTemplates) {
+fn templates(call: &OwnedCall) -> Vec<String> {
+    if !call.shows(DialectPart::IndexTemplates) {
         return Vec::new();
     }
     let entry = |scheme: &str| {
@@ -97,5 +98,5 @@ fn templates(scene: &Scene) -> Vec<String> {
         })
         .to_string()
     };
-    scene.snapshot.schemes().map(entry).collect()
+    call.snapshot.schemes().map(entry).collect()
 }

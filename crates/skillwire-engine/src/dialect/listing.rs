@@ -8,10 +8,11 @@ use skillwire_protocol::method;
 use skillwire_source::Skill;
 
 use super::{
-    Dialect, card::SKILL_PRIORITY, fastmcp, index, names::LookupNames, scene::Scene, skilljack,
-    skills_over_mcp, usage,
+    Dialect, card::SKILL_PRIORITY, fastmcp, index, names::LookupNames, skilljack, skills_over_mcp,
+    usage,
 };
 use crate::engine::Outcome;
+use crate::engine::OwnedCall;
 
 /// How much a supporting file matters beside its skill.
 const FILE_PRIORITY: f64 = 0.3;
@@ -40,28 +41,28 @@ struct From<'a> {
 }
 
 /// Answers `resources/list`.
-pub(crate) async fn list(scene: Scene, cursor: Option<String>) -> Outcome {
+pub(crate) async fn list(call: OwnedCall, cursor: Option<String>) -> Outcome {
     let walk = (method::RESOURCES_LIST, "");
-    let after = scene.after(walk, cursor.as_deref())?;
-    let size = scene.config.page_size;
+    let after = call.after(walk, cursor.as_deref())?;
+    let size = call.config().page_size;
     let by_name = [Dialect::Skilljack, Dialect::SkillsOverMcp];
-    let by_name = scene.config.dialects.any(&by_name, scene.era());
-    let names = if by_name { Some(scene.names().await?) } else { None };
+    let by_name = call.config().dialects.any(&by_name, call.era());
+    let names = if by_name { Some(call.names().await?) } else { None };
     let added = after.as_deref().and_then(|key| key.strip_prefix(MARK));
     let mut page = Page::default();
     if added.is_none() {
-        page = scene.snapshot.resources_page(after.as_deref(), size);
+        page = call.snapshot.resources_page(after.as_deref(), size);
         page.items.iter_mut().for_each(prioritise);
     }
     if page.next.is_none() {
         let from = added.map(parse).unwrap_or_default();
         let room = size - page.items.len();
-        let more = Page::cut(room, additions(&scene, names.as_deref(), &from));
+        let more = Page::cut(room, additions(&call, names.as_deref(), &from));
         page.items.extend(more.items);
         // A page without room for any of it goes on at the beginning of it.
         page.next = more.next.map(|key| if key.is_empty() { MARK.to_string() } else { key });
     }
-    let mut result = scene.begin_page(walk, "resources", &page);
+    let mut result = call.begin_page(walk, "resources", &page);
     result.cacheable();
     result.server_info();
     Ok(result.finish().into())
@@ -75,21 +76,21 @@ fn parse(key: &str) -> From<'_> {
 
 /// Everything dialects add from a place on, in order.
 fn additions<'a>(
-    scene: &'a Scene,
+    call: &'a OwnedCall,
     names: Option<&'a LookupNames>,
     from: &'a From<'a>,
 ) -> impl Iterator<Item = Keyed> + 'a {
-    let documents = documents(scene)
+    let documents = documents(call)
         .into_iter()
         .enumerate()
         .map(|(index, item)| (format!("{MARK}{DOCUMENTS}\n{index:02}"), item))
         .filter(move |(key, _)| from.section < ALIASES && after(from, DOCUMENTS, key));
     let resumes = from.section == ALIASES;
-    let shown = resumes.then(|| scene.snapshot.skill(from.uri)).flatten();
-    let rest = scene.snapshot.listed_after(resumes.then_some(from.uri));
+    let shown = resumes.then(|| call.snapshot.skill(from.uri)).flatten();
+    let rest = call.snapshot.listed_after(resumes.then_some(from.uri));
     let aliases = shown.into_iter().chain(rest).flat_map(move |skill| {
         let same = resumes && skill.uri.as_str() == from.uri;
-        let all = aliases(scene, names, skill).into_iter();
+        let all = aliases(call, names, skill).into_iter();
         all.filter(move |(inner, _)| !same || inner.as_str() > from.inner)
             .map(move |(inner, item)| (format!("{MARK}{ALIASES}\n{}\n{inner}", skill.uri), item))
     });
@@ -101,31 +102,31 @@ fn after(from: &From<'_>, section: char, key: &str) -> bool {
     from.section != section || key.rsplit('\n').next() > Some(from.uri)
 }
 
-fn documents(scene: &Scene) -> Vec<Cow<'static, str>> {
+fn documents(call: &OwnedCall) -> Vec<Cow<'static, str>> {
     let mut found = Vec::new();
-    if scene.speaks(Dialect::Index) {
+    if call.speaks(Dialect::Index) {
         found.push(index::resource());
     }
-    if scene.speaks(Dialect::SkillsOverMcp) {
+    if call.speaks(Dialect::SkillsOverMcp) {
         found.extend(skills_over_mcp::documents());
     }
-    found.extend(usage::resource(scene));
+    found.extend(usage::resource(call));
     found.iter().map(|item| Cow::Owned(item.to_string())).collect()
 }
 
 /// The other addresses of one skill, each with a key that orders them.
-fn aliases(scene: &Scene, names: Option<&LookupNames>, skill: &Skill) -> Vec<Keyed> {
+fn aliases(call: &OwnedCall, names: Option<&LookupNames>, skill: &Skill) -> Vec<Keyed> {
     let mut found: Vec<(String, Value)> = Vec::new();
-    if scene.speaks(Dialect::FastMcp) && fastmcp::tree(skill).is_some() {
+    if call.speaks(Dialect::FastMcp) && fastmcp::tree(skill).is_some() {
         found.push(("a".to_owned(), fastmcp::resource(skill)));
     }
-    let name = names.and_then(|names| names.of_skill(&scene.snapshot, skill));
+    let name = names.and_then(|names| names.of_skill(&call.snapshot, skill));
     if let Some(name) = name {
         found.push(("b".to_owned(), skilljack::resource(skill, name)));
-        if scene.speaks(Dialect::Skilljack) {
+        if call.speaks(Dialect::Skilljack) {
             found.push(("c".to_owned(), skilljack::collection(skill, name)));
         }
-        if scene.speaks(Dialect::SkillsOverMcp) {
+        if call.speaks(Dialect::SkillsOverMcp) {
             let resources = skills_over_mcp::resources(skill, name).into_iter();
             found.extend(resources.map(|(key, item)| (format!("d{key}"), item)));
         }

@@ -14,8 +14,8 @@ mod fastmcp;
 mod index;
 mod listing;
 mod names;
+mod projections;
 mod reading;
-mod scene;
 mod scoped;
 mod sep_2076;
 mod skilljack;
@@ -33,8 +33,9 @@ pub const LEGACY: Era = Era::Legacy;
 pub(crate) use self::{
     alias::{Projected, resolve_now},
     listing::{LISTED, alias_of, list as list_resources},
+    names::{LookupNames, Named},
+    projections::Projections,
     reading::read as read_resource,
-    scene::{Projections, Scene},
     scoped::list as list_scope,
     sep_2076::{get as get_by_name, given},
     skilljack_offer::SkilljackOffer,

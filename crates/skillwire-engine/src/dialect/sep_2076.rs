@@ -13,9 +13,9 @@ use skillwire_source::Skill;
 use super::{
     card::{Argument, Card},
     dependencies,
-    scene::{Scene, about_name, media_type, uri_of},
 };
 use crate::engine::Outcome;
+use crate::engine::{OwnedCall, about_name, media_type, uri_of};
 
 /// The most bytes that instructions may have once their arguments are filled in.
 const MAX_FILLED_BYTES: usize = 16 * 1024 * 1024;
@@ -34,8 +34,8 @@ pub(crate) fn given(raw: Option<&RawValue>) -> Result<Given, RpcError> {
 }
 
 /// Answers `skills/get` by name.
-pub(crate) async fn get(scene: Scene, name: String, given: Given) -> Outcome {
-    let skill = scene.named(&name).await?.map_err(|unnamed| {
+pub(crate) async fn get(call: OwnedCall, name: String, given: Given) -> Outcome {
+    let skill = call.named(&name).await?.map_err(|unnamed| {
         let message = if unnamed.candidates.is_empty() {
             format!("Unknown skill: `{}`.", truncated(&name))
         } else {
@@ -44,13 +44,13 @@ pub(crate) async fn get(scene: Scene, name: String, given: Given) -> Outcome {
         RpcError::invalid_params(message).with_data(about_name(&name, unnamed.candidates))
     })?;
     let card = Card::of(&skill);
-    let body = scene.instructions(&skill).await?;
-    let files = files(&scene, &skill, &body).await?;
+    let body = call.instructions(&skill).await?;
+    let files = files(&call, &skill, &body).await?;
     let instructions = fill(&body, &card.arguments(), &given)?;
-    let mut result = scene.style.begin();
+    let mut result = call.style.begin();
     result.string("description", card.description());
     result.string("instructions", &instructions);
-    if let Some(dependencies) = dependencies::served(&scene, &card) {
+    if let Some(dependencies) = dependencies::served(&call, &card) {
         result.json("dependencies", &dependencies.to_string());
     }
     result.json("files", &Value::from(files).to_string());
@@ -58,9 +58,9 @@ pub(crate) async fn get(scene: Scene, name: String, given: Given) -> Outcome {
 }
 
 /// All files besides `SKILL.md`; those that the instructions link to are required.
-async fn files(scene: &Scene, skill: &Arc<Skill>, body: &str) -> Result<Vec<Value>, RpcError> {
+async fn files(call: &OwnedCall, skill: &Arc<Skill>, body: &str) -> Result<Vec<Value>, RpcError> {
     let linked = linked(body);
-    let paths = scene.paths(skill).await?;
+    let paths = call.paths(skill).await?;
     let others = paths.iter().filter(|path| **path != RelPath::skill_file());
     Ok(others
         .map(|path| {

@@ -6,12 +6,9 @@ use serde_json::Value;
 use skillwire_core::{path::RelPath, uri::ResourceUri};
 use skillwire_source::{Skill, SkillContent};
 
-use super::{
-    alias_of,
-    scene::{Scene, media_type},
-    skills_page::push_content,
-};
+use super::{alias_of, skills_page::push_content};
 use crate::engine::Outcome;
+use crate::engine::{OwnedCall, media_type};
 
 /// Files that are larger are left out of a collection.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
@@ -48,10 +45,10 @@ pub(crate) fn collection(skill: &Skill, name: &str) -> Value {
 }
 
 /// Reads a collection: every file but `SKILL.md`, hidden ones and those that are too large.
-pub(crate) async fn read_collection(scene: Scene, skill: Arc<Skill>, asked: String) -> Outcome {
+pub(crate) async fn read_collection(call: OwnedCall, skill: Arc<Skill>, asked: String) -> Outcome {
     let mut contents = String::from("[");
     let mut total = 0;
-    for path in scene.paths(&skill).await? {
+    for path in call.paths(&skill).await? {
         let left_out = path == RelPath::skill_file()
             || path.segments().count() > MAX_DEPTH
             || path.segments().any(|segment| segment.starts_with('.') || segment == "node_modules")
@@ -59,7 +56,7 @@ pub(crate) async fn read_collection(scene: Scene, skill: Arc<Skill>, asked: Stri
         if left_out {
             continue;
         }
-        let Some(bytes) = scene.bytes(&skill, &path).await? else { continue };
+        let Some(bytes) = call.bytes(&skill, &path).await? else { continue };
         total += bytes.len() as u64;
         if total > MAX_COLLECTION_BYTES {
             break;
@@ -71,7 +68,7 @@ pub(crate) async fn read_collection(scene: Scene, skill: Arc<Skill>, asked: Stri
         push_content(&mut contents, &uri, media_type(&skill, &path, &bytes), &bytes);
     }
     contents.push(']');
-    let mut result = scene.style.begin();
+    let mut result = call.style.begin();
     result.json("contents", &contents);
     result.cacheable();
     result.server_info();

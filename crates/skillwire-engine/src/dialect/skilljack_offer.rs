@@ -1,21 +1,24 @@
 //! The tools and prompts that skilljack had: `skill`, `skill-resource`, and a prompt for each skill.
 
-use std::{fmt::Write as _, sync::Arc};
+use std::{
+    fmt::Write as _,
+    sync::{Arc, Weak},
+};
 
 use futures_util::{FutureExt, future::BoxFuture};
 use quick_cache::sync::Cache;
 use serde_json::{Map, Value, json};
 use skillwire_catalog::catalog::ViewId;
 use skillwire_core::path::RelPath;
-use skillwire_protocol::error::RpcError;
+use skillwire_protocol::{error::RpcError, version::Era};
 use skillwire_source::Skill;
 
 use super::{
-    scene::{Scene, media_type},
     skilljack::{self, below},
     skills_over_mcp::xml,
     templates,
 };
+use crate::engine::{EngineState, OwnedCall, media_type};
 use crate::{
     caller::Caller,
     offer::{Interrupt, Invocation, Items, Offer, PromptReply, ToolReply, Typing},
@@ -42,39 +45,40 @@ const REMEMBERED: usize = 8;
 /// The tools and the prompts of one state of the catalogue.
 type Lists = (Arc<Items>, Arc<Items>);
 
-/// Makes what is needed to answer a caller.
-pub(crate) type MakeScene = Box<dyn Fn(&Caller) -> Option<Scene> + Send + Sync>;
-
 /// Skills as tools and prompts.
+#[derive(Debug)]
 pub(crate) struct SkilljackOffer {
-    scene: MakeScene,
+    /// The engine this is a part of.
+    state: Weak<EngineState>,
     lists: Cache<(u64, ViewId), Lists>,
 }
 
-impl std::fmt::Debug for SkilljackOffer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SkilljackOffer").finish_non_exhaustive()
-    }
-}
-
 impl SkilljackOffer {
-    /// Offers the skills of whatever scene a caller is in.
-    pub(crate) fn new(scene: MakeScene) -> Self {
-        Self { scene, lists: Cache::new(REMEMBERED) }
+    /// Offers the skills of an engine.
+    pub(crate) fn new(state: Weak<EngineState>) -> Self {
+        Self { state, lists: Cache::new(REMEMBERED) }
+    }
+
+    /// A request of a caller, as long as the engine is there and has skills.
+    fn call_of(&self, caller: &Caller) -> Option<OwnedCall> {
+        let state = self.state.upgrade()?;
+        let snapshot = state.catalog.now(caller.view)?;
+        let style = state.style(caller, Era::Legacy);
+        Some(OwnedCall { state, snapshot, caller: caller.clone(), style })
     }
 
     fn lists(&self, caller: &Caller) -> Lists {
-        let Some(scene) = (self.scene)(caller) else { return Lists::default() };
-        let key = (scene.snapshot.generation(), scene.view);
+        let Some(call) = self.call_of(caller) else { return Lists::default() };
+        let key = (call.snapshot.generation(), call.caller.view);
         self.lists.get(&key).unwrap_or_else(|| {
-            let lists = (tools(&scene), prompts(&scene));
+            let lists = (tools(&call), prompts(&call));
             self.lists.insert(key, lists.clone());
             lists
         })
     }
 
-    fn scene(&self, invocation: &Invocation) -> Result<Scene, RpcError> {
-        (self.scene)(invocation.client.caller()).ok_or_else(RpcError::internal)
+    fn invoked(&self, invocation: &Invocation) -> Result<OwnedCall, RpcError> {
+        self.call_of(invocation.client.caller()).ok_or_else(RpcError::internal)
     }
 }
 
@@ -88,13 +92,13 @@ impl Offer for SkilljackOffer {
     }
 
     fn call(&self, invocation: Invocation) -> BoxFuture<'static, Result<ToolReply, Interrupt>> {
-        let scene = self.scene(&invocation);
+        let call = self.invoked(&invocation);
         async move {
-            let (scene, arguments) = (scene?, &invocation.arguments);
+            let (call, arguments) = (call?, &invocation.arguments);
             let reply = if invocation.name == SKILL {
-                load(&scene, arguments).await?
+                load(&call, arguments).await?
             } else {
-                files(&scene, arguments).await?
+                files(&call, arguments).await?
             };
             Ok(reply.unwrap_or_else(ToolReply::error))
         }
@@ -102,11 +106,11 @@ impl Offer for SkilljackOffer {
     }
 
     fn prompt(&self, invocation: Invocation) -> BoxFuture<'static, Result<PromptReply, Interrupt>> {
-        let scene = self.scene(&invocation);
+        let call = self.invoked(&invocation);
         async move {
             let given = text(&invocation.arguments, "name");
             let name = given.filter(|_| invocation.name == SKILL).unwrap_or(&invocation.name);
-            Ok(prompt(&scene?, name).await?)
+            Ok(prompt(&call?, name).await?)
         }
         .boxed()
     }
@@ -115,18 +119,18 @@ impl Offer for SkilljackOffer {
         if typing.prompt != SKILL || typing.argument != "name" {
             return Vec::new();
         }
-        let Some(scene) = (self.scene)(caller) else { return Vec::new() };
-        templates::names(&scene, &scene.names_now(), typing.typed, false, MAX_VALUES)
+        let Some(call) = self.call_of(caller) else { return Vec::new() };
+        templates::names(&call, &call.names_now(), typing.typed, false, MAX_VALUES)
     }
 }
 
-fn tools(scene: &Scene) -> Arc<Items> {
+fn tools(call: &OwnedCall) -> Arc<Items> {
     let text = json!({ "type": "string" });
     let object = |properties: Value, required: Value| json!({ "type": "object", "properties": properties, "required": required });
     Items::of([
         json!({
             "name": SKILL,
-            "description": describe(scene),
+            "description": describe(call),
             "inputSchema": object(json!({ "name": text }), json!(["name"])),
             "annotations": { "readOnlyHint": true },
         }),
@@ -141,14 +145,14 @@ fn tools(scene: &Scene) -> Arc<Items> {
 }
 
 /// The description of the tool that loads skills, with the skills there are.
-fn describe(scene: &Scene) -> String {
-    let names = scene.names_now();
+fn describe(call: &OwnedCall) -> String {
+    let names = call.names_now();
     let mut text = String::from(
         "Loads the instructions of a skill. Call it before doing the task a skill describes.\n\
          <available_skills>\n",
     );
-    let known = scene.snapshot.listed();
-    let known = known.filter_map(|skill| Some((names.of_skill(&scene.snapshot, skill)?, skill)));
+    let known = call.snapshot.listed();
+    let known = known.filter_map(|skill| Some((names.of_skill(&call.snapshot, skill)?, skill)));
     for (name, skill) in known.take(MAX_NAMED) {
         let _ = write!(
             text,
@@ -159,22 +163,22 @@ fn describe(scene: &Scene) -> String {
         );
     }
     text.push_str("</available_skills>");
-    let more = scene.snapshot.listed_count().saturating_sub(MAX_NAMED);
+    let more = call.snapshot.listed_count().saturating_sub(MAX_NAMED);
     if more > 0 {
         let _ = write!(text, "\nand {more} more.");
     }
     text
 }
 
-fn prompts(scene: &Scene) -> Arc<Items> {
-    let names = scene.names_now();
+fn prompts(call: &OwnedCall) -> Arc<Items> {
+    let names = call.names_now();
     let any = json!({
         "name": SKILL,
         "description": "Loads a skill by its name.",
         "arguments": [{ "name": "name", "description": "The skill.", "required": true }],
     });
-    let each = scene.snapshot.listed().filter_map(|skill| {
-        let name = names.of_skill(&scene.snapshot, skill)?;
+    let each = call.snapshot.listed().filter_map(|skill| {
+        let name = names.of_skill(&call.snapshot, skill)?;
         Some(json!({ "name": name, "description": skill.description() }))
     });
     Items::of(std::iter::once(any).chain(each))
@@ -187,39 +191,39 @@ fn text<'a>(arguments: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
 /// What a tool comes to, or what to tell the model instead.
 type Tried<T> = Result<Result<T, String>, RpcError>;
 
-async fn find(scene: &Scene, name: Option<&str>) -> Tried<Arc<Skill>> {
-    let names = scene.names().await?;
+async fn find(call: &OwnedCall, name: Option<&str>) -> Tried<Arc<Skill>> {
+    let names = call.names().await?;
     if let Some(Ok(skill)) = match name {
-        Some(name) => Some(scene.named(name).await?),
+        Some(name) => Some(call.named(name).await?),
         None => None,
     } {
         return Ok(Ok(skill));
     }
-    let all = scene.snapshot.listed();
+    let all = call.snapshot.listed();
     let known: Vec<_> =
-        all.filter_map(|skill| names.of_skill(&scene.snapshot, skill)).take(MAX_NAMED).collect();
+        all.filter_map(|skill| names.of_skill(&call.snapshot, skill)).take(MAX_NAMED).collect();
     Ok(Err(format!("There is no skill of that name. The skills are: {}.", known.join(", "))))
 }
 
-async fn load(scene: &Scene, arguments: &Map<String, Value>) -> Tried<ToolReply> {
-    let skill = match find(scene, text(arguments, "name")).await? {
+async fn load(call: &OwnedCall, arguments: &Map<String, Value>) -> Tried<ToolReply> {
+    let skill = match find(call, text(arguments, "name")).await? {
         Ok(skill) => skill,
         Err(message) => return Ok(Err(message)),
     };
-    let bytes = scene.bytes(&skill, &RelPath::skill_file()).await?;
+    let bytes = call.bytes(&skill, &RelPath::skill_file()).await?;
     let bytes = bytes.ok_or_else(RpcError::internal)?;
     Ok(Ok(ToolReply::text(String::from_utf8_lossy(&bytes))))
 }
 
 /// One file, all files below a directory, or the list of files.
-async fn files(scene: &Scene, arguments: &Map<String, Value>) -> Tried<ToolReply> {
+async fn files(call: &OwnedCall, arguments: &Map<String, Value>) -> Tried<ToolReply> {
     let name = text(arguments, "skill");
-    let skill = match find(scene, name).await? {
+    let skill = match find(call, name).await? {
         Ok(skill) => skill,
         Err(message) => return Ok(Err(message)),
     };
     let asked = text(arguments, "path").unwrap_or_default().trim_end_matches('/');
-    let paths = scene.paths(&skill).await?;
+    let paths = call.paths(&skill).await?;
     if asked.is_empty() {
         let list: Vec<_> = paths.iter().map(RelPath::as_str).collect();
         return Ok(Ok(ToolReply::text(list.join("\n"))));
@@ -229,7 +233,7 @@ async fn files(scene: &Scene, arguments: &Map<String, Value>) -> Tried<ToolReply
         paths.iter().filter(|path| path.as_str() == asked || path.as_str().starts_with(&prefix));
     let (mut reply, mut total) = (ToolReply::default(), 0);
     for path in wanted {
-        let Some(bytes) = scene.bytes(&skill, path).await? else { continue };
+        let Some(bytes) = call.bytes(&skill, path).await? else { continue };
         total += bytes.len();
         if total > MAX_REPLY_BYTES {
             return Ok(Err("The files are too large for one call; ask for fewer.".to_owned()));
@@ -255,12 +259,12 @@ fn block(uri: &str, media_type: &str, bytes: &[u8]) -> Value {
     json!({ "type": "resource", "resource": resource })
 }
 
-async fn prompt(scene: &Scene, name: &str) -> Result<PromptReply, RpcError> {
-    let skill = match find(scene, Some(name)).await? {
+async fn prompt(call: &OwnedCall, name: &str) -> Result<PromptReply, RpcError> {
+    let skill = match find(call, Some(name)).await? {
         Ok(skill) => skill,
         Err(message) => return Err(RpcError::invalid_params(message)),
     };
-    let bytes = scene.bytes(&skill, &RelPath::skill_file()).await?;
+    let bytes = call.bytes(&skill, &RelPath::skill_file()).await?;
     let bytes = bytes.ok_or_else(RpcError::internal)?;
     let content = json!({
         "type": "resource",

@@ -7,7 +7,8 @@ use skillwire_core::path::RelPath;
 use skillwire_protocol::error::RpcError;
 use skillwire_source::{FileRecord, Skill, SkillContent};
 
-use super::{alias_of, card::Card, scene::Scene, skilljack};
+use super::{alias_of, card::Card, skilljack};
+use crate::engine::OwnedCall;
 
 /// The list of skills.
 pub(crate) const INDEX: &str = "skill://index";
@@ -92,8 +93,8 @@ pub(crate) fn list(skill: &Skill, name: &str) -> Option<Vec<u8>> {
 }
 
 /// Makes the list of skills.
-pub(crate) async fn index(scene: Scene) -> Result<Vec<u8>, RpcError> {
-    let entries = each(&scene, |skill, name| {
+pub(crate) async fn index(call: OwnedCall) -> Result<Vec<u8>, RpcError> {
+    let entries = each(&call, |skill, name| {
         let count = other_files(skill).len();
         let card = Card::of(skill);
         let mut entry = json!({
@@ -114,8 +115,8 @@ pub(crate) async fn index(scene: Scene) -> Result<Vec<u8>, RpcError> {
 }
 
 /// Makes the list of skills for a prompt.
-pub(crate) async fn prompt_xml(scene: Scene) -> Result<Vec<u8>, RpcError> {
-    let entries = each(&scene, |skill, name| {
+pub(crate) async fn prompt_xml(call: OwnedCall) -> Result<Vec<u8>, RpcError> {
+    let entries = each(&call, |skill, name| {
         format!(
             "  <skill>\n    <name>{name}</name>\n    <description>{}</description>\n    \
              <uri>{}</uri>\n  </skill>\n",
@@ -127,11 +128,14 @@ pub(crate) async fn prompt_xml(scene: Scene) -> Result<Vec<u8>, RpcError> {
     Ok(format!("<available_skills>\n{entries}</available_skills>\n").into_bytes())
 }
 
-async fn each<T>(scene: &Scene, make: impl Fn(&Arc<Skill>, &str) -> T) -> Result<Vec<T>, RpcError> {
-    let names = scene.names().await?;
-    let skills = scene.snapshot.listed();
+async fn each<T>(
+    call: &OwnedCall,
+    make: impl Fn(&Arc<Skill>, &str) -> T,
+) -> Result<Vec<T>, RpcError> {
+    let names = call.names().await?;
+    let skills = call.snapshot.listed();
     Ok(skills
-        .filter_map(|skill| Some(make(skill, names.of_skill(&scene.snapshot, skill)?)))
+        .filter_map(|skill| Some(make(skill, names.of_skill(&call.snapshot, skill)?)))
         .collect())
 }
 

@@ -15,10 +15,8 @@ use skillwire_protocol::{
 };
 use skillwire_source::Skill;
 
-use super::{
-    card::Card,
-    scene::{Scene, about_name, media_type, uri_of},
-};
+use super::card::Card;
+use crate::engine::{OwnedCall, about_name, media_type, uri_of};
 use crate::{engine::Outcome, offer::Progress};
 
 /// Runs scripts of skills; a server that has none offers no `skills/execute`.
@@ -48,10 +46,10 @@ pub struct Script {
 pub struct NotRun(pub String);
 
 /// Answers `skills/read`.
-pub(crate) async fn read(scene: Scene, name: String) -> Outcome {
-    let skill = find(&scene, &name).await?;
-    let body = scene.instructions(&skill).await?;
-    let items = items(&scene, &skill, &body).await?;
+pub(crate) async fn read(call: OwnedCall, name: String) -> Outcome {
+    let skill = find(&call, &name).await?;
+    let body = call.instructions(&skill).await?;
+    let items = items(&call, &skill, &body).await?;
     let of_kind = |kind| -> Value {
         items.iter().filter(|item| item.kind == kind).map(Item::to_json).collect()
     };
@@ -66,43 +64,42 @@ pub(crate) async fn read(scene: Scene, name: String) -> Outcome {
         "metadata": card.metadata(),
         "annotations": card.annotations(),
     });
-    let mut result = scene.style.begin();
+    let mut result = call.style.begin();
     result.json("skill", &read.to_string());
     Ok(result.finish().into())
 }
 
 /// Answers `skills/read_reference`.
-pub(crate) async fn read_reference(scene: Scene, name: String, reference: String) -> Outcome {
-    let skill = find(&scene, &name).await?;
-    let body = scene.instructions(&skill).await?;
-    let items = items(&scene, &skill, &body).await?;
+pub(crate) async fn read_reference(call: OwnedCall, name: String, reference: String) -> Outcome {
+    let skill = find(&call, &name).await?;
+    let body = call.instructions(&skill).await?;
+    let items = items(&call, &skill, &body).await?;
     let found = resolve(&items, &reference);
     let not_found = || {
         let message = format!("The skill has no reference `{}`.", truncated(&reference));
         let data = json!({ "name": truncated(&name), "reference": truncated(&reference) });
-        RpcError::new(code(scene.era(), ErrorCode::LegacyReferenceNotFound), message)
-            .with_data(data)
+        RpcError::new(code(call.era(), ErrorCode::LegacyReferenceNotFound), message).with_data(data)
     };
     let path = &found.ok_or_else(not_found)?.path;
-    let bytes = scene.bytes(&skill, path).await?.ok_or_else(not_found)?;
+    let bytes = call.bytes(&skill, path).await?.ok_or_else(not_found)?;
     let mut content = String::new();
     let uri = uri_of(&skill, path);
     push_content(&mut content, uri.as_str(), media_type(&skill, path, &bytes), &bytes);
-    let mut result = scene.style.begin();
+    let mut result = call.style.begin();
     result.json("content", &content);
     Ok(result.finish().into())
 }
 
 /// Answers `skills/execute`.
 pub(crate) async fn execute(
-    scene: Scene,
+    call: OwnedCall,
     runner: Arc<dyn RunScripts>,
     (name, script, arguments): (String, String, Option<Value>),
     progress: Progress,
 ) -> Outcome {
-    let skill = find(&scene, &name).await?;
+    let skill = find(&call, &name).await?;
     let failed = |reason: String| {
-        let failed = match scene.era() {
+        let failed = match call.era() {
             Era::Legacy => ErrorCode::LegacyScriptFailed,
             Era::Modern => ErrorCode::Internal,
         };
@@ -112,14 +109,14 @@ pub(crate) async fn execute(
         RpcError::new(failed, format!("`{}` was not run: {reason}", truncated(&script)))
             .with_data(data)
     };
-    let body = scene.instructions(&skill).await?;
-    let mut items = items(&scene, &skill, &body).await?;
+    let body = call.instructions(&skill).await?;
+    let mut items = items(&call, &skill, &body).await?;
     items.retain(|item| item.kind == Kind::Script);
     let path = resolve(&items, &script).map(|item| item.path.clone());
     let path = path.ok_or_else(|| failed("The skill has no such script.".to_owned()))?;
-    let wanted = Script { skill, path, arguments, caller: scene.caller.name.clone(), progress };
+    let wanted = Script { skill, path, arguments, caller: call.caller.name.clone(), progress };
     let ran = runner.run(wanted).await.map_err(|NotRun(reason)| failed(reason))?;
-    let mut result = scene.style.begin();
+    let mut result = call.style.begin();
     for (member, value) in ran.as_object().into_iter().flatten() {
         result.json(member, &value.to_string());
     }
@@ -134,14 +131,14 @@ pub(super) fn push_content(out: &mut String, uri: &str, media_type: &str, bytes:
     out.push_str(&String::from_utf8_lossy(&crate::engine::contents::render(bytes)));
 }
 
-async fn find(scene: &Scene, name: &str) -> Result<Arc<Skill>, RpcError> {
-    scene.named(name).await?.map_err(|unnamed| {
+async fn find(call: &OwnedCall, name: &str) -> Result<Arc<Skill>, RpcError> {
+    call.named(name).await?.map_err(|unnamed| {
         let message = if unnamed.candidates.is_empty() {
             "Skill not found."
         } else {
             "Several skills have this name; name one of them."
         };
-        RpcError::new(code(scene.era(), ErrorCode::LegacyResourceNotFound), message)
+        RpcError::new(code(call.era(), ErrorCode::LegacyResourceNotFound), message)
             .with_data(about_name(name, unnamed.candidates))
     })
 }
@@ -180,9 +177,9 @@ impl Item {
 }
 
 /// All files besides `SKILL.md`, described by the text of the link that leads to them.
-async fn items(scene: &Scene, skill: &Arc<Skill>, body: &str) -> Result<Vec<Item>, RpcError> {
+async fn items(call: &OwnedCall, skill: &Arc<Skill>, body: &str) -> Result<Vec<Item>, RpcError> {
     let labels = labels(body);
-    let paths = scene.paths(skill).await?;
+    let paths = call.paths(skill).await?;
     let others = paths.into_iter().filter(|path| *path != RelPath::skill_file());
     Ok(others
         .map(|path| {

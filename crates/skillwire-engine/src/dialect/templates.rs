@@ -10,9 +10,9 @@ use skillwire_source::{Skill, SkillContent};
 use super::{
     Dialect, fastmcp,
     names::{LookupNames, Named},
-    scene::{Scene, item},
 };
 use crate::engine::Outcome;
+use crate::engine::{OwnedCall, item};
 
 /// A template with its variables, each named once.
 struct Template {
@@ -61,16 +61,16 @@ const TEMPLATES: [Template; 5] = [
     },
 ];
 
-fn spoken(scene: &Scene) -> impl Iterator<Item = &'static Template> {
-    TEMPLATES.iter().filter(|template| scene.speaks(template.dialect))
+fn spoken(call: &OwnedCall) -> impl Iterator<Item = &'static Template> {
+    TEMPLATES.iter().filter(|template| call.speaks(template.dialect))
 }
 
 /// Answers `resources/templates/list`: our own templates, those of spoken dialects, and where
 /// files are not listed one by one, the template of each skill.
-pub(crate) fn list(scene: &Scene, own: Vec<String>, cursor: Option<&str>) -> Outcome {
+pub(crate) fn list(call: &OwnedCall, own: Vec<String>, cursor: Option<&str>) -> Outcome {
     let walk = (method::RESOURCES_TEMPLATES_LIST, "");
-    let after = scene.after(walk, cursor)?;
-    let fixed = own.into_iter().map(Into::into).chain(spoken(scene).map(|template| {
+    let after = call.after(walk, cursor)?;
+    let fixed = own.into_iter().map(Into::into).chain(spoken(call).map(|template| {
         let mut json = json!({
             "uriTemplate": template.uri,
             "name": template.name,
@@ -85,12 +85,12 @@ pub(crate) fn list(scene: &Scene, own: Vec<String>, cursor: Option<&str>) -> Out
     let fixed = fixed.enumerate().map(|(index, json)| (format!("{index:02}"), json));
     let shown = after.clone().unwrap_or_default();
     let fixed = fixed.filter(|(key, _)| *key > shown);
-    let per_skill = scene.speaks(Dialect::FastMcp) && !scene.snapshot.lists_files();
+    let per_skill = call.speaks(Dialect::FastMcp) && !call.snapshot.lists_files();
     let from = after.as_deref().filter(|key| key.contains("://"));
-    let skills = scene.snapshot.listed_after(from).filter(|_| per_skill);
+    let skills = call.snapshot.listed_after(from).filter(|_| per_skill);
     let of_skills = skills.map(|skill| (skill.uri.to_string(), item(&fastmcp::template(skill))));
-    let page = Page::cut(scene.config.page_size, fixed.chain(of_skills));
-    let mut result = scene.begin_page(walk, "resourceTemplates", &page);
+    let page = Page::cut(call.config().page_size, fixed.chain(of_skills));
+    let mut result = call.begin_page(walk, "resourceTemplates", &page);
     result.cacheable();
     result.server_info();
     Ok(result.finish().into())
@@ -99,18 +99,18 @@ pub(crate) fn list(scene: &Scene, own: Vec<String>, cursor: Option<&str>) -> Out
 /// The values of a variable of one of these templates, and whether there are more than `most`; an
 /// unknown template has none, not even no values.
 pub(crate) async fn complete(
-    scene: &Scene,
+    call: &OwnedCall,
     template: &str,
     (variable, typed): (&str, &str),
     known: &BTreeMap<String, String>,
     most: usize,
 ) -> Result<Option<Result<Vec<String>, UnknownVariable>>, RpcError> {
-    if let Some(skill) = per_skill(scene, template) {
+    if let Some(skill) = per_skill(call, template) {
         let values =
             if variable == "path" { Ok(files(skill, typed)) } else { Err(UnknownVariable) };
         return Ok(Some(values));
     }
-    let Some(template) = spoken(scene).find(|known| known.uri == template) else {
+    let Some(template) = spoken(call).find(|known| known.uri == template) else {
         return Ok(None);
     };
     let has = [format!("{{{variable}}}"), format!("{{+{variable}}}")]
@@ -119,10 +119,10 @@ pub(crate) async fn complete(
     if !has {
         return Ok(Some(Err(UnknownVariable)));
     }
-    let names = scene.names().await?;
+    let names = call.names().await?;
     let values = match variable {
         "filePath" | "documentPath" => {
-            let skill = known.get("skillName").map(|name| names.find(&scene.snapshot, name));
+            let skill = known.get("skillName").map(|name| names.find(&call.snapshot, name));
             match skill {
                 Some(Named::Skill(skill)) => {
                     let mut found = files(skill, typed);
@@ -134,7 +134,7 @@ pub(crate) async fn complete(
         }
         _ => {
             let with_documents = template.uri.contains("documentPath");
-            self::names(scene, &names, typed, with_documents, most)
+            self::names(call, &names, typed, with_documents, most)
         }
     };
     Ok(Some(Ok(values)))
@@ -144,10 +144,10 @@ pub(crate) async fn complete(
 pub(crate) struct UnknownVariable;
 
 /// The skill whose own template this is.
-fn per_skill<'a>(scene: &'a Scene, template: &str) -> Option<&'a Skill> {
-    let on = scene.speaks(Dialect::FastMcp) && !scene.snapshot.lists_files();
+fn per_skill<'a>(call: &'a OwnedCall, template: &str) -> Option<&'a Skill> {
+    let on = call.speaks(Dialect::FastMcp) && !call.snapshot.lists_files();
     let root = template.strip_suffix("/{path*}").filter(|_| on)?;
-    scene.snapshot.skill(&format!("{root}/SKILL.md")).map(|skill| &**skill)
+    call.snapshot.skill(&format!("{root}/SKILL.md")).map(|skill| &**skill)
 }
 
 fn files(skill: &Skill, typed: &str) -> Vec<String> {
@@ -158,7 +158,7 @@ fn files(skill: &Skill, typed: &str) -> Vec<String> {
 
 /// Names that begin with a text, whatever its case.
 pub(super) fn names(
-    scene: &Scene,
+    call: &OwnedCall,
     names: &LookupNames,
     typed: &str,
     with_documents: bool,
@@ -169,9 +169,9 @@ pub(super) fn names(
         SkillContent::Files(tree) => tree.files.len() > 1,
         SkillContent::Generated(_) => false,
     };
-    let skills = scene.snapshot.named_from(&typed);
+    let skills = call.snapshot.named_from(&typed);
     let own = skills.take_while(|skill| skill.name().starts_with(&typed)).filter_map(|skill| {
-        let name = names.of_skill(&scene.snapshot, skill)?;
+        let name = names.of_skill(&call.snapshot, skill)?;
         // One with a longer name is found below, by that.
         (name == skill.name()).then_some((name, &**skill))
     });

@@ -14,8 +14,8 @@ use super::{
     documents::{Document, DocumentKey},
     index::SCHEMA,
     names::{LookupNames, Named},
-    scene::{Scene, media_type},
 };
+use crate::engine::{OwnedCall, media_type};
 
 /// Where the first revision puts skills.
 const FILES: &str = "/.well-known/skills/";
@@ -44,64 +44,68 @@ pub fn is_well_known(path: &str) -> bool {
 }
 
 /// Finds what is published at a path.
-pub(crate) async fn get(scene: Scene, path: &str) -> Result<Option<Published>, RpcError> {
+pub(crate) async fn get(call: OwnedCall, path: &str) -> Result<Option<Published>, RpcError> {
     let (rest, artifacts) = match path.strip_prefix(ARTIFACTS) {
         Some(rest) => (rest, true),
         None => (path.strip_prefix(FILES).unwrap_or_default(), false),
     };
     if rest == INDEX && artifacts {
-        let make = self::artifacts(scene.clone());
-        return document(&scene, Document::WellKnownArtifacts, make).await;
+        let make = self::artifacts(call.clone());
+        return document(&call, Document::WellKnownArtifacts, make).await;
     }
     if rest == INDEX {
-        return document(&scene, Document::WellKnownFiles, files(scene.clone())).await;
+        return document(&call, Document::WellKnownFiles, files(call.clone())).await;
     }
     for format in Format::ALL {
         if let Some(name) = rest.strip_suffix(format.suffix()).filter(|name| !name.contains('/')) {
-            return archive(&scene, name, format).await;
+            return archive(&call, name, format).await;
         }
     }
-    file(&scene, rest).await
+    file(&call, rest).await
 }
 
 async fn document(
-    scene: &Scene,
+    call: &OwnedCall,
     document: Document,
     make: impl Future<Output = Result<Vec<u8>, RpcError>>,
 ) -> Result<Option<Published>, RpcError> {
     let key = DocumentKey {
         document,
-        generation: scene.snapshot.generation(),
-        view: scene.view,
+        generation: call.snapshot.generation(),
+        view: call.caller.view,
         era: Era::Legacy,
     };
-    let found = scene.projections.documents.get(key, make).await?;
+    let found = call.state.projections.documents.get(key, make).await?;
     Ok(Some(Published { bytes: found.bytes, digest: found.digest, media_type: JSON }))
 }
 
 /// A file of a skill: `NAME/PATH`, decoded once and looked up.
-async fn file(scene: &Scene, rest: &str) -> Result<Option<Published>, RpcError> {
+async fn file(call: &OwnedCall, rest: &str) -> Result<Option<Published>, RpcError> {
     let segments: Option<Vec<String>> = rest
         .split('/')
         .map(|segment| decode(segment).ok().filter(|plain| !plain.contains(['/', '\\', '\0'])))
         .collect();
     let Some([name, path @ ..]) = segments.as_deref() else { return Ok(None) };
     let Ok(path) = RelPath::parse(&path.join("/")) else { return Ok(None) };
-    let Some(skill) = named(scene, name).await? else { return Ok(None) };
+    let Some(skill) = named(call, name).await? else { return Ok(None) };
     let Some(record) = published(&skill).and_then(|tree| tree.file(&path)) else {
         return Ok(None);
     };
     let digest = record.digest;
-    let bytes = scene.bytes(&skill, &path).await?;
+    let bytes = call.bytes(&skill, &path).await?;
     Ok(bytes.map(|bytes| {
         let media_type = media_type(&skill, &path, &bytes);
         Published { bytes, digest, media_type }
     }))
 }
 
-async fn archive(scene: &Scene, name: &str, format: Format) -> Result<Option<Published>, RpcError> {
-    let Some(skill) = named(scene, name).await? else { return Ok(None) };
-    let made = archives::read(scene, &skill, format).await?;
+async fn archive(
+    call: &OwnedCall,
+    name: &str,
+    format: Format,
+) -> Result<Option<Published>, RpcError> {
+    let Some(skill) = named(call, name).await? else { return Ok(None) };
+    let made = archives::read(call, &skill, format).await?;
     Ok(made.map(|archive| Published {
         bytes: archive.bytes,
         digest: archive.digest,
@@ -109,9 +113,9 @@ async fn archive(scene: &Scene, name: &str, format: Format) -> Result<Option<Pub
     }))
 }
 
-async fn named(scene: &Scene, name: &str) -> Result<Option<Arc<Skill>>, RpcError> {
-    let names = scene.names().await?;
-    Ok(match names.find(&scene.snapshot, name) {
+async fn named(call: &OwnedCall, name: &str) -> Result<Option<Arc<Skill>>, RpcError> {
+    let names = call.names().await?;
+    Ok(match names.find(&call.snapshot, name) {
         Named::Skill(skill) => Some(Arc::clone(skill)),
         Named::Ambiguous(_) | Named::Nothing => None,
     })
@@ -126,15 +130,15 @@ fn published(skill: &Skill) -> Option<&FileTree> {
 }
 
 /// The index of the first revision, or of the second with digests.
-async fn files(scene: Scene) -> Result<Vec<u8>, RpcError> {
-    let names = scene.names().await?;
-    let digests = scene.shows(DialectPart::WellKnownDigests);
+async fn files(call: OwnedCall) -> Result<Vec<u8>, RpcError> {
+    let names = call.names().await?;
+    let digests = call.shows(DialectPart::WellKnownDigests);
     let packages = if digests {
-        Archived::in_formats(&scene, &Format::ALL).await?
+        Archived::in_formats(&call, &Format::ALL).await?
     } else {
         Archived::default()
     };
-    let skills = each(&scene, &names, |skill, name, tree| {
+    let skills = each(&call, &names, |skill, name, tree| {
         // A skill whose files cannot all be named there is not there.
         let paths = tree.files.iter().map(|file| file.path.as_str());
         if !paths.clone().all(is_plain) {
@@ -167,10 +171,10 @@ async fn files(scene: Scene) -> Result<Vec<u8>, RpcError> {
 }
 
 /// The index of the last revision: a skill of one file as that file, any other as an archive.
-async fn artifacts(scene: Scene) -> Result<Vec<u8>, RpcError> {
-    let names = scene.names().await?;
-    let packed = Archived::in_formats(&scene, &[Format::TarGz]).await?;
-    let skills = each(&scene, &names, |skill, name, tree| {
+async fn artifacts(call: OwnedCall) -> Result<Vec<u8>, RpcError> {
+    let names = call.names().await?;
+    let packed = Archived::in_formats(&call, &[Format::TarGz]).await?;
+    let skills = each(&call, &names, |skill, name, tree| {
         let (kind, url, digest) = match packed.first(skill) {
             Some((format, digest)) => {
                 ("archive", format!("{ARTIFACTS}{name}{}", format.suffix()), digest)
@@ -194,14 +198,14 @@ async fn artifacts(scene: Scene) -> Result<Vec<u8>, RpcError> {
 }
 
 fn each(
-    scene: &Scene,
+    call: &OwnedCall,
     names: &LookupNames,
     make: impl Fn(&Skill, &str, &FileTree) -> Option<Value>,
 ) -> Vec<Value> {
-    let skills = scene.snapshot.listed();
+    let skills = call.snapshot.listed();
     skills
         .filter_map(|skill| {
-            let name = names.of_skill(&scene.snapshot, skill)?;
+            let name = names.of_skill(&call.snapshot, skill)?;
             make(skill, name, published(skill)?)
         })
         .collect()

@@ -8,13 +8,13 @@ use skillwire_protocol::error::{RpcError, truncated};
 use skillwire_source::SkillContent;
 
 use super::{
-    Answer, Call, Outcome,
+    Answer, Call, Outcome, OwnedCall,
     dialects::later,
     result::ResultText,
     templates::{FILE_PATH, SKILL_PATH, Template},
 };
 use crate::{
-    dialect::{self, Dialect, Scene},
+    dialect::{self, Dialect},
     offer::{self, Typing},
     payload::Payload,
 };
@@ -84,7 +84,7 @@ impl Call<'_> {
         let own = Template::recognise(&uri, self.snapshot.schemes());
         let Some((template, scheme)) = own.filter(|_| self.speaks(Dialect::Templates)) else {
             let Context { arguments } = context;
-            return Ok(later(complete_in_dialect(self.scene(), uri, argument, arguments)));
+            return Ok(later(complete_in_dialect(self.to_owned_call(), uri, argument, arguments)));
         };
         let completion = match (template, argument.name.as_str()) {
             (_, SKILL_PATH) => self.skill_paths(scheme, &argument.value),
@@ -147,13 +147,13 @@ impl Call<'_> {
 
 /// Completes a variable of a template that only a dialect has.
 async fn complete_in_dialect(
-    scene: Scene,
+    call: OwnedCall,
     template: String,
     argument: Argument,
     known: BTreeMap<String, String>,
 ) -> Outcome {
     let wanted = (argument.name.as_str(), argument.value.as_str());
-    let found = dialect::complete(&scene, &template, wanted, &known, MAX_VALUES).await?;
+    let found = dialect::complete(&call, &template, wanted, &known, MAX_VALUES).await?;
     let mut values = found
         .ok_or_else(|| {
             let text = format!("`{}` is not a template of this server.", truncated(&template));
@@ -162,7 +162,7 @@ async fn complete_in_dialect(
         .map_err(|_| unknown_argument(&argument.name))?;
     let total = (values.len() <= MAX_VALUES).then_some(values.len());
     values.truncate(MAX_VALUES);
-    Ok(finish(scene.style.begin(), &Completion { values, total }))
+    Ok(finish(call.style.begin(), &Completion { values, total }))
 }
 
 fn unknown_argument(name: &str) -> RpcError {

@@ -27,7 +27,7 @@ impl Call<'_> {
             Some(raw) => string(raw, "params.protocolVersion")?,
             None => return Err(RpcError::invalid_params("`params.protocolVersion` is required.")),
         };
-        let config = &self.engine.config;
+        let config = &self.state.config;
         let info = json!({ "name": config.name, "version": config.version });
         let mut result = self.result();
         result.string("protocolVersion", version::negotiate_legacy(&requested));
@@ -42,9 +42,10 @@ impl Call<'_> {
     fn instructions(&self) -> Cow<'_, str> {
         let mut own = Cow::Borrowed(self.snapshot.instructions());
         if self.speaks(Dialect::Usage) {
-            own.to_mut().push_str(&dialect::usage_sentence(&self.scene()).unwrap_or_default());
+            own.to_mut()
+                .push_str(&dialect::usage_sentence(&self.to_owned_call()).unwrap_or_default());
         }
-        match self.engine.offers.instructions(self.caller) {
+        match self.state.offers.instructions(self.caller) {
             None => own,
             Some(offered) => format!("{offered}\n\n{own}").into(),
         }
@@ -52,11 +53,11 @@ impl Call<'_> {
 
     fn capabilities(&self) -> String {
         let lists_change = self.offers().next().is_some();
-        let directory_read = self.engine.config.directory_read;
+        let directory_read = self.state.config.directory_read;
         let mut declared = capabilities::of_skills_server(directory_read, lists_change);
         if self.has_superset() {
             declared["skills"] = json!({ "listChanged": true });
-            if self.engine.scripts.is_some() && self.speaks(Dialect::SkillsPage) {
+            if self.state.scripts.is_some() && self.speaks(Dialect::SkillsPage) {
                 declared["skills"]["scripts"] = true.into();
             }
         }

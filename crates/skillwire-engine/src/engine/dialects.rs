@@ -3,11 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, value::RawValue};
-use skillwire_catalog::{
-    catalog::{Catalog, ViewId},
-    cursor::CursorSeal,
-    listing::Page,
-};
+use skillwire_catalog::{catalog::ViewId, listing::Page};
 use skillwire_protocol::{
     error::RpcError,
     message::{Params, string},
@@ -18,25 +14,22 @@ use skillwire_protocol::{
 use skillwire_source::Skill;
 
 use super::{
-    Answer, Call, Engine, Outcome,
+    Answer, Call, Engine, Outcome, OwnedCall,
     paging::{PageKey, SKILLS},
-    result::{ResultStyle, server_info},
-    turns::Turns,
 };
 use crate::{
     caller::Caller,
-    config::Config,
-    dialect::{self, Dialect, LISTED, Projected, Projections, Scene, SkilljackOffer},
-    offer::{Link, Offer, Offers, Progress},
+    dialect::{self, Dialect, LISTED, Projected},
+    offer::{Link, Offer, Progress},
     subscription::Followed,
 };
 
 impl Engine {
     /// What subscribing to a URI follows, if it is served to the caller.
     pub fn follow(&self, caller: &Caller, era: Era, uri: &str) -> Option<Followed> {
-        let snapshot = self.catalog.now(caller.view)?;
+        let snapshot = self.state.catalog.now(caller.view)?;
         let (params, link) = (&Params::default(), &Link::default());
-        Call { engine: self, caller, era, snapshot, params, link }.follow(uri)
+        Call { state: &self.state, caller, era, snapshot, params, link }.follow(uri)
     }
 
     /// What is published at a path to everybody who sees a view.
@@ -46,26 +39,25 @@ impl Engine {
         path: &str,
     ) -> Result<Option<dialect::Published>, RpcError> {
         let caller = Caller { name: String::new(), view };
-        let snapshot = self.catalog.now(view).ok_or_else(RpcError::internal)?;
-        let (params, link) = (&Params::default(), &Link::default());
-        let call = Call { engine: self, caller: &caller, era: Era::Legacy, snapshot, params, link };
-        let scene = call.scene();
-        dialect::published(scene, path).await
+        let snapshot = self.state.catalog.now(view).ok_or_else(RpcError::internal)?;
+        let style = self.state.style(&caller, Era::Legacy);
+        let call = OwnedCall { state: Arc::clone(&self.state), snapshot, caller, style };
+        dialect::published(call, path).await
     }
 
     /// What listed skills say they need of this server and it does not have, if clients are told
     /// of such needs at all. Looks at every skill.
     pub fn missing_dependencies(&self) -> Vec<dialect::Missing> {
-        let told = self.config.dialects.on(Dialect::Sep2076, Era::Legacy);
-        let snapshot = self.catalog.now(ViewId::EVERYTHING).filter(|_| told);
-        snapshot.map_or_else(Vec::new, |snapshot| dialect::missing(&snapshot, &self.offers))
+        let told = self.state.config.dialects.on(Dialect::Sep2076, Era::Legacy);
+        let snapshot = self.state.catalog.now(ViewId::EVERYTHING).filter(|_| told);
+        snapshot.map_or_else(Vec::new, |snapshot| dialect::missing(&snapshot, &self.state.offers))
     }
 
     /// What legacy clients are told, besides the change of resources, when the listings change.
     pub fn announcements(&self) -> &'static [&'static str] {
         const ALL: [&str; 3] =
             [method::SKILLS_LIST_CHANGED, method::TOOLS_LIST_CHANGED, method::PROMPTS_LIST_CHANGED];
-        let dialects = self.config.dialects;
+        let dialects = self.state.config.dialects;
         let by_name = dialects.any(&[Dialect::Sep2076, Dialect::SkillsPage], Era::Legacy);
         // The descriptions of its tools name the skills.
         match (by_name, dialects.on(Dialect::Skilljack, Era::Legacy)) {
@@ -77,98 +69,57 @@ impl Engine {
     }
 }
 
-/// Skills as tools and prompts, for clients of the legacy era that know them as nothing else.
-pub(super) fn skilljack(
-    config: &Arc<Config>,
-    catalog: &Arc<Catalog>,
-    shared: (&Arc<Projections>, &Turns),
-    seal: &CursorSeal,
-) -> Option<Arc<dyn Offer>> {
-    if !config.dialects.on(Dialect::Skilljack, Era::Legacy) {
-        return None;
-    }
-    let (config, catalog, seal) = (Arc::clone(config), Arc::clone(catalog), seal.clone());
-    let (projections, turns) = (Arc::clone(shared.0), shared.1.clone());
-    let server_info = server_info(&config);
-    Some(Arc::new(SkilljackOffer::new(Box::new(move |caller| {
-        Some(Scene {
-            snapshot: catalog.now(caller.view)?,
-            view: caller.view,
-            style: ResultStyle {
-                era: Era::Legacy,
-                ttl_ms: config.ttl_ms,
-                scope: config.cache_scope,
-                server_info: Arc::clone(&server_info),
-            },
-            config: Arc::clone(&config),
-            projections: Arc::clone(&projections),
-            catalog: Arc::clone(&catalog),
-            turns: turns.clone(),
-            seal: seal.clone(),
-            caller: caller.clone(),
-            offers: Offers::default(),
-        })
-    }))))
-}
-
 impl Call<'_> {
     /// Everything that is offered to the client besides skills.
     pub(super) fn offers(&self) -> impl Iterator<Item = &Arc<dyn Offer>> {
-        let as_tools = self.engine.skilljack.iter().filter(|_| self.era == Era::Legacy);
-        self.engine.offers.iter().chain(as_tools)
+        let as_tools = self.state.skilljack.iter().filter(|_| self.era == Era::Legacy);
+        self.state.offers.iter().chain(as_tools)
     }
 
     /// Whether the client is spoken to in a dialect.
     pub(super) fn speaks(&self, dialect: Dialect) -> bool {
-        self.engine.config.dialects.on(dialect, self.era)
+        self.state.config.dialects.on(dialect, self.era)
     }
 
-    /// The request as projections see it.
-    pub(super) fn scene(&self) -> Scene {
-        let engine = self.engine;
-        Scene {
+    /// The request for an answer that takes time.
+    pub(super) fn to_owned_call(&self) -> OwnedCall {
+        OwnedCall {
+            state: Arc::clone(self.state),
             snapshot: Arc::clone(&self.snapshot),
-            view: self.caller.view,
-            style: self.style(),
-            config: Arc::clone(&engine.config),
-            projections: Arc::clone(&engine.projections),
-            catalog: Arc::clone(&engine.catalog),
-            turns: engine.turns.clone(),
-            seal: engine.seal.clone(),
             caller: self.caller.clone(),
-            offers: engine.offers.clone(),
+            style: self.style(),
         }
     }
 
     /// Whether skills are described for older dialects as well.
     pub(super) fn has_superset(&self) -> bool {
         let knowing = [Dialect::Sep2076, Dialect::SkillsPage];
-        self.era == Era::Legacy && self.engine.config.dialects.any(&knowing, self.era)
+        self.era == Era::Legacy && self.state.config.dialects.any(&knowing, self.era)
     }
 
     /// Answers `skills/list` with entries for every dialect.
     pub(super) fn list_superset(&self, after: Option<String>, key: PageKey<Box<str>>) -> Answer {
-        let (scene, pages) = (self.scene(), Arc::clone(&self.engine.pages));
+        let call = self.to_owned_call();
         later(async move {
-            let names = scene.names().await?;
-            let entries = scene.snapshot.listed_after(after.as_deref()).map(|skill| {
+            let names = call.names().await?;
+            let entries = call.snapshot.listed_after(after.as_deref()).map(|skill| {
                 // One without a name of its own can still be asked for by its URI.
-                let name = names.of_skill(&scene.snapshot, skill).unwrap_or_default();
-                (skill.uri.to_string(), dialect::superset(&scene, skill, name).into())
+                let name = names.of_skill(&call.snapshot, skill).unwrap_or_default();
+                (skill.uri.to_string(), dialect::superset(&call, skill, name).into())
             });
-            let page = Page::cut(scene.config.page_size, entries);
-            let mut result = scene.begin_page((SKILLS.method, SKILLS.of), SKILLS.member, &page);
+            let page = Page::cut(call.config().page_size, entries);
+            let mut result = call.begin_page((SKILLS.method, SKILLS.of), SKILLS.member, &page);
             result.cacheable();
             let bytes = result.finish();
-            pages.keep(key, bytes.clone());
+            call.state.pages.keep(key, bytes.clone());
             Ok(bytes.into())
         })
     }
 
     /// Answers `skills/get` for a skill in the form `skills/list` has.
     pub(super) fn get_superset(&self, skill: Arc<Skill>) -> Answer {
-        let scene = self.scene();
-        later(async move { get_superset(scene, &skill).await })
+        let call = self.to_owned_call();
+        later(async move { get_superset(call, &skill).await })
     }
 
     /// Answers `skills/get` by name.
@@ -178,7 +129,7 @@ impl Call<'_> {
             Ok::<_, RpcError>((name, dialect::given(self.params.arguments)?))
         };
         match read() {
-            Ok((name, given)) => later(dialect::get_by_name(self.scene(), name, given)),
+            Ok((name, given)) => later(dialect::get_by_name(self.to_owned_call(), name, given)),
             Err(error) => Answer::Now(Err(error)),
         }
     }
@@ -194,11 +145,13 @@ impl Call<'_> {
     fn try_skills_page(&self, method: &str) -> Result<Answer, RpcError> {
         let params = self.params;
         let name = || required(params.name, "name");
-        match (method, &self.engine.scripts) {
-            (method::SKILLS_READ, _) => Ok(later(dialect::read_skill(self.scene(), name()?))),
+        match (method, &self.state.scripts) {
+            (method::SKILLS_READ, _) => {
+                Ok(later(dialect::read_skill(self.to_owned_call(), name()?)))
+            }
             (method::SKILLS_READ_REFERENCE, _) => {
                 let reference = required(params.skill_reference, "reference")?;
-                Ok(later(dialect::read_reference(self.scene(), name()?, reference)))
+                Ok(later(dialect::read_reference(self.to_owned_call(), name()?, reference)))
             }
             (method::SKILLS_EXECUTE, Some(runner)) => {
                 let arguments: Option<Value> = match params.arguments {
@@ -211,7 +164,7 @@ impl Call<'_> {
                 let wanted = (name()?, required(params.script, "script")?, arguments);
                 let progress = Progress::of(params.meta, self.link);
                 let runner = Arc::clone(runner);
-                Ok(later(dialect::execute(self.scene(), runner, wanted, progress)))
+                Ok(later(dialect::execute(self.to_owned_call(), runner, wanted, progress)))
             }
             _ => Err(RpcError::method_not_found(method)),
         }
@@ -223,13 +176,13 @@ impl Call<'_> {
         if self.params.uri.is_some() && self.speaks(Dialect::ScopedList) {
             let read = || Ok::<_, RpcError>((self.uri()?.into_owned(), cursor()?));
             return Some(match read() {
-                Ok((uri, cursor)) => later(dialect::list_scope(self.scene(), uri, cursor)),
+                Ok((uri, cursor)) => later(dialect::list_scope(self.to_owned_call(), uri, cursor)),
                 Err(error) => Answer::Now(Err(error)),
             });
         }
-        let adds = self.era == Era::Legacy && self.engine.config.dialects.any(&LISTED, self.era);
+        let adds = self.era == Era::Legacy && self.state.config.dialects.any(&LISTED, self.era);
         adds.then(|| match cursor() {
-            Ok(cursor) => later(dialect::list_resources(self.scene(), cursor)),
+            Ok(cursor) => later(dialect::list_resources(self.to_owned_call(), cursor)),
             Err(error) => Answer::Now(Err(error)),
         })
     }
@@ -237,7 +190,7 @@ impl Call<'_> {
     /// Answers `resources/read` for what is no file.
     pub(super) fn read_projected(&self, uri: &str) -> Answer {
         let missing = self.resource_not_found(uri);
-        later(dialect::read_resource(self.scene(), uri.to_owned(), missing))
+        later(dialect::read_resource(self.to_owned_call(), uri.to_owned(), missing))
     }
 
     /// What subscribing to a URI follows.
@@ -248,7 +201,7 @@ impl Call<'_> {
         if uri == "skill://" && self.speaks(Dialect::Skilljack) {
             return Some(Followed::Anything);
         }
-        Some(match dialect::resolve_now(&self.scene(), uri)? {
+        Some(match dialect::resolve_now(&self.to_owned_call(), uri)? {
             Projected::Index | Projected::PlainIndex | Projected::PromptXml => Followed::List,
             Projected::File(skill, path) => Followed::File(skill.uri.root().child(&path).shared()),
             Projected::Archive(skill, _)
@@ -268,12 +221,12 @@ fn required(raw: Option<&RawValue>, name: &str) -> Result<String, RpcError> {
 }
 
 /// The entry of a skill for every dialect.
-pub(super) async fn get_superset(scene: Scene, skill: &Skill) -> Outcome {
-    let names = scene.names().await?;
+pub(super) async fn get_superset(call: OwnedCall, skill: &Skill) -> Outcome {
+    let names = call.names().await?;
     // A skill that was found elsewhere may be newer than the names.
-    let name = names.of_skill(&scene.snapshot, skill).unwrap_or(skill.name());
-    let mut result = scene.style.begin();
-    result.json("skill", &dialect::superset(&scene, skill, name));
+    let name = names.of_skill(&call.snapshot, skill).unwrap_or(skill.name());
+    let mut result = call.style.begin();
+    result.json("skill", &dialect::superset(&call, skill, name));
     result.cacheable();
     Ok(result.finish().into())
 }

@@ -32,7 +32,7 @@ impl Call<'_> {
     fn children(&self, uri: &str, directory: &FoundDirectory<'_>) -> Outcome {
         let walk = Walk { method: method::DIRECTORY_READ, of: uri, member: "resources" };
         let after = self.after(&walk)?;
-        let size = self.engine.config.page_size;
+        let size = self.state.config.page_size;
         let page = self.snapshot.children_page(directory, after.as_deref(), size);
         let mut result = self.begin_page(&walk, &page);
         // Not part of this result type, but a widely used client insists on them.
@@ -72,9 +72,10 @@ impl Call<'_> {
                 Ok(result.finish().into())
             }));
         }
-        let turns = self.engine.turns.clone();
+        let state = Arc::clone(self.state);
         Answer::Later(Box::pin(async move {
-            let files = reading::run(&turns, generator, |generator| generator.paths()).await?;
+            let files =
+                reading::run(&state.permits, generator, |generator| generator.paths()).await?;
             let children = generated_children(&skill, &path, &files);
             if children.is_empty() && !path.is_empty() {
                 return Err(RpcError::invalid_params(message));

@@ -6,13 +6,15 @@ mod describe;
 mod dialects;
 mod directory;
 mod offers;
+pub(crate) mod owned_call;
 mod paging;
+mod permits;
 mod quote;
 pub(crate) mod reading;
 pub(crate) mod result;
 mod skills;
+mod state;
 mod templates;
-pub(crate) mod turns;
 
 use std::{
     borrow::Cow,
@@ -36,27 +38,22 @@ use skillwire_protocol::{
     version::Era,
 };
 
-use skillwire_source::{CachePolicy, SkillLookup};
 use tracing::Instrument;
 
-use self::{
-    contents::Contents,
-    paging::Pages,
-    result::{ResultStyle, ResultText, server_info},
-    turns::Turns,
+use self::result::{ResultStyle, ResultText};
+pub use self::state::EngineBuilder;
+pub(crate) use self::{
+    owned_call::{OwnedCall, about_name, item, media_type, uri_of},
+    state::EngineState,
 };
 use crate::{
     caller::Caller,
-    config::{CacheScope, Config},
-    dialect::{Projections, RunScripts},
+    config::Config,
     metrics::Metrics,
-    offer::{Link, Offer, Offers},
+    offer::{Link, Offers},
     payload::Payload,
     subscription::{Feed, Subscription},
 };
-
-/// Bytes of documents of older dialects that are kept.
-const PROJECTION_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Bytes of files that are read before anybody asks for them.
 const WARM_BYTES: u64 = 16 * 1024 * 1024;
@@ -75,37 +72,14 @@ pub enum Answer {
 }
 
 /// Answers requests from a catalogue.
+#[derive(Debug)]
 pub struct Engine {
-    catalog: Arc<Catalog>,
-    config: Arc<Config>,
-    seal: CursorSeal,
-    server_info: Arc<str>,
-    contents: Arc<Contents>,
-    turns: Turns,
-    pages: Arc<Pages>,
-    metrics: Arc<Metrics>,
-    /// What dialects share between requests.
-    projections: Arc<Projections>,
-    /// What runs scripts of skills, if anything does.
-    scripts: Option<Arc<dyn RunScripts>>,
-    /// Skills as tools and prompts, if a dialect has them so.
-    skilljack: Option<Arc<dyn Offer>>,
-    offers: Offers,
-    /// The age of what clients carry is counted from here.
-    start: Instant,
-    /// Where skills are looked for that the catalogue does not have.
-    elsewhere: Option<Arc<dyn SkillLookup>>,
-}
-
-impl std::fmt::Debug for Engine {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Engine").field("config", &self.config).finish_non_exhaustive()
-    }
+    state: Arc<EngineState>,
 }
 
 /// One request with everything needed to answer it.
 struct Call<'a> {
-    engine: &'a Engine,
+    state: &'a Arc<EngineState>,
     caller: &'a Caller,
     era: Era,
     snapshot: Arc<Snapshot>,
@@ -114,66 +88,24 @@ struct Call<'a> {
 }
 
 impl Engine {
-    /// Serves a catalogue; `seal` makes this server's cursors unforgeable.
-    pub fn new(catalog: Arc<Catalog>, config: Config, seal: CursorSeal) -> Self {
-        let server_info = server_info(&config);
-        let contents = Arc::new(Contents::new(config.cache_bytes));
-        // All pages of a hundred thousand skills, if they are asked for again and again.
-        let pages = Arc::new(Pages::new(config.cache_bytes));
-        let (turns, metrics) = (Turns::default(), Arc::default());
-        let projections = Arc::new(Projections::new(PROJECTION_BYTES.min(config.cache_bytes / 2)));
-        let (config, scripts) = (Arc::new(config), None);
-        let skilljack = dialects::skilljack(&config, &catalog, (&projections, &turns), &seal);
-        let (offers, start, elsewhere) = (Offers::default(), Instant::now(), None);
-        Self {
-            catalog,
-            config,
-            seal,
-            server_info,
-            contents,
-            turns,
-            pages,
-            metrics,
-            projections,
-            scripts,
-            skilljack,
-            offers,
-            start,
-            elsewhere,
-        }
-    }
-
-    /// Lets clients of the "Skills" page run scripts of skills.
-    #[must_use]
-    pub fn with_scripts(self, scripts: Arc<dyn RunScripts>) -> Self {
-        Self { scripts: Some(scripts), ..self }
-    }
-
-    /// Looks for skills that the catalogue does not have, and for how long answers may be reused.
-    #[must_use]
-    pub fn with_elsewhere(self, elsewhere: Arc<dyn SkillLookup>) -> Self {
-        Self { elsewhere: Some(elsewhere), ..self }
-    }
-
-    /// Offers tools and prompts as well.
-    #[must_use]
-    pub fn offering(self, offers: Offers) -> Self {
-        Self { offers, ..self }
+    /// Begins to put an engine together that serves a catalogue; `seal` makes its cursors unforgeable.
+    pub fn builder(catalog: Arc<Catalog>, seal: CursorSeal) -> EngineBuilder {
+        EngineBuilder::new(catalog, seal)
     }
 
     /// What is offered besides skills.
     pub fn offers(&self) -> &Offers {
-        &self.offers
+        &self.state.offers
     }
 
     /// The catalogue that is served.
     pub fn catalog(&self) -> &Arc<Catalog> {
-        &self.catalog
+        &self.state.catalog
     }
 
     /// How requests are answered.
     pub fn config(&self) -> &Config {
-        &self.config
+        &self.state.config
     }
 
     /// Answers one request under an era the transport has already established.
@@ -212,11 +144,11 @@ impl Engine {
     fn count(&self, method: &str, started: Instant, answer: Answer) -> Answer {
         match answer {
             Answer::Now(outcome) => {
-                self.metrics.answered(method, code(&outcome), started.elapsed());
+                self.state.metrics.answered(method, code(&outcome), started.elapsed());
                 Answer::Now(outcome)
             }
             Answer::Later(work) => {
-                let (metrics, method) = (Arc::clone(&self.metrics), truncated(method));
+                let (metrics, method) = (Arc::clone(&self.state.metrics), truncated(method));
                 let work =
                     AssertUnwindSafe(work.instrument(tracing::Span::current())).catch_unwind();
                 Answer::Later(Box::pin(async move {
@@ -229,7 +161,7 @@ impl Engine {
                 }))
             }
             Answer::Stream(stream) => {
-                self.metrics.answered(method, 0, started.elapsed());
+                self.state.metrics.answered(method, 0, started.elapsed());
                 Answer::Stream(stream)
             }
         }
@@ -239,9 +171,9 @@ impl Engine {
     /// goes away. Blocks; a larger catalogue is left alone, and so are files that somebody else has to
     /// be asked for.
     pub fn warm(&self) {
-        let Some(snapshot) = self.catalog.now(ViewId::EVERYTHING) else { return };
+        let Some(snapshot) = self.state.catalog.now(ViewId::EVERYTHING) else { return };
         // What is kept is text with escapes or base64, and larger than the file.
-        let most = WARM_BYTES.min(self.config.cache_bytes / 2);
+        let most = WARM_BYTES.min(self.state.config.cache_bytes / 2);
         let mut total = 0_u64;
         // What has no place is in memory already, or costs more to read than a file.
         let here = || {
@@ -257,38 +189,38 @@ impl Engine {
             return;
         }
         for (store, file) in here() {
-            if self.contents.kept(store, file).is_none() {
+            if self.state.contents.kept(store, file).is_none() {
                 // Whoever asks for a file that cannot be read is told so.
-                let _ = self.contents.read(store, file);
+                let _ = self.state.contents.read(store, file);
             }
         }
     }
 
     /// Every change a caller may hear of, from now on.
     pub fn feed(&self, caller: &Caller) -> Feed {
-        let feed = Feed::new(caller.view, self.catalog.changes());
-        if self.offers.is_empty() { feed } else { feed.following(self.offers.changes()) }
+        self.state.feed(caller)
     }
 
     /// Tells whether the answer to a method may be preceded by messages.
     pub fn talks(&self, method: &str) -> bool {
         match method {
-            method::TOOLS_CALL | method::PROMPTS_GET => !self.offers.is_empty(),
-            method::SKILLS_EXECUTE => self.scripts.is_some(),
+            method::TOOLS_CALL | method::PROMPTS_GET => !self.state.offers.is_empty(),
+            method::SKILLS_EXECUTE => self.state.scripts.is_some(),
             _ => false,
         }
     }
 
     /// The numbers about this server.
     pub fn metrics(&self) -> &Arc<Metrics> {
-        &self.metrics
+        &self.state.metrics
     }
 
     fn dispatch(&self, link: &Link, caller: &Caller, era: Era, request: &Request<'_>) -> Answer {
-        let Some(snapshot) = self.catalog.now(caller.view) else {
+        let Some(snapshot) = self.state.catalog.now(caller.view) else {
             return Answer::Now(Err(RpcError::internal()));
         };
-        let call = Call { engine: self, caller, era, snapshot, params: &request.params, link };
+        let call =
+            Call { state: &self.state, caller, era, snapshot, params: &request.params, link };
         let modern = era == Era::Modern;
         Answer::Now(match &*request.method {
             method::SKILLS_LIST => return call.list_skills(),
@@ -297,7 +229,9 @@ impl Engine {
             | method::SKILLS_READ_REFERENCE
             | method::SKILLS_EXECUTE) => return call.skills_page(page),
             method::RESOURCES_READ => return call.read_resource(),
-            method::DIRECTORY_READ if self.config.directory_read => return call.read_directory(),
+            method::DIRECTORY_READ if self.state.config.directory_read => {
+                return call.read_directory();
+            }
             method::RESOURCES_LIST => return call.list_resources(),
             method::RESOURCES_TEMPLATES_LIST => call.list_templates(),
             method::TOOLS_LIST => call.list_tools(),
@@ -329,18 +263,7 @@ fn code(outcome: &Outcome) -> i32 {
 
 impl<'a> Call<'a> {
     fn style(&self) -> ResultStyle {
-        let config = &self.engine.config;
-        let CachePolicy { max_age, private } =
-            self.engine.elsewhere.as_ref().map_or_else(CachePolicy::default, |e| e.cache_policy());
-        let own = private || self.caller.is_distinguished();
-        // Whole seconds, so that a page that is kept serves more than one request.
-        let max_age = max_age.map_or(u64::MAX, |time| time.as_secs().saturating_mul(1_000));
-        ResultStyle {
-            era: self.era,
-            ttl_ms: config.ttl_ms.min(max_age),
-            scope: if own { CacheScope::Private } else { config.cache_scope },
-            server_info: Arc::clone(&self.engine.server_info),
-        }
+        self.state.style(self.caller, self.era)
     }
 
     fn result(&self) -> ResultText {
@@ -355,8 +278,8 @@ impl<'a> Call<'a> {
 
     fn listen(&self, request: &Request<'_>) -> Answer {
         // Listening begins before the snapshot is looked at, so that no change falls between.
-        let feed = self.engine.feed(self.caller);
-        let snapshot = self.engine.catalog.now(self.caller.view);
+        let feed = self.state.feed(self.caller);
+        let snapshot = self.state.catalog.now(self.caller.view);
         let snapshot = snapshot.as_ref().unwrap_or(&self.snapshot);
         let call = Call { snapshot: Arc::clone(snapshot), ..*self };
         match Subscription::open(request, |uri| call.follow(uri), feed) {
@@ -378,7 +301,7 @@ impl<'a> Call<'a> {
             Some(FoundDirectory::Generated(_, path)) => path.is_empty(),
             Some(FoundDirectory::Stored(..) | FoundDirectory::Above(_)) => true,
         };
-        let message = if is_directory && self.engine.config.directory_read {
+        let message = if is_directory && self.state.config.directory_read {
             format!("`{}` is a directory; list it with `resources/directory/read`.", truncated(uri))
         } else {
             format!("No resource is served at `{}`.", truncated(uri))
@@ -422,7 +345,7 @@ mod tests {
     #[tokio::test]
     async fn work_that_panics_later_is_answered_srv_89() {
         let catalog = Arc::new(Catalog::new(SnapshotOptions::default()));
-        let engine = Engine::new(catalog, Config::default(), CursorSeal::new([0; 32]));
+        let engine = Engine::builder(catalog, CursorSeal::new([0; 32])).build();
         let work = async { std::panic::resume_unwind(Box::new("secret")) };
         let answer = Answer::Later(Box::pin(work));
         let Answer::Later(work) = engine.count("resources/read", Instant::now(), answer) else {

@@ -34,7 +34,7 @@ impl Call<'_> {
 
     fn list_offered(&self, walk: &Walk<'_>, lists: &[Arc<Items>]) -> Outcome {
         let after = self.after(walk)?;
-        let page = offer::page(lists, after.as_deref(), self.engine.config.page_size);
+        let page = offer::page(lists, after.as_deref(), self.state.config.page_size);
         let mut result = self.begin_page(walk, &page);
         result.cacheable();
         result.server_info();
@@ -91,7 +91,7 @@ impl Call<'_> {
         let caller = self.caller.clone();
         let digest = Digest::of(json!(arguments).to_string().as_bytes()).to_string();
         let scope = [caller.name.as_str(), method, name, &digest];
-        let seal = StateSeal::new(self.engine.seal.clone(), self.engine.start, scope);
+        let seal = StateSeal::new(self.state.seal.clone(), self.state.start, scope);
         let state =
             self.params.request_state.map(|raw| string(raw, "params.requestState")).transpose()?;
         let answers = match self.era {

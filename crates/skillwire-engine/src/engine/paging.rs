@@ -102,7 +102,7 @@ impl Call<'_> {
     /// The key a request goes on from.
     pub(super) fn after(&self, walk: &Walk<'_>) -> Result<Option<String>, RpcError> {
         let Some(cursor) = self.cursor()? else { return Ok(None) };
-        let opened = self.engine.seal.open(&self.scope(walk), &cursor);
+        let opened = self.state.seal.open(&self.scope(walk), &cursor);
         opened.map(Some).map_err(|_| invalid_cursor())
     }
 
@@ -119,7 +119,7 @@ impl Call<'_> {
         let mut result = self.result();
         result.page(walk.member, page);
         if let Some(next) = &page.next {
-            result.string("nextCursor", &self.engine.seal.seal(&self.scope(walk), next));
+            result.string("nextCursor", &self.state.seal.seal(&self.scope(walk), next));
         }
         result
     }
@@ -131,18 +131,18 @@ impl Call<'_> {
     fn try_list_skills(&self) -> Result<Answer, RpcError> {
         let cursor = self.cursor()?;
         let key = self.page_key(cursor.as_deref());
-        if let Some(page) = self.engine.pages.kept.get(&key) {
+        if let Some(page) = self.state.pages.kept.get(&key) {
             return Ok(Answer::Now(Ok(page.into())));
         }
         let after = self.after(&SKILLS)?;
         if self.has_superset() {
             return Ok(self.list_superset(after, key.to_owned()));
         }
-        let page = self.snapshot.skills_page(after.as_deref(), self.engine.config.page_size);
+        let page = self.snapshot.skills_page(after.as_deref(), self.state.config.page_size);
         let mut result = self.begin_page(&SKILLS, &page);
         result.cacheable();
         let bytes = result.finish();
-        self.engine.pages.keep(key.to_owned(), bytes.clone());
+        self.state.pages.keep(key.to_owned(), bytes.clone());
         Ok(Answer::Now(Ok(bytes.into())))
     }
 
@@ -165,7 +165,7 @@ impl Call<'_> {
 
     fn list_files(&self) -> Outcome {
         let after = self.after(&RESOURCES)?;
-        let page = self.snapshot.resources_page(after.as_deref(), self.engine.config.page_size);
+        let page = self.snapshot.resources_page(after.as_deref(), self.state.config.page_size);
         let mut result = self.begin_page(&RESOURCES, &page);
         result.cacheable();
         result.server_info();

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use skillwire_catalog::{catalog::Catalog, snapshot::FoundFile};
+use skillwire_catalog::snapshot::FoundFile;
 use skillwire_core::{media_type, path::RelPath};
 use skillwire_protocol::error::RpcError;
 use skillwire_source::{FileRecord, FileTree, GenerateError, Skill, SkillContent, SkillGenerator};
 use tokio::task::JoinError;
 
 use super::{
-    Answer, Call, Outcome,
+    Answer, Call, EngineState, Outcome,
     contents::{ContentError, TEXT_MEMBER, render},
+    permits::ReadPermits,
     resource_changed,
     result::ResultStyle,
-    turns::Turns,
 };
 use crate::{config::CacheScope, payload::Payload};
 
@@ -24,7 +24,7 @@ struct Wanted {
     uri: String,
     media_type: &'static str,
     skill: Arc<Skill>,
-    catalog: Arc<Catalog>,
+    state: Arc<EngineState>,
 }
 
 impl Call<'_> {
@@ -47,7 +47,7 @@ impl Call<'_> {
 
     /// What the result of a call linked to; it is for one caller and not for caches.
     fn read_linked(&self, uri: &str) -> Option<Payload> {
-        let linked = self.engine.offers.read(self.caller, uri)?;
+        let linked = self.state.offers.read(self.caller, uri)?;
         let style = ResultStyle { scope: CacheScope::Private, ..self.style() };
         Some(contents(&style, uri, linked.media_type, render(&linked.bytes)))
     }
@@ -58,11 +58,13 @@ impl Call<'_> {
         };
         let (generator, uri) = (Arc::clone(generator), uri.to_owned());
         let (style, not_found) = (self.style(), self.resource_not_found(&uri));
-        let turns = self.engine.turns.clone();
+        let state = Arc::clone(self.state);
         Answer::Later(Box::pin(async move {
             let read = match generator.remote().map(|remote| remote.fetch(&path)) {
                 Some(fetch) => fetch.await.map_err(|error| failed(&error))?,
-                None => run(&turns, generator, move |generator| generator.read(&path)).await?,
+                None => {
+                    run(&state.permits, generator, move |generator| generator.read(&path)).await?
+                }
             };
             let bytes = read.ok_or(not_found)?;
             let name = uri.rsplit('/').next().unwrap_or_default();
@@ -80,32 +82,34 @@ impl Call<'_> {
         // The innermost skill was found, so a `SKILL.md` with an entry is that skill's own.
         let own_entry = skill.uri.as_str() == uri;
         let media_type = if own_entry { "text/markdown" } else { record.media_type };
-        let engine = self.engine;
-        if let Some(rendered) = engine.contents.kept(&tree.store, record) {
-            engine.metrics.contents_kept.inc();
+        let state = self.state;
+        if let Some(rendered) = state.contents.kept(&tree.store, record) {
+            state.metrics.contents_kept.inc();
             return Answer::Now(Ok(contents(&self.style(), uri, media_type, rendered)));
         }
-        engine.metrics.contents_read.inc();
+        state.metrics.contents_read.inc();
         let wanted = Wanted {
             style: self.style(),
             uri: uri.to_owned(),
             media_type,
             skill: Arc::clone(skill),
-            catalog: Arc::clone(&engine.catalog),
+            state: Arc::clone(state),
         };
-        if let Some(read) = engine.contents.read_now(&tree.store, record) {
+        if let Some(read) = state.contents.read_now(&tree.store, record) {
             return Answer::Now(wanted.answer(read));
         }
-        let (store, record) = (Arc::clone(&tree.store), record.clone());
-        let (shared, turns) = (Arc::clone(&engine.contents), engine.turns.clone());
+        let store = Arc::clone(&tree.store);
+        let record = record.clone();
+        let state = Arc::clone(state);
         if store.remote().is_some() {
-            // No thread and no turn of those who read files here.
+            // Fetching blocks no thread, so it takes no permit of those who read files here.
             return Answer::Later(Box::pin(async move {
-                wanted.answer(shared.fetch(&store, &record).await)
+                wanted.answer(state.contents.fetch(&store, &record).await)
             }));
         }
         Answer::Later(Box::pin(async move {
-            let read = turns.read(move || shared.read(&store, &record)).await;
+            let shared = Arc::clone(&state);
+            let read = state.permits.read(move || shared.contents.read(&store, &record)).await;
             let broken = |error: JoinError| Err(ContentError::Failed(error.to_string()));
             wanted.answer(read.unwrap_or_else(broken))
         }))
@@ -114,12 +118,12 @@ impl Call<'_> {
 
 impl Wanted {
     fn answer(self, read: Result<Bytes, ContentError>) -> Outcome {
-        let Self { style, uri, media_type, skill, catalog } = self;
+        let Self { style, uri, media_type, skill, state } = self;
         match read {
             Ok(rendered) => Ok(contents(&style, &uri, media_type, rendered)),
             Err(ContentError::Changed) => {
                 tracing::info!(uri, "a file is not what was published");
-                catalog.stale_reporter(&skill).report();
+                state.catalog.stale_reporter(&skill).report();
                 Err(resource_changed(style.era, &uri))
             }
             Err(ContentError::Failed(reason)) => {
@@ -150,11 +154,11 @@ pub(crate) fn contents(
 
 /// Runs a generator off the event loop and hides why it failed from the client.
 pub(crate) async fn run<T: Send + 'static>(
-    turns: &Turns,
+    permits: &ReadPermits,
     generator: Arc<dyn SkillGenerator>,
     work: impl FnOnce(&dyn SkillGenerator) -> Result<T, GenerateError> + Send + 'static,
 ) -> Result<T, RpcError> {
-    match turns.make(move || work(&*generator)).await {
+    match permits.generate(move || work(&*generator)).await {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => Err(failed(&error)),
         Err(error) => {

@@ -35,15 +35,15 @@ impl Call<'_> {
         if let Some(skill) = self.snapshot.skill(&uri) {
             return self.get_known(skill);
         }
-        let sought = self.engine.elsewhere.as_ref().zip(SkillUri::parse(&uri).ok());
+        let sought = self.state.lookup.as_ref().zip(SkillUri::parse(&uri).ok());
         match sought {
-            Some((elsewhere, uri)) => self.seek(elsewhere, uri),
+            Some((lookup, uri)) => self.look_up(lookup, uri),
             None => Answer::Now(Err(not_found(&uri))),
         }
     }
 
     fn get_known(&self, skill: &Arc<Skill>) -> Answer {
-        self.engine.catalog.note_asked(skill);
+        self.state.catalog.note_asked(skill);
         if self.has_superset() {
             return self.get_superset(Arc::clone(skill));
         }
@@ -51,8 +51,8 @@ impl Call<'_> {
     }
 
     /// Looks for a skill that the catalogue does not have under this URI.
-    fn seek(&self, elsewhere: &Arc<dyn SkillLookup>, uri: SkillUri) -> Answer {
-        let names = elsewhere.aliases(&uri);
+    fn look_up(&self, lookup: &Arc<dyn SkillLookup>, uri: SkillUri) -> Answer {
+        let names = lookup.aliases(&uri);
         let mut known = names.iter().filter_map(|name| self.snapshot.skill(name.as_str()));
         match (known.next(), known.next()) {
             (Some(skill), None) => return self.get_known(skill),
@@ -67,11 +67,11 @@ impl Call<'_> {
             }
             (None, _) => {}
         }
-        let (catalog, view) = (Arc::clone(&self.engine.catalog), self.caller.view);
+        let (catalog, view) = (Arc::clone(&self.state.catalog), self.caller.view);
         // Whoever may not see a skill does not even have it asked for.
-        let asked = catalog.would_show(view, &uri).then(|| elsewhere.look_up(&uri)).flatten();
+        let asked = catalog.would_show(view, &uri).then(|| lookup.look_up(&uri)).flatten();
         let Some(asked) = asked else { return Answer::Now(Err(not_found(uri.as_str()))) };
-        let (result, superset) = (self.result(), self.has_superset().then(|| self.scene()));
+        let (result, superset) = (self.result(), self.has_superset().then(|| self.to_owned_call()));
         Answer::Later(Box::pin(async move {
             let found = match asked.await {
                 LookupOutcome::Found => published(&catalog, view, &uri).await,
@@ -80,7 +80,7 @@ impl Call<'_> {
             };
             let skill = found.ok_or_else(|| not_found(uri.as_str()))?;
             match superset {
-                Some(scene) => get_superset(scene, &skill).await,
+                Some(call) => get_superset(call, &skill).await,
                 None => Ok(entry(result, &skill)),
             }
         }))

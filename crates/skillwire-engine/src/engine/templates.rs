@@ -52,7 +52,7 @@ impl Call<'_> {
             ]
         });
         let own = if self.speaks(Dialect::Templates) { own.collect() } else { Vec::new() };
-        dialect::list_templates(&self.scene(), own, self.cursor()?.as_deref())
+        dialect::list_templates(&self.to_owned_call(), own, self.cursor()?.as_deref())
     }
 }
 

@@ -160,7 +160,8 @@ impl SkillsBuilder {
         getrandom::fill(&mut secret).map_err(|error| BuildError::Random(error.to_string()))?;
         let catalog = Arc::new(Catalog::new(self.snapshot));
         let seal = CursorSeal::new(secret);
-        let engine = Arc::new(Engine::new(Arc::clone(&catalog), self.config, seal));
+        let engine =
+            Arc::new(Engine::builder(Arc::clone(&catalog), seal).config(self.config).build());
         let refresher = Refresher::new(catalog, self.sources);
         let tell = self.tell.unwrap_or_else(|| Box::new(log));
         let keeper = Keeper::new(refresher, Arc::clone(&engine), self.strictness, tell);

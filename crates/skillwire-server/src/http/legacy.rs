@@ -375,7 +375,6 @@ mod tests {
     use skillwire_catalog::{catalog::Catalog, cursor::CursorSeal, snapshot::SnapshotOptions};
 
     use super::*;
-    use skillwire_engine::Config;
 
     #[test]
     fn sessions_that_are_never_ended_make_room_for_new_ones_v_08_srv_105() {
@@ -422,7 +421,7 @@ mod tests {
 
     fn engine() -> Engine {
         let catalog = Arc::new(Catalog::new(SnapshotOptions::default()));
-        Engine::new(catalog, Config::default(), CursorSeal::new([0; 32]))
+        Engine::builder(catalog, CursorSeal::new([0; 32])).build()
     }
 
     fn session(sessions: &Sessions, id: &str) -> Arc<Session> {

@@ -15,7 +15,7 @@ use skillwire_catalog::{
 };
 use skillwire_core::finding::Strictness;
 use skillwire_server::{
-    Config, Engine,
+    Engine,
     live::{Keeper, Subject},
 };
 use skillwire_source::{
@@ -57,7 +57,7 @@ fn a_large_folder_that_goes_away_and_comes_back_is_told_of_each_time_v_64() {
     let root = folder.join("many");
     let (refresher, parts) = looked(vec![directory(&root), directory(&folder.join("none"))]);
     let seal = CursorSeal::new([1; 32]);
-    let engine = Engine::new(Arc::clone(refresher.catalog()), Config::default(), seal);
+    let engine = Engine::builder(Arc::clone(refresher.catalog()), seal).build();
     let told = Arc::new(Mutex::new(Vec::new()));
     let hears = Arc::clone(&told);
     let keeper = Keeper::new(refresher, Arc::new(engine), Strictness::Normal, move |notice| {

@@ -97,8 +97,11 @@ async fn serve(
     let catalog = Arc::new(catalog);
     // Answers are made from one user's approvals, which may change at any time.
     let config = Config { cache_scope: CacheScope::Private, ttl_ms: FRESH_MS, ..Config::default() };
-    let engine = Engine::new(Arc::clone(&catalog), config, super::serve::seal()?).offering(offers);
-    let engine = Arc::new(engine.with_elsewhere(Arc::new(bridge.upstreams().clone())));
+    let engine = Engine::builder(Arc::clone(&catalog), super::serve::seal()?)
+        .config(config)
+        .offers(offers)
+        .lookup(Arc::new(bridge.upstreams().clone()));
+    let engine = Arc::new(engine.build());
     let refresher = Refresher::new(catalog, bridge.sources());
     let keeper = Keeper::new(refresher, Arc::clone(&engine), Strictness::Normal, |notice| {
         // What a server lists and does is told in `list_skills`, where the user looks.

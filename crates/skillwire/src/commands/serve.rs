@@ -85,7 +85,7 @@ async fn serve(settings: ServeSettings) -> Outcome {
         }
     };
     let catalog = Arc::new(catalog);
-    let engine = Engine::new(Arc::clone(&catalog), config, seal()?);
+    let engine = Engine::builder(Arc::clone(&catalog), seal()?).config(config);
     let mut engine = tools::offer(engine, &catalog, find_tool, scripts)?;
     let folders = sources.into_iter().map(|source| Box::new(source) as Box<dyn SkillSource>);
     let mut sources: Vec<_> = folders.collect();
@@ -93,9 +93,9 @@ async fn serve(settings: ServeSettings) -> Outcome {
     let upstreams = passing.as_ref().map(|passing| passing.upstreams().clone());
     if let Some(upstreams) = &upstreams {
         sources.extend(upstreams.sources());
-        engine = engine.with_elsewhere(Arc::new(upstreams.clone()));
+        engine = engine.lookup(Arc::new(upstreams.clone()));
     }
-    let engine = Arc::new(engine);
+    let engine = Arc::new(engine.build());
     let refresher = Refresher::new(catalog, sources);
     let waiting = Waiting::new(progress);
     let live = Live::new(refresher, strictness, Arc::clone(&engine), waiting, upstreams);

@@ -9,7 +9,7 @@ use skillwire_catalog::{
 use skillwire_client::Endpoint;
 use skillwire_core::finding::Strictness;
 use skillwire_engine::{
-    Caller, Config, Engine,
+    Caller, Engine,
     offer::{ListChanges, Offer, Offers},
 };
 use skillwire_gateway::{Bridge, BridgeOptions};
@@ -78,9 +78,10 @@ impl Bridged {
         let offers =
             Offers::joined(vec![Arc::new(bridge.clone())], changes).expect("names are unique");
         let catalog = Arc::new(Catalog::new(SnapshotOptions::default()));
-        let engine = Engine::new(Arc::clone(&catalog), Config::default(), CursorSeal::new([9; 32]));
-        let engine = engine.offering(offers).with_elsewhere(Arc::new(bridge.upstreams().clone()));
-        let engine = Arc::new(engine);
+        let engine = Engine::builder(Arc::clone(&catalog), CursorSeal::new([9; 32]))
+            .offers(offers)
+            .lookup(Arc::new(bridge.upstreams().clone()));
+        let engine = Arc::new(engine.build());
         let refresher = Refresher::new(catalog, bridge.sources());
         let keeper = Keeper::new(refresher, Arc::clone(&engine), Strictness::Normal, |_| {});
         let keeper = Arc::new(keeper);

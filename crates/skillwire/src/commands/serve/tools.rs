@@ -6,7 +6,7 @@ use skillwire_catalog::catalog::Catalog;
 use skillwire_scripts::{RunScriptTool, ScriptRunner, SkillsPageScripts};
 use skillwire_search::FindTool;
 use skillwire_server::{
-    Engine,
+    EngineBuilder,
     offer::{ListChanges, Offer, Offers},
 };
 
@@ -15,21 +15,21 @@ use crate::{exit::Exit, failure::Failure};
 /// Lets an engine find skills and run scripts: as tools for every client, and scripts also by a
 /// method for clients that know it.
 pub(super) fn offer(
-    mut engine: Engine,
+    mut engine: EngineBuilder,
     catalog: &Arc<Catalog>,
     find_tool: bool,
     scripts: Option<ScriptRunner>,
-) -> Result<Engine, Failure> {
+) -> Result<EngineBuilder, Failure> {
     let mut tools: Vec<Arc<dyn Offer>> = Vec::new();
     if find_tool {
         tools.push(Arc::new(FindTool::new(Arc::clone(catalog))));
     }
     if let Some(scripts) = scripts.map(Arc::new) {
         tools.push(Arc::new(RunScriptTool::new(Arc::clone(catalog), Arc::clone(&scripts))));
-        engine = engine.with_scripts(Arc::new(SkillsPageScripts::new(scripts)));
+        engine = engine.scripts(Arc::new(SkillsPageScripts::new(scripts)));
     }
     // The list of tools never changes.
     let offers = Offers::joined(tools, ListChanges::default())
         .map_err(|error| Failure::new(Exit::Internal, format!("{error}.")))?;
-    Ok(engine.offering(offers))
+    Ok(engine.offers(offers))
 }

@@ -1,76 +1,41 @@
-//! Everything an answer in a dialect is made from; it outlives the call.
+//! A request that outlives its call, for answers that take time.
 
 use std::{borrow::Cow, sync::Arc};
 
 use bytes::Bytes;
-use quick_cache::sync::Cache;
-use skillwire_catalog::{
-    catalog::{Catalog, ViewId},
-    cursor::CursorSeal,
-    listing::Page,
-    snapshot::Snapshot,
-};
+use skillwire_catalog::{listing::Page, snapshot::Snapshot};
 use skillwire_core::{path::RelPath, skill_file, uri::ResourceUri};
 use skillwire_protocol::{error::RpcError, version::Era};
 use skillwire_source::{FileTree, RemoteGenerator, Skill, SkillContent};
 
 use super::{
-    Dialect, DialectPart,
-    archives::Archives,
-    documents::Documents,
-    names::{LookupNames, Named},
+    EngineState,
+    contents::{ContentError, published, render},
+    invalid_cursor, reading, resource_changed,
+    result::{ResultStyle, ResultText},
 };
 use crate::{
     caller::Caller,
     config::Config,
-    engine::{
-        contents::{ContentError, published, render},
-        invalid_cursor, reading, resource_changed,
-        result::{ResultStyle, ResultText},
-        turns::Turns,
-    },
-    offer::Offers,
+    dialect::{Dialect, DialectPart, LookupNames, Named},
     payload::Payload,
 };
 
-/// Catalogues whose names are remembered at once: those of a few views.
-const REMEMBERED: usize = 8;
-
-/// What projections share between requests: nothing until somebody asks for it.
-#[derive(Debug)]
-pub(crate) struct Projections {
-    names: Cache<(u64, ViewId), Arc<LookupNames>>,
-    pub(super) documents: Documents,
-    pub(super) archives: Archives,
-}
-
-impl Projections {
-    /// Keeps documents of at most so many bytes.
-    pub(crate) fn new(most: u64) -> Self {
-        Self {
-            names: Cache::new(REMEMBERED),
-            documents: Documents::new(most),
-            archives: Archives::new(most),
-        }
-    }
-}
-
-/// One request in a dialect, with everything needed to answer it.
+/// A request with everything needed to answer it, once the call that brought it is over.
 #[derive(Debug, Clone)]
-pub(crate) struct Scene {
+pub(crate) struct OwnedCall {
+    pub(crate) state: Arc<EngineState>,
     pub(crate) snapshot: Arc<Snapshot>,
-    pub(crate) view: ViewId,
-    pub(crate) style: ResultStyle,
-    pub(crate) config: Arc<Config>,
-    pub(crate) projections: Arc<Projections>,
-    pub(crate) catalog: Arc<Catalog>,
-    pub(crate) turns: Turns,
-    pub(crate) seal: CursorSeal,
     pub(crate) caller: Caller,
-    pub(crate) offers: Offers,
+    pub(crate) style: ResultStyle,
 }
 
-impl Scene {
+impl OwnedCall {
+    /// How the server answers.
+    pub(crate) fn config(&self) -> &Config {
+        &self.state.config
+    }
+
     /// The era of the request.
     pub(crate) fn era(&self) -> Era {
         self.style.era
@@ -78,31 +43,31 @@ impl Scene {
 
     /// Whether the client is spoken to in a dialect.
     pub(crate) fn speaks(&self, dialect: Dialect) -> bool {
-        self.config.dialects.on(dialect, self.era())
+        self.state.config.dialects.on(dialect, self.era())
     }
 
     /// Whether the client is shown a part of a dialect.
     pub(crate) fn shows(&self, part: DialectPart) -> bool {
-        self.config.dialects.shows(part, self.era())
+        self.state.config.dialects.shows(part, self.era())
     }
 
     /// The names of all skills, found once for each state of the catalogue.
     pub(crate) async fn names(&self) -> Result<Arc<LookupNames>, RpcError> {
-        let key = (self.snapshot.generation(), self.view);
+        let key = (self.snapshot.generation(), self.caller.view);
         let snapshot = Arc::clone(&self.snapshot);
         let find = async move {
             let found = tokio::task::spawn_blocking(move || LookupNames::of(&snapshot)).await;
             found.map(Arc::new).map_err(|error| broken(&error))
         };
-        self.projections.names.get_or_insert_async(&key, find).await
+        self.state.projections.names.get_or_insert_async(&key, find).await
     }
 
     /// The same where nobody can wait.
     pub(crate) fn names_now(&self) -> Arc<LookupNames> {
-        let key = (self.snapshot.generation(), self.view);
-        self.projections.names.get(&key).unwrap_or_else(|| {
+        let key = (self.snapshot.generation(), self.caller.view);
+        self.state.projections.names.get(&key).unwrap_or_else(|| {
             let names = Arc::new(LookupNames::of(&self.snapshot));
-            self.projections.names.insert(key, Arc::clone(&names));
+            self.state.projections.names.insert(key, Arc::clone(&names));
             names
         })
     }
@@ -132,8 +97,8 @@ impl Scene {
                     return fetch.await.map_err(|error| reading::failed(&error));
                 }
                 let path = path.clone();
-                let (generator, turns) = (Arc::clone(generator), &self.turns);
-                reading::run(turns, generator, move |generator| generator.read(&path)).await
+                let (generator, permits) = (Arc::clone(generator), &self.state.permits);
+                reading::run(permits, generator, move |generator| generator.read(&path)).await
             }
             SkillContent::Files(tree) => self.stored(skill, tree, path).await,
         }
@@ -152,7 +117,7 @@ impl Scene {
             return self.compared(skill, path, published(fetch.await, &record));
         }
         let read = move || published(store.read(&record.path, record.size), &record);
-        let read = self.turns.read(read).await.map_err(|error| broken(&error))?;
+        let read = self.state.permits.read(read).await.map_err(|error| broken(&error))?;
         self.compared(skill, path, read)
     }
 
@@ -168,7 +133,7 @@ impl Scene {
             Err(ContentError::Changed) => {
                 let uri = skill.uri.root().child(path);
                 tracing::info!(%uri, "a file is not what was published");
-                self.catalog.stale_reporter(skill).report();
+                self.state.catalog.stale_reporter(skill).report();
                 Err(resource_changed(self.era(), uri.as_str()))
             }
             Err(ContentError::Failed(reason)) => {
@@ -196,8 +161,8 @@ impl Scene {
                 if let Some(remote) = generator.remote() {
                     return remote_paths(remote).await;
                 }
-                let (generator, turns) = (Arc::clone(generator), &self.turns);
-                let mut paths = reading::run(turns, generator, |it| it.paths()).await?;
+                let (generator, permits) = (Arc::clone(generator), &self.state.permits);
+                let mut paths = reading::run(permits, generator, |it| it.paths()).await?;
                 paths.sort_unstable();
                 Ok(paths)
             }
@@ -217,7 +182,7 @@ impl Scene {
     ) -> Result<Option<String>, RpcError> {
         let Some(cursor) = cursor else { return Ok(None) };
         let scope = [walk.0, &self.caller.name, walk.1];
-        self.seal.open(&scope, cursor).map(Some).map_err(|_| invalid_cursor())
+        self.state.seal.open(&scope, cursor).map(Some).map_err(|_| invalid_cursor())
     }
 
     /// Begins a result with a page and the cursor of the next one.
@@ -231,7 +196,7 @@ impl Scene {
         result.page(member, page);
         if let Some(next) = &page.next {
             let scope = [walk.0, &self.caller.name, walk.1];
-            result.string("nextCursor", &self.seal.seal(&scope, next));
+            result.string("nextCursor", &self.state.seal.seal(&scope, next));
         }
         result
     }
@@ -300,8 +265,6 @@ pub(crate) fn uri_of(skill: &Skill, path: &RelPath) -> ResourceUri {
 pub(crate) fn item(value: &serde_json::Value) -> Cow<'static, str> {
     Cow::Owned(value.to_string())
 }
-
-pub(crate) use crate::engine::about_resource as unknown_resource;
 
 fn broken(error: &tokio::task::JoinError) -> RpcError {
     tracing::error!(%error, "work for an answer broke");

@@ -1,0 +1,161 @@
+//! What all requests to an engine share.
+
+use std::{
+    fmt,
+    sync::{Arc, Weak},
+    time::Instant,
+};
+
+use skillwire_catalog::{catalog::Catalog, cursor::CursorSeal};
+use skillwire_protocol::version::Era;
+use skillwire_source::{CachePolicy, SkillLookup};
+
+use super::{
+    Engine,
+    contents::Contents,
+    paging::Pages,
+    permits::ReadPermits,
+    result::{ResultStyle, server_info},
+};
+use crate::{
+    caller::Caller,
+    config::{CacheScope, Config},
+    dialect::{Dialect, Projections, RunScripts, SkilljackOffer},
+    metrics::Metrics,
+    offer::{Offer, Offers},
+    subscription::Feed,
+};
+
+/// Bytes of documents of older dialects that are kept.
+const PROJECTION_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Everything that outlives one request. Answers that take time hold a reference to it.
+pub(crate) struct EngineState {
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) config: Config,
+    pub(crate) seal: CursorSeal,
+    pub(crate) contents: Contents,
+    pub(super) pages: Pages,
+    pub(crate) permits: ReadPermits,
+    pub(crate) metrics: Arc<Metrics>,
+    /// What dialects keep between requests.
+    pub(crate) projections: Projections,
+    pub(crate) offers: Offers,
+    /// Skills as tools and prompts, if the operator switched that dialect on.
+    pub(crate) skilljack: Option<Arc<dyn Offer>>,
+    /// What runs scripts of skills, if anything does.
+    pub(crate) scripts: Option<Arc<dyn RunScripts>>,
+    /// Where skills are looked for that the catalogue does not have.
+    pub(crate) lookup: Option<Arc<dyn SkillLookup>>,
+    /// The age of sealed request states is counted from here.
+    pub(crate) start: Instant,
+    /// The server's name and version, as a `_meta` object.
+    server_info: Arc<str>,
+}
+
+impl fmt::Debug for EngineState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EngineState").field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+impl EngineState {
+    /// Every change a caller may hear of, from now on.
+    pub(super) fn feed(&self, caller: &Caller) -> Feed {
+        let feed = Feed::new(caller.view, self.catalog.changes());
+        if self.offers.is_empty() { feed } else { feed.following(self.offers.changes()) }
+    }
+
+    /// How results to a caller's request are written.
+    pub(crate) fn style(&self, caller: &Caller, era: Era) -> ResultStyle {
+        let CachePolicy { max_age, private } =
+            self.lookup.as_ref().map_or_else(CachePolicy::default, |e| e.cache_policy());
+        let own = private || caller.is_distinguished();
+        // Whole seconds, so that a page that is kept serves more than one request.
+        let max_age = max_age.map_or(u64::MAX, |time| time.as_secs().saturating_mul(1_000));
+        ResultStyle {
+            era,
+            ttl_ms: self.config.ttl_ms.min(max_age),
+            scope: if own { CacheScope::Private } else { self.config.cache_scope },
+            server_info: Arc::clone(&self.server_info),
+        }
+    }
+}
+
+/// Puts an [`Engine`] together.
+#[derive(Debug)]
+pub struct EngineBuilder {
+    catalog: Arc<Catalog>,
+    seal: CursorSeal,
+    config: Config,
+    offers: Offers,
+    scripts: Option<Arc<dyn RunScripts>>,
+    lookup: Option<Arc<dyn SkillLookup>>,
+}
+
+impl EngineBuilder {
+    pub(super) fn new(catalog: Arc<Catalog>, seal: CursorSeal) -> Self {
+        let config = Config::default();
+        Self { catalog, seal, config, offers: Offers::default(), scripts: None, lookup: None }
+    }
+
+    /// Sets how requests are answered.
+    #[must_use]
+    pub fn config(mut self, config: Config) -> Self {
+        self.config = config;
+        self
+    }
+
+    /// Offers tools and prompts as well.
+    #[must_use]
+    pub fn offers(mut self, offers: Offers) -> Self {
+        self.offers = offers;
+        self
+    }
+
+    /// Lets clients of the "Skills" page run scripts of skills.
+    #[must_use]
+    pub fn scripts(mut self, scripts: Arc<dyn RunScripts>) -> Self {
+        self.scripts = Some(scripts);
+        self
+    }
+
+    /// Sets where to look for skills that the catalogue does not have, which also says for how long
+    /// answers may be reused.
+    #[must_use]
+    pub fn lookup(mut self, lookup: Arc<dyn SkillLookup>) -> Self {
+        self.lookup = Some(lookup);
+        self
+    }
+
+    /// Makes the engine.
+    pub fn build(self) -> Engine {
+        let Self { catalog, seal, config, offers, scripts, lookup } = self;
+        let cache_bytes = config.cache_bytes;
+        // The dialect answers from the state it is a part of, hence the weak reference.
+        let state = Arc::new_cyclic(|state: &Weak<EngineState>| EngineState {
+            server_info: server_info(&config),
+            contents: Contents::new(cache_bytes),
+            // All pages of a hundred thousand skills, if they are asked for again and again.
+            pages: Pages::new(cache_bytes),
+            permits: ReadPermits::default(),
+            metrics: Arc::default(),
+            projections: Projections::new(PROJECTION_BYTES.min(cache_bytes / 2)),
+            skilljack: skilljack(&config, state),
+            start: Instant::now(),
+            catalog,
+            config,
+            seal,
+            offers,
+            scripts,
+            lookup,
+        });
+        Engine { state }
+    }
+}
+
+/// Skills as tools and prompts, for clients of the legacy era that know them as nothing else.
+fn skilljack(config: &Config, state: &Weak<EngineState>) -> Option<Arc<dyn Offer>> {
+    let spoken = config.dialects.on(Dialect::Skilljack, Era::Legacy);
+    spoken.then(|| Arc::new(SkilljackOffer::new(Weak::clone(state))) as Arc<dyn Offer>)
+}
