@@ -145,17 +145,17 @@ async fn stopped() {
     }
 }
 
-/// The binary to measure, which has to be a release build to be worth measuring.
+/// The binary to measure: the one that is shipped, which lies beside the folder of this program.
 fn binary(args: &Args) -> Result<PathBuf> {
     let binary = match &args.skillwire {
         Some(binary) => binary.clone(),
-        None => std::env::current_exe()?.with_file_name("skillwire"),
+        None => std::env::current_exe()?.with_file_name("../dist/skillwire"),
     };
     if binary.is_file() {
         return Ok(binary);
     }
     Err(Broken::new(format!(
-        "{} is not there. Build it with `cargo build --release -p skillwire`.",
+        "{} is not there. Build it with `cargo build --profile dist -p skillwire`.",
         binary.display()
     )))
 }

@@ -33,4 +33,5 @@ pub mod skill_file;
 pub mod span;
 pub mod strict_json;
 pub mod uri;
+pub mod visible;
 pub mod yaml;

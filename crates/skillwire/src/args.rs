@@ -5,17 +5,15 @@ use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, str::FromStr};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Deserialize;
 
-#[cfg(feature = "oauth")]
-pub(crate) use self::host::ServerLoginArgs;
 pub(crate) use self::{
     archive::{ConvertArgs, PackArgs, UnpackArgs},
     bridge::BridgeArgs,
     execution::{DoctorArgs, IsolationArgs, RunArgs, ScriptRule},
     host::{
-        ApproveArgs, AuditArgs, ExportArgs, HandleArgs, ListArgs, LoadArgs, LockArgs, OriginArgs,
-        PromptArgs, PromptFormat, SearchArgs, ServerAddArgs, ServerAllowLegacyArgs, ServerCommand,
-        ServerImportArgs, ServerKind, ServerListArgs, ServerLogoutArgs, ServerRemoveArgs, ShowArgs,
-        VerifyArgs,
+        ApproveArgs, AuditArgs, ExportArgs, HandleArgs, HostCommand, ListArgs, LoadArgs, LockArgs,
+        OriginArgs, PromptArgs, PromptFormat, SearchArgs, ServerAddArgs, ServerAllowLegacyArgs,
+        ServerCommand, ServerImportArgs, ServerKind, ServerListArgs, ServerLoginArgs,
+        ServerLogoutArgs, ServerRemoveArgs, ShowArgs, VerifyArgs,
     },
 };
 use crate::exit::EXIT_CODES;
@@ -51,39 +49,8 @@ pub(crate) enum Command {
     /// you approved it: in the client if it can ask you, else with `skillwire approve`. What the
     /// client does with a skill's text, and what its own tools may do, is for the client to control.
     Bridge(BridgeArgs),
-    /// Configure the servers whose skills you use.
-    #[command(subcommand)]
-    Server(ServerCommand),
-    /// Show every skill of every server and of the skill folders on this machine.
-    List(ListArgs),
-    /// Find skills of every server and folder by words, best first.
-    Search(SearchArgs),
-    /// Inspect a skill or one of its files; this loads and approves nothing.
-    Show(ShowArgs),
-    /// Allow a skill to be loaded, as it is now.
-    Approve(ApproveArgs),
-    /// Withdraw an approval with everything that was granted.
-    Revoke(HandleArgs),
-    /// Let a skill that was disabled be shown to models and loaded again.
-    Enable(HandleArgs),
-    /// Neither show a skill to models nor load it.
-    Disable(HandleArgs),
-    /// Verify an approved skill and print it as text for a model.
-    Load(LoadArgs),
-    /// Read everything a server offers and say which rules it breaks.
-    ///
-    /// Every file is compared with its manifest, and so are directories where the server shows
-    /// them. A rule that a server must keep and breaks is exit code 3; one that it should keep is
-    /// told and no more. Nothing is approved, loaded or kept.
-    Verify(VerifyArgs),
-    /// Print the catalogue of skills as text for a model.
-    Prompt(PromptArgs),
-    /// Write what is approved into a file that can be reviewed.
-    Lock(LockArgs),
-    /// Show what happened to skills on this machine.
-    Audit(AuditArgs),
-    /// Copy the verified files of a skill into a folder, to look at them.
-    Export(ExportArgs),
+    #[command(flatten)]
+    Host(HostCommand),
     /// Run a script of an approved skill in isolation.
     ///
     /// The skill must be approved with `--exec`. A private copy of its verified files is run with no

@@ -4,7 +4,7 @@ use std::fmt;
 
 use skillwire_trust::Refusal;
 
-use crate::{exit::Exit, refused};
+use crate::{exit::Exit, refusals};
 
 /// An error that ends the program.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(crate) struct Failure {
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
         let message = refusal.reason.meaning().to_owned();
-        let exit = refused::exit(refusal.class());
+        let exit = refusals::exit(refusal.class());
         Self { exit, message, hint: None, refusal: Some(Box::new(refusal)) }
     }
 }
@@ -54,7 +54,7 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(refusal) = &self.refusal {
-            return refused::Shown(refusal).fmt(f);
+            return refusals::Shown(refusal).fmt(f);
         }
         let (error, help) = (crate::output::ERROR, crate::output::HELP);
         write!(f, "{error}error:{error:#} {}", self.message)?;

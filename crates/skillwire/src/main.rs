@@ -1,17 +1,35 @@
 //! The `skillwire` binary: arguments become settings, settings become work.
+#![cfg_attr(
+    not(all(
+        feature = "bridge",
+        feature = "execute",
+        feature = "host",
+        feature = "oauth",
+        feature = "search"
+    )),
+    allow(
+        dead_code,
+        unused_imports,
+        unused_mut,
+        reason = "a build that leaves parts out still knows every command, option and exit code"
+    )
+)]
 
 mod args;
 mod commands;
+#[cfg(feature = "execute")]
 mod execution;
 mod exit;
 mod failure;
+mod features;
 mod logging;
 mod output;
-mod refused;
+mod refusals;
 mod report;
+#[cfg(feature = "host")]
 mod session;
 mod settings;
-mod skill;
+#[cfg(feature = "host")]
 mod terminal;
 mod waiting;
 
@@ -24,6 +42,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     // A process that was started to become a script must not do anything else first.
+    #[cfg(feature = "execute")]
     if let Some(code) = skillwire_sandbox::run_if_helper() {
         return code;
     }

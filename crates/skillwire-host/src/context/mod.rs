@@ -11,4 +11,4 @@ pub mod children;
 pub mod content;
 pub mod flags;
 pub mod model_text;
-pub mod text;
+pub use skillwire_core::visible as text;

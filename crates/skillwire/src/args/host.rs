@@ -5,6 +5,43 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 #[derive(Debug, Subcommand)]
+pub(crate) enum HostCommand {
+    /// Configure the servers whose skills you use.
+    #[command(subcommand)]
+    Server(ServerCommand),
+    /// Show every skill of every server and of the skill folders on this machine.
+    List(ListArgs),
+    /// Find skills of every server and folder by words, best first.
+    Search(SearchArgs),
+    /// Inspect a skill or one of its files; this loads and approves nothing.
+    Show(ShowArgs),
+    /// Allow a skill to be loaded, as it is now.
+    Approve(ApproveArgs),
+    /// Withdraw an approval with everything that was granted.
+    Revoke(HandleArgs),
+    /// Let a skill that was disabled be shown to models and loaded again.
+    Enable(HandleArgs),
+    /// Neither show a skill to models nor load it.
+    Disable(HandleArgs),
+    /// Verify an approved skill and print it as text for a model.
+    Load(LoadArgs),
+    /// Read everything a server offers and say which rules it breaks.
+    ///
+    /// Every file is compared with its manifest, and so are directories where the server shows
+    /// them. A rule that a server must keep and breaks is exit code 3; one that it should keep is
+    /// told and no more. Nothing is approved, loaded or kept.
+    Verify(VerifyArgs),
+    /// Print the catalogue of skills as text for a model.
+    Prompt(PromptArgs),
+    /// Write what is approved into a file that can be reviewed.
+    Lock(LockArgs),
+    /// Show what happened to skills on this machine.
+    Audit(AuditArgs),
+    /// Copy the verified files of a skill into a folder, to look at them.
+    Export(ExportArgs),
+}
+
+#[derive(Debug, Subcommand)]
 pub(crate) enum ServerCommand {
     /// Configure a server under a label of your choice.
     ///
@@ -26,7 +63,6 @@ pub(crate) enum ServerCommand {
     ///
     /// The address to open is printed. What comes of the login is kept where only you can read it,
     /// sent to this server alone, and renewed by itself for as long as the server lets it.
-    #[cfg(feature = "oauth")]
     Login(ServerLoginArgs),
     /// Forget the login to a server.
     Logout(ServerLogoutArgs),
@@ -89,7 +125,6 @@ pub(crate) struct ServerListArgs {
     pub(crate) json: bool,
 }
 
-#[cfg(feature = "oauth")]
 #[derive(Debug, Args)]
 pub(crate) struct ServerLoginArgs {
     /// The server's label.

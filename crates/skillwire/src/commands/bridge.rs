@@ -15,12 +15,12 @@ use skillwire_server::{
 use skillwire_source::{FolderChanges, FolderWatcher, ScanRequest, watch_skill_folders};
 use tokio::net::TcpListener;
 
-use super::{Outcome, lock, serve::signals};
+use super::{Outcome, host::lock, serve::signals};
 use crate::{
     args::BridgeArgs,
     exit::Exit,
     failure::Failure,
-    logging, refused,
+    logging, refusals,
     session::{self, Session},
     settings::{
         HostSettings,
@@ -47,7 +47,7 @@ pub(super) fn run(args: &BridgeArgs) -> Outcome {
     };
     let session = Session::open(&options)?;
     for refusal in session.unusable() {
-        let _ = writeln!(anstream::stderr(), "{}", refused::Shown(refusal));
+        let _ = writeln!(anstream::stderr(), "{}", refusals::Shown(refusal));
     }
     let no_threads = |error: std::io::Error| {
         Failure::new(Exit::Internal, format!("The runtime could not be started: {error}."))

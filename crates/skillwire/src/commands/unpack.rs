@@ -17,13 +17,13 @@ use super::{
     Outcome,
     output_folder::{cannot_write, check_empty},
 };
-use crate::{args::UnpackArgs, exit::Exit, failure::Failure, refused, report};
+use crate::{args::UnpackArgs, exit::Exit, failure::Failure, refusals, report};
 
 /// The largest archive that is read; nothing within the limits is larger.
 const MOST_BYTES: u64 = 32 << 20;
 
 pub(super) fn run(args: &UnpackArgs) -> Outcome {
-    refused::answer(args.json, unpack_into(args))
+    refusals::answer(args.json, unpack_into(args))
 }
 
 fn unpack_into(args: &UnpackArgs) -> Outcome {

@@ -9,7 +9,11 @@ use skillwire_gateway::{BridgeOptions, shell};
 use skillwire_host::local::folders;
 use skillwire_server::http::AccessRules;
 
-use super::{HostSettings, own_home, read_file};
+use super::{
+    HostSettings,
+    environment::own_home,
+    serve::{host_of, read_file},
+};
 use crate::{
     args::{BridgeArgs, HttpAddress},
     exit::Exit,
@@ -45,7 +49,7 @@ pub(crate) fn transport(args: &BridgeArgs) -> Result<BridgeTransport, Failure> {
             Failure::usage(text).hint("Write a long random word into it, and nothing else.")
         );
     }
-    let access = AccessRules { hosts: vec![super::host_of(address)], ..AccessRules::default() };
+    let access = AccessRules { hosts: vec![host_of(address)], ..AccessRules::default() };
     Ok(BridgeTransport::Http { address, access, token: token.to_owned() })
 }
 

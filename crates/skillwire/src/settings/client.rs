@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-use super::absolute;
+use super::reading::absolute;
 use crate::args::ServeArgs;
 
 /// The arguments that start the same server on pipes, wherever a client starts it.
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
     use crate::{
         args::{Cli, Command, ReadingArgs},
-        settings::config_keys,
+        settings::serve::config_keys,
     };
 
     /// Every option that means something on pipes, none as it is by default.

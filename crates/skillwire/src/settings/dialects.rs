@@ -4,7 +4,7 @@ use skillwire_core::path::{RelPath, SkillPath};
 use skillwire_server::dialect::{Dialect, Dialects, Switch, Usage};
 use skillwire_source::PathPatterns;
 
-use super::bad_pattern;
+use super::reading::bad_pattern;
 use crate::{
     args::{CacheScopeArg, ServeArgs},
     failure::Failure,

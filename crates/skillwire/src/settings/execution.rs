@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use skillwire_scripts::{ExecutionRule, ExecutionRules, PathPatterns, RunLimits, ScriptRunner};
 
-use super::{bad_pattern, variable};
+use super::{environment::variable, reading::bad_pattern};
 use crate::{
     args::{IsolationArgs, ScriptRule, ServeArgs},
     execution,

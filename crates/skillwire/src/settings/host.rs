@@ -6,7 +6,7 @@ use skillwire_client::{Endpoint, HttpServer, Secret, ServerConfig, StdioServer};
 use skillwire_state::{AuditLog, FileCache, FileDialects, FileRecords, Logins, Servers};
 use skillwire_trust::{Reason, Refusal, ServerLabel};
 
-use super::{cache_folder, environment, home_folder, state_folder};
+use super::environment::{cache_folder, environment, home_folder, state_folder};
 use crate::failure::Failure;
 
 /// The largest token file that is read.

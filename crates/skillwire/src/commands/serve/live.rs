@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use skillwire_catalog::refresh::{Refreshed, Refresher};
 use skillwire_core::finding::Strictness;
-use skillwire_gateway::FollowedServers;
 use skillwire_server::{
     Engine,
     live::{Keeper, Notice},
 };
 use skillwire_source::ScanRequest;
 
-use super::{passing::settle, signals::Reload};
+use super::signals::Reload;
 use crate::{exit::Exit, failure::Failure, report::printable, waiting::Waiting};
 
 /// Looks at the folders again and again.
@@ -20,8 +20,8 @@ pub(super) struct Live {
     strictness: Strictness,
     /// Who waits for the first look.
     waiting: Option<Waiting>,
-    /// Who is waited for before the first look.
-    upstreams: Option<FollowedServers>,
+    /// What the first look waits for: servers that are passed on.
+    before: Option<BoxFuture<'static, ()>>,
 }
 
 impl Live {
@@ -30,10 +30,15 @@ impl Live {
         strictness: Strictness,
         engine: Arc<Engine>,
         waiting: Waiting,
-        upstreams: Option<FollowedServers>,
     ) -> Self {
         let keeper = Keeper::new(refresher, engine, strictness, log);
-        Self { keeper: Arc::new(keeper), strictness, waiting: Some(waiting), upstreams }
+        Self { keeper: Arc::new(keeper), strictness, waiting: Some(waiting), before: None }
+    }
+
+    /// Lets the first look wait for something.
+    #[cfg(feature = "host")]
+    pub(super) fn wait_for(&mut self, before: impl Future<Output = ()> + Send + 'static) {
+        self.before = Some(Box::pin(before));
     }
 
     pub(super) fn strictness(&self) -> Strictness {
@@ -42,8 +47,8 @@ impl Live {
 
     /// Looks at the folders once, off the event loop.
     pub(super) async fn refresh(&mut self, look: ScanRequest) -> Result<Refreshed, Failure> {
-        if let Some(upstreams) = self.upstreams.take() {
-            settle(&upstreams).await;
+        if let Some(before) = self.before.take() {
+            before.await;
         }
         let refreshed = self.keeper.look(look).await.map_err(|error| {
             Failure::new(Exit::Internal, format!("Reading skills broke: {error}."))

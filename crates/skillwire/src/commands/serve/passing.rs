@@ -4,6 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use skillwire_gateway::{Admission, AdmitAll, FollowOptions, FollowedServers};
 use skillwire_host::Host;
+use skillwire_server::EngineBuilder;
+use skillwire_source::SkillSource;
 use skillwire_trust::{Budgets, Policy, ServerLabel};
 use tokio::runtime::Runtime;
 
@@ -51,9 +53,20 @@ impl Passing {
         Ok(Self { host, upstreams, runtime })
     }
 
-    /// The servers.
-    pub(super) fn upstreams(&self) -> &FollowedServers {
-        &self.upstreams
+    /// Lets an engine answer for these servers, beside what it answers for already.
+    pub(super) fn added_to(
+        &self,
+        engine: EngineBuilder,
+        mut sources: Vec<Box<dyn SkillSource>>,
+    ) -> (EngineBuilder, Vec<Box<dyn SkillSource>>) {
+        sources.extend(self.upstreams.sources());
+        (engine.lookup(Arc::new(self.upstreams.clone())), sources)
+    }
+
+    /// Waits a while for the first listings; a server that takes longer is listed when it answers.
+    pub(super) fn settled(&self) -> impl Future<Output = ()> + Send + 'static {
+        let upstreams = self.upstreams.clone();
+        async move { upstreams.settle(SETTLING).await }
     }
 
     /// Ends the connections, and the servers that were started for them.
@@ -61,9 +74,4 @@ impl Passing {
         self.host.disconnect().await;
         self.runtime.shutdown_background();
     }
-}
-
-/// Waits a while for the first listings; who is late is listed when it comes.
-pub(super) async fn settle(upstreams: &FollowedServers) {
-    upstreams.settle(SETTLING).await;
 }

@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
+#[cfg(any(feature = "search", feature = "execute"))]
 use skillwire_catalog::catalog::Catalog;
+#[cfg(feature = "execute")]
 use skillwire_scripts::{RunScriptTool, ScriptRunner, SkillsPageScripts};
+#[cfg(feature = "search")]
 use skillwire_search::FindTool;
 use skillwire_server::{
     EngineBuilder,
@@ -12,24 +15,39 @@ use skillwire_server::{
 
 use crate::{exit::Exit, failure::Failure};
 
-/// Lets an engine find skills and run scripts: as tools for every client, and scripts also by a
-/// method for clients that know it.
-pub(super) fn offer(
-    mut engine: EngineBuilder,
-    catalog: &Arc<Catalog>,
-    find_tool: bool,
-    scripts: Option<ScriptRunner>,
-) -> Result<EngineBuilder, Failure> {
-    let mut tools: Vec<Arc<dyn Offer>> = Vec::new();
-    if find_tool {
-        tools.push(Arc::new(FindTool::new(Arc::clone(catalog))));
+/// The tools of one server.
+#[derive(Default)]
+pub(super) struct Tools {
+    offers: Vec<Arc<dyn Offer>>,
+    #[cfg(feature = "execute")]
+    scripts: Option<Arc<ScriptRunner>>,
+}
+
+impl Tools {
+    /// Lets clients find skills by words.
+    #[cfg(feature = "search")]
+    pub(super) fn find_skills(&mut self, catalog: &Arc<Catalog>) {
+        self.offers.push(Arc::new(FindTool::new(Arc::clone(catalog))));
     }
-    if let Some(scripts) = scripts.map(Arc::new) {
-        tools.push(Arc::new(RunScriptTool::new(Arc::clone(catalog), Arc::clone(&scripts))));
-        engine = engine.scripts(Arc::new(SkillsPageScripts::new(scripts)));
+
+    /// Lets clients run scripts: with a tool, and with a method where a client knows it.
+    #[cfg(feature = "execute")]
+    pub(super) fn run_scripts(&mut self, catalog: &Arc<Catalog>, scripts: ScriptRunner) {
+        let scripts = Arc::new(scripts);
+        self.offers.push(Arc::new(RunScriptTool::new(Arc::clone(catalog), Arc::clone(&scripts))));
+        self.scripts = Some(scripts);
     }
-    // The list of tools never changes.
-    let offers = Offers::joined(tools, ListChanges::default())
-        .map_err(|error| Failure::new(Exit::Internal, format!("{error}.")))?;
-    Ok(engine.offers(offers))
+
+    /// Lets an engine offer these tools.
+    pub(super) fn offered_by(self, engine: EngineBuilder) -> Result<EngineBuilder, Failure> {
+        #[cfg(feature = "execute")]
+        let engine = match self.scripts {
+            Some(scripts) => engine.scripts(Arc::new(SkillsPageScripts::new(scripts))),
+            None => engine,
+        };
+        // The list of tools never changes.
+        let offers = Offers::joined(self.offers, ListChanges::default())
+            .map_err(|error| Failure::new(Exit::Internal, format!("{error}.")))?;
+        Ok(engine.offers(offers))
+    }
 }

@@ -10,7 +10,6 @@ mod folders;
 mod inspecting;
 mod loading;
 mod locking;
-#[cfg(feature = "oauth")]
 mod login;
 mod passing_on;
 mod refusing;

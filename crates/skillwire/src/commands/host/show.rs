@@ -15,10 +15,12 @@ use crate::{
     args::ShowArgs,
     exit::Exit,
     output::{FAINT, STRONG, WARNING},
-    refused::argument,
+    refusals::argument,
     report,
-    session::{self, Named},
-    skill::{self, Offered},
+    session::{
+        self, Named,
+        card::{self, Offered},
+    },
 };
 
 pub(super) fn run(args: &ShowArgs) -> Outcome {
@@ -57,12 +59,12 @@ pub(super) fn run(args: &ShowArgs) -> Outcome {
 fn print(out: &mut impl Write, named: &Named, standing: &Standing) -> io::Result<()> {
     let Named { handle, listed } = named;
     let about = (&listed.id().origin, &**listed.entry());
-    skill::card(out, handle, about, Offered::of(listed))?;
+    card::write(out, handle, about, Offered::of(listed))?;
     match standing {
         Standing::Approved(grants) => {
-            writeln!(out, "{STRONG}approved{STRONG:#}: {}", skill::granted(grants))?;
+            writeln!(out, "{STRONG}approved{STRONG:#}: {}", card::granted(grants))?;
         }
-        Standing::Changed(diff) => skill::changes(out, &listed.id().uri, diff)?,
+        Standing::Changed(diff) => card::changes(out, &listed.id().uri, diff)?,
         other => writeln!(out, "{STRONG}{}{STRONG:#}", other.word())?,
     }
     let handle = argument(handle);
@@ -79,7 +81,7 @@ fn print_file(file: &Inspected) -> io::Result<()> {
             err,
             "{FAINT}{} matches what {} lists ({digest}); that is no reason to trust it.{FAINT:#}",
             file.uri,
-            skill::origin(&file.skill.origin)
+            card::origin(&file.skill.origin)
         )?;
     } else {
         writeln!(err, "{WARNING}warning{WARNING:#}: Nothing says what {} should be.", file.uri)?;

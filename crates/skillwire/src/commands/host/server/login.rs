@@ -1,16 +1,20 @@
-//! `skillwire server login`: a login with a browser, kept for the server it is for.
+//! `skillwire server login` and `logout`: a login with a browser, kept for the server it is for.
 
-use std::{io::Write as _, time::Duration};
+use std::io::Write as _;
+#[cfg(feature = "oauth")]
+use std::time::Duration;
 
+#[cfg(feature = "oauth")]
 use skillwire_client::{HttpServer, ServerConfig, oauth};
-use skillwire_trust::{Reason, Refusal, ServerLabel};
+#[cfg(feature = "oauth")]
+use skillwire_trust::ServerLabel;
 
-use super::{Outcome, label, unusable};
-use crate::{
-    args::ServerLoginArgs, exit::Exit, failure::Failure, report::printable, session,
-    settings::HostSettings,
-};
+use super::{Outcome, label, unknown, unusable};
+#[cfg(feature = "oauth")]
+use crate::{args::ServerLoginArgs, failure::Failure, report::printable, session};
+use crate::{args::ServerLogoutArgs, exit::Exit, settings::HostSettings};
 
+#[cfg(feature = "oauth")]
 pub(super) fn run(args: &ServerLoginArgs) -> Outcome {
     let label = label(&args.label)?;
     let settings = HostSettings::resolve()?;
@@ -31,14 +35,11 @@ pub(super) fn run(args: &ServerLoginArgs) -> Outcome {
     })
 }
 
+#[cfg(feature = "oauth")]
 /// The server a login is for: one with a URL and without a configured token.
 fn server(settings: &HostSettings, label: &ServerLabel) -> Result<HttpServer, Failure> {
     let mut servers = settings.servers().load().map_err(unusable)?.servers;
-    let config = servers.remove(label).ok_or_else(|| {
-        Refusal::new(Reason::ServerUnknown)
-            .skill(label)
-            .hint("`skillwire server list` shows the labels.")
-    })?;
+    let config = servers.remove(label).ok_or_else(|| unknown(label))?;
     match config {
         ServerConfig::Stdio(_) => {
             Err(Failure::usage(format!("`{label}` is a program, which nobody logs in to."))
@@ -56,4 +57,19 @@ fn server(settings: &HostSettings, label: &ServerLabel) -> Result<HttpServer, Fa
         }
         ServerConfig::Http(server) => Ok(server),
     }
+}
+
+/// Forgets a login; the authorization server is not told.
+pub(super) fn forget(args: &ServerLogoutArgs) -> Outcome {
+    let label = label(&args.label)?;
+    let settings = HostSettings::resolve()?;
+    if settings.logins().remove(&label).map_err(unusable)? {
+        writeln!(anstream::stdout(), "Forgot the login to `{label}`.")?;
+        return Ok(Exit::Ok);
+    }
+    if !settings.servers().load().map_err(unusable)?.servers.contains_key(&label) {
+        return Err(unknown(&label).into());
+    }
+    writeln!(anstream::stderr(), "There is no login to `{label}`.")?;
+    Ok(Exit::Ok)
 }

@@ -1,41 +1,36 @@
-//! From what was typed to what is meant: arguments, configuration file and environment resolved.
+//! What `serve` needs to know: its arguments laid over its configuration file.
 
-pub(crate) mod bridge;
-mod client;
-mod dialects;
-mod execution;
-mod host;
-mod upstream;
-
-use std::{
-    net::SocketAddr,
-    path::{Path, PathBuf},
-};
+use std::{net::SocketAddr, path::Path};
 
 use skillwire_catalog::snapshot::SnapshotOptions;
-use skillwire_core::{digest::Digest, finding::Strictness, path::RelPath, uri::Scheme};
+use skillwire_core::finding::Strictness;
+#[cfg(feature = "execute")]
 use skillwire_scripts::ScriptRunner;
 use skillwire_server::{CacheScope, Config, http::AccessRules};
-use skillwire_source::{
-    DirectoryOptions, DirectorySource, PathPatterns, ScanProgress, SecretAllowList,
-    SourceUnavailable,
-};
+use skillwire_source::{DirectorySource, PathPatterns, ScanProgress};
 
-use self::dialects::DialectSettings;
-pub(crate) use self::{
-    host::{HostSettings, endpoint},
-    upstream::UpstreamSettings,
+#[cfg(feature = "execute")]
+use super::execution;
+#[cfg(feature = "host")]
+use super::upstream::UpstreamSettings;
+use super::{
+    client,
+    dialects::DialectSettings,
+    environment::cache_folder,
+    reading::{Reading, bad_pattern},
 };
 use crate::{
     args::{CacheScopeArg, HttpAddress, LogFormat, ReadingArgs, ServeArgs},
     exit::Exit,
     failure::Failure,
+    features::Feature,
 };
 
 /// Everything `serve` needs to know.
 pub(crate) struct ServeSettings {
     pub(crate) sources: Vec<DirectorySource>,
     /// Servers whose skills are passed on, if there are any.
+    #[cfg(feature = "host")]
     pub(crate) upstream: Option<UpstreamSettings>,
     pub(crate) snapshot: SnapshotOptions,
     pub(crate) config: Config,
@@ -45,8 +40,10 @@ pub(crate) struct ServeSettings {
     /// Where the sources count what they have looked at.
     pub(crate) progress: ScanProgress,
     /// Whether clients may look for skills with a tool.
+    #[cfg(feature = "search")]
     pub(crate) find_tool: bool,
     /// What runs scripts, if anything does.
+    #[cfg(feature = "execute")]
     pub(crate) scripts: Option<ScriptRunner>,
     /// What a client's configuration says to start the same server on pipes.
     pub(crate) client_arguments: Vec<String>,
@@ -77,12 +74,13 @@ impl ServeSettings {
             );
         }
         let args = overlay(typed, file);
+        check_built_in(&args)?;
         if args.dirs.is_empty() && args.upstream.is_empty() {
             return Err(Failure::usage("No folder was named.")
                 .hint("Name a folder of skills: `skillwire serve ./skills`."));
         }
         let index = if args.no_index { None } else { cache_folder() };
-        let reading = Reading { brief: true, index, ..Reading::resolve(&args.reading)? };
+        let reading = Reading::resolve(&args.reading)?.for_serving(index);
         let sources = args.dirs.iter().map(|dir| reading.source(dir)).collect::<Result<_, _>>()?;
         let name = Config::default().name;
         let DialectSettings { dialects, usage, public } = DialectSettings::resolve(&args, &name)?;
@@ -101,9 +99,12 @@ impl ServeSettings {
         let unlisted = PathPatterns::parse(&args.unlisted)
             .map_err(|error| bad_pattern("--unlisted", &error))?;
         Ok(Self {
+            #[cfg(feature = "search")]
             find_tool: args.find_tool,
+            #[cfg(feature = "execute")]
             scripts: execution::scripts(&args)?,
             client_arguments: client::arguments(&args),
+            #[cfg(feature = "host")]
             upstream: UpstreamSettings::resolve(&args.upstream, &reading.scheme)?,
             progress: reading.progress,
             sources,
@@ -116,98 +117,17 @@ impl ServeSettings {
     }
 }
 
-/// How folders are read, resolved.
-pub(crate) struct Reading {
-    pub(crate) strictness: Strictness,
-    scheme: Scheme,
-    allow_secret: SecretAllowList,
-    single_link: bool,
-    /// Whether only findings that matter to a server are looked for.
-    brief: bool,
-    /// The folder for what is remembered between starts, if anything is.
-    index: Option<PathBuf>,
-    /// Where the sources count what they have looked at.
-    pub(crate) progress: ScanProgress,
-}
-
-impl Reading {
-    pub(crate) fn resolve(args: &ReadingArgs) -> Result<Self, Failure> {
-        let strictness = match (args.strict, args.lenient) {
-            (true, true) => {
-                return Err(Failure::usage("`strict` and `lenient` exclude each other.")
-                    .hint("Keep one of them."));
-            }
-            (true, false) => Strictness::Strict,
-            (false, true) => Strictness::Lenient,
-            (false, false) => Strictness::Normal,
-        };
-        let scheme = match &args.scheme {
-            None => Scheme::default(),
-            Some(text) => Scheme::parse(text).map_err(|error| {
-                Failure::usage(format!("`--scheme {text}` cannot be used: the URI {error}."))
-                    .hint("Use a scheme such as `skill` or `acme-skills`.")
-            })?,
-        };
-        let allow_secret =
-            SecretAllowList::parse(args.allow_secret_file.iter().map(String::as_str))
-                .map_err(|error| bad_pattern("--allow-secret-file", &error))?;
-        let single_link = args.require_single_link;
-        let (brief, index, progress) = (false, None, ScanProgress::default());
-        Ok(Self { strictness, scheme, allow_secret, single_link, brief, index, progress })
-    }
-
-    /// Opens a `[PREFIX=]DIR` argument.
-    pub(crate) fn source(&self, argument: &str) -> Result<DirectorySource, Failure> {
-        let (prefix, dir) = split_prefix(argument);
-        let options = DirectoryOptions {
-            label: folder_of(argument).to_owned(),
-            prefix: prefix.iter().flat_map(|prefix| prefix.split('/')).map(str::to_owned).collect(),
-            scheme: self.scheme.clone(),
-            strictness: self.strictness,
-            allow_secret: self.allow_secret.clone(),
-            single_link: self.single_link,
-            brief: self.brief,
-            reopen: false,
-            index: self.index.as_ref().map(|cache| cache.join(index_name(argument))),
-            progress: self.progress.clone(),
-        };
-        DirectorySource::new(dir, options).map_err(unavailable)
-    }
-}
-
-/// Says that a folder cannot be read.
-pub(crate) fn unavailable(error: SourceUnavailable) -> Failure {
-    Failure::usage(format!("`{}` cannot be read.", error.origin)).hint(error.reason)
-}
-
-fn bad_pattern(option: &str, error: &dyn std::error::Error) -> Failure {
-    Failure::usage(format!("`{option}`: {error}."))
-        .hint("`*` stays within a path segment, `**` does not, and `[[]` stands for `[`.")
-}
-
-/// The folder of a `[PREFIX=]DIR` argument, as findings name it.
-pub(crate) fn folder_of(argument: &str) -> &str {
-    split_prefix(argument).1.trim_end_matches('/')
-}
-
-/// Takes a prefix off only where no folder of the whole name exists.
-fn split_prefix(argument: &str) -> (Option<&str>, &str) {
-    match argument.split_once('=') {
-        Some((prefix, dir)) if RelPath::parse(prefix).is_ok() && !Path::new(argument).exists() => {
-            (Some(prefix), dir)
-        }
-        _ => (None, argument),
-    }
-}
-
-fn absolute(argument: &str) -> String {
-    let (prefix, dir) = split_prefix(argument);
-    let path =
-        std::path::absolute(dir).map_or_else(|_| dir.to_owned(), |p| p.display().to_string());
-    match prefix {
-        Some(prefix) => format!("{prefix}={path}"),
-        None => path,
-    }
+/// Refuses options whose part of the program is not in this build.
+fn check_built_in(args: &ServeArgs) -> Result<(), Failure> {
+    let needed = [
+        ("--upstream", !args.upstream.is_empty(), Feature::Host),
+        ("--find-tool", args.find_tool, Feature::Search),
+        ("--execute", args.execute, Feature::Execute),
+    ];
+    needed
+        .into_iter()
+        .filter(|(_, given, _)| *given)
+        .try_for_each(|(option, _, feature)| feature.needed_for(option))
 }
 
 fn page_size(size: Option<usize>) -> Result<usize, Failure> {
@@ -265,7 +185,7 @@ fn transport(args: &ServeArgs, public: Option<PathPatterns>) -> Result<Transport
     Ok(Transport::Http { address, access, tokens, metrics: args.metrics, public })
 }
 
-fn host_of(address: SocketAddr) -> String {
+pub(super) fn host_of(address: SocketAddr) -> String {
     match address {
         SocketAddr::V4(address) => address.ip().to_string(),
         SocketAddr::V6(address) => format!("[{}]", address.ip()),
@@ -313,7 +233,7 @@ fn config_error(path: &Path, error: &toml::de::Error) -> Failure {
 }
 
 /// The options of `serve`, which are the keys of its configuration file.
-fn config_keys() -> Vec<String> {
+pub(super) fn config_keys() -> Vec<String> {
     let command = <ServeArgs as clap::Args>::augment_args(clap::Command::new("serve"));
     let options = command.get_arguments().filter_map(clap::Arg::get_long);
     let keys = options.filter(|name| *name != "config").map(str::to_owned);
@@ -322,7 +242,7 @@ fn config_keys() -> Vec<String> {
     others.into_iter().chain(keys).collect()
 }
 
-fn read_file(path: &Path, option: &str) -> Result<String, Failure> {
+pub(super) fn read_file(path: &Path, option: &str) -> Result<String, Failure> {
     std::fs::read_to_string(path).map_err(|error| {
         Failure::usage(format!("`{option} {}` cannot be read: {error}.", path.display()))
     })
@@ -378,84 +298,4 @@ fn overlay(typed: ServeArgs, mut file: ServeArgs) -> ServeArgs {
         log_format: typed.log_format.or(file.log_format),
         config: typed.config,
     }
-}
-
-/// The name of the index of a `[PREFIX=]DIR` argument: one for each folder and each prefix.
-fn index_name(argument: &str) -> String {
-    let digest = Digest::of(absolute(argument).as_bytes());
-    let hex: String = digest.to_string().chars().skip("sha256:".len()).take(32).collect();
-    format!("index-{hex}")
-}
-
-/// Where things are kept that can be made again: `$SKILLWIRE_HOME/cache`, or the place the
-/// platform has for them.
-fn cache_folder() -> Option<PathBuf> {
-    own_folder("cache", "Library/Caches", "LOCALAPPDATA", "XDG_CACHE_HOME", ".cache")
-}
-
-/// Where it is remembered how scripts can be isolated here.
-pub(crate) fn isolation_file() -> Option<PathBuf> {
-    cache_folder().map(|folder| folder.join("isolation.json"))
-}
-
-/// A variable that a script is granted by name.
-#[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
-pub(crate) fn variable(name: &str) -> Option<String> {
-    // Such names make the system's lookup panic, and no variable has one.
-    let usable = !name.is_empty() && !name.contains(['=', '\0']);
-    usable.then(|| std::env::var(name).ok()).flatten()
-}
-
-/// Where decisions and configured servers are kept: `$SKILLWIRE_HOME/state`, or the place the
-/// platform has for them.
-fn state_folder() -> Option<PathBuf> {
-    let mac = "Library/Application Support";
-    own_folder("state", mac, "APPDATA", "XDG_DATA_HOME", ".local/share")
-}
-
-/// A folder in `$SKILLWIRE_HOME`, or `skillwire` in the one that a platform names.
-#[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
-fn own_folder(name: &str, mac: &str, windows: &str, xdg: &str, dot: &str) -> Option<PathBuf> {
-    if let Some(home) = own_home() {
-        // What is kept must be found from every folder.
-        return std::path::absolute(PathBuf::from(home).join(name)).ok();
-    }
-    let platform = if cfg!(target_os = "macos") {
-        home_folder().map(|home| home.join(mac))
-    } else if cfg!(windows) {
-        std::env::var_os(windows).map(PathBuf::from)
-    } else {
-        let xdg = std::env::var_os(xdg).map(PathBuf::from);
-        xdg.filter(|path| path.is_absolute()).or_else(|| home_folder().map(|home| home.join(dot)))
-    };
-    platform.map(|folder| folder.join("skillwire"))
-}
-
-/// The folder that everything is kept in, if the user named one.
-#[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
-fn own_home() -> Option<std::ffi::OsString> {
-    std::env::var_os("SKILLWIRE_HOME").filter(|home| !home.is_empty())
-}
-
-/// The user's home.
-fn home_folder() -> Option<PathBuf> {
-    std::env::home_dir().filter(|home| home.is_absolute())
-}
-
-/// The whole environment, of which a started server gets a part.
-#[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
-fn environment() -> impl Iterator<Item = (String, String)> {
-    std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-}
-
-/// What `SKILLWIRE_LOG` asks the log to show.
-#[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
-pub(crate) fn log_filter() -> Option<String> {
-    std::env::var("SKILLWIRE_LOG").ok()
-}
-
-/// Whether standard error wants colours.
-pub(crate) fn colour_on_stderr() -> bool {
-    anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never
 }

@@ -3,13 +3,13 @@
 use std::io::{self, Write};
 
 use serde_json::Value;
+use skillwire_core::visible::{one_line, one_line_within};
 use skillwire_core::{
     content_set::ContentDiff,
     entry::{Resources, SkillEntry, SkillResource},
     uri::SkillUri,
 };
 use skillwire_dialects::Dialect;
-use skillwire_host::context::text::{one_line, one_line_within};
 use skillwire_trust::{Grants, Listed, Origin, requested_tools};
 
 use crate::output::{ADDED, FAINT, REMOVED, STRONG, WARNING};
@@ -43,7 +43,7 @@ impl Offered {
 }
 
 /// Writes what an entry says: metadata, requests for permissions, and files.
-pub(crate) fn card(
+pub(crate) fn write(
     out: &mut impl Write,
     handle: &str,
     (from, entry): (&Origin, &SkillEntry),

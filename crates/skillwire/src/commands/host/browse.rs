@@ -5,7 +5,7 @@ mod picker;
 use std::io::{self, IsTerminal as _, Write as _};
 
 use serde_json::json;
-use skillwire_host::context::text::one_line;
+use skillwire_core::visible::one_line;
 use skillwire_trust::{Reason, Refusal, ServerLabel};
 
 use self::picker::{Asked, Picker};
@@ -13,7 +13,7 @@ use super::Outcome;
 use crate::{
     exit::Exit,
     output::{FAINT, HELP, STRONG},
-    refused::argument,
+    refusals::argument,
     report,
     session::Session,
 };

@@ -14,8 +14,10 @@ use crate::{
     exit::Exit,
     failure::Failure,
     report,
-    session::{self, Named, Session},
-    skill::{self, Offered},
+    session::{
+        self, Named, Session,
+        card::{self, Offered},
+    },
     terminal,
 };
 
@@ -58,7 +60,7 @@ pub(super) fn run(args: &ApproveArgs) -> Outcome {
             });
             report::json(&mut io::stdout().lock(), &approved)?;
         } else {
-            let granted = skill::granted(approved.grants());
+            let granted = card::granted(approved.grants());
             let seen = if listed.is_first_seen() { " (first-seen)" } else { "" };
             writeln!(anstream::stdout(), "Approved {}{seen}: {granted}", named.handle)?;
         }
@@ -67,8 +69,8 @@ pub(super) fn run(args: &ApproveArgs) -> Outcome {
 }
 
 fn ask(named: &Named, grants: &Grants) -> io::Result<Option<bool>> {
-    writeln!(anstream::stderr(), "If you approve, {}", skill::granted(grants))?;
-    let origin = skill::origin(&named.listed.id().origin);
+    writeln!(anstream::stderr(), "If you approve, {}", card::granted(grants))?;
+    let origin = card::origin(&named.listed.id().origin);
     Ok(terminal::agrees(&format!("Approve this content from {origin}?")))
 }
 
@@ -92,13 +94,13 @@ async fn show(session: &Session, named: &Named) -> Result<(), Failure> {
     let standing = session.host().standing(listed)?;
     let id = listed.id();
     let about = (&id.origin, &**listed.entry());
-    skill::card(&mut anstream::stderr().lock(), handle, about, Offered::of(listed))?;
+    card::write(&mut anstream::stderr().lock(), handle, about, Offered::of(listed))?;
     if let Standing::Changed(diff) = standing {
-        skill::changes(&mut anstream::stderr().lock(), &id.uri, &diff)?;
+        card::changes(&mut anstream::stderr().lock(), &id.uri, &diff)?;
         let cache = session.settings().cache()?;
         for (before, after) in &diff.changed {
             let comparison = Comparison::of(session.host(), &cache, listed, before, after).await;
-            comparison.print(&mut anstream::stderr().lock(), &skill::path(&id.uri, after))?;
+            comparison.print(&mut anstream::stderr().lock(), &card::path(&id.uri, after))?;
         }
     }
     Ok(())

@@ -1,5 +1,8 @@
 //! One run of a command that uses skills: the host with the user's state, servers and folders.
 
+pub(crate) mod card;
+mod prompter;
+
 use std::{collections::BTreeMap, io::Write as _, path::Path, time::Duration};
 
 use skillwire_client::ClientOptions;
@@ -11,6 +14,7 @@ use skillwire_trust::{
     DynamicPolicy, Handle, Listed, Lock, Origin, Policy, Refusal, Registry, ServerLabel,
 };
 
+use self::prompter::Terminal;
 use crate::{
     args::OriginArgs,
     commands::Outcome,
@@ -18,10 +22,9 @@ use crate::{
     failure::Failure,
     logging,
     output::{NOTE, WARNING},
-    refused::{self, argument},
+    refusals::{self, argument},
     report::printable,
     settings::{HostSettings, endpoint},
-    terminal::Terminal,
 };
 
 /// How long a started server has to end by itself; nobody wants to wait for it at a prompt.
@@ -101,7 +104,7 @@ pub(crate) fn run(json: bool, work: impl AsyncFnOnce() -> Outcome) -> Outcome {
         })?;
     let outcome = runtime.block_on(work());
     runtime.shutdown_background();
-    refused::answer(json, outcome)
+    refusals::answer(json, outcome)
 }
 
 /// How servers are talked to from a command line.
@@ -273,7 +276,7 @@ pub(crate) fn warn(message: &str) -> std::io::Result<()> {
 /// Tells the user what could not be listed.
 pub(crate) fn report_incomplete(found: &Discovered) -> std::io::Result<()> {
     for refusal in &found.incomplete {
-        writeln!(anstream::stderr(), "{}", refused::Shown(refusal))?;
+        writeln!(anstream::stderr(), "{}", refusals::Shown(refusal))?;
     }
     for skill in &found.references {
         let handle = argument(&skill.to_string());

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use skillwire_host::context::text::one_line;
+use skillwire_core::visible::one_line;
 use skillwire_trust::{Approval, Lock, Reason, RecordStore as _, Refusal};
 
 use super::Outcome;
@@ -98,7 +98,7 @@ fn check(approved: &Lock, file: &Path) -> Outcome {
 }
 
 /// Reads a lock file, which must be right in every part.
-pub(super) fn read(file: &Path) -> Result<Lock, Failure> {
+pub(in crate::commands) fn read(file: &Path) -> Result<Lock, Failure> {
     let text = fs::read_to_string(file).map_err(|error| {
         Failure::usage(format!("`{}` cannot be read: {error}.", file.display()))
     })?;

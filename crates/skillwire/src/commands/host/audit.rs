@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde_json::json;
-use skillwire_host::context::text::one_line;
+use skillwire_core::visible::one_line;
 use skillwire_state::UnreadableLine;
 use skillwire_trust::{Decision, Event};
 

@@ -30,7 +30,7 @@ use crate::{
 /// The most bytes of standard input that are passed on.
 const MAX_STDIN: u64 = 1024 * 1024;
 
-pub(super) fn run(args: &RunArgs) -> Outcome {
+pub(in crate::commands) fn run(args: &RunArgs) -> Outcome {
     let options = session::Options::about(&args.handle, args.origins);
     session::with(args.json, options, async |session| {
         if let Some(folder) = &args.output {

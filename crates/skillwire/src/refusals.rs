@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use skillwire_host::context::text::one_line;
+use skillwire_core::visible::one_line;
 use skillwire_trust::{Class, Refusal};
 
 use crate::{

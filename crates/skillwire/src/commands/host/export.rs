@@ -19,9 +19,8 @@ use crate::{
     exit::Exit,
     failure::Failure,
     report,
-    session::{self, Named},
+    session::{self, Named, card},
     settings::HostSettings,
-    skill,
 };
 
 /// The file that says where a copy came from.
@@ -52,7 +51,7 @@ pub(super) fn run(args: &ExportArgs) -> Outcome {
                 "Copied {} file{plural} of {} from {} to `{}`.",
                 files.len(),
                 named.handle,
-                skill::origin(&named.listed.id().origin),
+                card::origin(&named.listed.id().origin),
                 args.dir.display()
             )?;
         }

@@ -8,17 +8,16 @@ use skillwire_host::{
     Discovered, Host,
     context::text::{one_line, one_line_within},
 };
-use skillwire_search::{SearchIndex, SkillText};
 use skillwire_trust::{Item, Origin, Reason, Refusal, ServerLabel, Standing};
 
 use super::Outcome;
 use crate::{
-    args::{ListArgs, SearchArgs},
+    args::ListArgs,
     exit::Exit,
     output::{ADDED, ERROR, FAINT, HELP, STRONG, WARNING},
-    refused, report,
-    session::{self, report_incomplete},
-    skill, terminal,
+    refusals, report,
+    session::{self, card, report_incomplete},
+    terminal,
 };
 
 /// Descriptions that would get less room than this stand on a line of their own.
@@ -28,7 +27,7 @@ const MIN_DESCRIPTION: usize = 30;
 const STATE: usize = 8;
 
 #[derive(Serialize)]
-struct Listing<'a> {
+pub(super) struct Listing<'a> {
     servers: Vec<Server<'a>>,
     skills: Vec<Row<'a>>,
     refused: &'a [Refusal],
@@ -47,13 +46,13 @@ struct Server<'a> {
 }
 
 #[derive(Serialize)]
-struct Row<'a> {
-    handle: &'a str,
+pub(super) struct Row<'a> {
+    pub(super) handle: &'a str,
     name: &'a str,
     origin: &'a Origin,
     uri: &'a str,
-    description: &'a str,
-    state: &'static str,
+    pub(super) description: &'a str,
+    pub(super) state: &'static str,
     /// Why a skill cannot be used although its entry can be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<Reason>,
@@ -78,7 +77,7 @@ pub(super) fn run(args: &ListArgs) -> Outcome {
             found.registry.items().iter().map(|item| row(session.host(), item)).collect();
         let nothing = rows.is_empty() && found.refused.is_empty();
         let exit = match found.incomplete.first() {
-            Some(first) if nothing => refused::exit(first.class()),
+            Some(first) if nothing => refusals::exit(first.class()),
             _ => Exit::Ok,
         };
         if args.json {
@@ -98,7 +97,7 @@ pub(super) fn run(args: &ListArgs) -> Outcome {
 }
 
 /// What is printed as JSON.
-fn listing<'a>(found: &'a Discovered, skills: Vec<Row<'a>>) -> Listing<'a> {
+pub(super) fn listing<'a>(found: &'a Discovered, skills: Vec<Row<'a>>) -> Listing<'a> {
     let Discovered { refused, incomplete, warnings, dialects, references, .. } = found;
     let servers = dialects
         .iter()
@@ -106,48 +105,6 @@ fn listing<'a>(found: &'a Discovered, skills: Vec<Row<'a>>) -> Listing<'a> {
         .collect();
     let references = references.iter().map(ToString::to_string).collect();
     Listing { servers, skills, refused, incomplete, warnings, references }
-}
-
-/// `skillwire search`: the skills that fit words best.
-pub(super) fn search(args: &SearchArgs) -> Outcome {
-    let options = session::Options::everywhere(args.origins);
-    session::with(args.json, options, async |session| {
-        let found = session.discover(None).await?;
-        let items = found.registry.items();
-        let text_of = |item: &Item| {
-            let headings = session.host().headings(&item.listed).unwrap_or_default();
-            let frontmatter = item.listed.entry().frontmatter.fields();
-            SkillText::new(item.listed.name().as_str(), &item.handle, frontmatter)
-                .with_headings(&headings)
-        };
-        let index: SearchIndex = items.iter().map(text_of).collect();
-        let hits = index.search(&args.query.join(" "), args.limit, |_| true);
-        let best = hits.best.iter();
-        let rows: Vec<_> = best.map(|place| row(session.host(), &items[*place])).collect();
-        if args.json {
-            report::json(&mut io::stdout().lock(), &listing(&found, rows))?;
-            return Ok(Exit::Ok);
-        }
-        let mut out = anstream::stdout().lock();
-        for row in &rows {
-            let description = match terminal::width() {
-                Some(width) => one_line_within(row.description, width.saturating_sub(4)),
-                None => one_line(row.description),
-            };
-            writeln!(out, "{STRONG}{}{STRONG:#}  {}", one_line(row.handle), row.state)?;
-            writeln!(out, "  {description}")?;
-        }
-        out.flush()?;
-        report_incomplete(&found)?;
-        if hits.total > rows.len() {
-            let more = hits.total - rows.len();
-            writeln!(anstream::stderr(), "{more} more fit; `--limit N` shows more of them.")?;
-        }
-        if rows.is_empty() {
-            writeln!(anstream::stderr(), "No skill has these words; `skillwire list` shows all.")?;
-        }
-        Ok(Exit::Ok)
-    })
 }
 
 fn origin(label: &str) -> Result<Origin, Refusal> {
@@ -159,7 +116,7 @@ fn origin(label: &str) -> Result<Origin, Refusal> {
     })
 }
 
-fn row<'a>(host: &Host, item: &'a Item) -> Row<'a> {
+pub(super) fn row<'a>(host: &Host, item: &'a Item) -> Row<'a> {
     let (state, reason) = match host.standing(&item.listed) {
         Ok(standing) => (standing.word(), None),
         // A decision that cannot be read is none, and its neighbours are as they were.
@@ -195,7 +152,7 @@ fn print(
             let dialect = dialect.map_or_else(String::new, |dialect| {
                 format!(" ({}, {})", dialect.code(), dialect.title())
             });
-            writeln!(out, "{FAINT}from {}{dialect}{FAINT:#}", skill::origin(row.origin))?;
+            writeln!(out, "{FAINT}from {}{dialect}{FAINT:#}", card::origin(row.origin))?;
             before = Some(row.origin);
         }
         print_row(out, row, widest, width)?;

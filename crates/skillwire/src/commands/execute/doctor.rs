@@ -15,7 +15,7 @@ use crate::{
     report,
 };
 
-pub(super) fn run(args: &DoctorArgs) -> Outcome {
+pub(in crate::commands) fn run(args: &DoctorArgs) -> Outcome {
     // Nothing that is remembered: whoever asks wants to know about now.
     let sandbox = Sandbox::new(IsolationPolicy::default().accept_restricted(true));
     let tiers = [IsolationTier::Full, IsolationTier::Restricted]

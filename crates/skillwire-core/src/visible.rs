@@ -1,9 +1,9 @@
-//! Somebody else's text on one line of a catalogue, a prompt or a terminal, with nothing in it
-//! that acts or hides.
+//! Foreign text made safe to show to a person or a model: nothing in it acts on a terminal, and nothing
+//! is hidden.
 
 use std::fmt::Write as _;
 
-use skillwire_core::char_class::CharClass;
+use crate::char_class::CharClass;
 
 /// Makes text safe to show on one line.
 ///

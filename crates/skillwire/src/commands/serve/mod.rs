@@ -1,6 +1,7 @@
 //! `skillwire serve`: a server until it is told to stop.
 
 mod live;
+#[cfg(feature = "host")]
 mod passing;
 pub(super) mod signals;
 mod summary;
@@ -22,10 +23,12 @@ use skillwire_server::{
 use skillwire_source::{ScanRequest, SkillSource};
 use tokio::net::TcpListener;
 
+#[cfg(feature = "host")]
+use self::passing::Passing;
 use self::{
     live::Live,
-    passing::Passing,
     signals::{Reload, Stop},
+    tools::Tools,
 };
 use super::Outcome;
 use crate::{
@@ -51,13 +54,16 @@ pub(super) fn run(args: ServeArgs) -> Outcome {
 async fn serve(settings: ServeSettings) -> Outcome {
     let ServeSettings {
         sources,
+        #[cfg(feature = "host")]
         upstream,
         progress,
         snapshot,
         config,
         strictness,
         transport,
+        #[cfg(feature = "search")]
         find_tool,
+        #[cfg(feature = "execute")]
         scripts,
         client_arguments,
         ..
@@ -86,25 +92,39 @@ async fn serve(settings: ServeSettings) -> Outcome {
     };
     let catalog = Arc::new(catalog);
     let engine = Engine::builder(Arc::clone(&catalog), seal()?).config(config);
-    let mut engine = tools::offer(engine, &catalog, find_tool, scripts)?;
-    let folders = sources.into_iter().map(|source| Box::new(source) as Box<dyn SkillSource>);
-    let mut sources: Vec<_> = folders.collect();
-    let passing = upstream.map(Passing::start).transpose()?;
-    let upstreams = passing.as_ref().map(|passing| passing.upstreams().clone());
-    if let Some(upstreams) = &upstreams {
-        sources.extend(upstreams.sources());
-        engine = engine.lookup(Arc::new(upstreams.clone()));
+    let mut tools = Tools::default();
+    #[cfg(feature = "search")]
+    if find_tool {
+        tools.find_skills(&catalog);
     }
+    #[cfg(feature = "execute")]
+    if let Some(scripts) = scripts {
+        tools.run_scripts(&catalog, scripts);
+    }
+    let engine = tools.offered_by(engine)?;
+    let folders = sources.into_iter().map(|source| Box::new(source) as Box<dyn SkillSource>);
+    let sources: Vec<_> = folders.collect();
+    #[cfg(feature = "host")]
+    let passing = upstream.map(Passing::start).transpose()?;
+    #[cfg(feature = "host")]
+    let (engine, sources) = match &passing {
+        Some(passing) => passing.added_to(engine, sources),
+        None => (engine, sources),
+    };
     let engine = Arc::new(engine.build());
     let refresher = Refresher::new(catalog, sources);
-    let waiting = Waiting::new(progress);
-    let live = Live::new(refresher, strictness, Arc::clone(&engine), waiting, upstreams);
+    let mut live = Live::new(refresher, strictness, Arc::clone(&engine), Waiting::new(progress));
+    #[cfg(feature = "host")]
+    if let Some(passing) = &passing {
+        live.wait_for(passing.settled());
+    }
     let outcome = match endpoint {
         Endpoint::Stdio => serve_stdio(engine, live, signals, &client_arguments).await,
         Endpoint::Http { listener, options } => {
             serve_http(engine, live, signals, listener, options).await
         }
     };
+    #[cfg(feature = "host")]
     if let Some(passing) = passing {
         passing.stop().await;
     }

@@ -1,0 +1,41 @@
+//! Using skills of servers and of folders on this machine.
+
+mod approve;
+mod audit;
+mod browse;
+mod export;
+mod list;
+mod load;
+pub(super) mod lock;
+mod prompt;
+#[cfg(feature = "search")]
+mod search;
+mod server;
+mod show;
+mod standing;
+mod verify;
+
+use super::{Outcome, output_folder};
+use crate::args::HostCommand;
+
+pub(super) fn run(command: &HostCommand) -> Outcome {
+    match command {
+        HostCommand::Server(command) => server::run(command),
+        HostCommand::List(args) => list::run(args),
+        #[cfg(feature = "search")]
+        HostCommand::Search(args) => search::run(args),
+        HostCommand::Show(args) => show::run(args),
+        HostCommand::Approve(args) => approve::run(args),
+        HostCommand::Revoke(args) => standing::revoke(args),
+        HostCommand::Enable(args) => standing::set_enabled(args, true),
+        HostCommand::Disable(args) => standing::set_enabled(args, false),
+        HostCommand::Load(args) => load::run(args),
+        HostCommand::Verify(args) => verify::run(args),
+        HostCommand::Prompt(args) => prompt::run(args),
+        HostCommand::Lock(args) => lock::run(args),
+        HostCommand::Audit(args) => audit::run(args),
+        HostCommand::Export(args) => export::run(args),
+        #[cfg(not(feature = "search"))]
+        missing => unreachable!("{missing:?} was refused, as it is not built in"),
+    }
+}

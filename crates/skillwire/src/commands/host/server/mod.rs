@@ -1,0 +1,180 @@
+//! `skillwire server`: the servers whose skills are used.
+
+mod add;
+mod login;
+
+use std::io::Write as _;
+
+use serde::Serialize;
+use serde_json::json;
+use skillwire_client::ServerConfig;
+use skillwire_state::Configured;
+use skillwire_trust::{Reason, Refusal, ServerLabel, StoreError};
+
+use super::Outcome;
+use crate::{
+    args::{
+        ServerAllowLegacyArgs, ServerCommand, ServerImportArgs, ServerListArgs, ServerRemoveArgs,
+    },
+    exit::Exit,
+    failure::Failure,
+    output::STRONG,
+    report,
+    session::{self, warn},
+    settings::HostSettings,
+};
+
+pub(super) fn run(command: &ServerCommand) -> Outcome {
+    match command {
+        ServerCommand::Add(args) => add::run(args),
+        ServerCommand::AllowLegacy(args) => allow_legacy(args),
+        ServerCommand::Import(args) => import(args),
+        ServerCommand::List(args) => list(args),
+        #[cfg(feature = "oauth")]
+        ServerCommand::Login(args) => login::run(args),
+        #[cfg(not(feature = "oauth"))]
+        ServerCommand::Login(_) => unreachable!("it was refused, as it is not built in"),
+        ServerCommand::Logout(args) => login::forget(args),
+        ServerCommand::Remove(args) => remove(args),
+    }
+}
+
+/// Adds the servers of another MCP client.
+fn import(args: &ServerImportArgs) -> Outcome {
+    let file = args.file.display();
+    let text = std::fs::read_to_string(&args.file)
+        .map_err(|error| Failure::usage(format!("`{file}` cannot be read: {error}.")))?;
+    let imported = skillwire_state::import(&text).map_err(|error| {
+        Failure::usage(format!("`{file}` cannot be imported: it {error}."))
+            .hint("The file must look like `{\"mcpServers\": {\"acme\": {\"url\": \"...\"}}}`.")
+    })?;
+    for problem in &imported.problems {
+        warn(&problem.to_string())?;
+    }
+    let servers = HostSettings::resolve()?.servers();
+    let mut added = 0;
+    for (label, config) in &imported.servers {
+        if servers.add(label, config).map_err(unusable)? {
+            added += 1;
+            writeln!(anstream::stdout(), "Added the server `{label}`.")?;
+        } else {
+            warn(&format!("There is a server `{label}` already; it stays as it is."))?;
+        }
+    }
+    if added == 0 {
+        return Err(Failure::new(Exit::Findings, format!("No server of `{file}` was added.")));
+    }
+    Ok(Exit::Ok)
+}
+
+#[derive(Serialize)]
+struct ListedServer<'a> {
+    label: &'a ServerLabel,
+    #[serde(flatten)]
+    config: &'a ServerConfig,
+    /// Whether all its resources may be looked through for skills.
+    #[serde(rename = "legacyDiscovery")]
+    legacy: bool,
+}
+
+/// Shows the servers; secrets are masked.
+fn list(args: &ServerListArgs) -> Outcome {
+    let servers = HostSettings::resolve()?.servers();
+    let Configured { servers: configured, legacy, problems } = servers.load().map_err(unusable)?;
+    for problem in &problems {
+        warn(&problem.to_string())?;
+    }
+    if args.json {
+        let listed: Vec<_> = configured
+            .iter()
+            .map(|(label, config)| ListedServer { label, config, legacy: legacy.contains(label) })
+            .collect();
+        report::json(&mut std::io::stdout().lock(), &listed)?;
+        return Ok(Exit::Ok);
+    }
+    let mut out = anstream::stdout().lock();
+    let widest = configured.keys().map(|label| label.as_str().len()).max().unwrap_or(0);
+    for (label, config) in &configured {
+        let looked = if legacy.contains(label) { "  (legacy discovery)" } else { "" };
+        let label = label.as_str();
+        writeln!(
+            out,
+            "{STRONG}{label:widest$}{STRONG:#}  {}{looked}",
+            report::printable(&config.to_string())
+        )?;
+    }
+    out.flush()?;
+    if configured.is_empty() {
+        writeln!(anstream::stderr(), "There are no servers; `skillwire server add` adds one.")?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// Records whether the user lets all resources of a server be searched for skills.
+fn allow_legacy(args: &ServerAllowLegacyArgs) -> Outcome {
+    let label = label(&args.label)?;
+    let servers = HostSettings::resolve()?.servers();
+    if !servers.set_legacy(&label, !args.off).map_err(unusable)? {
+        return Err(unknown(&label).into());
+    }
+    let mut out = anstream::stdout();
+    if args.off {
+        writeln!(out, "Only what `{label}` declares is asked for.")?;
+    } else {
+        writeln!(out, "The resources of `{label}` are looked through for skills.")?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// Removes a server and everything that came from it.
+fn remove(args: &ServerRemoveArgs) -> Outcome {
+    let label = label(&args.label)?;
+    let options = session::Options { offline: true, ..session::Options::default() };
+    session::with(args.json, options, async |session| {
+        // Files and decisions go first: a label that is free again must not bring them back.
+        let removed = session.host().remove_server(&label)?;
+        let logged_in = session.settings().logins().remove(&label).map_err(unusable)?;
+        let configured = session.settings().servers().remove(&label).map_err(unusable)?;
+        if !configured && !logged_in && removed.files == 0 && removed.records == 0 {
+            return Err(unknown(&label).into());
+        }
+        if args.json {
+            let removed = json!({
+                "label": label, "configured": configured, "login": logged_in,
+                "files": removed.files, "decisions": removed.records,
+            });
+            report::json(&mut std::io::stdout().lock(), &removed)?;
+            return Ok(Exit::Ok);
+        }
+        let counted = |count: usize, one: &str| match count {
+            1 => format!("1 {one}"),
+            many => format!("{many} {one}s"),
+        };
+        writeln!(
+            anstream::stdout(),
+            "Removed the server `{label}`, {}{} and {} about its skills.",
+            if logged_in { "its login, " } else { "" },
+            counted(removed.files, "cached file"),
+            counted(removed.records, "decision"),
+        )?;
+        Ok(Exit::Ok)
+    })
+}
+
+fn label(text: &str) -> Result<ServerLabel, Failure> {
+    ServerLabel::parse(text).map_err(|error| {
+        Failure::usage(format!("The label `{}` {error}.", text.escape_debug()))
+            .hint("Use a label such as `acme` or `work.github`.")
+    })
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` passes")]
+fn unusable(error: StoreError) -> Failure {
+    Failure::usage(format!("{error}."))
+}
+
+fn unknown(label: &ServerLabel) -> Refusal {
+    Refusal::new(Reason::ServerUnknown)
+        .skill(label)
+        .hint("`skillwire server list` shows the labels.")
+}

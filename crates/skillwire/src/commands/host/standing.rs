@@ -1,0 +1,49 @@
+//! `skillwire enable`, `disable` and `revoke`: whether a skill may be used, taken back or given again.
+
+use std::io::{self, Write as _};
+
+use serde_json::json;
+
+use super::Outcome;
+use crate::{args::HandleArgs, exit::Exit, report, session};
+
+/// `skillwire enable` and `skillwire disable`.
+pub(super) fn set_enabled(args: &HandleArgs, enabled: bool) -> Outcome {
+    let options = session::Options::about(&args.handle, args.origins);
+    session::with(args.json, options, async |session| {
+        // Disabling must work while the server is away.
+        let named = if enabled {
+            session.find(&args.handle).await?
+        } else {
+            session.find_remembered(&args.handle).await?
+        };
+        session.host().set_enabled(named.listed.id(), enabled)?;
+        if args.json {
+            let switched = json!({ "handle": named.handle, "enabled": enabled });
+            report::json(&mut io::stdout().lock(), &switched)?;
+        } else {
+            let word = if enabled { "enabled" } else { "disabled" };
+            writeln!(anstream::stdout(), "{} is {word}.", named.handle)?;
+        }
+        Ok(Exit::Ok)
+    })
+}
+
+/// `skillwire revoke`.
+pub(super) fn revoke(args: &HandleArgs) -> Outcome {
+    let options = session::Options::about(&args.handle, args.origins);
+    session::with(args.json, options, async |session| {
+        // Revoking must work while the server is away.
+        let named = session.find_remembered(&args.handle).await?;
+        let existed = session.host().revoke(named.listed.id())?;
+        if args.json {
+            let revoked = json!({ "handle": named.handle, "was_approved": existed });
+            report::json(&mut io::stdout().lock(), &revoked)?;
+        } else if existed {
+            writeln!(anstream::stdout(), "{} is no longer approved.", named.handle)?;
+        } else {
+            writeln!(anstream::stdout(), "{} was not approved.", named.handle)?;
+        }
+        Ok(Exit::Ok)
+    })
+}

@@ -1,0 +1,131 @@
+//! The parts of the program that a build can leave out.
+//!
+//! Every build knows every command and option, so that one that is missing can say what is missing.
+
+use crate::{
+    args::{Command, HostCommand, ServerCommand},
+    exit::Exit,
+    failure::Failure,
+};
+
+/// A part of the program: a feature of its crate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Feature {
+    /// Using skills of servers and folders.
+    Host,
+    /// Giving those skills to clients that know only tools and prompts.
+    Bridge,
+    /// Finding skills by words.
+    Search,
+    /// Running scripts of skills.
+    Execute,
+    /// Logging in to servers.
+    Oauth,
+}
+
+impl Feature {
+    #[cfg(test)]
+    const ALL: [Self; 5] = [Self::Host, Self::Bridge, Self::Search, Self::Execute, Self::Oauth];
+
+    /// The name in `Cargo.toml`.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Bridge => "bridge",
+            Self::Search => "search",
+            Self::Execute => "execute",
+            Self::Oauth => "oauth",
+        }
+    }
+
+    fn is_built_in(self) -> bool {
+        match self {
+            Self::Host => cfg!(feature = "host"),
+            Self::Bridge => cfg!(feature = "bridge"),
+            Self::Search => cfg!(feature = "search"),
+            Self::Execute => cfg!(feature = "execute"),
+            Self::Oauth => cfg!(feature = "oauth"),
+        }
+    }
+
+    /// Refuses what needs this part where it is missing; `what` is code, such as `--find-tool`.
+    pub(crate) fn needed_for(self, what: &str) -> Result<(), Failure> {
+        if self.is_built_in() {
+            return Ok(());
+        }
+        let name = self.name();
+        let message = format!("`{what}` is not in this build: the feature `{name}` was left out.");
+        Err(Failure::new(Exit::Usage, message).hint(format!(
+            "Install a build with everything, or build it with `cargo build --release --features {name}`."
+        )))
+    }
+}
+
+impl Command {
+    /// Refuses a command that this build leaves out; `typed` is its name.
+    pub(crate) fn check_built_in(&self, typed: &str) -> Result<(), Failure> {
+        let command = format!("skillwire {typed}");
+        self.features().iter().try_for_each(|feature| feature.needed_for(&command))
+    }
+
+    fn features(&self) -> &'static [Feature] {
+        match self {
+            Self::New(_)
+            | Self::Check(_)
+            | Self::Watch(_)
+            | Self::Manifest(_)
+            | Self::Serve(_)
+            | Self::Pack(_)
+            | Self::Convert(_)
+            | Self::Unpack(_)
+            | Self::Completions(_)
+            | Self::Man(_) => &[],
+            Self::Host(HostCommand::Server(ServerCommand::Login(_))) => &[Feature::Oauth],
+            Self::Host(HostCommand::Search(_)) => &[Feature::Host, Feature::Search],
+            Self::Host(_) => &[Feature::Host],
+            Self::Bridge(_) => &[Feature::Bridge],
+            Self::Run(_) => &[Feature::Host, Feature::Execute],
+            Self::Doctor(_) => &[Feature::Execute],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::args::Cli;
+
+    #[test]
+    fn a_part_that_is_missing_says_so_and_names_its_feature() {
+        for feature in Feature::ALL {
+            let Err(failure) = feature.needed_for("skillwire x") else { continue };
+            assert_eq!(failure.exit(), Exit::Usage);
+            let text = anstream::adapter::strip_str(&failure.to_string()).to_string();
+            assert!(
+                text.contains(&format!("the feature `{}` was left out", feature.name())),
+                "{text}"
+            );
+            assert!(text.contains(&format!("--features {}", feature.name())), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_command_works_exactly_where_its_parts_are_built_in() {
+        for (typed, works) in [
+            (&["serve", "x"][..], true),
+            (&["list"], cfg!(feature = "host")),
+            (&["bridge"], cfg!(feature = "bridge")),
+            (&["search", "x"], cfg!(all(feature = "host", feature = "search"))),
+            (&["run", "a:b", "c"], cfg!(all(feature = "host", feature = "execute"))),
+            (&["doctor"], cfg!(feature = "execute")),
+            (&["server", "login", "a"], cfg!(feature = "oauth")),
+            (&["server", "logout", "a"], cfg!(feature = "host")),
+        ] {
+            let typed = std::iter::once(&"skillwire").chain(typed);
+            let cli = Cli::try_parse_from(typed).unwrap();
+            assert_eq!(cli.command.check_built_in("x").is_ok(), works, "{:?}", cli.command);
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Asking the user at the terminal.
+
+use std::io::Write as _;
+
+use futures_util::future::BoxFuture;
+use skillwire_core::visible::one_line;
+use skillwire_trust::{Answer, Grants, Prompter, Question};
+
+use super::card::{self, Offered};
+use crate::terminal::{agrees, is_interactive};
+
+/// Asks the user at the terminal.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Terminal;
+
+impl Prompter for Terminal {
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Answer> {
+        if !is_interactive() {
+            return Box::pin(std::future::ready(Answer::Unavailable));
+        }
+        // Nothing else runs in this program while the user thinks.
+        let answer = match agrees(&words(question)) {
+            Some(true) => Answer::Yes(Grants::load_only()),
+            Some(false) => Answer::No,
+            None => Answer::Unavailable,
+        };
+        Box::pin(std::future::ready(answer))
+    }
+}
+
+/// Shows what a question is about and returns the question itself.
+fn words(question: &Question) -> String {
+    match question {
+        Question::Approve { skill, entry, changes, asked_before, dialect, first_seen, .. } => {
+            let mut err = anstream::stderr().lock();
+            let offered = Offered { dialect: *dialect, first_seen: *first_seen };
+            // A terminal that cannot be written to cannot agree either.
+            let _ = card::write(&mut err, &skill.to_string(), (&skill.origin, entry), offered);
+            if let Some(changes) = changes {
+                let _ = card::changes(&mut err, &skill.uri, changes);
+            }
+            if *asked_before > 0 {
+                let _ =
+                    writeln!(err, "You were asked about this skill {asked_before} times before.");
+            }
+            format!("Load it from {}?", card::origin(&skill.origin))
+        }
+        Question::Execute { skill, call } => {
+            format!("May `{}` run while acting on {skill}?", one_line(call))
+        }
+        Question::CrossOriginRead { skill, server, uri } => format!(
+            "While acting on {skill}, may {} be read from the server {server}?",
+            one_line(uri)
+        ),
+        Question::TrustProject { folder } => {
+            format!("May skills in `{}` be used?", one_line(folder))
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! From what was typed to what is meant: arguments, configuration file and environment resolved.
+
+#[cfg(feature = "bridge")]
+pub(crate) mod bridge;
+mod client;
+mod dialects;
+mod environment;
+#[cfg(feature = "execute")]
+mod execution;
+#[cfg(feature = "host")]
+mod host;
+mod reading;
+mod serve;
+#[cfg(feature = "host")]
+mod upstream;
+
+#[cfg(feature = "execute")]
+pub(crate) use self::environment::{isolation_file, variable};
+pub(crate) use self::{
+    environment::{colour_on_stderr, log_filter},
+    reading::{Reading, folder_of, unavailable},
+    serve::{ServeSettings, Transport},
+};
+#[cfg(feature = "host")]
+pub(crate) use self::{
+    host::{HostSettings, endpoint},
+    upstream::UpstreamSettings,
+};
