@@ -1,6 +1,7 @@
 //! What an Agent Skill is: names, URIs, digests, frontmatter, manifests and findings.
 //!
-//! Nothing in this crate touches a file, a socket, a clock or an environment variable.
+//! Nothing in this crate touches a file, a socket, a clock or an environment variable. Only
+//! [`line_diff`] looks at the time, since its callers give it a deadline.
 
 pub mod char_class;
 pub mod code;
@@ -17,6 +18,7 @@ pub mod frontmatter;
 pub mod frontmatter_diff;
 mod layout_rules;
 pub mod limits;
+pub mod line_diff;
 mod link_rules;
 pub mod links;
 pub mod markdown;

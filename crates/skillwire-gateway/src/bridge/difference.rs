@@ -1,9 +1,15 @@
 //! What changed in the texts of a skill, line by line, where both versions are at hand.
 
-use std::{fmt::Write as _, time::Duration};
+use std::{
+    fmt::Write as _,
+    time::{Duration, Instant},
+};
 
-use similar::{Algorithm, ChangeTag, TextDiff};
-use skillwire_core::{content_set::ContentDiff, entry::SkillResource};
+use skillwire_core::{
+    content_set::ContentDiff,
+    entry::SkillResource,
+    line_diff::{LineChange, diff_lines},
+};
 use skillwire_host::context::text::lines;
 use skillwire_trust::Listed;
 
@@ -55,20 +61,18 @@ impl Bridge {
 
 /// Writes removed and added lines and returns how many more may be written.
 fn write_changed(text: &mut String, old: &str, new: &str, mut left: usize) -> usize {
-    let diff =
-        TextDiff::configure().algorithm(Algorithm::Myers).timeout(PATIENCE).diff_lines(old, new);
-    for change in diff.iter_all_changes() {
-        let sign = match change.tag() {
-            ChangeTag::Equal => continue,
-            ChangeTag::Delete => '-',
-            ChangeTag::Insert => '+',
+    let hunks = diff_lines(old, new, 0, Instant::now() + PATIENCE);
+    for line in hunks.iter().flat_map(|hunk| &hunk.lines) {
+        let sign = match line.change {
+            LineChange::Unchanged => continue,
+            LineChange::Removed => '-',
+            LineChange::Added => '+',
         };
         if left == 0 {
             break;
         }
         left -= 1;
-        let line = lines(change.value().trim_end_matches('\n'));
-        let short: String = line.chars().take(MAX_CHARS).collect();
+        let short: String = lines(line.text).chars().take(MAX_CHARS).collect();
         let _ = writeln!(text, "  {sign} {short}");
     }
     left

@@ -1,13 +1,22 @@
 //! Repairs as a unified diff.
 
-use std::io::Write;
+use std::{
+    io::Write,
+    time::{Duration, Instant},
+};
 
-use similar::TextDiff;
+use skillwire_core::line_diff::{LineChange, diff_lines};
 
 use crate::{
     output::{ADDED, FAINT, REMOVED},
     report::printable,
 };
+
+/// How many unchanged lines are shown around a change.
+const CONTEXT: usize = 2;
+
+/// However a file is made, comparing it with its repaired version takes no longer.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Writes what would change in a file.
 ///
@@ -20,20 +29,26 @@ pub(super) fn content(
     after: &str,
     visible: bool,
 ) -> std::io::Result<()> {
-    let diff = TextDiff::from_lines(before, after);
+    let hunks = diff_lines(before, after, CONTEXT, Instant::now() + PATIENCE);
+    if hunks.is_empty() {
+        return Ok(());
+    }
     let file = printable(file);
-    let mut unified = diff.unified_diff();
-    let unified = unified.context_radius(2).header(&file, &file).to_string();
-    for line in unified.split_inclusive('\n') {
-        let content = line.strip_suffix('\n').unwrap_or(line);
-        let shown = if visible { printable(content) } else { content.to_owned() };
-        let style = match content.as_bytes().first() {
-            Some(b'+') => ADDED,
-            Some(b'-') => REMOVED,
-            Some(b'@') => FAINT,
-            _ => anstyle::Style::new(),
-        };
-        writeln!(out, "{style}{shown}{style:#}")?;
+    writeln!(out, "{REMOVED}--- {file}{REMOVED:#}")?;
+    writeln!(out, "{ADDED}+++ {file}{ADDED:#}")?;
+    for hunk in hunks {
+        writeln!(out, "{FAINT}{hunk}{FAINT:#}")?;
+        for line in hunk.lines {
+            let text = if visible { printable(line.text) } else { line.text.to_owned() };
+            match line.change {
+                LineChange::Unchanged => writeln!(out, " {text}")?,
+                LineChange::Removed => writeln!(out, "{REMOVED}-{text}{REMOVED:#}")?,
+                LineChange::Added => writeln!(out, "{ADDED}+{text}{ADDED:#}")?,
+            }
+            if !line.is_ended {
+                writeln!(out, "\\ No newline at end of file")?;
+            }
+        }
     }
     Ok(())
 }

@@ -2,12 +2,15 @@
 
 use std::{
     io::{self, Write},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use bytes::Bytes;
-use similar::{Algorithm, ChangeTag, TextDiff};
-use skillwire_core::{digest::Digest, entry::SkillResource};
+use skillwire_core::{
+    digest::Digest,
+    entry::SkillResource,
+    line_diff::{LineChange, diff_lines},
+};
 use skillwire_host::{Host, context::text};
 use skillwire_state::FileCache;
 use skillwire_trust::{Cache, Listed, Refusal};
@@ -19,6 +22,9 @@ const MAX_BYTES: u64 = 1 << 20;
 
 /// The most lines that are shown for one file.
 const MAX_LINES: usize = 500;
+
+/// How many unchanged lines are shown around a change.
+const CONTEXT: usize = 3;
 
 /// However the two texts are made, comparing them takes no longer.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -82,25 +88,23 @@ fn text_of(bytes: &[u8]) -> Option<String> {
 }
 
 fn unified(out: &mut impl Write, path: &str, old: &str, new: &str) -> io::Result<()> {
-    let diff =
-        TextDiff::configure().algorithm(Algorithm::Myers).timeout(PATIENCE).diff_lines(old, new);
     writeln!(out, "{FAINT}--- {path} (approved){FAINT:#}")?;
     writeln!(out, "{FAINT}+++ {path} (listed now){FAINT:#}")?;
     let mut shown = 0;
-    for hunk in diff.unified_diff().context_radius(3).iter_hunks() {
-        writeln!(out, "{NOTE}{}{NOTE:#}", hunk.header())?;
-        for change in hunk.iter_changes() {
+    for hunk in diff_lines(old, new, CONTEXT, Instant::now() + PATIENCE) {
+        writeln!(out, "{NOTE}{hunk}{NOTE:#}")?;
+        for line in hunk.lines {
             shown += 1;
             if shown > MAX_LINES {
                 return writeln!(out, "{FAINT}and more; `skillwire show` shows the file{FAINT:#}");
             }
-            let line = visible(change.value());
-            match change.tag() {
-                ChangeTag::Equal => writeln!(out, " {line}")?,
-                ChangeTag::Delete => writeln!(out, "{REMOVED}-{line}{REMOVED:#}")?,
-                ChangeTag::Insert => writeln!(out, "{ADDED}+{line}{ADDED:#}")?,
+            let text = visible(line.text);
+            match line.change {
+                LineChange::Unchanged => writeln!(out, " {text}")?,
+                LineChange::Removed => writeln!(out, "{REMOVED}-{text}{REMOVED:#}")?,
+                LineChange::Added => writeln!(out, "{ADDED}+{text}{ADDED:#}")?,
             }
-            if change.missing_newline() {
+            if !line.is_ended {
                 writeln!(out, "{FAINT}\\ No newline at end of file{FAINT:#}")?;
             }
         }
@@ -110,7 +114,6 @@ fn unified(out: &mut impl Write, path: &str, old: &str, new: &str) -> io::Result
 
 /// One line without what acts on a terminal; a carriage return is shown, as it may be the change.
 fn visible(line: &str) -> String {
-    let line = line.strip_suffix('\n').unwrap_or(line);
     match line.strip_suffix('\r') {
         Some(line) => text::lines(line) + "\\r",
         None => text::lines(line),
