@@ -21,27 +21,14 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 use skillwire_engine::{Answer, Caller};
-use skillwire_protocol::{method, version::Era};
+use skillwire_protocol::{
+    method::{self, client_requests},
+    version::Era,
+};
 
 use super::{WithSkills, ask, changes, era, merge, typed};
 
 type Context = RequestContext<RoleServer>;
-
-/// Known methods that come to the hook for unknown ones when the SDK cannot read their parameters.
-const BASE_METHODS: [&str; 12] = [
-    method::RESOURCES_READ,
-    method::RESOURCES_LIST,
-    method::RESOURCES_TEMPLATES_LIST,
-    method::RESOURCES_SUBSCRIBE,
-    method::RESOURCES_UNSUBSCRIBE,
-    method::COMPLETE,
-    method::LISTEN,
-    method::TOOLS_CALL,
-    method::TOOLS_LIST,
-    method::PROMPTS_GET,
-    method::PROMPTS_LIST,
-    method::INITIALIZE,
-];
 
 impl<H: ServerHandler> WithSkills<H> {
     /// Our page of a listing, and after our last one the handler's own.
@@ -132,13 +119,17 @@ impl<H: ServerHandler> ServerHandler for WithSkills<H> {
         context: Context,
     ) -> Result<CustomResult, ErrorData> {
         let (era, params) = (era(&context), request.params.clone());
-        match request.method.as_str() {
-            ours @ (method::SKILLS_LIST
-            | method::SKILLS_GET
-            | method::SKILLS_READ
-            | method::SKILLS_READ_REFERENCE
-            | method::SKILLS_EXECUTE
-            | method::DIRECTORY_READ) => {
+        let known = client_requests().find(|method| method.name == request.method);
+        match known.map(|method| method.name) {
+            None => self.server.on_custom_request(request, context).await,
+            Some(
+                ours @ (method::SKILLS_LIST
+                | method::SKILLS_GET
+                | method::SKILLS_READ
+                | method::SKILLS_READ_REFERENCE
+                | method::SKILLS_EXECUTE
+                | method::DIRECTORY_READ),
+            ) => {
                 match self.ask(era, ours, params).await {
                     // Reading directories can be turned off, and the handler may offer it then.
                     Err(error) if error.code == ErrorCode::METHOD_NOT_FOUND => {
@@ -147,8 +138,8 @@ impl<H: ServerHandler> ServerHandler for WithSkills<H> {
                     answered => answered.map(CustomResult::new),
                 }
             }
-            known if BASE_METHODS.contains(&known) => Err(self.refuse(era, known, params).await),
-            _ => self.server.on_custom_request(request, context).await,
+            // The SDK passes a method that it knows to this hook when it cannot read its parameters.
+            Some(known) => Err(self.refuse(era, known, params).await),
         }
     }
 

@@ -34,7 +34,7 @@ use skillwire_catalog::{
 use skillwire_protocol::{
     error::{ErrorCode, RpcError, truncated},
     message::{Params, Request, string},
-    method,
+    method::{self, Method, MethodKind},
     version::Era,
 };
 
@@ -49,7 +49,7 @@ pub(crate) use self::{
 use crate::{
     caller::Caller,
     config::Config,
-    metrics::Metrics,
+    metrics::{Metrics, method_label},
     offer::{Link, Offers},
     payload::Payload,
     subscription::{Feed, Subscription},
@@ -131,24 +131,26 @@ impl Engine {
         );
         let _entered = span.enter();
         let started = Instant::now();
+        let method = client_request(&request.method);
         let dispatched =
-            catch_unwind(AssertUnwindSafe(|| self.dispatch(link, caller, era, request)));
+            catch_unwind(AssertUnwindSafe(|| self.dispatch(method, link, caller, era, request)));
+        let label = method_label(method);
         let answer = dispatched.unwrap_or_else(|_| {
-            tracing::error!(method = truncated(&request.method), "a handler panicked");
+            tracing::error!(method = label, "a handler panicked");
             Answer::Now(Err(RpcError::internal()))
         });
-        self.count(&request.method, started, answer)
+        self.count(label, started, answer)
     }
 
     /// Counts an answer when it is ready.
-    fn count(&self, method: &str, started: Instant, answer: Answer) -> Answer {
+    fn count(&self, method: &'static str, started: Instant, answer: Answer) -> Answer {
         match answer {
             Answer::Now(outcome) => {
                 self.state.metrics.answered(method, code(&outcome), started.elapsed());
                 Answer::Now(outcome)
             }
             Answer::Later(work) => {
-                let (metrics, method) = (Arc::clone(&self.state.metrics), truncated(method));
+                let metrics = Arc::clone(&self.state.metrics);
                 let work =
                     AssertUnwindSafe(work.instrument(tracing::Span::current())).catch_unwind();
                 Answer::Later(Box::pin(async move {
@@ -156,7 +158,7 @@ impl Engine {
                         tracing::error!(method, "a handler panicked");
                         Err(RpcError::internal())
                     });
-                    metrics.answered(&method, code(&outcome), started.elapsed());
+                    metrics.answered(method, code(&outcome), started.elapsed());
                     outcome
                 }))
             }
@@ -202,7 +204,7 @@ impl Engine {
     }
 
     /// Tells whether the answer to a method may be preceded by messages.
-    pub fn talks(&self, method: &str) -> bool {
+    pub fn may_send_messages(&self, method: &str) -> bool {
         match method {
             method::TOOLS_CALL | method::PROMPTS_GET => !self.state.offers.is_empty(),
             method::SKILLS_EXECUTE => self.state.scripts.is_some(),
@@ -215,14 +217,23 @@ impl Engine {
         &self.state.metrics
     }
 
-    fn dispatch(&self, link: &Link, caller: &Caller, era: Era, request: &Request<'_>) -> Answer {
+    fn dispatch(
+        &self,
+        method: Option<&Method>,
+        link: &Link,
+        caller: &Caller,
+        era: Era,
+        request: &Request<'_>,
+    ) -> Answer {
         let Some(snapshot) = self.state.catalog.now(caller.view) else {
             return Answer::Now(Err(RpcError::internal()));
         };
         let call =
             Call { state: &self.state, caller, era, snapshot, params: &request.params, link };
-        let modern = era == Era::Modern;
-        Answer::Now(match &*request.method {
+        let Some(method) = method.filter(|method| method.exists_in(era)) else {
+            return Answer::Now(Err(RpcError::method_not_found(&request.method)));
+        };
+        Answer::Now(match method.name {
             method::SKILLS_LIST => return call.list_skills(),
             method::SKILLS_GET => return call.get_skill(),
             page @ (method::SKILLS_READ
@@ -239,16 +250,21 @@ impl Engine {
             method::TOOLS_CALL => return call.call_tool(),
             method::PROMPTS_GET => return call.get_prompt(),
             method::COMPLETE => return call.complete(),
-            method::DISCOVER if modern => Ok(call.discover()),
-            method::LISTEN if modern => return call.listen(request),
-            method::INITIALIZE if !modern => call.initialize(),
-            method::PING if !modern => Ok(nothing()),
-            method::RESOURCES_SUBSCRIBE if !modern => call.check_subscription(),
+            method::DISCOVER => Ok(call.discover()),
+            method::LISTEN => return call.listen(request),
+            method::INITIALIZE => call.initialize(),
+            method::PING => Ok(nothing()),
+            method::RESOURCES_SUBSCRIBE => call.check_subscription(),
             // Always possible: what was subscribed to may be gone by now.
-            method::RESOURCES_UNSUBSCRIBE if !modern => call.uri().map(|_| nothing()),
+            method::RESOURCES_UNSUBSCRIBE => call.uri().map(|_| nothing()),
             other => Err(RpcError::method_not_found(other)),
         })
     }
+}
+
+/// The request that a client can send under a name.
+fn client_request(name: &str) -> Option<&'static Method> {
+    Method::find(name).filter(|method| method.kind == MethodKind::ClientRequest)
 }
 
 /// An empty result.
@@ -339,8 +355,38 @@ pub(crate) fn invalid_cursor() -> RpcError {
 #[cfg(test)]
 mod tests {
     use skillwire_catalog::snapshot::SnapshotOptions;
+    use skillwire_protocol::message::{self, Message};
 
     use super::*;
+
+    fn answer(engine: &Engine, method: &str, params: &serde_json::Value) {
+        let request = serde_json::json!({
+            "jsonrpc": "2.0", "id": 1, "method": method, "params": params
+        });
+        let text = request.to_string();
+        let Ok(Message::Request(request)) = message::read(text.as_bytes()) else {
+            panic!("{text} is a request");
+        };
+        engine.answer(&Caller::default(), Era::Modern, &request);
+    }
+
+    #[tokio::test]
+    async fn every_method_of_the_table_has_a_label_and_made_up_ones_share_one() {
+        let catalog = Arc::new(Catalog::new(SnapshotOptions::default()));
+        let engine = Engine::builder(catalog, CursorSeal::new([0; 32])).build();
+        for method in method::client_requests() {
+            answer(&engine, method.name, &serde_json::json!({}));
+        }
+        for n in 0..100 {
+            answer(&engine, &format!("evil/{n}"), &serde_json::json!({}));
+        }
+        let text = engine.metrics().text();
+        for method in [method::TOOLS_CALL, method::PROMPTS_GET, method::SKILLS_LIST] {
+            assert!(text.contains(&format!(r#"{{method="{method}",code="-32603"}} 1"#)), "{text}");
+        }
+        assert!(text.contains(r#"skillwire_requests_total{method="other",code="-32603"} 100"#));
+        assert!(!text.contains("evil"));
+    }
 
     #[tokio::test]
     async fn work_that_panics_later_is_answered_srv_89() {

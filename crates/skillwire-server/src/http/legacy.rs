@@ -19,10 +19,9 @@ use tokio::sync::watch;
 
 use super::{
     body::ResponseBody,
-    reply,
-    running::Running,
+    cancellation::CancellableRequests,
+    interactive, reply,
     sse::{self, EventSender},
-    talk,
 };
 use skillwire_engine::{
     Answer, Caller, Engine, Feed, LegacySubscriptions, Outcome, Room,
@@ -52,7 +51,7 @@ struct Session {
     subscriptions: LegacySubscriptions,
     streaming: Mutex<bool>,
     ended: watch::Sender<bool>,
-    running: Running,
+    running: CancellableRequests,
     link: LegacyLink,
     offers: Offers,
     _open: Open,
@@ -100,8 +99,8 @@ impl Sessions {
             Found::Unnamed => None,
             Found::Unknown => return unknown_session(),
         };
-        if engine.talks(&request.method) {
-            return talk(engine, caller, session.as_deref(), request).await;
+        if engine.may_send_messages(&request.method) {
+            return answer_interactively(engine, caller, session.as_deref(), request).await;
         }
         let outcome = match engine.answer(caller, Era::Legacy, request) {
             Answer::Now(outcome) => outcome,
@@ -249,7 +248,7 @@ impl Sessions {
             subscriptions: LegacySubscriptions::within(&self.room, engine.announcements()),
             streaming: Mutex::default(),
             ended: watch::Sender::new(false),
-            running: Running::default(),
+            running: CancellableRequests::default(),
             link: LegacyLink { id: id.as_str().into(), capabilities, questions: Arc::default() },
             offers: engine.offers().clone(),
             _open: Open::new(&engine.metrics().sessions),
@@ -287,13 +286,13 @@ fn retain(sessions: &mut HashMap<String, Arc<Session>>, kept: impl Fn(&Session) 
 }
 
 /// Answers a request during which the session's user may be asked something.
-async fn talk(
+async fn answer_interactively(
     engine: &Engine,
     caller: &Caller,
     session: Option<&Session>,
     request: &Request<'_>,
 ) -> Response<ResponseBody> {
-    let (messages, said) = talk::channel();
+    let (messages, said) = interactive::channel();
     let link =
         Link { messages: Some(messages), session: session.map(|session| session.link.clone()) };
     let answer = engine.answer_over(&link, caller, Era::Legacy, request);
@@ -304,7 +303,8 @@ async fn talk(
             let id = request.id.clone();
             let message = move |outcome| reply::message(&id, outcome);
             let work = cancellable(session, request, work);
-            talk::answer(engine, work, said, |outcome| respond(request, outcome), message).await
+            interactive::answer(engine, work, said, |outcome| respond(request, outcome), message)
+                .await
         }
         Answer::Stream(_) => reply::refuse(StatusCode::BAD_REQUEST, "There is no such stream."),
     }

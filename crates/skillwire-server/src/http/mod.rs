@@ -3,18 +3,18 @@
 mod access;
 mod auth;
 mod body;
+mod cancellation;
 mod compress;
 mod headers;
+mod idle;
+mod interactive;
 mod legacy;
 mod modern;
-mod quiet;
 mod reply;
-mod running;
 mod serve;
 mod service;
 mod sse;
 mod stall;
-mod talk;
 mod well_known;
 mod workers;
 

@@ -12,9 +12,8 @@ use tokio::sync::watch;
 
 use super::{
     body::ResponseBody,
-    headers, reply,
+    headers, interactive, reply,
     sse::{self, EventSender, Gone},
-    talk,
 };
 use skillwire_engine::{Answer, Caller, Engine, Outcome, Subscription, metrics::Open, offer::Link};
 
@@ -29,8 +28,8 @@ pub(super) async fn answer(
     if let Err(error) = headers::check(headers, request) {
         return reply::error(StatusCode::BAD_REQUEST, Some(&request.id), &error);
     }
-    if engine.talks(&request.method) {
-        return Box::pin(talk(engine, caller, request)).await;
+    if engine.may_send_messages(&request.method) {
+        return Box::pin(answer_interactively(engine, caller, request)).await;
     }
     match engine.answer(caller, Era::Modern, request) {
         Answer::Now(outcome) => respond(&request.id, outcome),
@@ -49,8 +48,12 @@ pub(super) async fn answer(
 }
 
 /// Answers a request that may be told of progress.
-async fn talk(engine: &Engine, caller: &Caller, request: &Request<'_>) -> Response<ResponseBody> {
-    let (messages, said) = talk::channel();
+async fn answer_interactively(
+    engine: &Engine,
+    caller: &Caller,
+    request: &Request<'_>,
+) -> Response<ResponseBody> {
+    let (messages, said) = interactive::channel();
     let link = Link { messages: Some(messages), session: None };
     let answer = engine.answer_over(&link, caller, Era::Modern, request);
     drop(link);
@@ -61,7 +64,7 @@ async fn talk(engine: &Engine, caller: &Caller, request: &Request<'_>) -> Respon
             let last = id.clone();
             let message = move |outcome| reply::message(&last, outcome);
             let work = work.map(Some).boxed();
-            talk::answer(engine, work, said, |outcome| respond(&id, outcome), message).await
+            interactive::answer(engine, work, said, |outcome| respond(&id, outcome), message).await
         }
         Answer::Stream(_) => reply::refuse(StatusCode::BAD_REQUEST, "There is no such stream."),
     }

@@ -13,10 +13,10 @@ use tokio::{
 };
 
 use super::{
-    quiet::{Activity, Answer},
+    idle::{ConnectionActivity, TrackedBody},
     service::HttpService,
     stall::StallGuard,
-    workers::{Lookout, Workers},
+    workers::Workers,
 };
 use skillwire_engine::metrics::Open;
 
@@ -91,12 +91,13 @@ async fn accept(
         };
         let open = Open::new(&service.metrics().connections);
         let (service, limits, watcher) = (service.clone(), limits.clone(), graceful.watcher());
-        let (activity, (late, too_late)) = (Activity::new(), oneshot::channel());
+        let activity = ConnectionActivity::new();
+        let (late, too_late) = oneshot::channel();
         tokio::spawn(Arc::clone(&activity).watch(limits.header_time, late));
-        workers.spawn(|lookout| async move {
+        workers.spawn(async move {
             tokio::select! {
                 biased;
-                ended = connection(stream, service, (activity, lookout), &limits, watcher) => {
+                ended = connection(stream, service, activity, &limits, watcher) => {
                     if let Err(error) = ended {
                         tracing::debug!(error, "a connection ended early");
                     }
@@ -112,20 +113,21 @@ async fn accept(
 async fn connection(
     stream: std::net::TcpStream,
     service: HttpService,
-    (activity, lookout): (Arc<Activity>, Arc<Lookout>),
+    activity: Arc<ConnectionActivity>,
     limits: &ConnectionLimits,
     watcher: Watcher,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let stream = TcpStream::from_std(stream)?;
     // Small answers must not wait for more to send with them.
     stream.set_nodelay(true)?;
-    let told = (Arc::clone(&activity), lookout);
-    let stream = StallGuard::new(TokioIo::new(stream), limits.stall_time, told);
+    let written = Arc::clone(&activity);
+    let note_write = move || written.sent();
+    let stream = StallGuard::new(TokioIo::new(stream), limits.stall_time, note_write);
     let handler = service_fn(move |request| {
         let (service, answering) = (service.clone(), activity.answering());
         async move {
             let response = service.handle(request).await;
-            Ok::<_, Infallible>(response.map(|body| Answer::new(body, answering)))
+            Ok::<_, Infallible>(response.map(|body| TrackedBody::new(body, answering)))
         }
     });
     let connection = http1::Builder::new()

@@ -2,7 +2,6 @@
 
 use std::{
     pin::Pin,
-    sync::Arc,
     task::{Context, Poll, ready},
     time::Duration,
 };
@@ -10,36 +9,28 @@ use std::{
 use hyper::rt::{Read, ReadBufCursor, Write};
 use tokio::time::{Instant, Sleep};
 
-use super::{quiet::Activity, workers::Lookout};
-
 /// Passes everything through, but fails a write that makes no progress for too long.
-pub(super) struct StallGuard<T> {
+pub(super) struct StallGuard<T, F> {
     inner: T,
     patience: Duration,
     waiting: Option<Pin<Box<Sleep>>>,
-    activity: Arc<Activity>,
-    lookout: Arc<Lookout>,
+    on_write: F,
 }
 
-impl<T> StallGuard<T> {
-    /// Tells the connection's activity and its thread's lookout of everything that is sent.
-    pub(super) fn new(
-        inner: T,
-        patience: Duration,
-        (activity, lookout): (Arc<Activity>, Arc<Lookout>),
-    ) -> Self {
-        Self { inner, patience, waiting: None, activity, lookout }
+impl<T, F: Fn()> StallGuard<T, F> {
+    /// Fails writes to `inner` that make no progress for `patience`, and calls `on_write` after each
+    /// that ended.
+    pub(super) fn new(inner: T, patience: Duration, on_write: F) -> Self {
+        Self { inner, patience, waiting: None, on_write }
     }
 
-    /// Judges a write, and notes one that was made.
-    fn sent(
+    fn written(
         &mut self,
         context: &mut Context<'_>,
         progress: Poll<std::io::Result<usize>>,
     ) -> Poll<std::io::Result<usize>> {
         if progress.is_ready() {
-            self.activity.sent();
-            self.lookout.answered();
+            (self.on_write)();
         }
         self.judge(context, progress)
     }
@@ -63,7 +54,7 @@ impl<T> StallGuard<T> {
     }
 }
 
-impl<T: Read + Unpin> Read for StallGuard<T> {
+impl<T: Read + Unpin, F: Unpin> Read for StallGuard<T, F> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -73,14 +64,14 @@ impl<T: Read + Unpin> Read for StallGuard<T> {
     }
 }
 
-impl<T: Write + Unpin> Write for StallGuard<T> {
+impl<T: Write + Unpin, F: Fn() + Unpin> Write for StallGuard<T, F> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<std::io::Result<usize>> {
         let progress = Pin::new(&mut self.inner).poll_write(context, bytes);
-        self.sent(context, progress)
+        self.written(context, progress)
     }
 
     fn poll_flush(
@@ -109,6 +100,6 @@ impl<T: Write + Unpin> Write for StallGuard<T> {
         buffers: &[std::io::IoSlice<'_>],
     ) -> Poll<std::io::Result<usize>> {
         let progress = Pin::new(&mut self.inner).poll_write_vectored(context, buffers);
-        self.sent(context, progress)
+        self.written(context, progress)
     }
 }

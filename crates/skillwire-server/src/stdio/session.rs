@@ -173,7 +173,7 @@ impl StdioSession {
 
     /// What can be sent to the client before the answer to a request.
     fn link(&self, era: Era, request: &Request<'_>) -> Link {
-        if !self.engine.talks(&request.method) {
+        if !self.engine.may_send_messages(&request.method) {
             return Link::none();
         }
         let legacy = self.legacy.as_ref().filter(|_| era == Era::Legacy);

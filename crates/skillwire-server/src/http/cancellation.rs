@@ -13,9 +13,9 @@ use skillwire_protocol::id::RequestId;
 /// Of work that is done its id stays, and no more, until the session asks for something else that
 /// can be cancelled.
 #[derive(Debug, Default)]
-pub(super) struct Running(Mutex<HashMap<RequestId, Weak<AbortHandle>>>);
+pub(super) struct CancellableRequests(Mutex<HashMap<RequestId, Weak<AbortHandle>>>);
 
-impl Running {
+impl CancellableRequests {
     /// Makes work something that can be cancelled by an id; it comes to nothing then.
     ///
     /// Of two requests with one id the later is meant.

@@ -1,10 +1,10 @@
-//! Giving up on a client that takes too long to ask.
+//! Closes connections whose client takes too long to send its next request.
 //!
-//! hyper can do this, with a timer that it makes for each request and takes away when the request
-//! is there. That has a price, and a higher one than making it: a thread that has a timer sets an
-//! alarm in the hardware whenever it sleeps, which on a virtual machine costs as much as an answer.
-//! Here a connection has one timer, on another thread than its own, which looks when it rings whether
-//! there is reason to go on.
+//! hyper can do this with a timer that it sets for each request and clears when the request is there.
+//! The timer itself is cheap, but a thread that has one programs a hardware alarm whenever it sleeps,
+//! which on a virtual machine costs as much as an answer. Here each connection has a single timer, on
+//! another thread than its own. When it fires it looks at what the connection did meanwhile, and
+//! closes it or sleeps again.
 
 use std::{
     pin::Pin,
@@ -24,19 +24,22 @@ use tokio::{
 
 use super::body::{Pieces, ResponseBody};
 
-/// What a connection is doing.
+/// What a connection did last; its own thread writes this, the timer's thread reads it.
 #[derive(Debug)]
-pub(super) struct Activity {
+pub(super) struct ConnectionActivity {
     opened: Instant,
     answering: AtomicBool,
     /// When something was last sent, in milliseconds after the opening.
     sent: AtomicU64,
 }
 
-impl Activity {
+impl ConnectionActivity {
     pub(super) fn new() -> Arc<Self> {
-        let (answering, sent) = (AtomicBool::new(false), AtomicU64::new(0));
-        Arc::new(Self { opened: Instant::now(), answering, sent })
+        Arc::new(Self {
+            opened: Instant::now(),
+            answering: AtomicBool::new(false),
+            sent: AtomicU64::new(0),
+        })
     }
 
     /// Notes that something was sent.
@@ -45,13 +48,14 @@ impl Activity {
         self.sent.store(after, Ordering::Relaxed);
     }
 
-    /// Notes that a request is there; its answer lasts until what is returned is dropped.
-    pub(super) fn answering(self: &Arc<Self>) -> Answering {
+    /// Notes that a request is there, until the returned value is dropped.
+    pub(super) fn answering(self: &Arc<Self>) -> AnswerInProgress {
         self.answering.store(true, Ordering::Relaxed);
-        Answering(Arc::clone(self))
+        AnswerInProgress(Arc::clone(self))
     }
 
-    /// Tells when the client takes too long to ask, unless nobody listens any more.
+    /// Waits until the client has taken too long to send a request and reports that to `late`; ends
+    /// early when the connection is gone.
     pub(super) async fn watch(self: Arc<Self>, patience: Duration, mut late: oneshot::Sender<()>) {
         let mut end = self.opened + patience;
         loop {
@@ -68,37 +72,37 @@ impl Activity {
         }
     }
 
-    /// Since when the next request is waited for, if it is.
+    /// Since when the client owes its next request; nothing while it is being answered.
     fn waiting_since(&self) -> Option<Instant> {
         let sent = Duration::from_millis(self.sent.load(Ordering::Relaxed));
         (!self.answering.load(Ordering::Relaxed)).then(|| self.opened + sent)
     }
 }
 
-/// An answer under way.
+/// An answer that is not sent yet; the connection is not idle until this is dropped.
 #[derive(Debug)]
-pub(super) struct Answering(Arc<Activity>);
+pub(super) struct AnswerInProgress(Arc<ConnectionActivity>);
 
-impl Drop for Answering {
+impl Drop for AnswerInProgress {
     fn drop(&mut self) {
         self.0.answering.store(false, Ordering::Relaxed);
     }
 }
 
-/// The body of an answer, which is under way as long as its body is.
+/// A response body that keeps its connection from being idle until hyper has taken all of it.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct TrackedBody {
     body: ResponseBody,
-    _answering: Answering,
+    _answering: AnswerInProgress,
 }
 
-impl Answer {
-    pub(super) fn new(body: ResponseBody, answering: Answering) -> Self {
+impl TrackedBody {
+    pub(super) fn new(body: ResponseBody, answering: AnswerInProgress) -> Self {
         Self { body, _answering: answering }
     }
 }
 
-impl Body for Answer {
+impl Body for TrackedBody {
     type Data = Pieces;
     type Error = std::convert::Infallible;
 
