@@ -4,6 +4,8 @@
 //! (D2) have the whole frontmatter; no member means different things in the two. A server therefore
 //! writes one document for both, and the reader takes each entry by itself.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json, value::RawValue};
 use skillwire_archive::Format;
@@ -69,16 +71,16 @@ impl IndexDocument<'_> {
 pub struct IndexEntry<'a> {
     /// The name (D3).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub name: Option<&'a str>,
+    pub name: Option<Cow<'a, str>>,
     /// What `url` leads to (D3).
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<&'static str>,
     /// The description (D3).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub description: Option<&'a str>,
+    pub description: Option<Cow<'a, str>>,
     /// Where `SKILL.md`, the archive or the template is; it comes with `digest` or not at all.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub url: Option<&'a str>,
+    pub url: Option<Cow<'a, str>>,
     /// The digest of what is at `url`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<Digest>,
@@ -107,11 +109,11 @@ pub const TEMPLATE: &str = "mcp-resource-template";
 
 impl<'a> IndexEntry<'a> {
     /// An entry that leads to skills whose URIs a client fills in.
-    pub fn template(description: &'a str, url: &'a str) -> Self {
+    pub fn template(description: &'a str, url: impl Into<Cow<'a, str>>) -> Self {
         Self {
             kind: Some(TEMPLATE),
-            description: Some(description),
-            url: Some(url),
+            description: Some(description.into()),
+            url: Some(url.into()),
             ..Self::default()
         }
     }
@@ -144,10 +146,10 @@ pub(crate) fn later_entry(skill: &OfferedSkill) -> Result<Value, &'static str> {
 /// An entry of D3 for a skill that some document described, or what that document did not say.
 pub(crate) fn earlier_entry(skill: &OfferedSkill) -> Result<Value, &'static str> {
     let entry = IndexEntry {
-        name: Some(skill.frontmatter.name().as_str()),
+        name: Some(skill.frontmatter.name().as_str().into()),
         kind: Some(SKILL_MD),
-        description: Some(skill.description().ok_or("the description")?),
-        url: Some(skill.uri.as_str()),
+        description: Some(skill.description().ok_or("the description")?.into()),
+        url: Some(skill.uri.as_str().into()),
         digest: skill.skill_file_digest(),
         ..IndexEntry::default()
     };
@@ -383,10 +385,10 @@ mod tests {
             schema: Some(SCHEMA),
             skills: vec![
                 IndexEntry {
-                    name: Some("refunds"),
+                    name: Some("refunds".into()),
                     kind: Some(SKILL_MD),
-                    description: Some("x"),
-                    url: Some(REFUNDS),
+                    description: Some("x".into()),
+                    url: Some(REFUNDS.into()),
                     digest: Some(digest),
                     frontmatter: Some(&frontmatter),
                     archives: vec![IndexArchive {
@@ -427,9 +429,9 @@ mod tests {
         let route = FetchRoute::Archive { url: url.clone(), format, digest: Some(digest) };
         assert_eq!(skill.offer.route, route);
         let earlier = IndexEntry {
-            name: Some("refunds"),
+            name: Some("refunds".into()),
             kind: Some(ARCHIVE),
-            url: Some("skill://downloads/7f3.zip"),
+            url: Some("skill://downloads/7f3.zip".into()),
             ..IndexEntry::default()
         };
         let skill = read_one(&json!(earlier)).unwrap();

@@ -56,27 +56,27 @@ pub fn document_uri(name: &str, path: &RelPath) -> String {
 #[derive(Debug, Clone, Serialize)]
 pub struct IndexItem<'a> {
     name: &'a str,
-    description: &'a str,
+    description: Cow<'a, str>,
     uri: String,
     #[serde(rename = "documentCount")]
     document_count: usize,
     #[serde(rename = "documentsUri", skip_serializing_if = "Option::is_none")]
     documents_uri: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    metadata: Option<&'a Value>,
+    metadata: Option<Value>,
 }
 
 impl<'a> IndexItem<'a> {
     /// A skill with so many files besides `SKILL.md`.
     pub fn new(
         name: &'a str,
-        description: &'a str,
+        description: impl Into<Cow<'a, str>>,
         documents: usize,
-        metadata: Option<&'a Value>,
+        metadata: Option<Value>,
     ) -> Self {
         Self {
             name,
-            description,
+            description: description.into(),
             uri: skilljack::uri(name),
             document_count: documents,
             documents_uri: (documents > 0).then(|| documents_uri(name)),
@@ -227,7 +227,7 @@ mod tests {
     fn a_list_of_skills_is_read_as_it_was_written_d9() {
         let metadata = json!({ "version": "2" });
         let items = [
-            IndexItem::new("refunds", "x", 2, Some(&metadata)),
+            IndexItem::new("refunds", "x", 2, Some(metadata)),
             IndexItem::new("alone", "y", 0, None),
         ];
         for text in [json!(items).to_string(), json!({ "skills": items, "total": 2 }).to_string()] {

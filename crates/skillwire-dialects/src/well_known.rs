@@ -4,6 +4,8 @@
 //! and a package, both at [`FILES`]. The third is at [`ARTIFACTS`] and lists one file or archive for
 //! each skill; it is written with [`IndexDocument`](crate::index::IndexDocument), which copied it.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::{Value, json};
 use skillwire_core::{
@@ -60,7 +62,7 @@ pub struct FilesEntry<'a> {
     /// The name, which is also its folder.
     pub name: &'a str,
     /// The description.
-    pub description: &'a str,
+    pub description: Cow<'a, str>,
     /// The [`skill_digest`], in the second form.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<Digest>,
@@ -343,7 +345,7 @@ mod tests {
     fn an_index_of_files_is_read_as_it_was_written_d11() {
         let entry = FilesEntry {
             name: "refunds",
-            description: "x",
+            description: "x".into(),
             digest: None,
             files: vec![PublishedFile::Path("SKILL.md"), PublishedFile::Path("a b.md")],
             package: None,
@@ -376,11 +378,11 @@ mod tests {
     #[test]
     fn an_index_of_artifacts_is_read_as_it_was_written_d11c() {
         let digest = Digest::of(b"a");
-        let entry = |kind, url| IndexEntry {
-            name: Some("refunds"),
+        let entry = |kind, url: &'static str| IndexEntry {
+            name: Some("refunds".into()),
             kind: Some(kind),
-            description: Some("x"),
-            url: Some(url),
+            description: Some("x".into()),
+            url: Some(url.into()),
             digest: Some(digest),
             ..IndexEntry::default()
         };

@@ -7,13 +7,19 @@
 use std::sync::Arc;
 
 use skillwire_core::{path::RelPath, uri::decode};
+use skillwire_dialects::{
+    fastmcp::MANIFEST,
+    index,
+    skills_over_mcp::{INDEX, PROMPT_XML},
+    usage::Usage,
+};
 use skillwire_protocol::{error::RpcError, version::Era};
 use skillwire_source::{Skill, SkillContent};
 
 use super::{
     Dialect, DialectPart,
     archives::{self, Format},
-    fastmcp, index,
+    fastmcp,
     names::{LookupNames, Named},
     skills_over_mcp, usage,
 };
@@ -77,8 +83,8 @@ fn without_names(call: &OwnedCall, uri: &str) -> Option<Projected> {
     }
     let over_mcp = call.speaks(Dialect::SkillsOverMcp);
     match uri {
-        skills_over_mcp::INDEX if over_mcp => Some(Projected::PlainIndex),
-        skills_over_mcp::PROMPT_XML if over_mcp => Some(Projected::PromptXml),
+        INDEX if over_mcp => Some(Projected::PlainIndex),
+        PROMPT_XML if over_mcp => Some(Projected::PromptXml),
         _ => None,
     }
 }
@@ -139,9 +145,8 @@ impl ByName {
         let below = || match &*segments {
             [name, path @ ..] if flat && !self.slash && !path.is_empty() => {
                 let skill = by_name(name)?;
-                let synthetic = *path == [fastmcp::MANIFEST]
-                    && on(Dialect::FastMcp)
-                    && fastmcp::tree(&skill).is_some();
+                let synthetic =
+                    *path == [MANIFEST] && on(Dialect::FastMcp) && fastmcp::tree(&skill).is_some();
                 if synthetic { Some(Projected::Manifest(skill)) } else { file(skill, path) }
             }
             _ => None,
@@ -149,7 +154,7 @@ impl ByName {
         // A file by that name is that file, a list or document by that name only where there is none.
         let real = below().filter(|found| matches!(found, Projected::File(..)));
         found.or(real).or_else(documents).or_else(below).or_else(|| {
-            let address = call.config().usage.as_ref().map(usage::Usage::uri);
+            let address = call.config().usage.as_ref().map(Usage::uri);
             let guide = usage::skill(call).filter(|_| address.as_deref() == Some(uri))?;
             // A directory keeps its address.
             call.snapshot.directory(uri).is_none().then(|| Projected::Usage(Arc::clone(guide)))

@@ -4,10 +4,10 @@ use std::{collections::HashMap, sync::Arc};
 
 use bytes::Bytes;
 use quick_cache::sync::Cache;
-use serde_json::{Value, json};
 pub(crate) use skillwire_archive::Format;
 use skillwire_catalog::snapshot::Snapshot;
 use skillwire_core::digest::Digest;
+use skillwire_dialects::index::{IndexArchive, archive_uri};
 use skillwire_protocol::error::RpcError;
 use skillwire_source::{FileTree, Skill, SkillContent};
 
@@ -104,11 +104,6 @@ fn total(tree: &FileTree) -> u64 {
     tree.files.iter().fold(0, |total: u64, file| total.saturating_add(file.size))
 }
 
-/// The URI of a skill's archive.
-fn uri(skill: &Skill, format: Format) -> String {
-    format!("{}{}", skill.uri.root(), format.suffix())
-}
-
 /// The skill whose archive a URI names.
 pub(super) fn named_by<'a>(snapshot: &'a Snapshot, uri: &str) -> Option<(&'a Arc<Skill>, Format)> {
     Format::ALL.into_iter().find_map(|format| {
@@ -189,16 +184,14 @@ impl Archived {
     }
 
     /// The archives of a skill, as the index lists them.
-    pub(super) fn of(&self, skill: &Skill) -> Vec<Value> {
+    pub(super) fn of(&self, skill: &Skill) -> Vec<IndexArchive> {
         let digests = self.0.get(skill.uri.as_str());
-        let item = |(format, digest): &(Format, Digest)| {
-            json!({
-                "url": uri(skill, *format),
-                "mimeType": format.media_type(),
-                "digest": digest,
-            })
+        let archive = |(format, digest): &(Format, Digest)| IndexArchive {
+            url: archive_uri(&skill.uri, *format),
+            media_type: format.media_type(),
+            digest: *digest,
         };
-        digests.into_iter().flatten().map(item).collect()
+        digests.into_iter().flatten().map(archive).collect()
     }
 
     /// The digest of a skill's first archive.

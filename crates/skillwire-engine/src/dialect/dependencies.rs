@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 use skillwire_catalog::snapshot::Snapshot;
+use skillwire_dialects::SkillCard;
 
-use super::card::Card;
 use crate::engine::OwnedCall;
 use crate::{caller::Caller, offer::Offers};
 
@@ -34,7 +34,7 @@ const KINDS: [(&str, &str, &str); 3] =
     [("tools", "tool", "name"), ("prompts", "prompt", "name"), ("resources", "resource", "uri")];
 
 /// The dependencies of a skill that its own server has; others are nobody's to promise.
-pub(super) fn served(call: &OwnedCall, card: &Card) -> Option<Value> {
+pub(super) fn served(call: &OwnedCall, card: &SkillCard) -> Option<Value> {
     let mut declared = card.dependencies()?;
     let has = |kind: &str, name: &str| {
         has(&call.snapshot, (&call.state.offers, &call.caller), kind, name)
@@ -56,7 +56,7 @@ pub fn missing(snapshot: &Snapshot, offers: &Offers) -> Vec<Missing> {
     let declaring = snapshot.listed().filter(|skill| skill.entry.contains("dependencies"));
     let mut found = Vec::new();
     for skill in declaring {
-        let Some(declared) = Card::of(skill).dependencies() else { continue };
+        let Some(declared) = SkillCard::of_entry(&skill.entry).dependencies() else { continue };
         for (member, kind, key) in KINDS {
             let items = declared.get(member).and_then(Value::as_array);
             let names = items.into_iter().flatten().filter_map(|item| name(item, key));

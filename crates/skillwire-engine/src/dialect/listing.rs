@@ -2,17 +2,18 @@
 
 use std::borrow::Cow;
 
-use serde_json::{Value, json};
 use skillwire_catalog::listing::Page;
+use skillwire_dialects::{
+    SKILL_PRIORITY,
+    fastmcp::manifest_resource,
+    index, skilljack,
+    skills_over_mcp::{self as over_mcp, document_resource, documents_resource},
+};
 use skillwire_protocol::method;
 use skillwire_source::Skill;
 
-use super::{
-    Dialect, card::SKILL_PRIORITY, fastmcp, index, names::LookupNames, skilljack, skills_over_mcp,
-    usage,
-};
-use crate::engine::Outcome;
-use crate::engine::OwnedCall;
+use super::{Dialect, fastmcp, names::LookupNames, skills_over_mcp, usage};
+use crate::engine::{Outcome, OwnedCall, item};
 
 /// How much a supporting file matters beside its skill.
 const FILE_PRIORITY: f64 = 0.3;
@@ -105,33 +106,40 @@ fn after(from: &From<'_>, section: char, key: &str) -> bool {
 fn documents(call: &OwnedCall) -> Vec<Cow<'static, str>> {
     let mut found = Vec::new();
     if call.speaks(Dialect::Index) {
-        found.push(index::resource());
+        found.push(item(&index::RESOURCE));
     }
     if call.speaks(Dialect::SkillsOverMcp) {
-        found.extend(skills_over_mcp::documents());
+        found.extend(over_mcp::RESOURCES.iter().map(item));
     }
     found.extend(usage::resource(call));
-    found.iter().map(|item| Cow::Owned(item.to_string())).collect()
+    found
 }
 
 /// The other addresses of one skill, each with a key that orders them.
 fn aliases(call: &OwnedCall, names: Option<&LookupNames>, skill: &Skill) -> Vec<Keyed> {
-    let mut found: Vec<(String, Value)> = Vec::new();
+    let uri = &skill.uri;
+    let mut found = Vec::new();
     if call.speaks(Dialect::FastMcp) && fastmcp::tree(skill).is_some() {
-        found.push(("a".to_owned(), fastmcp::resource(skill)));
+        found.push(("a".to_owned(), item(&manifest_resource(uri, skill.name()))));
     }
     let name = names.and_then(|names| names.of_skill(&call.snapshot, skill));
     if let Some(name) = name {
-        found.push(("b".to_owned(), skilljack::resource(skill, name)));
+        let description = skill.description();
+        found.push(("b".to_owned(), item(&skilljack::resource(uri, name, &description))));
         if call.speaks(Dialect::Skilljack) {
-            found.push(("c".to_owned(), skilljack::collection(skill, name)));
+            found.push(("c".to_owned(), item(&skilljack::collection(uri, name))));
         }
         if call.speaks(Dialect::SkillsOverMcp) {
-            let resources = skills_over_mcp::resources(skill, name).into_iter();
-            found.extend(resources.map(|(key, item)| (format!("d{key}"), item)));
+            let documents = skills_over_mcp::documents(skill);
+            let list = (!documents.is_empty()).then(|| item(&documents_resource(uri, name)));
+            found.extend(list.map(|list| ("d".to_owned(), list)));
+            found.extend(documents.iter().map(|document| {
+                let resource = item(&document_resource(uri, name, document));
+                (format!("d/{}", document.path), resource)
+            }));
         }
     }
-    found.into_iter().map(|(key, item)| (key, Cow::Owned(item.to_string()))).collect()
+    found
 }
 
 /// Says that a skill comes before its files, and both before what else is listed.
@@ -143,14 +151,3 @@ fn prioritise(item: &mut Cow<'_, str>) {
         *item = Cow::Owned(format!(r#"{open},"annotations":{{"priority":{priority}}}}}"#));
     }
 }
-
-/// What an alias says about itself: it matters least, and what it is an alias of.
-pub(crate) fn alias_of(canonical: &skillwire_core::uri::SkillUri) -> Value {
-    json!({
-        "annotations": { "priority": 0.1 },
-        "_meta": { ALIAS_OF: canonical.as_str() },
-    })
-}
-
-/// Names, in `_meta`, the URI of the skill that an alias stands for.
-pub const ALIAS_OF: &str = "dev.skillwire/aliasOf";

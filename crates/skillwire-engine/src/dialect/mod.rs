@@ -7,7 +7,6 @@
 
 mod alias;
 mod archives;
-mod card;
 mod dependencies;
 mod documents;
 mod fastmcp;
@@ -22,7 +21,6 @@ mod skilljack;
 mod skilljack_offer;
 mod skills_over_mcp;
 mod skills_page;
-mod superset;
 mod templates;
 mod usage;
 mod well_known;
@@ -32,27 +30,26 @@ pub const LEGACY: Era = Era::Legacy;
 
 pub(crate) use self::{
     alias::{Projected, resolve_now},
-    listing::{LISTED, alias_of, list as list_resources},
+    listing::{LISTED, list as list_resources},
     names::{LookupNames, Named},
     projections::Projections,
     reading::read as read_resource,
     scoped::list as list_scope,
-    sep_2076::{get as get_by_name, given},
+    sep_2076::{get as get_by_name, superset},
     skilljack_offer::SkilljackOffer,
     skills_page::{execute, read as read_skill, read_reference},
-    superset::entry as superset,
     templates::{complete, list as list_templates},
     usage::sentence as usage_sentence,
     well_known::get as published,
 };
 use skillwire_protocol::version::Era;
 
-pub use skillwire_dialects::{Dialect, DialectPart, Dialects, InvalidSwitch, Switch, Switchable};
+pub use skillwire_dialects::{
+    ALIAS_OF, Dialect, DialectPart, Dialects, InvalidSwitch, Switch, Switchable, usage::Usage,
+};
 
 pub use self::{
     dependencies::{Missing, missing},
-    listing::ALIAS_OF,
     skills_page::{NotRun, RunScripts, Script},
-    usage::Usage,
     well_known::{Published, is_well_known},
 };

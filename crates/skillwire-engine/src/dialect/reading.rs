@@ -1,6 +1,7 @@
 //! `resources/read` of what a dialect adds.
 
 use bytes::Bytes;
+use skillwire_dialects as dialects;
 use skillwire_protocol::error::RpcError;
 
 use super::{
@@ -9,13 +10,7 @@ use super::{
     documents::{Document, DocumentKey},
     fastmcp, index, skilljack, skills_over_mcp,
 };
-use crate::engine::{Outcome, contents::render, reading};
-use crate::engine::{OwnedCall, media_type};
-
-const JSON: &str = "application/json";
-
-/// What clients of the guide expect of it.
-const USAGE: &str = "text/plain";
+use crate::engine::{Outcome, OwnedCall, contents::render, media_type, reading};
 
 /// Reads what a URI stands for, or ends with `missing`.
 pub(crate) async fn read(call: OwnedCall, uri: String, missing: RpcError) -> Outcome {
@@ -23,17 +18,17 @@ pub(crate) async fn read(call: OwnedCall, uri: String, missing: RpcError) -> Out
     match projected {
         Projected::Index => {
             let made = document(&call, Document::Index, index::document(call.clone())).await?;
-            Ok(contents(&call, &uri, JSON, made))
+            Ok(contents(&call, &uri, dialects::index::MEDIA_TYPE, made))
         }
         Projected::PlainIndex => {
             let work = skills_over_mcp::index(call.clone());
             let made = document(&call, Document::PlainIndex, work).await?;
-            Ok(contents(&call, &uri, JSON, made))
+            Ok(contents(&call, &uri, dialects::skills_over_mcp::MEDIA_TYPE, made))
         }
         Projected::PromptXml => {
             let work = skills_over_mcp::prompt_xml(call.clone());
             let made = document(&call, Document::PromptXml, work).await?;
-            Ok(contents(&call, &uri, "application/xml", made))
+            Ok(contents(&call, &uri, dialects::skills_over_mcp::XML_MEDIA_TYPE, made))
         }
         Projected::Archive(skill, format) => {
             let archive = archives::read(&call, &skill, format).await?.ok_or(missing)?;
@@ -41,11 +36,11 @@ pub(crate) async fn read(call: OwnedCall, uri: String, missing: RpcError) -> Out
         }
         Projected::Manifest(skill) => {
             let manifest = fastmcp::manifest(&skill).ok_or(missing)?;
-            Ok(call.contents(&uri, JSON, &manifest))
+            Ok(call.contents(&uri, dialects::fastmcp::MEDIA_TYPE, &manifest))
         }
         Projected::Documents(skill, name) => {
             let list = skills_over_mcp::list(&skill, &name).ok_or(missing)?;
-            Ok(call.contents(&uri, JSON, &list))
+            Ok(call.contents(&uri, dialects::skills_over_mcp::MEDIA_TYPE, &list))
         }
         Projected::File(skill, path) => {
             let bytes = call.bytes(&skill, &path).await?.ok_or(missing)?;
@@ -54,7 +49,7 @@ pub(crate) async fn read(call: OwnedCall, uri: String, missing: RpcError) -> Out
         Projected::Collection(skill) => skilljack::read_collection(call, skill, uri).await,
         Projected::Usage(skill) => {
             let body = call.instructions(&skill).await?;
-            Ok(call.contents(&uri, USAGE, body.as_bytes()))
+            Ok(call.contents(&uri, dialects::usage::MEDIA_TYPE, body.as_bytes()))
         }
     }
 }

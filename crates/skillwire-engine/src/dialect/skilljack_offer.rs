@@ -1,37 +1,24 @@
-//! The tools and prompts that skilljack had: `skill`, `skill-resource`, and a prompt for each skill.
+//! The tools and prompts of skilljack (D8): `skill`, `skill-resource`, and a prompt for each skill.
 
-use std::{
-    fmt::Write as _,
-    sync::{Arc, Weak},
-};
+use std::sync::{Arc, Weak};
 
 use futures_util::{FutureExt, future::BoxFuture};
 use quick_cache::sync::Cache;
 use serde_json::{Map, Value, json};
 use skillwire_catalog::catalog::ViewId;
 use skillwire_core::path::RelPath;
+use skillwire_dialects::skilljack::{
+    self, AvailableSkill, AvailableSkills, MAX_NAMED, SKILL, file_uri,
+};
 use skillwire_protocol::{error::RpcError, version::Era};
 use skillwire_source::Skill;
 
-use super::{
-    skilljack::{self, below},
-    skills_over_mcp::xml,
-    templates,
-};
+use super::{skills_page::push_content, templates};
 use crate::engine::{EngineState, OwnedCall, media_type};
 use crate::{
     caller::Caller,
     offer::{Interrupt, Invocation, Items, Offer, PromptReply, ToolReply, Typing},
 };
-
-/// The tool that loads a skill, and the prompt that does.
-const SKILL: &str = "skill";
-
-/// The tool that reads files of a skill.
-const SKILL_RESOURCE: &str = "skill-resource";
-
-/// The most skills that a tool's description names.
-const MAX_NAMED: usize = 500;
 
 /// The most bytes that one call returns.
 const MAX_REPLY_BYTES: usize = 4 * 1024 * 1024;
@@ -125,63 +112,29 @@ impl Offer for SkilljackOffer {
 }
 
 fn tools(call: &OwnedCall) -> Arc<Items> {
-    let text = json!({ "type": "string" });
-    let object = |properties: Value, required: Value| json!({ "type": "object", "properties": properties, "required": required });
-    Items::of([
-        json!({
-            "name": SKILL,
-            "description": describe(call),
-            "inputSchema": object(json!({ "name": text }), json!(["name"])),
-            "annotations": { "readOnlyHint": true },
-        }),
-        json!({
-            "name": SKILL_RESOURCE,
-            "description": "Reads one file of a skill, or all files below a directory of it. \
-                            An empty path lists the files.",
-            "inputSchema": object(json!({ "skill": text, "path": text }), json!(["skill", "path"])),
-            "annotations": { "readOnlyHint": true },
-        }),
-    ])
+    Items::of(skilljack::tools(&describe(call)))
 }
 
 /// The description of the tool that loads skills, with the skills there are.
 fn describe(call: &OwnedCall) -> String {
     let names = call.names_now();
-    let mut text = String::from(
-        "Loads the instructions of a skill. Call it before doing the task a skill describes.\n\
-         <available_skills>\n",
-    );
+    let mut available = AvailableSkills::new();
     let known = call.snapshot.listed();
     let known = known.filter_map(|skill| Some((names.of_skill(&call.snapshot, skill)?, skill)));
     for (name, skill) in known.take(MAX_NAMED) {
-        let _ = write!(
-            text,
-            "<skill>\n<name>{name}</name>\n<description>{}</description>\n\
-             <location>{}</location>\n</skill>\n",
-            xml(&skill.description()),
-            xml(skill.uri.as_str()),
-        );
+        let description = &skill.description();
+        available.push(AvailableSkill { name, description, uri: skill.uri.as_str() });
     }
-    text.push_str("</available_skills>");
-    let more = call.snapshot.listed_count().saturating_sub(MAX_NAMED);
-    if more > 0 {
-        let _ = write!(text, "\nand {more} more.");
-    }
-    text
+    available.finish(call.snapshot.listed_count().saturating_sub(MAX_NAMED))
 }
 
 fn prompts(call: &OwnedCall) -> Arc<Items> {
     let names = call.names_now();
-    let any = json!({
-        "name": SKILL,
-        "description": "Loads a skill by its name.",
-        "arguments": [{ "name": "name", "description": "The skill.", "required": true }],
-    });
     let each = call.snapshot.listed().filter_map(|skill| {
         let name = names.of_skill(&call.snapshot, skill)?;
         Some(json!({ "name": name, "description": skill.description() }))
     });
-    Items::of(std::iter::once(any).chain(each))
+    Items::of(std::iter::once(skilljack::prompt()).chain(each))
 }
 
 fn text<'a>(arguments: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
@@ -238,7 +191,7 @@ async fn files(call: &OwnedCall, arguments: &Map<String, Value>) -> Tried<ToolRe
         if total > MAX_REPLY_BYTES {
             return Ok(Err("The files are too large for one call; ask for fewer.".to_owned()));
         }
-        let uri = below(&skilljack::uri(name.unwrap_or_default()), path);
+        let uri = file_uri(&skilljack::uri(name.unwrap_or_default()), path);
         reply = reply.with(block(&uri, media_type(&skill, path, &bytes), &bytes));
     }
     Ok(if reply.content.is_empty() {
@@ -254,7 +207,7 @@ fn block(uri: &str, media_type: &str, bytes: &[u8]) -> Value {
         return json!({ "type": "text", "text": text });
     }
     let mut resource = String::new();
-    super::skills_page::push_content(&mut resource, uri, media_type, bytes);
+    push_content(&mut resource, uri, media_type, bytes);
     let resource: Value = serde_json::from_str(&resource).unwrap_or_default();
     json!({ "type": "resource", "resource": resource })
 }
@@ -266,17 +219,6 @@ async fn prompt(call: &OwnedCall, name: &str) -> Result<PromptReply, RpcError> {
     };
     let bytes = call.bytes(&skill, &RelPath::skill_file()).await?;
     let bytes = bytes.ok_or_else(RpcError::internal)?;
-    let content = json!({
-        "type": "resource",
-        "resource": {
-            "uri": skilljack::uri(name),
-            "mimeType": "text/markdown",
-            "text": String::from_utf8_lossy(&bytes),
-        },
-        "annotations": { "audience": ["assistant"], "priority": 1.0 },
-    });
-    Ok(PromptReply {
-        description: Some(skill.description()),
-        messages: vec![json!({ "role": "user", "content": content })],
-    })
+    let message = skilljack::prompt_message(name, &String::from_utf8_lossy(&bytes));
+    Ok(PromptReply { description: Some(skill.description()), messages: vec![message] })
 }

@@ -1,13 +1,13 @@
-//! The "Skills" page: `skills/read`, `skills/read_reference` and `skills/execute`.
+//! D6, the "Skills" page: `skills/read`, `skills/read_reference` and `skills/execute`.
 
 use std::{fmt, sync::Arc};
 
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
-use skillwire_core::{
-    links::{self, Target},
-    name::SkillName,
-    path::RelPath,
+use skillwire_core::path::RelPath;
+use skillwire_dialects::{
+    SkillCard,
+    skills_page::{PageFileKind, PageFiles, PageSkill},
 };
 use skillwire_protocol::{
     error::{ErrorCode, RpcError, truncated},
@@ -15,9 +15,10 @@ use skillwire_protocol::{
 };
 use skillwire_source::Skill;
 
-use super::card::Card;
-use crate::engine::{OwnedCall, about_name, media_type, uri_of};
-use crate::{engine::Outcome, offer::Progress};
+use crate::{
+    engine::{Outcome, OwnedCall, about_name, item, media_type, uri_of},
+    offer::Progress,
+};
 
 /// Runs scripts of skills; a server that has none offers no `skills/execute`.
 pub trait RunScripts: Send + Sync + fmt::Debug {
@@ -49,23 +50,20 @@ pub struct NotRun(pub String);
 pub(crate) async fn read(call: OwnedCall, name: String) -> Outcome {
     let skill = find(&call, &name).await?;
     let body = call.instructions(&skill).await?;
-    let items = items(&call, &skill, &body).await?;
-    let of_kind = |kind| -> Value {
-        items.iter().filter(|item| item.kind == kind).map(Item::to_json).collect()
+    let files = files(&call, &skill, &body).await?;
+    let card = SkillCard::of_entry(&skill.entry);
+    let read = PageSkill {
+        name: name.as_str().into(),
+        description: Some(card.description().into()),
+        instructions: body.as_str().into(),
+        scripts: files.of_kind(PageFileKind::Script),
+        references: files.of_kind(PageFileKind::Reference),
+        assets: files.of_kind(PageFileKind::Asset),
+        metadata: card.metadata(),
+        annotations: card.annotations(),
     };
-    let card = Card::of(&skill);
-    let read = json!({
-        "name": name,
-        "description": card.description(),
-        "instructions": body,
-        "scripts": of_kind(Kind::Script),
-        "references": of_kind(Kind::Reference),
-        "assets": of_kind(Kind::Asset),
-        "metadata": card.metadata(),
-        "annotations": card.annotations(),
-    });
     let mut result = call.style.begin();
-    result.json("skill", &read.to_string());
+    result.json("skill", &item(&read));
     Ok(result.finish().into())
 }
 
@@ -73,8 +71,8 @@ pub(crate) async fn read(call: OwnedCall, name: String) -> Outcome {
 pub(crate) async fn read_reference(call: OwnedCall, name: String, reference: String) -> Outcome {
     let skill = find(&call, &name).await?;
     let body = call.instructions(&skill).await?;
-    let items = items(&call, &skill, &body).await?;
-    let found = resolve(&items, &reference);
+    let files = files(&call, &skill, &body).await?;
+    let found = files.find(&reference);
     let not_found = || {
         let message = format!("The skill has no reference `{}`.", truncated(&reference));
         let data = json!({ "name": truncated(&name), "reference": truncated(&reference) });
@@ -110,9 +108,8 @@ pub(crate) async fn execute(
             .with_data(data)
     };
     let body = call.instructions(&skill).await?;
-    let mut items = items(&call, &skill, &body).await?;
-    items.retain(|item| item.kind == Kind::Script);
-    let path = resolve(&items, &script).map(|item| item.path.clone());
+    let files = files(&call, &skill, &body).await?;
+    let path = files.find_script(&script).map(|file| file.path.clone());
     let path = path.ok_or_else(|| failed("The skill has no such script.".to_owned()))?;
     let wanted = Script { skill, path, arguments, caller: call.caller.name.clone(), progress };
     let ran = runner.run(wanted).await.map_err(|NotRun(reason)| failed(reason))?;
@@ -151,118 +148,7 @@ fn code(era: Era, legacy: ErrorCode) -> ErrorCode {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Script,
-    Reference,
-    Asset,
-}
-
-/// A file of a skill as the page lists it.
-#[derive(Debug)]
-struct Item {
-    kind: Kind,
-    path: RelPath,
-    description: String,
-}
-
-impl Item {
-    fn to_json(&self) -> Value {
-        json!({
-            "name": self.path.file_name(),
-            "description": self.description,
-            "path": self.path.as_str(),
-        })
-    }
-}
-
-/// All files besides `SKILL.md`, described by the text of the link that leads to them.
-async fn items(call: &OwnedCall, skill: &Arc<Skill>, body: &str) -> Result<Vec<Item>, RpcError> {
-    let labels = labels(body);
-    let paths = call.paths(skill).await?;
-    let others = paths.into_iter().filter(|path| *path != RelPath::skill_file());
-    Ok(others
-        .map(|path| {
-            let kind = match path.segments().next() {
-                Some("scripts") => Kind::Script,
-                Some("assets") => Kind::Asset,
-                _ => Kind::Reference,
-            };
-            let label = labels.iter().find(|(linked, _)| linked == path.as_str());
-            let description = label.map_or_else(
-                || format!("`{path}` of the skill {}", skill.name()),
-                |(_, label)| label.clone(),
-            );
-            Item { kind, path, description }
-        })
-        .collect())
-}
-
-/// The paths a text links to, each with the text of its link.
-fn labels(body: &str) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    for link in links::find(body, 0) {
-        let Target::Inside(path) = links::resolve("", &link.target) else { continue };
-        let before = body[..link.span.start].trim_end_matches(['<', '(', ' ']);
-        let label = before.strip_suffix(']').and_then(|text| text.rsplit('[').next());
-        let label = label.map(str::trim).filter(|label| !label.is_empty() && label.len() < 1_024);
-        found.extend(label.map(|label| (path, label.to_owned())));
-    }
-    found
-}
-
-/// Finds an item by its path, its name, its name without extension, or its description; what fits
-/// several items fits none.
-fn resolve<'a>(items: &'a [Item], asked: &str) -> Option<&'a Item> {
-    let stem = |item: &Item| {
-        let name = item.path.file_name();
-        name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned()
-    };
-    let slug = |item: &Item| SkillName::suggest(&item.description).map(|slug| slug.to_string());
-    let ways: [&dyn Fn(&Item) -> bool; 4] = [
-        &|item| item.path.as_str() == asked,
-        &|item| item.path.file_name() == asked,
-        &|item| stem(item) == asked,
-        &|item| slug(item).as_deref() == Some(asked),
-    ];
-    ways.iter().find_map(|fits| {
-        let mut fitting = items.iter().filter(|item| fits(item));
-        let first = fitting.next()?;
-        // Asked for by something that two have, it is found by nothing weaker either.
-        Some(fitting.next().is_none().then_some(first))
-    })?
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn references_are_found_by_path_name_stem_and_description_d6() {
-        let item = |path: &str, description: &str| Item {
-            kind: Kind::Reference,
-            path: RelPath::parse(path).unwrap(),
-            description: description.to_owned(),
-        };
-        let items = [
-            item("references/templates.md", "Slide templates"),
-            item("a/same.md", "one"),
-            item("b/same.md", "two"),
-            item("c/same", "three"),
-        ];
-        let found = |asked| resolve(&items, asked).map(|item| item.path.to_string());
-        for asked in ["references/templates.md", "templates.md", "templates", "slide-templates"] {
-            assert_eq!(found(asked).as_deref(), Some("references/templates.md"), "{asked}");
-        }
-        assert_eq!(found("same.md"), None, "two files have this name");
-        assert_eq!(found("same").as_deref(), Some("c/same"), "a name wins over a stem");
-        assert_eq!(found("../a/same.md"), None);
-        assert_eq!(found(""), None);
-    }
-
-    #[test]
-    fn descriptions_are_the_texts_of_links_d6() {
-        let found = labels("See [Model answer](examples/email.md) and `x`, [out](../y).\n");
-        assert_eq!(found, [("examples/email.md".to_owned(), "Model answer".to_owned())]);
-    }
+/// All files besides `SKILL.md`.
+async fn files(call: &OwnedCall, skill: &Skill, body: &str) -> Result<PageFiles, RpcError> {
+    Ok(PageFiles::new(skill.name(), body, call.paths(skill).await?))
 }

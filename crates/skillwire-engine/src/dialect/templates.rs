@@ -1,68 +1,28 @@
-//! Resource templates of older dialects, and what their variables can be.
+//! D12: resource templates of older dialects, and the values of their variables.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
-use serde_json::json;
 use skillwire_catalog::listing::Page;
+use skillwire_core::path::SKILL_FILE;
+use skillwire_dialects::{
+    fastmcp::{files_template, skill_of_template},
+    templates::{ListedTemplate, OF_DIALECTS},
+};
 use skillwire_protocol::{error::RpcError, method};
 use skillwire_source::{Skill, SkillContent};
 
 use super::{
-    Dialect, fastmcp,
+    Dialect,
     names::{LookupNames, Named},
 };
-use crate::engine::Outcome;
-use crate::engine::{OwnedCall, item};
+use crate::engine::{Outcome, OwnedCall, item};
 
-/// A template with its variables, each named once.
-struct Template {
-    dialect: Dialect,
-    uri: &'static str,
-    name: &'static str,
-    description: &'static str,
-    media_type: Option<&'static str>,
-}
-
-const TEMPLATES: [Template; 5] = [
-    Template {
-        dialect: Dialect::Skilljack,
-        uri: "skill://{skillName}",
-        name: "skill-by-name",
-        description: "The instructions of one skill, by its name.",
-        media_type: Some("text/markdown"),
-    },
-    Template {
-        dialect: Dialect::Skilljack,
-        uri: "skill://{skillName}/",
-        name: "skill-collection",
-        description: "All other files of one skill.",
-        media_type: None,
-    },
-    Template {
-        dialect: Dialect::Skilljack,
-        uri: "skill://{skillName}/{+filePath}",
-        name: "skill-file-by-name",
-        description: "One file of a skill, by the skill's name.",
-        media_type: None,
-    },
-    Template {
-        dialect: Dialect::SkillsOverMcp,
-        uri: "skill://lookup/{name}",
-        name: "skill-lookup",
-        description: "The instructions of one skill, by its name.",
-        media_type: Some("text/markdown"),
-    },
-    Template {
-        dialect: Dialect::SkillsOverMcp,
-        uri: "skill://{skillName}/document/{+documentPath}",
-        name: "skill-document",
-        description: "One other file of a skill.",
-        media_type: None,
-    },
-];
-
-fn spoken(call: &OwnedCall) -> impl Iterator<Item = &'static Template> {
-    TEMPLATES.iter().filter(|template| call.speaks(template.dialect))
+fn spoken(call: &OwnedCall) -> impl Iterator<Item = &'static ListedTemplate<'static>> {
+    let known = OF_DIALECTS.iter().filter(|(dialect, _)| call.speaks(*dialect));
+    known.map(|(_, template)| template)
 }
 
 /// Answers `resources/templates/list`: our own templates, those of spoken dialects, and where
@@ -70,17 +30,7 @@ fn spoken(call: &OwnedCall) -> impl Iterator<Item = &'static Template> {
 pub(crate) fn list(call: &OwnedCall, own: Vec<String>, cursor: Option<&str>) -> Outcome {
     let walk = (method::RESOURCES_TEMPLATES_LIST, "");
     let after = call.after(walk, cursor)?;
-    let fixed = own.into_iter().map(Into::into).chain(spoken(call).map(|template| {
-        let mut json = json!({
-            "uriTemplate": template.uri,
-            "name": template.name,
-            "description": template.description,
-        });
-        if let Some(media_type) = template.media_type {
-            json["mimeType"] = media_type.into();
-        }
-        item(&json)
-    }));
+    let fixed = own.into_iter().map(Into::into).chain(spoken(call).map(item));
     // Fixed ones come first; a number is no URI.
     let fixed = fixed.enumerate().map(|(index, json)| (format!("{index:02}"), json));
     let shown = after.clone().unwrap_or_default();
@@ -88,7 +38,8 @@ pub(crate) fn list(call: &OwnedCall, own: Vec<String>, cursor: Option<&str>) -> 
     let per_skill = call.speaks(Dialect::FastMcp) && !call.snapshot.lists_files();
     let from = after.as_deref().filter(|key| key.contains("://"));
     let skills = call.snapshot.listed_after(from).filter(|_| per_skill);
-    let of_skills = skills.map(|skill| (skill.uri.to_string(), item(&fastmcp::template(skill))));
+    let template = |skill: &Arc<Skill>| item(&files_template(&skill.uri, skill.name()));
+    let of_skills = skills.map(|skill| (skill.uri.to_string(), template(skill)));
     let page = Page::cut(call.config().page_size, fixed.chain(of_skills));
     let mut result = call.begin_page(walk, "resourceTemplates", &page);
     result.cacheable();
@@ -113,10 +64,7 @@ pub(crate) async fn complete(
     let Some(template) = spoken(call).find(|known| known.uri == template) else {
         return Ok(None);
     };
-    let has = [format!("{{{variable}}}"), format!("{{+{variable}}}")]
-        .iter()
-        .any(|part| template.uri.contains(part.as_str()));
-    if !has {
+    if !template.has_variable(variable) {
         return Ok(Some(Err(UnknownVariable)));
     }
     let names = call.names().await?;
@@ -126,7 +74,7 @@ pub(crate) async fn complete(
             match skill {
                 Some(Named::Skill(skill)) => {
                     let mut found = files(skill, typed);
-                    found.retain(|path| variable == "filePath" || path != "SKILL.md");
+                    found.retain(|path| variable == "filePath" || path != SKILL_FILE);
                     found
                 }
                 _ => Vec::new(),
@@ -146,8 +94,8 @@ pub(crate) struct UnknownVariable;
 /// The skill whose own template this is.
 fn per_skill<'a>(call: &'a OwnedCall, template: &str) -> Option<&'a Skill> {
     let on = call.speaks(Dialect::FastMcp) && !call.snapshot.lists_files();
-    let root = template.strip_suffix("/{path*}").filter(|_| on)?;
-    call.snapshot.skill(&format!("{root}/SKILL.md")).map(|skill| &**skill)
+    let uri = skill_of_template(template).filter(|_| on)?;
+    call.snapshot.skill(&uri).map(|skill| &**skill)
 }
 
 fn files(skill: &Skill, typed: &str) -> Vec<String> {

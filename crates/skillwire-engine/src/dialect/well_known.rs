@@ -1,10 +1,20 @@
-//! Skills under `/.well-known/`, for whoever speaks HTTP and not MCP.
+//! D11: skills under `/.well-known/`, for clients that speak HTTP and not MCP.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use bytes::Bytes;
-use serde_json::{Value, json};
-use skillwire_core::{digest::Digest, path::RelPath, uri::decode};
+use skillwire_core::{
+    digest::Digest,
+    path::{RelPath, SKILL_FILE},
+    uri::decode,
+};
+use skillwire_dialects::{
+    index::{ARCHIVE, IndexDocument, IndexEntry, SCHEMA, SKILL_MD},
+    well_known::{
+        ARTIFACTS, FILES, FilesEntry, FilesIndex, INDEX, MEDIA_TYPE, Package, PublishedFile,
+        VERSION, is_plain, skill_digest,
+    },
+};
 use skillwire_protocol::{error::RpcError, version::Era};
 use skillwire_source::{FileTree, Skill, SkillContent};
 
@@ -12,20 +22,9 @@ use super::{
     DialectPart,
     archives::{self, Archived, Format},
     documents::{Document, DocumentKey},
-    index::SCHEMA,
     names::{LookupNames, Named},
 };
 use crate::engine::{OwnedCall, media_type};
-
-/// Where the first revision puts skills.
-const FILES: &str = "/.well-known/skills/";
-
-/// Where the last revision puts them.
-const ARTIFACTS: &str = "/.well-known/agent-skills/";
-
-const INDEX: &str = "index.json";
-
-const JSON: &str = "application/json";
 
 /// Something that is published.
 #[derive(Debug)]
@@ -76,7 +75,7 @@ async fn document(
         era: Era::Legacy,
     };
     let found = call.state.projections.documents.get(key, make).await?;
-    Ok(Some(Published { bytes: found.bytes, digest: found.digest, media_type: JSON }))
+    Ok(Some(Published { bytes: found.bytes, digest: found.digest, media_type: MEDIA_TYPE }))
 }
 
 /// A file of a skill: `NAME/PATH`, decoded once and looked up.
@@ -138,93 +137,82 @@ async fn files(call: OwnedCall) -> Result<Vec<u8>, RpcError> {
     } else {
         Archived::default()
     };
-    let skills = each(&call, &names, |skill, name, tree| {
-        // A skill whose files cannot all be named there is not there.
-        let paths = tree.files.iter().map(|file| file.path.as_str());
-        if !paths.clone().all(is_plain) {
-            return None;
-        }
-        let mut entry = json!({ "name": name, "description": skill.description() });
-        if digests {
-            entry["digest"] = skill_digest(tree).to_string().into();
-            entry["files"] = tree
-                .files
-                .iter()
-                .map(|file| json!({ "path": file.path.as_str(), "digest": file.digest }))
-                .collect();
-            if let Some((format, digest)) = packages.first(skill) {
-                let url = format!("{FILES}{name}{}", format.suffix());
-                entry["package"] = json!({ "url": url, "digest": digest });
-            }
-        } else {
-            // The one that matters comes first.
-            let others = paths.filter(|path| *path != "SKILL.md");
-            entry["files"] = std::iter::once("SKILL.md").chain(others).collect();
-        }
-        Some(entry)
-    });
-    let mut index = json!({ "skills": skills });
-    if digests {
-        index["version"] = "0.2.0".into();
+    let entry = |(skill, name, tree)| files_entry(skill, name, tree, digests.then_some(&packages));
+    let skills = named_trees(&call, &names).filter_map(entry).collect();
+    Ok(FilesIndex { skills, version: digests.then_some(VERSION) }.write())
+}
+
+/// A skill with its files. A skill whose files the index cannot all name is left out.
+fn files_entry<'a>(
+    skill: &Skill,
+    name: &'a str,
+    tree: &'a FileTree,
+    packages: Option<&Archived>,
+) -> Option<FilesEntry<'a>> {
+    if !tree.files.iter().all(|file| is_plain(file.path.as_str())) {
+        return None;
     }
-    serde_json::to_vec(&index).map_err(|_| RpcError::internal())
+    let description = skill.description().into();
+    let Some(packages) = packages else {
+        // The one that matters comes first.
+        let paths = tree.files.iter().map(|file| file.path.as_str());
+        let others = paths.filter(|path| *path != SKILL_FILE);
+        let files = std::iter::once(SKILL_FILE).chain(others).map(PublishedFile::Path).collect();
+        return Some(FilesEntry { name, description, digest: None, files, package: None });
+    };
+    let digests = tree.files.iter().map(|file| (&file.path, file.digest));
+    let file = |(path, digest): (&'a RelPath, Digest)| PublishedFile::Digested {
+        path: path.as_str(),
+        digest,
+    };
+    let package = packages.first(skill).map(|(format, digest)| Package {
+        url: format!("{FILES}{name}{}", format.suffix()),
+        digest,
+    });
+    Some(FilesEntry {
+        name,
+        description,
+        digest: Some(skill_digest(digests.clone())),
+        files: digests.map(file).collect(),
+        package,
+    })
 }
 
 /// The index of the last revision: a skill of one file as that file, any other as an archive.
 async fn artifacts(call: OwnedCall) -> Result<Vec<u8>, RpcError> {
     let names = call.names().await?;
     let packed = Archived::in_formats(&call, &[Format::TarGz]).await?;
-    let skills = each(&call, &names, |skill, name, tree| {
+    let entry = |(skill, name, tree): (&Skill, _, &FileTree)| {
         let (kind, url, digest) = match packed.first(skill) {
             Some((format, digest)) => {
-                ("archive", format!("{ARTIFACTS}{name}{}", format.suffix()), digest)
+                (ARCHIVE, format!("{ARTIFACTS}{name}{}", format.suffix()), digest)
             }
             None if tree.files.len() == 1 => {
                 let digest = tree.file(&RelPath::skill_file())?.digest;
-                ("skill-md", format!("{ARTIFACTS}{name}/SKILL.md"), digest)
+                (SKILL_MD, format!("{ARTIFACTS}{name}/{SKILL_FILE}"), digest)
             }
             None => return None,
         };
-        Some(json!({
-            "name": name,
-            "type": kind,
-            "description": skill.description(),
-            "url": url,
-            "digest": digest,
-        }))
-    });
-    let index = json!({ "$schema": SCHEMA, "skills": skills });
-    serde_json::to_vec(&index).map_err(|_| RpcError::internal())
-}
-
-fn each(
-    call: &OwnedCall,
-    names: &LookupNames,
-    make: impl Fn(&Skill, &str, &FileTree) -> Option<Value>,
-) -> Vec<Value> {
-    let skills = call.snapshot.listed();
-    skills
-        .filter_map(|skill| {
-            let name = names.of_skill(&call.snapshot, skill)?;
-            make(skill, name, published(skill)?)
+        Some(IndexEntry {
+            name: Some(Cow::Borrowed(name)),
+            kind: Some(kind),
+            description: Some(skill.description().into()),
+            url: Some(url.into()),
+            digest: Some(digest),
+            ..IndexEntry::default()
         })
-        .collect()
+    };
+    let skills = named_trees(&call, &names).filter_map(entry).collect();
+    Ok(IndexDocument { schema: Some(SCHEMA), skills }.write())
 }
 
-/// Tells whether the first revision can name a path.
-fn is_plain(path: &str) -> bool {
-    path.bytes().all(|byte| matches!(byte, 0x20..=0x7e) && !br"\?#[]".contains(&byte))
-}
-
-/// The digest of a whole skill: of each path, in order, with the digest of its file.
-fn skill_digest(tree: &FileTree) -> Digest {
-    let mut all = Vec::new();
-    for file in &tree.files {
-        all.extend_from_slice(file.path.as_str().as_bytes());
-        all.push(0);
-        let digest = file.digest.to_string();
-        all.extend_from_slice(digest.trim_start_matches("sha256:").as_bytes());
-        all.push(b'\n');
-    }
-    Digest::of(&all)
+/// All skills that have a name and files.
+fn named_trees<'a>(
+    call: &'a OwnedCall,
+    names: &'a LookupNames,
+) -> impl Iterator<Item = (&'a Skill, &'a str, &'a FileTree)> {
+    call.snapshot.listed().filter_map(|skill| {
+        let name = names.of_skill(&call.snapshot, skill)?;
+        Some((&**skill, name, published(skill)?))
+    })
 }

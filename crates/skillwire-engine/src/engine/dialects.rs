@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, value::RawValue};
 use skillwire_catalog::{catalog::ViewId, listing::Page};
+use skillwire_dialects::sep_2076::read_arguments;
 use skillwire_protocol::{
     error::RpcError,
     message::{Params, string},
@@ -126,10 +127,14 @@ impl Call<'_> {
     pub(super) fn get_by_name(&self) -> Answer {
         let read = || {
             let name = required(self.params.name, "name")?;
-            Ok::<_, RpcError>((name, dialect::given(self.params.arguments)?))
+            let arguments = read_arguments(self.params.arguments)
+                .map_err(|error| RpcError::invalid_params(error.to_string()))?;
+            Ok::<_, RpcError>((name, arguments))
         };
         match read() {
-            Ok((name, given)) => later(dialect::get_by_name(self.to_owned_call(), name, given)),
+            Ok((name, arguments)) => {
+                later(dialect::get_by_name(self.to_owned_call(), name, arguments))
+            }
             Err(error) => Answer::Now(Err(error)),
         }
     }

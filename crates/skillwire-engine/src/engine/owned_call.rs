@@ -262,8 +262,9 @@ pub(crate) fn uri_of(skill: &Skill, path: &RelPath) -> ResourceUri {
 }
 
 /// One item of a page that was made for it.
-pub(crate) fn item(value: &serde_json::Value) -> Cow<'static, str> {
-    Cow::Owned(value.to_string())
+pub(crate) fn item(value: &impl serde::Serialize) -> Cow<'static, str> {
+    // Items are structs and JSON values, which can always be written.
+    Cow::Owned(serde_json::to_string(value).unwrap_or_default())
 }
 
 fn broken(error: &tokio::task::JoinError) -> RpcError {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use serde::Serialize;
 use serde_json::json;
 use skillwire_catalog::listing::Page;
 use skillwire_protocol::{meta, version::Era};
@@ -59,6 +60,18 @@ impl ResultText {
     pub(crate) fn json(&mut self, name: &str, json: &str) {
         self.name(name);
         self.text.extend_from_slice(json.as_bytes());
+    }
+
+    /// Adds all members of an object.
+    pub(crate) fn members(&mut self, object: &impl Serialize) {
+        // Only something that JSON cannot hold fails to be written, and no answer has that.
+        let written = serde_json::to_vec(object).unwrap_or_default();
+        let inside = written.strip_prefix(b"{").and_then(|rest| rest.strip_suffix(b"}"));
+        let Some(members) = inside.filter(|members| !members.is_empty()) else { return };
+        if !self.text.ends_with(b"{") {
+            self.text.push(b',');
+        }
+        self.text.extend_from_slice(members);
     }
 
     /// Adds a string member.

@@ -1,8 +1,8 @@
 //! `resources/templates/list`: the shapes of URIs a person can fill in.
 
-use serde_json::json;
+use skillwire_dialects::templates::ListedTemplate;
 
-use super::{Call, Outcome};
+use super::{Call, Outcome, item};
 use crate::dialect::{self, Dialect};
 
 /// The variable that stands for a skill's path.
@@ -41,25 +41,21 @@ impl Template {
 impl Call<'_> {
     pub(super) fn list_templates(&self) -> Outcome {
         let own = self.snapshot.schemes().flat_map(|scheme| {
-            [
-                item(
-                    &Template::Skill.uri(scheme),
-                    "skill",
-                    "The instructions of one skill.",
-                    Some("text/markdown"),
-                ),
-                item(&Template::File.uri(scheme), "skill-file", "One file of a skill.", None),
-            ]
+            let skill = ListedTemplate {
+                uri: &Template::Skill.uri(scheme),
+                name: "skill",
+                description: "The instructions of one skill.",
+                media_type: Some("text/markdown"),
+            };
+            let file = ListedTemplate {
+                uri: &Template::File.uri(scheme),
+                name: "skill-file",
+                description: "One file of a skill.",
+                media_type: None,
+            };
+            [item(&skill).into_owned(), item(&file).into_owned()]
         });
         let own = if self.speaks(Dialect::Templates) { own.collect() } else { Vec::new() };
         dialect::list_templates(&self.to_owned_call(), own, self.cursor()?.as_deref())
     }
-}
-
-fn item(uri: &str, name: &str, description: &str, mime_type: Option<&str>) -> String {
-    let mut template = json!({ "uriTemplate": uri, "name": name, "description": description });
-    if let Some(mime_type) = mime_type {
-        template["mimeType"] = mime_type.into();
-    }
-    template.to_string()
 }

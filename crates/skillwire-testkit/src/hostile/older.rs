@@ -184,10 +184,10 @@ fn index(older: Older) -> Value {
         json!({ "uri": format!("{ROOT}/{path}"), "digest": digest(text) })
     })));
     let early = IndexEntry {
-        name: Some("refunds"),
+        name: Some("refunds".into()),
         kind: Some(index::SKILL_MD),
-        description: described,
-        url: Some(&uri),
+        description: described.map(Into::into),
+        url: Some((&uri).into()),
         ..IndexEntry::default()
     };
     let entry = match older {
@@ -206,14 +206,14 @@ fn index(older: Older) -> Value {
         }
         Older::EarlyIndexOfArchives => IndexEntry {
             kind: Some(index::ARCHIVE),
-            url: Some(&packed),
+            url: Some(packed.into()),
             digest: Some(packed_digest),
             ..early
         },
         Older::EarlyIndex => IndexEntry { digest: Some(digest(skill_md)), ..early },
         Older::EarlyIndexWithoutDigests => early,
         _ => IndexEntry {
-            url: Some(&uri),
+            url: Some((&uri).into()),
             digest: Some(digest(skill_md)),
             frontmatter: Some(&whole),
             ..IndexEntry::default()
