@@ -7,12 +7,15 @@
 use std::{
     io,
     net::{Ipv4Addr, TcpListener},
-    os::{fd::AsFd as _, unix::net::UnixStream},
+    os::{
+        fd::{AsFd as _, OwnedFd},
+        unix::net::UnixStream,
+    },
     path::{Path, PathBuf},
 };
 
 use rustix::{
-    process::{DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus},
+    process::{DumpableBehavior, Pid, WaitOptions, WaitStatus},
     thread::UnshareFlags,
 };
 
@@ -21,7 +24,7 @@ use super::{
         AtStep as _, HelperReport, IsolationStep, ScriptProgram, StepFailure, send,
     },
     ReceivedJob, landlock, mounts, output_collector, privileges,
-    process::{close_streams, exit, fork, wait_or_hang_up},
+    process::{close_streams, die_with_parent, exit, fork, own_pidfd, wait_or_hang_up},
     report_failure, rlimits,
     script_exec::{PreparedScript, ScriptPaths},
     seccomp::{FilterProfile, SyscallFilter},
@@ -68,10 +71,11 @@ pub(super) fn run(
     // Not earlier: the supervisor has put this process into the run's cgroup only now, and a cgroup
     // namespace hides everything above the cgroup in which it is made.
     unshare(UnshareFlags::NEWCGROUP).at(IsolationStep::Namespaces)?;
+    let helper = own_pidfd().at(IsolationStep::Fork)?;
     if let Some(first) = fork().at(IsolationStep::Fork)? {
         return wait_or_hang_up(first, control).map(drop);
     }
-    let result = first_process(job, filter, control);
+    let result = first_process(job, filter, control, &helper);
     if let Err(failure) = result {
         report_failure(control, failure);
     }
@@ -83,11 +87,12 @@ fn first_process(
     job: &ReceivedJob,
     filter: &SyscallFilter,
     control: &UnixStream,
+    helper: &OwnedFd,
 ) -> Result<(), StepFailure> {
     let spec = &job.spec;
     // The kernel kills this process when the helper dies, and with it the whole namespace. First of all,
     // so that nothing of the run can outlive a helper that is killed.
-    rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).at(IsolationStep::Fork)?;
+    die_with_parent(helper).at(IsolationStep::Fork)?;
     // Before the capabilities go: the loopback device is brought up here. The filter lets the script use
     // TCP only if this was done.
     let proxy_port =

@@ -9,7 +9,8 @@ use std::{
 };
 
 use rustix::{
-    event::{PollFd, PollFlags, poll},
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::retry_on_intr,
     process::{
         Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, pidfd_open, pidfd_send_signal, waitpid,
     },
@@ -73,6 +74,28 @@ pub(super) fn fork() -> io::Result<Option<Pid>> {
     }
 }
 
+/// Refers to this process, for children that are made later.
+pub(super) fn own_pidfd() -> rustix::io::Result<OwnedFd> {
+    pidfd_open(rustix::process::getpid(), PidfdFlags::empty())
+}
+
+/// Has the kernel kill this process when its parent dies. `parent` was opened before the fork.
+///
+/// Fails if the parent is dead already. The kernel sends no signal for that, so a helper that is killed
+/// right after it forked would leave a process that no supervisor knows. The parent's id cannot tell:
+/// the first process of a namespace sees none.
+pub(super) fn die_with_parent(parent: &OwnedFd) -> rustix::io::Result<()> {
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    if has_ended(parent)? { Err(rustix::io::Errno::SRCH) } else { Ok(()) }
+}
+
+/// Whether the process of a pidfd has ended.
+fn has_ended(pidfd: &OwnedFd) -> rustix::io::Result<bool> {
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    retry_on_intr(|| poll(&mut [PollFd::new(pidfd, PollFlags::IN)], Some(&now)))
+        .map(|ready| ready > 0)
+}
+
 /// Ends this process at once, without the exit handlers that it has copied from the fork server.
 pub(super) fn exit(result: Result<(), StepFailure>) -> ! {
     // SAFETY: ends the process at once.
@@ -108,5 +131,24 @@ pub(super) fn wait_or_hang_up(
             let status = waitpid(Some(child), WaitOptions::empty()).at(IsolationStep::Wait)?;
             return Ok(status.map(|(_, status)| status).filter(|_| !hung_up));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[test]
+    fn a_parent_that_is_dead_already_is_noticed() {
+        let mut parent =
+            Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let pid = Pid::from_raw(i32::try_from(parent.id()).unwrap()).unwrap();
+        let pidfd = pidfd_open(pid, PidfdFlags::empty()).unwrap();
+        assert_eq!(has_ended(&pidfd), Ok(false));
+        drop(parent.stdin.take());
+        parent.wait().unwrap();
+        assert_eq!(has_ended(&pidfd), Ok(true));
     }
 }

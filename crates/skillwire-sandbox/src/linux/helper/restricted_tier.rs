@@ -5,11 +5,14 @@
 
 use std::{
     fs, io,
-    os::unix::{fs::DirBuilderExt as _, net::UnixStream},
+    os::{
+        fd::OwnedFd,
+        unix::{fs::DirBuilderExt as _, net::UnixStream},
+    },
     path::{Path, PathBuf},
 };
 
-use rustix::process::{DumpableBehavior, Signal};
+use rustix::process::DumpableBehavior;
 
 use super::{
     super::{
@@ -19,7 +22,7 @@ use super::{
         scratch_folder,
     },
     ReceivedJob, landlock, mounts, output_collector, privileges,
-    process::{exit, fork, wait_or_hang_up},
+    process::{die_with_parent, exit, fork, own_pidfd, wait_or_hang_up},
     report_failure, rlimits,
     script_exec::{PreparedScript, ScriptPaths},
     seccomp::{FilterProfile, SyscallFilter},
@@ -70,10 +73,12 @@ pub(super) fn run(
     let RunFolders { skill, output, temporary, .. } = folders;
     mounts::write_skill(job, skill).at(IsolationStep::Scratch)?;
     let paths = ScriptPaths { skill, output, temporary, proxy_port: None };
+    let helper = own_pidfd().at(IsolationStep::Fork)?;
     let Some(script) = fork().at(IsolationStep::Fork)? else {
         // The script is prepared first: the filter and the limits may not leave enough for that.
         let script = PreparedScript::new(&job.spec, &paths).at(IsolationStep::Exec);
-        let confined = script.and_then(|script| confine(job, control, &paths).map(|()| script));
+        let confined =
+            script.and_then(|script| confine(job, control, &paths, &helper).map(|()| script));
         let failure = confined.map_or_else(|failure| failure, |script| script.execute());
         report_failure(control, failure);
         exit(Err(failure))
@@ -92,11 +97,12 @@ fn confine(
     job: &ReceivedJob,
     control: &UnixStream,
     paths: &ScriptPaths<'_>,
+    helper: &OwnedFd,
 ) -> Result<(), StepFailure> {
     let spec = &job.spec;
     // The kernel kills the script when the helper dies. The filter below keeps the script from undoing
     // this: without a process namespace nothing else would end it.
-    rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).at(IsolationStep::Fork)?;
+    die_with_parent(helper).at(IsolationStep::Fork)?;
     privileges::drop_capabilities().at(IsolationStep::Capabilities)?;
     landlock::confine(&path_rules(&spec.program, paths)).at(IsolationStep::Landlock)?;
     let pid = rustix::process::getpid().as_raw_nonzero().get().unsigned_abs();
