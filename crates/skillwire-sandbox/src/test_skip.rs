@@ -2,11 +2,7 @@
 //!
 //! The unit tests and the attack suite in `tests/it` share this file.
 
-use std::{
-    collections::BTreeSet,
-    io::Write as _,
-    sync::{Mutex, PoisonError},
-};
+use std::{collections::BTreeSet, io::Write as _, sync::Mutex};
 
 /// Something that a test needs and that not every machine has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +60,7 @@ pub(crate) fn skip(need: TestNeed, why: &str) {
     let thread = std::thread::current();
     let test = thread.name().unwrap_or("a test");
     let line = format!("skipped: {test}: {why} (`{variable}=1` makes this a failure)\n");
-    if REPORTED.lock().unwrap_or_else(PoisonError::into_inner).insert(line.clone()) {
+    if REPORTED.lock().unwrap().insert(line.clone()) {
         // The test harness hides what passing tests print with `eprintln!`, but not this.
         let _ = std::io::stderr().write_all(line.as_bytes());
     }

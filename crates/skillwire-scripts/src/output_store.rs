@@ -3,11 +3,11 @@
 use std::{
     collections::VecDeque,
     fmt,
-    sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use skillwire_core::media_type;
 use skillwire_sandbox::OutputFile;
@@ -140,7 +140,7 @@ impl OutputStore {
                 expires: now + self.retention.lifetime,
             })
             .collect();
-        let mut kept = self.lock();
+        let mut kept = self.files.lock();
         kept.extend(new.iter().cloned());
         let total =
             |kept: &VecDeque<RetainedFile>| kept.iter().map(|file| file.bytes.len()).sum::<usize>();
@@ -159,15 +159,11 @@ impl OutputStore {
     }
 
     fn read_at(&self, caller: &str, uri: &str, now: Instant) -> Option<RetainedFile> {
-        let files = self.lock();
+        let files = self.files.lock();
         files
             .iter()
             .find(|file| file.uri == uri && file.caller == caller && file.expires > now)
             .cloned()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, VecDeque<RetainedFile>> {
-        self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -218,7 +214,7 @@ mod tests {
         assert!(store.read_at("", &kept[0].uri, now + Duration::from_secs(59)).is_some());
         assert!(store.read_at("", &kept[0].uri, now + Duration::from_mins(1)).is_none());
         store.keep_at("", &[file("b", 1)], now + Duration::from_mins(1)).unwrap();
-        assert_eq!(store.lock().len(), 1, "an expired file is not held");
+        assert_eq!(store.files.lock().len(), 1, "an expired file is not held");
     }
 
     #[test]
@@ -233,6 +229,6 @@ mod tests {
             store.keep("", &[file(&n.to_string(), 1)]).unwrap();
         }
         assert!(store.read("", &second[0].uri).is_none());
-        assert_eq!(store.lock().len(), 3);
+        assert_eq!(store.files.lock().len(), 3);
     }
 }

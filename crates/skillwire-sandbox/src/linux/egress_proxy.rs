@@ -11,12 +11,14 @@ use std::{
     io::{self, Read as _, Write},
     net::{Shutdown, TcpListener, TcpStream, ToSocketAddrs as _},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     thread::JoinHandle,
     time::{Duration, Instant},
 };
+
+use parking_lot::Mutex;
 
 use crate::destination::NetworkDestination;
 
@@ -105,14 +107,14 @@ fn accept_connections(listener: &TcpListener, state: &Arc<ProxyState>) {
         let serve = move || {
             // An error on a connection concerns only the script, which sees the connection close.
             let _ = serve_connection(&client, id, &state);
-            state.lock_open().remove(&id);
+            state.open.lock().remove(&id);
             let _ = client.shutdown(Shutdown::Both);
         };
         if let Ok(thread) = std::thread::Builder::new().spawn(serve) {
             threads.push(thread);
         }
     }
-    for stream in state.lock_open().values().flatten() {
+    for stream in state.open.lock().values().flatten() {
         let _ = stream.shutdown(Shutdown::Both);
     }
     for thread in threads {
@@ -121,14 +123,10 @@ fn accept_connections(listener: &TcpListener, state: &Arc<ProxyState>) {
 }
 
 impl ProxyState {
-    fn lock_open(&self) -> MutexGuard<'_, BTreeMap<u64, Vec<TcpStream>>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Registers a stream, so that it ends with the proxy.
     fn register(&self, connection: u64, stream: &TcpStream) -> io::Result<()> {
         let stream = stream.try_clone()?;
-        self.lock_open().entry(connection).or_default().push(stream);
+        self.open.lock().entry(connection).or_default().push(stream);
         if self.ended.load(Ordering::Acquire) {
             return Err(io::ErrorKind::Interrupted.into());
         }

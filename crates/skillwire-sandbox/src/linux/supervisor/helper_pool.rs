@@ -7,10 +7,10 @@ use std::{
         unix::net::UnixStream,
     },
     path::PathBuf,
-    sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
+use parking_lot::Mutex;
 use rustix::{
     event::{PollFd, PollFlags, poll},
     io::retry_on_intr,
@@ -125,7 +125,7 @@ impl HelperPool {
 
     /// Takes the standby helper, or makes one.
     pub(super) fn take(&self, tier: IsolationTier) -> io::Result<HelperProcess> {
-        let standby = lock(&self.standby).take();
+        let standby = self.standby.lock().take();
         // An operator or the kernel may have ended it since it was made.
         match standby.filter(|helper| helper.tier == tier && !helper.has_ended()) {
             Some(helper) => Ok(helper),
@@ -135,7 +135,7 @@ impl HelperPool {
 
     /// Makes a standby helper, if there is none.
     pub(super) fn prepare(&self, tier: IsolationTier) {
-        let mut standby = lock(&self.standby);
+        let mut standby = self.standby.lock();
         if standby.is_none() {
             // If the next run fails in the same way, it reports the error.
             *standby = self.make(tier).ok();
@@ -144,13 +144,13 @@ impl HelperPool {
 
     /// Waits until the standby helper is ready, if there is one.
     pub(super) fn wait_until_ready(&self, timeout: Duration) {
-        if let Some(standby) = lock(&self.standby).as_ref() {
+        if let Some(standby) = self.standby.lock().as_ref() {
             standby.wait_until_ready(timeout);
         }
     }
 
     fn make(&self, tier: IsolationTier) -> io::Result<HelperProcess> {
-        let mut fork_server = lock(&self.fork_server);
+        let mut fork_server = self.fork_server.lock();
         // A fork server that failed is not put back: after a timeout its late reply would be taken for
         // the answer to the next request, and a run would get the helper of another.
         if let Some(server) = fork_server.take() {
@@ -174,8 +174,4 @@ impl HelperPool {
 fn is_hung_up(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
     matches!(error.kind(), BrokenPipe | ConnectionReset | UnexpectedEof)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
