@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use skillwire_client::Endpoint;
 use skillwire_core::entry::Resources;
 use skillwire_host::Host;
-use skillwire_trust::{Grants, Listed, Refusal, ServerLabel};
+use skillwire_trust::{Grants, KnownSkill, Refusal, ServerLabel};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
@@ -35,8 +35,8 @@ async fn main() -> ExitCode {
         println!("refused: {refusal}");
     }
     let (mut skills, mut files) = (0, 0);
-    for listed in &listing.skills {
-        match use_skill(&host, listed, load).await {
+    for skill in &listing.skills {
+        match use_skill(&host, skill, load).await {
             Ok(read) => (skills, files) = (skills + 1, files + read),
             Err(refusal) => println!("refused: {refusal}"),
         }
@@ -46,7 +46,8 @@ async fn main() -> ExitCode {
 }
 
 /// Approves one skill, loads it and reads all its files; returns how many.
-async fn use_skill(host: &Host, listed: &Listed, load: bool) -> Result<usize, Refusal> {
+async fn use_skill(host: &Host, skill: &KnownSkill, load: bool) -> Result<usize, Refusal> {
+    let listed = skill.certain()?;
     let approved = host.approve(listed, Grants::load_only())?;
     if !load {
         return Ok(0);

@@ -20,10 +20,11 @@ pub use skillwire_client::{
     Changes, ClientError, ClientOptions, Endpoint, Interest, Secret, ServerDescription, WebOrigin,
 };
 pub use skillwire_trust::{
-    Action, Answer, Approval, Approved, ApprovedBy, Audit, Budgets, Cache, Class, Clock, Decision,
-    Dialect, DialectMemory, DynamicPolicy, Event, Grants, Handle, Item, KnownDialect, Listed, Lock,
-    NoAudit, NoCache, Nobody, Offer, Origin, Policy, Prompter, Question, Reason, Record,
-    RecordStore, Refusal, Registry, ServerLabel, SkillId, Standing, StoreError, Verified,
+    Action, Answer, Approval, ApprovalBinding, ApprovedBy, ApprovedSkill, Audit, Budgets, Cache,
+    Class, Clock, Decision, Dialect, DialectMemory, DynamicPolicy, EntrySource, Event, Grants,
+    Handle, Integrity, KnownDialect, KnownSkill, ListedSkill, Lock, NoAudit, NoCache, Nobody,
+    Offer, Origin, Policy, Prompter, Question, Reason, Record, RecordStore, Refusal, Registry,
+    RegistryItem, ServerLabel, SkillId, Standing, StoreError, UnreadSkill, VerifiedFile,
     requested_tools,
 };
 

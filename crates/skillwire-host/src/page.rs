@@ -9,7 +9,7 @@ use skillwire_core::{
     received::{self, EntryFault, EntryProblem},
     uri::SkillUri,
 };
-use skillwire_trust::{Listed, Origin, Policy, Reason, Refusal, SkillId};
+use skillwire_trust::{KnownSkill, Origin, Policy, Reason, Refusal, SkillId};
 
 use crate::dialect::{self, Age};
 
@@ -46,7 +46,7 @@ pub(crate) struct Unusable {
 
 impl Unusable {
     /// The skill it is if its server is older than the release.
-    fn draft(&self) -> Option<&Listed> {
+    fn draft(&self) -> Option<&KnownSkill> {
         match &self.age {
             Age::Draft(skill) => skill.as_ref().as_ref().ok(),
             Age::Released | Age::Unknown => None,

@@ -23,8 +23,8 @@ use skillwire_client::{
 };
 use skillwire_dialects::Dialect;
 use skillwire_trust::{
-    Clock, DialectMemory, Listed, Offer, Origin, Policy, Reason, Refusal, ServerLabel, SkillId,
-    Source,
+    Clock, DialectMemory, EntrySource, KnownSkill, ListedSkill, Offer, Origin, Policy, Reason,
+    Refusal, ServerLabel, SkillId,
 };
 
 pub use self::listing::Listing;
@@ -53,9 +53,9 @@ struct Held {
 
 /// What `skills/get` answered.
 enum Got {
-    Released(Listed),
+    Released(ListedSkill),
     /// An entry of a draft, and why it is none of the released extension.
-    Draft(Box<Result<Listed, Refusal>>, Refusal),
+    Draft(Box<Result<KnownSkill, Refusal>>, Refusal),
 }
 
 /// A configured server.
@@ -238,17 +238,17 @@ impl Remote {
     }
 
     /// The entry of a skill that was asked for after the listing was made, if one was.
-    pub(crate) fn newer(&self, uri: &SkillUri) -> Option<Listed> {
+    pub(crate) fn newer(&self, uri: &SkillUri) -> Option<ListedSkill> {
         self.named.get(uri).map(|(listed, _)| listed)
     }
 
     /// The entry of one skill, as it was named lately or as the server gives it now.
-    pub(crate) async fn named(&self, uri: &SkillUri) -> Result<Listed, Refusal> {
+    pub(crate) async fn named(&self, uri: &SkillUri) -> Result<ListedSkill, Refusal> {
         let held = self.named.get(uri);
         if let Some((listed, _)) = held.filter(|(_, until)| self.clock.elapsed() < *until) {
             return Ok(listed);
         }
-        self.get(uri, Source::Named).await
+        self.get(uri, EntrySource::Named).await
     }
 
     /// How much longer the entry is fresh that was asked for last.
@@ -258,7 +258,11 @@ impl Remote {
     }
 
     /// Asks the server for one entry, in the way it offers skills.
-    pub(crate) async fn get(&self, uri: &SkillUri, source: Source) -> Result<Listed, Refusal> {
+    pub(crate) async fn get(
+        &self,
+        uri: &SkillUri,
+        source: EntrySource,
+    ) -> Result<ListedSkill, Refusal> {
         if let Some(listing) = self.older_listing(false).await? {
             return self.settle_from(&listing, uri, source).await;
         }
@@ -306,11 +310,14 @@ impl Remote {
         &self,
         listing: &Listing,
         uri: &SkillUri,
-        source: Source,
-    ) -> Result<Listed, Refusal> {
+        source: EntrySource,
+    ) -> Result<ListedSkill, Refusal> {
         let found = listing.skills.iter().find(|listed| listed.id().uri == *uri).cloned();
         // Whoever looks through all resources may also name one that no listing mentions.
-        let named = || self.allows_legacy().then(|| dialect::unlisted(&self.origin(), uri));
+        let named = || {
+            self.allows_legacy()
+                .then(|| dialect::unlisted(&self.origin(), uri).map(KnownSkill::from))
+        };
         let listed = found.map(Ok).or_else(named).unwrap_or_else(|| {
             let origin = self.origin();
             let hint = format!(
@@ -325,14 +332,18 @@ impl Remote {
     }
 
     /// Reads what is needed to approve a skill that somebody named.
-    async fn settle_named(&self, listed: &Listed, source: Source) -> Result<Listed, Refusal> {
-        let settled = self.settle(listed, source).await?;
-        self.named.put(&listed.id().uri, &settled, self.clock.elapsed());
+    async fn settle_named(
+        &self,
+        skill: &KnownSkill,
+        source: EntrySource,
+    ) -> Result<ListedSkill, Refusal> {
+        let settled = self.settle(skill, source).await?;
+        self.named.put(&skill.id().uri, &settled, self.clock.elapsed());
         Ok(settled)
     }
 
     /// Asks `skills/get` for one entry.
-    async fn get_entry(&self, uri: &SkillUri, source: Source) -> Result<Got, Trouble> {
+    async fn get_entry(&self, uri: &SkillUri, source: EntrySource) -> Result<Got, Trouble> {
         let id = SkillId { origin: self.origin(), uri: uri.clone() };
         let client = self.skills_client().await?;
         let limits = self.limits();
@@ -353,7 +364,8 @@ impl Remote {
             }
             Err(Unusable { refusal, .. }) => return Err(refusal.into()),
         };
-        let listed = Listed::received(self.origin(), received.entry, received.text, source);
+        let listed =
+            ListedSkill::new(self.origin(), received.entry, source).with_text(received.text);
         self.named.put(uri, &listed, self.clock.elapsed() + lifetime);
         Ok(Got::Released(listed))
     }

@@ -18,8 +18,8 @@ use skillwire_core::{
 };
 use skillwire_dialects::Dialect;
 use skillwire_trust::{
-    Action, Answer, Approved, ApprovedBy, Decision, Question, Reason, Refusal, SkillId, Verified,
-    reference,
+    Action, Answer, ApprovedBy, ApprovedSkill, Decision, Integrity, Question, Reason, Refusal,
+    SkillId, VerifiedFile, reference,
 };
 
 use crate::host::Host;
@@ -28,7 +28,7 @@ use crate::host::Host;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileContent {
     /// They match what the skill's entry lists.
-    Verified(Verified),
+    Verified(VerifiedFile),
     /// They match what was seen first; the server says nothing about what they should be.
     FirstSeen(FirstSeen),
     /// Nothing lists what they should be.
@@ -38,13 +38,13 @@ pub enum FileContent {
 /// Bytes that are held to what was seen first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FirstSeen {
-    pub(crate) file: Verified,
+    pub(crate) file: VerifiedFile,
     pub(crate) new: bool,
 }
 
 impl FirstSeen {
     /// The file, with the digest it is held to.
-    pub fn file(&self) -> &Verified {
+    pub fn file(&self) -> &VerifiedFile {
         &self.file
     }
 
@@ -103,7 +103,7 @@ pub struct ToolCall {
 /// window closes on [`Self::release`] or with the host, never by itself.
 pub struct Window {
     host: Host,
-    approved: Approved,
+    approved: ApprovedSkill,
     skill_file: FileContent,
     id: u64,
     open: AtomicBool,
@@ -114,7 +114,12 @@ pub struct Window {
 }
 
 impl Window {
-    pub(crate) fn new(host: Host, approved: Approved, skill_file: FileContent, id: u64) -> Self {
+    pub(crate) fn new(
+        host: Host,
+        approved: ApprovedSkill,
+        skill_file: FileContent,
+        id: u64,
+    ) -> Self {
         let retrieved = u64::try_from(skill_file.bytes().len()).unwrap_or(u64::MAX);
         Self {
             host,
@@ -157,9 +162,9 @@ impl Window {
         self.approved.listed().dialect()
     }
 
-    /// Tells whether files are held to what was seen first, for want of digests.
-    pub fn is_first_seen(&self) -> bool {
-        self.approved.listed().is_first_seen()
+    /// What the bytes of its files are compared with.
+    pub fn integrity(&self) -> Integrity {
+        self.approved.listed().integrity()
     }
 
     /// The `SKILL.md`, as it was checked when the skill was loaded.
@@ -193,7 +198,7 @@ impl Window {
         let candidates = reference::resolve(&self.skill().uri, reference)
             .map_err(|reason| self.refuse(reason, reference))?;
         match &self.entry().resources {
-            Resources::Listed(files) if self.is_first_seen() => {
+            Resources::Listed(files) if self.integrity().is_first_seen() => {
                 self.read_first_seen(files, &candidates, reference).await
             }
             Resources::Listed(files) => {

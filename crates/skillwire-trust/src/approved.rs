@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use skillwire_core::{content_set::ContentSet, digest::Digest, entry::SkillEntry};
 
-use crate::{grants::Grants, listed::Listed, origin::SkillId};
+use crate::{grants::Grants, listed::ListedSkill, origin::SkillId};
 
 /// Who allowed it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,17 +21,17 @@ pub enum ApprovedBy {
 
 /// A skill that may be loaded. Only the host makes one, and only from a decision.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Approved {
-    listed: Listed,
+pub struct ApprovedSkill {
+    listed: ListedSkill,
     grants: Grants,
     by: ApprovedBy,
     /// One digest over the content, unless the skill is dynamic; every event of the log names it.
     fingerprint: Option<Digest>,
 }
 
-impl Approved {
+impl ApprovedSkill {
     /// A skill of which the user, or somebody for the user, decided that it may be loaded.
-    pub fn new(listed: Listed, grants: Grants, by: ApprovedBy) -> Self {
+    pub fn new(listed: ListedSkill, grants: Grants, by: ApprovedBy) -> Self {
         let fingerprint = listed.content().map(|content| content.fingerprint());
         Self { listed, grants, by, fingerprint }
     }
@@ -67,7 +67,7 @@ impl Approved {
     }
 
     /// The skill as it was listed when it was approved.
-    pub fn listed(&self) -> &Listed {
+    pub fn listed(&self) -> &ListedSkill {
         &self.listed
     }
 }

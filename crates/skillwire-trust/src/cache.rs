@@ -6,7 +6,7 @@ use skillwire_core::entry::SkillResource;
 use crate::{
     origin::{Origin, SkillId},
     record::StoreError,
-    verified::Verified,
+    verified::VerifiedFile,
 };
 
 /// Keeps the files of skills apart by origin and skill.
@@ -15,7 +15,7 @@ pub trait Cache: Send + Sync {
     fn get(&self, skill: &SkillId, file: &SkillResource) -> Option<Bytes>;
 
     /// Keeps a file.
-    fn put(&self, file: &Verified) -> Result<(), StoreError>;
+    fn put(&self, file: &VerifiedFile) -> Result<(), StoreError>;
 
     /// Removes everything of an origin and says how many files that were.
     fn remove_origin(&self, origin: &Origin) -> Result<usize, StoreError>;
@@ -30,7 +30,7 @@ impl Cache for NoCache {
         None
     }
 
-    fn put(&self, _: &Verified) -> Result<(), StoreError> {
+    fn put(&self, _: &VerifiedFile) -> Result<(), StoreError> {
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! What is known of a skill and what the user allowed: where it comes from ([`Origin`]), what its
-//! server lists ([`Listed`]), what the user approved ([`Approved`]) and bytes that match
-//! ([`Verified`]). Every no is a [`Refusal`].
+//! server lists ([`KnownSkill`], [`ListedSkill`]), what the user approved ([`ApprovedSkill`]) and
+//! bytes that match ([`VerifiedFile`]). Every no is a [`Refusal`].
 //!
 //! This crate never knows how bytes arrive or where state is kept: it does no I/O and has no async
 //! runtime. Storage, the user and the time come in through the traits [`RecordStore`], [`Cache`],
@@ -21,6 +21,8 @@ mod clock;
 mod dialect_memory;
 mod grants;
 mod handle;
+mod integrity;
+mod known;
 mod label;
 mod listed;
 mod lock;
@@ -41,15 +43,17 @@ mod verified;
 pub use skillwire_dialects::Dialect;
 
 pub use self::{
-    approved::{Approved, ApprovedBy},
+    approved::{ApprovedBy, ApprovedSkill},
     audit::{Action, Audit, Decision, Event, NoAudit},
     cache::{Cache, NoCache},
     clock::Clock,
     dialect_memory::{DialectMemory, KnownDialect},
     grants::{Grants, requested_tools},
     handle::Handle,
+    integrity::{ApprovalBinding, Integrity},
+    known::{ContradictedSkill, KnownSkill, UnreadSkill},
     label::{InvalidLabel, ServerLabel},
-    listed::{Listed, Source},
+    listed::{EntrySource, ListedSkill},
     lock::{InvalidLock, Lock, LockMismatch},
     memory::{MemoryCache, MemoryDialects, MemoryRecords},
     offer::{FetchRoute, Offer, Promise},
@@ -58,7 +62,7 @@ pub use self::{
     prompt::{Answer, Nobody, Prompter, Question},
     record::{Approval, Record, RecordStore, StoreError},
     refusal::{Class, Reason, Refusal},
-    registry::{Item, Registry},
+    registry::{Registry, RegistryItem},
     standing::Standing,
-    verified::{Verified, check_frontmatter},
+    verified::{VerifiedFile, check_frontmatter},
 };

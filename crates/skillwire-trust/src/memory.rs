@@ -14,7 +14,7 @@ use crate::{
     label::ServerLabel,
     origin::{Origin, SkillId},
     record::{Record, RecordStore, StoreError},
-    verified::Verified,
+    verified::VerifiedFile,
 };
 
 /// How much is cached unless the embedder says otherwise.
@@ -118,7 +118,7 @@ impl Cache for MemoryCache {
         lock(&self.kept).files.get(&(skill.clone(), file.digest)).cloned()
     }
 
-    fn put(&self, file: &Verified) -> Result<(), StoreError> {
+    fn put(&self, file: &VerifiedFile) -> Result<(), StoreError> {
         let size = file.bytes().len() as u64;
         if size > self.bound {
             let problem = format!("keeps at most {} bytes", self.bound);

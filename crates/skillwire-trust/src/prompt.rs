@@ -8,6 +8,7 @@ use skillwire_dialects::Dialect;
 
 use crate::{
     grants::Grants,
+    integrity::Integrity,
     label::ServerLabel,
     origin::{Origin, SkillId},
 };
@@ -29,8 +30,8 @@ pub enum Question {
         asked_before: usize,
         /// How the server offers the skill.
         dialect: Dialect,
-        /// Whether it is held to what is seen first, for want of digests.
-        first_seen: bool,
+        /// What the bytes of its files are compared with.
+        integrity: Integrity,
     },
     /// May code run while acting on this skill?
     Execute {
@@ -48,21 +49,15 @@ pub enum Question {
         /// What would be read there.
         uri: String,
     },
-    /// May skills of this project's folder be used?
-    TrustProject {
-        /// The folder.
-        folder: String,
-    },
 }
 
 impl Question {
     /// The origin the question is about.
-    pub fn origin(&self) -> Option<&Origin> {
+    pub fn origin(&self) -> &Origin {
         match self {
             Self::Approve { skill, .. }
             | Self::Execute { skill, .. }
-            | Self::CrossOriginRead { skill, .. } => Some(&skill.origin),
-            Self::TrustProject { .. } => None,
+            | Self::CrossOriginRead { skill, .. } => &skill.origin,
         }
     }
 }

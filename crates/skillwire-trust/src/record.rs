@@ -3,10 +3,10 @@
 use std::time::SystemTime;
 
 use skillwire_core::{content_set::ContentSet, digest::Digest};
-use skillwire_dialects::Dialect;
 
 use crate::{
     grants::Grants,
+    integrity::ApprovalBinding,
     origin::{Origin, SkillId},
 };
 
@@ -43,8 +43,8 @@ pub struct Approval {
     pub at: SystemTime,
     /// Whether another content was seen since; the approval does not come back with the old one.
     pub revoked: bool,
-    /// The dialect whose files are pinned as they are first seen; nothing for a whole manifest.
-    pub first_seen: Option<Dialect>,
+    /// What the approval is bound to.
+    pub binding: ApprovalBinding,
 }
 
 /// Keeps records; one that cannot be read is an error and never an approval.

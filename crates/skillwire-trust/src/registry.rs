@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::{
     handle::Handle,
-    listed::Listed,
+    known::KnownSkill,
     origin::Origin,
     refusal::{Reason, Refusal},
 };
@@ -17,26 +17,26 @@ const MOST_RIVALS: usize = 64;
 
 /// One known skill.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Item {
+pub struct RegistryItem {
     /// The handle that names this skill and no other.
     pub handle: String,
     /// Whether another skill, of this origin or another, has the same name.
     pub shares_name: bool,
-    /// The skill.
-    pub listed: Listed,
+    /// The skill, as far as its listing tells.
+    pub skill: KnownSkill,
 }
 
 /// Known skills, none of which hides another.
 #[derive(Debug, Clone, Default)]
 pub struct Registry {
-    items: Vec<Item>,
+    items: Vec<RegistryItem>,
     by_name: HashMap<Box<str>, Vec<usize>>,
 }
 
 impl Registry {
     /// Puts skills together and gives each its handle.
-    pub fn new(skills: impl IntoIterator<Item = Listed>) -> Self {
-        let mut skills: Vec<Listed> = skills.into_iter().collect();
+    pub fn new(skills: impl IntoIterator<Item = impl Into<KnownSkill>>) -> Self {
+        let mut skills: Vec<KnownSkill> = skills.into_iter().map(Into::into).collect();
         skills.sort_by(|a, b| a.id().cmp(b.id()));
         skills.dedup_by(|a, b| a.id() == b.id());
         let mut by_name: HashMap<Box<str>, Vec<usize>> = HashMap::with_capacity(skills.len());
@@ -48,7 +48,7 @@ impl Registry {
             .map(|skill| {
                 let sharing = &by_name[skill.name().as_str()];
                 let rivals = sharing.iter().map(|index| &skills[*index]);
-                let rivals: Vec<&Listed> =
+                let rivals: Vec<&KnownSkill> =
                     rivals.filter(|other| other.id().origin == skill.id().origin).collect();
                 (handle_of(skill, &rivals), sharing.len() > 1)
             })
@@ -56,26 +56,26 @@ impl Registry {
         let items = skills
             .into_iter()
             .zip(handles)
-            .map(|(listed, (handle, shares_name))| Item { handle, shares_name, listed })
+            .map(|(skill, (handle, shares_name))| RegistryItem { handle, shares_name, skill })
             .collect();
         Self { items, by_name }
     }
 
     /// Every skill, by origin and URI.
-    pub fn items(&self) -> &[Item] {
+    pub fn items(&self) -> &[RegistryItem] {
         &self.items
     }
 
     /// Finds the one skill a handle names.
     ///
     /// A name that fits several skills fits none: the refusal lists the handles to choose from.
-    pub fn find(&self, handle: &Handle) -> Result<&Item, Refusal> {
+    pub fn find(&self, handle: &Handle) -> Result<&RegistryItem, Refusal> {
         let found = match handle {
             Handle::Bare(name) => preferred(self.named(name).collect()),
             Handle::At(origin, path) => self.at(origin, path),
             Handle::Uri(origin, uri) => {
                 let at = self.items.binary_search_by(|item| {
-                    let id = item.listed.id();
+                    let id = item.skill.id();
                     (&id.origin, &id.uri).cmp(&(origin, uri))
                 });
                 at.ok().map(|at| &self.items[at]).into_iter().collect()
@@ -90,23 +90,24 @@ impl Registry {
         }
     }
 
-    fn named(&self, name: &str) -> impl Iterator<Item = &Item> {
+    fn named(&self, name: &str) -> impl Iterator<Item = &RegistryItem> {
         self.by_name.get(name).into_iter().flatten().map(|index| &self.items[*index])
     }
 
     /// Finds by name, by whole path, or by the last segments of the path.
-    fn at(&self, origin: &Origin, path: &str) -> Vec<&Item> {
+    fn at(&self, origin: &Origin, path: &str) -> Vec<&RegistryItem> {
         let name = path.rsplit('/').next().unwrap_or(path);
-        let fits =
-            |item: &&Item| item.listed.id().origin == *origin && is_path_of(path, &item.listed);
+        let fits = |item: &&RegistryItem| {
+            item.skill.id().origin == *origin && is_path_of(path, &item.skill)
+        };
         self.named(name).filter(fits).collect()
     }
 }
 
 /// Among skills of this machine's folders alone, the project's comes before the user's.
-fn preferred(items: Vec<&Item>) -> Vec<&Item> {
+fn preferred(items: Vec<&RegistryItem>) -> Vec<&RegistryItem> {
     let of = |origin: &Origin| {
-        let of_origin = |item: &&&Item| item.listed.id().origin == *origin;
+        let of_origin = |item: &&&RegistryItem| item.skill.id().origin == *origin;
         items.iter().filter(of_origin).copied().collect::<Vec<_>>()
     };
     let (project, local) = (of(&Origin::Project), of(&Origin::Local));
@@ -117,13 +118,13 @@ fn preferred(items: Vec<&Item>) -> Vec<&Item> {
 }
 
 /// The skill's path: its URI without scheme and `SKILL.md`.
-fn path_of(skill: &Listed) -> &str {
+fn path_of(skill: &KnownSkill) -> &str {
     let root = skill.id().uri.root().as_str();
     root.split_once("://").map_or(root, |(_, path)| path)
 }
 
 /// Tells whether a text is a skill's path, or the last segments of it.
-fn is_path_of(path: &str, skill: &Listed) -> bool {
+fn is_path_of(path: &str, skill: &KnownSkill) -> bool {
     let whole = path_of(skill);
     // Some servers let a path end in something else than the name.
     let named = skill.name().as_str() == path;
@@ -131,7 +132,7 @@ fn is_path_of(path: &str, skill: &Listed) -> bool {
 }
 
 /// Chooses the shortest handle that fits only this one of the skills with its name at its origin.
-fn handle_of(skill: &Listed, rivals: &[&Listed]) -> String {
+fn handle_of(skill: &KnownSkill, rivals: &[&KnownSkill]) -> String {
     let origin = &skill.id().origin;
     let path = path_of(skill);
     let only = |path: &str| rivals.iter().filter(|other| is_path_of(path, other)).count() == 1;
@@ -144,7 +145,7 @@ fn handle_of(skill: &Listed, rivals: &[&Listed]) -> String {
     }
 }
 
-fn ambiguous(handle: &Handle, items: &[&Item]) -> Refusal {
+fn ambiguous(handle: &Handle, items: &[&RegistryItem]) -> Refusal {
     let mut choices: Vec<&str> =
         items.iter().take(MOST_CHOICES).map(|item| item.handle.as_str()).collect();
     if items.len() > MOST_CHOICES {
@@ -164,9 +165,9 @@ mod tests {
     use skillwire_core::received;
 
     use super::*;
-    use crate::listed::Source;
+    use crate::listed::{EntrySource, ListedSkill};
 
-    fn listed(origin: &str, uri: &str) -> Listed {
+    fn listed(origin: &str, uri: &str) -> ListedSkill {
         let name = uri.rsplit('/').nth(1).unwrap();
         let entry = serde_json::json!({
             "uri": uri,
@@ -174,7 +175,7 @@ mod tests {
             "resources": "dynamic",
         });
         let entry = received::read(&entry.to_string(), received::EntryLimits::default()).unwrap();
-        Listed::new(Origin::parse(origin).unwrap(), Arc::new(entry), Source::Named)
+        ListedSkill::new(Origin::parse(origin).unwrap(), Arc::new(entry), EntrySource::Named)
     }
 
     fn registry(skills: &[(&str, &str)]) -> Registry {
@@ -183,7 +184,7 @@ mod tests {
 
     fn find(registry: &Registry, handle: &str) -> Result<String, Refusal> {
         let item = registry.find(&Handle::parse(handle)?)?;
-        Ok(item.listed.id().to_string())
+        Ok(item.skill.id().to_string())
     }
 
     #[test]

@@ -4,7 +4,8 @@ use skillwire_core::content_set::{ContentDiff, ContentSet};
 
 use crate::{
     grants::Grants,
-    listed::{Listed, Source},
+    known::KnownSkill,
+    listed::ListedSkill,
     record::{Approval, Record},
 };
 
@@ -25,52 +26,65 @@ pub enum Standing {
 
 impl Standing {
     /// Compares what is remembered with what is listed.
-    pub fn of(listed: &Listed, record: Option<&Record>) -> Self {
-        if record.is_some_and(|record| record.disabled) {
+    pub fn of(listed: &ListedSkill, record: Option<&Record>) -> Self {
+        // Putting a skill into a folder of this machine, or trusting a project, approves loading it.
+        // Everything else that was granted to it is still bound to its content.
+        let of_folder = listed.id().origin.server().is_none();
+        let unasked = || if of_folder { Self::Approved(Grants::load_only()) } else { Self::New };
+        let Some(record) = record else { return unasked() };
+        if record.disabled {
             return Self::Disabled;
         }
-        // Who puts a skill into a folder of this machine, or trusts a project, has approved it;
-        // what else was granted to it is still bound to its content.
-        let of_folder = listed.id().origin.server().is_none();
-        let Some(record) = record else {
-            return if of_folder { Self::Approved(Grants::load_only()) } else { Self::New };
-        };
         let content = listed.content();
         if let (Some(content), Some(declined)) = (&content, record.declined)
             && declined == content.fingerprint()
         {
             return Self::Declined;
         }
-        match (&record.approval, content) {
-            (None, _) if of_folder => Self::Approved(Grants::load_only()),
-            (None, _) => Self::New,
-            // Its `SKILL.md` was not read yet; whoever uses the skill reads and compares it first.
-            (Some(approval), None)
-                if listed.source() == Source::Provisional && !approval.revoked =>
-            {
-                Self::Approved(approval.grants.clone())
+        let Some(approval) = &record.approval else { return unasked() };
+        // An approval never covers a skill without digests.
+        let Some(content) = content else { return Self::Changed(Box::new(gone(approval))) };
+        if listed.integrity().is_first_seen() {
+            if listed.is_covered_by(approval) {
+                return Self::Approved(approval.grants.clone());
             }
-            (Some(approval), Some(content)) if listed.is_first_seen() => {
-                if listed.is_covered_by(approval) {
-                    return Self::Approved(approval.grants.clone());
-                }
-                Self::Changed(Box::new(seen_again(approval, &content)))
+            return Self::Changed(Box::new(seen_again(approval, &content)));
+        }
+        // An approval that was withdrawn never comes back by itself, not even with the old content.
+        if !approval.revoked && approval.content == content {
+            return Self::Approved(approval.grants.clone());
+        }
+        let diff = approval.content.changes_to(&content);
+        if diff.is_empty() && !approval.revoked {
+            Self::Approved(approval.grants.clone())
+        } else if of_folder {
+            Self::Approved(Grants::load_only())
+        } else {
+            Self::Changed(Box::new(diff))
+        }
+    }
+
+    /// Compares what is remembered with what a listing tells, which may be less than an entry.
+    ///
+    /// A skill that was not read yet stands as approved as long as its approval stands: loading it
+    /// reads its `SKILL.md` and compares that with the approval.
+    pub fn of_known(skill: &KnownSkill, record: Option<&Record>) -> Self {
+        let contradicted = match skill {
+            KnownSkill::Listed(listed) => return Self::of(listed, record),
+            KnownSkill::Unread(_) => false,
+            KnownSkill::Contradicted(skill) => match skill.first() {
+                KnownSkill::Listed(listed) => return Self::of(listed, record),
+                KnownSkill::Unread(_) | KnownSkill::Contradicted(_) => true,
+            },
+        };
+        let Some(record) = record else { return Self::New };
+        match &record.approval {
+            _ if record.disabled => Self::Disabled,
+            None => Self::New,
+            Some(approval) if approval.revoked || contradicted => {
+                Self::Changed(Box::new(gone(approval)))
             }
-            // An approval never covers what has no digests, and never comes back by itself.
-            (Some(approval), None) => Self::Changed(Box::new(gone(approval))),
-            (Some(approval), Some(content)) => {
-                if !approval.revoked && approval.content == content {
-                    return Self::Approved(approval.grants.clone());
-                }
-                let diff = approval.content.changes_to(&content);
-                if diff.is_empty() && !approval.revoked {
-                    Self::Approved(approval.grants.clone())
-                } else if of_folder {
-                    Self::Approved(Grants::load_only())
-                } else {
-                    Self::Changed(Box::new(diff))
-                }
-            }
+            Some(approval) => Self::Approved(approval.grants.clone()),
         }
     }
 
@@ -113,14 +127,16 @@ mod tests {
 
     use super::*;
     use crate::{
-        listed::Source,
+        integrity::ApprovalBinding,
+        known::UnreadSkill,
+        listed::EntrySource,
         offer::{FetchRoute, Offer},
         origin::SkillId,
         testing::id,
     };
 
     /// The skill as its server lists it with a `SKILL.md` of these bytes.
-    fn listed(id: &SkillId, text: &str) -> Listed {
+    fn listed(id: &SkillId, text: &str) -> ListedSkill {
         let entry = json!({
             "uri": id.uri,
             "frontmatter": {"name": "refunds", "description": "Does it."},
@@ -129,14 +145,15 @@ mod tests {
             ],
         });
         let entry = received::read(&entry.to_string(), EntryLimits::default()).unwrap();
-        Listed::new(id.origin.clone(), Arc::new(entry), Source::Named)
+        ListedSkill::new(id.origin.clone(), Arc::new(entry), EntrySource::Named)
     }
 
-    fn approved(listed: &Listed, revoked: bool) -> Record {
+    fn approved(listed: &ListedSkill, revoked: bool) -> Record {
         let content: ContentSet = listed.content().unwrap();
         let grants = Grants { execute: true, ..Grants::load_only() };
         let at = SystemTime::UNIX_EPOCH;
-        let approval = Approval { content, grants, at, revoked, first_seen: None };
+        let approval =
+            Approval { content, grants, at, revoked, binding: ApprovalBinding::Manifest };
         Record { approval: Some(approval), ..Record::new(listed.id().clone()) }
     }
 
@@ -144,7 +161,8 @@ mod tests {
     fn other_content_is_changed_even_before_the_approval_is_withdrawn_hst_89() {
         let id = id("acme", "skill://acme/refunds/SKILL.md");
         let (one, two) = (listed(&id, "one"), listed(&id, "two"));
-        let stands = |listed: &Listed, record: &Record| Standing::of(listed, Some(record)).word();
+        let stands =
+            |listed: &ListedSkill, record: &Record| Standing::of(listed, Some(record)).word();
         assert_eq!(stands(&one, &approved(&one, false)), "approved");
         assert_eq!(stands(&two, &approved(&one, false)), "changed");
         // It does not come back with the old content.
@@ -159,12 +177,14 @@ mod tests {
         let unread =
             Arc::new(SkillEntry { resources: Resources::Dynamic, ..(**one.entry()).clone() });
         let offer = Arc::new(Offer::new(Dialect::Index, FetchRoute::Live));
-        let provisional = Listed::offered(id.origin.clone(), Arc::clone(&unread), offer);
-        let stands = |listed: &Listed, record: &Record| Standing::of(listed, Some(record)).word();
-        assert_eq!(stands(&provisional, &approved(&one, false)), "approved");
-        assert_eq!(stands(&provisional, &approved(&one, true)), "changed");
+        let mentioned = UnreadSkill::new(id.origin.clone(), Arc::clone(&unread), offer).into();
+        let stands =
+            |skill: &KnownSkill, record: &Record| Standing::of_known(skill, Some(record)).word();
+        assert_eq!(stands(&mentioned, &approved(&one, false)), "approved");
+        assert_eq!(stands(&mentioned, &approved(&one, true)), "changed");
+        assert_eq!(stands(&mentioned.contradicted(), &approved(&one, false)), "changed");
         // One that has no digests for good is never covered.
-        let dynamic = Listed::new(id.origin, unread, Source::Named);
+        let dynamic = ListedSkill::new(id.origin, unread, EntrySource::Named).into();
         assert_eq!(stands(&dynamic, &approved(&one, false)), "changed");
     }
 
@@ -172,7 +192,7 @@ mod tests {
     fn a_folder_keeps_loading_and_loses_what_was_granted_to_other_content_hst_89() {
         let id = id("local", "skill://acme/refunds/SKILL.md");
         let (one, two) = (listed(&id, "one"), listed(&id, "two"));
-        let stands = |listed: &Listed, record: &Record| Standing::of(listed, Some(record));
+        let stands = |listed: &ListedSkill, record: &Record| Standing::of(listed, Some(record));
         let whole = Grants { execute: true, ..Grants::load_only() };
         assert_eq!(stands(&one, &approved(&one, false)), Standing::Approved(whole));
         for (listed, revoked) in [(&two, false), (&two, true), (&one, true)] {

@@ -13,7 +13,7 @@ use skillwire_core::{
 
 use crate::{
     origin::{Origin, SkillId},
-    verified::Verified,
+    verified::VerifiedFile,
 };
 
 /// A skill of an origin.
@@ -44,6 +44,6 @@ pub fn listed(id: &SkillId, path: &str, bytes: &[u8]) -> SkillResource {
 }
 
 /// A file with the bytes its entry lists.
-pub fn verified(id: &SkillId, path: &str, bytes: &[u8]) -> Verified {
-    Verified::check(id, &listed(id, path, bytes), Bytes::copy_from_slice(bytes)).unwrap()
+pub fn verified(id: &SkillId, path: &str, bytes: &[u8]) -> VerifiedFile {
+    VerifiedFile::check(id, &listed(id, path, bytes), Bytes::copy_from_slice(bytes)).unwrap()
 }

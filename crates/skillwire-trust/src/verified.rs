@@ -15,13 +15,13 @@ use crate::{
 ///
 /// This says that they are what the server listed, not that they can be trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verified {
+pub struct VerifiedFile {
     skill: SkillId,
     file: SkillResource,
     bytes: Bytes,
 }
 
-impl Verified {
+impl VerifiedFile {
     /// Compares bytes with what is listed.
     pub fn check(skill: &SkillId, file: &SkillResource, bytes: Bytes) -> Result<Self, Refusal> {
         let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);

@@ -5,7 +5,7 @@ use std::{hint::black_box, path::Path, time::Instant};
 use sha2::{Digest as _, Sha256};
 use skillwire_host::{Host, HostBuilder};
 use skillwire_state::{AuditLog, FileCache, FileRecords};
-use skillwire_trust::{Approved, Grants, MemoryCache, MemoryRecords, StoreError};
+use skillwire_trust::{ApprovedSkill, Grants, MemoryCache, MemoryRecords, StoreError};
 
 use super::{super::summary, Bench, host, url};
 use crate::{
@@ -59,6 +59,7 @@ async fn contest(
     let (host, label) = host(builder, url(server.target))?;
     let listing = host.list(&label).await?;
     let listed = listing.skills.first().ok_or_else(|| Broken::new("Nothing is listed."))?;
+    let listed = listed.certain()?;
     let approved = host.approve(listed, Grants::load_only())?;
     // The first load fills the cache; that the server is gone shows that the others come from it.
     host.load(approved.clone()).await?.window.release();
@@ -88,7 +89,7 @@ async fn contest(
     Ok(())
 }
 
-async fn load(host: &Host, approved: &Approved) -> Result<()> {
+async fn load(host: &Host, approved: &ApprovedSkill) -> Result<()> {
     for _ in 0..LOADS {
         let loaded = host.load(approved.clone()).await?;
         // An open window would be given out again without reading anything.

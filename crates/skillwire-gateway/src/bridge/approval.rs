@@ -10,7 +10,9 @@ use skillwire_core::{
 };
 use skillwire_engine::offer::{Client, Elicited, Form};
 use skillwire_host::context::text::{one_line, one_line_within};
-use skillwire_trust::{Approved, Grants, Listed, Origin, Question, Reason, Refusal, SkillId};
+use skillwire_trust::{
+    ApprovedSkill, Grants, KnownSkill, ListedSkill, Origin, Question, Reason, Refusal, SkillId,
+};
 
 use super::{
     Bridge,
@@ -35,9 +37,9 @@ impl Bridge {
     pub(crate) async fn approved_or_ask(
         &self,
         client: &Client,
-        listed: &Listed,
-    ) -> Result<Approved, CallError> {
-        let refusal = match self.host().approved(listed) {
+        skill: &KnownSkill,
+    ) -> Result<ApprovedSkill, CallError> {
+        let refusal = match skill.certain().and_then(|listed| self.host().approved(listed)) {
             Ok(approved) => return Ok(approved),
             Err(refusal) if matches!(refusal.reason, Reason::NotApproved | Reason::Changed) => {
                 refusal
@@ -48,8 +50,8 @@ impl Bridge {
             return Err(refusal.into());
         }
         // Nobody should be asked about what is no longer there: the server is asked first.
-        let now = self.host().refresh(listed).await?;
-        if now.entry() != listed.entry() {
+        let now = self.host().refresh(skill).await?;
+        if now.entry() != skill.entry() {
             self.look_again();
         }
         match self.host().approved(&now) {
@@ -65,9 +67,9 @@ impl Bridge {
     async fn ask(
         &self,
         client: &Client,
-        listed: &Listed,
+        listed: &ListedSkill,
         refusal: Refusal,
-    ) -> Result<Approved, CallError> {
+    ) -> Result<ApprovedSkill, CallError> {
         let form = self.form(listed).await?;
         if !client.has_answer(KEY, &form) {
             self.host().count_question(listed.id())?;
@@ -89,8 +91,8 @@ impl Bridge {
     }
 
     /// The form: everything the user should see before they agree, and the exact content it is about.
-    async fn form(&self, listed: &Listed) -> Result<Form, Refusal> {
-        let Question::Approve { skill, entry, tools, changes, first_seen, .. } =
+    async fn form(&self, listed: &ListedSkill) -> Result<Form, Refusal> {
+        let Question::Approve { skill, entry, tools, changes, integrity, .. } =
             self.host().question(listed)?
         else {
             return Err(Refusal::new(Reason::NotApproved).skill(listed.id()));
@@ -103,7 +105,7 @@ impl Bridge {
             ),
         };
         describe(&mut text, &skill, &entry);
-        if first_seen {
+        if integrity.is_first_seen() {
             text.push_str(
                 "Its server lists no digests: these were taken when the skill was first seen here.\n",
             );

@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use crate::passing_on::admission::Admission;
 use arc_swap::ArcSwap;
-use skillwire_trust::Listed;
+use skillwire_trust::ListedSkill;
 
 use super::view::BridgeView;
 
@@ -18,7 +18,7 @@ impl fmt::Debug for ApprovedOnly {
 }
 
 impl Admission for ApprovedOnly {
-    fn admits(&self, skill: &Listed) -> bool {
+    fn admits(&self, skill: &ListedSkill) -> bool {
         self.0.load().is_approved(skill)
     }
 }

@@ -11,7 +11,7 @@ use skillwire_core::{
     line_diff::{LineChange, diff_lines},
 };
 use skillwire_host::context::text::lines;
-use skillwire_trust::Listed;
+use skillwire_trust::ListedSkill;
 
 use super::{Bridge, approval::path};
 
@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 impl Bridge {
     /// The changed lines of changed files.
-    pub(crate) async fn differences(&self, listed: &Listed, changes: &ContentDiff) -> String {
+    pub(crate) async fn differences(&self, listed: &ListedSkill, changes: &ContentDiff) -> String {
         let (mut text, mut left) = (String::new(), MAX_LINES);
         for (before, after) in &changes.changed {
             let Some((old, new)) = self.versions(listed, before, after).await else { continue };
@@ -45,7 +45,7 @@ impl Bridge {
 
     async fn versions(
         &self,
-        listed: &Listed,
+        listed: &ListedSkill,
         before: &SkillResource,
         after: &SkillResource,
     ) -> Option<(String, String)> {

@@ -7,7 +7,7 @@ use skillwire_engine::offer::{Interrupt, ToolReply};
 use skillwire_host::context::text::one_line_within;
 use skillwire_protocol::error::RpcError;
 use skillwire_search::MAX_QUERY_BYTES;
-use skillwire_trust::Item;
+use skillwire_trust::RegistryItem;
 
 use super::{
     Bridge,
@@ -73,7 +73,7 @@ impl Bridge {
 
     fn search(&self, query: &str, server: Option<&str>) -> ToolReply {
         let view = self.view();
-        let is_visible = |item: &Item| is_of(item, server);
+        let is_visible = |item: &RegistryItem| is_of(item, server);
         let FoundSkills { best, all } = view.search(self.host(), query, MOST_LISTED, is_visible);
         self.answer_with(&view, &best, all)
     }
@@ -81,12 +81,12 @@ impl Bridge {
     fn answer_with(
         &self,
         view: &BridgeView,
-        found: &[(&Item, SkillStatus)],
+        found: &[(&RegistryItem, SkillStatus)],
         all: usize,
     ) -> ToolReply {
         let mut text = format!("{} found.\n", count(all, "skill"));
         for (item, shown) in found.iter().take(MOST_LISTED) {
-            let description = item.listed.entry().frontmatter.description();
+            let description = item.skill.entry().frontmatter.description();
             let _ = writeln!(
                 text,
                 "- {} ({}): {}",
@@ -109,8 +109,8 @@ impl Bridge {
     }
 
     /// A link to the `SKILL.md` of a skill that is passed on.
-    fn link(&self, item: &Item) -> Option<Value> {
-        let uri = self.passed_on_as(item.listed.id())?;
+    fn link(&self, item: &RegistryItem) -> Option<Value> {
+        let uri = self.passed_on_as(item.skill.id())?;
         Some(json!({
             "type": "resource_link",
             "uri": uri,
@@ -120,6 +120,6 @@ impl Bridge {
     }
 }
 
-fn is_of(item: &Item, server: Option<&str>) -> bool {
-    server.is_none_or(|server| item.listed.id().origin.label() == server)
+fn is_of(item: &RegistryItem, server: Option<&str>) -> bool {
+    server.is_none_or(|server| item.skill.id().origin.label() == server)
 }

@@ -7,7 +7,7 @@ use skillwire_host::{
     Loaded, Window,
     context::block::{self, LoadedSkill},
 };
-use skillwire_trust::{Handle, Listed, Reason, Refusal};
+use skillwire_trust::{Handle, KnownSkill, Reason, Refusal, SkillId};
 
 use super::{Bridge, arguments::ToolArguments, stop::CallError, windows::OpenWindow};
 
@@ -46,22 +46,23 @@ impl Bridge {
             Some(handle) => handle,
             None => Handle::parse(name)?,
         };
-        let (mut listed, mut called) = self.resolve(&handle).await?;
-        let mut loaded = self.load(client, &listed).await;
+        let (mut known, mut called) = self.resolve(&handle).await?;
+        let mut loaded = self.load(client, &known).await;
         if matches!(&loaded, Err(CallError::Refused(refusal)) if may_be_outdated(refusal.reason)) {
             // What is known may be older than what the server has now.
             self.look_again();
-            let now = self.host().resolve(&handle).await?;
-            if now.entry() != listed.entry() || now != listed {
-                (listed, called) = (now.clone(), self.called(&now, &handle));
-                loaded = self.load(client, &listed).await;
+            let now = KnownSkill::from(self.host().resolve(&handle).await?);
+            if now != known {
+                called = self.called(now.id(), &handle);
+                known = now;
+                loaded = self.load(client, &known).await;
             }
         }
         if let Err(CallError::Refused(refusal)) = &loaded {
-            self.note_trouble(listed.id(), refusal);
+            self.note_trouble(known.id(), refusal);
         }
         let window = loaded?.window;
-        self.view().was_loaded(self.host(), &listed);
+        self.view().was_loaded(self.host(), &known);
         let directory = self.host().directory_of(window.skill());
         let skill = LoadedSkill {
             handle: &called,
@@ -75,29 +76,29 @@ impl Bridge {
         Ok(OpenedSkill { handle: called, window, word, block })
     }
 
-    async fn load(&self, client: &Client, listed: &Listed) -> Result<Loaded, CallError> {
-        let approved = self.approved_or_ask(client, listed).await?;
+    async fn load(&self, client: &Client, skill: &KnownSkill) -> Result<Loaded, CallError> {
+        let approved = self.approved_or_ask(client, skill).await?;
         Ok(self.host().load(approved).await?)
     }
 
     /// Finds a skill among what is known, else by asking its server.
-    async fn resolve(&self, handle: &Handle) -> Result<(Listed, String), Refusal> {
+    async fn resolve(&self, handle: &Handle) -> Result<(KnownSkill, String), Refusal> {
         let view = self.view();
         match view.find(handle) {
-            Ok(item) => Ok((item.listed.clone(), item.handle.clone())),
+            Ok(item) => Ok((item.skill.clone(), item.handle.clone())),
             Err(refusal) if refusal.reason == Reason::SkillNotFound => {
                 let listed = self.host().resolve(handle).await?;
-                let called = self.called(&listed, handle);
-                Ok((listed, called))
+                let called = self.called(listed.id(), handle);
+                Ok((listed.into(), called))
             }
             Err(refusal) => Err(refusal),
         }
     }
 
     /// The handle a listing shows, or the one that was used for a skill no listing mentions.
-    fn called(&self, listed: &Listed, used: &Handle) -> String {
+    fn called(&self, skill: &SkillId, used: &Handle) -> String {
         let view = self.view();
-        view.skill(listed.id()).map_or_else(|| used.to_string(), |item| item.handle.clone())
+        view.skill(skill).map_or_else(|| used.to_string(), |item| item.handle.clone())
     }
 }
 

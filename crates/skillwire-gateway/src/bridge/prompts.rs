@@ -41,8 +41,8 @@ impl Bridge {
         let Ok(item) = Handle::parse(typing.prompt).and_then(|handle| view.find(&handle)) else {
             return Vec::new();
         };
-        let Resources::Listed(files) = &item.listed.entry().resources else { return Vec::new() };
-        let skill = &item.listed.id().uri;
+        let Resources::Listed(files) = &item.skill.entry().resources else { return Vec::new() };
+        let skill = &item.skill.id().uri;
         let paths = files.iter().filter_map(|file| skill.below(&file.uri));
         paths
             .map(|path| path.to_string())

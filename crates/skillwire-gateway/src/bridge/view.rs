@@ -7,6 +7,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
+use skillwire_core::entry::SkillEntry;
 use skillwire_engine::offer::Items;
 use skillwire_host::{
     Discovered, Host,
@@ -17,7 +18,10 @@ use skillwire_host::{
     tools,
 };
 use skillwire_search::SkillText;
-use skillwire_trust::{Handle, Item, Listed, Refusal, Registry, ServerLabel, SkillId, Standing};
+use skillwire_trust::{
+    Handle, KnownSkill, ListedSkill, Refusal, Registry, RegistryItem, ServerLabel, SkillId,
+    Standing,
+};
 
 use super::{
     lazy_index::{BuiltIndex, LazyIndex},
@@ -78,7 +82,7 @@ impl SkillStatus {
 /// What a search found.
 pub(crate) struct FoundSkills<'a> {
     /// The best, with where each stands.
-    pub(crate) best: Vec<(&'a Item, SkillStatus)>,
+    pub(crate) best: Vec<(&'a RegistryItem, SkillStatus)>,
     /// How many there are in all.
     pub(crate) all: usize,
 }
@@ -106,7 +110,7 @@ impl BridgeView {
         options: &BridgeOptions,
     ) -> Self {
         let registry = found.registry;
-        let listed: Vec<&Listed> = registry.items().iter().map(|item| &item.listed).collect();
+        let listed: Vec<&KnownSkill> = registry.items().iter().map(|item| &item.skill).collect();
         let standings = host.standings(&listed);
         let shown: Vec<SkillStatus> = listed
             .iter()
@@ -124,7 +128,7 @@ impl BridgeView {
     }
 
     /// Every skill that is shown, with where it stands.
-    pub(crate) fn items(&self) -> impl Iterator<Item = (&Item, SkillStatus)> {
+    pub(crate) fn items(&self) -> impl Iterator<Item = (&RegistryItem, SkillStatus)> {
         let items = self.registry.items().iter().zip(self.shown.iter().copied());
         items.filter(|(_, shown)| *shown != SkillStatus::Disabled)
     }
@@ -137,7 +141,7 @@ impl BridgeView {
         host: &Host,
         query: &str,
         limit: usize,
-        is_visible: impl Fn(&Item) -> bool,
+        is_visible: impl Fn(&RegistryItem) -> bool,
     ) -> FoundSkills<'_> {
         let items = self.registry.items();
         let is_visible =
@@ -152,14 +156,14 @@ impl BridgeView {
         let mut unread = BTreeSet::new();
         let known = self.registry.items().iter().zip(&self.shown).enumerate();
         let texts = known.map(|(place, (item, shown))| {
-            let Item { handle, listed, .. } = item;
+            let RegistryItem { handle, skill, .. } = item;
             let text =
-                SkillText::new(listed.name().as_str(), handle, listed.entry().frontmatter.fields());
+                SkillText::new(skill.name().as_str(), handle, skill.entry().frontmatter.fields());
             // Only the text of an approved skill was ever loaded, and may be in the cache.
             if *shown != SkillStatus::Approved {
                 return text;
             }
-            let Some(headings) = host.headings(listed) else {
+            let Some(headings) = host.headings(skill) else {
                 unread.insert(place);
                 return text;
             };
@@ -169,31 +173,32 @@ impl BridgeView {
     }
 
     /// Notes that a skill was loaded, so that the next search looks at its text as well.
-    pub(crate) fn was_loaded(&self, host: &Host, listed: &Listed) {
-        if let Some(place) = self.place_of(listed.id()) {
-            self.index.text_came_in(place, || host.headings(listed).is_some());
+    pub(crate) fn was_loaded(&self, host: &Host, skill: &KnownSkill) {
+        if let Some(place) = self.place_of(skill.id()) {
+            self.index.text_came_in(place, || host.headings(skill).is_some());
         }
     }
 
     /// The skill that a handle names.
-    pub(crate) fn find(&self, handle: &Handle) -> Result<&Item, Refusal> {
+    pub(crate) fn find(&self, handle: &Handle) -> Result<&RegistryItem, Refusal> {
         self.registry.find(handle)
     }
 
     /// A skill as it was last seen.
-    pub(crate) fn skill(&self, id: &SkillId) -> Option<&Item> {
+    pub(crate) fn skill(&self, id: &SkillId) -> Option<&RegistryItem> {
         self.place_of(id).map(|place| &self.registry.items()[place])
     }
 
     fn place_of(&self, id: &SkillId) -> Option<usize> {
-        self.registry.items().binary_search_by(|item| item.listed.id().cmp(id)).ok()
+        self.registry.items().binary_search_by(|item| item.skill.id().cmp(id)).ok()
     }
 
     /// Tells whether a skill is approved exactly as it is listed.
-    pub(crate) fn is_approved(&self, listed: &Listed) -> bool {
+    pub(crate) fn is_approved(&self, listed: &ListedSkill) -> bool {
         self.place_of(listed.id()).is_some_and(|place| {
-            let listed_now = &self.registry.items()[place].listed;
-            self.shown[place] == SkillStatus::Approved && same(listed_now, listed)
+            let listed_now = &self.registry.items()[place].skill;
+            self.shown[place] == SkillStatus::Approved
+                && same_entry(listed_now, listed.id(), listed.entry())
         })
     }
 
@@ -201,8 +206,9 @@ impl BridgeView {
     /// may be cached.
     fn reads_like(&self, other: &Self) -> bool {
         let (ours, theirs) = (self.registry.items(), other.registry.items());
-        let alike =
-            |(one, two): (&Item, &Item)| one.handle == two.handle && same(&one.listed, &two.listed);
+        let alike = |(one, two): (&RegistryItem, &RegistryItem)| {
+            one.handle == two.handle && same(&one.skill, &two.skill)
+        };
         self.shown == other.shown
             && ours.len() == theirs.len()
             && ours.iter().zip(theirs).all(alike)
@@ -220,14 +226,14 @@ impl BridgeView {
         }
     }
 
-    fn approved(&self) -> impl Iterator<Item = &Listed> {
+    fn approved(&self) -> impl Iterator<Item = &KnownSkill> {
         let approved = self.items().filter(|(_, shown)| *shown == SkillStatus::Approved);
-        approved.map(|(item, _)| &item.listed)
+        approved.map(|(item, _)| &item.skill)
     }
 
     /// The labels of all origins: those that have skills, and every server.
     pub(crate) fn origins(&self) -> Vec<&str> {
-        let items = self.registry.items().iter().map(|item| item.listed.id().origin.label());
+        let items = self.registry.items().iter().map(|item| item.skill.id().origin.label());
         let mut all: Vec<&str> =
             items.chain(self.statuses.keys().map(ServerLabel::as_str)).collect();
         all.sort_unstable();
@@ -277,8 +283,8 @@ impl BridgeView {
             .items()
             .map(|(item, _)| CatalogueItem {
                 handle: item.handle.clone(),
-                description: item.listed.entry().frontmatter.description().to_owned(),
-                origin: item.listed.id().origin.clone(),
+                description: item.skill.entry().frontmatter.description().to_owned(),
+                origin: item.skill.id().origin.clone(),
             })
             .collect();
         let catalogue_options = CatalogueOptions {
@@ -300,15 +306,18 @@ impl BridgeView {
 }
 
 /// Tells whether two entries are of one skill and promise the same content.
-fn same(one: &Listed, two: &Listed) -> bool {
-    let entries = || Arc::ptr_eq(one.entry(), two.entry()) || one.entry() == two.entry();
-    one.id() == two.id() && entries()
+fn same(one: &KnownSkill, two: &KnownSkill) -> bool {
+    same_entry(one, two.id(), two.entry())
 }
 
-fn shown(host: &Host, listed: &Listed, standing: &Standing) -> SkillStatus {
+fn same_entry(skill: &KnownSkill, id: &SkillId, entry: &Arc<SkillEntry>) -> bool {
+    skill.id() == id && (Arc::ptr_eq(skill.entry(), entry) || skill.entry() == entry)
+}
+
+fn shown(host: &Host, skill: &KnownSkill, standing: &Standing) -> SkillStatus {
     match standing {
         Standing::Disabled => SkillStatus::Disabled,
-        _ if host.is_approved(listed, standing) => SkillStatus::Approved,
+        _ if host.is_approved(skill, standing) => SkillStatus::Approved,
         Standing::Changed(_) => SkillStatus::Changed,
         Standing::Declined => SkillStatus::Declined,
         Standing::New | Standing::Approved(_) => SkillStatus::New,
@@ -326,11 +335,11 @@ fn title(tool: &str) -> &str {
     }
 }
 
-fn prompt(item: &Item) -> Value {
-    let frontmatter = &item.listed.entry().frontmatter;
+fn prompt(item: &RegistryItem) -> Value {
+    let frontmatter = &item.skill.entry().frontmatter;
     json!({
         "name": item.handle,
-        "title": one_line(item.listed.name().as_str()),
+        "title": one_line(item.skill.name().as_str()),
         "description": one_line_within(frontmatter.description(), MAX_DESCRIPTION),
         "arguments": [{
             "name": "file",

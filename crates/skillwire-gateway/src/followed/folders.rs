@@ -14,7 +14,7 @@ use skillwire_source::{
     ChangeCallback, ChangeTracker, FileStore, FileStoreError, GroupKey, InspectedSkill,
     ScanRequest, SkillContent, SkillSource, SourceChange, SourceUnavailable,
 };
-use skillwire_trust::{Listed, Origin, SkillId};
+use skillwire_trust::{ListedSkill, Origin, SkillId};
 
 use crate::{
     followed::signal::ChangeSignal,
@@ -95,28 +95,28 @@ impl Inner {
     /// Reports every skill that is news.
     fn report(&self, report: &mut (dyn FnMut(SourceChange) + Send)) {
         let found = self.host.in_folders();
-        let sites: BTreeMap<GroupKey, &Listed> = self
+        let sites: BTreeMap<GroupKey, &ListedSkill> = self
             .rewritings
             .iter()
             .flat_map(|rewriting| self.passed_on(&found, rewriting.origin()))
             .map(|listed| (GroupKey(listed.id().uri.file().shared()), listed))
             .collect();
-        let fingerprint = |listed: &&Listed| Digest::of(text_of(listed).as_bytes());
+        let fingerprint = |listed: &&ListedSkill| Digest::of(text_of(listed).as_bytes());
         let now = sites.iter().map(|(key, listed)| (key.clone(), fingerprint(listed))).collect();
         let inspect = |key: &GroupKey| sites.get(key).map_or_else(Vec::new, |it| self.inspect(it));
         self.ledger.report(&now, inspect, report);
     }
 
     /// What is passed on of one origin.
-    fn passed_on<'a>(&self, found: &'a [Listed], origin: &Origin) -> Vec<&'a Listed> {
+    fn passed_on<'a>(&self, found: &'a [ListedSkill], origin: &Origin) -> Vec<&'a ListedSkill> {
         let of_origin = found.iter().filter(|listed| listed.id().origin == *origin);
-        let all: BTreeMap<&SkillUri, &Listed> =
+        let all: BTreeMap<&SkillUri, &ListedSkill> =
             of_origin.map(|listed| (&listed.id().uri, listed)).collect();
         let admitted = admitted(&all, &*self.admission);
         admitted.into_iter().filter_map(|uri| all.get(uri).copied()).collect()
     }
 
-    fn inspect(&self, listed: &Listed) -> Vec<InspectedSkill> {
+    fn inspect(&self, listed: &ListedSkill) -> Vec<InspectedSkill> {
         let id = listed.id();
         let rewriting = self.rewritings.iter().find(|it| *it.origin() == id.origin);
         let store = FolderFiles { host: self.host.clone(), listed: listed.clone() };
@@ -131,7 +131,7 @@ impl Inner {
 /// The files of one skill of a folder, each compared with what was listed when it is read.
 struct FolderFiles {
     host: Host,
-    listed: Listed,
+    listed: ListedSkill,
 }
 
 impl fmt::Debug for FolderFiles {

@@ -128,7 +128,7 @@ impl Follower {
         let recovered = {
             let mut stock = shared.stock();
             let recovered = stock.failure().is_some();
-            stock.list(&listing.skills, listing.private, lifetime);
+            stock.list(fresh, lifetime);
             recovered
         };
         if recovered {
@@ -213,7 +213,7 @@ async fn update(shared: &Shared, uri: &str) {
     let around = shared.stock().around(&uri);
     for skill in around {
         let id = &skill.id().uri;
-        if skill.is_dynamic() {
+        if skill.integrity().is_dynamic() {
             shared.stock().revise(id);
         }
         match shared.relay.get(id).await {

@@ -8,7 +8,7 @@ use std::{
 use skillwire_core::uri::SkillUri;
 use skillwire_host::Relay;
 use skillwire_source::{ChangeTracker, ContentOwner, InspectedSkill, LookupOutcome};
-use skillwire_trust::{Class, Listed, Reason, Refusal};
+use skillwire_trust::{Class, ListedSkill, Reason, Refusal};
 use tokio::{
     runtime::Handle,
     sync::{Notify, Semaphore, watch},
@@ -138,7 +138,7 @@ impl Shared {
     }
 
     /// Takes over the entry that was asked for when a file was not what this one lists.
-    pub(crate) fn look_again(&self, listed: &Listed, refusal: &Refusal) {
+    pub(crate) fn look_again(&self, listed: &ListedSkill, refusal: &Refusal) {
         let uri = &listed.id().uri;
         let newer = self.relay.newer(uri).filter(|newer| newer.entry() != listed.entry());
         match newer {

@@ -10,7 +10,8 @@ use skillwire_core::{
     path::SKILL_FILE,
     uri::{ResourceUri, SkillUri},
 };
-use skillwire_trust::Listed;
+use skillwire_host::FreshListing;
+use skillwire_trust::ListedSkill;
 use tokio::time::Instant;
 
 use crate::{
@@ -24,7 +25,7 @@ const MAX_NAMED: usize = 1_000;
 /// The skills of one server, listed or named, and how long they may be taken for current.
 #[derive(Debug, Default)]
 pub(crate) struct FollowedSkills {
-    listed: BTreeMap<SkillUri, Listed>,
+    listed: BTreeMap<SkillUri, ListedSkill>,
     named: HashMap<SkillUri, Named>,
     /// How often content without digests was said to have changed.
     revisions: HashMap<SkillUri, u64>,
@@ -38,7 +39,7 @@ pub(crate) struct FollowedSkills {
 
 #[derive(Debug)]
 struct Named {
-    listed: Listed,
+    listed: ListedSkill,
     stale_at: Instant,
     forgotten_at: Instant,
 }
@@ -46,7 +47,7 @@ struct Named {
 /// A skill that is passed on.
 #[derive(Debug, Clone)]
 pub(crate) struct PassedOnSkill {
-    pub(crate) skill: Listed,
+    pub(crate) skill: ListedSkill,
     /// Whether the server lists it.
     pub(crate) is_listed: bool,
     /// Differs when anything about the skill does.
@@ -55,16 +56,16 @@ pub(crate) struct PassedOnSkill {
 
 impl FollowedSkills {
     /// Takes over a listing in the place of the one before.
-    pub(crate) fn list(&mut self, skills: &[Listed], private: bool, lifetime: Duration) {
+    pub(crate) fn list(&mut self, fresh: &FreshListing, lifetime: Duration) {
         // A skill with two contents has none; whoever names it has the server asked.
-        let certain = skills.iter().filter(|skill| !skill.is_contradicted());
+        let certain = fresh.skills();
         self.listed = certain.map(|skill| (skill.id().uri.clone(), skill.clone())).collect();
         let now = Instant::now();
         self.named.retain(|uri, named| !self.listed.contains_key(uri) && now < named.forgotten_at);
         let known = |uri: &SkillUri| self.listed.contains_key(uri) || self.named.contains_key(uri);
         self.revisions.retain(|uri, _| known(uri));
         self.stale_at = Some(now + lifetime);
-        self.private = private;
+        self.private = fresh.listing.private;
         self.failure = None;
     }
 
@@ -75,7 +76,7 @@ impl FollowedSkills {
     }
 
     /// Takes over the entry of one skill that somebody asked for.
-    pub(crate) fn name(&mut self, skill: Listed, lifetime: Duration, kept_for: Duration) {
+    pub(crate) fn name(&mut self, skill: ListedSkill, lifetime: Duration, kept_for: Duration) {
         let uri = skill.id().uri.clone();
         if let Some(listed) = self.listed.get_mut(&uri) {
             *listed = skill;
@@ -106,7 +107,7 @@ impl FollowedSkills {
     }
 
     /// The skills a resource belongs to, innermost first.
-    pub(crate) fn around(&self, uri: &ResourceUri) -> Vec<Listed> {
+    pub(crate) fn around(&self, uri: &ResourceUri) -> Vec<ListedSkill> {
         let mut found = Vec::new();
         let mut above = uri.parent();
         while let Some(directory) = above {
@@ -118,7 +119,7 @@ impl FollowedSkills {
         found
     }
 
-    fn skill(&self, uri: &SkillUri) -> Option<&Listed> {
+    fn skill(&self, uri: &SkillUri) -> Option<&ListedSkill> {
         let named = || self.named.get(uri).map(|named| &named.listed);
         self.listed.get(uri).or_else(named)
     }
@@ -144,7 +145,7 @@ impl FollowedSkills {
         admitted(&self.all(), admission).contains(uri)
     }
 
-    fn all(&self) -> BTreeMap<&SkillUri, &Listed> {
+    fn all(&self) -> BTreeMap<&SkillUri, &ListedSkill> {
         let named = self.named.iter().map(|(uri, named)| (uri, &named.listed));
         self.listed.iter().chain(named).collect()
     }
@@ -169,6 +170,6 @@ impl FollowedSkills {
     }
 }
 
-fn fingerprint(skill: &Listed, is_listed: bool, revision: u64) -> Digest {
+fn fingerprint(skill: &ListedSkill, is_listed: bool, revision: u64) -> Digest {
     Digest::of(format!("{is_listed} {revision} {}", text_of(skill)).as_bytes())
 }

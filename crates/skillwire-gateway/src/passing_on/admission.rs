@@ -7,15 +7,15 @@ use skillwire_core::{
     path::{RelPath, SKILL_FILE},
     uri::SkillUri,
 };
-use skillwire_trust::Listed;
+use skillwire_trust::ListedSkill;
 
 /// Decides what may be passed on. What it denies is not there, for every method alike.
 pub trait Admission: Send + Sync + std::fmt::Debug {
     /// Tells whether a skill may be passed on, as it is listed now.
-    fn admits(&self, skill: &Listed) -> bool;
+    fn admits(&self, skill: &ListedSkill) -> bool;
 
     /// Tells whether a file of a skill may be passed on.
-    fn admits_file(&self, _skill: &Listed, _path: &RelPath) -> bool {
+    fn admits_file(&self, _skill: &ListedSkill, _path: &RelPath) -> bool {
         true
     }
 }
@@ -25,7 +25,7 @@ pub trait Admission: Send + Sync + std::fmt::Debug {
 pub struct AdmitAll;
 
 impl Admission for AdmitAll {
-    fn admits(&self, _skill: &Listed) -> bool {
+    fn admits(&self, _skill: &ListedSkill) -> bool {
         true
     }
 }
@@ -33,7 +33,7 @@ impl Admission for AdmitAll {
 /// The skills that are passed on, whole: a skill with anything in it that is denied, be it a file or
 /// a skill of its own, is denied as well, since a manifest cannot be thinned.
 pub(crate) fn admitted<'a>(
-    skills: &BTreeMap<&'a SkillUri, &'a Listed>,
+    skills: &BTreeMap<&'a SkillUri, &'a ListedSkill>,
     admission: &dyn Admission,
 ) -> BTreeSet<&'a SkillUri> {
     let mut admitted: BTreeSet<&SkillUri> = BTreeSet::new();
@@ -57,7 +57,7 @@ pub(crate) fn admitted<'a>(
     admitted
 }
 
-fn admits_whole(skill: &Listed, admission: &dyn Admission) -> bool {
+fn admits_whole(skill: &ListedSkill, admission: &dyn Admission) -> bool {
     let files = match &skill.entry().resources {
         Resources::Listed(files) => files.as_slice(),
         Resources::Dynamic => &[],

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 use skillwire_core::uri::ResourceUri;
-use skillwire_trust::{Listed, Origin};
+use skillwire_trust::{ListedSkill, Origin};
 
 use crate::{
     passing_on::json::{ObjectText, RawObject, compact, object, string},
@@ -25,7 +25,7 @@ pub(crate) enum NotPassedOn {
 
 /// Writes the entry that is passed on, with a note that says where it came from.
 pub(crate) fn passed_on(
-    listed: &Listed,
+    listed: &ListedSkill,
     rewriting: &UriMapping,
     instance: &GatewayId,
 ) -> Result<String, NotPassedOn> {
@@ -53,7 +53,7 @@ pub(crate) fn passed_on(
 }
 
 /// The entry as its server wrote it, or as it was understood where there was no entry to write.
-pub(crate) fn text_of(listed: &Listed) -> Cow<'_, str> {
+pub(crate) fn text_of(listed: &ListedSkill) -> Cow<'_, str> {
     let understood = || serde_json::to_string(&**listed.entry()).unwrap_or_default().into();
     listed.text().map_or_else(understood, |text| Cow::Borrowed(&**text))
 }

@@ -15,7 +15,7 @@ use skillwire_source::{
     BoxFuture, ContentOwner, FileStore, FileStoreError, GenerateError, RemoteChild, RemoteFiles,
     RemoteGenerator, SkillGenerator,
 };
-use skillwire_trust::{Listed, Reason, Refusal};
+use skillwire_trust::{ListedSkill, Reason, Refusal};
 use tokio::task::JoinHandle;
 
 use crate::followed::shared::Shared;
@@ -30,17 +30,17 @@ const NOT_THERE: [Reason; 2] = [Reason::FileMissing, Reason::FileNotListed];
 #[derive(Debug)]
 pub(crate) struct ServerFiles {
     shared: Arc<Shared>,
-    listed: Listed,
+    listed: ListedSkill,
 }
 
 impl ServerFiles {
-    pub(crate) fn new(shared: Arc<Shared>, listed: Listed) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, listed: ListedSkill) -> Self {
         Self { shared, listed }
     }
 }
 
 /// What an entry lists about one of the skill's files.
-pub(crate) fn resource<'a>(listed: &'a Listed, path: &RelPath) -> Option<&'a SkillResource> {
+pub(crate) fn resource<'a>(listed: &'a ListedSkill, path: &RelPath) -> Option<&'a SkillResource> {
     let Resources::Listed(files) = &listed.entry().resources else { return None };
     let uri = listed.id().uri.root().child(path);
     files.iter().find(|file| file.uri == uri)
@@ -91,11 +91,11 @@ impl RemoteFiles for ServerFiles {
 #[derive(Debug)]
 pub(crate) struct ServerGenerator {
     shared: Arc<Shared>,
-    listed: Listed,
+    listed: ListedSkill,
 }
 
 impl ServerGenerator {
-    pub(crate) fn new(shared: Arc<Shared>, listed: Listed) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, listed: ListedSkill) -> Self {
         Self { shared, listed }
     }
 }

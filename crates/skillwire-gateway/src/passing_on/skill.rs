@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use skillwire_core::{entry::Resources, media_type};
 use skillwire_source::{FileRecord, FileStore, FileTree, InspectedSkill, Skill, SkillContent};
-use skillwire_trust::{Listed, SkillId};
+use skillwire_trust::{ListedSkill, SkillId};
 
 use crate::{
     followed::shared::Shared,
@@ -33,7 +33,10 @@ pub(crate) fn serve(shared: &Arc<Shared>, passed: &PassedOnSkill) -> Result<Skil
 }
 
 /// The files that an entry lists, to be read from a store.
-pub(crate) fn files(listed: &Listed, store: Arc<dyn FileStore>) -> Result<FileTree, NotPassedOn> {
+pub(crate) fn files(
+    listed: &ListedSkill,
+    store: Arc<dyn FileStore>,
+) -> Result<FileTree, NotPassedOn> {
     let resources = match &listed.entry().resources {
         Resources::Listed(resources) => resources.as_slice(),
         Resources::Dynamic => &[],
@@ -52,7 +55,7 @@ pub(crate) fn files(listed: &Listed, store: Arc<dyn FileStore>) -> Result<FileTr
 
 /// Writes down what is sent about a skill: its entry as it was written, under the URIs it has here.
 pub(crate) fn skill(
-    listed: &Listed,
+    listed: &ListedSkill,
     content: SkillContent,
     rewriting: &UriMapping,
     instance: &GatewayId,

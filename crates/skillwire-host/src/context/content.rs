@@ -1,7 +1,7 @@
 //! Which bytes may be shown as a skill's content.
 
 use skillwire_core::{digest::Digest, uri::ResourceUri};
-use skillwire_trust::{SkillId, Verified};
+use skillwire_trust::{SkillId, VerifiedFile};
 
 use crate::window::FileContent;
 
@@ -37,19 +37,19 @@ pub enum Assurance {
     NoDigests,
 }
 
-impl sealed::Sealed for Verified {}
+impl sealed::Sealed for VerifiedFile {}
 
-impl SkillContent for Verified {
+impl SkillContent for VerifiedFile {
     fn skill(&self) -> &SkillId {
-        Verified::skill(self)
+        VerifiedFile::skill(self)
     }
 
     fn uri(&self) -> &ResourceUri {
-        Verified::uri(self)
+        VerifiedFile::uri(self)
     }
 
     fn bytes(&self) -> &[u8] {
-        Verified::bytes(self)
+        VerifiedFile::bytes(self)
     }
 
     fn assurance(&self) -> Assurance {

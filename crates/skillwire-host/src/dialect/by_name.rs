@@ -5,7 +5,7 @@ use skillwire_core::{
     path::RelPath,
     strict_json::{self, JsonLimits},
 };
-use skillwire_trust::{FetchRoute, Listed, Offer, Origin, Refusal};
+use skillwire_trust::{FetchRoute, Offer, Origin, Refusal, UnreadSkill};
 
 use super::{
     Dialect,
@@ -40,7 +40,7 @@ pub(super) fn skill(
     dialect: Dialect,
     name: &str,
     description: Option<&str>,
-) -> Result<Listed, Refusal> {
+) -> Result<UnreadSkill, Refusal> {
     let route = match dialect {
         Dialect::SkillsPage => FetchRoute::Page(name.to_owned()),
         _ => FetchRoute::ByName(name.to_owned()),

@@ -8,7 +8,7 @@ use skillwire_core::{
     strict_json::{self, JsonLimits},
     uri::SkillUri,
 };
-use skillwire_trust::{Listed, Origin, Reason, Refusal, SkillId, Source};
+use skillwire_trust::{EntrySource, KnownSkill, ListedSkill, Origin, Reason, Refusal, SkillId};
 
 use super::{Dialect, index};
 
@@ -21,7 +21,7 @@ pub(crate) enum Age {
     /// It has what only the release has, so that it is wrong and not old.
     Released,
     /// It is what a draft asked for, and this is the skill, or why it is none even so.
-    Draft(Box<Result<Listed, Refusal>>),
+    Draft(Box<Result<KnownSkill, Refusal>>),
     /// It could be anything.
     Unknown,
 }
@@ -51,10 +51,10 @@ pub(crate) fn read(origin: &Origin, text: &str, limits: EntryLimits, legacy: boo
         Some(Value::Array(files)) => {
             let name = frontmatter.get("name").and_then(Value::as_str).unwrap_or_default();
             let whole = Some(frontmatter.clone());
-            index::with_files(origin, Dialect::Draft, (uri, name), files, whole)
+            index::with_files(origin, Dialect::Draft, (uri, name), files, whole).map(Into::into)
         }
         None => match without_files(origin, uri, frontmatter) {
-            Some(skill) if legacy => Ok(skill),
+            Some(skill) if legacy => Ok(skill.into()),
             Some(skill) => Err(unlisted_files(skill.id())),
             None => return Age::Unknown,
         },
@@ -64,12 +64,12 @@ pub(crate) fn read(origin: &Origin, text: &str, limits: EntryLimits, legacy: boo
 }
 
 /// A skill whose files nobody lists is one without digests.
-fn without_files(origin: &Origin, uri: &str, fields: &Map<String, Value>) -> Option<Listed> {
+fn without_files(origin: &Origin, uri: &str, fields: &Map<String, Value>) -> Option<ListedSkill> {
     let uri = SkillUri::parse(uri).ok()?;
     let frontmatter = Frontmatter::from_fields(fields.clone()).ok()?;
     let named = frontmatter.name().as_str() == uri.root().name();
     let entry = SkillEntry { uri, frontmatter, resources: Resources::Dynamic };
-    named.then(|| Listed::new(origin.clone(), entry.into(), Source::Named))
+    named.then(|| ListedSkill::new(origin.clone(), entry.into(), EntrySource::Named))
 }
 
 fn unlisted_files(skill: &SkillId) -> Refusal {

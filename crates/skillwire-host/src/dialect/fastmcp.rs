@@ -7,7 +7,7 @@ use skillwire_core::{
     strict_json::{self, JsonLimits},
     uri::SkillUri,
 };
-use skillwire_trust::{FetchRoute, Listed, Offer, Origin, Promise, Reason, Refusal, SkillId};
+use skillwire_trust::{FetchRoute, Offer, Origin, Promise, Reason, Refusal, SkillId, UnreadSkill};
 
 use super::{Dialect, found::Found, resources::Resource};
 
@@ -19,7 +19,7 @@ pub(super) fn skill(
     origin: &Origin,
     resource: &Resource,
     all: &[Resource],
-) -> Option<Result<Listed, Refusal>> {
+) -> Option<Result<UnreadSkill, Refusal>> {
     let root = resource.uri.strip_suffix("/SKILL.md").filter(|uri| uri.starts_with("skill://"))?;
     let manifest = format!("{root}{MANIFEST}");
     all.iter().find(|other| other.uri == manifest)?;

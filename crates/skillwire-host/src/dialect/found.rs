@@ -9,7 +9,7 @@ use skillwire_core::{
     uri::SkillUri,
 };
 use skillwire_dialects::Dialect;
-use skillwire_trust::{FetchRoute, Listed, Offer, Origin, Reason, Refusal};
+use skillwire_trust::{FetchRoute, Offer, Origin, Reason, Refusal, UnreadSkill};
 
 /// What stands in for a description that a listing does not give.
 const UNDESCRIBED: &str = "Described only in its SKILL.md.";
@@ -24,7 +24,7 @@ pub(super) struct Found<'a> {
 
 impl Found<'_> {
     /// Makes the skill known, or says why it cannot be one.
-    pub(super) fn listed(self, origin: &Origin, offer: Offer) -> Result<Listed, Refusal> {
+    pub(super) fn listed(self, origin: &Origin, offer: Offer) -> Result<UnreadSkill, Refusal> {
         let refuse = |reason| Refusal::new(reason).skill(origin).file(self.uri.escape_debug());
         let uri = SkillUri::parse(self.uri).map_err(|error| {
             refuse(Reason::UriInvalid)
@@ -53,7 +53,7 @@ impl Found<'_> {
                 .actual(format!("`{}`", frontmatter.name())));
         }
         let entry = SkillEntry { uri, frontmatter, resources: Resources::Dynamic };
-        Ok(Listed::offered(origin.clone(), Arc::new(entry), Arc::new(offer)))
+        Ok(UnreadSkill::new(origin.clone(), Arc::new(entry), Arc::new(offer)))
     }
 }
 
@@ -63,7 +63,7 @@ pub(super) fn uri_of_name(name: &str) -> String {
 }
 
 /// A skill that the user named and no listing mentions.
-pub(crate) fn unlisted(origin: &Origin, uri: &SkillUri) -> Result<Listed, Refusal> {
+pub(crate) fn unlisted(origin: &Origin, uri: &SkillUri) -> Result<UnreadSkill, Refusal> {
     let name = uri.root().name();
     let found = Found { uri: uri.as_str(), name: &name, description: None, frontmatter: None };
     found.listed(origin, Offer::new(Dialect::Templates, FetchRoute::Live))

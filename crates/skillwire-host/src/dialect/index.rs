@@ -8,7 +8,7 @@ use skillwire_core::{
     strict_json::{self, JsonLimits},
     uri::{ResourceUri, SkillUri},
 };
-use skillwire_trust::{FetchRoute, Listed, Offer, Origin, Promise, Reason, Refusal};
+use skillwire_trust::{FetchRoute, Offer, Origin, Promise, Reason, Refusal, UnreadSkill};
 
 use super::{
     Dialect,
@@ -32,7 +32,7 @@ struct Document<'a> {
 pub(crate) struct Index {
     /// Which of the two eras it is of, if it has entries.
     pub(crate) dialect: Option<Dialect>,
-    pub(crate) skills: Vec<Result<Listed, Refusal>>,
+    pub(crate) skills: Vec<Result<UnreadSkill, Refusal>>,
     /// Templates of skills, which are for the user to fill in.
     pub(crate) templates: Vec<String>,
     /// Entries of a type that nobody knows.
@@ -67,7 +67,7 @@ pub(crate) fn read(origin: &Origin, text: &str, most: usize) -> Result<Index, St
 }
 
 enum Entry {
-    Skill(Dialect, Listed),
+    Skill(Dialect, UnreadSkill),
     Template(String),
     Unknown,
 }
@@ -116,7 +116,7 @@ fn later(
     fields: &Map<String, Value>,
     frontmatter: &Map<String, Value>,
     url: Option<&str>,
-) -> Result<Listed, Refusal> {
+) -> Result<UnreadSkill, Refusal> {
     let name = frontmatter.get("name").and_then(Value::as_str).unwrap_or_default();
     let whole = Some(frontmatter.clone());
     let own = digest(origin, fields.get("digest"))?;
@@ -154,7 +154,7 @@ fn single(
     fields: &Map<String, Value>,
     digest: Option<Digest>,
     frontmatter: Option<Map<String, Value>>,
-) -> Result<Listed, Refusal> {
+) -> Result<UnreadSkill, Refusal> {
     let description = fields.get("description").and_then(Value::as_str);
     let mut offer = Offer::new(dialect, FetchRoute::Live);
     if let Ok(uri) = SkillUri::parse(url) {
@@ -170,7 +170,7 @@ pub(super) fn with_files(
     (url, name): (&str, &str),
     files: &[Value],
     frontmatter: Option<Map<String, Value>>,
-) -> Result<Listed, Refusal> {
+) -> Result<UnreadSkill, Refusal> {
     let mut offer = Offer { complete: true, ..Offer::new(dialect, FetchRoute::Live) };
     let skill = SkillUri::parse(url);
     for file in files {
@@ -204,7 +204,7 @@ fn archived(
     fields: &Map<String, Value>,
     digest: Option<Digest>,
     frontmatter: Option<Map<String, Value>>,
-) -> Result<Listed, Refusal> {
+) -> Result<UnreadSkill, Refusal> {
     let description = fields.get("description").and_then(Value::as_str);
     let stem = [".tar.gz", ".tgz", ".zip"].iter().find_map(|ending| url.strip_suffix(ending));
     let beside = stem.filter(|stem| stem.rsplit('/').next() == Some(name));

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use skillwire_client::{Client, ClientError};
 use skillwire_core::uri::SkillUri;
 use skillwire_protocol::method;
-use skillwire_trust::{Listed, Origin, Reason, Refusal};
+use skillwire_trust::{Origin, Reason, Refusal, UnreadSkill};
 
 use super::{
     Dialect, by_name, fastmcp, index, named_skills, over_mcp, page,
@@ -325,9 +325,12 @@ impl Remote {
 }
 
 /// Puts skills of one dialect together.
-fn collect(dialect: Dialect, skills: impl IntoIterator<Item = Result<Listed, Refusal>>) -> Listing {
+fn collect(
+    dialect: Dialect,
+    skills: impl IntoIterator<Item = Result<UnreadSkill, Refusal>>,
+) -> Listing {
     let mut collecting = Collecting::default();
-    skills.into_iter().for_each(|skill| collecting.add_one(skill));
+    skills.into_iter().for_each(|skill| collecting.add_one(skill.map(Into::into)));
     Listing { dialect: Some(dialect), ..collecting.finish().0 }
 }
 

@@ -5,7 +5,7 @@ use skillwire_core::{
     path::RelPath,
     strict_json::{self, JsonLimits},
 };
-use skillwire_trust::{FetchRoute, Listed, Offer, Origin, Promise, Refusal};
+use skillwire_trust::{FetchRoute, Offer, Origin, Promise, Refusal, UnreadSkill};
 
 use super::{
     Dialect,
@@ -24,7 +24,7 @@ pub(super) fn read(
     origin: &Origin,
     text: &str,
     most: usize,
-) -> Result<Vec<Result<Listed, Refusal>>, String> {
+) -> Result<Vec<Result<UnreadSkill, Refusal>>, String> {
     let limits = JsonLimits { depth: 24, nodes: 40 * most };
     // Strict reading is for objects, and a list is one member of an object.
     let is_list = text.trim_ascii_start().starts_with('[');
@@ -37,7 +37,7 @@ pub(super) fn read(
     Ok(skills.iter().map(|entry| skill(origin, entry)).collect())
 }
 
-fn skill(origin: &Origin, entry: &Value) -> Result<Listed, Refusal> {
+fn skill(origin: &Origin, entry: &Value) -> Result<UnreadSkill, Refusal> {
     let text = |key: &str| entry.get(key).and_then(Value::as_str);
     let address = text("uri").unwrap_or_default();
     let name = text("name").or_else(|| bare_name(address)).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Skills as the resources of the scope `skill://`.
 
 use skillwire_core::name::SkillName;
-use skillwire_trust::{FetchRoute, Listed, Offer, Origin, Refusal};
+use skillwire_trust::{FetchRoute, Offer, Origin, Refusal, UnreadSkill};
 
 use super::{Dialect, found::Found, resources::Resource};
 
@@ -9,7 +9,7 @@ use super::{Dialect, found::Found, resources::Resource};
 pub(super) const SCOPE: &str = "skill://";
 
 /// Takes the skills out of a scoped listing; a server that ignores the scope lists everything.
-pub(super) fn read(origin: &Origin, resources: &[Resource]) -> Vec<Result<Listed, Refusal>> {
+pub(super) fn read(origin: &Origin, resources: &[Resource]) -> Vec<Result<UnreadSkill, Refusal>> {
     resources.iter().filter_map(|resource| skill(origin, Dialect::ScopedList, resource)).collect()
 }
 
@@ -18,7 +18,7 @@ pub(super) fn skill(
     origin: &Origin,
     dialect: Dialect,
     resource: &Resource,
-) -> Option<Result<Listed, Refusal>> {
+) -> Option<Result<UnreadSkill, Refusal>> {
     let Resource { uri, name: called, description, .. } = resource;
     let root = uri.strip_prefix(SCOPE)?.strip_suffix("/SKILL.md")?;
     let last = root.rsplit('/').next().unwrap_or(root);

@@ -11,16 +11,30 @@ use skillwire_core::{
     skill_file,
     uri::ResourceUri,
 };
-use skillwire_trust::{Listed, Reason, Refusal, SkillId, Source, check_frontmatter};
+use skillwire_trust::{
+    EntrySource, KnownSkill, ListedSkill, Reason, Refusal, SkillId, UnreadSkill, check_frontmatter,
+};
 
 use super::{Dialect, FetchRoute, Offer, archive::Archive, by_name, fastmcp};
 use crate::remote::Remote;
 
 impl Remote {
     /// Reads what is needed to approve a skill, and nothing else.
-    pub(crate) async fn settle(&self, listed: &Listed, source: Source) -> Result<Listed, Refusal> {
-        let Some(offer) = listed.offer() else { return Ok(listed.clone()) };
-        let id = listed.id();
+    pub(crate) async fn settle(
+        &self,
+        skill: &KnownSkill,
+        source: EntrySource,
+    ) -> Result<ListedSkill, Refusal> {
+        let unread = match skill {
+            KnownSkill::Listed(listed) => return Ok(listed.clone()),
+            KnownSkill::Unread(unread) => unread,
+            KnownSkill::Contradicted(contradicted) => match contradicted.first() {
+                KnownSkill::Unread(unread) => unread,
+                _ => return skill.certain().cloned(),
+            },
+        };
+        let id = unread.id();
+        let offer = unread.offer();
         if let FetchRoute::Archive { url, format, digest } = &offer.route {
             let archive = Archive { url, declared: *format, digest: *digest };
             let files = self.open_archive(id, &archive).await?;
@@ -31,8 +45,8 @@ impl Remote {
             let skill_md =
                 files.iter().find(|file| id.uri.root().child(&file.path) == *id.uri.file());
             let bytes = skill_md.map(|file| file.bytes.as_slice()).unwrap_or_default();
-            let (frontmatter, offer) = describe(listed, (**offer).clone(), bytes)?;
-            return Ok(settled(listed, frontmatter, pins, offer, source));
+            let (frontmatter, offer) = describe(unread, (**offer).clone(), bytes)?;
+            return Ok(settled(unread, frontmatter, pins, offer, source));
         }
         let mut offer = (**offer).clone();
         if let FetchRoute::Manifest(manifest) = &offer.route {
@@ -43,12 +57,12 @@ impl Remote {
         }
         let most = self.policy.limits.bytes;
         let bytes = self.read_offered(id, &offer, id.uri.file(), most).await?;
-        let (frontmatter, offer) = describe(listed, offer, &bytes)?;
+        let (frontmatter, offer) = describe(unread, offer, &bytes)?;
         let pins = match whole(&offer) {
             Some(files) => self.within_limits(id, files)?,
             None => vec![pin(id.uri.file().clone(), &bytes)],
         };
-        Ok(settled(listed, frontmatter, pins, offer, source))
+        Ok(settled(unread, frontmatter, pins, offer, source))
     }
 
     fn within_limits(
@@ -105,15 +119,15 @@ fn whole(offer: &Offer) -> Option<Vec<SkillResource>> {
 }
 
 fn settled(
-    listed: &Listed,
+    unread: &UnreadSkill,
     frontmatter: Frontmatter,
     pins: Vec<SkillResource>,
     offer: Offer,
-    source: Source,
-) -> Listed {
-    let uri = listed.id().uri.clone();
+    source: EntrySource,
+) -> ListedSkill {
+    let SkillId { origin, uri } = unread.id().clone();
     let entry = SkillEntry { uri, frontmatter, resources: Resources::Listed(pins) };
-    listed.settled(Arc::new(entry), Arc::new(offer), source)
+    ListedSkill::settled(origin, Arc::new(entry), Arc::new(offer), source)
 }
 
 fn has_fence(bytes: &[u8]) -> bool {
@@ -132,13 +146,13 @@ pub(crate) fn with_frontmatter(listed: &Frontmatter, bytes: Bytes) -> Bytes {
 
 /// Reads the frontmatter and compares it with what was listed, as far as the dialect lists it.
 fn describe(
-    listed: &Listed,
+    unread: &UnreadSkill,
     mut offer: Offer,
     bytes: &[u8],
 ) -> Result<(Frontmatter, Offer), Refusal> {
-    let id = listed.id();
+    let id = unread.id();
     let refuse = |reason| Refusal::new(reason).skill(id).file(id.uri.file());
-    let said = &listed.entry().frontmatter;
+    let said = &unread.entry().frontmatter;
     if offer.may_lack_frontmatter() && !has_fence(bytes) {
         offer.described_elsewhere = true;
         return Ok((said.clone(), offer));

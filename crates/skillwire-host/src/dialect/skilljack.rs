@@ -1,6 +1,6 @@
 //! A resource `skill://NAME` with the `SKILL.md`, and `skill://NAME/` with all other files.
 
-use skillwire_trust::{FetchRoute, Listed, Offer, Origin, Refusal};
+use skillwire_trust::{FetchRoute, Offer, Origin, Refusal, UnreadSkill};
 
 use super::{
     Dialect,
@@ -13,7 +13,7 @@ pub(super) fn skill(
     origin: &Origin,
     resource: &Resource,
     all: &[Resource],
-) -> Option<Result<Listed, Refusal>> {
+) -> Option<Result<UnreadSkill, Refusal>> {
     let name = bare_name(&resource.uri)?;
     let collection = format!("{}/", resource.uri);
     all.iter().find(|other| other.uri == collection)?;

@@ -1,6 +1,6 @@
 //! One resource that says how a server's tools are used, and no other skill.
 
-use skillwire_trust::{FetchRoute, Listed, Offer, Origin, Refusal};
+use skillwire_trust::{FetchRoute, Offer, Origin, Refusal, UnreadSkill};
 
 use super::{
     Dialect,
@@ -9,7 +9,7 @@ use super::{
 };
 
 /// Takes a resource `skill://A/B` that no other dialect claims.
-pub(super) fn guide(origin: &Origin, resource: &Resource) -> Option<Result<Listed, Refusal>> {
+pub(super) fn guide(origin: &Origin, resource: &Resource) -> Option<Result<UnreadSkill, Refusal>> {
     let (server, rest) = resource.uri.strip_prefix("skill://")?.split_once('/')?;
     let is_guide = !server.is_empty()
         && !rest.is_empty()

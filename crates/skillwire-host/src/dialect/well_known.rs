@@ -10,7 +10,7 @@ use skillwire_core::{
     strict_json::{self, JsonLimits},
     uri::SkillUri,
 };
-use skillwire_trust::{FetchRoute, Listed, Offer, Origin, Promise, Reason, Refusal};
+use skillwire_trust::{FetchRoute, Offer, Origin, Promise, Reason, Refusal, UnreadSkill};
 
 use super::{
     Dialect,
@@ -93,7 +93,7 @@ impl Index<'_> {
         let mut unknown = 0;
         for entry in skills {
             match self.entry(entry) {
-                Some(skill) => collecting.add_one(skill),
+                Some(skill) => collecting.add_one(skill.map(Into::into)),
                 None => unknown += 1,
             }
         }
@@ -103,7 +103,7 @@ impl Index<'_> {
         Ok(listing)
     }
 
-    fn entry(&self, entry: &Value) -> Option<Result<Listed, Refusal>> {
+    fn entry(&self, entry: &Value) -> Option<Result<UnreadSkill, Refusal>> {
         if entry.get("files").is_some() {
             return Some(self.with_files(entry));
         }
@@ -115,7 +115,7 @@ impl Index<'_> {
     }
 
     /// One artifact with its digest, which may be kept elsewhere.
-    fn artifact(&self, entry: &Value, kind: &str) -> Result<Listed, Refusal> {
+    fn artifact(&self, entry: &Value, kind: &str) -> Result<UnreadSkill, Refusal> {
         let text = |key: &str| entry.get(key).and_then(Value::as_str);
         let name = text("name").unwrap_or_default();
         let digest: Option<Digest> = text("digest").and_then(|digest| digest.parse().ok());
@@ -142,7 +142,7 @@ impl Index<'_> {
     }
 
     /// A list of files below the origin, with digests or without, or one package of them.
-    fn with_files(&self, entry: &Value) -> Result<Listed, Refusal> {
+    fn with_files(&self, entry: &Value) -> Result<UnreadSkill, Refusal> {
         let text = |key: &str| entry.get(key).and_then(Value::as_str);
         let name = text("name").unwrap_or_default();
         let uri = uri_of_name(name);

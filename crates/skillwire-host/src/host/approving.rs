@@ -3,32 +3,38 @@
 use std::{collections::HashMap, time::SystemTime};
 
 use skillwire_trust::{
-    Action, Answer, Approval, Approved, ApprovedBy, DynamicPolicy, Grants, Listed, Lock, Origin,
-    Question, Reason, Record, Refusal, SkillId, Source, Standing, requested_tools,
+    Action, Answer, Approval, ApprovedBy, ApprovedSkill, DynamicPolicy, Grants, KnownSkill,
+    ListedSkill, Lock, Origin, Question, Reason, Record, Refusal, SkillId, Standing,
+    requested_tools,
 };
 
 use super::{Host, lock, unusable};
 
 impl Host {
     /// Where a skill stands with the user.
-    pub fn standing(&self, listed: &Listed) -> Result<Standing, Refusal> {
+    pub fn standing(&self, listed: &ListedSkill) -> Result<Standing, Refusal> {
         let record = self.inner.records.get(listed.id()).map_err(unusable)?;
         Ok(Standing::of(listed, record.as_ref()))
+    }
+
+    /// Where a skill stands with the user, as far as its listing tells.
+    pub fn standing_of_known(&self, skill: &KnownSkill) -> Result<Standing, Refusal> {
+        let record = self.inner.records.get(skill.id()).map_err(unusable)?;
+        Ok(Standing::of_known(skill, record.as_ref()))
     }
 
     /// Records that the user approved a skill as it is listed, with these grants.
     ///
     /// Only tools that the skill asks for can be granted to it. An approval of a dynamic skill is
     /// good for one load and is not remembered.
-    pub fn approve(&self, listed: &Listed, grants: Grants) -> Result<Approved, Refusal> {
+    pub fn approve(&self, listed: &ListedSkill, grants: Grants) -> Result<ApprovedSkill, Refusal> {
         let requested = requested_tools(&listed.entry().frontmatter);
         let tools = grants.tools.into_iter().filter(|tool| requested.contains(tool)).collect();
         let grants = Grants { tools, ..grants };
-        check_certain(listed)?;
-        let Some(content) = listed.content() else {
+        let (Some(content), Some(binding)) = (listed.content(), listed.binding()) else {
             self.check_dynamic(listed)?;
             self.log_skill(listed.id(), None, Action::Approve, Ok(()), Some("once"));
-            return Ok(Approved::new(listed.clone(), grants, ApprovedBy::Once));
+            return Ok(ApprovedSkill::new(listed.clone(), grants, ApprovedBy::Once));
         };
         let at = self.inner.clock.now();
         let approval = Approval {
@@ -36,7 +42,7 @@ impl Host {
             grants: grants.clone(),
             at,
             revoked: false,
-            first_seen: listed.is_first_seen().then(|| listed.dialect()),
+            binding,
         };
         let mut change = |record: &mut Record| {
             record.approval = Some(approval.clone());
@@ -46,12 +52,11 @@ impl Host {
         };
         self.inner.records.update(listed.id(), &mut change).map_err(unusable)?;
         self.log_skill(listed.id(), Some(content.fingerprint()), Action::Approve, Ok(()), None);
-        Ok(Approved::new(listed.clone(), grants, ApprovedBy::User))
+        Ok(ApprovedSkill::new(listed.clone(), grants, ApprovedBy::User))
     }
 
     /// The approval a skill has, without asking anybody.
-    pub fn approved(&self, listed: &Listed) -> Result<Approved, Refusal> {
-        check_certain(listed)?;
+    pub fn approved(&self, listed: &ListedSkill) -> Result<ApprovedSkill, Refusal> {
         let refuse = |reason| Refusal::new(reason).skill(listed.id());
         let standing = self.standing(listed)?;
         if let (Some(lock), Some(_), false) =
@@ -62,25 +67,25 @@ impl Host {
         match standing {
             Standing::Disabled => Err(refuse(Reason::Disabled)
                 .hint(format!("`skillwire enable {}` switches it on.", listed.id()))),
-            _ if listed.is_dynamic() => {
+            _ if listed.integrity().is_dynamic() => {
                 self.check_dynamic(listed)?;
                 Err(refuse(Reason::NotApproved).actual("a skill without digests, asked each time"))
             }
             // Files that were pinned before are held to what they were.
-            Standing::Approved(grants) if listed.is_first_seen() => {
+            Standing::Approved(grants) if listed.integrity().is_first_seen() => {
                 let record = self.inner.records.get(listed.id()).map_err(unusable)?;
                 let approval = record.and_then(|record| record.approval);
                 let pinned = approval.filter(|approval| listed.is_covered_by(approval));
                 let pinned = pinned.ok_or_else(|| refuse(Reason::NotApproved))?;
                 let listed = listed.with_pins(&pinned.content);
-                Ok(Approved::new(listed, grants, ApprovedBy::User))
+                Ok(ApprovedSkill::new(listed, grants, ApprovedBy::User))
             }
             Standing::Approved(grants) => {
                 let by = match listed.id().origin {
                     Origin::Server(_) => ApprovedBy::User,
                     Origin::Local | Origin::Project => ApprovedBy::Folder,
                 };
-                Ok(Approved::new(listed.clone(), grants, by))
+                Ok(ApprovedSkill::new(listed.clone(), grants, by))
             }
             Standing::Changed(diff) => Err(refuse(Reason::Changed)
                 .expected("the content that was approved")
@@ -101,7 +106,7 @@ impl Host {
     /// The approval a skill has, or the one the user gives now.
     ///
     /// The user is not asked about the same skill, or skills of the same server, without end.
-    pub async fn approved_or_ask(&self, listed: &Listed) -> Result<Approved, Refusal> {
+    pub async fn approved_or_ask(&self, listed: &ListedSkill) -> Result<ApprovedSkill, Refusal> {
         let approved = self.approved_or_asked(listed).await;
         if let Err(refusal) = &approved {
             let content = listed.content().map(|content| content.fingerprint());
@@ -110,7 +115,7 @@ impl Host {
         approved
     }
 
-    async fn approved_or_asked(&self, listed: &Listed) -> Result<Approved, Refusal> {
+    async fn approved_or_asked(&self, listed: &ListedSkill) -> Result<ApprovedSkill, Refusal> {
         let refusal = match self.approved(listed) {
             Ok(approved) => return Ok(approved),
             Err(refusal) if matches!(refusal.reason, Reason::NotApproved | Reason::Changed) => {
@@ -133,7 +138,7 @@ impl Host {
     /// What the user has to be asked before a skill may be loaded as it is listed.
     ///
     /// Nobody is asked here, and nothing is counted: see [`Self::count_question`].
-    pub fn question(&self, listed: &Listed) -> Result<Question, Refusal> {
+    pub fn question(&self, listed: &ListedSkill) -> Result<Question, Refusal> {
         let changes = match self.standing(listed)? {
             Standing::Declined => {
                 return Err(Refusal::new(Reason::UserDeclined)
@@ -150,31 +155,33 @@ impl Host {
             changes,
             asked_before: 0,
             dialect: listed.dialect(),
-            first_seen: listed.is_first_seen(),
+            integrity: listed.integrity(),
         })
     }
 
     /// Where each of many skills stands, from one look at what is remembered.
-    pub fn standings(&self, skills: &[&Listed]) -> Vec<Standing> {
+    pub fn standings(&self, skills: &[&KnownSkill]) -> Vec<Standing> {
         let (records, _) = self.inner.records.all();
         let records: HashMap<&SkillId, &Record> =
             records.iter().map(|record| (&record.id, record)).collect();
-        let of = |listed: &&Listed| Standing::of(listed, records.get(listed.id()).copied());
+        let of = |skill: &&KnownSkill| Standing::of_known(skill, records.get(skill.id()).copied());
         skills.iter().map(of).collect()
     }
 
     /// Tells whether a skill that stands like this with the user may be loaded without asking.
-    pub fn is_approved(&self, listed: &Listed, standing: &Standing) -> bool {
-        let of_server = listed.id().origin.server().is_some();
+    pub fn is_approved(&self, skill: &KnownSkill, standing: &Standing) -> bool {
+        let of_server = skill.id().origin.server().is_some();
         match &self.inner.lock {
             _ if *standing == Standing::Disabled => false,
-            Some(lock) if of_server => locked(lock, listed).is_ok(),
-            _ => matches!(standing, Standing::Approved(_)) && !listed.is_dynamic(),
+            Some(lock) if of_server => {
+                entry_of(skill).is_some_and(|listed| locked(lock, listed).is_ok())
+            }
+            _ => matches!(standing, Standing::Approved(_)) && !skill.integrity().is_dynamic(),
         }
     }
 
     /// Records that the user declined a skill as it is listed, and returns what to tell who asked.
-    pub fn decline(&self, listed: &Listed) -> Result<Refusal, Refusal> {
+    pub fn decline(&self, listed: &ListedSkill) -> Result<Refusal, Refusal> {
         let content = listed.content().map(|content| content.fingerprint());
         let mut decline = |record: &mut Record| record.declined = content;
         self.inner.records.update(listed.id(), &mut decline).map_err(unusable)?;
@@ -201,7 +208,7 @@ impl Host {
         Ok(())
     }
 
-    pub(super) fn check_dynamic(&self, listed: &Listed) -> Result<(), Refusal> {
+    pub(super) fn check_dynamic(&self, listed: &ListedSkill) -> Result<(), Refusal> {
         match self.inner.policy.dynamic {
             DynamicPolicy::Ask => Ok(()),
             DynamicPolicy::Decline => Err(Refusal::new(Reason::DynamicDeclined)
@@ -251,37 +258,30 @@ impl Host {
     }
 }
 
+/// The entry of a skill, or the first one of a listing that contradicts itself.
+fn entry_of(skill: &KnownSkill) -> Option<&ListedSkill> {
+    match skill {
+        KnownSkill::Listed(listed) => Some(listed),
+        KnownSkill::Contradicted(skill) => entry_of(skill.first()),
+        KnownSkill::Unread(_) => None,
+    }
+}
+
 /// What the lock file says about a skill of a server.
-fn locked(lock: &Lock, listed: &Listed) -> Result<Approved, Refusal> {
+fn locked(lock: &Lock, listed: &ListedSkill) -> Result<ApprovedSkill, Refusal> {
     let refuse = || {
         Refusal::new(Reason::NotLocked)
             .skill(listed.id())
             .hint("Approve the skill, run `skillwire lock`, and have the change reviewed.")
     };
-    if listed.is_first_seen() {
+    if listed.integrity().is_first_seen() {
         return Err(refuse().actual("a skill whose files are only known as they were first seen"));
     }
     let content = listed.content().ok_or_else(|| refuse().actual("a skill without digests"))?;
     let grants = lock.allows(listed.id(), &content).map_err(|mismatch| {
         refuse().expected("content that the lock file lists").actual(mismatch)
     })?;
-    Ok(Approved::new(listed.clone(), grants, ApprovedBy::Lock))
-}
-
-/// An entry that its own listing contradicts must be confirmed first.
-fn check_certain(listed: &Listed) -> Result<(), Refusal> {
-    if listed.source() == Source::Provisional {
-        return Err(Refusal::new(Reason::NotApproved)
-            .skill(listed.id())
-            .actual("a skill whose `SKILL.md` was not read yet")
-            .hint("Ask the server for the skill by its URI."));
-    }
-    if listed.source() == Source::Inconsistent {
-        return Err(Refusal::new(Reason::EntryInconsistent)
-            .skill(listed.id())
-            .hint("Ask the server for the skill by its URI."));
-    }
-    Ok(())
+    Ok(ApprovedSkill::new(listed.clone(), grants, ApprovedBy::Lock))
 }
 
 fn approve_hint(skill: &SkillId) -> String {

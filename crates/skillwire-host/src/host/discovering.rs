@@ -9,8 +9,8 @@ use futures_util::future::join_all;
 use skillwire_core::uri::SkillUri;
 use skillwire_dialects::Dialect;
 use skillwire_trust::{
-    Action, Approval, Handle, Listed, Origin, Reason, Record, Refusal, Registry, ServerLabel,
-    SkillId, Source,
+    Action, Approval, EntrySource, Handle, KnownSkill, ListedSkill, Origin, Reason, Record,
+    Refusal, Registry, ServerLabel, SkillId,
 };
 
 use super::{Host, lock, unusable};
@@ -45,24 +45,24 @@ impl Host {
             return Ok(Arc::new(self.remembered(&remote.origin())?));
         }
         let listing = remote.list().await?;
-        self.note_changes(&remote.origin(), &listing.skills)?;
+        self.note_listing(&remote.origin(), &listing.skills)?;
         Ok(listing)
     }
 
     /// Asks a server for one skill, whether or not a listing mentions it.
-    pub async fn get(&self, label: &ServerLabel, uri: &SkillUri) -> Result<Listed, Refusal> {
+    pub async fn get(&self, label: &ServerLabel, uri: &SkillUri) -> Result<ListedSkill, Refusal> {
         let remote = self.remote(label)?;
-        self.get_from(&remote, uri, Source::Named).await
+        self.get_from(&remote, uri, EntrySource::Named).await
     }
 
     pub(super) async fn get_from(
         &self,
         remote: &Remote,
         uri: &SkillUri,
-        source: Source,
-    ) -> Result<Listed, Refusal> {
+        source: EntrySource,
+    ) -> Result<ListedSkill, Refusal> {
         let listed = remote.get(uri, source).await?;
-        self.note_changes(&remote.origin(), std::slice::from_ref(&listed))?;
+        self.note_change(&listed)?;
         Ok(listed)
     }
 
@@ -101,7 +101,7 @@ impl Host {
         listings: impl IntoIterator<Item = Result<Arc<Listing>, Refusal>>,
     ) -> Discovered {
         let folders = self.folders();
-        let mut skills: Vec<Listed> = self.in_folders();
+        let mut skills: Vec<KnownSkill> = self.in_folders().into_iter().map(Into::into).collect();
         let mut found = Discovered {
             refused: folders.gated.iter().map(GatedSkill::refusal).collect(),
             ..Discovered::default()
@@ -109,7 +109,7 @@ impl Host {
         for listing in listings {
             match listing {
                 Ok(listing) => {
-                    skills.extend(listing.skills.iter().map(|listed| self.newest(listed)));
+                    skills.extend(listing.skills.iter().map(|skill| self.newest(skill)));
                     found.refused.extend(listing.refused.iter().cloned());
                     found.incomplete.extend(listing.truncated.clone());
                     found.warnings.extend(listing.warnings.iter().cloned());
@@ -122,27 +122,27 @@ impl Host {
     }
 
     /// Finds the one skill a handle names.
-    pub async fn resolve(&self, handle: &Handle) -> Result<Listed, Refusal> {
+    pub async fn resolve(&self, handle: &Handle) -> Result<ListedSkill, Refusal> {
         match handle {
             Handle::Bare(_) => {
                 let found = self.discover().await;
                 let item = found.registry.find(handle);
                 let item = item.map_err(|refusal| explain_missing(refusal, &found.incomplete))?;
-                self.certain(&item.listed).await
+                self.certain(&item.skill).await
             }
             Handle::At(Origin::Server(label), _) => {
                 let listing = self.list(label).await?;
                 let registry = Registry::new(listing.skills.iter().cloned());
-                self.certain(&registry.find(handle)?.listed).await
+                self.certain(&registry.find(handle)?.skill).await
             }
             Handle::Uri(Origin::Server(label), uri) => {
                 let remote = self.remote(label)?;
                 if self.inner.offline {
                     let listing = self.remembered(&remote.origin())?;
-                    return Ok(Registry::new(listing.skills).find(handle)?.listed.clone());
+                    return Registry::new(listing.skills).find(handle)?.skill.certain().cloned();
                 }
                 let listed = remote.named(uri).await?;
-                self.note_changes(&remote.origin(), std::slice::from_ref(&listed))?;
+                self.note_change(&listed)?;
                 Ok(listed)
             }
             Handle::At(origin @ (Origin::Local | Origin::Project), _)
@@ -153,45 +153,47 @@ impl Host {
                     Some(gated) if *origin == Origin::Project => gated,
                     _ => refusal,
                 })?;
-                Ok(item.listed.clone())
+                item.skill.certain().cloned()
             }
         }
     }
 
     /// The skills of folders as they were last read.
-    pub fn in_folders(&self) -> Vec<Listed> {
+    pub fn in_folders(&self) -> Vec<ListedSkill> {
         let folders = self.folders();
         let listed = folders.skills.values();
         listed
             .map(|skill| {
-                Listed::new(skill.origin().clone(), Arc::clone(skill.entry()), Source::Named)
+                ListedSkill::new(
+                    skill.origin().clone(),
+                    Arc::clone(skill.entry()),
+                    EntrySource::Named,
+                )
             })
             .collect()
     }
 
-    /// The entry as it was last seen, confirmed by its server if the listing contradicts itself.
-    async fn certain(&self, listed: &Listed) -> Result<Listed, Refusal> {
-        let newest = self.newest(listed);
-        match newest.source() {
-            Source::Inconsistent | Source::Provisional => self.refresh(&newest).await,
+    /// The entry as it was last seen; its server is asked unless the listing tells it whole.
+    async fn certain(&self, skill: &KnownSkill) -> Result<ListedSkill, Refusal> {
+        match self.newest(skill) {
             // No listing of an older dialect says whether a file changed.
-            _ if newest.is_offered() => self.refresh(&newest).await,
-            Source::Named | Source::Recovered => Ok(newest),
+            KnownSkill::Listed(listed) if listed.offer().is_none() => Ok(listed),
+            newest => self.refresh(&newest).await,
         }
     }
 
     /// The entry as it was last seen, which may be newer than the listing.
-    fn newest(&self, listed: &Listed) -> Listed {
-        let remote = listed.id().origin.server().and_then(|label| self.remote(label).ok());
-        let newer = remote.and_then(|remote| remote.newer(&listed.id().uri));
-        newer.unwrap_or_else(|| listed.clone())
+    fn newest(&self, skill: &KnownSkill) -> KnownSkill {
+        let remote = skill.id().origin.server().and_then(|label| self.remote(label).ok());
+        let newer = remote.and_then(|remote| remote.newer(&skill.id().uri));
+        newer.map_or_else(|| skill.clone(), KnownSkill::Listed)
     }
 
-    /// Asks for the entry once more, as somebody is about to use it.
-    pub async fn refresh(&self, listed: &Listed) -> Result<Listed, Refusal> {
-        match listed.id().origin.server() {
-            Some(label) if !self.inner.offline => self.get(label, &listed.id().uri).await,
-            _ => Ok(listed.clone()),
+    /// Asks for the entry once more before the skill is used.
+    pub async fn refresh(&self, skill: &KnownSkill) -> Result<ListedSkill, Refusal> {
+        match skill.id().origin.server() {
+            Some(label) if !self.inner.offline => self.get(label, &skill.id().uri).await,
+            _ => skill.certain().cloned(),
         }
     }
 
@@ -201,22 +203,22 @@ impl Host {
         let disabled: BTreeSet<_> =
             records.into_iter().filter(|record| record.disabled).map(|record| record.id).collect();
         let shown = found.registry.items().iter();
-        let shown = shown.filter(|item| !disabled.contains(item.listed.id()));
+        let shown = shown.filter(|item| !disabled.contains(item.skill.id()));
         Ok(shown
             .map(|item| CatalogueItem {
                 handle: item.handle.clone(),
-                description: item.listed.entry().frontmatter.description().to_owned(),
-                origin: item.listed.id().origin.clone(),
+                description: item.skill.entry().frontmatter.description().to_owned(),
+                origin: item.skill.id().origin.clone(),
             })
             .collect())
     }
 
     /// Finds a skill among those that were approved, without asking its server; the handle must say
     /// where it is from.
-    pub fn recall(&self, handle: &Handle) -> Result<Listed, Refusal> {
+    pub fn recall(&self, handle: &Handle) -> Result<ListedSkill, Refusal> {
         let missing = || Refusal::new(Reason::SkillNotFound).skill(handle);
         let listing = self.remembered(handle.origin().ok_or_else(missing)?)?;
-        Ok(Registry::new(listing.skills).find(handle)?.listed.clone())
+        Registry::new(listing.skills).find(handle)?.skill.certain().cloned()
     }
 
     /// What was approved before, for when nobody can be asked.
@@ -228,28 +230,38 @@ impl Host {
         let approvals = records.into_iter().filter(|record| record.id.origin == *origin);
         let skills = approvals
             .filter_map(|record| record.approval)
-            .map(|approval| Listed::remembered(origin.clone(), &approval))
+            .map(|approval| ListedSkill::remembered(origin.clone(), &approval).into())
             .collect();
         let warnings = errors.iter().map(ToString::to_string).collect();
         Ok(Listing { skills, warnings, ..Listing::default() })
     }
 
     /// Withdraws every approval whose skill is listed with other content now.
-    fn note_changes(&self, origin: &Origin, listed: &[Listed]) -> Result<(), Refusal> {
+    fn note_listing(&self, origin: &Origin, skills: &[KnownSkill]) -> Result<(), Refusal> {
         let (records, _) = self.inner.records.all();
         for record in records.into_iter().filter(|record| record.id.origin == *origin) {
             let Some(approval) = record.approval.filter(|approval| !approval.revoked) else {
                 continue;
             };
-            let Some(now) = listed.iter().find(|listed| listed.id().uri == record.id.uri) else {
+            let Some(now) = skills.iter().find(|skill| skill.id().uri == record.id.uri) else {
                 continue;
             };
-            if now.is_covered_by(&approval) || now.source() == Source::Provisional {
-                continue;
+            if !may_still_be(now, &approval) {
+                self.withdraw(&record.id, &approval)?;
             }
-            self.withdraw(&record.id, &approval)?;
         }
         Ok(())
+    }
+
+    /// Withdraws the approval of a skill that has other content now.
+    fn note_change(&self, listed: &ListedSkill) -> Result<(), Refusal> {
+        // A record that cannot be read is no approval, so there is nothing to withdraw.
+        let record = self.inner.records.get(listed.id()).ok().flatten();
+        let approval = record.and_then(|record| record.approval);
+        match approval.filter(|approval| !approval.revoked && !listed.is_covered_by(approval)) {
+            Some(approval) => self.withdraw(listed.id(), &approval),
+            None => Ok(()),
+        }
     }
 
     /// Withdraws an approval for good, as the skill is something else now.
@@ -263,6 +275,19 @@ impl Host {
         let before = Some(approval.content.fingerprint());
         self.log_skill(skill, before, Action::Revoke, Ok(()), Some("the skill changed"));
         Ok(())
+    }
+}
+
+/// Tells whether a skill may still be what was approved, as far as its listing tells.
+fn may_still_be(skill: &KnownSkill, approval: &Approval) -> bool {
+    match skill {
+        KnownSkill::Listed(listed) => listed.is_covered_by(approval),
+        // Its `SKILL.md` is compared with the approval when it is read.
+        KnownSkill::Unread(_) => true,
+        KnownSkill::Contradicted(skill) => match skill.first() {
+            KnownSkill::Listed(first) => first.is_covered_by(approval),
+            KnownSkill::Unread(_) | KnownSkill::Contradicted(_) => false,
+        },
     }
 }
 

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use skillwire_core::{entry::Resources, path::RelPath, portable};
-use skillwire_trust::{Action, Listed, Reason, Refusal};
+use skillwire_trust::{Action, ListedSkill, Reason, Refusal};
 
 use super::Host;
 
@@ -23,7 +23,7 @@ impl Host {
     /// `reserved` are names the copy needs for itself.
     pub async fn export(
         &self,
-        listed: &Listed,
+        listed: &ListedSkill,
         reserved: &[RelPath],
     ) -> Result<Vec<ExportedFile>, Refusal> {
         let exported = self.export_unlogged(listed, reserved).await;
@@ -35,7 +35,7 @@ impl Host {
 
     async fn export_unlogged(
         &self,
-        listed: &Listed,
+        listed: &ListedSkill,
         reserved: &[RelPath],
     ) -> Result<Vec<ExportedFile>, Refusal> {
         let skill = listed.id();

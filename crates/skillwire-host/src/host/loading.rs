@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use skillwire_core::entry::Resources;
-use skillwire_trust::{Action, Approved, Reason, Refusal, check_frontmatter};
+use skillwire_trust::{Action, ApprovedSkill, Reason, Refusal, check_frontmatter};
 
 use super::{Host, lock};
 use crate::window::{DynamicContent, FileContent, FirstSeen, Window, find};
@@ -24,7 +24,7 @@ pub struct Loaded {
 impl Host {
     /// Loads an approved skill: fetches `SKILL.md`, compares size, digest and frontmatter with the
     /// entry, and opens the window. Nothing else is fetched.
-    pub async fn load(&self, approved: Approved) -> Result<Loaded, Refusal> {
+    pub async fn load(&self, approved: ApprovedSkill) -> Result<Loaded, Refusal> {
         let content = approved.fingerprint();
         let open = self.open_windows().into_iter().find(|window| {
             content.is_some() && window.fingerprint() == content && window.skill() == approved.id()
@@ -41,7 +41,7 @@ impl Host {
         Ok(Loaded { window, repeated: false })
     }
 
-    async fn load_skill_file(&self, approved: &Approved) -> Result<FileContent, Refusal> {
+    async fn load_skill_file(&self, approved: &ApprovedSkill) -> Result<FileContent, Refusal> {
         self.check_enabled(approved)?;
         let skill = approved.id();
         let content = match &approved.entry().resources {
@@ -49,7 +49,7 @@ impl Host {
                 let listed = find(files, skill.uri.file())
                     .ok_or_else(|| Refusal::new(Reason::SkillFileNotListed).skill(skill))?;
                 let verified = self.fetch(approved.listed(), listed).await?;
-                if approved.listed().is_first_seen() {
+                if approved.listed().integrity().is_first_seen() {
                     FileContent::FirstSeen(FirstSeen { file: verified, new: false })
                 } else {
                     FileContent::Verified(verified)
@@ -70,7 +70,7 @@ impl Host {
     /// the same entry have the same frontmatter.
     fn compare_frontmatter(
         &self,
-        approved: &Approved,
+        approved: &ApprovedSkill,
         content: &FileContent,
     ) -> Result<(), Refusal> {
         // Where name and description stand elsewhere, the digest alone says that nothing changed.
@@ -94,7 +94,7 @@ impl Host {
     }
 
     /// A skill may have been switched off since it was approved.
-    fn check_enabled(&self, approved: &Approved) -> Result<(), Refusal> {
+    fn check_enabled(&self, approved: &ApprovedSkill) -> Result<(), Refusal> {
         if self.inner.records.is_disabled(approved.id()).map_err(super::unusable)? {
             return Err(Refusal::new(Reason::Disabled).skill(approved.id()));
         }

@@ -21,7 +21,7 @@ use std::{
 use skillwire_client::{ClientOptions, Endpoint};
 use skillwire_core::digest::Digest;
 use skillwire_trust::{
-    Action, Answer, Approved, Audit, Cache, Clock, DialectMemory, Event, Lock, MemoryDialects,
+    Action, Answer, ApprovedSkill, Audit, Cache, Clock, DialectMemory, Event, Lock, MemoryDialects,
     MemoryRecords, NoAudit, NoCache, Nobody, Origin, Policy, Prompter, Question, Reason,
     RecordStore, Refusal, ServerLabel, SkillId, StoreError,
 };
@@ -301,7 +301,7 @@ impl Host {
 
     pub(crate) fn log(
         &self,
-        approved: &Approved,
+        approved: &ApprovedSkill,
         action: Action,
         outcome: Result<(), Reason>,
         detail: Option<&str>,

@@ -5,7 +5,7 @@ use skillwire_core::{
     entry::{Resources, SkillEntry, SkillResource},
     uri::ResourceUri,
 };
-use skillwire_trust::{Action, Approved, Reason, Record, Refusal, SkillId, Verified};
+use skillwire_trust::{Action, ApprovedSkill, Reason, Record, Refusal, SkillId, VerifiedFile};
 
 use super::{Host, unusable};
 use crate::dialect::pin;
@@ -14,10 +14,10 @@ impl Host {
     /// Reads a file of an approved skill for the first time, and holds it to that from now on.
     pub(crate) async fn pin_first_read(
         &self,
-        approved: &Approved,
+        approved: &ApprovedSkill,
         file: &ResourceUri,
         most: u64,
-    ) -> Result<Verified, Refusal> {
+    ) -> Result<VerifiedFile, Refusal> {
         let skill = approved.id();
         let listed = approved.listed();
         let offer = listed
@@ -26,7 +26,7 @@ impl Host {
         let server = self.server_of(skill, file)?;
         let bytes = server.read_offered(skill, offer, file, most).await?;
         let pinned = pin(file.clone(), &bytes);
-        let verified = Verified::check(skill, &pinned, bytes)?;
+        let verified = VerifiedFile::check(skill, &pinned, bytes)?;
         self.keep_pin(skill, &pinned)?;
         let detail = format!("first seen: {} {}", file, pinned.digest);
         self.log(approved, Action::Read, Ok(()), Some(&detail));
@@ -43,7 +43,9 @@ impl Host {
         let mut outcome = Err(Reason::NotApproved);
         let mut change = |record: &mut Record| {
             let approval = record.approval.as_mut().filter(|approval| !approval.revoked);
-            let Some(approval) = approval.filter(|approval| approval.first_seen.is_some()) else {
+            let Some(approval) =
+                approval.filter(|approval| approval.binding.first_seen_in().is_some())
+            else {
                 return;
             };
             match approval.content.file(&pinned.uri) {

@@ -7,8 +7,8 @@ use skillwire_core::{
     uri::ResourceUri,
 };
 use skillwire_trust::{
-    Action, Answer, Listed, Origin, Question, Reason, Refusal, ServerLabel, SkillId, Source,
-    Verified, reference,
+    Action, Answer, EntrySource, KnownSkill, ListedSkill, Origin, Question, Reason, Refusal,
+    ServerLabel, SkillId, VerifiedFile, reference,
 };
 
 use super::Host;
@@ -68,9 +68,9 @@ impl Host {
     /// has to approve the skill again.
     pub(crate) async fn fetch(
         &self,
-        held: &Listed,
+        held: &ListedSkill,
         file: &SkillResource,
-    ) -> Result<Verified, Refusal> {
+    ) -> Result<VerifiedFile, Refusal> {
         let skill = held.id();
         if skill.origin.server().is_none() {
             let (host, id, file) = (self.clone(), skill.clone(), file.clone());
@@ -80,7 +80,7 @@ impl Host {
             });
         }
         // What is only pinned is asked for again, so that a change is noticed.
-        let may_be_cached = !held.is_first_seen() || self.inner.offline;
+        let may_be_cached = !held.integrity().is_first_seen() || self.inner.offline;
         if may_be_cached && let Some(verified) = self.cached(skill, file) {
             return Ok(verified);
         }
@@ -90,12 +90,14 @@ impl Host {
             None => server.read(&file.uri, file.size).await.map(|content| content.bytes),
         };
         let fetched = match fetched {
-            Ok(bytes) => Verified::check(skill, file, bytes),
+            Ok(bytes) => VerifiedFile::check(skill, file, bytes),
             Err(refusal) => Err(refusal.skill(skill)),
         };
         let verified = match fetched {
             Ok(verified) => verified,
-            Err(refusal) if held.is_first_seen() => return Err(self.pin_broken(skill, refusal)?),
+            Err(refusal) if held.integrity().is_first_seen() => {
+                return Err(self.pin_broken(skill, refusal)?);
+            }
             Err(refusal) => return Err(self.recover(held, refusal).await),
         };
         if let Err(error) = self.inner.cache.put(&verified) {
@@ -104,20 +106,20 @@ impl Host {
         Ok(verified)
     }
 
-    fn cached(&self, skill: &SkillId, file: &SkillResource) -> Option<Verified> {
+    fn cached(&self, skill: &SkillId, file: &SkillResource) -> Option<VerifiedFile> {
         let bytes = self.inner.cache.get(skill, file)?;
-        Verified::check(skill, file, bytes).ok()
+        VerifiedFile::check(skill, file, bytes).ok()
     }
 
     /// The headings of a skill's `SKILL.md`, one on each line, if it is in a folder of this machine or
     /// cached; nothing is fetched for it.
-    pub fn headings(&self, listed: &Listed) -> Option<String> {
-        let id = listed.id();
+    pub fn headings(&self, skill: &KnownSkill) -> Option<String> {
+        let id = skill.id();
         if id.origin.server().is_none() {
             let folders = self.folders();
             return folders.skills.get(id).map(|skill| skill.headings().to_owned());
         }
-        let Resources::Listed(files) = &listed.entry().resources else { return None };
+        let Resources::Listed(files) = &skill.entry().resources else { return None };
         let cached = self.cached(id, find(files, id.uri.file())?)?;
         Some(skill_file::headings(cached.bytes()))
     }
@@ -129,28 +131,28 @@ impl Host {
         &self,
         skill: &SkillId,
         file: &SkillResource,
-    ) -> Result<Verified, Refusal> {
+    ) -> Result<VerifiedFile, Refusal> {
         let folders = self.folders();
         let local = folders.skills.get(skill);
         let local = local.ok_or_else(|| Refusal::new(Reason::SkillNotFound).skill(skill))?;
         let verified = local.read(&file.uri)?;
         // The folder may have been looked at again since the skill was loaded.
-        Verified::check(skill, file, verified.bytes().clone())
+        VerifiedFile::check(skill, file, verified.bytes().clone())
     }
 
     /// Asks for the entry once and says what that means for a file that did not match.
-    async fn recover(&self, held: &Listed, refusal: Refusal) -> Refusal {
+    async fn recover(&self, held: &ListedSkill, refusal: Refusal) -> Refusal {
         if !refusal.reason.is_about_content() {
             return refusal;
         }
-        if held.source() == Source::Recovered {
+        if held.source() == EntrySource::Recovered {
             return Refusal { reason: Reason::SkillUnstable, ..refusal };
         }
         let id = held.id();
         let Some(Ok(remote)) = id.origin.server().map(|label| self.remote(label)) else {
             return refusal;
         };
-        match self.get_from(&remote, &id.uri, Source::Recovered).await {
+        match self.get_from(&remote, &id.uri, EntrySource::Recovered).await {
             Ok(now) if now.entry() == held.entry() => refusal,
             Ok(_) => Refusal {
                 reason: Reason::Changed,
@@ -191,7 +193,7 @@ impl Host {
     }
 
     /// Shows a file of a skill to the user before anything is approved. This loads nothing.
-    pub async fn inspect(&self, listed: &Listed, file: &str) -> Result<Inspected, Refusal> {
+    pub async fn inspect(&self, listed: &ListedSkill, file: &str) -> Result<Inspected, Refusal> {
         let skill = listed.id();
         let refuse = |reason| Refusal::new(reason).skill(skill).file(file.escape_debug());
         let candidates = reference::resolve(&skill.uri, file).map_err(refuse)?;
@@ -210,7 +212,12 @@ impl Host {
                 let listed_file = listed_file.ok_or_else(|| refuse(Reason::FileNotListed))?;
                 let verified = self.fetch(listed, listed_file).await?;
                 let (uri, bytes) = (verified.uri().clone(), verified.bytes().clone());
-                Inspected { skill: skill.clone(), uri, bytes, verified: !listed.is_first_seen() }
+                Inspected {
+                    skill: skill.clone(),
+                    uri,
+                    bytes,
+                    verified: !listed.integrity().is_first_seen(),
+                }
             }
             Resources::Dynamic => {
                 let uri = candidates.into_iter().next();

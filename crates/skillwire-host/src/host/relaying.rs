@@ -11,7 +11,9 @@ use skillwire_core::{
     uri::{ResourceUri, SkillUri},
 };
 use skillwire_protocol::version::Era;
-use skillwire_trust::{Listed, Reason, Refusal, ServerLabel, Source, Verified};
+use skillwire_trust::{
+    EntrySource, KnownSkill, ListedSkill, Reason, Refusal, ServerLabel, VerifiedFile,
+};
 
 use super::Host;
 use crate::{
@@ -72,11 +74,18 @@ pub struct FreshListing {
     pub lifetime: Option<Duration>,
 }
 
+impl FreshListing {
+    /// Every skill whose entry can be used as it is; the server has to be asked for the others.
+    pub fn skills(&self) -> impl Iterator<Item = &ListedSkill> {
+        self.listing.skills.iter().filter_map(|skill| skill.certain().ok())
+    }
+}
+
 /// An entry, and how long the server says that it stays as it is.
 #[derive(Debug, Clone)]
 pub struct FreshEntry {
     /// The skill.
-    pub listed: Listed,
+    pub listed: ListedSkill,
     /// How long it may be used; nothing when servers of that era do not say.
     pub lifetime: Option<Duration>,
 }
@@ -110,7 +119,7 @@ impl Relay {
 
     /// Asks for one skill, whether or not it is listed.
     pub async fn get(&self, uri: &SkillUri) -> Result<FreshEntry, Refusal> {
-        let listed = self.host.get_from(&self.remote, uri, Source::Named).await?;
+        let listed = self.host.get_from(&self.remote, uri, EntrySource::Named).await?;
         let listed = listed.passed_on();
         let lifetime = self.stated(self.remote.named_lifetime(uri)).await?;
         Ok(FreshEntry { listed, lifetime })
@@ -120,18 +129,22 @@ impl Relay {
     ///
     /// This costs one read of each `SKILL.md` whose frontmatter the listing does not tell.
     async fn passed_on(&self, listing: Arc<Listing>) -> Arc<Listing> {
-        if listing.skills.iter().all(|listed| !listed.is_offered()) {
+        if listing.skills.iter().all(|skill| skill.offer().is_none()) {
             return listing;
         }
         let mut whole = Listing { skills: Vec::new(), ..(*listing).clone() };
-        for listed in &listing.skills {
-            if listed.offer().is_some_and(|offer| offer.tells_frontmatter()) {
-                whole.skills.push(listed.clone().passed_on());
-                continue;
-            }
-            match self.remote.settle(listed, Source::Named).await {
-                Ok(settled) => whole.skills.push(settled.passed_on()),
-                Err(refusal) => whole.refused.push(refusal.skill(listed.id())),
+        for skill in &listing.skills {
+            match skill {
+                KnownSkill::Unread(unread) if unread.offer().tells_frontmatter() => {
+                    whole.skills.push(unread.passed_on().into());
+                }
+                KnownSkill::Listed(_) | KnownSkill::Unread(_) => {
+                    match self.remote.settle(skill, EntrySource::Named).await {
+                        Ok(settled) => whole.skills.push(settled.passed_on().into()),
+                        Err(refusal) => whole.refused.push(refusal.skill(skill.id())),
+                    }
+                }
+                KnownSkill::Contradicted(_) => whole.skills.push(skill.clone()),
             }
         }
         Arc::new(whole)
@@ -147,19 +160,27 @@ impl Relay {
     }
 
     /// The entry of a skill as it was last seen, if that is newer than the listing.
-    pub fn newer(&self, uri: &SkillUri) -> Option<Listed> {
+    pub fn newer(&self, uri: &SkillUri) -> Option<ListedSkill> {
         self.remote.newer(uri)
     }
 
     /// Reads a listed file; what comes back has the listed size and digest.
-    pub async fn read(&self, held: &Listed, file: &SkillResource) -> Result<Verified, Refusal> {
+    pub async fn read(
+        &self,
+        held: &ListedSkill,
+        file: &SkillResource,
+    ) -> Result<VerifiedFile, Refusal> {
         self.host.fetch(held, file).await
     }
 
     /// Reads a file of a skill without digests; nothing says what it should be.
     ///
     /// A `SKILL.md` without frontmatter, which some older dialects allow, gets the listed one.
-    pub async fn read_dynamic(&self, held: &Listed, uri: &ResourceUri) -> Result<Bytes, Refusal> {
+    pub async fn read_dynamic(
+        &self,
+        held: &ListedSkill,
+        uri: &ResourceUri,
+    ) -> Result<Bytes, Refusal> {
         let skill = held.id();
         let bytes = self.host.read_unlisted(skill, uri, self.host.policy().limits.bytes).await?;
         let offer = self.remote.offer_of(&skill.uri).filter(|_| uri == skill.uri.file());

@@ -10,7 +10,7 @@ use skillwire_core::{
     uri::ResourceUri,
 };
 use skillwire_source::{FileStore, FileStoreError};
-use skillwire_trust::{Origin, Reason, Refusal, SkillId, Verified};
+use skillwire_trust::{Origin, Reason, Refusal, SkillId, VerifiedFile};
 
 use super::open::Read;
 
@@ -81,14 +81,14 @@ impl LocalSkill {
     ///
     /// This reads from a disk, so an asynchronous caller should use a thread for it. The
     /// frontmatter needs no further comparison: it was read from bytes with this digest.
-    pub(crate) fn read(&self, uri: &ResourceUri) -> Result<Verified, Refusal> {
+    pub(crate) fn read(&self, uri: &ResourceUri) -> Result<VerifiedFile, Refusal> {
         let refuse = |reason| Refusal::new(reason).skill(&self.id).file(uri);
         let Some(path) = self.entry.uri.below(uri) else {
             return Err(refuse(Reason::PathOutsideSkill));
         };
         let Some(file) = self.listed(uri) else { return Err(refuse(Reason::FileNotListed)) };
         match self.store.read(&path, file.size) {
-            Ok(bytes) => Verified::check(&self.id, file, bytes),
+            Ok(bytes) => VerifiedFile::check(&self.id, file, bytes),
             Err(FileStoreError::Changed) => Err(refuse(Reason::DigestMismatch)
                 .expected(file.digest)
                 .actual("a file or folder that changed since it was listed")

@@ -10,7 +10,9 @@ use skillwire_client::{Client, Limits, RawAnswer};
 use skillwire_core::uri::SkillUri;
 use skillwire_dialects::Dialect;
 use skillwire_protocol::{method, version::Era};
-use skillwire_trust::{Listed, Origin, Refusal, ServerLabel, SkillId, Source};
+use skillwire_trust::{
+    EntrySource, KnownSkill, ListedSkill, Origin, Refusal, ServerLabel, SkillId,
+};
 use tokio::time::Instant;
 
 use super::Remote;
@@ -23,7 +25,7 @@ use crate::{
 #[derive(Debug, Clone, Default)]
 pub struct Listing {
     /// The skills, as listed.
-    pub skills: Vec<Listed>,
+    pub skills: Vec<KnownSkill>,
     /// The entries that cannot be used, each with its reason.
     pub refused: Vec<Refusal>,
     /// Why the listing ended before its end, if it did.
@@ -200,11 +202,9 @@ impl Collecting {
         for entry in entries {
             match entry {
                 Ok(received) => {
-                    self.add_entry(Listed::received(
-                        origin.clone(),
-                        received.entry,
-                        received.text,
-                        Source::Named,
+                    self.add_entry(KnownSkill::Listed(
+                        ListedSkill::new(origin.clone(), received.entry, EntrySource::Named)
+                            .with_text(received.text),
                     ));
                 }
                 Err(unusable) => self.unusable.push(unusable),
@@ -213,7 +213,7 @@ impl Collecting {
     }
 
     /// Adds a skill that was found, or the reason why it is none.
-    pub(crate) fn add_one(&mut self, skill: Result<Listed, Refusal>) {
+    pub(crate) fn add_one(&mut self, skill: Result<KnownSkill, Refusal>) {
         match skill {
             Ok(listed) => self.add_entry(listed),
             Err(refusal) => self.listing.refused.push(refusal),
@@ -233,7 +233,7 @@ impl Collecting {
     }
 
     /// Adds a skill; a second, different entry for it makes neither of the two usable as it is.
-    fn add_entry(&mut self, listed: Listed) {
+    fn add_entry(&mut self, listed: KnownSkill) {
         let uri = listed.id().uri.clone();
         match self.places.get(&uri) {
             None => {
@@ -244,7 +244,7 @@ impl Collecting {
             Some(at) => {
                 let first = self.listing.skills[*at].clone();
                 self.listing.warnings.push(format!("{} is listed with two contents", first.id()));
-                self.listing.skills[*at] = first.with_source(Source::Inconsistent);
+                self.listing.skills[*at] = first.contradicted();
             }
         }
     }

@@ -7,13 +7,13 @@ use std::{
 };
 
 use skillwire_core::uri::SkillUri;
-use skillwire_trust::Listed;
+use skillwire_trust::ListedSkill;
 
 /// Entries that are kept besides the listing.
 const MOST: usize = 10_000;
 
 /// An entry, and until when it is fresh.
-pub(super) type NamedEntry = (Listed, Duration);
+pub(super) type NamedEntry = (ListedSkill, Duration);
 
 /// The newest entry of each skill that somebody named since the listing was made.
 #[derive(Default)]
@@ -26,7 +26,7 @@ impl NamedEntries {
 
     /// Keeps an entry. All others are let go of when there are too many, since a server may have an
     /// entry for every URI there can be.
-    pub(super) fn put(&self, uri: &SkillUri, listed: &Listed, fresh_until: Duration) {
+    pub(super) fn put(&self, uri: &SkillUri, listed: &ListedSkill, fresh_until: Duration) {
         let mut entries = self.lock();
         if entries.len() >= MOST && !entries.contains_key(uri) {
             entries.clear();
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn however_many_skills_are_named_no_more_are_kept_than_there_is_room_for_hst_111() {
         let origin = Origin::parse("acme").unwrap();
-        let listed = dialect::unlisted(&origin, &uri(0)).unwrap();
+        let listed = dialect::unlisted(&origin, &uri(0)).unwrap().passed_on();
         let entries = NamedEntries::default();
         let put = |index| entries.put(&uri(index), &listed, Duration::ZERO);
         (0..MOST).for_each(put);

@@ -191,7 +191,7 @@ impl ModelTools {
 /// The qualified handle, also when the model used a bare name.
 fn handle_of(found: &Discovered, window: &Window, used: &Handle) -> String {
     let items = found.registry.items().iter();
-    let mut of_skill = items.filter(|item| item.listed.id() == window.skill());
+    let mut of_skill = items.filter(|item| item.skill.id() == window.skill());
     of_skill.next().map_or_else(|| used.to_string(), |item| item.handle.clone())
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use serde::Deserialize;
 use skillwire_core::{entry::SkillResource, uri::ResourceUri};
-use skillwire_trust::{Listed, Reason, Refusal};
+use skillwire_trust::{ListedSkill, Reason, Refusal};
 
 use super::{Finding, Server};
 use crate::window::find;
@@ -34,7 +34,7 @@ struct Child<'a> {
 /// Walks the skill's directories where the server offers that.
 pub(super) async fn check(
     server: &Server,
-    listed: &Listed,
+    listed: &ListedSkill,
     files: &[SkillResource],
 ) -> Vec<Finding> {
     let mut findings = Vec::new();

@@ -58,7 +58,7 @@ async fn dangling_instructions(server: &Server, listing: &Listing) -> Vec<Findin
     let mut findings = Vec::new();
     for uri in named_skills(text) {
         let listed = listing.skills.iter().any(|listed| listed.id().uri == uri);
-        if !listed && server.get(&uri, skillwire_trust::Source::Named).await.is_err() {
+        if !listed && server.get(&uri, skillwire_trust::EntrySource::Named).await.is_err() {
             findings.push(Finding::should(
                 Refusal::new(Reason::InstructionsDangling).skill(server.origin()).actual(uri),
             ));

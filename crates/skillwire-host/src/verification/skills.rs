@@ -1,7 +1,9 @@
 //! One skill: its entry by name, its files, its frontmatter, its directories.
 
 use skillwire_core::entry::{Resources, SkillResource};
-use skillwire_trust::{Listed, Reason, Refusal, Source, Verified, check_frontmatter};
+use skillwire_trust::{
+    EntrySource, KnownSkill, ListedSkill, Reason, Refusal, VerifiedFile, check_frontmatter,
+};
 
 use super::{Finding, Server, directories, each};
 
@@ -14,12 +16,17 @@ pub(super) struct Checked {
     pub(super) findings: Vec<Finding>,
 }
 
-pub(super) async fn check(server: &Server, listed: &Listed, in_flight: usize) -> Checked {
-    if listed.is_offered() {
-        return check_offered(server, listed, in_flight).await;
-    }
+pub(super) async fn check(server: &Server, skill: &KnownSkill, in_flight: usize) -> Checked {
+    let (listed, contradicted) = match skill {
+        KnownSkill::Listed(listed) => (listed, false),
+        KnownSkill::Unread(_) => return check_unread(server, skill, in_flight).await,
+        KnownSkill::Contradicted(contradicted) => match contradicted.first() {
+            KnownSkill::Listed(first) => (first, true),
+            first => return check_unread(server, first, in_flight).await,
+        },
+    };
     let mut checked = Checked::default();
-    if listed.source() == Source::Inconsistent {
+    if contradicted {
         checked.findings.push(Finding::must(
             Refusal::new(Reason::EntryInconsistent)
                 .skill(listed.id())
@@ -49,23 +56,23 @@ pub(super) async fn check(server: &Server, listed: &Listed, in_flight: usize) ->
 }
 
 /// A skill of an older dialect: what was promised about it must hold.
-async fn check_offered(server: &Server, listed: &Listed, in_flight: usize) -> Checked {
+async fn check_unread(server: &Server, skill: &KnownSkill, in_flight: usize) -> Checked {
     let mut checked = Checked::default();
-    let settled = match server.settle(listed, Source::Named).await {
+    let settled = match server.settle(skill, EntrySource::Named).await {
         Ok(settled) => settled,
         Err(refusal) => {
-            checked.findings.push(Finding::must(refusal.skill(listed.id())));
+            checked.findings.push(Finding::must(refusal.skill(skill.id())));
             return checked;
         }
     };
-    checked.first_seen = settled.is_first_seen();
+    checked.first_seen = settled.integrity().is_first_seen();
     let (Resources::Listed(files), Some(offer)) = (&settled.entry().resources, settled.offer())
     else {
         return checked;
     };
     let results = each(files, in_flight, async |file| {
-        let bytes = server.read_offered(listed.id(), offer, &file.uri, file.size).await?;
-        Verified::check(listed.id(), file, bytes).map(|_| ())
+        let bytes = server.read_offered(skill.id(), offer, &file.uri, file.size).await?;
+        VerifiedFile::check(skill.id(), file, bytes).map(|_| ())
     });
     for result in results.await {
         match result {
@@ -77,8 +84,8 @@ async fn check_offered(server: &Server, listed: &Listed, in_flight: usize) -> Ch
 }
 
 /// Asked by name, the server must give the entry it lists.
-async fn check_get(server: &Server, listed: &Listed) -> Option<Finding> {
-    match server.get(&listed.id().uri, Source::Named).await {
+async fn check_get(server: &Server, listed: &ListedSkill) -> Option<Finding> {
+    match server.get(&listed.id().uri, EntrySource::Named).await {
         Ok(named) if named.entry() == listed.entry() => None,
         Ok(_) => Some(Finding::must(
             Refusal::new(Reason::EntryInconsistent)
@@ -90,10 +97,14 @@ async fn check_get(server: &Server, listed: &Listed) -> Option<Finding> {
     }
 }
 
-async fn check_file(server: &Server, listed: &Listed, file: &SkillResource) -> Result<(), Refusal> {
+async fn check_file(
+    server: &Server,
+    listed: &ListedSkill,
+    file: &SkillResource,
+) -> Result<(), Refusal> {
     let content = server.read(&file.uri, file.size).await;
     let content = content.map_err(|refusal| refusal.skill(listed.id()))?;
-    let verified = Verified::check(listed.id(), file, content.bytes)?;
+    let verified = VerifiedFile::check(listed.id(), file, content.bytes)?;
     if file.uri == *listed.id().uri.file() {
         check_frontmatter(listed.id(), &listed.entry().frontmatter, verified.bytes())?;
     }
@@ -101,7 +112,7 @@ async fn check_file(server: &Server, listed: &Listed, file: &SkillResource) -> R
 }
 
 /// Without digests, only the frontmatter can be compared.
-async fn check_dynamic(server: &Server, listed: &Listed) -> Option<Finding> {
+async fn check_dynamic(server: &Server, listed: &ListedSkill) -> Option<Finding> {
     let most = skillwire_core::limits::MAX_BYTES;
     let checked = match server.read(listed.id().uri.file(), most).await {
         Ok(content) => check_frontmatter(listed.id(), &listed.entry().frontmatter, &content.bytes),

@@ -9,8 +9,8 @@ use skillwire_testkit::{
     hostile::{Fault, HostileServer},
 };
 use skillwire_trust::{
-    Action, Answer, ApprovedBy, Decision, DynamicPolicy, Grants, Lock, Policy, Question, Reason,
-    Standing,
+    Action, Answer, ApprovedBy, Decision, DynamicPolicy, Grants, ListedSkill, Lock, Policy,
+    Question, Reason, Standing,
 };
 
 use crate::support::{
@@ -233,13 +233,15 @@ async fn many_skills_stand_together_as_each_does_alone_hst_87() {
     let host = host(&server);
     host.approved_now("acme:refunds").await.unwrap();
     let listing = host.list(&label("acme")).await.unwrap();
-    let listed: Vec<_> = listing.skills.iter().collect();
-    let alone: Vec<_> = listed.iter().map(|listed| host.standing(listed).unwrap()).collect();
+    let known: Vec<_> = listing.skills.iter().collect();
+    let alone: Vec<_> =
+        known.iter().map(|skill| host.standing(skill.certain().unwrap()).unwrap()).collect();
     let words: BTreeSet<_> = alone.iter().map(Standing::word).collect();
     assert_eq!(words, BTreeSet::from(["approved", "new"]));
-    assert_eq!(host.standings(&listed), alone);
-    for (listed, standing) in listed.into_iter().zip(&alone) {
-        assert_eq!(host.is_approved(listed, standing), host.approved(listed).is_ok());
+    assert_eq!(host.standings(&known), alone);
+    for (skill, standing) in known.into_iter().zip(&alone) {
+        let approved = host.approved(skill.certain().unwrap()).is_ok();
+        assert_eq!(host.is_approved(skill, standing), approved);
     }
 }
 
@@ -375,7 +377,10 @@ async fn a_lock_file_alone_decides_about_skills_of_servers_hst_88() {
     let other = locked.named("acme:other").await.unwrap();
     locked.approve(&other, Grants::load_only()).unwrap();
     assert_eq!(locked.approved(&other).unwrap_err().reason, Reason::NotLocked);
-    let is_approved = |listed| locked.is_approved(listed, &locked.standing(listed).unwrap());
+    let is_approved = |listed: &ListedSkill| {
+        let standing = locked.standing(listed).unwrap();
+        locked.is_approved(&listed.clone().into(), &standing)
+    };
     assert_eq!((is_approved(&listed), is_approved(&other)), (true, false));
     // What the user switched off stays off, whatever a lock file says.
     locked.set_enabled(listed.id(), false).unwrap();

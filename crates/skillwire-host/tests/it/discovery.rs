@@ -7,7 +7,7 @@ use skillwire_client::Endpoint;
 use skillwire_host::Host;
 use skillwire_protocol::capabilities::SKILLS_EXTENSION;
 use skillwire_testkit::hostile::{Asked, Fault, HostileServer, Reply};
-use skillwire_trust::{Budgets, Grants, Policy, Reason};
+use skillwire_trust::{Budgets, Policy, Reason};
 
 use crate::support::{SetClock, Shortcuts, endpoint, host, host_from, label, skill_uri};
 
@@ -322,7 +322,7 @@ async fn a_skill_listed_with_two_contents_must_be_confirmed_h_08() {
     assert_eq!(listing.skills.len(), 2);
     assert!(listing.warnings[0].contains("two contents"), "{:?}", listing.warnings);
     let doubtful = &listing.skills[0];
-    let refusal = host.approve(doubtful, Grants::load_only()).unwrap_err();
+    let refusal = doubtful.certain().unwrap_err();
     assert_eq!(refusal.reason, Reason::EntryInconsistent);
     assert_eq!(server.count("skills/get"), 0);
     assert!(host.window("acme:a").await.is_ok());

@@ -9,7 +9,7 @@ use skillwire_host::{FileContent, Host};
 use skillwire_testkit::hostile::{Fault, HostileServer, Reply};
 use skillwire_trust::{
     Budgets, Cache, Class, DynamicPolicy, Grants, Origin, Policy, Reason, SkillId, StoreError,
-    Verified,
+    VerifiedFile,
 };
 
 use crate::support::{Shortcuts, User, host, host_from, label, skill_uri};
@@ -44,7 +44,7 @@ impl Cache for Kept {
         found.map(|(_, _, bytes)| bytes.clone())
     }
 
-    fn put(&self, file: &Verified) -> Result<(), StoreError> {
+    fn put(&self, file: &VerifiedFile) -> Result<(), StoreError> {
         let entry = (file.skill().clone(), file.listed().clone(), file.bytes().clone());
         self.0.lock().unwrap().push(entry);
         Ok(())
@@ -124,7 +124,7 @@ async fn a_skill_that_never_agrees_with_itself_is_called_unstable_h_34() {
     let first = host.load(approved).await.err().unwrap();
     assert_eq!(first.reason, Reason::Changed);
     let found = host.known().await;
-    let again = found.registry.items()[0].listed.clone();
+    let again = found.registry.items()[0].skill.certain().unwrap().clone();
     let approved = host.approve(&again, Grants::load_only()).unwrap();
     let second = host.load(approved).await.err().unwrap();
     assert_eq!(second.reason, Reason::SkillUnstable);

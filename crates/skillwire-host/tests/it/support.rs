@@ -11,8 +11,8 @@ use skillwire_core::uri::SkillUri;
 use skillwire_host::{Host, HostBuilder, Window};
 use skillwire_testkit::hostile::HostileServer;
 use skillwire_trust::{
-    Answer, Approved, Audit, Clock, Event, Grants, Handle, Listed, Prompter, Question, Refusal,
-    ServerLabel, StoreError,
+    Answer, ApprovedSkill, Audit, Clock, Event, Grants, Handle, ListedSkill, Prompter, Question,
+    Refusal, ServerLabel, StoreError,
 };
 
 pub(crate) fn label(text: &str) -> ServerLabel {
@@ -116,17 +116,17 @@ impl Audit for KeptAudit {
 
 /// What people do with a host, in one call.
 pub(crate) trait Shortcuts {
-    async fn named(&self, handle: &str) -> Result<Listed, Refusal>;
-    async fn approved_now(&self, handle: &str) -> Result<Approved, Refusal>;
+    async fn named(&self, handle: &str) -> Result<ListedSkill, Refusal>;
+    async fn approved_now(&self, handle: &str) -> Result<ApprovedSkill, Refusal>;
     async fn window(&self, handle: &str) -> Result<Arc<Window>, Refusal>;
 }
 
 impl Shortcuts for Host {
-    async fn named(&self, handle: &str) -> Result<Listed, Refusal> {
+    async fn named(&self, handle: &str) -> Result<ListedSkill, Refusal> {
         self.resolve(&Handle::parse(handle)?).await
     }
 
-    async fn approved_now(&self, handle: &str) -> Result<Approved, Refusal> {
+    async fn approved_now(&self, handle: &str) -> Result<ApprovedSkill, Refusal> {
         self.approve(&self.named(handle).await?, Grants::load_only())
     }
 

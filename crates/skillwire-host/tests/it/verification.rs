@@ -62,7 +62,7 @@ async fn an_honest_server_passes_and_nothing_is_approved_or_loaded_hst_86() {
     assert!(host.open_windows().is_empty());
     assert!(audit.events().is_empty());
     let listed = host.list(&label("acme")).await.unwrap();
-    let approved = host.approved(&listed.skills[0]);
+    let approved = host.approved(listed.skills[0].certain().unwrap());
     assert_eq!(approved.unwrap_err().reason, Reason::NotApproved);
 }
 

@@ -12,7 +12,7 @@ use std::{
 
 use bytes::Bytes;
 use skillwire_core::{digest::Digest, entry::SkillResource};
-use skillwire_trust::{Cache, Origin, SkillId, StoreError, Verified};
+use skillwire_trust::{Cache, Origin, SkillId, StoreError, VerifiedFile};
 
 use super::{
     encoding::{decode, encode, skill_of_root},
@@ -161,7 +161,7 @@ impl FileCache {
         open.insert(skill.clone(), Arc::new(way));
     }
 
-    fn write(&self, file: &Verified) -> Result<(), Fault> {
+    fn write(&self, file: &VerifiedFile) -> Result<(), Fault> {
         static COUNTER: AtomicU64 = AtomicU64::new(0);
         let mut folder = Folder::make(&self.root)?;
         for name in folders(file.skill()) {
@@ -200,7 +200,7 @@ impl Cache for FileCache {
         }
     }
 
-    fn put(&self, file: &Verified) -> Result<(), StoreError> {
+    fn put(&self, file: &VerifiedFile) -> Result<(), StoreError> {
         if file.listed().size > self.bound {
             let problem = format!("keeps at most {} bytes", self.bound);
             return Err(Fault::new(&self.root, problem).into());

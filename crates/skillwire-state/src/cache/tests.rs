@@ -126,7 +126,7 @@ fn an_edited_file_with_its_old_time_fails_the_held_entry_hst_93_hst_94_h_61_h_62
     // The bytes are those on disk; the entry that is held decides, as it does for the wire.
     let bytes = cache.get(&skill, &entry).unwrap();
     assert_eq!(bytes, "evil");
-    let refusal = Verified::check(&skill, &entry, bytes).unwrap_err();
+    let refusal = VerifiedFile::check(&skill, &entry, bytes).unwrap_err();
     assert_eq!(refusal.reason, Reason::DigestMismatch);
     // Fetched again, it is mended.
     cache.put(&verified(&skill, "a.md", b"good")).unwrap();
@@ -244,7 +244,7 @@ fn many_writers_and_a_purge_leave_whole_files_only_h_66() {
                 for _ in 0..20 {
                     cache.put(&file).unwrap();
                     if let Some(bytes) = cache.get(&skill, file.listed()) {
-                        Verified::check(&skill, file.listed(), bytes).unwrap();
+                        VerifiedFile::check(&skill, file.listed(), bytes).unwrap();
                     }
                 }
             });

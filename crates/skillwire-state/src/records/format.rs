@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use skillwire_core::{content_set::ContentSet, digest::Digest, received};
 use skillwire_dialects::Dialect;
-use skillwire_trust::{Approval, Grants, Record, SkillId};
+use skillwire_trust::{Approval, ApprovalBinding, Grants, Record, SkillId};
 
 use super::MAX_RECORD_BYTES;
 use crate::time;
@@ -49,7 +49,7 @@ pub(super) fn write(record: &Record, id: &SkillId) -> Result<String, String> {
             at: time::to_text(approval.at),
             grants: approval.grants.clone(),
             revoked: approval.revoked,
-            first_seen: approval.first_seen.map(|dialect| dialect.code().to_owned()),
+            first_seen: approval.binding.first_seen_in().map(|dialect| dialect.code().to_owned()),
             fingerprint: approval.content.fingerprint().to_string(),
             entry: to_raw_value(&approval.content.entry())?,
         })
@@ -73,7 +73,7 @@ pub(super) fn write(record: &Record, id: &SkillId) -> Result<String, String> {
         one.content == two.content
             && one.grants == two.grants
             && one.revoked == two.revoked
-            && one.first_seen == two.first_seen
+            && one.binding == two.binding
     };
     let kept = match (&again.approval, &record.approval) {
         (Some(one), Some(two)) => same(one, two),
@@ -101,9 +101,11 @@ pub(super) fn read(bytes: &[u8], id: &SkillId) -> Result<Record, String> {
         Some(approval) => Some(Approval {
             content: content(&approval, id)?,
             at: moment(&approval.at)?,
-            first_seen: match &approval.first_seen {
-                None => None,
-                Some(code) => Some(Dialect::parse(code).ok_or("names a dialect that is none")?),
+            binding: match &approval.first_seen {
+                None => ApprovalBinding::Manifest,
+                Some(code) => ApprovalBinding::FirstSeen(
+                    Dialect::parse(code).ok_or("names a dialect that is none")?,
+                ),
             },
             grants: approval.grants,
             revoked: approval.revoked,

@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf, time::SystemTime};
 use serde_json::Value;
 use skillwire_core::digest::Digest;
 use skillwire_trust::{
-    Approval, Grants,
+    Approval, ApprovalBinding, Grants,
     testing::{content, id},
 };
 use tempfile::TempDir;
@@ -36,7 +36,7 @@ impl Fixture {
             grants: Grants { tools: ["Read".to_owned()].into(), execute: true },
             at: SystemTime::now(),
             revoked: false,
-            first_seen: None,
+            binding: ApprovalBinding::Manifest,
         };
         self.records.update(id, &mut |record| record.approval = Some(approval.clone())).unwrap()
     }

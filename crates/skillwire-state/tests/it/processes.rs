@@ -16,7 +16,7 @@ use skillwire_core::{
 };
 use skillwire_state::{AuditLog, FileRecords};
 use skillwire_trust::{
-    Action, Approval, Audit, Decision, Event, Grants, Origin, RecordStore, SkillId,
+    Action, Approval, ApprovalBinding, Audit, Decision, Event, Grants, Origin, RecordStore, SkillId,
 };
 use tempfile::TempDir;
 
@@ -78,7 +78,7 @@ fn change_one_record() {
         grants: Grants::load_only(),
         at: SystemTime::now(),
         revoked: false,
-        first_seen: None,
+        binding: ApprovalBinding::Manifest,
     };
     records.update(&skill(), &mut |record| record.approval = Some(approval.clone())).unwrap();
 }

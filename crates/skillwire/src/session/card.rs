@@ -10,7 +10,7 @@ use skillwire_core::{
     uri::SkillUri,
 };
 use skillwire_dialects::Dialect;
-use skillwire_trust::{Grants, Listed, Origin, requested_tools};
+use skillwire_trust::{Grants, Integrity, ListedSkill, Origin, requested_tools};
 
 use crate::output::{ADDED, FAINT, REMOVED, STRONG, WARNING};
 
@@ -33,12 +33,12 @@ pub(crate) fn origin(origin: &Origin) -> String {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Offered {
     pub(crate) dialect: Dialect,
-    pub(crate) first_seen: bool,
+    pub(crate) integrity: Integrity,
 }
 
 impl Offered {
-    pub(crate) fn of(listed: &Listed) -> Self {
-        Self { dialect: listed.dialect(), first_seen: listed.is_first_seen() }
+    pub(crate) fn of(listed: &ListedSkill) -> Self {
+        Self { dialect: listed.dialect(), integrity: listed.integrity() }
     }
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn write(
         }
     }
     files(out, entry)?;
-    if offered.first_seen {
+    if offered.integrity.is_first_seen() {
         writeln!(
             out,
             "{WARNING}first-seen{WARNING:#}: The server does not give digest and size of every file. What is \

@@ -11,7 +11,7 @@ use skillwire_host::{
     local::{self, Discovery, ProjectTrust},
 };
 use skillwire_trust::{
-    DynamicPolicy, Handle, Listed, Lock, Origin, Policy, Refusal, Registry, ServerLabel,
+    DynamicPolicy, Handle, ListedSkill, Lock, Origin, Policy, Refusal, Registry, ServerLabel,
 };
 
 use self::prompter::Terminal;
@@ -77,7 +77,7 @@ pub(crate) struct Named {
     /// The handle that names this skill and no other.
     pub(crate) handle: String,
     /// The skill.
-    pub(crate) listed: Listed,
+    pub(crate) listed: ListedSkill,
 }
 
 /// Does some work with a host; with `json`, a refusal is written as such.
@@ -183,8 +183,8 @@ impl Session {
             Some(folder) => {
                 let found = self.host.known().await;
                 let items = found.registry.items().iter();
-                let of_folder = items.filter(|item| item.listed.id().origin == *folder);
-                let registry = Registry::new(of_folder.map(|item| item.listed.clone()));
+                let of_folder = items.filter(|item| item.skill.id().origin == *folder);
+                let registry = Registry::new(of_folder.map(|item| item.skill.clone()));
                 let refused = if *folder == Origin::Project { found.refused } else { Vec::new() };
                 Ok(Discovered { registry, refused, ..Discovered::default() })
             }
@@ -203,10 +203,10 @@ impl Session {
     pub(crate) async fn find_now(&self, text: &str) -> Result<Named, Refusal> {
         let found = self.find(text).await?;
         // A URI was asked for alone already, and so was a skill that no listing describes whole.
-        if matches!(Handle::parse(text)?, Handle::Uri(..)) || found.listed.is_offered() {
+        if matches!(Handle::parse(text)?, Handle::Uri(..)) || found.listed.offer().is_some() {
             return Ok(found);
         }
-        let listed = self.host.refresh(&found.listed).await?;
+        let listed = self.host.refresh(&found.listed.clone().into()).await?;
         Ok(Named { listed, ..found })
     }
 
@@ -221,10 +221,10 @@ impl Session {
     }
 
     /// Gives a skill the handle that listings show.
-    async fn named(&self, listed: Listed) -> Named {
+    async fn named(&self, listed: ListedSkill) -> Named {
         let known = if self.offline { self.host.discover().await } else { self.host.known().await };
         let id = listed.id();
-        let item = known.registry.items().iter().find(|item| item.listed.id() == id);
+        let item = known.registry.items().iter().find(|item| item.skill.id() == id);
         let handle = item.map_or_else(|| id.to_string(), |item| item.handle.clone());
         Named { handle, listed }
     }

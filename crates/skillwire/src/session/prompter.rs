@@ -31,9 +31,9 @@ impl Prompter for Terminal {
 /// Shows what a question is about and returns the question itself.
 fn words(question: &Question) -> String {
     match question {
-        Question::Approve { skill, entry, changes, asked_before, dialect, first_seen, .. } => {
+        Question::Approve { skill, entry, changes, asked_before, dialect, integrity, .. } => {
             let mut err = anstream::stderr().lock();
-            let offered = Offered { dialect: *dialect, first_seen: *first_seen };
+            let offered = Offered { dialect: *dialect, integrity: *integrity };
             // A terminal that cannot be written to cannot agree either.
             let _ = card::write(&mut err, &skill.to_string(), (&skill.origin, entry), offered);
             if let Some(changes) = changes {
@@ -52,8 +52,5 @@ fn words(question: &Question) -> String {
             "While acting on {skill}, may {} be read from the server {server}?",
             one_line(uri)
         ),
-        Question::TrustProject { folder } => {
-            format!("May skills in `{}` be used?", one_line(folder))
-        }
     }
 }

@@ -155,7 +155,7 @@ async fn with_a_lock_file_nobody_is_asked_and_the_file_decides_hst_92() {
     let item = &found.registry.items()[0];
     assert_eq!(item.handle, "acme:refunds");
     let mut lock = Lock::default();
-    lock.insert(item.listed.id(), &item.listed.content().unwrap(), Grants::load_only());
+    lock.insert(item.skill.id(), &item.skill.content().unwrap(), Grants::load_only());
     let locked = Host::builder().lock(Some(lock)).build();
     locked.add_server(label("acme"), endpoint(&server));
     let options = BridgeOptions { asks: false, ..BridgeOptions::default() };

@@ -12,7 +12,7 @@ use skillwire_testkit::{
     hostile::{Fault, HostileServer},
     server::TestOptions,
 };
-use skillwire_trust::Listed;
+use skillwire_trust::ListedSkill;
 
 use super::support::{Gateway, Plan};
 
@@ -25,11 +25,11 @@ struct Deny {
 }
 
 impl Admission for Deny {
-    fn admits(&self, skill: &Listed) -> bool {
+    fn admits(&self, skill: &ListedSkill) -> bool {
         self.lifted.load(Ordering::SeqCst) || !self.skills.contains(&skill.name().as_str())
     }
 
-    fn admits_file(&self, _skill: &Listed, path: &RelPath) -> bool {
+    fn admits_file(&self, _skill: &ListedSkill, path: &RelPath) -> bool {
         !self.files.contains(&path.as_str())
     }
 }

@@ -6,7 +6,7 @@ use skillwire_core::{
     path::RelPath,
     uri::{ResourceUri, SkillUri},
 };
-use skillwire_trust::{ServerLabel, SkillId, Verified};
+use skillwire_trust::{ServerLabel, SkillId, VerifiedFile};
 
 use super::*;
 use crate::context::content::sealed::Sealed;
@@ -30,12 +30,12 @@ fn entry(files: &[(&str, &[u8])]) -> SkillEntry {
     }
 }
 
-fn verified(origin: &str, entry: &SkillEntry, path: &str, bytes: &[u8]) -> Verified {
+fn verified(origin: &str, entry: &SkillEntry, path: &str, bytes: &[u8]) -> VerifiedFile {
     let id = SkillId { origin: Origin::parse(origin).unwrap(), uri: entry.uri.clone() };
     let Resources::Listed(files) = &entry.resources else { panic!("the entry lists files") };
     let uri = entry.uri.root().child(&RelPath::parse(path).unwrap());
     let listed = files.iter().find(|file| file.uri == uri).unwrap();
-    Verified::check(&id, listed, Bytes::copy_from_slice(bytes)).unwrap()
+    VerifiedFile::check(&id, listed, Bytes::copy_from_slice(bytes)).unwrap()
 }
 
 const SKILL: &[u8] = b"---\nname: refunds\ndescription: Refunds.\n---\n\nPay it back.\n";

@@ -84,7 +84,7 @@ async fn an_archive_whose_address_says_nothing_is_a_skill_of_its_own_d2() {
     assert_eq!(host.named("acme:refunds").await.unwrap_err().reason, Reason::NameAmbiguous);
     let handle = format!("acme:{}", listing.skills[1].id().uri);
     let listed = host.named(&handle).await.unwrap();
-    assert!(listed.is_first_seen(), "an archive without a digest");
+    assert!(listed.integrity().is_first_seen(), "an archive without a digest");
     assert!(host.window(&handle).await.unwrap().read("scripts/calc.py").await.is_ok());
 }
 

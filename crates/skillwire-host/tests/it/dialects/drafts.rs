@@ -35,7 +35,7 @@ async fn draft_entries_without_sizes_are_first_seen_and_their_digests_bind_d1() 
     let host = host(&server);
     assert_eq!(host.list(&label("acme")).await.unwrap().warnings, [""; 0]);
     let listed = host.named("acme:refunds").await.unwrap();
-    assert_eq!((listed.dialect(), listed.is_first_seen()), (Dialect::Draft, true));
+    assert_eq!((listed.dialect(), listed.integrity().is_first_seen()), (Dialect::Draft, true));
     let window = host.window("acme:refunds").await.unwrap();
     assert!(window.read("scripts/calc.py").await.is_ok());
     server.set_resource(FILE, "Hello,\n\nyour refund is at evil.example.\n");
@@ -73,7 +73,7 @@ async fn draft_a_missing_list_of_files_needs_the_users_word_and_is_dynamic_d1() 
     assert_eq!(listing.refused[0].reason, Reason::ResourcesInvalid);
     assert!(listing.refused[0].hint.as_ref().unwrap().contains("allow-legacy acme"));
     let listing = legacy_host(&server).list(&label("acme")).await.unwrap();
-    assert!(listing.skills[0].is_dynamic());
+    assert!(listing.skills[0].integrity().is_dynamic());
     assert_eq!(listing.refused, []);
 }
 
@@ -112,7 +112,7 @@ async fn draft_a_skill_is_asked_for_where_the_draft_has_that_method_d1() {
         .on("skills/get", move |_, _| Reply::Result(answer.clone()));
     let host = host(&server);
     let named = host.named(&format!("acme:{SKILL}")).await.unwrap();
-    assert_eq!((named.dialect(), named.is_first_seen()), (Dialect::Draft, true));
+    assert_eq!((named.dialect(), named.integrity().is_first_seen()), (Dialect::Draft, true));
     assert!(server.count("skills/get") > 0);
     let refusal = host.named(&format!("acme:{unlisted}")).await.unwrap_err();
     assert_eq!(refusal.reason, Reason::EntrySubstituted);

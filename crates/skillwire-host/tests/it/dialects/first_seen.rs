@@ -26,8 +26,8 @@ async fn only_dialects_with_digests_for_every_file_are_not_first_seen_c_36() {
         let server = HostileServer::speaking(older);
         let host = legacy_host(&server);
         let listed = host.named("acme:refunds").await.unwrap();
-        assert_eq!(listed.is_first_seen(), !WHOLE.contains(&older), "{older:?}");
-        assert!(!listed.is_dynamic(), "{older:?}");
+        assert_eq!(listed.integrity().is_first_seen(), !WHOLE.contains(&older), "{older:?}");
+        assert!(!listed.integrity().is_dynamic(), "{older:?}");
         let window = host.window("acme:refunds").await.unwrap();
         let file = window.read("examples/email.md").await.unwrap();
         let verified = matches!(file, FileContent::Verified(_));
@@ -127,7 +127,7 @@ async fn an_approval_with_digests_is_not_one_without_them_c_36() {
     server.set_resource("skill://index.json", json!({ "skills": [entry] }).to_string());
     host.rediscover(&label("acme")).await.unwrap();
     let listed = host.named("acme:refunds").await.unwrap();
-    assert!(listed.is_first_seen());
+    assert!(listed.integrity().is_first_seen());
     assert_eq!(host.approved(&listed).unwrap_err().reason, Reason::Changed);
 }
 

@@ -53,7 +53,7 @@ async fn a_usage_resource_is_a_guide_that_needs_approval_like_any_skill_d10() {
     let listing = host.list(&label("acme")).await.unwrap();
     assert_eq!(listing.dialect, Some(Dialect::Usage));
     let listed = host.named("acme:folk-usage").await.unwrap();
-    assert!(listed.is_first_seen());
+    assert!(listed.integrity().is_first_seen());
     assert_eq!(host.approved(&listed).unwrap_err().reason, Reason::NotApproved);
     let window = host.window("acme:folk-usage").await.unwrap();
     assert_eq!(&window.skill_file().bytes()[..], b"# How to use the tools\n");
@@ -126,7 +126,7 @@ async fn a_path_that_differs_from_the_name_is_accepted_from_a_scoped_list_alone_
     let host = legacy_host(&server);
     let listed = host.named("acme:refunds").await.unwrap();
     assert_eq!((listed.name().as_str(), listed.id().uri.as_str()), ("refunds", uri));
-    assert!(listed.is_first_seen());
+    assert!(listed.integrity().is_first_seen());
     assert!(host.window("acme:refunds").await.is_ok());
     // The same in an index is a lie about the name.
     let entry = json!({ "type": "skill-md", "name": "refunds", "url": uri, "description": "x" });

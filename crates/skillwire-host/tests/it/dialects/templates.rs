@@ -38,7 +38,7 @@ async fn a_filled_template_is_a_skill_that_the_user_named_d12() {
     let uri = template.fill(values.as_object().unwrap()).unwrap();
     let handle = format!("acme:{uri}");
     let listed = host.named(&handle).await.unwrap();
-    assert_eq!((listed.dialect(), listed.is_first_seen()), (Dialect::Templates, true));
+    assert_eq!((listed.dialect(), listed.integrity().is_first_seen()), (Dialect::Templates, true));
     assert!(host.window(&handle).await.is_ok());
 }
 

@@ -65,7 +65,7 @@ async fn d11c_an_archive_is_downloaded_once_at_activation() {
     assert_eq!(listing.dialect, Some(Dialect::WellKnown));
     assert_eq!(site.asked(), [format!("{NEW}index.json")], "nothing is fetched ahead");
     let window = host.window("acme:refunds").await.unwrap();
-    assert!(!window.is_first_seen());
+    assert!(!window.integrity().is_first_seen());
     assert!(window.read("scripts/calc.py").await.is_ok());
     assert!(window.read("examples/email.md").await.is_ok());
     let artifact = format!("{NEW}refunds.tar.gz");
@@ -78,7 +78,7 @@ async fn d11c_a_single_file_has_its_digest_and_nothing_beside_it() {
     let site = artifact("skill-md", "/.well-known/agent-skills/SKILL.md", skill_md).serve().await;
     let host = host(&site);
     let window = host.window("acme:refunds").await.unwrap();
-    assert!(!window.is_first_seen());
+    assert!(!window.integrity().is_first_seen());
     assert_eq!(window.read("x.md").await.unwrap_err().reason, Reason::FileNotListed);
 }
 
@@ -90,7 +90,7 @@ async fn d11a_files_without_digests_are_first_seen_and_no_others_exist() {
     });
     let site = files(&json!({ "skills": [entry] })).serve().await;
     let window = host(&site).window("acme:refunds").await.unwrap();
-    assert!(window.is_first_seen());
+    assert!(window.integrity().is_first_seen());
     assert_eq!(
         &window.read("examples/email.md").await.unwrap().bytes()[..],
         refunds()[1].1.as_bytes()
@@ -279,7 +279,7 @@ async fn d11b_a_package_must_hold_exactly_the_files_that_its_entry_lists() {
     let all = refunds();
     let serving = site(&all).serve().await;
     let window = host(&serving).window("acme:refunds").await.unwrap();
-    assert!(!window.is_first_seen());
+    assert!(!window.integrity().is_first_seen());
     let (more, other) =
         ([all[0], all[1], all[2], ("x.md", "x")], [all[0], all[1], (all[2].0, "x")]);
     for (files, reason) in [

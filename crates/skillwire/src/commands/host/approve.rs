@@ -56,12 +56,12 @@ pub(super) fn run(args: &ApproveArgs) -> Outcome {
                 "uri": listed.id().uri,
                 "content": approved.content().map(|content| content.fingerprint()),
                 "grants": approved.grants(),
-                "first_seen": listed.is_first_seen(),
+                "first_seen": listed.integrity().is_first_seen(),
             });
             report::json(&mut io::stdout().lock(), &approved)?;
         } else {
             let granted = card::granted(approved.grants());
-            let seen = if listed.is_first_seen() { " (first-seen)" } else { "" };
+            let seen = if listed.integrity().is_first_seen() { " (first-seen)" } else { "" };
             writeln!(anstream::stdout(), "Approved {}{seen}: {granted}", named.handle)?;
         }
         Ok(Exit::Ok)

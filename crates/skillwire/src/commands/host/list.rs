@@ -8,7 +8,7 @@ use skillwire_host::{
     Discovered, Host,
     context::text::{one_line, one_line_within},
 };
-use skillwire_trust::{Item, Origin, Reason, Refusal, ServerLabel, Standing};
+use skillwire_trust::{Origin, Reason, Refusal, RegistryItem, ServerLabel, Standing};
 
 use super::Outcome;
 use crate::{
@@ -116,25 +116,25 @@ fn origin(label: &str) -> Result<Origin, Refusal> {
     })
 }
 
-pub(super) fn row<'a>(host: &Host, item: &'a Item) -> Row<'a> {
-    let (state, reason) = match host.standing(&item.listed) {
+pub(super) fn row<'a>(host: &Host, item: &'a RegistryItem) -> Row<'a> {
+    let (state, reason) = match host.standing_of_known(&item.skill) {
         Ok(standing) => (standing.word(), None),
         // A decision that cannot be read is none, and its neighbours are as they were.
         Err(refusal) => ("refused", Some(refusal.reason)),
     };
-    let entry = item.listed.entry();
+    let entry = item.skill.entry();
     Row {
         handle: &item.handle,
-        name: item.listed.name().as_str(),
-        origin: &item.listed.id().origin,
-        uri: item.listed.id().uri.as_str(),
+        name: item.skill.name().as_str(),
+        origin: &item.skill.id().origin,
+        uri: item.skill.id().uri.as_str(),
         description: entry.frontmatter.description(),
         state,
         reason,
         shares_name: item.shares_name,
-        dynamic: item.listed.is_dynamic(),
-        dialect: item.listed.id().origin.server().map(|_| item.listed.dialect()),
-        first_seen: item.listed.is_first_seen(),
+        dynamic: item.skill.integrity().is_dynamic(),
+        dialect: item.skill.id().origin.server().map(|_| item.skill.dialect()),
+        first_seen: item.skill.integrity().is_first_seen(),
     }
 }
 

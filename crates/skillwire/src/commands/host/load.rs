@@ -92,7 +92,7 @@ async fn load(session: &Session, args: &LoadArgs) -> Result<Loaded, Refusal> {
         uri: id.uri.to_string(),
         content: window.content().map(|content| content.fingerprint()),
         dialect: id.origin.server().map(|_| window.dialect()),
-        first_seen: window.is_first_seen(),
+        first_seen: window.integrity().is_first_seen(),
         blocks,
     })
 }

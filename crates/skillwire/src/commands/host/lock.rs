@@ -7,7 +7,7 @@ use std::{
 };
 
 use skillwire_core::visible::one_line;
-use skillwire_trust::{Approval, Lock, Reason, RecordStore as _, Refusal};
+use skillwire_trust::{Approval, ApprovalBinding, Lock, Reason, RecordStore as _, Refusal};
 
 use super::Outcome;
 use crate::{
@@ -36,7 +36,9 @@ fn approved(settings: &HostSettings) -> Result<Lock, Failure> {
     let mut lock = Lock::default();
     for record in records.into_iter().filter(|record| !record.disabled) {
         // A file that is only known as it was first seen is nobody else's to rely on.
-        let lasting = |approval: &Approval| !approval.revoked && approval.first_seen.is_none();
+        let lasting = |approval: &Approval| {
+            !approval.revoked && approval.binding == ApprovalBinding::Manifest
+        };
         if let Some(approval) = record.approval.filter(lasting) {
             lock.insert(&record.id, &approval.content, approval.grants);
         }

@@ -19,14 +19,14 @@ pub(super) fn run(args: &PromptArgs) -> Outcome {
         report_incomplete(&found)?;
         let mut items = Vec::new();
         for item in found.registry.items() {
-            match session.host().standing(&item.listed) {
+            match session.host().standing_of_known(&item.skill) {
                 // A skill that is off is hidden. One that is not approved is shown: a model can
                 // ask for it, and the user is asked then.
                 Ok(Standing::Disabled) => {}
                 Ok(_) => items.push(CatalogueItem {
                     handle: item.handle.clone(),
-                    description: item.listed.entry().frontmatter.description().to_owned(),
-                    origin: item.listed.id().origin.clone(),
+                    description: item.skill.entry().frontmatter.description().to_owned(),
+                    origin: item.skill.id().origin.clone(),
                 }),
                 Err(refusal) => warn(&format!("{} is left out: {refusal}", item.handle))?,
             }

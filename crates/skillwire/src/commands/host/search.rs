@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 
 use skillwire_core::visible::{one_line, one_line_within};
 use skillwire_search::{SearchIndex, SkillText};
-use skillwire_trust::Item;
+use skillwire_trust::RegistryItem;
 
 use super::{
     Outcome,
@@ -24,10 +24,10 @@ pub(super) fn run(args: &SearchArgs) -> Outcome {
     session::with(args.json, options, async |session| {
         let found = session.discover(None).await?;
         let items = found.registry.items();
-        let text_of = |item: &Item| {
-            let headings = session.host().headings(&item.listed).unwrap_or_default();
-            let frontmatter = item.listed.entry().frontmatter.fields();
-            SkillText::new(item.listed.name().as_str(), &item.handle, frontmatter)
+        let text_of = |item: &RegistryItem| {
+            let headings = session.host().headings(&item.skill).unwrap_or_default();
+            let frontmatter = item.skill.entry().frontmatter.fields();
+            SkillText::new(item.skill.name().as_str(), &item.handle, frontmatter)
                 .with_headings(&headings)
         };
         let index: SearchIndex = items.iter().map(text_of).collect();

@@ -40,7 +40,7 @@ pub(super) fn run(args: &ShowArgs) -> Outcome {
                 "origin": listed.id().origin,
                 "state": standing.word(),
                 "dialect": listed.id().origin.server().map(|_| listed.dialect()),
-                "first_seen": listed.is_first_seen(),
+                "first_seen": listed.integrity().is_first_seen(),
                 "entry": &**listed.entry(),
                 "requested_tools": requested_tools(&listed.entry().frontmatter),
                 "grants": match &standing {

@@ -13,7 +13,7 @@ use skillwire_core::{
 };
 use skillwire_host::{Host, context::text};
 use skillwire_state::FileCache;
-use skillwire_trust::{Cache, Listed, Refusal};
+use skillwire_trust::{Cache, ListedSkill, Refusal};
 
 use crate::output::{ADDED, FAINT, NOTE, REMOVED};
 
@@ -45,7 +45,7 @@ impl Comparison {
     pub(super) async fn of(
         host: &Host,
         cache: &FileCache,
-        listed: &Listed,
+        listed: &ListedSkill,
         before: &SkillResource,
         after: &SkillResource,
     ) -> Self {
