@@ -11,7 +11,7 @@ use crate::{
     path::{RelPath, SKILL_FILE},
     secret_text,
     skill_file::SkillFile,
-    uri::encodes,
+    uri::encode_path,
 };
 
 /// One file of a skill, for checking.
@@ -40,7 +40,7 @@ pub fn check(skill: Option<&SkillFile>, files: &[CheckedFile<'_>]) -> Vec<Findin
 
 fn check_names(files: &[CheckedFile<'_>], findings: &mut Vec<Finding>) {
     for path in files.iter().map(|file| file.path) {
-        if encodes(path) {
+        if encode_path(path) != path.as_str() {
             findings.push(Finding::new(
                 Code::FileNameEncoded,
                 path.as_str(),

@@ -3,6 +3,7 @@
 //! Nothing in this crate touches a file, a socket, a clock or an environment variable. Only
 //! [`line_diff`] looks at the time, since its callers give it a deadline.
 
+pub mod agent_folders;
 pub mod char_class;
 pub mod code;
 pub mod content_id;

@@ -10,8 +10,7 @@ use serde::{Serialize, Serializer};
 
 mod percent;
 
-pub(crate) use self::percent::encodes;
-pub use self::percent::{decode, decode_or_keep, decode_path};
+pub use self::percent::{decode, decode_or_keep, decode_path, encode_path};
 
 use self::percent::encode;
 use crate::{

@@ -4,6 +4,7 @@ pub mod capabilities;
 pub mod envelope;
 pub mod error;
 pub mod id;
+pub mod lines;
 pub mod message;
 pub mod meta;
 pub mod method;

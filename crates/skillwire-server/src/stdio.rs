@@ -4,21 +4,24 @@
 //! reads any more. Both eras may use one connection: a request with modern metadata is answered
 //! on its own terms, everything else belongs to the session that `initialize` opened.
 
-mod lines;
 mod session;
 
 use std::sync::Arc;
 
+use skillwire_protocol::lines::{LineAssembler, LineEvent};
 use tokio::{
-    io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader},
+    io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader},
     sync::mpsc,
 };
 
-use self::{lines::Line, session::StdioSession};
+use self::session::StdioSession;
 use skillwire_engine::{Engine, OutgoingMessage};
 
 /// Messages that may wait for a slow reader before requests are no longer taken.
 const OUTGOING: usize = 256;
+
+/// The longest message that is taken, in bytes.
+const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
 
 /// How long the last messages may take to be read once the input has ended.
 const LAST_WRITE: std::time::Duration = std::time::Duration::from_secs(5);
@@ -52,21 +55,31 @@ pub async fn run_until(
     });
     let mut session = StdioSession::new(engine, sender.clone());
     let mut reader = BufReader::new(input);
-    let mut buffer = Vec::new();
+    let mut lines = LineAssembler::default();
     tokio::pin!(shutdown);
     loop {
-        let line = tokio::select! {
-            line = lines::read(&mut reader, &mut buffer) => line?,
+        let event = tokio::select! {
+            chunk = reader.fill_buf() => {
+                let chunk = chunk?;
+                // A last line without an end is not a message.
+                if chunk.is_empty() {
+                    break;
+                }
+                let (taken, event) = lines.take(chunk, MAX_LINE_BYTES);
+                reader.consume(taken);
+                event
+            }
             () = sender.closed() => break,
             () = &mut shutdown => {
                 session.stop();
                 break;
             }
         };
-        match line {
-            Line::End => break,
-            Line::TooLong => session.refuse_long_line().await,
-            Line::Message => session.receive(&buffer).await,
+        match event {
+            LineEvent::Unfinished | LineEvent::TooLong => {}
+            LineEvent::Skipped => session.refuse_long_line().await,
+            LineEvent::Complete if lines.line().trim_ascii().is_empty() => {}
+            LineEvent::Complete => session.receive(lines.line()).await,
         }
     }
     drop(sender);

@@ -73,11 +73,9 @@ impl fmt::Display for Shown<'_> {
 ///
 /// A URI may hold `;`, `&`, `$`, parentheses and quotes, and a server chose it.
 pub(crate) fn argument(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:/@%+=,".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', "'\\''"))
+    // Only a NUL could not be quoted, and it is allowed: it cannot reach a command anyway.
+    let quoted = shlex::Quoter::new().allow_nul(true).quote(text);
+    quoted.map_or_else(|_| String::new(), std::borrow::Cow::into_owned)
 }
 
 #[cfg(test)]
@@ -135,7 +133,7 @@ mod tests {
         let skill = "acme:skill://$(reboot);x'y/a/SKILL.md";
         let hint = format!("`skillwire approve {skill}` shows and approves it.");
         let shown = Shown(&Refusal::new(Reason::NotApproved).skill(skill).hint(hint)).to_string();
-        let copied = "skillwire approve 'acme:skill://$(reboot);x'\\''y/a/SKILL.md'";
+        let copied = "skillwire approve 'acme:skill://$(reboot);x'\"'y/a/SKILL.md\"";
         assert!(shown.contains(copied), "{shown}");
         assert_eq!(argument("acme:billing/refunds"), "acme:billing/refunds");
         assert_eq!(argument(""), "''");

@@ -4,7 +4,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{HeaderMap, HeaderName, HeaderValue, Uri, header, uri::Scheme};
 use skillwire_protocol::{error::truncated, version::MODERN};
 
-use crate::{call::Call, error::ClientError, secret::Secret};
+use crate::{call::Call, error::ClientError, secret::Secret, web::address::is_loopback};
 
 /// The header that names a legacy session.
 pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -35,13 +35,6 @@ pub(super) fn check_confidential(url: &Uri) -> Result<(), ClientError> {
         return Ok(());
     }
     Err(ClientError::Unreachable("a token is sent to `https` URLs only".to_owned()))
-}
-
-/// Tells whether a host is this machine, whatever resolves names.
-pub(crate) fn is_loopback(host: &str) -> bool {
-    let literal = host.trim_start_matches('[').trim_end_matches(']');
-    let address = literal.parse::<std::net::IpAddr>();
-    host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
 }
 
 /// Writes a token as the header that carries it.

@@ -22,8 +22,6 @@ use skillwire_protocol::{method, version::Era};
 use tokio::{sync::broadcast, time::timeout};
 
 use self::body::Events;
-#[cfg(feature = "oauth")]
-pub(crate) use self::headers::is_loopback;
 pub(crate) use self::{body::collect, sender::Sender};
 use super::{
     bearer::Bearer,

@@ -15,7 +15,8 @@ use tokio::time::timeout;
 use super::Problem;
 use crate::{
     error::ClientError,
-    http::{Sender, collect, is_loopback},
+    http::{Sender, collect},
+    web::address::is_loopback,
 };
 
 /// Metadata, registrations and tokens are small.

@@ -1,6 +1,5 @@
 //! Messages as lines on a pair of pipes, many requests at once.
 
-mod lines;
 mod pending;
 pub(super) mod process;
 mod stderr;
@@ -17,16 +16,16 @@ use serde_json::value::RawValue;
 use skillwire_protocol::{
     error::RpcError,
     id::RequestId,
+    lines::{LineAssembler, LineEvent},
     message::{error_response, response},
     method,
 };
 use tokio::{
-    io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader},
+    io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader},
     sync::{mpsc, oneshot},
 };
 
 use self::{
-    lines::Line,
     pending::{Pending, Waiting},
     process::Process,
 };
@@ -47,8 +46,8 @@ const MAX_NOISE_LINES: usize = 256;
 /// What is read at once.
 const CHUNK_BYTES: usize = 64 * 1024;
 
-/// A buffer that has grown further than this is not kept.
-const KEPT_BYTES: usize = 1024 * 1024;
+/// The most that is passed over to find the end of a line that is too long.
+const MAX_SKIPPED_BYTES: usize = 64 * 1024 * 1024;
 
 /// A server at the other end of two pipes.
 pub(super) struct Pipe {
@@ -192,32 +191,36 @@ pub(super) fn answer_to(id: &RequestId, method: &str) -> String {
 
 async fn read_all(input: Box<dyn AsyncRead + Send + Unpin>, shared: Arc<Shared>) {
     let mut reader = BufReader::with_capacity(CHUNK_BYTES, input);
-    let mut buffer = Vec::new();
+    let mut lines = LineAssembler::default();
     let mut noise = 0;
     let why = loop {
-        match lines::read(&mut reader, &mut buffer, || shared.pending.longest_line()).await {
-            Ok(Line::Message) if buffer.trim_ascii().is_empty() => {}
-            Ok(Line::Message) => match shared.line(&buffer) {
+        let Ok(chunk) = reader.fill_buf().await else { break "the server's output cannot be read" };
+        if chunk.is_empty() {
+            break if lines.is_between_lines() {
+                "the server closed its output"
+            } else {
+                "the server ended in the middle of a message"
+            };
+        }
+        let (taken, event) = lines.take(chunk, shared.pending.longest_line());
+        reader.consume(taken);
+        match event {
+            LineEvent::Unfinished if lines.skipped() > MAX_SKIPPED_BYTES => {
+                break "a message had no end";
+            }
+            LineEvent::Unfinished | LineEvent::Skipped => {}
+            LineEvent::TooLong => {
+                noise += 1;
+                shared.pending.too_long(incoming::id_in(lines.line()).as_ref());
+            }
+            LineEvent::Complete if lines.line().trim_ascii().is_empty() => {}
+            LineEvent::Complete => match shared.line(lines.line()) {
                 Heard::Message => noise = 0,
                 Heard::Noise => noise += 1,
             },
-            Ok(Line::TooLong) => {
-                noise += 1;
-                shared.pending.too_long(incoming::id_in(&buffer).as_ref());
-                match lines::skip(&mut reader).await {
-                    Ok(true) => {}
-                    _ => break "a message had no end",
-                }
-            }
-            Ok(Line::End) if buffer.is_empty() => break "the server closed its output",
-            Ok(Line::End) => break "the server ended in the middle of a message",
-            Err(_) => break "the server's output cannot be read",
         }
         if noise > MAX_NOISE_LINES {
             break "the server writes what are no messages";
-        }
-        if buffer.capacity() > KEPT_BYTES {
-            buffer = Vec::new();
         }
     };
     shared.pending.end(&ended(why));
@@ -258,4 +261,27 @@ impl Drop for UnderWay {
 
 fn ended(why: &str) -> ClientError {
     ClientError::Closed(why.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_line_without_an_end_is_not_followed_for_ever_h_70() {
+        let endless = Box::new(tokio::io::repeat(b'x'));
+        let pipe = Pipe::new(endless, Box::new(tokio::io::sink()), None);
+        // A request that waits while the line becomes too long fails first; the next one lasts longer.
+        let ended = loop {
+            let (reply, answer) = oneshot::channel();
+            let failed = match pipe.shared.pending.add(1, Waiting::Answer { bytes: 1024, reply }) {
+                Ok(()) => answer.await.unwrap().unwrap_err(),
+                Err(error) => error,
+            };
+            if !matches!(failed, ClientError::TooLarge(_)) {
+                break failed;
+            }
+        };
+        assert_eq!(ended, super::ended("a message had no end"));
+    }
 }

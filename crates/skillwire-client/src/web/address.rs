@@ -7,8 +7,8 @@ pub(super) fn literal(host: &str) -> Option<IpAddr> {
     host.trim_start_matches('[').trim_end_matches(']').parse().ok()
 }
 
-/// Tells whether a host is this machine, as somebody would type it.
-pub(super) fn names_loopback(host: &str) -> bool {
+/// Tells whether a host, as a user types it, is this machine, whatever resolves names.
+pub(crate) fn is_loopback(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost") || literal(host).is_some_and(|ip| ip.is_loopback())
 }
 
@@ -89,12 +89,12 @@ mod tests {
     }
 
     #[test]
-    fn loopback_is_what_somebody_typed_d11() {
+    fn a_loopback_host_is_told_by_its_name_or_address_d11() {
         for own in ["localhost", "LOCALHOST", "127.0.0.1", "127.9.9.9", "[::1]", "::1"] {
-            assert!(names_loopback(own), "{own}");
+            assert!(is_loopback(own), "{own}");
         }
         for other in ["localhost.evil.example", "127.0.0.1.nip.io", "10.0.0.1", "0x7f000001"] {
-            assert!(!names_loopback(other), "{other}");
+            assert!(!is_loopback(other), "{other}");
         }
     }
 }

@@ -4,7 +4,7 @@
 //! checked before it is asked for, the machine behind its name is checked when it is looked up, and
 //! the connection goes to exactly the address that was checked.
 
-mod address;
+pub(crate) mod address;
 mod resolver;
 
 use std::time::Duration;
@@ -58,7 +58,7 @@ impl WebOrigin {
         if !matches!(url.path(), "" | "/") || url.query().is_some() || text.contains('#') {
             return Err(InvalidOrigin("has a path; name the origin alone"));
         }
-        let loopback = address::names_loopback(host);
+        let loopback = address::is_loopback(host);
         match url.scheme() {
             Some(scheme) if *scheme == Scheme::HTTPS => {}
             Some(scheme) if *scheme == Scheme::HTTP && loopback => {}
@@ -151,7 +151,7 @@ impl WebOrigin {
             return Err(refuse(Reason::AddressForbidden, "an address without TLS"));
         }
         let private = address::literal(host).is_some_and(|ip| !address::is_public(ip))
-            || address::names_loopback(host);
+            || address::is_loopback(host);
         if private && !own {
             return Err(refuse(Reason::AddressForbidden, "an address of a private network"));
         }

@@ -1,98 +1,101 @@
-//! Percent-encoding, which this crate writes in one way only.
+//! Percent-encoding, which this crate writes in one way only: only reserved characters are escaped, so
+//! that each resource has exactly one URI.
 
 use std::borrow::Cow;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use super::InvalidUri;
 use crate::path::RelPath;
 
-/// Appends one segment, percent-encoding what a URI cannot carry there.
-///
-/// The first segment is the authority, where `:` and `@` would mean something else.
+/// What is escaped in a first segment, the authority, where `:` and `@` would mean something else.
+const AUTHORITY: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b'!')
+    .remove(b'$')
+    .remove(b'&')
+    .remove(b'\'')
+    .remove(b'(')
+    .remove(b')')
+    .remove(b'*')
+    .remove(b'+')
+    .remove(b',')
+    .remove(b';')
+    .remove(b'=');
+
+/// What is escaped in the other segments.
+const SEGMENT: &AsciiSet = &AUTHORITY.remove(b':').remove(b'@');
+
+/// What is escaped in a path of several segments.
+const PATH: &AsciiSet = &SEGMENT.remove(b'/');
+
+/// Appends one segment, escaping what a URI cannot carry there.
 pub(super) fn encode(segment: &str, authority: bool, out: &mut String) {
-    const HEX: &[u8; 16] = b"0123456789ABCDEF";
-    for byte in segment.bytes() {
-        if is_plain(byte, authority) {
-            out.push(char::from(byte));
-        } else {
-            out.push('%');
-            out.push(char::from(HEX[usize::from(byte >> 4)]));
-            out.push(char::from(HEX[usize::from(byte & 15)]));
-        }
-    }
+    out.extend(utf8_percent_encode(segment, if authority { AUTHORITY } else { SEGMENT }));
 }
 
-/// Tells whether a byte stands for itself in a segment.
-fn is_plain(byte: u8, authority: bool) -> bool {
-    byte.is_ascii_alphanumeric()
-        || b"-._~!$&'()*+,;=".contains(&byte)
-        || (!authority && b":@".contains(&byte))
+/// Writes a path as it stands below a directory's URI.
+pub fn encode_path(path: &RelPath) -> Cow<'_, str> {
+    utf8_percent_encode(path.as_str(), PATH).into()
 }
 
 /// Reads a path below a directory's URI, if it is written exactly as this crate writes it.
 pub fn decode_path(text: &str) -> Option<Cow<'_, str>> {
-    let plain = |byte: u8| byte == b'/' || is_plain(byte, false);
-    if text.bytes().all(plain) {
+    // The first piece ends where the first escape would begin, or is that escape.
+    let plain = utf8_percent_encode(text, PATH).next().unwrap_or_default();
+    if plain == text && !text.contains('%') {
         return Some(Cow::Borrowed(text));
     }
     let decoded: Option<Vec<String>> =
         text.split('/').map(|segment| decode(segment).ok()).collect();
     let path = RelPath::parse(&decoded?.join("/")).ok()?;
-    let mut encoded = String::with_capacity(text.len());
-    for (index, segment) in path.segments().enumerate() {
-        if index > 0 {
-            encoded.push('/');
-        }
-        encode(segment, false, &mut encoded);
-    }
-    (encoded == text).then(|| Cow::Owned(path.to_string()))
-}
-
-/// Tells whether a path looks different in a URI.
-pub(crate) fn encodes(path: &RelPath) -> bool {
-    let mut encoded = String::new();
-    path.segments().for_each(|segment| {
-        encoded.push('/');
-        encode(segment, false, &mut encoded);
-    });
-    encoded.trim_start_matches('/') != path.as_str()
+    (encode_path(&path) == text).then(|| Cow::Owned(path.to_string()))
 }
 
 /// Decodes one percent-encoded segment into the text it stands for.
+///
+/// Unlike most decoders, it refuses a `%` that is not followed by two hexadecimal digits.
 pub fn decode(segment: &str) -> Result<String, InvalidUri> {
     let malformed = InvalidUri("has percent-encoding that is not UTF-8 text");
-    let mut bytes = Vec::with_capacity(segment.len());
-    let mut rest = segment.as_bytes();
-    loop {
-        rest = match rest {
-            [] => break,
-            [b'%', high, low, tail @ ..] => {
-                let byte = digit(*high).zip(digit(*low)).map(|(high, low)| high << 4 | low);
-                bytes.push(byte.ok_or(malformed)?);
-                tail
-            }
-            [b'%', ..] => return Err(malformed),
-            [plain, tail @ ..] => {
-                bytes.push(*plain);
-                tail
-            }
-        };
+    let mut escapes = segment.split('%').skip(1).map(str::as_bytes);
+    let hexadecimal = |escape: &[u8]| {
+        escape.get(..2).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    };
+    if !escapes.all(hexadecimal) {
+        return Err(malformed);
     }
-    String::from_utf8(bytes).map_err(|_| malformed)
+    percent_decode_str(segment).decode_utf8().map(Cow::into_owned).map_err(|_| malformed)
 }
 
-/// Decodes a segment that somebody wrote by hand, where a `%` may stand for itself.
+/// Decodes a segment that an author wrote by hand, where a `%` may stand for itself.
 pub fn decode_or_keep(segment: &str) -> String {
     decode(segment).unwrap_or_else(|_| segment.to_owned())
-}
-
-/// The value of a hexadecimal digit. `u8::from_str_radix` would also take a sign for one.
-fn digit(byte: u8) -> Option<u8> {
-    char::from(byte).to_digit(16).and_then(|value| u8::try_from(value).ok())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_is_read_back_only_in_the_form_in_which_it_is_written_srv_20() {
+        for (path, written) in [
+            ("a.md", "a.md"),
+            ("a b/é.md", "a%20b/%C3%A9.md"),
+            ("%", "%25"),
+            (" ", "%20"),
+            ("a:b@c!$&'()*+,;=~", "a:b@c!$&'()*+,;=~"),
+            ("\u{7f}\n", "%7F%0A"),
+        ] {
+            assert_eq!(encode_path(&RelPath::parse(path).unwrap()), written);
+            assert_eq!(decode_path(written).unwrap(), path);
+        }
+        for other in [" ", "é", "%2f", "a%2Fb", "%61", "a%20b%c3%a9", "?", "a#b", "%", "[1]"] {
+            assert_eq!(decode_path(other), None, "{other}");
+        }
+    }
 
     #[test]
     fn only_two_hexadecimal_digits_stand_for_a_byte_srv_71() {

@@ -15,6 +15,7 @@ mod walk;
 use std::path::Path;
 
 use skillwire_core::{
+    agent_folders::READ_FOLDERS,
     entry::Resources,
     finding::{Code, Finding, Level, Strictness},
     limits,
@@ -29,9 +30,11 @@ use self::{
     walk::{Found, Walk},
 };
 pub use self::{
-    places::{discovery_paths, folders, is_discovery_place},
+    places::is_discovery_place,
     skill::{GatedSkill, LocalSkill},
 };
+
+pub use skillwire_core::agent_folders::{discovery_paths, read_folders as folders};
 
 /// Whether the user trusts the folder of a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,7 +117,7 @@ fn discover_within(
 
 fn found_in(base: &Path, limits: Limits, findings: &mut Vec<Finding>) -> Vec<Found> {
     let mut walk = Walk::new(base, limits);
-    for folder in places::FOLDERS {
+    for folder in READ_FOLDERS {
         walk.folder(folder);
     }
     findings.append(&mut walk.findings);

@@ -1,84 +1,8 @@
-//! Where agents look for skills on a machine.
+//! Where agents look for skills on a machine, links included.
 
 use std::path::{Path, PathBuf};
 
-/// The folders that are read here, below a project or the user's home; earlier ones win.
-pub(super) const FOLDERS: [&str; 7] = [
-    ".agents/skills",
-    ".claude/skills",
-    ".codex/skills",
-    ".cursor/skills",
-    ".gemini/skills",
-    ".github/skills",
-    ".opencode/skills",
-];
-
-/// Further folders that other agents read, below a project or the user's home.
-const OTHERS: [&str; 24] = [
-    ".augment/skills",
-    ".cline/skills",
-    ".continue/skills",
-    ".copilot/skills",
-    ".crush/skills",
-    ".devin/skills",
-    ".factory/skills",
-    ".goose/skills",
-    ".grok/skills",
-    ".hermes/skills",
-    ".junie/skills",
-    ".kilo/skills",
-    ".kilocode/skills",
-    ".kiro/skills",
-    ".opencode/skill",
-    ".openclaw/skills",
-    ".openhands/skills",
-    ".pi/skills",
-    ".qoder/skills",
-    ".qwen/skills",
-    ".roo/skills",
-    ".trae/skills",
-    ".vibe/skills",
-    ".windsurf/skills",
-];
-
-/// Folders that agents read below the user's home only.
-const HOME_ONLY: [&str; 11] = [
-    ".codeium/windsurf/skills",
-    ".config/agents/skills",
-    ".config/amp/skills",
-    ".config/crush/skills",
-    ".config/devin/skills",
-    ".config/goose/skills",
-    ".config/opencode/skill",
-    ".config/opencode/skills",
-    ".deepagents/agent/skills",
-    ".gemini/antigravity/skills",
-    ".gemini/antigravity-cli/skills",
-];
-
-/// Folders that agents read below a project only.
-const PROJECT_ONLY: [&str; 3] = ["skills", "agent/skills", "data/skills"];
-
-/// Folders that agents read for every user of a machine.
-const MACHINE: [&str; 1] = ["/etc/codex/skills"];
-
-/// The folders that skills are read from here, whether or not they exist.
-pub fn folders(home: Option<&Path>, project: Option<&Path>) -> Vec<PathBuf> {
-    let bases = project.into_iter().chain(home);
-    bases.flat_map(|base| FOLDERS.iter().map(|folder| base.join(folder))).collect()
-}
-
-/// Every known place at which some agent looks for skills.
-pub fn discovery_paths(home: Option<&Path>, project: Option<&Path>) -> Vec<PathBuf> {
-    let below = |base: Option<&Path>, only: &[&str]| -> Vec<PathBuf> {
-        let folders = FOLDERS.iter().chain(&OTHERS).chain(only);
-        base.map_or_else(Vec::new, |base| folders.map(|folder| base.join(folder)).collect())
-    };
-    let mut paths = below(project, &PROJECT_ONLY);
-    paths.extend(below(home, &HOME_ONLY));
-    paths.extend(MACHINE.iter().map(PathBuf::from));
-    paths
-}
+use skillwire_core::agent_folders::discovery_paths;
 
 /// Tells whether some agent might take what lies at a path for a skill of its own.
 ///

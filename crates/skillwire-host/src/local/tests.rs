@@ -52,7 +52,7 @@ fn body(skill: &LocalSkill) -> String {
 #[test]
 fn every_client_folder_is_read_hst_119() {
     let home = Machine::new();
-    for (index, folder) in places::FOLDERS.iter().enumerate() {
+    for (index, folder) in READ_FOLDERS.iter().enumerate() {
         home.skill(&format!("{folder}/skill-{index}"));
     }
     home.skill(".agents/skills/team/billing/refunds").skill("skills/elsewhere");

@@ -23,7 +23,7 @@ use tokio::{
     time::{Duration, Instant, timeout_at},
 };
 
-use super::lines::MAX_LINE_BYTES;
+use super::MAX_LINE_BYTES;
 use skillwire_engine::{
     Answer, Caller, Engine, LegacySubscriptions, Outcome, OutgoingMessage, Subscription,
     offer::{LegacyLink, Link},

@@ -11,7 +11,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use skillwire_core::{digest::Digest, entry::SkillResource};
+use skillwire_core::{agent_folders::lies_in_agent_folder, digest::Digest, entry::SkillResource};
 use skillwire_trust::{Cache, Origin, SkillId, StoreError, VerifiedFile};
 
 use super::{
@@ -94,7 +94,7 @@ impl FileCache {
     /// A folder in which agents look for skills is refused.
     pub fn new(root: impl Into<PathBuf>) -> Result<Self, StoreError> {
         let root = root.into();
-        if is_discovered(&root) {
+        if lies_in_agent_folder(&root) {
             let problem = "is where agents look for skills, so nothing may be cached there";
             return Err(Fault::new(root, problem).into());
         }
@@ -242,10 +242,4 @@ fn folders(skill: &SkillId) -> Vec<String> {
 /// What a file is called: its digest in hexadecimal digits.
 fn file_name(digest: &Digest) -> String {
     digest.to_string().split_off("sha256:".len())
-}
-
-/// Tells whether a folder is one in which agents look for skills, such as `.claude/skills`.
-fn is_discovered(path: &Path) -> bool {
-    let names: Vec<_> = path.components().map(|part| part.as_os_str().to_string_lossy()).collect();
-    names.windows(2).any(|pair| pair[0].starts_with('.') && pair[1].eq_ignore_ascii_case("skills"))
 }
