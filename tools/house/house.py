@@ -234,6 +234,20 @@ def command_lines(root: Path, allowed: list[str]) -> list[str]:
     return problems
 
 
+def glossary(root: Path) -> list[str]:
+    """Types that the glossary names and the code no longer has."""
+    types = {
+        match.group(1)
+        for sources in crates(root).values()
+        for source in sources
+        for line in source.lines
+        if (match := TYPE.match(line))
+    }
+    rows = (root / "docs/glossary.md").read_text(encoding="utf-8").splitlines()
+    named = [name for row in rows if row.startswith("| **") for name in re.findall(r"`([A-Z]\w+)`", row.split("|")[3])]
+    return [f"docs/glossary.md: there is no type `{name}`." for name in named if name not in types]
+
+
 def check(root: Path, models: dict) -> list[str]:
     limits = models["limits"]
     problems = [
@@ -244,6 +258,7 @@ def check(root: Path, models: dict) -> list[str]:
     names = tracked(root)
     problems += artefacts(names)
     problems += machine_paths(root, names)
+    problems += glossary(root)
     problems += command_lines(root, limits["files_that_may_spell_commands"])
     return problems
 
