@@ -8,7 +8,7 @@
 
 use std::path::Path;
 
-use skillwire_testkit::{dialects, stdio::StdioClient, transcript::Transcript};
+use skillwire_testkit::{StdioClient, Transcript, reference_skills};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -17,11 +17,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("Name a file and the command of a server.".into());
     };
     let transcript = Transcript::parse(&std::fs::read_to_string(file)?)?;
-    let skills = dialects::folder();
+    let skills = reference_skills::folder();
     let folder = skills.path().display().to_string();
     let arguments: Vec<String> =
         arguments.iter().map(|argument| argument.replace("{skills}", &folder)).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let mut client = StdioClient::spawn(Path::new(command), &arguments);
-    Ok(transcript.hold(&mut client).await?)
+    Ok(transcript.replay(&mut client).await?)
 }

@@ -1,19 +1,52 @@
-//! What tests of this project are made of: skill folders, raw MCP clients, running servers, one
-//! server that misbehaves on demand, one that wants a login, and the contract of sources, which tests of other projects can
-//! use as well.
+//! Test support for servers and clients of Agent Skills over MCP.
 //!
-//! The clients here are deliberately plain: they send exactly the bytes a test wants and show
-//! exactly the bytes that come back, so that nothing between test and server can mend either.
+//! This crate knows the wire and nothing of how the programs under test work. Its clients are
+//! deliberately plain: they send exactly the bytes that a test wants and show exactly the bytes that
+//! come back, so that no library between test and server can repair either.
+//!
+//! - [`SkillFolder`] makes folders of skills, [`reference_skills`] one whose digests are known.
+//! - [`TestServer`] runs the real server in the test's process; [`HttpConnection`] and
+//!   [`StdioClient`] talk to it, and [`Transcript`] replays a conversation from a file.
+//! - [`HostileServer`] is an MCP server that misbehaves on demand, [`LoginServer`] one that wants a
+//!   login, [`WebSite`] a plain web server, and [`archives`] writes archives byte by byte.
+//! - [`source_contract!`] tests a `SkillSource`, also one of another project.
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")] async fn main() {
+//! use skillwire_testkit::{SkillFolder, TestServer};
+//!
+//! let folder = SkillFolder::with_skills(&["acme/refunds"]);
+//! let server = TestServer::start(folder.path()).await;
+//! let skills = server.skills().await;
+//! assert_eq!(skills[0]["uri"], "skill://acme/refunds/SKILL.md");
+//! # }
+//! ```
 
 pub mod archives;
 pub mod contract;
-pub mod dialects;
-pub mod fixture;
-pub mod guarded;
-pub mod hostile;
-pub mod http;
-pub mod server;
-pub mod site;
-pub mod stdio;
-pub mod transcript;
-pub mod wire;
+pub mod reference_skills;
+
+mod hostile;
+mod http_client;
+mod login;
+mod rpc;
+mod skill_folder;
+mod stdio_client;
+mod test_server;
+mod transcript;
+mod web_site;
+
+pub use crate::{
+    hostile::{
+        Fault, HostileServer, ListeningServer, LoggedMessage, OlderDialect, ReceivedRequest,
+        ReplyGate, ScriptedReply, refunds_frontmatter,
+    },
+    http_client::{HttpConnection, HttpReply},
+    login::{LoginFault, LoginRequest, LoginServer},
+    rpc::{RpcReply, initialize_params, legacy_request, modern_meta, modern_request},
+    skill_folder::{SkillFolder, skill_md},
+    stdio_client::{ServerExit, StdioClient},
+    test_server::{LEGACY_HEADERS, TestOptions, TestServer, modern_headers},
+    transcript::{Transcript, TranscriptBlock},
+    web_site::{ServedWebSite, WebSite},
+};

@@ -1,4 +1,4 @@
-//! Conversations with a server as readable files, which any server can be held against.
+//! Conversations with a server as readable files, which can be replayed against any server.
 //!
 //! A file begins with prose. A line `Arguments: ...` in it says how our own server is started, after
 //! `serve FOLDER`. Then come blocks: `-- client --` with messages that are sent, `-- server --` with
@@ -8,22 +8,22 @@
 
 use serde_json::{Deserializer, Value};
 
-use crate::stdio::StdioClient;
+use crate::stdio_client::StdioClient;
 
 /// A conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Transcript {
     /// The prose on top.
     pub prose: String,
-    /// What our own server is started with.
+    /// The arguments with which our own server is started.
     pub arguments: Vec<String>,
-    /// What is said, in order.
-    pub blocks: Vec<Block>,
+    /// The blocks, in order.
+    pub blocks: Vec<TranscriptBlock>,
 }
 
-/// What one side says.
+/// The messages of one side.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Block {
+pub enum TranscriptBlock {
     /// Messages that are sent.
     Client(Vec<Value>),
     /// Patterns of messages that must come back.
@@ -44,27 +44,27 @@ impl Transcript {
                 Deserializer::from_str(body).into_iter::<Value>().collect();
             let messages = messages.map_err(|error| format!("`{title}`: {error}"))?;
             blocks.push(match title {
-                "client" => Block::Client(messages),
-                "server" => Block::Server(messages),
+                "client" => TranscriptBlock::Client(messages),
+                "server" => TranscriptBlock::Server(messages),
                 other => return Err(format!("there is no block `{other}`")),
             });
         }
         if blocks.is_empty() {
-            return Err("nothing is said".to_owned());
+            return Err("there is no block".to_owned());
         }
         Ok(Self { prose, arguments: arguments.unwrap_or_default(), blocks })
     }
 
-    /// Says everything to a server, and what came back that should not have, or did not.
-    pub async fn hold(&self, client: &mut StdioClient) -> Result<(), String> {
+    /// Sends the client's messages to a server and compares its answers with the patterns.
+    pub async fn replay(&self, client: &mut StdioClient) -> Result<(), String> {
         for block in &self.blocks {
             match block {
-                Block::Client(messages) => {
+                TranscriptBlock::Client(messages) => {
                     for message in messages {
                         client.send(message).await;
                     }
                 }
-                Block::Server(patterns) => {
+                TranscriptBlock::Server(patterns) => {
                     let mut open: Vec<&Value> = patterns.iter().collect();
                     while !open.is_empty() {
                         let message = client
@@ -80,7 +80,7 @@ impl Transcript {
     }
 }
 
-/// Takes out the pattern that a message is for, which must fit; other messages are passed over.
+/// Removes the pattern that a message is for and compares the two; other messages are ignored.
 fn take(open: &mut Vec<&Value>, message: &Value) -> Result<(), String> {
     let key = |value: &Value| match value.get("id") {
         Some(id) => id.clone(),
@@ -93,7 +93,7 @@ fn take(open: &mut Vec<&Value>, message: &Value) -> Result<(), String> {
     fits(pattern, message, "").map_err(|wrong| format!("{wrong}\nin {message}"))
 }
 
-/// Holds a value against a pattern.
+/// Compares a value with a pattern.
 fn fits(pattern: &Value, value: &Value, place: &str) -> Result<(), String> {
     match (pattern, value) {
         (Value::String(any), _) if any == "<any>" => Ok(()),
@@ -153,7 +153,7 @@ mod tests {
         let text = "Prose.\nArguments: --dialect x=on\n\n-- client --\n{\"id\":1}\n{}\n\n-- server --\n{}\n";
         let read = Transcript::parse(text).unwrap();
         assert_eq!(read.arguments, ["--dialect", "x=on"]);
-        assert_eq!(read.blocks[0], Block::Client(vec![json!({ "id": 1 }), json!({})]));
+        assert_eq!(read.blocks[0], TranscriptBlock::Client(vec![json!({ "id": 1 }), json!({})]));
         for bad in ["", "Prose.", "P\n-- other --\n{}", "P\n-- client --\n{", "P\n-- client"] {
             assert!(Transcript::parse(bad).is_err(), "{bad:?}");
         }

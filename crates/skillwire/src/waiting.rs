@@ -70,7 +70,7 @@ mod tests {
 
     use indicatif::TermLike;
     use skillwire_source::{DirectoryOptions, DirectorySource, ScanRequest, SkillSource};
-    use skillwire_testkit::fixture::SkillFolder;
+    use skillwire_testkit::SkillFolder;
 
     use super::*;
 

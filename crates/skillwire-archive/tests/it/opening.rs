@@ -1,22 +1,25 @@
 //! Archives that are opened: every hostile one is refused for its own reason.
 
 use skillwire_archive::{File, Format, Limits, Reason, Refused, unpack};
-use skillwire_testkit::archives::{Member, Sample, ZipMember, corpus, gzip, refunds, tar, zip};
+use skillwire_testkit::{
+    archives::ArchiveSample, archives::TarMember, archives::ZipMember, archives::corpus,
+    archives::gzip, archives::refunds, archives::tar, archives::zip,
+};
 
 fn open(bytes: &[u8]) -> Result<Vec<File>, Refused> {
     unpack(Format::sniff(bytes).expect("an archive"), bytes, &Limits::default())
 }
 
-fn sample(name: &str) -> Sample {
+fn sample(name: &str) -> ArchiveSample {
     corpus().into_iter().find(|sample| sample.name == name).expect("a sample")
 }
 
-fn tar_gz(members: &[Member]) -> Vec<u8> {
+fn tar_gz(members: &[TarMember]) -> Vec<u8> {
     gzip(&tar(members), 6)
 }
 
-fn skill() -> Member {
-    Member::file("SKILL.md", "x")
+fn skill() -> TarMember {
+    TarMember::file("SKILL.md", "x")
 }
 
 fn reason(bytes: &[u8]) -> Reason {
@@ -63,7 +66,11 @@ fn an_inner_symlink_becomes_a_copy_of_its_target_ar_04() {
 fn links_are_resolved_through_the_tree_ar_05() {
     // Lexically, `up/../x` is `d/x`; through the tree it is outside.
     let chain = |target: &str| {
-        tar_gz(&[skill(), Member::symlink("d/up", "../SKILL.md"), Member::symlink("d/k", target)])
+        tar_gz(&[
+            skill(),
+            TarMember::symlink("d/up", "../SKILL.md"),
+            TarMember::symlink("d/k", target),
+        ])
     };
     assert_eq!(open(&chain("up")).unwrap().len(), 3);
     for bad in ["up/../up", "k", "../d", "..", ".", "", "nothing", "../../SKILL.md", "a\\b"] {
@@ -73,15 +80,15 @@ fn links_are_resolved_through_the_tree_ar_05() {
 
 #[test]
 fn links_to_inner_files_by_hard_link_are_refused_too_ar_06() {
-    assert_eq!(reason(&tar_gz(&[skill(), Member::hard_link("k", "SKILL.md")])), Reason::Link);
+    assert_eq!(reason(&tar_gz(&[skill(), TarMember::hard_link("k", "SKILL.md")])), Reason::Link);
 }
 
 #[test]
 fn a_file_and_a_directory_cannot_be_one_ar_07() {
     for members in [
-        [Member::file("a", "x"), Member::file("a/b", "y")],
-        [Member::of_kind("a/", b'5'), Member::file("a", "y")],
-        [Member::of_kind("A/", b'5'), Member::file("a/b", "y")],
+        [TarMember::file("a", "x"), TarMember::file("a/b", "y")],
+        [TarMember::of_kind("a/", b'5'), TarMember::file("a", "y")],
+        [TarMember::of_kind("A/", b'5'), TarMember::file("a/b", "y")],
     ] {
         let members: Vec<_> = std::iter::once(skill()).chain(members).collect();
         assert_eq!(reason(&tar_gz(&members)), Reason::Twins);
@@ -100,11 +107,11 @@ fn only_the_owners_right_to_run_is_taken_over_ar_08() {
 #[test]
 fn limits_are_inclusive_ar_09() {
     let limits = Limits { bytes: 8, entries: 3, depth: 2, path: 8, ..Limits::default() };
-    let open = |members: &[Member]| {
+    let open = |members: &[TarMember]| {
         let opened = unpack(Format::TarGz, &tar_gz(members), &limits);
         opened.map(|files| files.len()).map_err(|refused| refused.reason())
     };
-    let file = |name: &str, size: usize| Member::file(name, vec![b'x'; size]);
+    let file = |name: &str, size: usize| TarMember::file(name, vec![b'x'; size]);
     assert_eq!(open(&[skill(), file("a/b", 6), file("cccccccc", 1)]), Ok(3));
     assert_eq!(open(&[skill(), file("a", 8)]), Err(Reason::TooLarge));
     assert_eq!(open(&[skill(), file("a/b/c", 1)]), Err(Reason::TooDeep));
@@ -112,16 +119,16 @@ fn limits_are_inclusive_ar_09() {
     let four = [skill(), file("a", 0), file("b", 0), file("c", 0)];
     assert_eq!(open(&four), Err(Reason::TooMany));
     // Directories and copies made from links count as well.
-    let directory = [skill(), file("a", 0), file("b", 0), Member::of_kind("d/", b'5')];
+    let directory = [skill(), file("a", 0), file("b", 0), TarMember::of_kind("d/", b'5')];
     assert_eq!(open(&directory), Err(Reason::TooMany));
-    let copies = [skill(), file("a", 5), Member::symlink("b", "a")];
+    let copies = [skill(), file("a", 5), TarMember::symlink("b", "a")];
     assert_eq!(open(&copies), Err(Reason::TooLarge));
 }
 
 #[test]
 fn many_copies_of_one_large_file_are_too_large_ar_09() {
-    let mut members = vec![skill(), Member::file("a", vec![b'x'; 1 << 20])];
-    members.extend((0..20).map(|number| Member::symlink(&format!("l{number}"), "a")));
+    let mut members = vec![skill(), TarMember::file("a", vec![b'x'; 1 << 20])];
+    members.extend((0..20).map(|number| TarMember::symlink(&format!("l{number}"), "a")));
     let reason = unpack(Format::TarGz, &gzip(&tar(&members), 0), &Limits::default()).unwrap_err();
     assert_eq!(reason.reason(), Reason::TooLarge);
 }
@@ -143,7 +150,7 @@ fn whatever_is_cut_off_or_appended_is_refused_ar_14() {
         assert_eq!(reason(&twice), Reason::Broken, "{name} twice");
     }
     let mut hidden = tar(&[skill()]);
-    hidden.extend(tar(&[Member::file("evil.md", "x")]));
+    hidden.extend(tar(&[TarMember::file("evil.md", "x")]));
     assert_eq!(reason(&gzip(&hidden, 6)), Reason::Broken);
 }
 
@@ -171,10 +178,13 @@ fn a_flipped_bit_never_gives_other_files_ar_14() {
 
 #[test]
 fn other_shapes_of_tar_that_tools_write_are_opened() {
-    let members =
-        [Member::of_kind("./", b'5'), Member::file("./SKILL.md", "x"), Member::of_kind("d/", b'5')];
+    let members = [
+        TarMember::of_kind("./", b'5'),
+        TarMember::file("./SKILL.md", "x"),
+        TarMember::of_kind("d/", b'5'),
+    ];
     assert_eq!(open(&tar_gz(&members)).unwrap().len(), 1);
-    let described = [Member::of_kind("pax_global_header", b'g'), skill()];
+    let described = [TarMember::of_kind("pax_global_header", b'g'), skill()];
     assert_eq!(open(&tar_gz(&described)).unwrap().len(), 1);
 }
 

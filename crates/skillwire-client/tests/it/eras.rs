@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use skillwire_client::{Client, ClientError, ClientOptions, Endpoint};
 use skillwire_protocol::version::{Era, LEGACY, MODERN};
-use skillwire_testkit::hostile::{Fault, Gate, HostileServer, Reply};
+use skillwire_testkit::{Fault, HostileServer, ReplyGate, ScriptedReply};
 
 use super::{Way, at, over_pipes, try_connect};
 
@@ -64,7 +64,8 @@ async fn a_server_that_lists_its_versions_is_taken_at_its_word_hst_05() {
         let server = HostileServer::new().fault(none);
         assert!(matches!(era(&server, way).await, Err(ClientError::Protocol(_))));
         assert_eq!(server.count("initialize"), 0);
-        let unsupported = HostileServer::new().on("server/discover", |_, _| Reply::error(-32022));
+        let unsupported =
+            HostileServer::new().on("server/discover", |_, _| ScriptedReply::error(-32022));
         assert_eq!(era(&unsupported, way).await.map(|(era, _)| era), Ok(Era::Legacy));
     }
 }
@@ -81,7 +82,7 @@ async fn only_a_server_that_does_not_know_the_question_is_asked_the_old_way_hst_
         (500, false),
     ] {
         let server = HostileServer::new()
-            .on("server/discover", move |_, _| Reply::Status(status, b"no".to_vec()));
+            .on("server/discover", move |_, _| ScriptedReply::Status(status, b"no".to_vec()));
         let found = era(&server, Way::ALL[2]).await;
         if legacy {
             assert_eq!(found.map(|(era, _)| era), Ok(Era::Legacy), "{status}");
@@ -94,7 +95,8 @@ async fn only_a_server_that_does_not_know_the_question_is_asked_the_old_way_hst_
         }
     }
     for code in [-32020, -32021] {
-        let server = HostileServer::new().on("server/discover", move |_, _| Reply::error(code));
+        let server =
+            HostileServer::new().on("server/discover", move |_, _| ScriptedReply::error(code));
         assert!(matches!(era(&server, Way::ALL[0]).await, Err(ClientError::Rpc { .. })));
         assert_eq!(server.count("initialize"), 0, "{code}");
     }
@@ -108,16 +110,16 @@ async fn a_legacy_server_may_say_nothing_to_what_it_does_not_know_hst_05() {
 
 #[tokio::test(start_paused = true)]
 async fn a_modern_server_may_be_slow_hst_05() {
-    let gate = Gate::new();
+    let gate = ReplyGate::new();
     let held = gate.clone();
     let answer = json!({ "supportedVersions": [MODERN], "capabilities": {} });
     let server = HostileServer::new()
         .on("server/discover", move |_, _| {
-            Reply::Held(held.clone(), Box::new(Reply::Result(answer.clone())))
+            ScriptedReply::Held(held.clone(), Box::new(ScriptedReply::Result(answer.clone())))
         })
         .on("initialize", move |_, _| {
             gate.open();
-            Reply::Never
+            ScriptedReply::Never
         });
     let client = Client::connect(over_pipes(&server), ClientOptions::default()).await.unwrap();
     assert_eq!(client.server().era, Era::Modern);
@@ -125,8 +127,9 @@ async fn a_modern_server_may_be_slow_hst_05() {
 
 #[tokio::test(start_paused = true)]
 async fn connecting_has_a_deadline_h_15() {
-    let server =
-        HostileServer::new().fault(Fault::LegacySilent).on("initialize", |_, _| Reply::Never);
+    let server = HostileServer::new()
+        .fault(Fault::LegacySilent)
+        .on("initialize", |_, _| ScriptedReply::Never);
     let timeout = Duration::from_secs(30);
     let failed = Client::connect(over_pipes(&server), ClientOptions::default()).await;
     assert_eq!(failed.map(|_| ()), Err(ClientError::Timeout(timeout)));
@@ -134,9 +137,9 @@ async fn connecting_has_a_deadline_h_15() {
 
 #[tokio::test]
 async fn a_session_is_ended_and_begun_anew_hst_05() {
-    let server = HostileServer::new()
-        .fault(Fault::LegacyOnly)
-        .on("ping", |_, n| if n == 1 { Reply::Status(404, Vec::new()) } else { Reply::Honest });
+    let server = HostileServer::new().fault(Fault::LegacyOnly).on("ping", |_, n| {
+        if n == 1 { ScriptedReply::Status(404, Vec::new()) } else { ScriptedReply::Honest }
+    });
     let connected = super::connect(&server, Way::Http(Era::Legacy)).await;
     let failed = connected.ask("ping", json!({})).await;
     assert!(matches!(failed, Err(ClientError::Closed(_))), "{failed:?}");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use skillwire_client::{ClientError, Limits};
 use skillwire_protocol::version::Era;
-use skillwire_testkit::hostile::{Fault, Gate, HostileServer, Reply};
+use skillwire_testkit::{Fault, HostileServer, ReplyGate, ScriptedReply};
 
 use super::{Way, bytes, connect, within};
 
@@ -17,7 +17,7 @@ async fn an_endless_answer_is_given_up_at_the_limit_h_14_h_35() {
         for events in [false, true] {
             let server = HostileServer::new().on("resources/read", |_, _| {
                 let start = br#"{"jsonrpc":"2.0","id":$ID,"result":{"contents":[{"text":""#;
-                Reply::Endless(start.to_vec(), vec![b'x'; 64 * 1024])
+                ScriptedReply::Endless(start.to_vec(), vec![b'x'; 64 * 1024])
             });
             if events {
                 server.set_fault(Fault::AnswersWithEvents);
@@ -38,7 +38,7 @@ fn too_large<T>(outcome: &Result<T, ClientError>) -> Option<()> {
 #[tokio::test]
 async fn a_declared_length_beyond_the_limit_is_not_waited_for_h_14() {
     let server = HostileServer::new().on("ping", |_, _| {
-        Reply::Headers(200, vec![("Content-Length".to_owned(), (512 * LIMIT).to_string())])
+        ScriptedReply::Headers(200, vec![("Content-Length".to_owned(), (512 * LIMIT).to_string())])
     });
     let connected = connect(&server, Way::Http(Era::Modern)).await;
     let failed = connected.ask_within("ping", json!({}), bytes(LIMIT)).await;
@@ -49,7 +49,7 @@ async fn a_declared_length_beyond_the_limit_is_not_waited_for_h_14() {
 async fn endless_events_that_say_nothing_are_given_up_at_the_limit_h_35() {
     let server = HostileServer::new().fault(Fault::AnswersWithEvents).on("ping", |_, _| {
         let event = b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\n\n: hm\n\ndata: ";
-        Reply::Endless(Vec::new(), event.repeat(100))
+        ScriptedReply::Endless(Vec::new(), event.repeat(100))
     });
     for era in [Era::Modern, Era::Legacy] {
         let connected = connect(&server, Way::Http(era)).await;
@@ -62,7 +62,7 @@ async fn endless_events_that_say_nothing_are_given_up_at_the_limit_h_35() {
 async fn a_limit_is_that_of_the_request_and_ends_only_it_h_14() {
     for way in Way::ALL {
         let server = HostileServer::new()
-            .on("ping", |_, _| Reply::Result(json!({ "text": "x".repeat(2 * LIMIT) })));
+            .on("ping", |_, _| ScriptedReply::Result(json!({ "text": "x".repeat(2 * LIMIT) })));
         let connected = connect(&server, way).await;
         let (small, large) = tokio::join!(
             connected.ask_within("ping", json!({}), bytes(LIMIT)),
@@ -80,8 +80,14 @@ async fn a_limit_is_that_of_the_request_and_ends_only_it_h_14() {
 async fn deep_nesting_is_refused_and_only_for_its_request_h_14() {
     for way in Way::ALL {
         let server = HostileServer::new().on("ping", |_, n| match n {
-            1 => Reply::Text(format!("{{\"a\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000))),
-            _ => Reply::Text(format!("{{\"a\":{}{}}}", "[".repeat(1_000), "]".repeat(1_000))),
+            1 => ScriptedReply::Text(format!(
+                "{{\"a\":{}{}}}",
+                "[".repeat(100_000),
+                "]".repeat(100_000)
+            )),
+            _ => {
+                ScriptedReply::Text(format!("{{\"a\":{}{}}}", "[".repeat(1_000), "]".repeat(1_000)))
+            }
         });
         let connected = connect(&server, way).await;
         let failed = connected.ask("ping", json!({})).await;
@@ -102,8 +108,8 @@ async fn repeated_keys_reach_the_reader_as_they_are_h_14() {
         let answer = client.request("skills/list", super::object(json!({})), bytes(LIMIT)).await;
         assert!(answer.unwrap().text().contains(&text), "{way:?}");
         let twice = br#"{"jsonrpc":"2.0","id":$ID,"result":{},"result":{"skills":[]}}"#;
-        let server =
-            HostileServer::new().on("skills/list", move |_, _| Reply::Message(twice.to_vec()));
+        let server = HostileServer::new()
+            .on("skills/list", move |_, _| ScriptedReply::Message(twice.to_vec()));
         let failed = connect(&server, way).await.ask("skills/list", json!({})).await;
         assert!(matches!(failed, Err(ClientError::Protocol(_))), "{way:?} {failed:?}");
     }
@@ -123,8 +129,8 @@ async fn a_cursor_beyond_the_limit_ends_the_page_h_07() {
 async fn a_server_that_never_answers_or_drips_runs_out_of_time_h_15() {
     for era in [Era::Modern, Era::Legacy] {
         let server = HostileServer::new().on("ping", |_, n| match n {
-            1 => Reply::Never,
-            _ => Reply::Dripped(b"{\"json".to_vec(), Gate::new(), Vec::new()),
+            1 => ScriptedReply::Never,
+            _ => ScriptedReply::Dripped(b"{\"json".to_vec(), ReplyGate::new(), Vec::new()),
         });
         let honest = HostileServer::new().skill("a", [("x", "x")]);
         let (slow, other) =
@@ -146,8 +152,8 @@ async fn a_server_that_never_answers_or_drips_runs_out_of_time_h_15() {
 async fn over_http_time_runs_out_as_well_h_15() {
     for era in [Era::Modern, Era::Legacy] {
         let server = HostileServer::new().on("ping", |_, n| match n {
-            1 => Reply::Never,
-            _ => Reply::Dripped(b"{\"json".to_vec(), Gate::new(), Vec::new()),
+            1 => ScriptedReply::Never,
+            _ => ScriptedReply::Dripped(b"{\"json".to_vec(), ReplyGate::new(), Vec::new()),
         });
         let connected = connect(&server, Way::Http(era)).await;
         for _ in 0..2 {

@@ -15,7 +15,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use skillwire_client::{Client, ClientError, ClientOptions, Endpoint, Limits, Secret};
 use skillwire_protocol::version::Era;
-use skillwire_testkit::hostile::{HostileServer, Listening};
+use skillwire_testkit::{HostileServer, ListeningServer};
 
 /// A way to speak to a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Way {
 /// A client, and what keeps its server alive.
 struct Connected {
     client: Client,
-    _listening: Option<Listening>,
+    _listening: Option<ListeningServer>,
 }
 
 async fn try_connect(

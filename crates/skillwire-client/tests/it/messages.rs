@@ -3,7 +3,7 @@
 use serde_json::json;
 use skillwire_client::{Client, ClientError, ClientOptions, Interest, Limits};
 use skillwire_protocol::version::Era;
-use skillwire_testkit::hostile::{Fault, Gate, HostileServer, Reply};
+use skillwire_testkit::{Fault, HostileServer, ReplyGate, ScriptedReply};
 
 use super::{Way, at, connect, object};
 
@@ -78,12 +78,12 @@ async fn an_unknown_type_of_result_is_invalid_and_not_retried_hst_06_h_11() {
 #[tokio::test]
 async fn answers_find_their_requests_in_any_order_hst_05() {
     for way in Way::ALL {
-        let gate = Gate::new();
+        let gate = ReplyGate::new();
         let held = gate.clone();
         let server = server().on("ping", move |asked, n| {
-            let reply = Reply::Result(asked.params["n"].clone());
+            let reply = ScriptedReply::Result(asked.params["n"].clone());
             assert!(reply_is_object(&reply));
-            if n == 1 { Reply::Held(held.clone(), Box::new(reply)) } else { reply }
+            if n == 1 { ScriptedReply::Held(held.clone(), Box::new(reply)) } else { reply }
         });
         let connected = connect(&server, way).await;
         let first = connected.ask("ping", json!({ "n": { "first": 1 } }));
@@ -99,8 +99,8 @@ async fn answers_find_their_requests_in_any_order_hst_05() {
     }
 }
 
-fn reply_is_object(reply: &Reply) -> bool {
-    matches!(reply, Reply::Result(value) if value.is_object())
+fn reply_is_object(reply: &ScriptedReply) -> bool {
+    matches!(reply, ScriptedReply::Result(value) if value.is_object())
 }
 
 #[tokio::test]
@@ -110,7 +110,10 @@ async fn notifications_before_an_answer_are_tolerated_hst_05() {
             "jsonrpc": "2.0", "method": "notifications/progress", "params": { "progress": 1 },
         });
         let server = server().on("ping", move |_, _| {
-            Reply::After(vec![progress.clone(); 3], Box::new(Reply::Result(json!({ "ok": true }))))
+            ScriptedReply::After(
+                vec![progress.clone(); 3],
+                Box::new(ScriptedReply::Result(json!({ "ok": true }))),
+            )
         });
         let answer = connect(&server, way).await.ask("ping", json!({})).await;
         assert_eq!(answer, Ok(json!({ "ok": true })), "{way:?}");
@@ -121,11 +124,12 @@ async fn notifications_before_an_answer_are_tolerated_hst_05() {
 async fn an_answer_to_another_request_is_none_hst_05() {
     for era in [Era::Modern, Era::Legacy] {
         let other = br#"{"jsonrpc":"2.0","id":99999,"result":{}}"#.to_vec();
-        let server = server().on("ping", move |_, _| Reply::Message(other.clone()));
+        let server = server().on("ping", move |_, _| ScriptedReply::Message(other.clone()));
         let failed = connect(&server, Way::Http(era)).await.ask("ping", json!({})).await;
         assert!(matches!(failed, Err(ClientError::Protocol(_))), "{failed:?}");
         let text = br#"{"jsonrpc":"2.0","id":"$ID","result":{}}"#.to_vec();
-        let server = HostileServer::new().on("ping", move |_, _| Reply::Message(text.clone()));
+        let server =
+            HostileServer::new().on("ping", move |_, _| ScriptedReply::Message(text.clone()));
         let failed = connect(&server, Way::Http(era)).await.ask("ping", json!({})).await;
         assert!(matches!(failed, Err(ClientError::Protocol(_))), "{failed:?}");
     }
@@ -135,10 +139,12 @@ async fn an_answer_to_another_request_is_none_hst_05() {
 async fn errors_are_told_apart_h_43() {
     for way in Way::ALL {
         let server = server().on("resources/read", |_, n| match n {
-            1 => Reply::error(-32602),
-            2 => Reply::error(-32002),
-            3 => Reply::error(-32603),
-            _ => Reply::Result(json!({ "resultType": "input_required", "inputRequests": {} })),
+            1 => ScriptedReply::error(-32602),
+            2 => ScriptedReply::error(-32002),
+            3 => ScriptedReply::error(-32603),
+            _ => ScriptedReply::Result(
+                json!({ "resultType": "input_required", "inputRequests": {} }),
+            ),
         });
         let connected = connect(&server, way).await;
         let read = async || connected.ask("resources/read", json!({ "uri": FILE })).await;
@@ -157,11 +163,11 @@ async fn errors_are_told_apart_h_43() {
 async fn a_status_is_an_error_unless_it_carries_one_h_43() {
     for era in [Era::Modern, Era::Legacy] {
         let server = server().on("ping", |_, n| match n {
-            1 => Reply::Status(500, b"<html>".to_vec()),
-            2 => Reply::Status(500, Vec::new()),
+            1 => ScriptedReply::Status(500, b"<html>".to_vec()),
+            2 => ScriptedReply::Status(500, Vec::new()),
             _ => {
                 let error = br#"{"jsonrpc":"2.0","id":$ID,"error":{"code":-1,"message":"no"}}"#;
-                Reply::Status(400, error.to_vec())
+                ScriptedReply::Status(400, error.to_vec())
             }
         });
         let connected = connect(&server, Way::Http(era)).await;
@@ -179,7 +185,8 @@ async fn redirects_are_not_followed_and_secrets_go_nowhere_else_hst_05() {
     let elsewhere = HostileServer::new();
     let other = elsewhere.http().await;
     let location = ("Location".to_owned(), other.url());
-    let server = server().on("ping", move |_, _| Reply::Headers(307, vec![location.clone()]));
+    let server =
+        server().on("ping", move |_, _| ScriptedReply::Headers(307, vec![location.clone()]));
     let listening = server.http().await;
     let endpoint = at(listening.url(), &[("Authorization", "Bearer hush-hush")]);
     let client = Client::connect(endpoint, Way::ALL[2].options()).await.unwrap();
@@ -194,10 +201,10 @@ async fn redirects_are_not_followed_and_secrets_go_nowhere_else_hst_05() {
 #[tokio::test]
 async fn what_is_not_an_answer_is_refused_hst_05() {
     let html = |_: &_, _: usize| {
-        Reply::Headers(200, vec![("Content-Type".to_owned(), "text/html".to_owned())])
+        ScriptedReply::Headers(200, vec![("Content-Type".to_owned(), "text/html".to_owned())])
     };
     let zipped = |_: &_, _: usize| {
-        Reply::Headers(200, vec![("Content-Encoding".to_owned(), "gzip".to_owned())])
+        ScriptedReply::Headers(200, vec![("Content-Encoding".to_owned(), "gzip".to_owned())])
     };
     let server = server().on("ping", html).on("tools/list", zipped);
     let connected = connect(&server, Way::Http(Era::Modern)).await;
@@ -219,7 +226,7 @@ async fn an_unreachable_server_is_said_to_be_so_hst_05() {
 #[tokio::test]
 async fn a_request_nobody_waits_for_is_cancelled_hst_05() {
     for way in Way::ALL {
-        let server = server().on("ping", |_, _| Reply::Never);
+        let server = server().on("ping", |_, _| ScriptedReply::Never);
         let connected = connect(&server, way).await;
         tokio::select! {
             _ = connected.ask("ping", json!({})) => panic!("there is no answer"),
@@ -246,7 +253,7 @@ async fn a_server_that_asks_learns_nothing_hst_05() {
         let connected = connect(&server, way).await;
         let changes = connected.client.listen(Interest::Listing, Limits::default()).await.unwrap();
         for (n, question) in [ping, sample].into_iter().enumerate() {
-            server.say(question);
+            server.send_message(question);
             server.wait_for("(response)", n + 1).await;
         }
         let log = server.log().into_iter();
@@ -259,7 +266,7 @@ async fn a_server_that_asks_learns_nothing_hst_05() {
     // A modern client sends no answers at all.
     let server = HostileServer::new();
     let connected = connect(&server, Way::Pipe(Era::Modern)).await;
-    server.say(sample);
+    server.send_message(sample);
     connected.ask("ping", json!({})).await.unwrap();
     assert_eq!(server.count("(response)"), 0);
 }

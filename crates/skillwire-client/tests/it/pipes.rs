@@ -3,7 +3,7 @@
 use serde_json::json;
 use skillwire_client::ClientError;
 use skillwire_protocol::version::Era;
-use skillwire_testkit::hostile::{Fault, HostileServer, Reply};
+use skillwire_testkit::{Fault, HostileServer, ScriptedReply};
 
 use super::{Way, bytes, connect};
 
@@ -32,7 +32,7 @@ async fn garbage_between_messages_is_passed_over_h_70() {
 #[tokio::test]
 async fn a_server_that_writes_only_garbage_is_broken_h_70() {
     let server =
-        HostileServer::new().on("ping", |_, _| Reply::Endless(Vec::new(), b"x\n".to_vec()));
+        HostileServer::new().on("ping", |_, _| ScriptedReply::Endless(Vec::new(), b"x\n".to_vec()));
     let connected = connect(&server, Way::ALL[0]).await;
     let failed = connected.ask("ping", json!({})).await;
     assert!(matches!(failed, Err(ClientError::Closed(_))), "{failed:?}");
@@ -45,9 +45,9 @@ async fn a_line_without_an_end_breaks_the_connection_h_70() {
     for start in [&b""[..], br#"{"jsonrpc":"2.0","id":$ID,"result":{"a":""#] {
         let start = start.to_vec();
         let server = HostileServer::new()
-            .on("ping", move |_, _| Reply::Endless(start.clone(), vec![b'x'; 64 * 1024]))
+            .on("ping", move |_, _| ScriptedReply::Endless(start.clone(), vec![b'x'; 64 * 1024]))
             // An answer would end the line it stands in.
-            .on("skills/list", |_, _| Reply::Never);
+            .on("skills/list", |_, _| ScriptedReply::Never);
         let connected = connect(&server, Way::ALL[0]).await;
         let failed = connected.ask_within("ping", json!({}), bytes(1024)).await;
         assert!(matches!(failed, Err(ClientError::TooLarge(_))), "{failed:?}");
@@ -59,8 +59,8 @@ async fn a_line_without_an_end_breaks_the_connection_h_70() {
 #[tokio::test]
 async fn an_end_in_the_middle_fails_everything_under_way_h_70() {
     let server = HostileServer::new().on("ping", |_, n| match n {
-        1 => Reply::Never,
-        _ => Reply::CutOff(br#"{"jsonrpc":"2.0","id":$ID,"res"#.to_vec()),
+        1 => ScriptedReply::Never,
+        _ => ScriptedReply::CutOff(br#"{"jsonrpc":"2.0","id":$ID,"res"#.to_vec()),
     });
     let connected = connect(&server, Way::ALL[0]).await;
     let (first, second) =
@@ -72,8 +72,9 @@ async fn an_end_in_the_middle_fails_everything_under_way_h_70() {
 #[tokio::test]
 async fn a_cut_off_body_is_an_error_over_http_as_well_h_70() {
     for events in [false, true] {
-        let server = HostileServer::new()
-            .on("ping", |_, _| Reply::CutOff(br#"{"jsonrpc":"2.0","id":$ID,"res"#.to_vec()));
+        let server = HostileServer::new().on("ping", |_, _| {
+            ScriptedReply::CutOff(br#"{"jsonrpc":"2.0","id":$ID,"res"#.to_vec())
+        });
         if events {
             server.set_fault(Fault::AnswersWithEvents);
         }

@@ -3,7 +3,7 @@
 use serde_json::json;
 use skillwire_client::{Change, ClientError, Interest, Limits};
 use skillwire_protocol::version::Era;
-use skillwire_testkit::hostile::{Fault, HostileServer, Reply};
+use skillwire_testkit::{Fault, HostileServer, ScriptedReply};
 
 use super::{Way, connect};
 
@@ -20,9 +20,9 @@ async fn changes_are_heard_in_every_way_hst_34() {
         let connected = connect(&server, way).await;
         let mut changes =
             connected.client.listen(Interest::ListingAnd(&[URI]), Limits::default()).await.unwrap();
-        server.tell_list_changed();
+        server.notify_list_changed();
         assert_eq!(changes.next().await, Some(Change::SkillsChanged), "{way:?}");
-        server.tell_updated(URI);
+        server.notify_updated(URI);
         assert_eq!(changes.next().await, Some(Change::Updated(URI.to_owned())), "{way:?}");
         assert_eq!(server.complaints(), Vec::<String>::new(), "{way:?}");
         let subscribed =
@@ -50,7 +50,8 @@ async fn a_server_without_streams_tells_nothing_hst_34() {
     let mut changes = connected.client.listen(Interest::Listing, Limits::default()).await.unwrap();
     assert_eq!(changes.next().await, None);
     for way in [Way::ALL[0], Way::ALL[2]] {
-        let server = HostileServer::new().on("subscriptions/listen", |_, _| Reply::error(-32601));
+        let server =
+            HostileServer::new().on("subscriptions/listen", |_, _| ScriptedReply::error(-32601));
         let connected = connect(&server, way).await;
         let refused = connected.client.listen(Interest::Listing, Limits::default()).await;
         assert!(matches!(refused, Err(ClientError::Rpc { code: -32601, .. })), "{refused:?}");
@@ -68,7 +69,7 @@ async fn changes_end_with_the_connection_hst_34() {
             connected.client.listen(Interest::Listing, Limits::default()).await.unwrap();
         if way == Way::Http(Era::Modern) {
             // The stream is a request of its own, which the server ends.
-            server.say(r#"{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete"}}"#);
+            server.send_message(r#"{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete"}}"#);
         } else {
             connected.client.close().await;
         }
@@ -85,7 +86,7 @@ async fn a_new_session_is_listened_to_anew_hst_34() {
     connected.client.rediscover().await.unwrap();
     assert_eq!(old.next().await, None, "the old session's stream is over");
     let mut changes = connected.client.listen(Interest::Listing, Limits::default()).await.unwrap();
-    server.tell_list_changed();
+    server.notify_list_changed();
     assert_eq!(changes.next().await, Some(Change::SkillsChanged));
     assert_eq!(server.count("(stream)"), 2);
 }

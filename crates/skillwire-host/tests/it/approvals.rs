@@ -4,10 +4,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 use serde_json::json;
 use skillwire_host::{Host, ToolCall, local};
-use skillwire_testkit::{
-    fixture::SkillFolder,
-    hostile::{Fault, HostileServer},
-};
+use skillwire_testkit::{Fault, HostileServer, SkillFolder};
 use skillwire_trust::{
     Action, Answer, ApprovedBy, Decision, DynamicPolicy, Grants, ListedSkill, Lock, Policy,
     Question, Reason, Standing,

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use skillwire_client::Endpoint;
 use skillwire_host::Host;
 use skillwire_protocol::capabilities::SKILLS_EXTENSION;
-use skillwire_testkit::hostile::{Asked, Fault, HostileServer, Reply};
+use skillwire_testkit::{Fault, HostileServer, ReceivedRequest, ScriptedReply};
 use skillwire_trust::{Budgets, Policy, Reason};
 
 use crate::support::{SetClock, Shortcuts, endpoint, host, host_from, label, skill_uri};
@@ -237,8 +237,9 @@ async fn any_error_of_skills_get_means_that_it_is_not_a_skill_hst_37() {
         (-32603, Reason::ServerError),
         (-32601, Reason::ServerError),
     ] {
-        let server =
-            HostileServer::new().skill("a", NONE).on("skills/get", move |_, _| Reply::error(code));
+        let server = HostileServer::new()
+            .skill("a", NONE)
+            .on("skills/get", move |_, _| ScriptedReply::error(code));
         let refusal = host(&server).named("acme:skill://a/SKILL.md").await.unwrap_err();
         assert_eq!(refusal.reason, reason, "{code}");
     }
@@ -301,7 +302,8 @@ async fn endless_pages_end_at_the_budget_hst_111_h_06() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_never_answers_costs_its_time_and_nobody_elses_hst_111_h_15() {
-    let silent = HostileServer::new().skill("a", NONE).on("skills/list", |_, _| Reply::Never);
+    let silent =
+        HostileServer::new().skill("a", NONE).on("skills/list", |_, _| ScriptedReply::Never);
     let honest = HostileServer::new().skill("b", NONE);
     let host = host(&silent);
     host.add_server(label("beta"), endpoint(&honest));
@@ -392,7 +394,7 @@ async fn a_context_is_rebuilt_without_asking_hst_98_hst_115_h_16() {
 
 #[tokio::test]
 async fn there_is_no_ceiling_on_how_many_skills_a_server_lists_hst_23() {
-    let page = |asked: &Asked, _: usize| {
+    let page = |asked: &ReceivedRequest, _: usize| {
         let first: usize = asked.params["cursor"].as_str().map_or(0, |at| at.parse().unwrap());
         let entry = |n| {
             json!({
@@ -403,7 +405,9 @@ async fn there_is_no_ceiling_on_how_many_skills_a_server_lists_hst_23() {
         };
         let next = (first < 9_500).then(|| (first + 500).to_string());
         let skills: Vec<_> = (first..first + 500).map(entry).collect();
-        Reply::Result(json!({ "resultType": "complete", "skills": skills, "nextCursor": next }))
+        ScriptedReply::Result(
+            json!({ "resultType": "complete", "skills": skills, "nextCursor": next }),
+        )
     };
     let server = HostileServer::new().on("skills/list", page);
     let listing = host(&server).list(&label("acme")).await.unwrap();

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serde_json::json;
 use skillwire_core::{entry::SkillResource, received::EntryLimits};
 use skillwire_host::{FileContent, Host};
-use skillwire_testkit::hostile::{Fault, HostileServer, Reply};
+use skillwire_testkit::{Fault, HostileServer, ScriptedReply};
 use skillwire_trust::{
     Budgets, Cache, Class, DynamicPolicy, Grants, Origin, Policy, Reason, SkillId, StoreError,
     VerifiedFile,
@@ -136,10 +136,10 @@ async fn a_skill_that_never_agrees_with_itself_is_called_unstable_h_34() {
 async fn a_large_answer_is_cut_off_before_it_is_decoded_hst_110_h_35() {
     let server = refunds().on("resources/read", |asked, _| {
         if asked.uri() != X {
-            return Reply::Honest;
+            return ScriptedReply::Honest;
         }
         let start = br#"{"jsonrpc":"2.0","id":$ID,"result":{"contents":[{"uri":"skill://refunds/x.md","text":""#;
-        Reply::Endless(start.to_vec(), vec![b'x'; 64 * 1024])
+        ScriptedReply::Endless(start.to_vec(), vec![b'x'; 64 * 1024])
     });
     let window = host(&server).window("acme:refunds").await.unwrap();
     let refusal = window.read("x.md").await.unwrap_err();
@@ -434,7 +434,7 @@ async fn a_mismatch_is_called_a_missing_skill_only_if_the_server_says_so_hst_62(
         let server = refunds();
         let window = host(&server).window("acme:refunds").await.unwrap();
         server.set_fault(Fault::read_bytes(X, "other details"));
-        let _same_server = server.on("skills/get", move |_, _| Reply::error(code));
+        let _same_server = server.on("skills/get", move |_, _| ScriptedReply::error(code));
         let refusal = window.read("x.md").await.unwrap_err();
         assert_eq!(refusal.reason, reason, "{refusal:?}");
     }

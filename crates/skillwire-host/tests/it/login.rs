@@ -8,22 +8,19 @@ use skillwire_client::{
 };
 use skillwire_host::Host;
 use skillwire_state::Logins;
-use skillwire_testkit::{
-    guarded::{GuardedServer, Trouble},
-    hostile::HostileServer,
-};
+use skillwire_testkit::{HostileServer, LoginFault, LoginServer};
 use skillwire_trust::{Reason, Refusal};
 
 use crate::support::label;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-async fn guarded(troubles: &[Trouble]) -> GuardedServer {
+async fn guarded(troubles: &[LoginFault]) -> LoginServer {
     let server = HostileServer::new().skill("refunds", [("references/x.md", "Details.")]);
-    GuardedServer::before(&server, troubles).await
+    LoginServer::in_front_of(&server, troubles).await
 }
 
-async fn log_in(server: &GuardedServer) -> Result<Login, Refusal> {
+async fn log_in(server: &LoginServer) -> Result<Login, Refusal> {
     let url = ServerUrl::parse(&server.url()).unwrap();
     let pending = oauth::begin(&label("acme"), &url, None, &ClientOptions::default()).await?;
     let address = pending.url().to_owned();
@@ -32,7 +29,7 @@ async fn log_in(server: &GuardedServer) -> Result<Login, Refusal> {
 }
 
 /// A host with a login to the server.
-fn host(server: &GuardedServer, logins: &Logins) -> Host {
+fn host(server: &LoginServer, logins: &Logins) -> Host {
     let url = ServerUrl::parse(&server.url()).unwrap();
     let found =
         StoredLogin::find(Arc::new(logins.clone()), &label("acme"), &url, ClientOptions::default())
@@ -71,26 +68,26 @@ async fn a_login_is_discovered_registered_and_used_for_its_server() {
     assert_eq!(login.scopes, ["skills"]);
     assert!(format!("{}/mcp", login.issuer) == server.url(), "{}", login.issuer);
     assert!(!format!("{login:?}").contains("hush"));
-    let asked = &server.came_to("/authorize")[0].parameters;
+    let asked = &server.requests_to("/authorize")[0].parameters;
     assert_eq!(asked["resource"], server.url());
     assert_eq!(asked["scope"], "skills");
 
     let host = host(&server, &kept(folder.path(), &login));
     assert_eq!(listed(&host).await, Ok(1));
     // Nobody but the server itself is sent the token.
-    let bearer = |came: &skillwire_testkit::guarded::Came| came.authorization.is_some();
-    assert!(server.came().iter().filter(|came| bearer(came)).all(|came| came.path == "/mcp"));
+    let bearer = |came: &skillwire_testkit::LoginRequest| came.authorization.is_some();
+    assert!(server.requests().iter().filter(|came| bearer(came)).all(|came| came.path == "/mcp"));
 }
 
 #[tokio::test]
 async fn a_token_that_ends_is_renewed_before_it_is_sent_and_kept() {
     let (server, folder) = (guarded(&[]).await, tempfile::tempdir().unwrap());
-    server.tokens_live(5);
+    server.set_token_lifetime(5);
     let login = log_in(&server).await.unwrap();
-    server.tokens_live(3600);
+    server.set_token_lifetime(3600);
     let logins = kept(folder.path(), &login);
     assert_eq!(listed(&host(&server, &logins)).await, Ok(1));
-    let renewals = server.came_to("/token");
+    let renewals = server.requests_to("/token");
     assert_eq!(renewals.len(), 2);
     assert_eq!(renewals[1].parameters["grant_type"], "refresh_token");
     assert_eq!(renewals[1].parameters["resource"], server.url());
@@ -99,7 +96,7 @@ async fn a_token_that_ends_is_renewed_before_it_is_sent_and_kept() {
     assert_ne!(renewed.refresh_token, login.refresh_token);
     // The next process finds it and asks for nothing.
     assert_eq!(listed(&host(&server, &logins)).await, Ok(1));
-    assert_eq!(server.came_to("/token").len(), 2);
+    assert_eq!(server.requests_to("/token").len(), 2);
 }
 
 #[tokio::test]
@@ -109,17 +106,17 @@ async fn a_token_that_is_refused_is_renewed_once_for_everybody_who_waits() {
     let logins = kept(folder.path(), &login);
     let (one, two) = (host(&server, &logins), host(&server, &logins));
     assert_eq!(listed(&one).await, Ok(1));
-    server.end_tokens();
+    server.revoke_tokens();
     // Two processes hold the same refresh token, which works once.
     let (first, second) = tokio::join!(listed(&two), async {
         one.add_server(label("acme"), logged_in(&server, &logins));
         listed(&one).await
     });
     assert_eq!((first, second), (Ok(1), Ok(1)));
-    assert_eq!(server.came_to("/token").len(), 2);
+    assert_eq!(server.requests_to("/token").len(), 2);
 }
 
-fn logged_in(server: &GuardedServer, logins: &Logins) -> Endpoint {
+fn logged_in(server: &LoginServer, logins: &Logins) -> Endpoint {
     let url = ServerUrl::parse(&server.url()).unwrap();
     let found =
         StoredLogin::find(Arc::new(logins.clone()), &label("acme"), &url, ClientOptions::default());
@@ -132,8 +129,8 @@ async fn a_login_that_has_ended_says_what_to_run() {
     let (server, folder) = (guarded(&[]).await, tempfile::tempdir().unwrap());
     let login = log_in(&server).await.unwrap();
     let logins = kept(folder.path(), &login);
-    server.end_tokens();
-    server.trouble(Trouble::NoRefresh);
+    server.revoke_tokens();
+    server.set_fault(LoginFault::NoRefresh);
     let refusal = listed(&host(&server, &logins)).await.unwrap_err();
     assert_eq!(refusal.reason, Reason::LoginRequired);
     let actual = refusal.actual.as_deref().unwrap();
@@ -146,37 +143,37 @@ async fn a_login_that_has_ended_says_what_to_run() {
 async fn a_new_token_that_is_refused_is_not_asked_for_again_and_again() {
     let (server, folder) = (guarded(&[]).await, tempfile::tempdir().unwrap());
     let logins = kept(folder.path(), &log_in(&server).await.unwrap());
-    server.trouble(Trouble::OpensToNobody);
+    server.set_fault(LoginFault::RefusesEveryToken);
     let refusal = listed(&host(&server, &logins)).await.unwrap_err();
     assert_eq!(refusal.reason, Reason::LoginRequired);
-    assert_eq!(server.came_to("/token").len(), 2);
+    assert_eq!(server.requests_to("/token").len(), 2);
 }
 
 #[tokio::test]
 async fn what_is_not_about_this_server_is_refused_before_anybody_logs_in() {
     for (trouble, said) in [
-        (Trouble::OtherIssuer, "issuer mismatch"),
-        (Trouble::OtherResource, "resource mismatch"),
-        (Trouble::TokensInTheClear, "neither `https` nor on the server's own machine"),
-        (Trouble::NoRegistration, "could not be registered"),
-        (Trouble::NoMetadata, "does not say where its users log in"),
+        (LoginFault::OtherIssuer, "issuer mismatch"),
+        (LoginFault::OtherResource, "resource mismatch"),
+        (LoginFault::TokensInTheClear, "neither `https` nor on the server's own machine"),
+        (LoginFault::NoRegistration, "could not be registered"),
+        (LoginFault::NoMetadata, "does not say where its users log in"),
     ] {
         let server = guarded(&[trouble]).await;
         let refusal = log_in(&server).await.unwrap_err();
         assert_eq!(refusal.reason, Reason::LoginFailed, "{trouble:?}");
         let actual = refusal.actual.as_deref().unwrap();
         assert!(actual.contains(said), "{trouble:?}: {actual}");
-        assert!(server.came_to("/authorize").is_empty(), "{trouble:?}");
-        assert!(server.came_to("/token").is_empty(), "{trouble:?}");
+        assert!(server.requests_to("/authorize").is_empty(), "{trouble:?}");
+        assert!(server.requests_to("/token").is_empty(), "{trouble:?}");
     }
 }
 
 #[tokio::test]
 async fn a_login_that_goes_wrong_gives_no_token() {
     for (trouble, said) in [
-        (Trouble::Declined, "refused: `access_denied`"),
-        (Trouble::OtherIssuerInAnswer, "issuer mismatch"),
-        (Trouble::OtherTokenType, "no bearer token"),
+        (LoginFault::Declined, "refused: `access_denied`"),
+        (LoginFault::OtherIssuerInAnswer, "issuer mismatch"),
+        (LoginFault::OtherTokenType, "no bearer token"),
     ] {
         let server = guarded(&[trouble]).await;
         let refusal = log_in(&server).await.unwrap_err();
@@ -193,11 +190,11 @@ async fn tokens_are_never_sent_to_an_issuer_that_did_not_give_them() {
     let login = log_in(&server).await.unwrap();
     let other = Login { issuer: "https://id.example.com".to_owned(), ..login };
     let logins = kept(folder.path(), &other);
-    server.end_tokens();
+    server.revoke_tokens();
     let refusal = listed(&host(&server, &logins)).await.unwrap_err();
     assert_eq!(refusal.reason, Reason::LoginRequired);
     assert!(refusal.actual.unwrap().contains("another authorization server"));
-    assert_eq!(server.came_to("/token").len(), 1);
+    assert_eq!(server.requests_to("/token").len(), 1);
 }
 
 #[tokio::test]
@@ -208,17 +205,18 @@ async fn a_login_is_of_no_use_to_a_server_at_another_address() {
     let moved = guarded(&[]).await;
     let refusal = listed(&host(&moved, &logins)).await.unwrap_err();
     assert_eq!(refusal.reason, Reason::LoginRequired);
-    assert!(moved.came().iter().all(|came| came.authorization.is_none()));
+    assert!(moved.requests().iter().all(|came| came.authorization.is_none()));
 }
 
 #[tokio::test]
 async fn a_secret_that_a_client_was_given_is_used_to_renew_its_tokens() {
-    let (server, folder) = (guarded(&[Trouble::ClientSecret]).await, tempfile::tempdir().unwrap());
+    let (server, folder) =
+        (guarded(&[LoginFault::ClientSecret]).await, tempfile::tempdir().unwrap());
     let login = log_in(&server).await.unwrap();
     let logins = kept(folder.path(), &login);
-    server.end_tokens();
+    server.revoke_tokens();
     assert_eq!(listed(&host(&server, &logins)).await, Ok(1));
-    let renewal = &server.came_to("/token")[1];
+    let renewal = &server.requests_to("/token")[1];
     assert!(renewal.authorization.as_deref().is_some_and(|text| text.starts_with("Basic ")));
 }
 

@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use skillwire_client::Endpoint;
 use skillwire_core::uri::SkillUri;
 use skillwire_host::{Host, HostBuilder, Window};
-use skillwire_testkit::hostile::HostileServer;
+use skillwire_testkit::HostileServer;
 use skillwire_trust::{
     Answer, ApprovedSkill, Audit, Clock, Event, Grants, Handle, ListedSkill, Prompter, Question,
     Refusal, ServerLabel, StoreError,

@@ -8,10 +8,7 @@ use skillwire_host::{
     tools::{ModelTools, ToolSpec},
     verification::VerifyOptions,
 };
-use skillwire_testkit::{
-    fixture::SkillFolder,
-    hostile::{Fault, HostileServer},
-};
+use skillwire_testkit::{Fault, HostileServer, SkillFolder};
 use skillwire_trust::{DynamicPolicy, Policy, Reason};
 
 use crate::support::{Shortcuts, User, endpoint, host, host_from, label};

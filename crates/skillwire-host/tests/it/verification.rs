@@ -8,10 +8,7 @@ use skillwire_host::{
     Host,
     verification::{Demand, Progress, Verification, VerifyOptions},
 };
-use skillwire_testkit::{
-    archives,
-    hostile::{Fault, HostileServer, Older, Reply},
-};
+use skillwire_testkit::{Fault, HostileServer, OlderDialect, ScriptedReply, archives};
 use skillwire_trust::Reason;
 
 use crate::support::{host, host_from, label};
@@ -41,8 +38,8 @@ fn findings(found: &Verification) -> Vec<(Demand, Reason, Option<&str>)> {
     all.map(|f| (f.demand, f.refusal.reason, f.refusal.file.as_deref())).collect()
 }
 
-fn error_if(wrong: bool, code: i64) -> Reply {
-    if wrong { Reply::error(code) } else { Reply::Honest }
+fn error_if(wrong: bool, code: i64) -> ScriptedReply {
+    if wrong { ScriptedReply::error(code) } else { ScriptedReply::Honest }
 }
 
 #[tokio::test]
@@ -136,7 +133,7 @@ async fn a_legacy_server_may_say_that_a_resource_is_not_there_in_its_own_words_s
 async fn a_server_that_minds_no_forged_cursor_still_passes_srv_57() {
     let server = refunds().on("skills/list", |asked, _| {
         let forged = asked.params["cursor"].is_string();
-        if forged { Reply::Result(json!({ "skills": [] })) } else { Reply::Honest }
+        if forged { ScriptedReply::Result(json!({ "skills": [] })) } else { ScriptedReply::Honest }
     });
     let found = verified(&server).await;
     let expected = (Demand::Should, Reason::WrongErrorCode, Some("skills/list"));
@@ -220,7 +217,7 @@ async fn a_server_of_an_older_dialect_is_held_to_what_it_promises_c_36() {
         host.allow_legacy_discovery(&label("acme")).unwrap();
         host
     };
-    let whole = HostileServer::speaking(Older::FastMcp);
+    let whole = HostileServer::with_dialect(OlderDialect::FastMcp);
     let found = verified_by(&allowed(&whole)).await;
     assert_eq!(findings(&found), []);
     assert_eq!((found.skills, found.files, found.first_seen), (1, archives::refunds().len(), 0));
@@ -228,7 +225,7 @@ async fn a_server_of_an_older_dialect_is_held_to_what_it_promises_c_36() {
     let found = verified_by(&allowed(&whole)).await;
     assert_eq!(findings(&found), [(Demand::Must, Reason::SizeMismatch, Some(FILE))]);
     // Where only the first look counts, there is nothing to compare but what was read just now.
-    let first_seen = HostileServer::speaking(Older::EarlyIndexWithoutDigests);
+    let first_seen = HostileServer::with_dialect(OlderDialect::EarlyIndexWithoutDigests);
     let found = verified_by(&allowed(&first_seen)).await;
     assert_eq!(findings(&found), []);
     assert_eq!((found.skills, found.files, found.first_seen), (1, 1, 1));

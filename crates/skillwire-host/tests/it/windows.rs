@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use skillwire_host::{Child, Host, verification::VerifyOptions};
-use skillwire_testkit::hostile::{Fault, HostileServer};
+use skillwire_testkit::{Fault, HostileServer};
 use skillwire_trust::{Answer, Class, Grants, Question, Reason};
 
 use crate::support::{Shortcuts, User, endpoint, host, host_from, label};

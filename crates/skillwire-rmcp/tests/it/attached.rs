@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use skillwire_rmcp::WithSkills;
 use skillwire_server::embed::Skills;
 use skillwire_source::{DirectoryOptions, DirectorySource, ScanRequest};
-use skillwire_testkit::fixture::{SkillFolder, skill_md};
+use skillwire_testkit::{SkillFolder, skill_md};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
     sync::mpsc,
@@ -308,7 +308,7 @@ async fn malformed_parameters_of_a_known_method_are_invalid_params() {
         ("skills/get", json!({ "uri": [] }), "`params.uri` must be a string."),
         ("tools/call", json!({ "name": 5 }), "The parameters of `tools/call` are malformed."),
     ] {
-        let request = skillwire_testkit::wire::modern_request(1, method, params);
+        let request = skillwire_testkit::modern_request(1, method, params);
         input.write_all(format!("{request}\n").as_bytes()).await.unwrap();
         let line = soon(lines.next_line()).await.unwrap().expect("an answer");
         let answer: Value = serde_json::from_str(&line).unwrap();

@@ -17,10 +17,8 @@ use skillwire_rmcp::WithSkills;
 use skillwire_server::{Config, embed::Skills};
 use skillwire_source::GeneratedFiles;
 use skillwire_testkit::{
-    fixture::{SkillFolder, skill_md},
-    http::{Connection, HttpReply},
-    server::{LEGACY_HEADERS, modern_headers},
-    wire::{initialize_params, legacy_request, modern_request},
+    HttpConnection, HttpReply, LEGACY_HEADERS, SkillFolder, initialize_params, legacy_request,
+    modern_headers, modern_request, skill_md,
 };
 use tokio::net::TcpListener;
 
@@ -105,7 +103,7 @@ async fn listen() -> (TcpListener, SocketAddr) {
 }
 
 async fn post(address: SocketAddr, headers: &[(&str, &str)], body: &str) -> HttpReply {
-    let mut connection = Connection::open(address).await;
+    let mut connection = HttpConnection::open(address).await;
     connection.send("POST", "/mcp", headers, body.as_bytes()).await;
     connection.reply().await
 }

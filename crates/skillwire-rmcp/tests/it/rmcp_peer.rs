@@ -18,10 +18,7 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 use skillwire_server::{Engine, stdio};
-use skillwire_testkit::{
-    fixture::{SkillFolder, skill_md},
-    server::{TestOptions, TestServer},
-};
+use skillwire_testkit::{SkillFolder, TestOptions, TestServer, skill_md};
 use tokio::{io::DuplexStream, sync::mpsc};
 
 use crate::support::{Listening, TOKENS, soon};

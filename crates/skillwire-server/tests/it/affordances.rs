@@ -3,10 +3,7 @@
 use serde_json::json;
 use skillwire_core::finding::Code;
 use skillwire_source::{DirectoryOptions, DirectorySource};
-use skillwire_testkit::{
-    fixture::SkillFolder,
-    server::{TestOptions, TestServer},
-};
+use skillwire_testkit::{SkillFolder, TestOptions, TestServer};
 
 use crate::support::{children, digest, entry, findings, listed, manifest, read};
 

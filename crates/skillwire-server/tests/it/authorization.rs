@@ -6,9 +6,8 @@ use skillwire_server::{
     http::{AccessRules, HttpOptions},
 };
 use skillwire_testkit::{
-    fixture::SkillFolder,
-    server::{LEGACY_HEADERS, TestOptions, TestServer, modern_headers},
-    wire::{initialize_params, legacy_request, modern_request},
+    LEGACY_HEADERS, SkillFolder, TestOptions, TestServer, initialize_params, legacy_request,
+    modern_headers, modern_request,
 };
 
 use crate::support::{ALICE, BOB, TOKENS};

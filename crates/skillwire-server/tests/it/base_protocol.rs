@@ -4,17 +4,15 @@ use serde_json::{Value, json};
 use skillwire_protocol::meta;
 use skillwire_server::{CacheScope, Config};
 use skillwire_testkit::{
-    fixture::SkillFolder,
-    server::{TestOptions, TestServer, modern_headers},
-    stdio::StdioClient,
-    wire::{Reply, initialize_params, legacy_request, modern_meta, modern_request},
+    RpcReply, SkillFolder, StdioClient, TestOptions, TestServer, initialize_params, legacy_request,
+    modern_headers, modern_meta, modern_request,
 };
 use tokio::{io::AsyncWriteExt, net::TcpStream};
 
 use crate::peers::{listen_with, pipe, read_until, request_bytes};
 
 /// Posts a modern request whose metadata is exactly `meta`.
-async fn with_meta(server: &TestServer, header: &str, meta: &Value) -> (u16, Reply) {
+async fn with_meta(server: &TestServer, header: &str, meta: &Value) -> (u16, RpcReply) {
     let mut request = legacy_request(5, "skills/list", json!({}));
     if !meta.is_null() {
         request["params"]["_meta"] = meta.clone();

@@ -17,11 +17,7 @@ use skillwire_source::{
     DirectoryOptions, DirectorySource, GeneratedFiles, ScanRequest, SkillSource, SourceChange,
     SourceUnavailable,
 };
-use skillwire_testkit::{
-    fixture::{SkillFolder, skill_md},
-    server::{TestOptions, TestServer},
-    wire::modern_request,
-};
+use skillwire_testkit::{SkillFolder, TestOptions, TestServer, modern_request, skill_md};
 use tokio::{io::AsyncWriteExt, net::TcpStream};
 
 use crate::{

@@ -3,10 +3,8 @@
 use serde_json::{Value, json};
 use skillwire_server::Config;
 use skillwire_testkit::{
-    fixture::SkillFolder,
-    server::{LEGACY_HEADERS, TestOptions, TestServer, modern_headers},
-    stdio::StdioClient,
-    wire::{initialize_params, legacy_request, modern_meta, modern_request},
+    LEGACY_HEADERS, SkillFolder, StdioClient, TestOptions, TestServer, initialize_params,
+    legacy_request, modern_headers, modern_meta, modern_request,
 };
 
 use crate::support::{METHOD_NOT_FOUND, children, root, text};

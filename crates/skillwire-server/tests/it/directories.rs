@@ -3,10 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use skillwire_testkit::{
-    fixture::{SkillFolder, skill_md},
-    server::{TestOptions, TestServer},
-};
+use skillwire_testkit::{SkillFolder, TestOptions, TestServer, skill_md};
 
 use crate::support::{
     INVALID_PARAMS, children, entry, in_memory, keys, manifest, pages_of, refused, root, text,

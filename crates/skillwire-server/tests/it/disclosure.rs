@@ -1,7 +1,7 @@
 //! Progressive disclosure: FMT-23.
 
 use serde_json::json;
-use skillwire_testkit::{fixture::SkillFolder, server::TestServer};
+use skillwire_testkit::{SkillFolder, TestServer};
 
 #[tokio::test]
 async fn a_listing_carries_metadata_only_and_files_are_read_one_by_one_fmt_23() {

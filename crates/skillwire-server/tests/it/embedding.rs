@@ -17,11 +17,7 @@ use skillwire_server::{
 };
 use skillwire_source::{GeneratedFiles, ScanRequest};
 use skillwire_testkit::{
-    fixture::{SkillFolder, skill_md},
-    http::{Connection, HttpReply},
-    server::modern_headers,
-    stdio::StdioClient,
-    wire::modern_request,
+    HttpConnection, HttpReply, SkillFolder, StdioClient, modern_headers, modern_request, skill_md,
 };
 use tokio::net::TcpListener;
 
@@ -76,13 +72,13 @@ async fn send(
     extra: &[(&str, &str)],
     method: &str,
     params: Value,
-) -> Connection {
+) -> HttpConnection {
     let uri = params["uri"].as_str().map(str::to_owned);
     let body = modern_request(1, method, params).to_string();
     let mut headers = modern_headers(method);
     headers.extend(uri.as_deref().map(|uri| ("Mcp-Name", uri)));
     headers.extend_from_slice(extra);
-    let mut connection = Connection::open(address).await;
+    let mut connection = HttpConnection::open(address).await;
     connection.send("POST", path, &headers, body.as_bytes()).await;
     connection
 }
@@ -212,7 +208,7 @@ async fn skills_are_a_part_of_a_router_that_has_pages_of_its_own() {
     let app = own.nest("/api/v1", skills.router(HttpOptions::default()));
     let (listener, address) = listener().await;
     tokio::spawn(async move { axum::serve(listener, app).await });
-    let mut page = Connection::open(address).await;
+    let mut page = HttpConnection::open(address).await;
     page.send("GET", "/", &[], b"").await;
     assert_eq!(page.reply().await.text(), "own");
     let listed = reply(address, "/api/v1/mcp", "skills/list", json!({})).await;

@@ -9,10 +9,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use skillwire_core::{finding::Code, path::RelPath};
 use skillwire_source::{GenerateError, SkillGenerator};
-use skillwire_testkit::{
-    fixture::{SkillFolder, skill_md},
-    server::{TestOptions, TestServer},
-};
+use skillwire_testkit::{SkillFolder, TestOptions, TestServer, skill_md};
 
 use crate::support::{
     assert_absent, content, digest, entry, findings, generated, in_memory, keys, listed, manifest,

@@ -5,10 +5,8 @@ use serde_json::{Value, json};
 use skillwire_core::path::RelPath;
 use skillwire_source::{GenerateError, SkillGenerator};
 use skillwire_testkit::{
-    fixture::{SkillFolder, skill_md},
-    server::{TestOptions, TestServer, modern_headers},
-    stdio::StdioClient,
-    wire::{Reply, modern_meta},
+    RpcReply, SkillFolder, StdioClient, TestOptions, TestServer, modern_headers, modern_meta,
+    skill_md,
 };
 
 use crate::support::{METHOD_NOT_FOUND, generated, read, refused, text};
@@ -169,7 +167,7 @@ fn odd_params() -> Vec<Value> {
 }
 
 /// Every error that odd requests of the modern era lead to, over both transports.
-async fn odd_errors(server: &TestServer) -> Vec<Reply> {
+async fn odd_errors(server: &TestServer) -> Vec<RpcReply> {
     let mut client = StdioClient::in_process(server.engine());
     let mut errors = Vec::new();
     for method in METHODS {
@@ -244,7 +242,7 @@ async fn malformed_messages_have_standard_codes_srv_92() {
         assert_eq!(reply.status, 400, "{body}");
         assert_eq!(reply.message().code(), code, "{body}");
         client.write(format!("{body}\n")).await;
-        assert_eq!(Reply(client.next().await.expect("an answer")).code(), code, "{body}");
+        assert_eq!(RpcReply(client.next().await.expect("an answer")).code(), code, "{body}");
     }
 }
 

@@ -1,11 +1,7 @@
 //! `skills/get`: SRV-64 to SRV-71.
 
 use serde_json::json;
-use skillwire_testkit::{
-    fixture::SkillFolder,
-    server::{TestOptions, TestServer},
-    stdio::StdioClient,
-};
+use skillwire_testkit::{SkillFolder, StdioClient, TestOptions, TestServer};
 
 use crate::support::{
     ALICE, BOB, INVALID_PARAMS, TOKENS, digest, entry, in_memory, keys, manifest, refused,

@@ -2,12 +2,7 @@
 
 use serde_json::{Value, json};
 use skillwire_protocol::meta;
-use skillwire_testkit::{
-    fixture::SkillFolder,
-    http::HttpReply,
-    server::TestServer,
-    wire::{modern_meta, modern_request},
-};
+use skillwire_testkit::{HttpReply, SkillFolder, TestServer, modern_meta, modern_request};
 
 const URI: &str = "skill://a/SKILL.md";
 /// [`URI`] in base64.

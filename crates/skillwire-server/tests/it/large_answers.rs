@@ -10,10 +10,7 @@ use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 use skillwire_server::{Config, http::HttpOptions};
 use skillwire_testkit::{
-    fixture::SkillFolder,
-    http::Connection,
-    server::{TestOptions, TestServer, modern_headers},
-    wire::modern_request,
+    HttpConnection, SkillFolder, TestOptions, TestServer, modern_headers, modern_request,
 };
 
 use crate::support::{ALICE, TOKENS, in_memory, read};
@@ -108,7 +105,7 @@ async fn a_small_catalogue_is_served_from_memory_when_its_folder_goes_away_v_61(
 }
 
 /// Listens to some files and returns the stream with its acknowledgment.
-async fn listen(server: &TestServer, uris: &[&str]) -> (Connection, Value) {
+async fn listen(server: &TestServer, uris: &[&str]) -> (HttpConnection, Value) {
     let params = json!({ "notifications": { "resourceSubscriptions": uris } });
     let body = modern_request(1, "subscriptions/listen", params).to_string();
     let mut connection = server.connect().await;

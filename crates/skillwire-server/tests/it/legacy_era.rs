@@ -2,11 +2,8 @@
 
 use serde_json::json;
 use skillwire_testkit::{
-    fixture::SkillFolder,
-    http::HttpReply,
-    server::{LEGACY_HEADERS, TestOptions, TestServer},
-    stdio::StdioClient,
-    wire::{initialize_params, legacy_request},
+    HttpReply, LEGACY_HEADERS, SkillFolder, StdioClient, TestOptions, TestServer,
+    initialize_params, legacy_request,
 };
 
 use crate::peers::{legacy_stream, tasks, tasks_at_most};

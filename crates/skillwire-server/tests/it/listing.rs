@@ -8,11 +8,7 @@ use skillwire_core::uri::Scheme;
 use skillwire_server::{CacheScope, Config};
 use skillwire_source::PathPatterns;
 use skillwire_source::{DirectoryOptions, DirectorySource, SkillSource};
-use skillwire_testkit::{
-    fixture::SkillFolder,
-    server::{LEGACY_HEADERS, TestOptions, TestServer},
-    wire::Reply,
-};
+use skillwire_testkit::{LEGACY_HEADERS, RpcReply, SkillFolder, TestOptions, TestServer};
 
 use crate::support::{
     ALICE, BOB, INVALID_PARAMS, TOKENS, digest, entry, in_memory, listed, manifest, pages_of, read,
@@ -116,7 +112,7 @@ async fn an_entry_with_many_files_is_on_one_page_srv_56() {
     assert_eq!(sizes, [301, 1]);
 }
 
-async fn with_cursor(server: &TestServer, cursor: Value) -> Reply {
+async fn with_cursor(server: &TestServer, cursor: Value) -> RpcReply {
     server.modern("skills/list", json!({ "cursor": cursor })).await
 }
 

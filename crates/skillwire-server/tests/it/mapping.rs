@@ -8,10 +8,7 @@ use skillwire_core::{
     uri::Scheme,
 };
 use skillwire_source::DirectoryOptions;
-use skillwire_testkit::{
-    fixture::{SkillFolder, skill_md},
-    server::{TestOptions, TestServer},
-};
+use skillwire_testkit::{SkillFolder, TestOptions, TestServer, skill_md};
 
 use crate::support::{
     assert_absent, children, crawl, digest, entry, findings, keys, listed, manifest, on_disk,

@@ -1,7 +1,7 @@
 //! Resource metadata: SRV-24 to SRV-29.
 
 use serde_json::{Value, json};
-use skillwire_testkit::{fixture::SkillFolder, server::TestServer};
+use skillwire_testkit::{SkillFolder, TestServer};
 
 use crate::support::{METHOD_NOT_FOUND, children, crawl, entry, keys, read_result, text};
 

@@ -1,10 +1,7 @@
 //! Nested skills: SRV-30 to SRV-33.
 
 use serde_json::Value;
-use skillwire_testkit::{
-    fixture::{SkillFolder, skill_md},
-    server::TestServer,
-};
+use skillwire_testkit::{SkillFolder, TestServer, skill_md};
 
 use crate::support::{children, entry, keys, listed, manifest, read};
 

@@ -21,7 +21,7 @@ use skillwire_server::{
 use skillwire_source::{
     DirectoryOptions, DirectorySource, GeneratedFiles, ScanRequest, SkillSource,
 };
-use skillwire_testkit::fixture::{SkillFolder, skill_md};
+use skillwire_testkit::{SkillFolder, skill_md};
 
 use crate::support::{generated, in_memory};
 

@@ -14,12 +14,7 @@ use serde_json::{Value, json};
 use skillwire_core::path::RelPath;
 use skillwire_server::{Engine, stdio};
 use skillwire_source::{GenerateError, SkillGenerator, SkillSource};
-use skillwire_testkit::{
-    fixture::skill_md,
-    http::Connection,
-    server::{TestServer, modern_headers},
-    wire::modern_request,
-};
+use skillwire_testkit::{HttpConnection, TestServer, modern_headers, modern_request, skill_md};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
@@ -41,7 +36,7 @@ pub(crate) async fn send(
     id: impl Into<Value>,
     method: &str,
     params: Value,
-) -> Connection {
+) -> HttpConnection {
     let body = modern_request(id, method, params).to_string();
     let mut headers = modern_headers(method);
     headers.extend_from_slice(extra);
@@ -56,7 +51,7 @@ pub(crate) async fn listen_with(
     extra: &[(&str, &str)],
     id: impl Into<Value>,
     filter: Value,
-) -> (Connection, Value) {
+) -> (HttpConnection, Value) {
     let params = json!({ "notifications": filter });
     let mut stream = send(server, extra, id, "subscriptions/listen", params).await;
     let (status, _) = stream.head().await.expect("the subscription is answered");
@@ -66,12 +61,12 @@ pub(crate) async fn listen_with(
 }
 
 /// Opens a subscription over HTTP with the id 7.
-pub(crate) async fn listen(server: &TestServer, filter: Value) -> (Connection, Value) {
+pub(crate) async fn listen(server: &TestServer, filter: Value) -> (HttpConnection, Value) {
     listen_with(server, &[], 7, filter).await
 }
 
 /// Opens the stream of a legacy session.
-pub(crate) async fn legacy_stream(server: &TestServer, session: &str) -> Connection {
+pub(crate) async fn legacy_stream(server: &TestServer, session: &str) -> HttpConnection {
     let mut stream = server.connect().await;
     let headers = [("Accept", "text/event-stream"), ("Mcp-Session-Id", session)];
     stream.send("GET", "/mcp", &headers, b"").await;

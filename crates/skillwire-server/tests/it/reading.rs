@@ -3,11 +3,7 @@
 use serde_json::json;
 use skillwire_catalog::snapshot::SnapshotOptions;
 use skillwire_source::PathPatterns;
-use skillwire_testkit::{
-    fixture::{SkillFolder, skill_md},
-    server::{TestOptions, TestServer},
-    stdio::StdioClient,
-};
+use skillwire_testkit::{SkillFolder, StdioClient, TestOptions, TestServer, skill_md};
 
 use crate::support::{
     INVALID_PARAMS, content, entry, in_memory, keys, manifest, read, read_result, refused, text,

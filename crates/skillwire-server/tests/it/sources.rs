@@ -16,10 +16,7 @@ use skillwire_source::{
     DirectoryOptions, DirectorySource, EmbeddedSkill, GeneratedFiles, GeneratedSource,
     MemorySource, ScanRequest, SingleSkillSource, SkillSource, SourceChange, SourceUnavailable,
 };
-use skillwire_testkit::{
-    fixture::{SkillFolder, skill_md},
-    source_contract,
-};
+use skillwire_testkit::{SkillFolder, skill_md, source_contract};
 
 /// A source of a folder that goes away with it.
 #[derive(Debug)]

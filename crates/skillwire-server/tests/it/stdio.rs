@@ -4,10 +4,8 @@ use serde_json::{Value, json};
 use skillwire_server::stdio;
 use skillwire_source::{DirectoryOptions, DirectorySource};
 use skillwire_testkit::{
-    fixture::SkillFolder,
-    server::{TestOptions, TestServer},
-    stdio::StdioClient,
-    wire::{initialize_params, legacy_request, modern_request},
+    SkillFolder, StdioClient, TestOptions, TestServer, initialize_params, legacy_request,
+    modern_request,
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},

@@ -6,10 +6,8 @@ use skillwire_core::path::{RelPath, SkillPath};
 use skillwire_protocol::meta::SUBSCRIPTION_ID;
 use skillwire_source::MemorySource;
 use skillwire_testkit::{
-    fixture::{SkillFolder, skill_md},
-    server::{TestOptions, TestServer},
-    stdio::StdioClient,
-    wire::{initialize_params, legacy_request, modern_request},
+    SkillFolder, StdioClient, TestOptions, TestServer, initialize_params, legacy_request,
+    modern_request, skill_md,
 };
 
 use crate::{

@@ -14,11 +14,7 @@ use skillwire_core::{
 };
 use skillwire_server::Config;
 use skillwire_source::{GeneratedSource, MemorySource, SkillGenerator, SkillSource};
-use skillwire_testkit::{
-    fixture::skill_md,
-    server::{TestOptions, TestServer},
-    wire::Reply,
-};
+use skillwire_testkit::{RpcReply, TestOptions, TestServer, skill_md};
 
 /// The code for parameters that name nothing that is served.
 pub(crate) const INVALID_PARAMS: i64 = -32602;
@@ -73,7 +69,7 @@ pub(crate) async fn children(server: &TestServer, uri: &str) -> Vec<Value> {
 }
 
 /// Asks for something that is not there and returns the refusal.
-pub(crate) async fn refused(server: &TestServer, method: &str, uri: &str) -> Reply {
+pub(crate) async fn refused(server: &TestServer, method: &str, uri: &str) -> RpcReply {
     let reply = server.modern(method, json!({ "uri": uri })).await;
     assert_eq!(reply.code(), INVALID_PARAMS, "{method} {uri:?}");
     reply

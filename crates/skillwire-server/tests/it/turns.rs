@@ -12,10 +12,7 @@ use skillwire_source::{
     FileStore, FileStoreError, MemorySource, ScanRequest, SkillContent, SkillSource, SourceChange,
     SourceUnavailable,
 };
-use skillwire_testkit::{
-    fixture::skill_md,
-    server::{TestOptions, TestServer},
-};
+use skillwire_testkit::{TestOptions, TestServer, skill_md};
 
 use crate::peers::{send, soon};
 

@@ -1,14 +1,14 @@
 //! Archives, good and hostile, written byte by byte.
 //!
-//! No archive library has a say in them: a library that refuses to write an entry, or mends it,
-//! could not show what happens when somebody sends one.
+//! No archive library writes them: a library that refuses or repairs an entry could not show what
+//! happens when a server sends it.
 
 mod corpus;
 mod tar;
 mod zip;
 
 pub use self::{
-    corpus::{Sample, corpus, refunds},
-    tar::{Member, gzip, tar},
+    corpus::{ArchiveSample, corpus, refunds},
+    tar::{TarMember, gzip, tar},
     zip::{ZipMember, zip},
 };

@@ -8,7 +8,7 @@ const BLOCK: usize = 512;
 
 /// One entry of a tar file, as its header says it.
 #[derive(Debug, Clone)]
-pub struct Member {
+pub struct TarMember {
     name: String,
     kind: u8,
     mode: u32,
@@ -17,7 +17,7 @@ pub struct Member {
     content: Vec<u8>,
 }
 
-impl Member {
+impl TarMember {
     /// A regular file.
     pub fn file(name: &str, content: impl Into<Vec<u8>>) -> Self {
         Self { content: content.into(), ..Self::of_kind(name, b'0') }
@@ -72,11 +72,11 @@ impl Member {
 }
 
 /// Writes a tar file.
-pub fn tar(members: &[Member]) -> Vec<u8> {
+pub fn tar(members: &[TarMember]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for member in members {
         if member.name.len() > 100 {
-            let mut long = Member::file("././@LongLink", format!("{}\0", member.name));
+            let mut long = TarMember::file("././@LongLink", format!("{}\0", member.name));
             long.kind = b'L';
             append(&mut bytes, &long);
         }
@@ -86,7 +86,7 @@ pub fn tar(members: &[Member]) -> Vec<u8> {
     bytes
 }
 
-fn append(bytes: &mut Vec<u8>, member: &Member) {
+fn append(bytes: &mut Vec<u8>, member: &TarMember) {
     bytes.extend_from_slice(&member.header());
     bytes.extend_from_slice(&member.content);
     bytes.resize(bytes.len().next_multiple_of(BLOCK), 0);

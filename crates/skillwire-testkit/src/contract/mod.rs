@@ -1,19 +1,19 @@
-//! What every [`SkillSource`] must keep, as tests that others can run against theirs.
+//! The contract of [`SkillSource`], as tests for every implementation, also those of other projects.
 //!
 //! ```
 //! # mod tests {
 //! use skillwire_source::MemorySource;
 //!
-//! // In a module of its own: each rule of the contract becomes one test.
+//! // Put this into a module of its own: each rule of the contract becomes one test.
 //! skillwire_testkit::source_contract!(|| {
 //!     let mut source = MemorySource::new("notes");
-//!     // ... add skills; at least one must be served.
+//!     // ... add skills; at least one of them must be served.
 //!     source
 //! });
 //! # }
 //! ```
 //!
-//! A second function, which changes something in the source, adds the rules about changes.
+//! A second function, which changes the source, adds the rule about changes.
 
 mod changes;
 mod skills;
@@ -28,37 +28,38 @@ use skillwire_source::{GroupKey, InspectedSkill, ScanRequest, SkillSource, Sourc
 
 pub use self::{
     changes::{
-        a_change_is_reported_once, a_settled_source_has_no_news, scans_at_once_lose_nothing,
+        a_change_is_reported_once, an_unchanged_source_reports_nothing,
+        concurrent_scans_lose_nothing,
     },
-    skills::{entries_fit_their_files, files_read_back, sites_have_room_for_each_other},
+    skills::{entries_match_their_files, files_read_back, skills_can_be_served_together},
 };
 
-/// What a source did that it must not do.
+/// How a source broke a rule of the contract.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Violation(String);
+pub struct ContractViolation(String);
 
-/// Whether a rule is kept.
-pub type Kept = Result<(), Violation>;
+/// Whether a source keeps a rule.
+pub type ContractResult = Result<(), ContractViolation>;
 
-fn violated<T>(text: impl Into<String>) -> Result<T, Violation> {
-    Err(Violation(text.into()))
+fn violated<T>(text: impl Into<String>) -> Result<T, ContractViolation> {
+    Err(ContractViolation(text.into()))
 }
 
-/// Makes tests of the contract: `source_contract!(make)` or `source_contract!(make, change)`.
+/// Makes the tests of the contract: `source_contract!(make)` or `source_contract!(make, change)`.
 ///
-/// `make` is a function that makes a source with at least one skill that is served, always the same
-/// one. `change` is a function that is given such a source and changes something in it.
+/// `make` makes a source with at least one skill that is served, and always an equal one. `change`
+/// gets such a source and changes something in it.
 #[macro_export]
 macro_rules! source_contract {
     ($make:expr) => {
         $crate::source_contract!(@rules $make;
-            the_first_scan_reports_every_site
-            a_settled_source_has_no_news
-            scans_at_once_lose_nothing
+            the_first_scan_reports_every_group
+            an_unchanged_source_reports_nothing
+            concurrent_scans_lose_nothing
             files_read_back
-            entries_fit_their_files
-            sites_have_room_for_each_other
+            entries_match_their_files
+            skills_can_be_served_together
         );
     };
     ($make:expr, $change:expr) => {
@@ -79,29 +80,29 @@ macro_rules! source_contract {
     };
 }
 
-/// Sites by their key, as one scan reported them.
-type Sites = BTreeMap<GroupKey, Vec<InspectedSkill>>;
+/// The groups that one scan reported, by key.
+type Groups = BTreeMap<GroupKey, Vec<InspectedSkill>>;
 
-/// What one scan said.
+/// What one scan reported.
 #[derive(Debug, Default)]
 struct Scanned {
-    sites: Sites,
-    gone: Vec<GroupKey>,
+    updated: Groups,
+    removed: Vec<GroupKey>,
 }
 
-/// Scans once, and insists on what holds for every scan.
-fn scan(source: &dyn SkillSource, look: &ScanRequest) -> Result<Scanned, Violation> {
+/// Scans once, and checks what holds for every scan.
+fn scan(source: &dyn SkillSource, request: &ScanRequest) -> Result<Scanned, ContractViolation> {
     let mut scanned = Scanned::default();
     let mut repeated = None;
-    let mut report = |report: SourceChange| match report {
+    let mut report = |change: SourceChange| match change {
         SourceChange::Updated(key, inspected) => {
-            if scanned.sites.insert(key.clone(), inspected).is_some() {
+            if scanned.updated.insert(key.clone(), inspected).is_some() {
                 repeated = Some(key);
             }
         }
-        SourceChange::Removed(key) => scanned.gone.push(key),
+        SourceChange::Removed(key) => scanned.removed.push(key),
     };
-    let ended = catch_unwind(AssertUnwindSafe(|| source.scan(look, &mut report)));
+    let ended = catch_unwind(AssertUnwindSafe(|| source.scan(request, &mut report)));
     match ended {
         Err(_) => return violated("The scan panicked."),
         Ok(Err(unavailable)) => {
@@ -110,9 +111,9 @@ fn scan(source: &dyn SkillSource, look: &ScanRequest) -> Result<Scanned, Violati
         Ok(Ok(_)) => {}
     }
     if let Some(GroupKey(key)) = repeated {
-        return violated(format!("One scan reported the site `{key}` twice."));
+        return violated(format!("One scan reported the group `{key}` twice."));
     }
-    for inspected in scanned.sites.values().flatten() {
+    for inspected in scanned.updated.values().flatten() {
         let silent = inspected.reasons(Strictness::Strict).next().is_none();
         if inspected.skill.is_none() && silent {
             let origin = &inspected.origin;
@@ -123,22 +124,22 @@ fn scan(source: &dyn SkillSource, look: &ScanRequest) -> Result<Scanned, Violati
 }
 
 /// The first scan of a source.
-fn first_scan(source: &dyn SkillSource) -> Result<Sites, Violation> {
+fn first_scan(source: &dyn SkillSource) -> Result<Groups, ContractViolation> {
     let scanned = scan(source, &ScanRequest::everything())?;
-    if let Some(GroupKey(key)) = scanned.gone.first() {
+    if let Some(GroupKey(key)) = scanned.removed.first() {
         return violated(format!(
-            "The first scan says that `{key}` is gone, which never was there."
+            "The first scan reports that `{key}` was removed, but it was never reported."
         ));
     }
-    if !scanned.sites.values().flatten().any(|inspected| inspected.skill.is_some()) {
-        return violated("No skill is served, so the contract cannot be shown; add one.");
+    if !scanned.updated.values().flatten().any(|inspected| inspected.skill.is_some()) {
+        return violated("No skill is served, so the contract cannot be tested. Add a skill.");
     }
-    Ok(scanned.sites)
+    Ok(scanned.updated)
 }
 
-/// What clients would be sent about each site.
-fn entries(sites: &Sites) -> BTreeMap<&str, Vec<&str>> {
-    sites
+/// The entries that clients would get, by group.
+fn entries(groups: &Groups) -> BTreeMap<&str, Vec<&str>> {
+    groups
         .iter()
         .map(|(GroupKey(key), inspected)| {
             let skills = inspected.iter().filter_map(|one| one.skill.as_deref());
@@ -147,17 +148,17 @@ fn entries(sites: &Sites) -> BTreeMap<&str, Vec<&str>> {
         .collect()
 }
 
-/// The first scan reports every site: a source that is made again reports the same ones, under the
-/// same names and with the same entries.
-pub fn the_first_scan_reports_every_site<S: SkillSource>(make: impl Fn() -> S) -> Kept {
-    let (once, again) = (make(), make());
-    let (once, again) = (first_scan(&once)?, first_scan(&again)?);
-    if entries(&once) == entries(&again) {
+/// The first scan reports every group: an equal source reports the same groups, with the same keys
+/// and entries.
+pub fn the_first_scan_reports_every_group<S: SkillSource>(make: impl Fn() -> S) -> ContractResult {
+    let first = first_scan(&make())?;
+    let second = first_scan(&make())?;
+    if entries(&first) == entries(&second) {
         return Ok(());
     }
     violated(format!(
-        "Two sources made alike differ: {:?} and {:?}.",
-        entries(&once),
-        entries(&again)
+        "Two equal sources report differently: {:?} and {:?}.",
+        entries(&first),
+        entries(&second)
     ))
 }

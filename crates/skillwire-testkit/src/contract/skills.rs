@@ -1,4 +1,4 @@
-//! The rules about what is reported.
+//! The rules about the skills that a source reports.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -11,23 +11,27 @@ use skillwire_core::{
 };
 use skillwire_source::{FileTree, Skill, SkillContent, SkillSource, scan_all};
 
-use super::{Kept, Violation, first_scan, violated};
+use super::{ContractResult, ContractViolation, first_scan, violated};
 
-/// Every skill of a source, and something to say about each.
-fn each<S: SkillSource>(make: impl Fn() -> S, check: impl Fn(&Skill) -> Kept) -> Kept {
+/// Checks every skill of a source.
+fn for_each_skill<S: SkillSource>(
+    make: impl Fn() -> S,
+    check: impl Fn(&Skill) -> ContractResult,
+) -> ContractResult {
     let source = make();
-    let sites = first_scan(&source)?;
-    let skills = sites.values().flatten().filter_map(|inspected| inspected.skill.as_deref());
+    let groups = first_scan(&source)?;
+    let skills = groups.values().flatten().filter_map(|inspected| inspected.skill.as_deref());
     skills.into_iter().try_for_each(|skill| {
-        check(skill).map_err(|Violation(text)| Violation(format!("`{}`: {text}", skill.uri)))
+        check(skill).map_err(|ContractViolation(text)| {
+            ContractViolation(format!("`{}`: {text}", skill.uri))
+        })
     })
 }
 
-/// Each file can be read again, with the bytes whose digest and size are published, and what is not
-/// there cannot.
-pub fn files_read_back<S: SkillSource>(make: impl Fn() -> S) -> Kept {
+/// Each file can be read again, with the published digest and size; a missing file cannot be read.
+pub fn files_read_back<S: SkillSource>(make: impl Fn() -> S) -> ContractResult {
     let none = RelPath::parse("skillwire-contract/none").expect("a path");
-    each(make, |skill| match &skill.content {
+    for_each_skill(make, |skill| match &skill.content {
         SkillContent::Files(tree) => {
             for file in &tree.files {
                 let Ok(bytes) = tree.store.read(&file.path, file.size) else {
@@ -38,16 +42,16 @@ pub fn files_read_back<S: SkillSource>(make: impl Fn() -> S) -> Kept {
                 }
             }
             match tree.store.read(&none, 0) {
-                Ok(_) => violated("A file that is not there can be read."),
+                Ok(_) => violated("A file that does not exist can be read."),
                 Err(_) => Ok(()),
             }
         }
         SkillContent::Generated(generator) => {
             let Ok(paths) = generator.paths() else {
-                return violated("The generator cannot say which files there are.");
+                return violated("The generator cannot list its files.");
             };
             if !paths.contains(&RelPath::skill_file()) {
-                return violated("The generator does not name its `SKILL.md`.");
+                return violated("The generator does not list its `SKILL.md`.");
             }
             for path in &paths {
                 if !matches!(generator.read(path), Ok(Some(_))) {
@@ -56,15 +60,17 @@ pub fn files_read_back<S: SkillSource>(make: impl Fn() -> S) -> Kept {
             }
             match generator.read(&none) {
                 Ok(None) => Ok(()),
-                _ => violated("The generator does not say that a file is not there."),
+                _ => {
+                    violated("The generator does not return `None` for a file that does not exist.")
+                }
             }
         }
     })
 }
 
-/// An entry says what is in the skill: the frontmatter of its `SKILL.md`, and each file once.
-pub fn entries_fit_their_files<S: SkillSource>(make: impl Fn() -> S) -> Kept {
-    each(make, |skill| {
+/// An entry matches the skill: it has the frontmatter of its `SKILL.md`, and each file once.
+pub fn entries_match_their_files<S: SkillSource>(make: impl Fn() -> S) -> ContractResult {
+    for_each_skill(make, |skill| {
         let Ok(entry) = serde_json::from_str::<Value>(&skill.entry) else {
             return violated("The entry is not JSON.");
         };
@@ -86,7 +92,7 @@ pub fn entries_fit_their_files<S: SkillSource>(make: impl Fn() -> S) -> Kept {
 }
 
 /// The frontmatter in the bytes of a `SKILL.md`.
-fn frontmatter(skill: &Skill) -> Result<Value, Violation> {
+fn frontmatter(skill: &Skill) -> Result<Value, ContractViolation> {
     let path = RelPath::skill_file();
     let bytes = match &skill.content {
         SkillContent::Files(tree) => {
@@ -99,7 +105,7 @@ fn frontmatter(skill: &Skill) -> Result<Value, Violation> {
     value.map_or_else(|| violated("`SKILL.md` cannot be read or understood."), Ok)
 }
 
-fn check_tree(skill: &Skill, tree: &FileTree, listed: &Value) -> Kept {
+fn check_tree(skill: &Skill, tree: &FileTree, listed: &Value) -> ContractResult {
     let ordered = tree.files.windows(2).all(|pair| pair[0].path < pair[1].path);
     if !ordered {
         return violated("The files are not in path order, each once.");
@@ -110,12 +116,12 @@ fn check_tree(skill: &Skill, tree: &FileTree, listed: &Value) -> Kept {
     if tree.files.iter().map(|file| file.size).sum::<u64>() > MAX_BYTES {
         return violated("The files are larger together than any host accepts.");
     }
-    let told = |file: &Value| {
+    let listed_file = |file: &Value| {
         let text = |name: &str| file[name].as_str().unwrap_or_default().to_owned();
         (text("uri"), text("digest"), file["size"].as_u64())
     };
-    let listed: BTreeSet<_> = listed.as_array().into_iter().flatten().map(told).collect();
-    let there: BTreeSet<_> = tree
+    let listed: BTreeSet<_> = listed.as_array().into_iter().flatten().map(listed_file).collect();
+    let expected: BTreeSet<_> = tree
         .files
         .iter()
         .map(|file| {
@@ -123,22 +129,22 @@ fn check_tree(skill: &Skill, tree: &FileTree, listed: &Value) -> Kept {
             (uri, file.digest.to_string(), Some(file.size))
         })
         .collect();
-    if listed == there { Ok(()) } else { violated("The entry does not list exactly the files.") }
+    if listed == expected { Ok(()) } else { violated("The entry does not list exactly the files.") }
 }
 
 /// All skills of a source can be served together.
-pub fn sites_have_room_for_each_other<S: SkillSource>(make: impl Fn() -> S) -> Kept {
-    let sites = first_scan(&make())?;
-    let reported = sites.values().flatten().filter_map(|one| one.skill.as_ref()).count();
+pub fn skills_can_be_served_together<S: SkillSource>(make: impl Fn() -> S) -> ContractResult {
+    let groups = first_scan(&make())?;
+    let reported = groups.values().flatten().filter_map(|one| one.skill.as_ref()).count();
     let source = make();
-    let Ok(collected) = scan_all(&[&source]) else {
+    let Ok(results) = scan_all(&[&source]) else {
         return violated("The source is unavailable.");
     };
     let served: Vec<&Arc<Skill>> =
-        collected.skills.iter().filter_map(|one| one.skill.as_ref()).collect();
+        results.skills.iter().filter_map(|one| one.skill.as_ref()).collect();
     if served.len() == reported {
         return Ok(());
     }
-    let kept_out = collected.skills.iter().find(|one| one.skill.is_none());
-    violated(format!("{} of {reported} skills can be served; {kept_out:?}.", served.len()))
+    let refused = results.skills.iter().find(|one| one.skill.is_none());
+    violated(format!("{} of {reported} skills can be served; {refused:?}.", served.len()))
 }

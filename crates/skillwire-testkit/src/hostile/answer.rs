@@ -1,4 +1,4 @@
-//! Honest answers, and what faults make of them.
+//! Honest answers, with faults applied to them.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value, json};
@@ -10,7 +10,7 @@ use skillwire_protocol::{
     version::{self, Era, MODERN},
 };
 
-use super::{Asked, Fault, Reply, shelf::Shelf};
+use super::{Fault, ReceivedRequest, ScriptedReply, content::HonestContent};
 
 /// The members of a result, each as JSON text, so that it may hold what no JSON value can.
 type Members = Vec<(String, String)>;
@@ -18,18 +18,23 @@ type Members = Vec<(String, String)>;
 const PAGE_SIZE: usize = 100;
 
 /// Answers a request honestly, except for the faults.
-pub(super) fn answer(shelf: &Shelf, faults: &[Fault], asked: &Asked, count: usize) -> Reply {
-    let answering = Answering { shelf, faults, asked, count };
+pub(super) fn answer(
+    content: &HonestContent,
+    faults: &[Fault],
+    request: &ReceivedRequest,
+    count: usize,
+) -> ScriptedReply {
+    let answering = Answering { content, faults, request, count };
     match answering.members() {
-        Ok(members) => Reply::Text(answering.bend(members)),
+        Ok(members) => ScriptedReply::Text(answering.apply_faults(members)),
         Err(reply) => reply,
     }
 }
 
 struct Answering<'a> {
-    shelf: &'a Shelf,
+    content: &'a HonestContent,
     faults: &'a [Fault],
-    asked: &'a Asked,
+    request: &'a ReceivedRequest,
     count: usize,
 }
 
@@ -42,8 +47,8 @@ impl Answering<'_> {
         self.faults.iter().any(is)
     }
 
-    fn members(&self) -> Result<Members, Reply> {
-        match self.asked.method.as_str() {
+    fn members(&self) -> Result<Members, ScriptedReply> {
+        match self.request.method.as_str() {
             method::DISCOVER => self.discover(),
             method::INITIALIZE => self.initialize(),
             method::SKILLS_LIST => self.list(),
@@ -54,23 +59,23 @@ impl Answering<'_> {
             method::PING | method::RESOURCES_SUBSCRIBE | method::RESOURCES_UNSUBSCRIBE => {
                 Ok(Members::new())
             }
-            // How long a stream is open is for the transport to say.
-            method::LISTEN if self.asked.era == Era::Modern => Err(Reply::Honest),
+            // The transport answers this one: it decides how long the stream stays open.
+            method::LISTEN if self.request.era == Era::Modern => Err(ScriptedReply::Honest),
             _ => Err(unknown_method()),
         }
     }
 
-    /// Adds what every result has, and lets the faults at it.
-    fn bend(&self, mut members: Members) -> String {
-        if self.asked.era == Era::Modern {
+    /// Adds what every result has, and applies the faults.
+    fn apply_faults(&self, mut members: Members) -> String {
+        if self.request.era == Era::Modern {
             set(&mut members, "resultType", &json!("complete"));
         }
         for fault in self.faults {
             match fault {
-                Fault::Member { method, name, value } if *method == self.asked.method => {
+                Fault::Member { method, name, value } if *method == self.request.method => {
                     set(&mut members, name, value);
                 }
-                Fault::WithoutMember { method, name } if *method == self.asked.method => {
+                Fault::WithoutMember { method, name } if *method == self.request.method => {
                     members.retain(|(found, _)| found != name);
                 }
                 _ => {}
@@ -81,9 +86,9 @@ impl Answering<'_> {
         format!("{{{}}}", members.join(","))
     }
 
-    fn discover(&self) -> Result<Members, Reply> {
+    fn discover(&self) -> Result<Members, ScriptedReply> {
         if self.has(|fault| matches!(fault, Fault::LegacySilent)) {
-            return Err(Reply::Never);
+            return Err(ScriptedReply::Never);
         }
         if self.has(|fault| matches!(fault, Fault::LegacyOnly)) {
             return Err(unknown_method());
@@ -100,11 +105,11 @@ impl Answering<'_> {
         Ok(members)
     }
 
-    fn initialize(&self) -> Result<Members, Reply> {
+    fn initialize(&self) -> Result<Members, ScriptedReply> {
         if self.has(|fault| matches!(fault, Fault::ModernOnly)) {
             return Err(unknown_method());
         }
-        let requested = self.asked.params["protocolVersion"].as_str().unwrap_or("");
+        let requested = self.request.params["protocolVersion"].as_str().unwrap_or("");
         let mut members = Members::new();
         set(&mut members, "protocolVersion", &version::negotiate_legacy(requested).into());
         self.describe(&mut members);
@@ -144,8 +149,8 @@ impl Answering<'_> {
         json!({ "name": name.unwrap_or_else(|| "hostile".to_owned()), "version": "1" })
     }
 
-    fn list(&self) -> Result<Members, Reply> {
-        let cursor = self.asked.params["cursor"].as_str();
+    fn list(&self) -> Result<Members, ScriptedReply> {
+        let cursor = self.request.params["cursor"].as_str();
         let mut members = Members::new();
         if self.has(|fault| matches!(fault, Fault::EndlessPages)) {
             let uri = format!("skill://endless-{}/SKILL.md", self.count);
@@ -160,9 +165,11 @@ impl Answering<'_> {
             _ => None,
         });
         let start: usize = match cursor {
-            // The empty string is the cursor some test made up.
+            // Some tests use the empty string as a cursor.
             None | Some("") => 0,
-            Some(text) => text.parse().map_err(|_| Reply::known_error(ErrorCode::InvalidParams))?,
+            Some(text) => {
+                text.parse().map_err(|_| ScriptedReply::known_error(ErrorCode::InvalidParams))?
+            }
         };
         let start = start.min(entries.len());
         let end = (start + size.unwrap_or(PAGE_SIZE)).min(entries.len());
@@ -191,7 +198,7 @@ impl Answering<'_> {
             self.has(|fault| matches!(fault, Fault::Unlisted(found) if found == uri))
                 || !self.is_visible(uri)
         };
-        let uris = self.shelf.uris().into_iter().filter(|uri| !is_left_out(uri));
+        let uris = self.content.uris().into_iter().filter(|uri| !is_left_out(uri));
         let mut entries: Vec<_> = uris.filter_map(|uri| self.entry(&uri)).collect();
         entries.extend(self.faults.iter().filter_map(|fault| match fault {
             Fault::AlsoListed(entry) => Some(entry.to_string()),
@@ -203,7 +210,7 @@ impl Answering<'_> {
     fn is_visible(&self, uri: &str) -> bool {
         self.faults.iter().all(|fault| match fault {
             Fault::OnlyFor { uri: found, token } if found == uri => {
-                self.asked.token.as_ref() == Some(token)
+                self.request.token.as_ref() == Some(token)
             }
             _ => true,
         })
@@ -211,7 +218,7 @@ impl Answering<'_> {
 
     /// A skill's entry as text, with every fault of it.
     fn entry(&self, uri: &str) -> Option<String> {
-        let mut entry = self.shelf.entry(uri)?;
+        let mut entry = self.content.entry(uri)?;
         let mut text = None;
         for fault in self.faults {
             match fault {
@@ -232,8 +239,8 @@ impl Answering<'_> {
         Some(text.unwrap_or_else(|| entry.to_string()))
     }
 
-    fn get(&self) -> Result<Members, Reply> {
-        let uri = self.asked.uri();
+    fn get(&self) -> Result<Members, ScriptedReply> {
+        let uri = self.request.uri();
         let other = self.find(|fault| match fault {
             Fault::Gets { uri: found, entry } if found == uri => Some(entry.to_string()),
             _ => None,
@@ -241,7 +248,7 @@ impl Answering<'_> {
         let entry = other.or_else(|| self.entry(uri).filter(|_| self.is_visible(uri)));
         let entry = entry.ok_or_else(not_found)?;
         if self.has(|fault| matches!(fault, Fault::GetsInline)) {
-            return Err(Reply::Text(entry));
+            return Err(ScriptedReply::Text(entry));
         }
         let mut members = Members::new();
         set_text(&mut members, "skill", entry);
@@ -249,19 +256,22 @@ impl Answering<'_> {
         Ok(members)
     }
 
-    fn read(&self) -> Result<Members, Reply> {
-        let uri = self.asked.uri();
-        let mut bytes = self.shelf.bytes(uri).map(<[u8]>::to_vec);
+    fn read(&self) -> Result<Members, ScriptedReply> {
+        let uri = self.request.uri();
+        let mut bytes = self.content.bytes(uri).map(<[u8]>::to_vec);
         for fault in self.faults {
             match fault {
                 Fault::ReadBytes { uri: found, bytes: other } if found == uri => {
                     bytes = Some(other.clone());
                 }
                 Fault::ReadResult { uri: found, result } if found == uri => {
-                    return Err(Reply::Result(result.clone()));
+                    return Err(ScriptedReply::Result(result.clone()));
                 }
                 Fault::ReadError { uri: found, code } if found == uri => {
-                    return Err(Reply::Error { code: *code, message: "As told.".to_owned() });
+                    return Err(ScriptedReply::Error {
+                        code: *code,
+                        message: "As told.".to_owned(),
+                    });
                 }
                 Fault::NeverConsistent { uri: found } if found == uri => {
                     bytes = Some(format!("read {}", self.count).into_bytes());
@@ -269,11 +279,11 @@ impl Answering<'_> {
                 _ => {}
             }
         }
-        let missing = || match self.asked.era {
+        let missing = || match self.request.era {
             Era::Modern => not_found(),
             Era::Legacy => {
                 let code = ErrorCode::LegacyResourceNotFound.number().into();
-                Reply::Error { code, message: "There is no such resource.".to_owned() }
+                ScriptedReply::Error { code, message: "There is no such resource.".to_owned() }
             }
         };
         let item = match String::from_utf8(bytes.ok_or_else(missing)?) {
@@ -287,8 +297,8 @@ impl Answering<'_> {
     }
 
     fn resources(&self) -> Members {
-        let of_skills = self.shelf.files().map(|(uri, _)| uri);
-        let uris = of_skills.chain(self.shelf.resources.keys().cloned());
+        let of_skills = self.content.files().map(|(uri, _)| uri);
+        let uris = of_skills.chain(self.content.resources.keys().cloned());
         let resources: Vec<_> = uris.map(|uri| json!({ "uri": uri, "name": uri })).collect();
         let mut members = Members::new();
         set(&mut members, "resources", &resources.into());
@@ -296,13 +306,13 @@ impl Answering<'_> {
         members
     }
 
-    fn directory(&self) -> Result<Members, Reply> {
-        let uri = self.asked.uri();
+    fn directory(&self) -> Result<Members, ScriptedReply> {
+        let uri = self.request.uri();
         let other = self.find(|fault| match fault {
             Fault::Children { uri: found, children } if found == uri => Some(children.clone()),
             _ => None,
         });
-        let children = other.or_else(|| self.shelf.children(uri)).ok_or_else(not_found)?;
+        let children = other.or_else(|| self.content.children(uri)).ok_or_else(not_found)?;
         let mut members = Members::new();
         set(&mut members, "resources", &children.into());
         cacheable(&mut members);
@@ -324,7 +334,7 @@ fn cacheable(members: &mut Members) {
     set(members, "cacheScope", &json!("private"));
 }
 
-/// An entry of a skill that is nowhere.
+/// An entry of a skill that does not exist.
 fn fabricated(uri: &str) -> Value {
     let name = uri.trim_start_matches("skill://").trim_end_matches("/SKILL.md");
     let digest = Digest::of(b"").to_string();
@@ -355,12 +365,12 @@ fn merge(target: &mut Value, patch: &Value) {
     }
 }
 
-fn not_found() -> Reply {
+fn not_found() -> ScriptedReply {
     let code = ErrorCode::InvalidParams.number().into();
-    Reply::Error { code, message: "There is no such thing.".to_owned() }
+    ScriptedReply::Error { code, message: "There is no such resource or skill.".to_owned() }
 }
 
-fn unknown_method() -> Reply {
+fn unknown_method() -> ScriptedReply {
     let code = ErrorCode::MethodNotFound.number().into();
-    Reply::Error { code, message: "There is no such method.".to_owned() }
+    ScriptedReply::Error { code, message: "There is no such method.".to_owned() }
 }

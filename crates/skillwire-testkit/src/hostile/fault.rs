@@ -1,4 +1,4 @@
-//! Everything that can be wrong with a server in one line.
+//! The ways in which the server misbehaves on demand.
 
 use serde_json::Value;
 
@@ -94,7 +94,7 @@ pub enum Fault {
         /// The code.
         code: i64,
     },
-    /// The file has other bytes on every read, and the entry another digest on every look.
+    /// The file has other bytes on every read, and the entry another digest in every answer.
     NeverConsistent {
         /// The URI of the file.
         uri: String,

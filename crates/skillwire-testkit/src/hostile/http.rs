@@ -1,4 +1,4 @@
-//! The server on HTTP, written by hand so that it can send anything.
+//! Serves over HTTP. It is written by hand so that it can send anything.
 
 use std::{fmt::Write as _, net::SocketAddr};
 
@@ -11,45 +11,45 @@ use tokio::{
 };
 
 use super::{
-    Asked, Fault, HostileServer, Reply, Said, lock,
-    pipe::{acknowledgment, subscribed},
-    receive::{SESSION, Via, find},
-    reply::{Sending, Step},
+    Fault, HostileServer, ReceivedRequest, ScriptedReply, ServerPush,
+    pipes::{acknowledgment, subscribed},
+    receive::{Channel, SESSION, find},
+    reply::{ReplyPlan, SendStep},
 };
 
-/// A server that listens until this value goes away.
+/// A server that listens until this value is dropped.
 #[derive(Debug)]
-pub struct Listening {
-    /// Where.
+pub struct ListeningServer {
+    /// The address it listens on.
     pub address: SocketAddr,
     task: JoinHandle<()>,
 }
 
-impl Listening {
+impl ListeningServer {
     /// The URL of the endpoint.
     pub fn url(&self) -> String {
         format!("http://{}/mcp", self.address)
     }
 }
 
-impl Drop for Listening {
+impl Drop for ListeningServer {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-/// One request.
-pub(crate) struct Received {
+/// One HTTP request.
+pub(crate) struct HttpRequest {
     pub(crate) method: String,
     pub(crate) target: String,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
 }
 
-/// The connection is of no more use.
-pub(crate) struct Gone;
+/// The client disconnected, or the server closes the connection.
+pub(crate) struct Disconnected;
 
-impl From<std::io::Error> for Gone {
+impl From<std::io::Error> for Disconnected {
     fn from(_: std::io::Error) -> Self {
         Self
     }
@@ -57,7 +57,7 @@ impl From<std::io::Error> for Gone {
 
 impl HostileServer {
     /// Listens on a free port of loopback.
-    pub async fn http(&self) -> Listening {
+    pub async fn http(&self) -> ListeningServer {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has a free port");
         let address = listener.local_addr().expect("a listener has an address");
         let server = self.clone();
@@ -74,14 +74,18 @@ impl HostileServer {
                 });
             }
         });
-        Listening { address, task }
+        ListeningServer { address, task }
     }
 
     fn has(&self, is: impl Fn(&Fault) -> bool) -> bool {
-        lock(&self.0.faults).iter().any(is)
+        self.0.faults.lock().iter().any(is)
     }
 
-    async fn respond(&self, connection: &mut Connection, received: &Received) -> Result<(), Gone> {
+    async fn respond(
+        &self,
+        connection: &mut Connection,
+        received: &HttpRequest,
+    ) -> Result<(), Disconnected> {
         match received.method.as_str() {
             "POST" => {}
             "GET" => return self.legacy_stream(connection, received).await,
@@ -90,76 +94,76 @@ impl HostileServer {
                 return connection.head(204, &[], Some(0)).await;
             }
         }
-        let said = self.0.said.subscribe();
-        let Some(asked) = self.receive(&received.body, &Via::Http(&received.headers)) else {
+        let pushed = self.0.pushed.subscribe();
+        let Some(request) = self.receive(&received.body, &Channel::Http(&received.headers)) else {
             return connection.head(202, &[], Some(0)).await;
         };
-        let reply = self.reply(&asked);
-        if asked.method == method::LISTEN && matches!(reply, Reply::Honest) {
-            return self.subscription(connection, &asked, said).await;
+        let reply = self.reply(&request);
+        if request.method == method::LISTEN && matches!(reply, ScriptedReply::Honest) {
+            return self.subscription(connection, &request, pushed).await;
         }
-        let mut sending = Sending::of(reply, &asked);
-        if asked.method == method::INITIALIZE {
-            sending.headers.push(("Mcp-Session-Id".to_owned(), SESSION.to_owned()));
+        let mut plan = ReplyPlan::of(reply, &request);
+        if request.method == method::INITIALIZE {
+            plan.headers.push(("Mcp-Session-Id".to_owned(), SESSION.to_owned()));
         }
-        self.send(connection, sending).await
+        self.send(connection, plan).await
     }
 
-    async fn send(&self, connection: &mut Connection, sending: Sending) -> Result<(), Gone> {
-        for gate in &sending.held {
-            self.unless_gone(connection, gate.passed()).await?;
+    async fn send(&self, connection: &mut Connection, plan: ReplyPlan) -> Result<(), Disconnected> {
+        for gate in &plan.held {
+            self.unless_gone(connection, gate.opened()).await?;
         }
-        let with_events = !sending.before.is_empty()
-            || self.has(|fault| matches!(fault, Fault::AnswersWithEvents));
-        let mut headers = sending.headers.clone();
+        let with_events =
+            !plan.before.is_empty() || self.has(|fault| matches!(fault, Fault::AnswersWithEvents));
+        let mut headers = plan.headers.clone();
         let is_set = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type"));
         if !is_set {
             let media_type = if with_events { "text/event-stream" } else { "application/json" };
             headers.push(("Content-Type".to_owned(), media_type.to_owned()));
         }
-        if let Some(bytes) = sending.whole().filter(|_| !with_events) {
-            connection.head(sending.status, &headers, Some(bytes.len())).await?;
+        if let Some(bytes) = plan.whole().filter(|_| !with_events) {
+            connection.head(plan.status, &headers, Some(bytes.len())).await?;
             return Ok(connection.stream.write_all(bytes).await?);
         }
-        connection.head(sending.status, &headers, None).await?;
-        for message in &sending.before {
+        connection.head(plan.status, &headers, None).await?;
+        for message in &plan.before {
             connection.event(message.as_bytes()).await?;
         }
         if with_events {
             connection.stream.write_all(b"data: ").await?;
         }
-        for step in sending.steps {
+        for step in plan.steps {
             match step {
-                Step::Bytes(bytes) => connection.stream.write_all(&bytes).await?,
-                Step::Wait(gate) => self.unless_gone(connection, gate.passed()).await?,
-                Step::Repeat(filler) => loop {
+                SendStep::Bytes(bytes) => connection.stream.write_all(&bytes).await?,
+                SendStep::Wait(gate) => self.unless_gone(connection, gate.opened()).await?,
+                SendStep::Repeat(filler) => loop {
                     connection.stream.write_all(&filler).await?;
                 },
-                Step::Forever => {
+                SendStep::Forever => {
                     self.unless_gone(connection, std::future::pending::<()>()).await?;
                 }
-                Step::HangUp => return Err(Gone),
+                SendStep::HangUp => return Err(Disconnected),
             }
         }
         if with_events {
             connection.stream.write_all(b"\n\n").await?;
         }
         // The end of a body without a length is the end of the connection.
-        Err(Gone)
+        Err(Disconnected)
     }
 
-    /// Waits, unless the client gives up first, which is logged.
+    /// Waits, unless the client disconnects first, which is logged.
     async fn unless_gone(
         &self,
         connection: &mut Connection,
         wait: impl Future<Output = ()>,
-    ) -> Result<(), Gone> {
+    ) -> Result<(), Disconnected> {
         let mut byte = [0];
         tokio::select! {
             () = wait => Ok(()),
             _ = connection.stream.read(&mut byte) => {
                 self.note("(disconnected)", &[]);
-                Err(Gone)
+                Err(Disconnected)
             }
         }
     }
@@ -167,16 +171,16 @@ impl HostileServer {
     async fn subscription(
         &self,
         connection: &mut Connection,
-        asked: &Asked,
-        mut said: broadcast::Receiver<Said>,
-    ) -> Result<(), Gone> {
+        request: &ReceivedRequest,
+        mut pushed: broadcast::Receiver<ServerPush>,
+    ) -> Result<(), Disconnected> {
         connection.events().await?;
-        let first = subscribed(asked, method::ACKNOWLEDGED, acknowledgment(asked));
+        let first = subscribed(request, method::ACKNOWLEDGED, acknowledgment(request));
         connection.event(first.as_bytes()).await?;
         loop {
-            let message = match self.next_said(connection, &mut said).await? {
-                Said::Notification(method, params) => subscribed(asked, &method, params),
-                Said::Message(message) => message,
+            let message = match self.next_push(connection, &mut pushed).await? {
+                ServerPush::Notification(method, params) => subscribed(request, &method, params),
+                ServerPush::Message(message) => message,
             };
             connection.event(message.as_bytes()).await?;
         }
@@ -185,9 +189,9 @@ impl HostileServer {
     async fn legacy_stream(
         &self,
         connection: &mut Connection,
-        received: &Received,
-    ) -> Result<(), Gone> {
-        let mut said = self.0.said.subscribe();
+        received: &HttpRequest,
+    ) -> Result<(), Disconnected> {
+        let mut pushed = self.0.pushed.subscribe();
         self.note("(stream)", &received.headers);
         let refused = self.has(|fault| matches!(fault, Fault::NoLegacyStream));
         if refused || find(&received.headers, "mcp-session-id") != Some(SESSION) {
@@ -195,22 +199,22 @@ impl HostileServer {
         }
         connection.events().await?;
         loop {
-            let message = match self.next_said(connection, &mut said).await? {
-                Said::Notification(method, params) => notification(&method, &params),
-                Said::Message(message) => message,
+            let message = match self.next_push(connection, &mut pushed).await? {
+                ServerPush::Notification(method, params) => notification(&method, &params),
+                ServerPush::Message(message) => message,
             };
             connection.event(message.as_bytes()).await?;
         }
     }
 
-    async fn next_said(
+    async fn next_push(
         &self,
         connection: &mut Connection,
-        said: &mut broadcast::Receiver<Said>,
-    ) -> Result<Said, Gone> {
+        pushed: &mut broadcast::Receiver<ServerPush>,
+    ) -> Result<ServerPush, Disconnected> {
         let mut next = None;
-        self.unless_gone(connection, async { next = said.recv().await.ok() }).await?;
-        next.ok_or(Gone)
+        self.unless_gone(connection, async { next = pushed.recv().await.ok() }).await?;
+        next.ok_or(Disconnected)
     }
 }
 
@@ -227,7 +231,7 @@ impl Connection {
     }
 
     /// Reads one request with a body of known length.
-    pub(crate) async fn receive(&mut self) -> Option<Received> {
+    pub(crate) async fn receive(&mut self) -> Option<HttpRequest> {
         let end = loop {
             match self.buffer.windows(4).position(|window| window == b"\r\n\r\n") {
                 Some(end) => break end,
@@ -249,7 +253,7 @@ impl Connection {
             self.read_more().await?;
         }
         let body = self.buffer.drain(..length).collect();
-        Some(Received { method, target, headers, body })
+        Some(HttpRequest { method, target, headers, body })
     }
 
     async fn read_more(&mut self) -> Option<()> {
@@ -265,7 +269,7 @@ impl Connection {
         status: u16,
         headers: &[(String, String)],
         body: &[u8],
-    ) -> Result<(), Gone> {
+    ) -> Result<(), Disconnected> {
         self.head(status, headers, Some(body.len())).await?;
         Ok(self.stream.write_all(body).await?)
     }
@@ -276,7 +280,7 @@ impl Connection {
         status: u16,
         headers: &[(String, String)],
         length: Option<usize>,
-    ) -> Result<(), Gone> {
+    ) -> Result<(), Disconnected> {
         let mut head = format!("HTTP/1.1 {status} As Told\r\n");
         for (name, value) in headers {
             let _ = write!(head, "{name}: {value}\r\n");
@@ -295,12 +299,12 @@ impl Connection {
     }
 
     /// Begins a stream of events.
-    async fn events(&mut self) -> Result<(), Gone> {
+    async fn events(&mut self) -> Result<(), Disconnected> {
         let headers = [("Content-Type".to_owned(), "text/event-stream".to_owned())];
         self.head(200, &headers, None).await
     }
 
-    async fn event(&mut self, data: &[u8]) -> Result<(), Gone> {
+    async fn event(&mut self, data: &[u8]) -> Result<(), Disconnected> {
         let event = [b"data: ", data, b"\n\n"].concat();
         Ok(self.stream.write_all(&event).await?)
     }

@@ -1,29 +1,28 @@
-//! What a server was sent.
+//! The messages that the server received.
 
-use std::{sync::Mutex, time::Duration};
+use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::{sync::watch, time::timeout};
 
-use super::lock;
-
 /// A test that waits longer than this has failed.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// One message that came.
+/// One message that the server received.
 #[derive(Debug, Clone)]
-pub struct Logged {
-    /// The method; `(response)` for an answer, `(disconnected)` for a request nobody waits for.
+pub struct LoggedMessage {
+    /// The method; `(response)` for an answer, `(disconnected)` when the client gave up a request.
     pub method: String,
     /// The parameters, or the whole message of an answer.
     pub params: Value,
     /// The headers it came with, names in lower case; none over pipes.
     pub headers: Vec<(String, String)>,
-    /// What it lacks that the protocol asks for.
+    /// What the protocol requires and the message lacks.
     pub complaints: Vec<String>,
 }
 
-impl Logged {
+impl LoggedMessage {
     /// The first header of that name, given in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
@@ -31,34 +30,35 @@ impl Logged {
 }
 
 #[derive(Default)]
-pub(super) struct Log {
-    entries: Mutex<Vec<Logged>>,
+pub(super) struct MessageLog {
+    entries: Mutex<Vec<LoggedMessage>>,
     grown: watch::Sender<()>,
 }
 
-impl Log {
-    pub(super) fn push(&self, logged: Logged) {
-        lock(&self.entries).push(logged);
+impl MessageLog {
+    pub(super) fn push(&self, logged: LoggedMessage) {
+        self.entries.lock().push(logged);
         self.grown.send_replace(());
     }
 
-    pub(super) fn all(&self) -> Vec<Logged> {
-        lock(&self.entries).clone()
+    pub(super) fn all(&self) -> Vec<LoggedMessage> {
+        self.entries.lock().clone()
     }
 
     pub(super) fn clear(&self) {
-        lock(&self.entries).clear();
+        self.entries.lock().clear();
     }
 
     pub(super) async fn wait_for(&self, method: &str, count: usize) {
         let mut grown = self.grown.subscribe();
-        let reached = || lock(&self.entries).iter().filter(|l| l.method == method).count() >= count;
+        let is_reached =
+            || self.entries.lock().iter().filter(|l| l.method == method).count() >= count;
         let waited = async {
-            while !reached() {
+            while !is_reached() {
                 let _ = grown.changed().await;
             }
         };
-        let came = timeout(PATIENCE, waited).await;
-        assert!(came.is_ok(), "{count} of {method} never came: {:?}", self.all());
+        let reached = timeout(TIMEOUT, waited).await;
+        assert!(reached.is_ok(), "{count} of {method} never came: {:?}", self.all());
     }
 }

@@ -1,56 +1,52 @@
-//! An MCP server that can be told to misbehave, for tests of hosts and clients.
+//! An MCP server that misbehaves on demand, for tests of hosts and clients.
 //!
-//! Without faults it is honest: right digests, both eras, pipes and HTTP. A fault is one line; what
-//! no fault expresses is a closure that answers a method with anything, raw bytes included. Delays
-//! wait for a [`Gate`] of the test and never for time.
+//! Without faults it is honest: right digests, both eras, pipes and HTTP. A [`Fault`] is one known
+//! way to misbehave. For everything else, a test gives a closure that answers a method with anything,
+//! raw bytes included. A delayed reply waits for a [`ReplyGate`] of the test and never for time.
 //!
 //! ```
-//! # use skillwire_testkit::hostile::{Fault, HostileServer, Reply};
+//! # use skillwire_testkit::{Fault, HostileServer, ScriptedReply};
 //! let server = HostileServer::new()
 //!     .skill("refunds", [("references/x.md", "Details.")])
 //!     .fault(Fault::SameCursorForever)
-//!     .on("resources/read", |_, n| if n == 1 { Reply::Never } else { Reply::Honest });
+//!     .on("resources/read", |_, n| if n == 1 { ScriptedReply::Never } else { ScriptedReply::Honest });
 //! assert!(server.log().is_empty());
 //! ```
 
 mod answer;
+mod content;
 mod fault;
-mod gate;
 pub(crate) mod http;
 mod log;
-mod older;
-mod pipe;
+mod older_dialect;
+mod pipes;
 mod receive;
 mod reply;
-mod shelf;
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 use skillwire_protocol::{method, version::Era};
 use tokio::sync::broadcast;
 
+use self::{content::HonestContent, log::MessageLog};
 pub use self::{
     fault::Fault,
-    gate::Gate,
-    http::Listening,
-    log::Logged,
-    older::{Older, frontmatter},
-    reply::Reply,
+    http::ListeningServer,
+    log::LoggedMessage,
+    older_dialect::{OlderDialect, refunds_frontmatter},
+    reply::{ReplyGate, ScriptedReply},
 };
-use self::{log::Log, shelf::Shelf};
 
-/// A request as a rule sees it.
+/// A request that the server received, as rules see it.
 #[derive(Debug, Clone)]
-pub struct Asked {
-    /// What is asked for.
+pub struct ReceivedRequest {
+    /// The method.
     pub method: String,
-    /// With what.
+    /// The parameters.
     pub params: Value,
-    /// On which era.
+    /// The era of the protocol that it uses.
     pub era: Era,
     /// The bearer token it came with, over HTTP.
     pub token: Option<String>,
@@ -58,35 +54,35 @@ pub struct Asked {
     id: String,
 }
 
-impl Asked {
-    /// The `uri` parameter, or nothing.
+impl ReceivedRequest {
+    /// The `uri` parameter, or an empty text.
     pub fn uri(&self) -> &str {
         self.params["uri"].as_str().unwrap_or("")
     }
 }
 
-type Rule = Box<dyn Fn(&Asked, usize) -> Reply + Send + Sync>;
+type Rule = Box<dyn Fn(&ReceivedRequest, usize) -> ScriptedReply + Send + Sync>;
 
 /// A server that misbehaves on demand; clones are the same server.
 #[derive(Clone)]
 pub struct HostileServer(Arc<State>);
 
 struct State {
-    shelf: Mutex<Shelf>,
+    content: Mutex<HonestContent>,
     faults: Mutex<Vec<Fault>>,
     rules: Mutex<Vec<(String, Rule)>>,
     counts: Mutex<HashMap<String, usize>>,
-    log: Log,
-    /// What is sent to everybody who is connected or listens.
-    said: broadcast::Sender<Said>,
+    log: MessageLog,
+    /// Messages that the server sends unasked, for every connection and subscription.
+    pushed: broadcast::Sender<ServerPush>,
 }
 
-/// Something a server says without being asked.
+/// A message that the server sends unasked.
 #[derive(Debug, Clone)]
-enum Said {
-    /// A notification, to those who subscribed.
+enum ServerPush {
+    /// A notification, for clients that subscribed.
     Notification(String, Value),
-    /// Exactly this message, to every open channel.
+    /// Exactly this message, for every open channel.
     Message(String),
 }
 
@@ -100,12 +96,12 @@ impl HostileServer {
     /// Makes an honest server without skills.
     pub fn new() -> Self {
         Self(Arc::new(State {
-            shelf: Mutex::default(),
+            content: Mutex::default(),
             faults: Mutex::default(),
             rules: Mutex::default(),
             counts: Mutex::default(),
-            log: Log::default(),
-            said: broadcast::Sender::new(64),
+            log: MessageLog::default(),
+            pushed: broadcast::Sender::new(64),
         }))
     }
 
@@ -130,14 +126,14 @@ impl HostileServer {
         files: impl IntoIterator<Item = (&'a str, impl Into<Vec<u8>>)>,
     ) -> Self {
         self.set_skill(path, files);
-        self.shelf().make_dynamic(path);
+        self.content().make_dynamic(path);
         self
     }
 
     /// Adds a resource that belongs to no skill.
     #[must_use]
     pub fn resource(self, uri: &str, bytes: impl Into<Vec<u8>>) -> Self {
-        self.shelf().resources.insert(uri.to_owned(), bytes.into());
+        self.content().resources.insert(uri.to_owned(), bytes.into());
         self
     }
 
@@ -148,16 +144,17 @@ impl HostileServer {
         self
     }
 
-    /// Lets a closure answer a method; it gets the request and how many of that method came, from 1.
+    /// Lets a closure answer a method; it gets the request and its number among those of the method,
+    /// from 1.
     ///
-    /// The last rule for a method is asked first; `Reply::Honest` passes on to the one before.
+    /// The last rule for a method is asked first; [`ScriptedReply::Honest`] defers to the one before.
     #[must_use]
     pub fn on(
         self,
         method: &str,
-        rule: impl Fn(&Asked, usize) -> Reply + Send + Sync + 'static,
+        rule: impl Fn(&ReceivedRequest, usize) -> ScriptedReply + Send + Sync + 'static,
     ) -> Self {
-        lock(&self.0.rules).push((method.to_owned(), Box::new(rule)));
+        self.0.rules.lock().push((method.to_owned(), Box::new(rule)));
         self
     }
 
@@ -168,111 +165,107 @@ impl HostileServer {
         files: impl IntoIterator<Item = (&'a str, impl Into<Vec<u8>>)>,
     ) {
         let files = files.into_iter().map(|(name, bytes)| (name.to_owned(), bytes.into()));
-        self.shelf().put(path, files.collect());
+        self.content().set_skill(path, files.collect());
     }
 
     /// Adds a fault while the server runs.
     pub fn set_fault(&self, fault: Fault) {
-        lock(&self.0.faults).push(fault);
+        self.0.faults.lock().push(fault);
     }
 
-    /// Becomes honest again, as far as faults go.
+    /// Removes all faults; rules stay.
     pub fn clear_faults(&self) {
-        lock(&self.0.faults).clear();
+        self.0.faults.lock().clear();
     }
 
-    /// Gives a file other bytes, with an entry that says so.
+    /// Gives a file other bytes; its entry has the new digest.
     pub fn rotate(&self, uri: &str, bytes: impl Into<Vec<u8>>) {
-        self.shelf().rotate(uri, bytes.into());
+        self.content().rotate(uri, bytes.into());
     }
 
     /// Removes a file, or with the URI of a `SKILL.md` the whole skill.
     pub fn remove(&self, uri: &str) {
-        self.shelf().remove(uri);
+        self.content().remove(uri);
     }
 
-    /// The honest entry of a skill, for tests that bend it.
+    /// The honest entry of a skill, for tests that change it.
     pub fn entry(&self, uri: &str) -> Value {
-        self.shelf().entry(uri).unwrap_or_else(|| panic!("there is no skill at {uri}"))
+        self.content().entry(uri).unwrap_or_else(|| panic!("there is no skill at {uri}"))
     }
 
-    /// Every message that came, in order.
-    pub fn log(&self) -> Vec<Logged> {
+    /// Every message that the server received, in order.
+    pub fn log(&self) -> Vec<LoggedMessage> {
         self.0.log.all()
     }
 
-    /// The methods of all messages that came, in order.
+    /// The methods of all messages that the server received, in order.
     pub fn methods(&self) -> Vec<String> {
         self.log().into_iter().map(|logged| logged.method).collect()
     }
 
-    /// How many messages of a method came.
+    /// How many messages of a method the server received.
     pub fn count(&self, method: &str) -> usize {
         self.log().iter().filter(|logged| logged.method == method).count()
     }
 
-    /// Waits until so many messages of a method came.
+    /// Waits until the server has received so many messages of a method.
     pub async fn wait_for(&self, method: &str, count: usize) {
         self.0.log.wait_for(method, count).await;
     }
 
-    /// Forgets the messages that came.
+    /// Forgets the messages that the server received.
     pub fn clear_log(&self) {
         self.0.log.clear();
     }
 
-    /// What requests lacked that the protocol asks for: metadata and headers.
+    /// What the protocol requires and the received requests lacked: metadata and headers.
     pub fn complaints(&self) -> Vec<String> {
         self.log().into_iter().flat_map(|logged| logged.complaints).collect()
     }
 
-    /// Tells those who listen that the listing changed.
-    pub fn tell_list_changed(&self) {
-        self.tell(method::RESOURCES_LIST_CHANGED, json!({}));
+    /// Notifies subscribed clients that the listing changed.
+    pub fn notify_list_changed(&self) {
+        self.notify(method::RESOURCES_LIST_CHANGED, json!({}));
     }
 
-    /// Tells those who listen that a resource changed.
-    pub fn tell_updated(&self, uri: &str) {
-        self.tell(method::RESOURCES_UPDATED, json!({ "uri": uri }));
+    /// Notifies subscribed clients that a resource changed.
+    pub fn notify_updated(&self, uri: &str) {
+        self.notify(method::RESOURCES_UPDATED, json!({ "uri": uri }));
     }
 
-    fn tell(&self, method: &str, params: Value) {
-        // Nobody listening is no failure.
-        let _ = self.0.said.send(Said::Notification(method.to_owned(), params));
+    fn notify(&self, method: &str, params: Value) {
+        // There may be no client.
+        let _ = self.0.pushed.send(ServerPush::Notification(method.to_owned(), params));
     }
 
     /// Sends exactly this text as a message on every open channel, such as a request to the client.
-    pub fn say(&self, message: impl Into<String>) {
-        let _ = self.0.said.send(Said::Message(message.into()));
+    pub fn send_message(&self, message: impl Into<String>) {
+        let _ = self.0.pushed.send(ServerPush::Message(message.into()));
     }
 
-    fn shelf(&self) -> MutexGuard<'_, Shelf> {
-        lock(&self.0.shelf)
+    fn content(&self) -> MutexGuard<'_, HonestContent> {
+        self.0.content.lock()
     }
 
-    /// The reply to a request: of the last rule that has one, else the honest or faulty one.
-    fn reply(&self, asked: &Asked) -> Reply {
+    /// The reply of the last rule that has one, or else the honest answer with the faults applied.
+    fn reply(&self, request: &ReceivedRequest) -> ScriptedReply {
         let count = {
-            let mut counts = lock(&self.0.counts);
-            let count = counts.entry(asked.method.clone()).or_default();
+            let mut counts = self.0.counts.lock();
+            let count = counts.entry(request.method.clone()).or_default();
             *count += 1;
             *count
         };
-        let rules = lock(&self.0.rules);
+        let rules = self.0.rules.lock();
         let reply = rules
             .iter()
             .rev()
-            .filter(|(method, _)| *method == asked.method)
-            .map(|(_, rule)| rule(asked, count))
-            .find(|reply| !matches!(reply, Reply::Honest));
+            .filter(|(method, _)| *method == request.method)
+            .map(|(_, rule)| rule(request, count))
+            .find(|reply| !matches!(reply, ScriptedReply::Honest));
         drop(rules);
         reply.unwrap_or_else(|| {
-            let faults = lock(&self.0.faults).clone();
-            answer::answer(&self.shelf(), &faults, asked, count)
+            let faults = self.0.faults.lock().clone();
+            answer::answer(&self.content(), &faults, request, count)
         })
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! Reading what a client sent, and noting what it lacks.
+//! Reads the messages of clients, and notes what they lack.
 
 use serde_json::Value;
 use skillwire_protocol::{
@@ -6,24 +6,24 @@ use skillwire_protocol::{
     version::{Era, MODERN},
 };
 
-use super::{Asked, HostileServer, log::Logged};
-use crate::server::header_text;
+use super::{HostileServer, ReceivedRequest, log::LoggedMessage};
+use crate::test_server::header_text;
 
-/// Where a message came from.
-pub(super) enum Via<'a> {
+/// The channel that a message came through.
+pub(super) enum Channel<'a> {
     Pipe,
     Http(&'a [(String, String)]),
 }
 
 impl HostileServer {
-    /// Logs a message; a request is returned.
-    pub(super) fn receive(&self, bytes: &[u8], via: &Via<'_>) -> Option<Asked> {
+    /// Logs a message, and returns it if it is a request.
+    pub(super) fn receive(&self, bytes: &[u8], via: &Channel<'_>) -> Option<ReceivedRequest> {
         let message: Value = serde_json::from_slice(bytes).unwrap_or(Value::Null);
         let method = message["method"].as_str();
         let params = if method.is_some() { &message["params"] } else { &message };
         let headers = match via {
-            Via::Pipe => &[],
-            Via::Http(headers) => *headers,
+            Channel::Pipe => &[],
+            Channel::Http(headers) => *headers,
         };
         let era = match params["_meta"].get(meta::PROTOCOL_VERSION) {
             Some(_) => Era::Modern,
@@ -36,14 +36,14 @@ impl HostileServer {
         if let (Some(method), Some(_)) = (method, message.get("id")) {
             complain(&mut complaints, method, params, era, via);
         }
-        self.0.log.push(Logged {
+        self.0.log.push(LoggedMessage {
             method: method.unwrap_or("(response)").to_owned(),
             params: params.clone(),
             headers: headers.to_vec(),
             complaints,
         });
         let token = find(headers, "authorization").and_then(|text| text.strip_prefix("Bearer "));
-        Some(Asked {
+        Some(ReceivedRequest {
             method: method?.to_owned(),
             params: params.clone(),
             era,
@@ -52,9 +52,9 @@ impl HostileServer {
         })
     }
 
-    /// Logs something that is not a message.
+    /// Logs an event that is not a message.
     pub(super) fn note(&self, what: &str, headers: &[(String, String)]) {
-        self.0.log.push(Logged {
+        self.0.log.push(LoggedMessage {
             method: what.to_owned(),
             params: Value::Null,
             headers: headers.to_vec(),
@@ -68,8 +68,14 @@ pub(super) fn find<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'
     headers.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str())
 }
 
-/// Notes what the protocol asks of every request and this one lacks.
-fn complain(complaints: &mut Vec<String>, method: &str, params: &Value, era: Era, via: &Via<'_>) {
+/// Notes what the protocol requires of every request and this one lacks.
+fn complain(
+    complaints: &mut Vec<String>,
+    method: &str,
+    params: &Value,
+    era: Era,
+    via: &Channel<'_>,
+) {
     let mut expect = |what: &str, found: Option<&str>, wanted: Option<&str>| {
         if found != wanted {
             complaints.push(format!("{method}: {what} is {found:?} and not {wanted:?}"));
@@ -81,7 +87,7 @@ fn complain(complaints: &mut Vec<String>, method: &str, params: &Value, era: Era
         let capabilities = meta[meta::CLIENT_CAPABILITIES].is_object().then_some("an object");
         expect("`clientCapabilities`", capabilities, Some("an object"));
     }
-    let Via::Http(headers) = via else { return };
+    let Channel::Http(headers) = via else { return };
     let header = |name| find(headers, name);
     expect("`Content-Type`", header("content-type"), Some("application/json"));
     let accept = header("accept").unwrap_or("");
@@ -107,5 +113,5 @@ fn complain(complaints: &mut Vec<String>, method: &str, params: &Value, era: Era
     }
 }
 
-/// The one legacy session.
+/// The id of the only legacy session.
 pub(super) const SESSION: &str = "session-1";

@@ -1,14 +1,16 @@
-//! What a server sends back, down to the bytes.
+//! What the server sends back, down to the bytes.
 
 use serde_json::{Value, json};
 use skillwire_protocol::{error::ErrorCode, version::Era};
 
-use super::{Asked, Gate};
+use tokio::sync::watch;
 
-/// One reply.
+use super::ReceivedRequest;
+
+/// What a rule of a test answers.
 #[derive(Debug, Clone)]
-pub enum Reply {
-    /// As if there were no rule.
+pub enum ScriptedReply {
+    /// The answer that the server gives without this rule.
     Honest,
     /// Exactly this result.
     Result(Value),
@@ -26,23 +28,23 @@ pub enum Reply {
     /// These notifications first, then the reply.
     After(Vec<Value>, Box<Self>),
     /// The reply, once the gate is open.
-    Held(Gate, Box<Self>),
+    Held(ReplyGate, Box<Self>),
     /// These bytes, then nothing until the gate is open, then the rest of the message.
-    Dripped(Vec<u8>, Gate, Vec<u8>),
+    Dripped(Vec<u8>, ReplyGate, Vec<u8>),
     /// These bytes (`$ID` becomes the id), then the filler again and again without end.
     Endless(Vec<u8>, Vec<u8>),
     /// These bytes, then the connection ends.
     CutOff(Vec<u8>),
-    /// A status of HTTP with this body; over pipes the body alone.
+    /// An HTTP status with this body; over pipes the body alone.
     Status(u16, Vec<u8>),
-    /// A status of HTTP with these headers; over pipes an internal error.
+    /// An HTTP status with these headers; over pipes an internal error.
     Headers(u16, Vec<(String, String)>),
     /// No reply at all.
     Never,
 }
 
-impl Reply {
-    /// An error with a message of no interest.
+impl ScriptedReply {
+    /// An error whose message does not matter.
     pub fn error(code: i64) -> Self {
         Self::Error { code, message: "As told.".to_owned() }
     }
@@ -53,33 +55,62 @@ impl Reply {
     }
 }
 
+/// Holds a reply back until the test opens the gate; clones are the same gate.
+#[derive(Debug, Clone)]
+pub struct ReplyGate(watch::Sender<bool>);
+
+impl Default for ReplyGate {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ReplyGate {
+    /// Makes a closed gate.
+    pub fn new() -> Self {
+        Self(watch::Sender::new(false))
+    }
+
+    /// Lets every reply through, now and later.
+    pub fn open(&self) {
+        self.0.send_replace(true);
+    }
+
+    /// Waits until the gate is open.
+    pub async fn opened(&self) {
+        let mut open = self.0.subscribe();
+        // The sender is in `self`, so the wait ends only with an open gate.
+        let _ = open.wait_for(|open| *open).await;
+    }
+}
+
 /// One step of sending a reply.
 #[derive(Debug, Clone)]
-pub(super) enum Step {
+pub(super) enum SendStep {
     Bytes(Vec<u8>),
-    Wait(Gate),
+    Wait(ReplyGate),
     Repeat(Vec<u8>),
     Forever,
     HangUp,
 }
 
-/// A reply on its way.
+/// The steps in which a reply is sent.
 #[derive(Debug)]
-pub(super) struct Sending {
+pub(super) struct ReplyPlan {
     pub(super) status: u16,
     pub(super) headers: Vec<(String, String)>,
-    /// Messages before the one below.
+    /// Messages that come before the reply.
     pub(super) before: Vec<String>,
-    /// Waits before anything is sent.
-    pub(super) held: Vec<Gate>,
-    pub(super) steps: Vec<Step>,
+    /// Gates to wait for before anything is sent.
+    pub(super) held: Vec<ReplyGate>,
+    pub(super) steps: Vec<SendStep>,
 }
 
-impl Sending {
-    /// Works out what a reply to a request is on the wire.
-    pub(super) fn of(reply: Reply, asked: &Asked) -> Self {
-        let id = &asked.id;
-        let mut sending = Self {
+impl ReplyPlan {
+    /// Plans the reply to a request.
+    pub(super) fn of(reply: ScriptedReply, request: &ReceivedRequest) -> Self {
+        let id = &request.id;
+        let mut plan = Self {
             status: 200,
             headers: Vec::new(),
             before: Vec::new(),
@@ -87,60 +118,68 @@ impl Sending {
             steps: Vec::new(),
         };
         let with_id = |bytes: &[u8]| {
-            // Bytes that are no text stay as they are.
+            // Bytes that are not UTF-8 are sent unchanged.
             match std::str::from_utf8(bytes) {
                 Ok(text) => text.replace("$ID", id).into_bytes(),
                 Err(_) => bytes.to_vec(),
             }
         };
         let internal =
-            || error_text(id, ErrorCode::Internal.number().into(), "A status of HTTP, over pipes.");
-        sending.steps = match reply {
-            Reply::Honest | Reply::Never => vec![Step::Forever],
-            Reply::Result(result) => vec![Step::Bytes(result_text(id, &result.to_string()))],
-            Reply::Text(text) => vec![Step::Bytes(result_text(id, &text))],
-            Reply::Error { code, message } => {
+            || error_text(id, ErrorCode::Internal.number().into(), "Pipes have no HTTP status.");
+        plan.steps = match reply {
+            ScriptedReply::Honest | ScriptedReply::Never => vec![SendStep::Forever],
+            ScriptedReply::Result(result) => {
+                vec![SendStep::Bytes(result_text(id, &result.to_string()))]
+            }
+            ScriptedReply::Text(text) => vec![SendStep::Bytes(result_text(id, &text))],
+            ScriptedReply::Error { code, message } => {
                 // Only modern servers send errors with a status.
                 let unknown = ErrorCode::from_number(code) == Some(ErrorCode::MethodNotFound)
-                    && asked.era == Era::Modern;
-                sending.status = if unknown { 404 } else { 200 };
-                vec![Step::Bytes(error_text(id, code, &message))]
+                    && request.era == Era::Modern;
+                plan.status = if unknown { 404 } else { 200 };
+                vec![SendStep::Bytes(error_text(id, code, &message))]
             }
-            Reply::Message(bytes) => vec![Step::Bytes(with_id(&bytes))],
-            Reply::After(before, reply) => {
-                let mut inner = Self::of(*reply, asked);
+            ScriptedReply::Message(bytes) => vec![SendStep::Bytes(with_id(&bytes))],
+            ScriptedReply::After(before, reply) => {
+                let mut inner = Self::of(*reply, request);
                 inner.before.splice(0..0, before.iter().map(Value::to_string));
                 return inner;
             }
-            Reply::Held(gate, reply) => {
-                let mut inner = Self::of(*reply, asked);
+            ScriptedReply::Held(gate, reply) => {
+                let mut inner = Self::of(*reply, request);
                 inner.held.insert(0, gate);
                 return inner;
             }
-            Reply::Dripped(first, gate, rest) => {
-                vec![Step::Bytes(with_id(&first)), Step::Wait(gate), Step::Bytes(with_id(&rest))]
+            ScriptedReply::Dripped(first, gate, rest) => {
+                vec![
+                    SendStep::Bytes(with_id(&first)),
+                    SendStep::Wait(gate),
+                    SendStep::Bytes(with_id(&rest)),
+                ]
             }
-            Reply::Endless(first, filler) => {
-                vec![Step::Bytes(with_id(&first)), Step::Repeat(filler)]
+            ScriptedReply::Endless(first, filler) => {
+                vec![SendStep::Bytes(with_id(&first)), SendStep::Repeat(filler)]
             }
-            Reply::CutOff(bytes) => vec![Step::Bytes(with_id(&bytes)), Step::HangUp],
-            Reply::Status(status, body) => {
-                sending.status = status;
-                vec![Step::Bytes(with_id(&body))]
+            ScriptedReply::CutOff(bytes) => {
+                vec![SendStep::Bytes(with_id(&bytes)), SendStep::HangUp]
             }
-            Reply::Headers(status, headers) => {
-                sending.status = status;
-                sending.headers = headers;
-                vec![Step::Bytes(internal())]
+            ScriptedReply::Status(status, body) => {
+                plan.status = status;
+                vec![SendStep::Bytes(with_id(&body))]
+            }
+            ScriptedReply::Headers(status, headers) => {
+                plan.status = status;
+                plan.headers = headers;
+                vec![SendStep::Bytes(internal())]
             }
         };
-        sending
+        plan
     }
 
     /// The whole message, when it can be sent in one piece.
     pub(super) fn whole(&self) -> Option<&[u8]> {
         match self.steps.as_slice() {
-            [Step::Bytes(bytes)] => Some(bytes),
+            [SendStep::Bytes(bytes)] => Some(bytes),
             _ => None,
         }
     }

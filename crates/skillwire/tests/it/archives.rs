@@ -3,8 +3,7 @@
 use std::{fs, path::Path};
 
 use skillwire_testkit::{
-    archives::{Sample, corpus, refunds},
-    fixture::SkillFolder,
+    SkillFolder, archives::ArchiveSample, archives::corpus, archives::refunds,
 };
 
 use crate::support::run;
@@ -17,7 +16,7 @@ fn folder() -> SkillFolder {
     folder
 }
 
-fn sample(folder: &SkillFolder, sample: &Sample) -> String {
+fn sample(folder: &SkillFolder, sample: &ArchiveSample) -> String {
     folder.file(sample.name, sample.bytes.clone());
     sample.name.to_owned()
 }

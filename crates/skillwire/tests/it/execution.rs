@@ -3,10 +3,7 @@
 
 use serde_json::{Value, json};
 use skillwire_testkit::{
-    fixture::SkillFolder,
-    http::Connection,
-    server::LEGACY_HEADERS,
-    wire::{initialize_params, legacy_request},
+    HttpConnection, LEGACY_HEADERS, SkillFolder, initialize_params, legacy_request,
 };
 
 use crate::{
@@ -288,13 +285,13 @@ async fn either_method_tells_of_progress_and_is_cancelled_over_http() {
     let mut server = Listening::serve(&folder, &arguments).await;
     for method in ["skills/execute", "tools/call"] {
         let hello = legacy_request(1, "initialize", initialize_params("2025-11-25"));
-        let mut connection = Connection::open(server.address).await;
+        let mut connection = HttpConnection::open(server.address).await;
         connection.send("POST", "/mcp", &LEGACY_HEADERS, hello.to_string().as_bytes()).await;
         let session = connection.reply().await.header("mcp-session-id").unwrap().to_owned();
         let mut headers = LEGACY_HEADERS.to_vec();
         headers.extend([("Mcp-Session-Id", &*session), ("MCP-Protocol-Version", "2025-11-25")]);
         let (ask, cancel) = slow_requests(method);
-        let mut running = Connection::open(server.address).await;
+        let mut running = HttpConnection::open(server.address).await;
         running.send("POST", "/mcp", &headers, ask.to_string().as_bytes()).await;
         assert_eq!(running.head().await.unwrap().0, 200);
         tells_of_progress(&running.event().await.unwrap());
@@ -304,7 +301,7 @@ async fn either_method_tells_of_progress_and_is_cancelled_over_http() {
     }
     // A client that goes away takes the run with it, too.
     let (ask, _) = slow_requests("skills/execute");
-    let mut leaving = Connection::open(server.address).await;
+    let mut leaving = HttpConnection::open(server.address).await;
     let mut headers = LEGACY_HEADERS.to_vec();
     headers.push(("MCP-Protocol-Version", "2025-11-25"));
     leaving.send("POST", "/mcp", &headers, ask.to_string().as_bytes()).await;

@@ -1,7 +1,7 @@
 //! Finding skills of a server with a tool.
 
 use serde_json::{Value, json};
-use skillwire_testkit::fixture::SkillFolder;
+use skillwire_testkit::SkillFolder;
 
 use crate::support::{PATIENCE, Piped, skill_with};
 

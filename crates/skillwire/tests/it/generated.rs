@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs};
 
-use skillwire_testkit::fixture::SkillFolder;
+use skillwire_testkit::SkillFolder;
 
 use crate::support::run;
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use skillwire_testkit::fixture::{SkillFolder, skill_md};
+use skillwire_testkit::{SkillFolder, skill_md};
 
 use crate::support::{command, finish, run, skill_with};
 

@@ -1,7 +1,7 @@
 //! `skillwire manifest`: what it shows is what is served.
 
 use serde_json::{Value, json};
-use skillwire_testkit::{fixture::SkillFolder, stdio::StdioClient};
+use skillwire_testkit::{SkillFolder, StdioClient};
 
 use crate::support::{BINARY, Piped, run, skill_with};
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use skillwire_testkit::fixture::SkillFolder;
+use skillwire_testkit::SkillFolder;
 
 use crate::support::run;
 

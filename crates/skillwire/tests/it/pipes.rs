@@ -4,7 +4,7 @@
 use std::{fs::File, os::fd::OwnedFd, process::Stdio};
 
 use serde_json::Value;
-use skillwire_testkit::fixture::SkillFolder;
+use skillwire_testkit::SkillFolder;
 
 use crate::support::{Piped, Ran, command, finish};
 
@@ -57,7 +57,7 @@ async fn a_client_that_stops_reading_ends_the_server_in_order_v_29() {
     command.stdout(unread()).stdin(Stdio::piped());
     let mut child = command.spawn().expect("the server starts");
     let mut input = child.stdin.take().expect("standard input is piped");
-    let request = skillwire_testkit::wire::modern_request(1, "skills/list", Value::Null);
+    let request = skillwire_testkit::modern_request(1, "skills/list", Value::Null);
     let line = format!("{request}\n");
     tokio::io::AsyncWriteExt::write_all(&mut input, line.as_bytes()).await.expect("it reads");
     // The input stays open: only the lost output can end the server.

@@ -9,10 +9,7 @@ use std::{
 
 use serde_json::Value;
 use skillwire_testkit::{
-    fixture::SkillFolder,
-    http::{Connection, HttpReply},
-    server::modern_headers,
-    wire::{Reply, modern_request},
+    HttpConnection, HttpReply, RpcReply, SkillFolder, modern_headers, modern_request,
 };
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines},
@@ -219,13 +216,13 @@ impl Piped {
     }
 
     /// Sends a request and reads the answer.
-    pub(crate) async fn request(&mut self, request: &Value) -> Reply {
+    pub(crate) async fn request(&mut self, request: &Value) -> RpcReply {
         self.send(request).await;
-        Reply(self.next().await.expect("the server answers"))
+        RpcReply(self.next().await.expect("the server answers"))
     }
 
     /// Sends a modern request and reads the answer.
-    pub(crate) async fn modern(&mut self, method: &str, params: Value) -> Reply {
+    pub(crate) async fn modern(&mut self, method: &str, params: Value) -> RpcReply {
         self.request(&modern_request(1, method, params)).await
     }
 
@@ -288,7 +285,7 @@ impl Listening {
     }
 
     /// Sends a modern request.
-    pub(crate) async fn modern(&self, method: &str, params: Value) -> Reply {
+    pub(crate) async fn modern(&self, method: &str, params: Value) -> RpcReply {
         self.request(&[], method, params).await.message()
     }
 
@@ -299,7 +296,7 @@ impl Listening {
 
     /// Asks for a page.
     pub(crate) async fn get(&self, path: &str) -> HttpReply {
-        let mut connection = Connection::open(self.address).await;
+        let mut connection = HttpConnection::open(self.address).await;
         connection.send("GET", path, &[], b"").await;
         connection.reply().await
     }
@@ -312,7 +309,7 @@ pub(crate) async fn post(
     method: &str,
     params: Value,
 ) -> HttpReply {
-    let mut connection = Connection::open(address).await;
+    let mut connection = HttpConnection::open(address).await;
     let mut headers = modern_headers(method);
     headers.extend_from_slice(extra);
     let body = modern_request(1, method, params).to_string();
@@ -321,7 +318,7 @@ pub(crate) async fn post(
 }
 
 /// The URIs of a listing.
-pub(crate) fn uris(reply: &Reply) -> Vec<String> {
+pub(crate) fn uris(reply: &RpcReply) -> Vec<String> {
     let skills = reply.result()["skills"].as_array().expect("a listing has skills");
     skills.iter().map(|skill| skill["uri"].as_str().expect("a URI is text").to_owned()).collect()
 }

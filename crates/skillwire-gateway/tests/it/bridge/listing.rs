@@ -4,10 +4,7 @@ use serde_json::json;
 use skillwire_client::Endpoint;
 use skillwire_gateway::BridgeOptions;
 use skillwire_host::{Host, local};
-use skillwire_testkit::{
-    fixture::SkillFolder,
-    hostile::{Gate, HostileServer, Reply},
-};
+use skillwire_testkit::{HostileServer, ReplyGate, ScriptedReply, SkillFolder};
 
 use super::support::{
     Bridged, NONE, PATIENCE, done, endpoint, host, label, load, refunds, refused, text, yes,
@@ -15,11 +12,11 @@ use super::support::{
 
 #[tokio::test]
 async fn the_five_tools_are_there_before_any_server_has_answered() {
-    let gate = Gate::default();
+    let gate = ReplyGate::default();
     let (waiting, entry) = (gate.clone(), refunds().entry("skill://acme/refunds/SKILL.md"));
     let listing = json!({ "resultType": "complete", "skills": [entry], "ttlMs": 60_000, "cacheScope": "private" });
     let server = refunds().on("skills/list", move |_, _| {
-        Reply::Held(waiting.clone(), Box::new(Reply::Result(listing.clone())))
+        ScriptedReply::Held(waiting.clone(), Box::new(ScriptedReply::Result(listing.clone())))
     });
     let bridged = Bridged::over(host(&server));
     let mut client = bridged.legacy(false).await;
@@ -42,8 +39,9 @@ async fn the_five_tools_are_there_before_any_server_has_answered() {
 
 #[tokio::test]
 async fn a_dead_a_slow_and_a_hostile_server_cost_the_others_nothing_h_11() {
-    let slow = refunds().on("skills/list", |_, _| Reply::Never);
-    let hostile = refunds().on("skills/list", |_, _| Reply::Message(b"{\"jsonrpc\":".to_vec()));
+    let slow = refunds().on("skills/list", |_, _| ScriptedReply::Never);
+    let hostile =
+        refunds().on("skills/list", |_, _| ScriptedReply::Message(b"{\"jsonrpc\":".to_vec()));
     let host = host(&refunds());
     host.add_server(label("slow"), endpoint(&slow));
     host.add_server(label("evil"), endpoint(&hostile));

@@ -6,7 +6,7 @@ use skillwire_host::{
     Host,
     local::{self, ProjectTrust},
 };
-use skillwire_testkit::fixture::SkillFolder;
+use skillwire_testkit::SkillFolder;
 
 use super::support::{self, Bridged, NONE, done, load, refunds, yes};
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use skillwire_host::{Host, local};
-use skillwire_testkit::{fixture::SkillFolder, hostile::HostileServer};
+use skillwire_testkit::{HostileServer, SkillFolder};
 use skillwire_trust::{Grants, Handle, MemoryCache};
 
 use super::support::{Bridged, Modern, PATIENCE, done, endpoint, label, refused, text, yes};

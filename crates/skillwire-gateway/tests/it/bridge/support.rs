@@ -18,9 +18,7 @@ use skillwire_protocol::meta;
 use skillwire_server::live::Keeper;
 use skillwire_source::ScanRequest;
 use skillwire_testkit::{
-    hostile::HostileServer,
-    stdio::StdioClient,
-    wire::{initialize_params, legacy_request, modern_meta, modern_request},
+    HostileServer, StdioClient, initialize_params, legacy_request, modern_meta, modern_request,
 };
 use skillwire_trust::ServerLabel;
 use tokio::time::{Duration, timeout};

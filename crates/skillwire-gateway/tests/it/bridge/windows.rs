@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use skillwire_host::local;
-use skillwire_testkit::{fixture::SkillFolder, stdio::StdioClient, wire::modern_request};
+use skillwire_testkit::{SkillFolder, StdioClient, modern_request};
 
 use super::support::{Bridged, done, host, load, refunds, refused, window, yes};
 

@@ -8,10 +8,7 @@ use std::sync::{
 use serde_json::{Value, json};
 use skillwire_core::path::RelPath;
 use skillwire_gateway::Admission;
-use skillwire_testkit::{
-    hostile::{Fault, HostileServer},
-    server::TestOptions,
-};
+use skillwire_testkit::{Fault, HostileServer, TestOptions};
 use skillwire_trust::ListedSkill;
 
 use super::support::{Gateway, Plan};

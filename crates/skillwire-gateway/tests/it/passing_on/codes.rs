@@ -2,9 +2,7 @@
 
 use serde_json::json;
 use skillwire_testkit::{
-    hostile::{Fault, HostileServer, Reply},
-    server::{TestOptions, modern_headers},
-    wire::modern_request,
+    Fault, HostileServer, ScriptedReply, TestOptions, modern_headers, modern_request,
 };
 
 use super::support::{Gateway, Plan};
@@ -32,10 +30,10 @@ async fn not_found_is_not_found_in_the_words_of_the_client_gw_21() {
 #[tokio::test]
 async fn a_server_that_fails_is_our_internal_error_and_nothing_of_it_is_repeated_gw_21() {
     let replies = [
-        Reply::Error { code: -32603, message: "secret /srv/path".to_owned() },
-        Reply::Error { code: -32000, message: "secret /srv/path".to_owned() },
-        Reply::Status(502, b"secret /srv/path".to_vec()),
-        Reply::CutOff(b"{".to_vec()),
+        ScriptedReply::Error { code: -32603, message: "secret /srv/path".to_owned() },
+        ScriptedReply::Error { code: -32000, message: "secret /srv/path".to_owned() },
+        ScriptedReply::Status(502, b"secret /srv/path".to_vec()),
+        ScriptedReply::CutOff(b"{".to_vec()),
     ];
     for failing in replies {
         let reply = failing.clone();
@@ -45,7 +43,8 @@ async fn a_server_that_fails_is_our_internal_error_and_nothing_of_it_is_repeated
         assert_eq!(reply.code(), -32603, "{failing:?}: {reply:?}");
         assert!(!reply.0.to_string().contains("secret"), "{reply:?}");
     }
-    let server = server().fault(Fault::ListsNothing).on("skills/get", |_, _| Reply::error(-32603));
+    let server =
+        server().fault(Fault::ListsNothing).on("skills/get", |_, _| ScriptedReply::error(-32603));
     let gateway = Gateway::of(&server).await;
     assert_eq!(gateway.get("skill://acme/refunds/SKILL.md").await.code(), -32603);
 }

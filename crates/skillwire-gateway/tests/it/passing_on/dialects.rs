@@ -4,9 +4,8 @@ use serde_json::{Value, json};
 use skillwire_client::{Endpoint, WebOrigin};
 use skillwire_core::{digest::Digest, skill_file};
 use skillwire_testkit::{
-    archives::{Member, gzip, refunds, tar},
-    hostile::{HostileServer, Older},
-    site::Site,
+    HostileServer, OlderDialect, WebSite, archives::TarMember, archives::gzip, archives::refunds,
+    archives::tar,
 };
 
 use super::support::{Gateway, Plan, label};
@@ -47,27 +46,32 @@ async fn one_honest_entry(gateway: &Gateway) -> Value {
 }
 
 /// What listing a dialect costs, and whether its manifest is whole.
-const COSTS: [(Older, &str, &[&str], bool); 14] = [
-    (Older::Draft, ROOT, &[], false),
-    (Older::Index, ROOT, &[], false),
-    (Older::IndexOfFiles, ROOT, &[], false),
-    (Older::IndexOfArchives, ROOT, &[], false),
-    (Older::EarlyIndex, ROOT, &["skill://acme/billing/refunds/SKILL.md"], false),
-    (Older::EarlyIndexWithoutDigests, ROOT, &["skill://acme/billing/refunds/SKILL.md"], false),
-    (Older::EarlyIndexOfArchives, ROOT, &["skill://acme/billing/refunds.tar.gz"], true),
-    (Older::ScopedList, ROOT, &["skill://acme/billing/refunds/SKILL.md"], false),
-    (Older::Sep2076, FLAT, &["skills/get", "skills/get"], false),
-    (Older::SkillsPage, FLAT, &["skills/read"], false),
-    (Older::FastMcp, FLAT, &["skill://refunds/_manifest", "skill://refunds/SKILL.md"], true),
-    (Older::Skilljack, FLAT, &["skill://refunds"], false),
-    (Older::SkillsOverMcp, FLAT, &["skill://refunds"], false),
-    (Older::PlainResources, FLAT, &["skill://refunds/SKILL.md"], false),
+const COSTS: [(OlderDialect, &str, &[&str], bool); 14] = [
+    (OlderDialect::Draft, ROOT, &[], false),
+    (OlderDialect::Index, ROOT, &[], false),
+    (OlderDialect::IndexOfFiles, ROOT, &[], false),
+    (OlderDialect::IndexOfArchives, ROOT, &[], false),
+    (OlderDialect::EarlyIndex, ROOT, &["skill://acme/billing/refunds/SKILL.md"], false),
+    (
+        OlderDialect::EarlyIndexWithoutDigests,
+        ROOT,
+        &["skill://acme/billing/refunds/SKILL.md"],
+        false,
+    ),
+    (OlderDialect::EarlyIndexOfArchives, ROOT, &["skill://acme/billing/refunds.tar.gz"], true),
+    (OlderDialect::ScopedList, ROOT, &["skill://acme/billing/refunds/SKILL.md"], false),
+    (OlderDialect::Sep2076, FLAT, &["skills/get", "skills/get"], false),
+    (OlderDialect::SkillsPage, FLAT, &["skills/read"], false),
+    (OlderDialect::FastMcp, FLAT, &["skill://refunds/_manifest", "skill://refunds/SKILL.md"], true),
+    (OlderDialect::Skilljack, FLAT, &["skill://refunds"], false),
+    (OlderDialect::SkillsOverMcp, FLAT, &["skill://refunds"], false),
+    (OlderDialect::PlainResources, FLAT, &["skill://refunds/SKILL.md"], false),
 ];
 
 #[tokio::test]
 async fn gw_dialects_are_passed_on_as_released_and_nothing_is_read_ahead_of_a_request() {
     for (older, root, cost, whole) in COSTS {
-        let server = HostileServer::speaking(older);
+        let server = HostileServer::with_dialect(older);
         let gateway = gateway(&server).await;
         assert_eq!(gateway.uris().await, [format!("{root}/SKILL.md")], "{older:?}");
         assert_eq!(reads(&server), cost, "{older:?} when listed");
@@ -85,7 +89,7 @@ async fn gw_dialects_are_passed_on_as_released_and_nothing_is_read_ahead_of_a_re
 
 #[tokio::test]
 async fn gw_d10_a_guide_without_frontmatter_gets_the_listed_one() {
-    let server = HostileServer::speaking(Older::Usage);
+    let server = HostileServer::with_dialect(OlderDialect::Usage);
     let gateway = gateway(&server).await;
     let entry = one_honest_entry(&gateway).await;
     assert_eq!(
@@ -98,7 +102,7 @@ async fn gw_d10_a_guide_without_frontmatter_gets_the_listed_one() {
 
 #[tokio::test]
 async fn gw_d7_a_skill_without_frontmatter_gets_the_listed_one_and_no_digests() {
-    let server = HostileServer::speaking(Older::FastMcp);
+    let server = HostileServer::with_dialect(OlderDialect::FastMcp);
     let text = "# Refunds\n";
     server.set_resource("skill://refunds/SKILL.md", text);
     let hash = Digest::of(text.as_bytes()).to_string();
@@ -111,14 +115,14 @@ async fn gw_d7_a_skill_without_frontmatter_gets_the_listed_one_and_no_digests() 
 
 #[tokio::test]
 async fn gw_d11_a_web_origin_is_passed_on_with_what_its_index_promises() {
-    let archive = gzip(&tar(&refunds().map(|(path, text)| Member::file(path, text))), 6);
+    let archive = gzip(&tar(&refunds().map(|(path, text)| TarMember::file(path, text))), 6);
     let place = "/.well-known/agent-skills/";
     let entry = json!({
         "name": "refunds", "type": "archive", "url": "refunds.tar.gz",
         "description": "Handle a customer refund by the book. Use when money goes back.",
         "digest": Digest::of(&archive).to_string(),
     });
-    let site = Site::new()
+    let site = WebSite::new()
         .file(
             &format!("{place}index.json"),
             "application/json",
@@ -133,7 +137,7 @@ async fn gw_d11_a_web_origin_is_passed_on_with_what_its_index_promises() {
     assert_eq!(entry["resources"].as_array().unwrap().len(), refunds().len());
     let (path, text) = refunds()[1];
     assert_eq!(gateway.text(&format!("{FLAT}/{path}")).await, text);
-    let archives = site.asked().into_iter().filter(|path| path.ends_with(".tar.gz")).count();
+    let archives = site.requests().into_iter().filter(|path| path.ends_with(".tar.gz")).count();
     assert_eq!(archives, 1, "one download is enough for all of it");
 }
 
@@ -144,7 +148,7 @@ async fn gw_d11_files_without_digests_are_dynamic_and_read_one_by_one() {
         "name": "refunds", "files": refunds().map(|(path, _)| path),
         "description": "Handle a customer refund by the book. Use when money goes back.",
     });
-    let site = Site::new().file(
+    let site = WebSite::new().file(
         &format!("{place}index.json"),
         "application/json",
         json!({ "skills": [entry] }).to_string(),
@@ -156,7 +160,7 @@ async fn gw_d11_files_without_digests_are_dynamic_and_read_one_by_one() {
     let web = Endpoint::Web(WebOrigin::parse(site.url()).unwrap());
     let gateway = Plan::default().start_at(vec![(label("acme"), web)]).await;
     assert_eq!(one_honest_entry(&gateway).await["resources"], "dynamic");
-    let asked = |file: &str| site.asked().iter().filter(|path| path.ends_with(file)).count();
+    let asked = |file: &str| site.requests().iter().filter(|path| path.ends_with(file)).count();
     assert_eq!((asked("email.md"), asked("calc.py")), (0, 0));
     assert_eq!(gateway.text(&format!("{FLAT}/examples/email.md")).await, refunds()[1].1);
     assert_eq!((asked("email.md"), asked("calc.py")), (1, 0));

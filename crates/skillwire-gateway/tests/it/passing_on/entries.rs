@@ -2,11 +2,7 @@
 
 use serde_json::{Value, json};
 use skillwire_core::uri::SkillUri;
-use skillwire_testkit::{
-    hostile::{Fault, HostileServer},
-    stdio::StdioClient,
-    wire::modern_request,
-};
+use skillwire_testkit::{Fault, HostileServer, StdioClient, modern_request};
 
 use super::support::{Gateway, Plan};
 

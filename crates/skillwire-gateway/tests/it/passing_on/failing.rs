@@ -4,10 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use skillwire_client::Endpoint;
-use skillwire_testkit::{
-    fixture::SkillFolder,
-    hostile::{Fault, HostileServer, Reply},
-};
+use skillwire_testkit::{Fault, HostileServer, ScriptedReply, SkillFolder};
 use skillwire_trust::{Budgets, Policy};
 
 use super::support::{Gateway, PATIENCE, Plan, http, label};
@@ -19,8 +16,8 @@ fn honest() -> HostileServer {
 #[tokio::test]
 async fn one_that_hangs_leaves_the_others_and_is_listed_when_it_comes_gw_10_g_06() {
     let slow = honest().on("skills/list", |_, count| match count {
-        1 => Reply::Never,
-        _ => Reply::Honest,
+        1 => ScriptedReply::Never,
+        _ => ScriptedReply::Honest,
     });
     let quick = honest();
     let budgets = Budgets { answer_time: Duration::from_secs(1), ..Budgets::default() };
@@ -36,7 +33,8 @@ async fn one_that_hangs_leaves_the_others_and_is_listed_when_it_comes_gw_10_g_06
 
 #[tokio::test]
 async fn one_that_takes_no_subscription_is_listed_all_the_same_gw_10() {
-    for reply in [Reply::Never, Reply::error(-32601), Reply::error(-32603)] {
+    for reply in [ScriptedReply::Never, ScriptedReply::error(-32601), ScriptedReply::error(-32603)]
+    {
         let server = honest().on("subscriptions/listen", move |_, _| reply.clone());
         let gateway = Gateway::of(&server).await;
         assert_eq!(gateway.uris().await, ["skill://acme/refunds/SKILL.md"]);
@@ -47,8 +45,8 @@ async fn one_that_takes_no_subscription_is_listed_all_the_same_gw_10() {
 async fn one_that_is_down_is_listed_when_it_is_up_gw_10() {
     let folder = SkillFolder::with_skills(&["local"]);
     let server = honest().on("skills/list", |_, count| match count {
-        1..=2 => Reply::Status(503, Vec::new()),
-        _ => Reply::Honest,
+        1..=2 => ScriptedReply::Status(503, Vec::new()),
+        _ => ScriptedReply::Honest,
     });
     let gateway = Plan::default().folder(folder.path()).start(&[("acme", &server)]).await;
     gateway.until_listed(|skills| skills.len() == 2).await;
@@ -96,7 +94,7 @@ async fn reads_that_hang_do_not_hold_up_the_files_of_others_gw_23() {
     let files: Vec<String> = (0..64).map(|number| format!("f{number}")).collect();
     let stuck = HostileServer::new()
         .skill("stuck", files.iter().map(|name| (name.as_str(), name.as_str())))
-        .on("resources/read", |_, _| Reply::Never);
+        .on("resources/read", |_, _| ScriptedReply::Never);
     let quick = honest();
     let folder = SkillFolder::with_skills(&["local"]);
     folder.file("local/x.md", "here");
@@ -108,10 +106,10 @@ async fn reads_that_hang_do_not_hold_up_the_files_of_others_gw_23() {
             let (address, uri) = (gateway.server.address, format!("skill://stuck/stuck/{name}"));
             tokio::spawn(async move {
                 let params = json!({ "uri": uri });
-                let body = skillwire_testkit::wire::modern_request(1, "resources/read", params);
-                let mut headers = skillwire_testkit::server::modern_headers("resources/read");
+                let body = skillwire_testkit::modern_request(1, "resources/read", params);
+                let mut headers = skillwire_testkit::modern_headers("resources/read");
                 headers.push(("Mcp-Name", &uri));
-                let mut connection = skillwire_testkit::http::Connection::open(address).await;
+                let mut connection = skillwire_testkit::HttpConnection::open(address).await;
                 connection.send("POST", "/mcp", &headers, body.to_string().as_bytes()).await;
                 connection.reply().await
             })
@@ -128,7 +126,7 @@ async fn reads_that_hang_do_not_hold_up_the_files_of_others_gw_23() {
 #[tokio::test]
 async fn more_bytes_than_listed_are_not_even_received_gw_23() {
     let server = honest().on("resources/read", |_, _| {
-        Reply::Endless(
+        ScriptedReply::Endless(
             br#"{"jsonrpc":"2.0","id":$ID,"result":{"contents":[{"text":""#.to_vec(),
             vec![b'x'; 4096],
         )

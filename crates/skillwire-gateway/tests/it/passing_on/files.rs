@@ -1,7 +1,7 @@
 //! Files and directories, as they come through.
 
 use serde_json::{Value, json};
-use skillwire_testkit::hostile::{Fault, HostileServer, Reply};
+use skillwire_testkit::{Fault, HostileServer, ScriptedReply};
 
 use super::support::{Gateway, Plan};
 
@@ -150,8 +150,8 @@ async fn content_without_digests_is_asked_for_each_time_gw_08() {
 async fn a_read_that_wants_input_is_refused_and_leaves_nothing_behind_gw_14() {
     let wants = json!({ "resultType": "input_required", "requestState": "s", "inputRequests": {} });
     let server = server().on("resources/read", move |_, count| match count {
-        1 => Reply::Result(wants.clone()),
-        _ => Reply::Honest,
+        1 => ScriptedReply::Result(wants.clone()),
+        _ => ScriptedReply::Honest,
     });
     let gateway = Gateway::of(&server).await;
     let reply = gateway.read(PASSED_ON_X).await;

@@ -1,7 +1,7 @@
 //! Hearing of changes, and telling of them.
 
 use serde_json::{Value, json};
-use skillwire_testkit::{hostile::HostileServer, server::modern_headers, wire::modern_request};
+use skillwire_testkit::{HostileServer, modern_headers, modern_request};
 
 use super::support::Gateway;
 
@@ -13,7 +13,7 @@ fn server() -> HostileServer {
 }
 
 /// Subscribes to everything and returns the stream, past its acknowledgment.
-async fn listen(gateway: &Gateway, uris: &[&str]) -> skillwire_testkit::http::Connection {
+async fn listen(gateway: &Gateway, uris: &[&str]) -> skillwire_testkit::HttpConnection {
     let params = json!({ "notifications": {
         "resourcesListChanged": true, "resourceSubscriptions": uris,
     } });
@@ -28,7 +28,7 @@ async fn listen(gateway: &Gateway, uris: &[&str]) -> skillwire_testkit::http::Co
 }
 
 /// Reads notifications until one of each has come.
-async fn hears(stream: &mut skillwire_testkit::http::Connection, mut wanted: Vec<(&str, Value)>) {
+async fn hears(stream: &mut skillwire_testkit::HttpConnection, mut wanted: Vec<(&str, Value)>) {
     while !wanted.is_empty() {
         let event = stream.event().await.unwrap();
         let text = event.to_string();
@@ -48,7 +48,7 @@ async fn a_changed_listing_is_told_under_rewritten_uris_gw_25() {
     let mut stream = listen(&gateway, &[REFUNDS, "skill://acme/refunds/x"]).await;
     server.rotate(X, "newer");
     server.set_skill("more", [("x", "x")]);
-    server.tell_list_changed();
+    server.notify_list_changed();
     hears(
         &mut stream,
         vec![
@@ -70,7 +70,7 @@ async fn one_changed_skill_is_asked_for_alone_gw_25() {
     server.wait_for("subscriptions/listen", 2).await;
     let mut stream = listen(&gateway, &[REFUNDS]).await;
     server.rotate(X, "newer");
-    server.tell_updated("skill://refunds/SKILL.md");
+    server.notify_updated("skill://refunds/SKILL.md");
     hears(&mut stream, vec![("notifications/resources/updated", json!(REFUNDS))]).await;
     assert_eq!(gateway.text("skill://acme/refunds/x").await, "newer");
     assert_eq!(server.count("skills/list"), 1);
@@ -84,7 +84,7 @@ async fn content_without_digests_changes_when_its_server_says_so_gw_25() {
     server.wait_for("subscriptions/listen", 2).await;
     let live = "skill://acme/live/SKILL.md";
     let mut stream = listen(&gateway, &[live]).await;
-    server.tell_updated("skill://live/SKILL.md");
+    server.notify_updated("skill://live/SKILL.md");
     hears(&mut stream, vec![("notifications/resources/updated", json!(live))]).await;
 }
 
@@ -93,7 +93,7 @@ async fn a_skill_that_is_gone_is_gone_here_gw_25() {
     let server = server();
     let gateway = Gateway::of(&server).await;
     server.remove("skill://refunds/SKILL.md");
-    server.tell_list_changed();
+    server.notify_list_changed();
     gateway.until_listed(|skills| skills.len() == 1).await;
     assert_eq!(gateway.read("skill://acme/refunds/x").await.code(), -32602);
 }
@@ -104,7 +104,7 @@ async fn the_subscription_to_the_listing_is_never_replaced_gw_25() {
     let gateway = Gateway::of(&server).await;
     server.wait_for("subscriptions/listen", 2).await;
     server.set_skill("more", [("x", "x")]);
-    server.tell_list_changed();
+    server.notify_list_changed();
     gateway.until_listed(|skills| skills.len() == 3).await;
     server.wait_for("subscriptions/listen", 3).await;
     let wanted = |(listing, names): (bool, &[&str])| {

@@ -1,7 +1,7 @@
 //! Skills that are asked for by name: unlisted ones, and those that content calls as their server does.
 
 use serde_json::json;
-use skillwire_testkit::hostile::{Fault, HostileServer, Reply};
+use skillwire_testkit::{Fault, HostileServer, ScriptedReply};
 
 use super::support::{Gateway, Plan};
 
@@ -40,7 +40,8 @@ async fn only_the_server_that_is_named_is_asked_gw_11() {
 async fn an_entry_about_something_else_is_not_served_gw_11() {
     let server = HostileServer::new().skill("refunds", [("x", "x")]).fault(Fault::ListsNothing);
     let other = server.entry("skill://refunds/SKILL.md");
-    let server = server.on("skills/get", move |_, _| Reply::Result(json!({ "skill": other })));
+    let server =
+        server.on("skills/get", move |_, _| ScriptedReply::Result(json!({ "skill": other })));
     let gateway = Gateway::of(&server).await;
     assert_eq!(gateway.get("skill://acme/other/SKILL.md").await.code(), -32602);
 }

@@ -3,10 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use skillwire_testkit::{
-    hostile::{Fault, HostileServer},
-    server::TestOptions,
-};
+use skillwire_testkit::{Fault, HostileServer, TestOptions};
 
 use super::support::{Gateway, Plan};
 

@@ -7,11 +7,7 @@ use skillwire_client::Endpoint;
 use skillwire_gateway::{Admission, AdmitAll, FollowOptions, FollowedServers};
 use skillwire_host::Host;
 use skillwire_source::{DirectoryOptions, DirectorySource, SkillSource};
-use skillwire_testkit::{
-    hostile::{HostileServer, Listening},
-    server::{TestOptions, TestServer},
-    wire::Reply,
-};
+use skillwire_testkit::{HostileServer, ListeningServer, RpcReply, TestOptions, TestServer};
 use skillwire_trust::{Policy, ServerLabel};
 use tokio::{runtime::Handle, time::timeout};
 
@@ -26,7 +22,7 @@ pub(crate) fn label(text: &str) -> ServerLabel {
 pub(crate) struct Gateway {
     pub(crate) server: TestServer,
     pub(crate) upstreams: FollowedServers,
-    _listening: Vec<Listening>,
+    _listening: Vec<ListeningServer>,
 }
 
 /// How a gateway is put together.
@@ -95,7 +91,7 @@ impl Plan {
         upstreams.settle(self.settles).await;
         let mut sources = self.folders;
         sources.extend(upstreams.sources());
-        self.server.elsewhere = Some(Arc::new(upstreams.clone()));
+        self.server.lookup = Some(Arc::new(upstreams.clone()));
         let mut server = TestServer::not_ready(sources, self.server).await;
         server.follow().await;
         Gateway { server, upstreams, _listening: Vec::new() }
@@ -103,7 +99,7 @@ impl Plan {
 }
 
 /// A server's address, with a secret that only its operator knows.
-pub(crate) fn http(listening: &Listening) -> Endpoint {
+pub(crate) fn http(listening: &ListeningServer) -> Endpoint {
     let secret = skillwire_client::Secret::new("Bearer upstream-secret");
     let headers = vec![("Authorization".to_owned(), secret)];
     Endpoint::Http { url: listening.url(), headers }
@@ -121,11 +117,11 @@ impl Gateway {
         skills.iter().map(|entry| entry["uri"].as_str().unwrap().to_owned()).collect()
     }
 
-    pub(crate) async fn get(&self, uri: &str) -> Reply {
+    pub(crate) async fn get(&self, uri: &str) -> RpcReply {
         self.server.modern("skills/get", json!({ "uri": uri })).await
     }
 
-    pub(crate) async fn read(&self, uri: &str) -> Reply {
+    pub(crate) async fn read(&self, uri: &str) -> RpcReply {
         self.server.modern("resources/read", json!({ "uri": uri })).await
     }
 

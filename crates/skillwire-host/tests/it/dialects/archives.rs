@@ -2,10 +2,7 @@
 
 use serde_json::{Value, json};
 use skillwire_core::digest::Digest;
-use skillwire_testkit::{
-    archives::corpus,
-    hostile::{HostileServer, Older},
-};
+use skillwire_testkit::{HostileServer, OlderDialect, archives::corpus};
 use skillwire_trust::Reason;
 
 use super::legacy_host;
@@ -22,8 +19,8 @@ async fn every_hostile_archive_of_a_server_is_refused_with_its_reason_ar_15() {
     for sample in corpus() {
         let url = format!("skill://acme/billing/{}", sample.name);
         let digest = Digest::of(&sample.bytes).to_string();
-        let server =
-            HostileServer::speaking(Older::EarlyIndexOfArchives).resource(&url, sample.bytes);
+        let server = HostileServer::with_dialect(OlderDialect::EarlyIndexOfArchives)
+            .resource(&url, sample.bytes);
         let entry = json!({
             "name": "refunds", "type": "archive", "url": url, "digest": digest,
             "description": "Handle a customer refund by the book. Use when money goes back.",
@@ -38,7 +35,7 @@ async fn every_hostile_archive_of_a_server_is_refused_with_its_reason_ar_15() {
 
 #[tokio::test]
 async fn reads_come_from_the_opened_copy_and_never_live_ar_12() {
-    let server = HostileServer::speaking(Older::EarlyIndexOfArchives)
+    let server = HostileServer::with_dialect(OlderDialect::EarlyIndexOfArchives)
         .resource("skill://acme/billing/refunds/examples/email.md", "live and different");
     let host = legacy_host(&server);
     let window = host.window("acme:refunds").await.unwrap();
@@ -51,7 +48,7 @@ async fn reads_come_from_the_opened_copy_and_never_live_ar_12() {
 
 #[tokio::test]
 async fn an_archive_that_lies_about_its_digest_is_not_opened_d3() {
-    let server = HostileServer::speaking(Older::EarlyIndexOfArchives);
+    let server = HostileServer::with_dialect(OlderDialect::EarlyIndexOfArchives);
     server.set_resource(ARCHIVE, corpus()[0].bytes.clone());
     let refusal = legacy_host(&server).named("acme:refunds").await.unwrap_err();
     assert_eq!(refusal.reason, Reason::DigestMismatch);
@@ -73,7 +70,7 @@ async fn an_archive_whose_address_says_nothing_is_a_skill_of_its_own_d2() {
         })
     };
     let (one, two) = ("skill://downloads/1", "skill://downloads/2");
-    let server = HostileServer::speaking(Older::IndexOfArchives)
+    let server = HostileServer::with_dialect(OlderDialect::IndexOfArchives)
         .resource(one, sample.bytes.clone())
         .resource(two, sample.bytes);
     let document = json!({ "skills": [entry(one), entry(two)] }).to_string();
@@ -91,7 +88,7 @@ async fn an_archive_whose_address_says_nothing_is_a_skill_of_its_own_d2() {
 #[tokio::test]
 async fn a_server_whose_archives_are_refused_has_no_more_of_them_opened_ar_09() {
     let bad = corpus().into_iter().find(|sample| sample.name == "bad-fifo.tar.gz").unwrap();
-    let server = HostileServer::speaking(Older::EarlyIndexOfArchives);
+    let server = HostileServer::with_dialect(OlderDialect::EarlyIndexOfArchives);
     server.set_resource(ARCHIVE, bad.bytes.clone());
     let entry = json!({
         "name": "refunds", "type": "archive", "url": ARCHIVE, "description": "x",

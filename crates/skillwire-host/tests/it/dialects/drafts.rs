@@ -4,8 +4,7 @@ use serde_json::{Value, json};
 use skillwire_core::digest::Digest;
 use skillwire_dialects::Dialect;
 use skillwire_testkit::{
-    archives::refunds,
-    hostile::{HostileServer, Older, Reply, frontmatter},
+    HostileServer, OlderDialect, ScriptedReply, archives::refunds, refunds_frontmatter,
 };
 use skillwire_trust::Reason;
 
@@ -18,11 +17,12 @@ const FILE: &str = "skill://acme/billing/refunds/examples/email.md";
 /// A server of a draft that lists these entries.
 fn listing(entries: &Value) -> HostileServer {
     let page = json!({ "skills": entries });
-    HostileServer::speaking(Older::Draft).on("skills/list", move |_, _| Reply::Result(page.clone()))
+    HostileServer::with_dialect(OlderDialect::Draft)
+        .on("skills/list", move |_, _| ScriptedReply::Result(page.clone()))
 }
 
 fn entry(files: &Value) -> Value {
-    json!({ "uri": SKILL, "frontmatter": frontmatter(), "resources": files })
+    json!({ "uri": SKILL, "frontmatter": refunds_frontmatter(), "resources": files })
 }
 
 fn file(uri: &str, text: &str) -> Value {
@@ -31,7 +31,7 @@ fn file(uri: &str, text: &str) -> Value {
 
 #[tokio::test]
 async fn draft_entries_without_sizes_are_first_seen_and_their_digests_bind_d1() {
-    let server = HostileServer::speaking(Older::Draft);
+    let server = HostileServer::with_dialect(OlderDialect::Draft);
     let host = host(&server);
     assert_eq!(host.list(&label("acme")).await.unwrap().warnings, [""; 0]);
     let listed = host.named("acme:refunds").await.unwrap();
@@ -67,7 +67,7 @@ async fn draft_one_sign_of_the_release_makes_a_missing_size_an_error_d1() {
 
 #[tokio::test]
 async fn draft_a_missing_list_of_files_needs_the_users_word_and_is_dynamic_d1() {
-    let server = listing(&json!([{ "uri": SKILL, "frontmatter": frontmatter() }]));
+    let server = listing(&json!([{ "uri": SKILL, "frontmatter": refunds_frontmatter() }]));
     let listing = host(&server).list(&label("acme")).await.unwrap();
     assert_eq!((listing.dialect, listing.skills.len()), (Some(Dialect::Draft), 0));
     assert_eq!(listing.refused[0].reason, Reason::ResourcesInvalid);
@@ -108,8 +108,8 @@ async fn draft_a_skill_is_asked_for_where_the_draft_has_that_method_d1() {
         refunds().map(|(path, text)| file(&format!("skill://acme/billing/refunds/{path}"), text));
     let answer = json!({ "skill": entry(&json!(files)) });
     let unlisted = "skill://acme/billing/chargebacks/SKILL.md";
-    let server = HostileServer::speaking(Older::Draft)
-        .on("skills/get", move |_, _| Reply::Result(answer.clone()));
+    let server = HostileServer::with_dialect(OlderDialect::Draft)
+        .on("skills/get", move |_, _| ScriptedReply::Result(answer.clone()));
     let host = host(&server);
     let named = host.named(&format!("acme:{SKILL}")).await.unwrap();
     assert_eq!((named.dialect(), named.integrity().is_first_seen()), (Dialect::Draft, true));
@@ -125,7 +125,7 @@ async fn draft_an_entry_by_name_alone_never_makes_a_released_server_a_draft_d1()
     let none: [(&str, &str); 0] = [];
     let server = HostileServer::new()
         .skill("x", none)
-        .on("skills/get", move |_, _| Reply::Result(answer.clone()));
+        .on("skills/get", move |_, _| ScriptedReply::Result(answer.clone()));
     let refusal = legacy_host(&server).named(&format!("acme:{SKILL}")).await.unwrap_err();
     assert_eq!(refusal.reason, Reason::SizeInvalid);
 }

@@ -8,10 +8,7 @@ use skillwire_host::{
         boundary::Boundaries,
     },
 };
-use skillwire_testkit::{
-    archives::refunds,
-    hostile::{Fault, HostileServer, Older},
-};
+use skillwire_testkit::{Fault, HostileServer, OlderDialect, archives::refunds};
 use skillwire_trust::{Reason, Standing};
 
 use super::{WHOLE, WITH_FILES, legacy_host};
@@ -23,7 +20,7 @@ const SKILL: &str = "skill://acme/billing/refunds/SKILL.md";
 #[tokio::test]
 async fn only_dialects_with_digests_for_every_file_are_not_first_seen_c_36() {
     for older in WITH_FILES {
-        let server = HostileServer::speaking(older);
+        let server = HostileServer::with_dialect(older);
         let host = legacy_host(&server);
         let listed = host.named("acme:refunds").await.unwrap();
         assert_eq!(listed.integrity().is_first_seen(), !WHOLE.contains(&older), "{older:?}");
@@ -37,7 +34,7 @@ async fn only_dialects_with_digests_for_every_file_are_not_first_seen_c_36() {
 
 #[tokio::test]
 async fn the_user_may_look_at_a_file_that_nothing_was_said_about_c_36() {
-    let server = HostileServer::speaking(Older::EarlyIndexWithoutDigests);
+    let server = HostileServer::with_dialect(OlderDialect::EarlyIndexWithoutDigests);
     let host = legacy_host(&server);
     let listed = host.named("acme:refunds").await.unwrap();
     let shown = host.inspect(&listed, "examples/email.md").await.unwrap();
@@ -48,7 +45,7 @@ async fn the_user_may_look_at_a_file_that_nothing_was_said_about_c_36() {
 
 #[tokio::test]
 async fn a_first_read_pins_and_a_second_one_is_compared_c_36() {
-    let server = HostileServer::speaking(Older::EarlyIndexWithoutDigests);
+    let server = HostileServer::with_dialect(OlderDialect::EarlyIndexWithoutDigests);
     let host = legacy_host(&server);
     let window = host.window("acme:refunds").await.unwrap();
     let new = |content: &FileContent| match content {
@@ -67,7 +64,7 @@ async fn a_first_read_pins_and_a_second_one_is_compared_c_36() {
 
 #[tokio::test]
 async fn a_changed_pin_revokes_and_has_to_be_approved_again_c_36() {
-    let server = HostileServer::speaking(Older::EarlyIndexWithoutDigests);
+    let server = HostileServer::with_dialect(OlderDialect::EarlyIndexWithoutDigests);
     let host = legacy_host(&server);
     let window = host.window("acme:refunds").await.unwrap();
     window.read("examples/email.md").await.unwrap();
@@ -87,7 +84,7 @@ async fn a_changed_pin_revokes_and_has_to_be_approved_again_c_36() {
 
 #[tokio::test]
 async fn a_changed_skill_file_revokes_at_the_next_use_c_36() {
-    let server = HostileServer::speaking(Older::EarlyIndexWithoutDigests);
+    let server = HostileServer::with_dialect(OlderDialect::EarlyIndexWithoutDigests);
     let host = legacy_host(&server);
     host.approved_now("acme:refunds").await.unwrap();
     let changed = refunds()[0].1.replace("Run `scripts", "Send everything, then run `scripts");
@@ -100,7 +97,7 @@ async fn a_changed_skill_file_revokes_at_the_next_use_c_36() {
 
 #[tokio::test]
 async fn a_promised_digest_binds_although_the_size_is_unknown_c_36() {
-    let server = HostileServer::speaking(Older::IndexOfFiles);
+    let server = HostileServer::with_dialect(OlderDialect::IndexOfFiles);
     let host = legacy_host(&server);
     let window = host.window("acme:refunds").await.unwrap();
     server.set_resource(FILE, "something else");
@@ -133,7 +130,7 @@ async fn an_approval_with_digests_is_not_one_without_them_c_36() {
 
 #[tokio::test]
 async fn a_model_is_told_that_content_is_first_seen_c_36() {
-    let server = HostileServer::speaking(Older::Sep2076);
+    let server = HostileServer::with_dialect(OlderDialect::Sep2076);
     let host = legacy_host(&server);
     let window = host.window("acme:refunds").await.unwrap();
     let (entry, content) = (&**window.entry(), window.skill_file());

@@ -3,10 +3,7 @@
 use serde_json::json;
 use skillwire_dialects::Dialect;
 use skillwire_protocol::capabilities::SKILLS_EXTENSION;
-use skillwire_testkit::{
-    archives::refunds,
-    hostile::{Fault, HostileServer, Older, Reply},
-};
+use skillwire_testkit::{Fault, HostileServer, OlderDialect, ScriptedReply, archives::refunds};
 use skillwire_trust::Reason;
 
 use super::{WITH_FILES, legacy_host};
@@ -15,22 +12,22 @@ use crate::support::{Shortcuts, host, label};
 #[tokio::test]
 async fn to_d10_each_dialect_is_found_and_its_skill_loaded_d2() {
     for (older, dialect) in [
-        (Older::Draft, Dialect::Draft),
-        (Older::Index, Dialect::Index),
-        (Older::IndexOfFiles, Dialect::Index),
-        (Older::IndexOfArchives, Dialect::Index),
-        (Older::EarlyIndex, Dialect::EarlyIndex),
-        (Older::EarlyIndexWithoutDigests, Dialect::EarlyIndex),
-        (Older::EarlyIndexOfArchives, Dialect::EarlyIndex),
-        (Older::ScopedList, Dialect::ScopedList),
-        (Older::Sep2076, Dialect::Sep2076),
-        (Older::SkillsPage, Dialect::SkillsPage),
-        (Older::FastMcp, Dialect::FastMcp),
-        (Older::Skilljack, Dialect::Skilljack),
-        (Older::SkillsOverMcp, Dialect::SkillsOverMcp),
-        (Older::PlainResources, Dialect::PlainResources),
+        (OlderDialect::Draft, Dialect::Draft),
+        (OlderDialect::Index, Dialect::Index),
+        (OlderDialect::IndexOfFiles, Dialect::Index),
+        (OlderDialect::IndexOfArchives, Dialect::Index),
+        (OlderDialect::EarlyIndex, Dialect::EarlyIndex),
+        (OlderDialect::EarlyIndexWithoutDigests, Dialect::EarlyIndex),
+        (OlderDialect::EarlyIndexOfArchives, Dialect::EarlyIndex),
+        (OlderDialect::ScopedList, Dialect::ScopedList),
+        (OlderDialect::Sep2076, Dialect::Sep2076),
+        (OlderDialect::SkillsPage, Dialect::SkillsPage),
+        (OlderDialect::FastMcp, Dialect::FastMcp),
+        (OlderDialect::Skilljack, Dialect::Skilljack),
+        (OlderDialect::SkillsOverMcp, Dialect::SkillsOverMcp),
+        (OlderDialect::PlainResources, Dialect::PlainResources),
     ] {
-        let server = HostileServer::speaking(older);
+        let server = HostileServer::with_dialect(older);
         let host = legacy_host(&server);
         let listing = host.list(&label("acme")).await.unwrap();
         assert_eq!(listing.dialect, Some(dialect), "{older:?}");
@@ -48,7 +45,7 @@ async fn to_d10_each_dialect_is_found_and_its_skill_loaded_d2() {
 
 #[tokio::test]
 async fn a_usage_resource_is_a_guide_that_needs_approval_like_any_skill_d10() {
-    let server = HostileServer::speaking(Older::Usage);
+    let server = HostileServer::with_dialect(OlderDialect::Usage);
     let host = legacy_host(&server);
     let listing = host.list(&label("acme")).await.unwrap();
     assert_eq!(listing.dialect, Some(Dialect::Usage));
@@ -63,13 +60,13 @@ async fn a_usage_resource_is_a_guide_that_needs_approval_like_any_skill_d10() {
 #[tokio::test]
 async fn without_the_users_word_nobody_looks_through_resources_c_19() {
     for older in [
-        Older::FastMcp,
-        Older::Skilljack,
-        Older::SkillsOverMcp,
-        Older::Usage,
-        Older::PlainResources,
+        OlderDialect::FastMcp,
+        OlderDialect::Skilljack,
+        OlderDialect::SkillsOverMcp,
+        OlderDialect::Usage,
+        OlderDialect::PlainResources,
     ] {
-        let server = HostileServer::speaking(older);
+        let server = HostileServer::with_dialect(older);
         let refusal = host(&server).list(&label("acme")).await.unwrap_err();
         assert_eq!(refusal.reason, Reason::SkillsNotOffered, "{older:?}");
         assert!(refusal.hint.unwrap().contains("allow-legacy"), "{older:?}");
@@ -107,7 +104,7 @@ async fn the_released_extension_ends_it_even_when_empty_lad_01() {
 
 #[tokio::test]
 async fn a_skill_appears_once_however_many_dialects_fit_c_48() {
-    let server = HostileServer::speaking(Older::FastMcp)
+    let server = HostileServer::with_dialect(OlderDialect::FastMcp)
         .resource("skill://refunds", refunds()[0].1)
         .resource("skill://refunds/", "x");
     let listing = legacy_host(&server).list(&label("acme")).await.unwrap();
@@ -120,9 +117,9 @@ async fn a_skill_appears_once_however_many_dialects_fit_c_48() {
 async fn a_path_that_differs_from_the_name_is_accepted_from_a_scoped_list_alone_c_18() {
     let uri = "skill://acme/somewhere/SKILL.md";
     let listed = json!({ "resources": [{ "uri": uri, "name": "refunds" }] });
-    let server = HostileServer::speaking(Older::ScopedList)
+    let server = HostileServer::with_dialect(OlderDialect::ScopedList)
         .resource(uri, refunds()[0].1)
-        .on("resources/list", move |_, _| Reply::Result(listed.clone()));
+        .on("resources/list", move |_, _| ScriptedReply::Result(listed.clone()));
     let host = legacy_host(&server);
     let listed = host.named("acme:refunds").await.unwrap();
     assert_eq!((listed.name().as_str(), listed.id().uri.as_str()), ("refunds", uri));
@@ -130,7 +127,7 @@ async fn a_path_that_differs_from_the_name_is_accepted_from_a_scoped_list_alone_
     assert!(host.window("acme:refunds").await.is_ok());
     // The same in an index is a lie about the name.
     let entry = json!({ "type": "skill-md", "name": "refunds", "url": uri, "description": "x" });
-    let server = HostileServer::speaking(Older::EarlyIndex);
+    let server = HostileServer::with_dialect(OlderDialect::EarlyIndex);
     server.set_resource("skill://index.json", json!({ "skills": [entry] }).to_string());
     let listing = legacy_host(&server).list(&label("acme")).await.unwrap();
     assert_eq!(listing.refused[0].reason, Reason::NameMismatch);
@@ -139,7 +136,7 @@ async fn a_path_that_differs_from_the_name_is_accepted_from_a_scoped_list_alone_
 #[tokio::test]
 async fn nothing_is_read_ahead_of_need_c_32() {
     for older in WITH_FILES {
-        let server = HostileServer::speaking(older);
+        let server = HostileServer::with_dialect(older);
         let host = legacy_host(&server);
         host.list(&label("acme")).await.unwrap();
         let reads = |server: &HostileServer| {
@@ -163,7 +160,7 @@ async fn whatever_type_a_skill_file_is_sent_as_it_is_one_c_38() {
     for kind in [json!("text/plain"), json!("text/x-markdown"), json!(null), json!("image/png")] {
         let text = refunds()[0].1;
         let content = json!({ "contents": [{ "uri": uri, "mimeType": kind, "text": text }] });
-        let server = HostileServer::speaking(Older::Index)
+        let server = HostileServer::with_dialect(OlderDialect::Index)
             .fault(Fault::ReadResult { uri: uri.to_owned(), result: content });
         assert!(host(&server).window("acme:refunds").await.is_ok(), "{kind}");
     }

@@ -11,7 +11,7 @@ mod templates;
 mod well_known;
 
 use skillwire_host::Host;
-use skillwire_testkit::hostile::{HostileServer, Older};
+use skillwire_testkit::{HostileServer, OlderDialect};
 
 use crate::support::{host, label};
 
@@ -23,22 +23,23 @@ fn legacy_host(server: &HostileServer) -> Host {
 }
 
 /// Every dialect that has files besides `SKILL.md`.
-const WITH_FILES: [Older; 14] = [
-    Older::Draft,
-    Older::Index,
-    Older::IndexOfFiles,
-    Older::IndexOfArchives,
-    Older::EarlyIndex,
-    Older::EarlyIndexWithoutDigests,
-    Older::EarlyIndexOfArchives,
-    Older::ScopedList,
-    Older::Sep2076,
-    Older::SkillsPage,
-    Older::FastMcp,
-    Older::Skilljack,
-    Older::SkillsOverMcp,
-    Older::PlainResources,
+const WITH_FILES: [OlderDialect; 14] = [
+    OlderDialect::Draft,
+    OlderDialect::Index,
+    OlderDialect::IndexOfFiles,
+    OlderDialect::IndexOfArchives,
+    OlderDialect::EarlyIndex,
+    OlderDialect::EarlyIndexWithoutDigests,
+    OlderDialect::EarlyIndexOfArchives,
+    OlderDialect::ScopedList,
+    OlderDialect::Sep2076,
+    OlderDialect::SkillsPage,
+    OlderDialect::FastMcp,
+    OlderDialect::Skilljack,
+    OlderDialect::SkillsOverMcp,
+    OlderDialect::PlainResources,
 ];
 
 /// Those that promise a digest for every file, one way or another.
-const WHOLE: [Older; 3] = [Older::IndexOfArchives, Older::EarlyIndexOfArchives, Older::FastMcp];
+const WHOLE: [OlderDialect; 3] =
+    [OlderDialect::IndexOfArchives, OlderDialect::EarlyIndexOfArchives, OlderDialect::FastMcp];

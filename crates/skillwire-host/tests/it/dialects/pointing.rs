@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use skillwire_dialects::Dialect;
-use skillwire_testkit::hostile::{Fault, HostileServer, Reply};
+use skillwire_testkit::{Fault, HostileServer, ScriptedReply};
 use skillwire_trust::Reason;
 
 use super::legacy_host;
@@ -16,7 +16,7 @@ fn with_tools(capabilities: Value, names: &'static [&'static str]) -> HostileSer
             let at = asked.params["cursor"].as_str().map_or(0, |cursor| cursor.parse().unwrap());
             let next = (at + 1 < names.len()).then(|| (at + 1).to_string());
             let tools = names.get(at).map(|name| json!({ "name": name, "inputSchema": {} }));
-            Reply::Result(json!({
+            ScriptedReply::Result(json!({
                 "tools": tools.into_iter().collect::<Vec<_>>(), "nextCursor": next,
             }))
         },
@@ -67,7 +67,7 @@ async fn skills_in_instructions_are_references_and_nobody_asks_for_them_lad_05()
         .skill("hidden", none)
         .fault(Fault::Instructions(text.into()));
     let page = json!({ "skills": [server.entry("skill://x/SKILL.md")] });
-    let server = server.on("skills/list", move |_, _| Reply::Result(page.clone()));
+    let server = server.on("skills/list", move |_, _| ScriptedReply::Result(page.clone()));
     let host = host(&server);
     let listing = host.list(&label("acme")).await.unwrap();
     let named: Vec<_> = listing.references.iter().map(ToString::to_string).collect();

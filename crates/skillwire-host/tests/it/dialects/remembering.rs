@@ -7,7 +7,7 @@ use skillwire_dialects::Dialect;
 use skillwire_host::{Host, verification::VerifyOptions};
 use skillwire_protocol::capabilities::SKILLS_EXTENSION;
 use skillwire_state::FileDialects;
-use skillwire_testkit::hostile::{Fault, HostileServer, Older, Reply};
+use skillwire_testkit::{Fault, HostileServer, OlderDialect, ScriptedReply};
 use skillwire_trust::{DialectMemory as _, KnownDialect};
 
 use crate::support::{SetClock, host_from, label};
@@ -30,18 +30,18 @@ async fn listed(host: &Host, server: &HostileServer) -> (Option<Dialect>, Vec<St
 #[tokio::test]
 async fn the_dialect_is_remembered_between_processes_lad_08() {
     for (older, dialect, first, later) in [
-        (Older::Index, Dialect::Index, &["skills/list", "resources/read"][..], 1),
+        (OlderDialect::Index, Dialect::Index, &["skills/list", "resources/read"][..], 1),
         (
-            Older::ScopedList,
+            OlderDialect::ScopedList,
             Dialect::ScopedList,
             &["skills/list", "resources/read", "resources/list"],
             1,
         ),
-        (Older::Sep2076, Dialect::Sep2076, &["skills/list", "skills/get"], 1),
-        (Older::Draft, Dialect::Draft, &["skills/list"], 1),
+        (OlderDialect::Sep2076, Dialect::Sep2076, &["skills/list", "skills/get"], 1),
+        (OlderDialect::Draft, Dialect::Draft, &["skills/list"], 1),
     ] {
         let folder = tempfile::tempdir().unwrap();
-        let server = HostileServer::speaking(older);
+        let server = HostileServer::with_dialect(older);
         let found = listed(&next_run(&folder, &server), &server).await;
         let first: Vec<String> = first.iter().map(|method| (*method).to_owned()).collect();
         assert_eq!(found, (Some(dialect), first), "{older:?} at first");
@@ -52,7 +52,7 @@ async fn the_dialect_is_remembered_between_processes_lad_08() {
 
 #[tokio::test]
 async fn a_running_host_does_not_climb_again_for_each_listing_lad_08() {
-    let server = HostileServer::speaking(Older::ScopedList);
+    let server = HostileServer::with_dialect(OlderDialect::ScopedList);
     let clock = SetClock::default();
     let host = host_from(Host::builder().clock(clock.clone()), &server);
     listed(&host, &server).await;
@@ -65,7 +65,7 @@ async fn a_running_host_does_not_climb_again_for_each_listing_lad_08() {
 #[tokio::test]
 async fn a_server_that_describes_itself_differently_is_climbed_anew_lad_08() {
     let folder = tempfile::tempdir().unwrap();
-    let server = HostileServer::speaking(Older::Index);
+    let server = HostileServer::with_dialect(OlderDialect::Index);
     listed(&next_run(&folder, &server), &server).await;
     let more = json!({ "resources": {}, "tools": {}, "extensions": { SKILLS_EXTENSION: {} } });
     server.set_fault(Fault::Capabilities(more));
@@ -81,11 +81,11 @@ async fn a_server_that_describes_itself_differently_is_climbed_anew_lad_08() {
 #[tokio::test]
 async fn a_server_that_no_longer_answers_as_it_did_is_climbed_anew_lad_08() {
     let folder = tempfile::tempdir().unwrap();
-    let server = HostileServer::speaking(Older::ScopedList);
+    let server = HostileServer::with_dialect(OlderDialect::ScopedList);
     listed(&next_run(&folder, &server), &server).await;
     // It has an index now, and says so nowhere; the scope holds nothing any more.
-    let server = HostileServer::speaking(Older::Index)
-        .on("resources/list", |_, _| Reply::Result(json!({ "resources": [] })));
+    let server = HostileServer::with_dialect(OlderDialect::Index)
+        .on("resources/list", |_, _| ScriptedReply::Result(json!({ "resources": [] })));
     let (dialect, methods) = listed(&next_run(&folder, &server), &server).await;
     assert_eq!(dialect, Some(Dialect::Index));
     assert_eq!(methods, ["resources/list", "skills/list", "resources/read"]);
@@ -96,7 +96,7 @@ async fn a_server_that_no_longer_answers_as_it_did_is_climbed_anew_lad_08() {
 #[tokio::test]
 async fn what_is_remembered_never_has_a_server_asked_for_what_it_did_not_declare_lad_08() {
     let folder = tempfile::tempdir().unwrap();
-    let server = HostileServer::speaking(Older::Index);
+    let server = HostileServer::with_dialect(OlderDialect::Index);
     listed(&next_run(&folder, &server), &server).await;
     let memory = FileDialects::new(folder.path().join("dialects"));
     let described = memory.recall(&label("acme")).unwrap().described;
@@ -115,18 +115,22 @@ async fn what_is_remembered_never_has_a_server_asked_for_what_it_did_not_declare
 #[tokio::test]
 async fn the_wrong_one_of_two_dialects_by_name_is_found_out_and_forgotten_lad_08() {
     let folder = tempfile::tempdir().unwrap();
-    let server = HostileServer::speaking(Older::Sep2076);
+    let server = HostileServer::with_dialect(OlderDialect::Sep2076);
     listed(&next_run(&folder, &server), &server).await;
     // The same declaration, and another dialect behind it.
-    let named = |asked: &skillwire_testkit::hostile::Asked| asked.params["name"] == "refunds";
+    let named = |asked: &skillwire_testkit::ReceivedRequest| asked.params["name"] == "refunds";
     let skill = json!({ "skill": {
         "name": "refunds", "description": "Refunds.", "instructions": "# Refunds\n",
     } });
-    let unknown = || Reply::Error { code: -32601, message: "No such method.".to_owned() };
-    let server = HostileServer::speaking(Older::Sep2076)
+    let unknown = || ScriptedReply::Error { code: -32601, message: "No such method.".to_owned() };
+    let server = HostileServer::with_dialect(OlderDialect::Sep2076)
         .on("skills/get", move |_, _| unknown())
         .on("skills/read", move |asked, _| {
-            if named(asked) { Reply::Result(skill.clone()) } else { Reply::error(-32002) }
+            if named(asked) {
+                ScriptedReply::Result(skill.clone())
+            } else {
+                ScriptedReply::error(-32002)
+            }
         });
     let host = next_run(&folder, &server);
     let handle = skillwire_trust::Handle::parse("acme:refunds").unwrap();
@@ -138,7 +142,7 @@ async fn the_wrong_one_of_two_dialects_by_name_is_found_out_and_forgotten_lad_08
 #[tokio::test]
 async fn removing_a_server_forgets_its_dialect_and_verifying_does_not_rely_on_it_lad_08() {
     let folder = tempfile::tempdir().unwrap();
-    let server = HostileServer::speaking(Older::Index);
+    let server = HostileServer::with_dialect(OlderDialect::Index);
     let host = next_run(&folder, &server);
     listed(&host, &server).await;
     server.clear_log();
@@ -154,7 +158,7 @@ async fn removing_a_server_forgets_its_dialect_and_verifying_does_not_rely_on_it
 async fn a_folder_that_cannot_be_written_costs_requests_and_nothing_else_lad_08() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("dialects"), "in the way").unwrap();
-    let server = HostileServer::speaking(Older::Index);
+    let server = HostileServer::with_dialect(OlderDialect::Index);
     for _ in 0..2 {
         let (dialect, methods) = listed(&next_run(&folder, &server), &server).await;
         assert_eq!((dialect, methods.len()), (Some(Dialect::Index), 2));

@@ -2,27 +2,27 @@
 
 use serde_json::{Map, json};
 use skillwire_dialects::Dialect;
-use skillwire_testkit::hostile::{Fault, HostileServer, Older, Reply};
+use skillwire_testkit::{Fault, HostileServer, OlderDialect, ScriptedReply};
 use skillwire_trust::Reason;
 
 use super::legacy_host;
 use crate::support::{Shortcuts, host, label};
 
 fn server() -> HostileServer {
-    HostileServer::speaking(Older::PlainResources)
+    HostileServer::with_dialect(OlderDialect::PlainResources)
         .fault(Fault::Capabilities(json!({ "resources": {}, "completions": {} })))
         .resource("skill://docs/pdf/SKILL.md", "---\nname: pdf\ndescription: Reads.\n---\n")
         // What a template leads to is not listed.
-        .on("resources/list", |_, _| Reply::Result(json!({ "resources": [] })))
+        .on("resources/list", |_, _| ScriptedReply::Result(json!({ "resources": [] })))
         .on("resources/templates/list", |_, _| {
-            Reply::Result(json!({ "resourceTemplates": [
+            ScriptedReply::Result(json!({ "resourceTemplates": [
                 { "uriTemplate": "skill://docs/{product}/SKILL.md", "name": "Products" },
                 { "uriTemplate": "skill://docs/{+path}", "name": "Files" },
             ] }))
         })
         .on("completion/complete", |asked, _| {
             assert_eq!(asked.params["ref"]["uri"], "skill://docs/{product}/SKILL.md");
-            Reply::Result(json!({ "completion": { "values": ["pdf"], "total": 1 } }))
+            ScriptedReply::Result(json!({ "completion": { "values": ["pdf"], "total": 1 } }))
         })
 }
 
@@ -62,11 +62,13 @@ async fn templates_are_never_walked_and_nothing_undeclared_is_asked_d12() {
 async fn templates_of_every_page_and_of_the_index_are_offered_once_d12() {
     let template = |text: &str| json!({ "uriTemplate": text, "name": "x" });
     let pages = [template("skill://docs/{product}/SKILL.md"), template("skill://{+path}/SKILL.md")];
-    let server = HostileServer::speaking(Older::EarlyIndex).on(
+    let server = HostileServer::with_dialect(OlderDialect::EarlyIndex).on(
         "resources/templates/list",
         move |asked, _| match asked.params["cursor"].as_str() {
-            None => Reply::Result(json!({ "resourceTemplates": [pages[0]], "nextCursor": "2" })),
-            Some(_) => Reply::Result(json!({ "resourceTemplates": [pages[1]] })),
+            None => {
+                ScriptedReply::Result(json!({ "resourceTemplates": [pages[0]], "nextCursor": "2" }))
+            }
+            Some(_) => ScriptedReply::Result(json!({ "resourceTemplates": [pages[1]] })),
         },
     );
     let index = json!({ "skills": [

@@ -6,8 +6,8 @@ use skillwire_core::digest::Digest;
 use skillwire_dialects::Dialect;
 use skillwire_host::Host;
 use skillwire_testkit::{
-    archives::{Member, ZipMember, gzip, refunds, tar, zip},
-    site::{Serving, Site},
+    ServedWebSite, WebSite, archives::TarMember, archives::ZipMember, archives::gzip,
+    archives::refunds, archives::tar, archives::zip,
 };
 use skillwire_trust::Reason;
 
@@ -18,14 +18,14 @@ const OLD: &str = "/.well-known/skills/";
 const JSON: &str = "application/json";
 const DESCRIPTION: &str = "Handle a customer refund by the book. Use when money goes back.";
 
-fn host(site: &Serving) -> Host {
+fn host(site: &ServedWebSite) -> Host {
     let host = Host::builder().build();
     host.add_server(label("acme"), Endpoint::Web(WebOrigin::parse(site.url()).unwrap()));
     host
 }
 
 fn archive() -> Vec<u8> {
-    gzip(&tar(&refunds().map(|(path, text)| Member::file(path, text))), 6)
+    gzip(&tar(&refunds().map(|(path, text)| TarMember::file(path, text))), 6)
 }
 
 fn digest(bytes: &[u8]) -> String {
@@ -37,20 +37,20 @@ fn index(skills: &Value) -> String {
 }
 
 /// A site with the files one by one.
-fn files(index: &Value) -> Site {
-    let site = Site::new().file(&format!("{OLD}index.json"), JSON, index.to_string());
+fn files(index: &Value) -> WebSite {
+    let site = WebSite::new().file(&format!("{OLD}index.json"), JSON, index.to_string());
     refunds().into_iter().fold(site, |site, (path, text)| {
         site.file(&format!("{OLD}refunds/{path}"), "text/plain", text)
     })
 }
 
 /// A site with one artifact.
-fn artifact(kind: &str, url: &str, bytes: Vec<u8>) -> Site {
+fn artifact(kind: &str, url: &str, bytes: Vec<u8>) -> WebSite {
     let entry = json!({
         "name": "refunds", "type": kind, "description": DESCRIPTION, "url": url,
         "digest": digest(&bytes),
     });
-    Site::new().file(&format!("{NEW}index.json"), JSON, index(&json!([entry]))).file(
+    WebSite::new().file(&format!("{NEW}index.json"), JSON, index(&json!([entry]))).file(
         &format!("{NEW}{}", url.rsplit('/').next().unwrap()),
         "application/gzip",
         bytes,
@@ -63,13 +63,13 @@ async fn d11c_an_archive_is_downloaded_once_at_activation() {
     let host = host(&site);
     let listing = host.list(&label("acme")).await.unwrap();
     assert_eq!(listing.dialect, Some(Dialect::WellKnown));
-    assert_eq!(site.asked(), [format!("{NEW}index.json")], "nothing is fetched ahead");
+    assert_eq!(site.requests(), [format!("{NEW}index.json")], "nothing is fetched ahead");
     let window = host.window("acme:refunds").await.unwrap();
     assert!(!window.integrity().is_first_seen());
     assert!(window.read("scripts/calc.py").await.is_ok());
     assert!(window.read("examples/email.md").await.is_ok());
     let artifact = format!("{NEW}refunds.tar.gz");
-    assert_eq!(site.asked().iter().filter(|path| **path == artifact).count(), 1);
+    assert_eq!(site.requests().iter().filter(|path| **path == artifact).count(), 1);
 }
 
 #[tokio::test]
@@ -130,7 +130,7 @@ async fn d11b_digests_of_files_and_of_the_whole_skill_bind() {
 
 #[tokio::test]
 async fn redirects_stay_on_the_origin_d11() {
-    let elsewhere = Site::new().file("/x", JSON, index(&json!([]))).serve().await;
+    let elsewhere = WebSite::new().file("/x", JSON, index(&json!([]))).serve().await;
     for (to, reason) in [
         (format!("{}/x", elsewhere.url()), Reason::RedirectOutside),
         ("https://127.0.0.1/x".to_owned(), Reason::RedirectOutside),
@@ -138,12 +138,12 @@ async fn redirects_stay_on_the_origin_d11() {
         ("file:///etc/passwd".to_owned(), Reason::RedirectOutside),
         (format!("{NEW}index.json"), Reason::ProtocolError),
     ] {
-        let site = Site::new().redirect(&format!("{NEW}index.json"), &to).serve().await;
+        let site = WebSite::new().redirect(&format!("{NEW}index.json"), &to).serve().await;
         let refusal = host(&site).list(&label("acme")).await.unwrap_err();
         assert_eq!(refusal.reason, reason, "{to}");
     }
-    assert_eq!(elsewhere.asked(), [""; 0]);
-    let site = Site::new()
+    assert_eq!(elsewhere.requests(), [""; 0]);
+    let site = WebSite::new()
         .redirect(&format!("{NEW}index.json"), "/moved.json")
         .file("/moved.json", JSON, index(&json!([])))
         .serve()
@@ -174,18 +174,19 @@ async fn an_index_does_not_lead_to_private_addresses_d11() {
 
 #[tokio::test]
 async fn pages_that_are_no_index_and_origins_without_one_d11() {
-    let page = Site::new().file(&format!("{NEW}index.json"), "text/html", "<html>Not found</html>");
+    let page =
+        WebSite::new().file(&format!("{NEW}index.json"), "text/html", "<html>Not found</html>");
     let refusal = host(&page.serve().await).list(&label("acme")).await.unwrap_err();
     assert_eq!(refusal.reason, Reason::SkillsNotOffered);
-    let both = Site::new().file(&format!("{NEW}index.json"), "text/html", "<html>").file(
+    let both = WebSite::new().file(&format!("{NEW}index.json"), "text/html", "<html>").file(
         &format!("{OLD}index.json"),
         JSON,
         index(&json!([])),
     );
     assert!(host(&both.serve().await).list(&label("acme")).await.is_ok());
-    let broken = Site::new().status(&format!("{NEW}index.json"), 500).serve().await;
+    let broken = WebSite::new().status(&format!("{NEW}index.json"), 500).serve().await;
     assert_eq!(host(&broken).list(&label("acme")).await.unwrap_err().reason, Reason::ServerError);
-    let large = Site::new().file(&format!("{NEW}index.json"), JSON, vec![b' '; 5 << 20]);
+    let large = WebSite::new().file(&format!("{NEW}index.json"), JSON, vec![b' '; 5 << 20]);
     let refusal = host(&large.serve().await).list(&label("acme")).await.unwrap_err();
     assert_eq!(refusal.reason, Reason::ResponseTooLarge);
 }
@@ -203,19 +204,19 @@ async fn entries_that_point_outside_are_refused_d11() {
     ] {
         let mut whole = json!({ "name": "refunds", "description": DESCRIPTION });
         whole.as_object_mut().unwrap().extend(entry.as_object().unwrap().clone());
-        let site = Site::new().file(&format!("{NEW}index.json"), JSON, index(&json!([whole])));
+        let site = WebSite::new().file(&format!("{NEW}index.json"), JSON, index(&json!([whole])));
         let listing = host(&site.serve().await).list(&label("acme")).await.unwrap();
         assert_eq!(listing.refused[0].reason, reason, "{entry}");
     }
 }
 
 /// A site with an archive at an address that says nothing about it.
-fn nameless(kind: &'static str, bytes: Vec<u8>) -> Site {
+fn nameless(kind: &'static str, bytes: Vec<u8>) -> WebSite {
     let entry = json!({
         "name": "refunds", "type": "archive", "description": DESCRIPTION, "url": "download?id=7",
         "digest": digest(&bytes),
     });
-    Site::new().file(&format!("{NEW}index.json"), JSON, index(&json!([entry]))).file(
+    WebSite::new().file(&format!("{NEW}index.json"), JSON, index(&json!([entry]))).file(
         &format!("{NEW}download?id=7"),
         kind,
         bytes,
@@ -241,7 +242,7 @@ async fn d11c_an_archive_is_what_it_is_sent_as_and_then_what_its_address_ends_in
         "name": "refunds", "type": "archive", "description": DESCRIPTION,
         "url": "refunds.zip?v=2", "digest": digest(&bytes),
     });
-    let site = Site::new()
+    let site = WebSite::new()
         .file(&format!("{NEW}index.json"), JSON, index(&json!([entry])))
         .file(&format!("{NEW}refunds.zip?v=2"), "application/octet-stream", bytes)
         .serve()
@@ -270,7 +271,7 @@ async fn d11b_a_package_must_hold_exactly_the_files_that_its_entry_lists() {
             "name": "refunds", "description": DESCRIPTION, "files": files, "package": package,
         });
         let index = json!({ "version": "0.2.0", "skills": [entry] }).to_string();
-        Site::new().file(&format!("{OLD}index.json"), JSON, index).file(
+        WebSite::new().file(&format!("{OLD}index.json"), JSON, index).file(
             &format!("{OLD}refunds.tar.gz"),
             "application/gzip",
             packed.clone(),

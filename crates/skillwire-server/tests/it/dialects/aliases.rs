@@ -2,10 +2,8 @@
 
 use serde_json::json;
 use skillwire_testkit::{
-    dialects,
-    fixture::SkillFolder,
-    server::{LEGACY_HEADERS, TestOptions, TestServer},
-    wire::{initialize_params, legacy_request},
+    LEGACY_HEADERS, SkillFolder, TestOptions, TestServer, initialize_params, legacy_request,
+    reference_skills,
 };
 
 use super::{LEGACY_NOT_FOUND, Legacy, REFUNDS, fixture, options};
@@ -22,7 +20,7 @@ async fn a_bare_name_is_content_on_legacy_and_a_directory_on_strict_c_20_c_21() 
         (&item["uri"], &item["mimeType"]),
         (&json!("skill://git-workflow"), &json!("text/markdown"))
     );
-    assert_eq!(item["text"], dialects::FILES[3].1);
+    assert_eq!(item["text"], reference_skills::FILES[3].1);
     for uri in ["skill://git-workflow", "skill://git-workflow/"] {
         let strict = legacy.server.modern("resources/read", json!({ "uri": uri })).await;
         assert_eq!(strict.code(), INVALID_PARAMS, "{uri}");
@@ -46,7 +44,7 @@ async fn a_bare_name_is_content_on_legacy_and_a_directory_on_strict_c_20_c_21() 
 
 #[tokio::test]
 async fn a_collection_has_every_other_file_in_one_answer_d8() {
-    let folder = dialects::folder();
+    let folder = reference_skills::folder();
     folder
         .file("acme/billing/refunds/.hidden/x", "x")
         .file("acme/billing/refunds/node_modules/y.js", "y")
@@ -56,7 +54,7 @@ async fn a_collection_has_every_other_file_in_one_answer_d8() {
     let contents = read["contents"].as_array().unwrap();
     let uris: Vec<_> = contents.iter().map(|item| text(&item["uri"])).collect();
     assert_eq!(uris, ["skill://refunds/examples/email.md", "skill://refunds/scripts/calc.py"]);
-    assert_eq!(contents[0]["text"], dialects::FILES[1].1);
+    assert_eq!(contents[0]["text"], reference_skills::FILES[1].1);
     for uri in uris {
         legacy.read(&uri).await;
     }
@@ -90,13 +88,13 @@ async fn the_index_the_prompt_and_the_documents_d9() {
     let documents = legacy.json("skill://refunds/documents").await;
     assert_eq!(documents["skill"], "refunds");
     for (item, file) in
-        documents["documents"].as_array().unwrap().iter().zip(&dialects::FILES[1..3])
+        documents["documents"].as_array().unwrap().iter().zip(&reference_skills::FILES[1..3])
     {
         assert_eq!(item["size"], file.1.len());
         assert_eq!(legacy.text(&text(&item["uri"])).await, file.1);
     }
     for uri in ["skill://refunds", "skill://lookup/refunds"] {
-        assert_eq!(legacy.text(uri).await, dialects::FILES[0].1, "{uri}");
+        assert_eq!(legacy.text(uri).await, reference_skills::FILES[0].1, "{uri}");
     }
     // A skill without other files has no list of them, and a failure is an error and no text.
     for uri in
@@ -244,7 +242,7 @@ async fn what_hides_a_slash_or_a_way_up_is_nothing_c_43() {
         assert_eq!(code, LEGACY_NOT_FOUND, "{uri}");
     }
     // Decoded once, it is the same name; twice would be too often.
-    assert_eq!(legacy.text("skill://%72efunds").await, dialects::FILES[0].1);
+    assert_eq!(legacy.text("skill://%72efunds").await, reference_skills::FILES[0].1);
     let twice = json!({ "uri": "skill://%2572efunds" });
     assert_eq!(legacy.code("resources/read", twice).await, LEGACY_NOT_FOUND);
     assert_eq!(

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use skillwire_archive::{Format, Limits, unpack};
-use skillwire_testkit::dialects;
+use skillwire_testkit::reference_skills;
 
 use super::{LEGACY_NOT_FOUND, Legacy, fixture};
 use crate::support::{content, digest, text};
@@ -25,7 +25,7 @@ async fn archives_have_the_digest_that_is_listed_and_the_files_that_are_served_d
         let mut found: Vec<_> =
             files.iter().map(|file| (file.path.as_str().to_owned(), digest(&file.bytes))).collect();
         found.sort();
-        let mut expected: Vec<_> = dialects::FILES
+        let mut expected: Vec<_> = reference_skills::FILES
             .iter()
             .filter_map(|(path, _, digest)| {
                 let path = path.strip_prefix("acme/billing/refunds/")?;
@@ -49,7 +49,7 @@ async fn archives_are_the_same_bytes_on_every_server_d2() {
 
 #[tokio::test]
 async fn a_real_file_is_not_taken_for_an_archive_nor_a_name_for_a_skill_d2() {
-    let folder = dialects::folder();
+    let folder = reference_skills::folder();
     folder.file("git-workflow/x.zip", "a file").skill("git-workflow/x");
     let legacy = Legacy::start(&folder, &[]).await;
     assert_eq!(legacy.text("skill://git-workflow/x.zip").await, "a file");

@@ -1,7 +1,7 @@
 //! Skills by their names: SEP-2076 and the "Skills" page.
 
 use serde_json::json;
-use skillwire_testkit::fixture::SkillFolder;
+use skillwire_testkit::SkillFolder;
 
 use super::{LEGACY_NOT_FOUND, Legacy, REFUNDS, fixture, twins};
 use crate::support::{INVALID_PARAMS, digest, keys, text};

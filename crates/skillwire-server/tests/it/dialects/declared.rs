@@ -8,7 +8,7 @@ use skillwire_server::{
     Config,
     dialect::{NotRun, RunScripts, Script, Usage},
 };
-use skillwire_testkit::{fixture::SkillFolder, server::TestOptions};
+use skillwire_testkit::{SkillFolder, TestOptions};
 
 use super::{Legacy, REFUNDS, dialects, fixture, options};
 use crate::support::{METHOD_NOT_FOUND, keys};
@@ -56,7 +56,7 @@ async fn scripts_are_declared_only_where_they_can_be_run_c_03() {
     let run = json!({ "name": "refunds", "script": "calc" });
     assert_eq!(legacy.code("skills/execute", run.clone()).await, METHOD_NOT_FOUND);
 
-    let folder = skillwire_testkit::dialects::folder();
+    let folder = skillwire_testkit::reference_skills::folder();
     let running = TestOptions { scripts: Some(Arc::new(Echo)), ..options(&[]) };
     let legacy = Legacy::with(&folder, running).await;
     assert_eq!(legacy.opened["capabilities"]["skills"]["scripts"], true);
@@ -96,7 +96,7 @@ async fn forced_on_strict_the_page_answers_with_codes_of_the_base_c_28() {
 
 #[tokio::test]
 async fn the_guide_is_pointed_at_by_its_canonical_uri_c_46_d10() {
-    let folder = skillwire_testkit::dialects::folder();
+    let folder = skillwire_testkit::reference_skills::folder();
     let mut options = options(&["usage=on"]);
     let (server, skill) = ("crm".to_owned(), "acme/billing/refunds".to_owned());
     options.config.usage = Some(Usage { server, skill });

@@ -5,10 +5,7 @@ use std::collections::BTreeMap;
 use proptest::{prelude::*, strategy::ValueTree, test_runner::TestRunner};
 use serde_json::{Value, json};
 use skillwire_archive::{Format, Limits, unpack};
-use skillwire_testkit::{
-    fixture::{SkillFolder, skill_md},
-    server::TestOptions,
-};
+use skillwire_testkit::{SkillFolder, TestOptions, skill_md};
 
 use super::{Legacy, options};
 use crate::support::{content, digest, manifest, percent_decode, text};
@@ -159,5 +156,5 @@ async fn every_skill_has_the_same_bytes_and_digests_through_every_projection() {
         }
         check(&folder).await;
     }
-    check(&skillwire_testkit::dialects::folder()).await;
+    check(&skillwire_testkit::reference_skills::folder()).await;
 }

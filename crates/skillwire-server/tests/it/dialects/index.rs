@@ -2,10 +2,7 @@
 
 use serde_json::{Value, json};
 use skillwire_source::GeneratedFiles;
-use skillwire_testkit::{
-    fixture::{SkillFolder, skill_md},
-    server::TestServer,
-};
+use skillwire_testkit::{SkillFolder, TestServer, skill_md};
 
 use super::{LEGACY_NOT_FOUND, Legacy, REFUNDS, fixture, options};
 use crate::support::{INVALID_PARAMS, generated, in_memory, keys, text};

@@ -3,7 +3,7 @@
 use serde_json::json;
 use skillwire_catalog::snapshot::SnapshotOptions;
 use skillwire_server::dialect::ALIAS_OF;
-use skillwire_testkit::dialects;
+use skillwire_testkit::reference_skills;
 
 use super::{Legacy, REFUNDS, fixture, options};
 use crate::support::{digest, text};
@@ -16,7 +16,7 @@ async fn a_manifest_lists_what_the_entry_lists_c_22_c_39_d7() {
     let files = manifest["files"].as_array().unwrap();
     let found: Vec<_> =
         files.iter().map(|file| (text(&file["path"]), text(&file["hash"]))).collect();
-    let expected = dialects::FILES[..3].iter().map(|(path, _, digest)| {
+    let expected = reference_skills::FILES[..3].iter().map(|(path, _, digest)| {
         let path = path.strip_prefix("acme/billing/refunds/").unwrap();
         (path.to_owned(), (*digest).to_owned())
     });
@@ -37,7 +37,7 @@ async fn a_manifest_lists_what_the_entry_lists_c_22_c_39_d7() {
 
 #[tokio::test]
 async fn a_real_file_of_that_name_is_that_file_and_nothing_else_c_22() {
-    let folder = dialects::folder();
+    let folder = reference_skills::folder();
     folder.file("git-workflow/_manifest", "mine");
     let legacy = Legacy::start(&folder, &[]).await;
     assert_eq!(legacy.text("skill://git-workflow/_manifest").await, "mine");
@@ -59,7 +59,7 @@ async fn both_disclosure_modes_d7() {
         .collect();
     assert_eq!(per_skill, ["refunds_files", "git-workflow_files"]);
 
-    let folder = dialects::folder();
+    let folder = reference_skills::folder();
     let mut options = options(&[]);
     options.snapshot = SnapshotOptions { list_files: true, ..SnapshotOptions::default() };
     let legacy = Legacy::with(&folder, options).await;
@@ -73,7 +73,7 @@ async fn both_disclosure_modes_d7() {
 
 #[tokio::test]
 async fn skills_come_first_then_documents_then_aliases_on_any_page_c_40() {
-    let folder = dialects::folder();
+    let folder = reference_skills::folder();
     let every = ["skilljack=on", "skills-over-mcp=on"];
     let expected = [
         REFUNDS,
@@ -120,8 +120,8 @@ async fn skills_come_first_then_documents_then_aliases_on_any_page_c_40() {
 async fn flat_addresses_lead_to_nested_skills_on_legacy_alone_c_26() {
     let (_folder, legacy) = fixture(&[]).await;
     let text = legacy.text("skill://refunds/SKILL.md").await;
-    assert_eq!(digest(text.as_bytes()), dialects::FILES[0].2);
-    assert_eq!(legacy.text("skill://refunds/scripts/calc.py").await, dialects::FILES[2].1);
+    assert_eq!(digest(text.as_bytes()), reference_skills::FILES[0].2);
+    assert_eq!(legacy.text("skill://refunds/scripts/calc.py").await, reference_skills::FILES[2].1);
     assert_eq!(legacy.json("skill://refunds/_manifest").await["skill"], "refunds");
     for uri in ["skill://refunds/SKILL.md", "skill://refunds/_manifest"] {
         crate::support::refused(&legacy.server, "resources/read", uri).await;

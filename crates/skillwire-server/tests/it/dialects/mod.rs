@@ -15,12 +15,7 @@ mod well_known;
 
 use serde_json::{Value, json};
 use skillwire_server::{Config, dialect::Dialects};
-use skillwire_testkit::{
-    dialects,
-    fixture::SkillFolder,
-    server::{TestOptions, TestServer},
-    wire::Reply,
-};
+use skillwire_testkit::{RpcReply, SkillFolder, TestOptions, TestServer, reference_skills};
 
 /// The code of the legacy era for something that is not there.
 const LEGACY_NOT_FOUND: i64 = -32002;
@@ -59,7 +54,7 @@ impl Legacy {
         Self { server, session, opened }
     }
 
-    async fn send(&self, method: &str, params: Value) -> Reply {
+    async fn send(&self, method: &str, params: Value) -> RpcReply {
         self.server.legacy(&self.session, method, params).await.message()
     }
 
@@ -110,7 +105,7 @@ impl Legacy {
 
 /// The fixture catalogue, served.
 async fn fixture(switches: &[&str]) -> (SkillFolder, Legacy) {
-    let folder = dialects::folder();
+    let folder = reference_skills::folder();
     let legacy = Legacy::start(&folder, switches).await;
     (folder, legacy)
 }

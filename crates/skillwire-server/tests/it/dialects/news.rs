@@ -1,19 +1,13 @@
 //! What clients hear of changes, each in its own dialect.
 
 use serde_json::{Value, json};
-use skillwire_testkit::{
-    stdio::StdioClient,
-    wire::{initialize_params, legacy_request, modern_request},
-};
+use skillwire_testkit::{StdioClient, initialize_params, legacy_request, modern_request};
 
 use super::fixture;
 use crate::{peers::legacy_stream, support::text};
 
 /// The next events up to and including one about a file, as method and URI.
-async fn hear(
-    stream: &mut skillwire_testkit::http::Connection,
-    last: &str,
-) -> Vec<(String, Value)> {
+async fn hear(stream: &mut skillwire_testkit::HttpConnection, last: &str) -> Vec<(String, Value)> {
     let mut heard = Vec::new();
     loop {
         let event = stream.event().await.expect("an event");

@@ -6,7 +6,7 @@ use proptest::{
     test_runner::{Config as Runs, TestRunner},
 };
 use serde_json::{Value, json};
-use skillwire_testkit::{dialects, server::TestServer, stdio::StdioClient, wire::modern_request};
+use skillwire_testkit::{StdioClient, TestServer, modern_request, reference_skills};
 
 use super::options;
 
@@ -100,7 +100,7 @@ fn request() -> impl Strategy<Value = (String, Value)> {
 
 #[tokio::test]
 async fn strict_never_carries_a_legacy_code_or_a_notification_of_skills_c_27_c_28_c_30() {
-    let folder = dialects::folder();
+    let folder = reference_skills::folder();
     let mut server = TestServer::with(folder.path(), options(&EVERY)).await;
     let mut client = StdioClient::in_process(server.engine());
     let listen = json!({ "notifications": {
@@ -112,7 +112,10 @@ async fn strict_never_carries_a_legacy_code_or_a_notification_of_skills_c_27_c_2
     let mut errors = 0;
     for round in 0..1_500 {
         if round % 500 == 250 {
-            folder.file("git-workflow/SKILL.md", format!("{}{round}\n", dialects::FILES[3].1));
+            folder.file(
+                "git-workflow/SKILL.md",
+                format!("{}{round}\n", reference_skills::FILES[3].1),
+            );
             server.refresh();
         }
         let (method, params) = request().new_tree(&mut runner).expect("a request").current();

@@ -1,7 +1,7 @@
 //! Templates of every era, and what their variables can be.
 
 use serde_json::{Value, json};
-use skillwire_testkit::fixture::SkillFolder;
+use skillwire_testkit::SkillFolder;
 
 use super::{Legacy, fixture};
 use crate::support::{INVALID_PARAMS, text};

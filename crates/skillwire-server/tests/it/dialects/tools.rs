@@ -1,7 +1,7 @@
 //! Skills as tools and prompts, for clients that know nothing else.
 
 use serde_json::{Value, json};
-use skillwire_testkit::{dialects, fixture::SkillFolder};
+use skillwire_testkit::{SkillFolder, reference_skills};
 
 use super::{Legacy, fixture, twins};
 use crate::support::{INVALID_PARAMS, text};
@@ -21,10 +21,10 @@ async fn two_tools_load_skills_and_read_their_files_d8() {
     assert!(description.contains("<location>skill://acme/billing/refunds/SKILL.md</location>"));
 
     let loaded = tool(&legacy, "skill", json!({ "name": "refunds" })).await;
-    assert_eq!(loaded["content"][0]["text"], dialects::FILES[0].1);
+    assert_eq!(loaded["content"][0]["text"], reference_skills::FILES[0].1);
     let file = json!({ "skill": "refunds", "path": "scripts/calc.py" });
     let read = tool(&legacy, "skill-resource", file).await;
-    assert_eq!(read["content"][0]["text"], dialects::FILES[2].1);
+    assert_eq!(read["content"][0]["text"], reference_skills::FILES[2].1);
     let below =
         tool(&legacy, "skill-resource", json!({ "skill": "refunds", "path": "examples" })).await;
     assert_eq!(below["content"].as_array().unwrap().len(), 1);
@@ -54,7 +54,7 @@ async fn prompts_embed_the_skill_d8() {
         let got = legacy.call("prompts/get", params).await;
         let content = &got["messages"][0]["content"];
         assert_eq!(content["resource"]["uri"], "skill://refunds");
-        assert_eq!(content["resource"]["text"], dialects::FILES[0].1);
+        assert_eq!(content["resource"]["text"], reference_skills::FILES[0].1);
         let expected = json!({ "audience": ["assistant"], "priority": 1.0 });
         assert_eq!(content["annotations"], expected);
     }

@@ -2,12 +2,7 @@
 
 use serde_json::{Value, json};
 use skillwire_archive::{Format, Limits, unpack};
-use skillwire_testkit::{
-    dialects,
-    fixture::SkillFolder,
-    http::HttpReply,
-    server::{TestOptions, TestServer},
-};
+use skillwire_testkit::{HttpReply, SkillFolder, TestOptions, TestServer, reference_skills};
 
 use super::{options, twins};
 use crate::support::{TOKENS, digest, text};
@@ -48,7 +43,7 @@ async fn json_of(server: &TestServer, path: &str) -> Value {
 
 #[tokio::test]
 async fn the_first_revision_lists_files_and_serves_each_d11() {
-    let folder = dialects::folder();
+    let folder = reference_skills::folder();
     let server = server(&folder, &["**"], &[]).await;
     let index = json_of(&server, &format!("{FILES}index.json")).await;
     let refunds = json!({
@@ -57,7 +52,7 @@ async fn the_first_revision_lists_files_and_serves_each_d11() {
         "files": ["SKILL.md", "examples/email.md", "scripts/calc.py"],
     });
     assert_eq!(index["skills"][0], refunds);
-    for (path, content, _) in dialects::FILES {
+    for (path, content, _) in reference_skills::FILES {
         let flat = path.trim_start_matches("acme/billing/");
         let reply = get(&server, &format!("{FILES}{flat}")).await;
         assert_eq!((reply.status, reply.text().as_str()), (200, content), "{flat}");
@@ -68,22 +63,22 @@ async fn the_first_revision_lists_files_and_serves_each_d11() {
 
 #[tokio::test]
 async fn the_second_revision_has_digests_d11() {
-    let folder = dialects::folder();
+    let folder = reference_skills::folder();
     let server = server(&folder, &["**"], &["well-known-digests=on"]).await;
     let index = json_of(&server, &format!("{FILES}index.json")).await;
     assert_eq!(index["version"], "0.2.0");
     let refunds = &index["skills"][0];
-    assert_eq!(refunds["digest"], dialects::REFUNDS_DIGEST);
+    assert_eq!(refunds["digest"], reference_skills::REFUNDS_DIGEST);
     let found: Vec<_> =
         refunds["files"].as_array().unwrap().iter().map(|f| text(&f["digest"])).collect();
-    assert_eq!(found, dialects::FILES[..3].iter().map(|f| f.2).collect::<Vec<_>>());
+    assert_eq!(found, reference_skills::FILES[..3].iter().map(|f| f.2).collect::<Vec<_>>());
     let package = get(&server, &text(&refunds["package"]["url"])).await;
     assert_eq!(digest(&package.body), text(&refunds["package"]["digest"]));
 }
 
 #[tokio::test]
 async fn the_last_revision_has_files_and_archives_with_digests_d11() {
-    let folder = dialects::folder();
+    let folder = reference_skills::folder();
     let server = server(&folder, &["**"], &[]).await;
     let index = json_of(&server, &format!("{ARTIFACTS}index.json")).await;
     assert_eq!(index["$schema"], "https://schemas.agentskills.io/discovery/0.2.0/schema.json");
@@ -102,7 +97,7 @@ async fn the_last_revision_has_files_and_archives_with_digests_d11() {
 
 #[tokio::test]
 async fn answers_can_be_cached_and_asked_about_d11() {
-    let folder = dialects::folder();
+    let folder = reference_skills::folder();
     let server = server(&folder, &["**"], &[]).await;
     for path in ["skills/index.json", "agent-skills/index.json", "skills/git-workflow/SKILL.md"] {
         let path = format!("/.well-known/{path}");
@@ -150,7 +145,7 @@ async fn only_what_is_public_is_published_c_42() {
 
 #[tokio::test]
 async fn nothing_is_published_unless_somebody_says_so_d11() {
-    let folder = dialects::folder();
+    let folder = reference_skills::folder();
     let server = TestServer::start(folder.path()).await;
     for path in [format!("{FILES}index.json"), format!("{ARTIFACTS}index.json")] {
         assert_eq!(get(&server, &path).await.status, 404);

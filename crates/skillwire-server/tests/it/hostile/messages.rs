@@ -3,10 +3,7 @@
 use serde_json::{Value, json};
 use skillwire_server::Config;
 use skillwire_testkit::{
-    http::HttpReply,
-    server::{TestOptions, TestServer, modern_headers},
-    stdio::StdioClient,
-    wire::modern_request,
+    HttpReply, StdioClient, TestOptions, TestServer, modern_headers, modern_request,
 };
 use tokio::{io::AsyncWriteExt, net::TcpStream};
 
@@ -118,7 +115,7 @@ async fn a_batch_is_refused_as_one_message_v_09() {
     let one = modern_request(1, "skills/list", json!({})).to_string();
     let large = format!("[{}]", vec![one.as_str(); 10_000].join(","));
     // The members of one message, without their names.
-    let meta = skillwire_testkit::wire::modern_meta();
+    let meta = skillwire_testkit::modern_meta();
     let bare = format!(r#"["2.0",1,"skills/list",{{"_meta":{meta}}}]"#);
     for batch in ["[]".to_owned(), format!("[{one}]"), format!(" \t\r\n[{one},{one}]"), bare, large]
     {
@@ -184,7 +181,7 @@ async fn what_is_no_message_has_a_code_and_the_connection_survives_v_10() {
 #[tokio::test]
 async fn members_that_occur_twice_in_parameters_are_refused_v_10() {
     let (_folder, server) = server().await;
-    let meta = skillwire_testkit::wire::modern_meta();
+    let meta = skillwire_testkit::modern_meta();
     let body = format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"skills/get","params":{{"uri":"skill://s/SKILL.md","uri":"skill://acme/t/SKILL.md","_meta":{meta}}}}}"#
     );

@@ -4,10 +4,7 @@ mod messages;
 mod uris;
 
 use skillwire_server::Config;
-use skillwire_testkit::{
-    fixture::SkillFolder,
-    server::{TestOptions, TestServer},
-};
+use skillwire_testkit::{SkillFolder, TestOptions, TestServer};
 
 pub(super) async fn server() -> (SkillFolder, TestServer) {
     with(Config::default()).await

@@ -2,12 +2,7 @@
 
 use serde_json::json;
 use skillwire_server::Config;
-use skillwire_testkit::{
-    fixture::SkillFolder,
-    server::{TestServer, modern_headers},
-    stdio::StdioClient,
-    wire::modern_request,
-};
+use skillwire_testkit::{SkillFolder, StdioClient, TestServer, modern_headers, modern_request};
 
 use super::{server, with};
 

@@ -3,9 +3,8 @@
 use serde_json::{Value, json};
 use skillwire_protocol::meta;
 use skillwire_testkit::{
-    server::{LEGACY_HEADERS, TestOptions, TestServer},
-    stdio::StdioClient,
-    wire::{initialize_params, legacy_request, modern_meta},
+    LEGACY_HEADERS, StdioClient, TestOptions, TestServer, initialize_params, legacy_request,
+    modern_meta,
 };
 
 use super::{server, within};
@@ -103,7 +102,7 @@ async fn a_state_is_bound_to_the_caller_the_tool_and_the_arguments() {
         vec![sample],
         skillwire_server::offer::ListChanges::default(),
     );
-    let folder = skillwire_testkit::fixture::SkillFolder::with_skills(&["a"]);
+    let folder = skillwire_testkit::SkillFolder::with_skills(&["a"]);
     let options = TestOptions {
         offers: offers.expect("names are unique"),
         tokens: Some(TOKENS.to_owned()),

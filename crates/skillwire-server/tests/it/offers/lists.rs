@@ -4,10 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use skillwire_server::offer::{ListChanges, Offer, Offers};
-use skillwire_testkit::{
-    stdio::StdioClient,
-    wire::{initialize_params, legacy_request},
-};
+use skillwire_testkit::{StdioClient, initialize_params, legacy_request};
 
 use super::{Sample, server};
 use crate::peers::{legacy_stream, listen};

@@ -15,11 +15,7 @@ use skillwire_server::{
         ToolReply, Typing,
     },
 };
-use skillwire_testkit::{
-    fixture::SkillFolder,
-    http::Connection,
-    server::{LEGACY_HEADERS, TestOptions, TestServer},
-};
+use skillwire_testkit::{HttpConnection, LEGACY_HEADERS, SkillFolder, TestOptions, TestServer};
 use tokio::sync::{Notify, watch};
 
 /// An offer with one tool for each thing a tool can do.
@@ -134,7 +130,7 @@ pub(crate) async fn server() -> (Arc<Sample>, ListChanges, TestServer) {
 }
 
 /// Sends a request within a legacy session and returns the connection.
-pub(crate) async fn within(server: &TestServer, session: &str, message: &Value) -> Connection {
+pub(crate) async fn within(server: &TestServer, session: &str, message: &Value) -> HttpConnection {
     let mut headers = LEGACY_HEADERS.to_vec();
     headers.extend([("Mcp-Session-Id", session), ("MCP-Protocol-Version", "2025-11-25")]);
     let mut connection = server.connect().await;

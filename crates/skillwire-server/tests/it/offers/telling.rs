@@ -2,9 +2,7 @@
 
 use serde_json::{Value, json};
 use skillwire_testkit::{
-    server::{TestOptions, TestServer},
-    stdio::StdioClient,
-    wire::{initialize_params, legacy_request, modern_meta},
+    StdioClient, TestOptions, TestServer, initialize_params, legacy_request, modern_meta,
 };
 
 use super::{server, within};
@@ -70,7 +68,7 @@ async fn a_call_ends_when_it_is_cancelled_or_its_client_goes_away() {
     let (sample, _changes, server) = server().await;
     let mut waiting = sample.waiting.subscribe();
     let mut client = StdioClient::in_process(server.engine());
-    let call = skillwire_testkit::wire::modern_request(1, "tools/call", json!({ "name": "wait" }));
+    let call = skillwire_testkit::modern_request(1, "tools/call", json!({ "name": "wait" }));
     client.send(&call).await;
     let stream =
         send(&server, &[("Mcp-Name", "wait")], 5, "tools/call", json!({ "name": "wait" })).await;

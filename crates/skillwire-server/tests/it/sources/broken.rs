@@ -16,8 +16,8 @@ use skillwire_source::{
     SkillSource, SourceChange, SourceUnavailable, inspect_files,
 };
 use skillwire_testkit::{
-    contract::{self, Kept},
-    fixture::skill_md,
+    contract::{self, ContractResult},
+    skill_md,
 };
 
 /// What is wrong with a source.
@@ -120,15 +120,15 @@ impl SkillSource for Flawed {
 }
 
 /// Every rule, by its name.
-fn rules(flaw: Flaw) -> Vec<(&'static str, Kept)> {
+fn rules(flaw: Flaw) -> Vec<(&'static str, ContractResult)> {
     let make = || Flawed::new(flaw);
     vec![
-        ("first scan", contract::the_first_scan_reports_every_site(make)),
-        ("settled", contract::a_settled_source_has_no_news(make)),
-        ("at once", contract::scans_at_once_lose_nothing(make)),
+        ("first scan", contract::the_first_scan_reports_every_group(make)),
+        ("settled", contract::an_unchanged_source_reports_nothing(make)),
+        ("at once", contract::concurrent_scans_lose_nothing(make)),
         ("files", contract::files_read_back(make)),
-        ("entries", contract::entries_fit_their_files(make)),
-        ("room", contract::sites_have_room_for_each_other(make)),
+        ("entries", contract::entries_match_their_files(make)),
+        ("room", contract::skills_can_be_served_together(make)),
         ("change", contract::a_change_is_reported_once(make, Flawed::change)),
     ]
 }

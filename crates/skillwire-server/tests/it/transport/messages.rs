@@ -1,7 +1,7 @@
 //! What is a request and what answers it: SRV-101, V-23, V-26, V-27.
 
 use serde_json::json;
-use skillwire_testkit::{server::modern_headers, wire::legacy_request};
+use skillwire_testkit::{legacy_request, modern_headers};
 
 use super::{list_body, server};
 use crate::peers::{listen_with, request_bytes, statuses, until_closed};

@@ -7,11 +7,7 @@ mod stalls;
 
 use serde_json::json;
 use skillwire_server::http::ConnectionLimits;
-use skillwire_testkit::{
-    fixture::SkillFolder,
-    server::{TestOptions, TestServer},
-    wire::modern_request,
-};
+use skillwire_testkit::{SkillFolder, TestOptions, TestServer, modern_request};
 
 pub(super) async fn server() -> (SkillFolder, TestServer) {
     limited(ConnectionLimits::default()).await

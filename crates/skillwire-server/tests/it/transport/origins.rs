@@ -2,10 +2,7 @@
 
 use serde_json::json;
 use skillwire_server::http::{AccessRules, HttpOptions};
-use skillwire_testkit::{
-    fixture::SkillFolder,
-    server::{TestOptions, TestServer, modern_headers},
-};
+use skillwire_testkit::{SkillFolder, TestOptions, TestServer, modern_headers};
 
 use super::{list_body, server};
 use crate::peers::until_closed;

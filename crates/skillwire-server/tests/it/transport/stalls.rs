@@ -16,11 +16,7 @@ use skillwire_core::{
 };
 use skillwire_server::http::ConnectionLimits;
 use skillwire_source::{MemorySource, ScanRequest, SkillSource, SourceChange, SourceUnavailable};
-use skillwire_testkit::{
-    fixture::skill_md,
-    server::{TestOptions, TestServer, modern_headers},
-    wire::modern_request,
-};
+use skillwire_testkit::{TestOptions, TestServer, modern_headers, modern_request, skill_md};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpSocket, TcpStream},

@@ -109,7 +109,7 @@ mod tests {
 
     use skillwire_catalog::{catalog::Catalog, refresh::Refresher, snapshot::SnapshotOptions};
     use skillwire_source::{DirectoryOptions, DirectorySource, ScanRequest};
-    use skillwire_testkit::fixture::SkillFolder;
+    use skillwire_testkit::SkillFolder;
 
     use super::*;
 

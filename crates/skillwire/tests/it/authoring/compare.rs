@@ -1,7 +1,7 @@
 //! `check --compare reference`.
 
 use serde_json::json;
-use skillwire_testkit::fixture::{SkillFolder, skill_md};
+use skillwire_testkit::{SkillFolder, skill_md};
 
 use crate::support::{run, skill_with};
 

@@ -1,7 +1,7 @@
 //! `check --explain`: the page of a code.
 
 use skillwire_core::finding::Code;
-use skillwire_testkit::fixture::SkillFolder;
+use skillwire_testkit::SkillFolder;
 
 use crate::support::run;
 

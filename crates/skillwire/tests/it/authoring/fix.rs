@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use skillwire_testkit::fixture::{SkillFolder, skill_md};
+use skillwire_testkit::{SkillFolder, skill_md};
 
 use crate::support::{run, skill_with};
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use skillwire_core::finding::Code;
-use skillwire_testkit::fixture::{SkillFolder, skill_md};
+use skillwire_testkit::{SkillFolder, skill_md};
 
 use crate::support::{run, skill_with};
 

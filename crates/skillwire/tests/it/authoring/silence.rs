@@ -1,7 +1,7 @@
 //! `skillwire.toml`: what is silenced, and what is not allowed to be.
 
 use serde_json::json;
-use skillwire_testkit::fixture::SkillFolder;
+use skillwire_testkit::SkillFolder;
 
 use crate::support::{run, skill_with};
 

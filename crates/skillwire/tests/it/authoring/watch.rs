@@ -1,7 +1,7 @@
 //! `skillwire watch`.
 
 use serde_json::{Value, json};
-use skillwire_testkit::fixture::{SkillFolder, skill_md};
+use skillwire_testkit::{SkillFolder, skill_md};
 
 use crate::support::{Piped, command, run, skill_with};
 

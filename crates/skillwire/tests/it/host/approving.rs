@@ -1,6 +1,6 @@
 //! What the user decides: approve, revoke, enable, disable.
 
-use skillwire_testkit::fixture::SkillFolder;
+use skillwire_testkit::SkillFolder;
 
 use super::user::{User, refunds};
 use crate::support::skill_with;

@@ -1,7 +1,7 @@
 //! `skillwire bridge` and `skillwire search`: skills of servers and folders for a client that knows tools and prompts.
 
 use serde_json::{Value, json};
-use skillwire_testkit::wire::{initialize_params, legacy_request};
+use skillwire_testkit::{initialize_params, legacy_request};
 
 use super::user::{User, refunds};
 use crate::support::{Listening, Piped};

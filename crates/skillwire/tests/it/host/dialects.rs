@@ -3,15 +3,13 @@
 use serde_json::json;
 use skillwire_core::digest::Digest;
 use skillwire_testkit::{
-    archives::refunds,
-    hostile::{Fault, HostileServer, Older, Reply},
-    site::Site,
+    Fault, HostileServer, OlderDialect, ScriptedReply, WebSite, archives::refunds,
 };
 
 use super::user::User;
 
-async fn user_of(older: Older) -> (User, HostileServer, skillwire_testkit::hostile::Listening) {
-    let server = HostileServer::speaking(older);
+async fn user_of(older: OlderDialect) -> (User, HostileServer, skillwire_testkit::ListeningServer) {
+    let server = HostileServer::with_dialect(older);
     let listening = server.http().await;
     let user = User::new();
     user.adds("acme", &listening).await;
@@ -20,7 +18,7 @@ async fn user_of(older: Older) -> (User, HostileServer, skillwire_testkit::hosti
 
 #[tokio::test]
 async fn legacy_discovery_needs_the_users_word_for_the_server_c_19() {
-    let (user, _server, _listening) = user_of(Older::FastMcp).await;
+    let (user, _server, _listening) = user_of(OlderDialect::FastMcp).await;
     let ran = user.run(&["list", "--server", "acme"]).await.exits(7);
     assert!(ran.stderr.contains("skillwire server allow-legacy acme"), "{}", ran.stderr);
     user.gets(&["server", "allow-legacy", "acme"]).await;
@@ -34,7 +32,7 @@ async fn legacy_discovery_needs_the_users_word_for_the_server_c_19() {
 
 #[tokio::test]
 async fn the_next_command_begins_where_the_one_before_ended_lad_08() {
-    let (user, server, _listening) = user_of(Older::ScopedList).await;
+    let (user, server, _listening) = user_of(OlderDialect::ScopedList).await;
     for _ in 0..3 {
         assert!(user.gets(&["list", "--server", "acme"]).await.contains("(D4, "));
     }
@@ -56,7 +54,7 @@ async fn what_a_server_only_points_to_is_said_and_not_listed_lad_05_lad_06() {
         .skill("hidden", none)
         .fault(Fault::Instructions(instructions.into()));
     let page = json!({ "skills": [server.entry("skill://x/SKILL.md")], "ttlMs": 0 });
-    let server = server.on("skills/list", move |_, _| Reply::Result(page.clone()));
+    let server = server.on("skills/list", move |_, _| ScriptedReply::Result(page.clone()));
     let listening = server.http().await;
     let user = User::new();
     user.adds("acme", &listening).await;
@@ -68,11 +66,12 @@ async fn what_a_server_only_points_to_is_said_and_not_listed_lad_05_lad_06() {
     let listed = user.reads(&["list", "--json"]).await;
     assert_eq!(listed["references"], json!(["acme:skill://hidden/SKILL.md"]));
 
-    let server = HostileServer::new()
-        .fault(Fault::Capabilities(json!({ "tools": {} })))
-        .on("tools/list", |_, _| {
-            Reply::Result(json!({ "tools": [{ "name": "load_skill", "inputSchema": {} }] }))
-        });
+    let server = HostileServer::new().fault(Fault::Capabilities(json!({ "tools": {} }))).on(
+        "tools/list",
+        |_, _| {
+            ScriptedReply::Result(json!({ "tools": [{ "name": "load_skill", "inputSchema": {} }] }))
+        },
+    );
     let listening = server.http().await;
     user.adds("tools", &listening).await;
     for command in [&["list", "--server", "tools"][..], &["verify", "tools"]] {
@@ -84,12 +83,12 @@ async fn what_a_server_only_points_to_is_said_and_not_listed_lad_05_lad_06() {
 #[cfg(unix)]
 #[tokio::test]
 async fn a_user_fills_in_a_template_at_a_terminal_d12() {
-    let server = HostileServer::speaking(Older::PlainResources)
+    let server = HostileServer::with_dialect(OlderDialect::PlainResources)
         .fault(Fault::Capabilities(json!({ "resources": {}, "completions": {} })))
         .resource("skill://docs/pdf/SKILL.md", "---\nname: pdf\ndescription: Reads.\n---\n")
-        .on("resources/list", |_, _| Reply::Result(json!({ "resources": [] })))
+        .on("resources/list", |_, _| ScriptedReply::Result(json!({ "resources": [] })))
         .on("resources/templates/list", |_, _| {
-            Reply::Result(json!({ "resourceTemplates": [
+            ScriptedReply::Result(json!({ "resourceTemplates": [
                 { "uriTemplate": "skill://docs/{product}/SKILL.md", "name": "Products" },
                 { "uriTemplate": "skill://{+path}/SKILL.md", "name": "All" },
             ] }))
@@ -98,7 +97,7 @@ async fn a_user_fills_in_a_template_at_a_terminal_d12() {
             let typed = asked.params["argument"]["value"].as_str().unwrap();
             let all = ["csv", "pdf"].into_iter();
             let values: Vec<_> = all.filter(|value| value.starts_with(typed)).collect();
-            Reply::Result(json!({ "completion": { "values": values } }))
+            ScriptedReply::Result(json!({ "completion": { "values": values } }))
         });
     let listening = server.http().await;
     let user = User::new();
@@ -128,7 +127,7 @@ async fn a_user_fills_in_a_template_at_a_terminal_d12() {
 
 #[tokio::test]
 async fn first_seen_is_said_wherever_the_skill_is_shown_c_36() {
-    let (user, server, _listening) = user_of(Older::EarlyIndexWithoutDigests).await;
+    let (user, server, _listening) = user_of(OlderDialect::EarlyIndexWithoutDigests).await;
     let listed = user.reads(&["list", "--json"]).await;
     assert_eq!(listed["servers"][0]["dialect"], "D3");
     assert_eq!(listed["skills"][0]["first_seen"], true);
@@ -160,7 +159,7 @@ async fn a_web_origin_is_added_listed_approved_and_loaded_d11() {
         "description": "Handle a customer refund by the book. Use when money goes back.",
         "digest": Digest::of(skill_md.as_bytes()).to_string(),
     });
-    let site = Site::new()
+    let site = WebSite::new()
         .file(
             "/.well-known/agent-skills/index.json",
             "application/json",

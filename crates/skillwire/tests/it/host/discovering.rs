@@ -1,9 +1,6 @@
 //! Which skills there are.
 
-use skillwire_testkit::{
-    fixture::SkillFolder,
-    hostile::{Fault, HostileServer},
-};
+use skillwire_testkit::{Fault, HostileServer, SkillFolder};
 
 use super::user::{User, refunds};
 
@@ -11,7 +8,7 @@ use super::user::{User, refunds};
 async fn every_presentation_names_the_origin_hst_85() {
     let (user, skills) = (User::new(), refunds());
     user.serves("acme", &skills).await;
-    user.home.file(".agents/skills/notes/SKILL.md", skillwire_testkit::fixture::skill_md("notes"));
+    user.home.file(".agents/skills/notes/SKILL.md", skillwire_testkit::skill_md("notes"));
     let listing = user.gets(&["list"]).await;
     insta::assert_snapshot!(listing);
     assert!(user.gets(&["show", "acme:refunds"]).await.contains("from server acme"));

@@ -6,10 +6,7 @@ use std::{
 };
 
 use serde_json::Value;
-use skillwire_testkit::{
-    fixture::SkillFolder,
-    hostile::{self, HostileServer, Older},
-};
+use skillwire_testkit::{HostileServer, ListeningServer, OlderDialect, SkillFolder};
 
 use super::user::User;
 use crate::support::{BINARY, Listening, Piped, command};
@@ -87,7 +84,7 @@ impl User {
 /// The servers that the state is about, as they were then.
 struct Servers {
     _ours: [Listening; 3],
-    _older: [hostile::Listening; 3],
+    _older: [ListeningServer; 3],
     guarded: HostileServer,
 }
 
@@ -104,10 +101,10 @@ impl Servers {
             serves("docs", &["--token-file", tokens.to_str().unwrap()]).await,
             serves("web", &["--public", "**"]).await,
         ];
-        let guarded = HostileServer::speaking(Older::EarlyIndexWithoutDigests);
+        let guarded = HostileServer::with_dialect(OlderDialect::EarlyIndexWithoutDigests);
         let older = [
-            HostileServer::speaking(Older::EarlyIndexWithoutDigests).http().await,
-            HostileServer::speaking(Older::FastMcp).http().await,
+            HostileServer::with_dialect(OlderDialect::EarlyIndexWithoutDigests).http().await,
+            HostileServer::with_dialect(OlderDialect::FastMcp).http().await,
             guarded.http().await,
         ];
         let addresses = ours.iter().map(|server| server.address.to_string());

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use skillwire_testkit::hostile::{Fault, HostileServer};
+use skillwire_testkit::{Fault, HostileServer};
 
 use super::user::{User, refunds};
 

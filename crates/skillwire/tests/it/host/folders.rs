@@ -1,6 +1,6 @@
 //! Skills of this machine next to those of servers.
 
-use skillwire_testkit::fixture::skill_md;
+use skillwire_testkit::skill_md;
 
 use super::user::{User, refunds};
 

@@ -1,6 +1,6 @@
 //! Looking before deciding, and looking back.
 
-use skillwire_testkit::hostile::HostileServer;
+use skillwire_testkit::HostileServer;
 
 use super::user::{User, refunds};
 

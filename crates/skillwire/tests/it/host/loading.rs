@@ -1,9 +1,6 @@
 //! From a server to text for a model, and everything that is refused on the way.
 
-use skillwire_testkit::{
-    fixture::{SkillFolder, skill_md},
-    hostile::{Fault, HostileServer},
-};
+use skillwire_testkit::{Fault, HostileServer, SkillFolder, skill_md};
 
 use super::user::{User, refunds};
 use crate::support::Listening;

@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use skillwire_testkit::{
-    guarded::{GuardedServer, Trouble},
-    hostile::HostileServer,
-};
+use skillwire_testkit::{HostileServer, LoginFault, LoginServer};
 use tokio::{
     io::{AsyncBufReadExt as _, BufReader},
     time::timeout,
@@ -14,13 +11,13 @@ use tokio::{
 use super::user::User;
 use crate::support::{PATIENCE, Ran};
 
-async fn guarded(troubles: &[Trouble]) -> GuardedServer {
+async fn guarded(troubles: &[LoginFault]) -> LoginServer {
     let server = HostileServer::new().skill("refunds", [("references/x.md", "Details.")]);
-    GuardedServer::before(&server, troubles).await
+    LoginServer::in_front_of(&server, troubles).await
 }
 
 /// Logs in as a person does: reads the address, opens it, and waits for the program.
-async fn log_in(user: &User, server: &GuardedServer) -> Ran {
+async fn log_in(user: &User, server: &LoginServer) -> Ran {
     let mut child = user.command(&["server", "login", "acme"]).spawn().unwrap();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let mut address = String::new();
@@ -73,7 +70,7 @@ async fn a_login_can_be_forgotten() {
 
 #[tokio::test]
 async fn a_login_that_fails_leaves_nothing_behind() {
-    let (user, server) = (User::new(), guarded(&[Trouble::Declined]).await);
+    let (user, server) = (User::new(), guarded(&[LoginFault::Declined]).await);
     user.gets(&["server", "add", "acme", &server.url()]).await;
     log_in(&user, &server).await.refuses(7, "error[login_failed]");
     assert!(!user.state("logins/acme.json").exists());

@@ -1,7 +1,7 @@
 //! `skillwire serve --upstream`: servers behind this one, as real processes.
 
 use serde_json::json;
-use skillwire_testkit::{fixture::SkillFolder, hostile::HostileServer};
+use skillwire_testkit::{HostileServer, SkillFolder};
 
 use super::user::{User, refunds};
 use crate::support::{Listening, Piped};

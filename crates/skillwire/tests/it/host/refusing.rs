@@ -3,10 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::Value;
-use skillwire_testkit::{
-    fixture::SkillFolder,
-    hostile::{Fault, HostileServer},
-};
+use skillwire_testkit::{Fault, HostileServer, SkillFolder};
 
 use super::user::{User, refunds};
 use crate::support::Ran;

@@ -2,7 +2,7 @@
 
 use std::{fs, path::PathBuf};
 
-use skillwire_testkit::fixture::SkillFolder;
+use skillwire_testkit::SkillFolder;
 
 use super::user::{User, refunds};
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::Value;
-use skillwire_testkit::{fixture::SkillFolder, hostile};
+use skillwire_testkit::{ListeningServer, SkillFolder};
 use tokio::process::Command;
 
 #[cfg(unix)]
@@ -55,7 +55,7 @@ impl User {
     }
 
     /// Adds a server over HTTP.
-    pub(crate) async fn adds(&self, label: &str, server: &hostile::Listening) {
+    pub(crate) async fn adds(&self, label: &str, server: &ListeningServer) {
         self.gets(&["server", "add", label, &server.url()]).await;
     }
 

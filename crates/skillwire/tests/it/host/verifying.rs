@@ -1,7 +1,7 @@
 //! `skillwire verify`: exit codes, the report and its JSON.
 
 use serde_json::json;
-use skillwire_testkit::hostile::{Fault, HostileServer};
+use skillwire_testkit::{Fault, HostileServer};
 
 use super::user::{User, refunds};
 use crate::support::BINARY;

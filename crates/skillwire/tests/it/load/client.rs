@@ -4,17 +4,16 @@ use std::net::SocketAddr;
 
 use serde_json::{Value, json};
 use skillwire_testkit::{
-    http::{Connection, HttpReply},
-    server::{LEGACY_HEADERS, modern_headers},
-    wire::{initialize_params, legacy_request, modern_request},
+    HttpConnection, HttpReply, LEGACY_HEADERS, initialize_params, legacy_request, modern_headers,
+    modern_request,
 };
 
 use crate::support::Piped;
 
 /// A client that keeps its connection.
 pub(super) enum Client {
-    Modern(Connection),
-    Legacy(Connection, String),
+    Modern(HttpConnection),
+    Legacy(HttpConnection, String),
     Piped(Box<Piped>),
 }
 
@@ -24,12 +23,12 @@ pub(super) type Answer = Result<Value, i64>;
 impl Client {
     /// A modern client over HTTP.
     pub(super) async fn modern(address: SocketAddr) -> Self {
-        Self::Modern(Connection::open(address).await)
+        Self::Modern(HttpConnection::open(address).await)
     }
 
     /// A legacy client over HTTP with a session of its own.
     pub(super) async fn legacy(address: SocketAddr) -> Self {
-        let mut connection = Connection::open(address).await;
+        let mut connection = HttpConnection::open(address).await;
         let body = legacy_request(0, "initialize", initialize_params("2025-11-25")).to_string();
         connection.send("POST", "/mcp", &LEGACY_HEADERS, body.as_bytes()).await;
         let reply = connection.reply().await;
@@ -80,7 +79,7 @@ impl Client {
 
 /// Posts a message within a session.
 pub(super) async fn legacy_post(
-    connection: &mut Connection,
+    connection: &mut HttpConnection,
     session: &str,
     body: &str,
 ) -> HttpReply {

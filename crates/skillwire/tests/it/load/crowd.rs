@@ -3,11 +3,7 @@
 use std::net::SocketAddr;
 
 use serde_json::{Value, json};
-use skillwire_testkit::{
-    http::Connection,
-    server::modern_headers,
-    wire::{legacy_request, modern_request},
-};
+use skillwire_testkit::{HttpConnection, legacy_request, modern_headers, modern_request};
 use tokio::io::AsyncWriteExt;
 
 use super::client::{Client, legacy_post};
@@ -15,7 +11,7 @@ use crate::support::Piped;
 
 /// Sends a modern request and leaves the answer where it is.
 pub(super) async fn begin(
-    connection: &mut Connection,
+    connection: &mut HttpConnection,
     method: &str,
     name: Option<&str>,
     params: Value,
@@ -30,7 +26,7 @@ pub(super) async fn begin(
 pub(super) async fn crowd(address: SocketAddr, connections: usize) {
     let mut waiting = Vec::new();
     for _ in 0..connections {
-        let mut connection = Connection::open(address).await;
+        let mut connection = HttpConnection::open(address).await;
         begin(&mut connection, "server/discover", None, json!({})).await;
         waiting.push(connection);
     }
@@ -41,10 +37,14 @@ pub(super) async fn crowd(address: SocketAddr, connections: usize) {
 }
 
 /// Opens connections that ask for a large file many times and never read; returns them.
-pub(super) async fn stalled(address: SocketAddr, connections: usize, uri: &str) -> Vec<Connection> {
+pub(super) async fn stalled(
+    address: SocketAddr,
+    connections: usize,
+    uri: &str,
+) -> Vec<HttpConnection> {
     let mut silent = Vec::new();
     for _ in 0..connections {
-        let mut connection = Connection::open(address).await;
+        let mut connection = HttpConnection::open(address).await;
         for _ in 0..8 {
             begin(&mut connection, "resources/read", Some(uri), json!({ "uri": uri })).await;
         }
@@ -56,7 +56,7 @@ pub(super) async fn stalled(address: SocketAddr, connections: usize, uri: &str) 
 /// Asks for files and is gone before the answer, again and again.
 pub(super) async fn gone(address: SocketAddr, requests: usize, uris: &[String]) {
     for uri in uris.iter().cycle().take(requests) {
-        let mut connection = Connection::open(address).await;
+        let mut connection = HttpConnection::open(address).await;
         begin(&mut connection, "resources/read", Some(uri), json!({ "uri": uri })).await;
     }
 }
@@ -105,7 +105,7 @@ pub(super) async fn taken_back_on_a_pipe(server: &mut Piped, requests: usize, ur
 }
 
 /// Ends a session.
-pub(super) async fn end(connection: &mut Connection, session: &str) {
+pub(super) async fn end(connection: &mut HttpConnection, session: &str) {
     connection.send("DELETE", "/mcp", &[("Mcp-Session-Id", session)], b"").await;
     assert_eq!(connection.head().await.expect("an answer").0, 204);
 }

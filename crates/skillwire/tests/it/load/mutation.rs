@@ -9,7 +9,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use skillwire_testkit::fixture::SkillFolder;
+use skillwire_testkit::SkillFolder;
 
 use super::say;
 use super::{

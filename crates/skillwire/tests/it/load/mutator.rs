@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use skillwire_testkit::fixture::SkillFolder;
+use skillwire_testkit::SkillFolder;
 
 use super::history::{History, Manifest, SWAPPED, digest};
 

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use serde_json::json;
-use skillwire_testkit::{fixture::SkillFolder, wire::modern_request};
+use skillwire_testkit::{SkillFolder, modern_request};
 
 use super::say;
 use super::{

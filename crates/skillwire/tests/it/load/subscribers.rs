@@ -3,10 +3,7 @@
 use std::net::SocketAddr;
 
 use serde_json::json;
-use skillwire_testkit::{
-    http::Connection,
-    wire::{legacy_request, modern_request},
-};
+use skillwire_testkit::{HttpConnection, legacy_request, modern_request};
 
 use super::{
     client::{Client, legacy_post},
@@ -22,10 +19,10 @@ pub(super) async fn streams(
     address: SocketAddr,
     streams: usize,
     uris: &[String],
-) -> Vec<Connection> {
+) -> Vec<HttpConnection> {
     let mut open = Vec::new();
     for _ in 0..streams {
-        let mut connection = Connection::open(address).await;
+        let mut connection = HttpConnection::open(address).await;
         let params = json!({ "notifications": { "resourceSubscriptions": uris } });
         begin(&mut connection, "subscriptions/listen", None, params).await;
         assert_eq!(connection.head().await.expect("an answer").0, 200);
@@ -38,7 +35,7 @@ pub(super) async fn streams(
 }
 
 /// Insists that every stream hears of a change of this file.
-pub(super) async fn all_hear(streams: &mut [Connection], uri: &str) {
+pub(super) async fn all_hear(streams: &mut [HttpConnection], uri: &str) {
     for stream in streams {
         while stream.event().await.expect("the stream lives")["params"]["uri"] != uri {}
     }
@@ -46,7 +43,7 @@ pub(super) async fn all_hear(streams: &mut [Connection], uri: &str) {
 
 /// Legacy sessions, each with its connection.
 #[derive(Default)]
-pub(super) struct Sessions(Vec<(Connection, String)>);
+pub(super) struct Sessions(Vec<(HttpConnection, String)>);
 
 impl Sessions {
     /// Subscribes to files in sessions of [`EACH`]; tells how many were held before one was refused.

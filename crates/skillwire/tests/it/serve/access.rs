@@ -1,7 +1,7 @@
 //! Who is let in over HTTP.
 
 use serde_json::{Value, json};
-use skillwire_testkit::fixture::SkillFolder;
+use skillwire_testkit::SkillFolder;
 
 use crate::support::{Listening, command, uris};
 

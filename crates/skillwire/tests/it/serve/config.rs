@@ -1,7 +1,7 @@
 //! The configuration file.
 
 use serde_json::{Value, json};
-use skillwire_testkit::fixture::SkillFolder;
+use skillwire_testkit::SkillFolder;
 
 use crate::support::{Listening, Piped, command};
 

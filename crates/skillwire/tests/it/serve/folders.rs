@@ -1,6 +1,6 @@
 //! Which folders are served, and where.
 
-use skillwire_testkit::fixture::{SkillFolder, skill_md};
+use skillwire_testkit::{SkillFolder, skill_md};
 
 use crate::support::{Piped, run};
 

@@ -2,11 +2,8 @@
 
 use serde_json::{Value, json};
 use skillwire_testkit::{
-    fixture::SkillFolder,
-    http::Connection,
-    server::modern_headers,
-    stdio::StdioClient,
-    wire::{initialize_params, legacy_request, modern_request},
+    HttpConnection, SkillFolder, StdioClient, initialize_params, legacy_request, modern_headers,
+    modern_request,
 };
 #[cfg(target_os = "linux")]
 use tokio::net::TcpStream;
@@ -42,9 +39,9 @@ async fn every_loopback_address_answers_to_its_own_name_srv_98() {
 async fn both_eras_are_served_by_one_process_over_http() {
     let folder = SkillFolder::with_skills(&["a"]);
     let server = Listening::serve(&folder, &["."]).await;
-    let mut connection = Connection::open(server.address).await;
+    let mut connection = HttpConnection::open(server.address).await;
     let initialize = legacy_request(1, "initialize", initialize_params("2025-06-18")).to_string();
-    let headers = skillwire_testkit::server::LEGACY_HEADERS;
+    let headers = skillwire_testkit::LEGACY_HEADERS;
     connection.send("POST", "/mcp", &headers, initialize.as_bytes()).await;
     let reply = connection.reply().await;
     assert_eq!(reply.message().result()["protocolVersion"], "2025-06-18");
@@ -128,10 +125,10 @@ async fn signals_stop_a_server_on_a_port_in_order() {
     for signal in ["TERM", "INT"] {
         let server = Listening::serve(&folder, &["."]).await;
         // One connection is idle, one has a stream that never ends by itself.
-        let mut idle = Connection::open(server.address).await;
+        let mut idle = HttpConnection::open(server.address).await;
         idle.send("GET", "/healthz", &[], b"").await;
         assert_eq!(idle.reply().await.status, 200);
-        let mut stream = Connection::open(server.address).await;
+        let mut stream = HttpConnection::open(server.address).await;
         let filter = json!({ "notifications": { "resourcesListChanged": true } });
         let listen = modern_request(1, "subscriptions/listen", filter).to_string();
         let headers = modern_headers("subscriptions/listen");

@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::json;
-use skillwire_testkit::fixture::{SkillFolder, skill_md};
+use skillwire_testkit::{SkillFolder, skill_md};
 
 use crate::support::Piped;
 

@@ -1,7 +1,7 @@
 //! The log, and what standard output is kept free of.
 
 use serde_json::{Value, json};
-use skillwire_testkit::fixture::SkillFolder;
+use skillwire_testkit::SkillFolder;
 
 use crate::support::{Listening, Piped, command, finish, run};
 

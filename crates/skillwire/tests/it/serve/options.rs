@@ -1,7 +1,7 @@
 //! The options of `serve`, each shown on the wire.
 
 use serde_json::{Value, json};
-use skillwire_testkit::fixture::SkillFolder;
+use skillwire_testkit::SkillFolder;
 
 use crate::support::{Listening, Piped, run, uris};
 

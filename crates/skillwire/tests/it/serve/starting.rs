@@ -11,7 +11,7 @@ use std::{
 };
 
 use serde_json::Value;
-use skillwire_testkit::{fixture::SkillFolder, http::Connection};
+use skillwire_testkit::{HttpConnection, SkillFolder};
 use tokio::net::TcpStream;
 
 use crate::support::{Process, command, post, uris};
@@ -43,7 +43,7 @@ async fn starting(folder: &SkillFolder, test: u8) -> (Process, SocketAddr) {
 async fn requests_that_arrive_before_the_first_snapshot_wait_for_it() {
     let folder = large();
     let (mut process, address) = starting(&folder, 0).await;
-    let mut probe = Connection::open(address).await;
+    let mut probe = HttpConnection::open(address).await;
     probe.send("GET", "/healthz", &[], b"").await;
     assert!(matches!(probe.reply().await.status, 200 | 503));
     let reply = post(address, &[], "skills/list", Value::Null).await;

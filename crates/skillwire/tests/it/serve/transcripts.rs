@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use skillwire_testkit::{dialects, stdio::StdioClient, transcript::Transcript};
+use skillwire_testkit::{StdioClient, Transcript, reference_skills};
 
 use crate::support::BINARY;
 
@@ -18,12 +18,12 @@ async fn transcripts_of_every_dialect_and_profile_hold() {
         let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
         let text = fs::read_to_string(&path).expect("a conversation can be read");
         let transcript = Transcript::parse(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
-        let skills = dialects::folder();
+        let skills = reference_skills::folder();
         let skills = skills.path().to_str().expect("UTF-8").to_owned();
         let mut arguments = vec!["serve", &skills, "--no-index"];
         arguments.extend(transcript.arguments.iter().map(String::as_str));
         let mut client = StdioClient::spawn(Path::new(BINARY), &arguments);
-        if let Err(wrong) = transcript.hold(&mut client).await {
+        if let Err(wrong) = transcript.replay(&mut client).await {
             panic!("{name}: {wrong}");
         }
         held.push(name);

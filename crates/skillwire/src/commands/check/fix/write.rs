@@ -172,7 +172,7 @@ fn keep_owner(_: &File, _: &Metadata) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use skillwire_testkit::fixture::SkillFolder;
+    use skillwire_testkit::SkillFolder;
 
     use super::*;
 

@@ -1,4 +1,4 @@
-//! The same server in the dialects that skills were offered in before the extension was released.
+//! The server in the dialects that offered skills before the extension was released.
 
 use serde_json::{Map, Value, json, value::RawValue};
 use skillwire_core::{digest::Digest, path::RelPath};
@@ -13,12 +13,12 @@ use skillwire_dialects::{
 };
 use skillwire_protocol::{capabilities::SKILLS_EXTENSION, error::ErrorCode, method};
 
-use super::{Fault, HostileServer, Reply};
-use crate::archives::{Member, gzip, refunds, tar};
+use super::{Fault, HostileServer, ScriptedReply};
+use crate::archives::{TarMember, gzip, refunds, tar};
 
-/// A way to offer the skill `refunds`.
+/// An older way to offer the skill `refunds`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Older {
+pub enum OlderDialect {
     /// `skills/list` before the release: files with digests and without sizes, no `skills/get`.
     Draft,
     /// `skill://index.json` with frontmatter and the digest of `SKILL.md`.
@@ -51,60 +51,64 @@ pub enum Older {
     PlainResources,
 }
 
-/// Where the skill stands in dialects with paths.
+/// The root of the skill in dialects with paths.
 const ROOT: &str = "skill://acme/billing/refunds";
 
 impl HostileServer {
     /// A server that offers the skill `refunds` in an older dialect, honestly.
-    pub fn speaking(older: Older) -> Self {
+    pub fn with_dialect(older: OlderDialect) -> Self {
         let declared = json!({ "resources": {}, "extensions": { SKILLS_EXTENSION: {} } });
         let plain = json!({ "resources": {} });
         let [(_, skill_md), ..] = refunds();
         match older {
-            Older::Index
-            | Older::IndexOfFiles
-            | Older::EarlyIndex
-            | Older::EarlyIndexWithoutDigests => Self::declaring(declared)
+            OlderDialect::Index
+            | OlderDialect::IndexOfFiles
+            | OlderDialect::EarlyIndex
+            | OlderDialect::EarlyIndexWithoutDigests => Self::declaring(declared)
                 .without_v1()
                 .files_below(ROOT)
                 .resource(index::URI, index(older).to_string()),
-            Older::IndexOfArchives | Older::EarlyIndexOfArchives => Self::declaring(declared)
-                .without_v1()
-                .resource(&format!("{ROOT}.tar.gz"), archive())
-                .resource(index::URI, index(older).to_string()),
-            Older::Draft => Self::declaring(declared)
+            OlderDialect::IndexOfArchives | OlderDialect::EarlyIndexOfArchives => {
+                Self::declaring(declared)
+                    .without_v1()
+                    .resource(&format!("{ROOT}.tar.gz"), archive())
+                    .resource(index::URI, index(older).to_string())
+            }
+            OlderDialect::Draft => Self::declaring(declared)
                 .without_v1()
                 .files_below(ROOT)
-                .on(method::SKILLS_LIST, |_, _| Reply::Result(index(Older::IndexOfFiles))),
-            Older::ScopedList => Self::declaring(declared).without_v1().files_below(ROOT).on(
-                method::RESOURCES_LIST,
-                |asked, _| match asked.uri() {
-                    scoped_list::SCOPE => Reply::Result(json!({ "resources": [
+                .on(method::SKILLS_LIST, |_, _| {
+                    ScriptedReply::Result(index(OlderDialect::IndexOfFiles))
+                }),
+            OlderDialect::ScopedList => Self::declaring(declared)
+                .without_v1()
+                .files_below(ROOT)
+                .on(method::RESOURCES_LIST, |request, _| match request.uri() {
+                    scoped_list::SCOPE => ScriptedReply::Result(json!({ "resources": [
                         { "uri": format!("{ROOT}/SKILL.md"), "name": "refunds",
                           "description": "Handle a customer refund by the book." },
                     ] })),
-                    _ => Reply::Honest,
-                },
-            ),
-            Older::Sep2076 => Self::declaring(json!({ "resources": {}, "skills": {} }))
+                    _ => ScriptedReply::Honest,
+                }),
+            OlderDialect::Sep2076 => Self::declaring(json!({ "resources": {}, "skills": {} }))
                 .files_below(ROOT)
-                .on(method::SKILLS_LIST, |_, _| Reply::Result(named_list()))
-                .on(method::SKILLS_GET, |asked, _| named_skill(&asked.params)),
-            Older::SkillsPage => Self::declaring(json!({ "skills": { "scripts": false } }))
-                .on(method::SKILLS_LIST, |_, _| Reply::Result(named_list()))
-                .on(skills_page::READ, |asked, _| page_skill(&asked.params))
-                .on(skills_page::READ_REFERENCE, |asked, _| page_reference(&asked.params)),
-            Older::FastMcp => Self::declaring(plain)
+                .on(method::SKILLS_LIST, |_, _| ScriptedReply::Result(named_list()))
+                .on(method::SKILLS_GET, |request, _| named_skill(&request.params)),
+            OlderDialect::SkillsPage => Self::declaring(json!({ "skills": { "scripts": false } }))
+                .on(method::SKILLS_LIST, |_, _| ScriptedReply::Result(named_list()))
+                .on(skills_page::READ, |request, _| page_skill(&request.params))
+                .on(skills_page::READ_REFERENCE, |request, _| page_reference(&request.params)),
+            OlderDialect::FastMcp => Self::declaring(plain)
                 .files_below("skill://refunds")
                 .resource("skill://refunds/_manifest", manifest()),
-            Older::Skilljack => Self::declaring(plain)
+            OlderDialect::Skilljack => Self::declaring(plain)
                 .resource(&skilljack::uri("refunds"), skill_md)
                 .resource(&skilljack::collection_uri("refunds"), "")
                 .fault(Fault::ReadResult {
                     uri: skilljack::collection_uri("refunds"),
                     result: json!({ "contents": others("skill://refunds/") }),
                 }),
-            Older::SkillsOverMcp => {
+            OlderDialect::SkillsOverMcp => {
                 let server = Self::declaring(plain)
                     .resource(skills_over_mcp::PROMPT_XML, "<available_skills/>")
                     .resource(skills_over_mcp::INDEX, over_mcp_index().to_string())
@@ -114,10 +118,10 @@ impl HostileServer {
                     server.resource(&format!("skill://refunds/document/{path}"), *text)
                 })
             }
-            Older::Usage => Self::declaring(plain)
+            OlderDialect::Usage => Self::declaring(plain)
                 .fault(Fault::Instructions("Read the skill://folk/usage resource first.".into()))
                 .resource("skill://folk/usage", "# How to use the tools\n"),
-            Older::PlainResources => Self::declaring(plain).files_below("skill://refunds"),
+            OlderDialect::PlainResources => Self::declaring(plain).files_below("skill://refunds"),
         }
     }
 
@@ -128,7 +132,7 @@ impl HostileServer {
     /// Knows nothing of the methods of the released extension.
     #[must_use]
     pub fn without_v1(self) -> Self {
-        let unknown = || Reply::known_error(ErrorCode::MethodNotFound);
+        let unknown = || ScriptedReply::known_error(ErrorCode::MethodNotFound);
         self.on(method::SKILLS_LIST, move |_, _| unknown())
             .on(method::SKILLS_GET, move |_, _| unknown())
     }
@@ -141,12 +145,12 @@ impl HostileServer {
 
     /// Replaces a resource that belongs to no skill, or adds it, while the server runs.
     pub fn set_resource(&self, uri: &str, bytes: impl Into<Vec<u8>>) {
-        self.shelf().resources.insert(uri.to_owned(), bytes.into());
+        self.content().resources.insert(uri.to_owned(), bytes.into());
     }
 }
 
 fn archive() -> Vec<u8> {
-    gzip(&tar(&refunds().map(|(path, text)| Member::file(path, text))), 6)
+    gzip(&tar(&refunds().map(|(path, text)| TarMember::file(path, text))), 6)
 }
 
 fn digest(text: &str) -> Digest {
@@ -154,7 +158,7 @@ fn digest(text: &str) -> Digest {
 }
 
 /// The frontmatter of the skill that these servers offer, as they list it.
-pub fn frontmatter() -> Value {
+pub fn refunds_frontmatter() -> Value {
     json!({
         "name": "refunds",
         "description": "Handle a customer refund by the book. Use when money goes back.",
@@ -172,12 +176,12 @@ fn paths() -> [RelPath; 3] {
     refunds().map(|(path, _)| RelPath::parse(path).unwrap_or_else(|_| RelPath::skill_file()))
 }
 
-fn index(older: Older) -> Value {
+fn index(older: OlderDialect) -> Value {
     let uri = format!("{ROOT}/SKILL.md");
     let [(_, skill_md), ..] = refunds();
     let packed = format!("{ROOT}{}", ArchiveFormat::TarGz.suffix());
     let packed_digest = Digest::of(&archive());
-    let frontmatter = frontmatter();
+    let frontmatter = refunds_frontmatter();
     let described = frontmatter["description"].as_str();
     let whole = raw(&frontmatter);
     let files = raw(&json!(refunds().map(|(path, text)| {
@@ -191,27 +195,27 @@ fn index(older: Older) -> Value {
         ..IndexEntry::default()
     };
     let entry = match older {
-        Older::IndexOfFiles => IndexEntry {
+        OlderDialect::IndexOfFiles => IndexEntry {
             uri: Some(&uri),
             frontmatter: Some(&whole),
             resources: Some(&files),
             ..IndexEntry::default()
         },
         // The notes of the working group spell `mediaType`, so readers take that too.
-        Older::IndexOfArchives => {
+        OlderDialect::IndexOfArchives => {
             let media_type = ArchiveFormat::TarGz.media_type();
             let archive =
                 json!({ "url": packed, "mediaType": media_type, "digest": packed_digest });
             return json!({ "skills": [{ "frontmatter": frontmatter, "archives": [archive] }] });
         }
-        Older::EarlyIndexOfArchives => IndexEntry {
+        OlderDialect::EarlyIndexOfArchives => IndexEntry {
             kind: Some(index::ARCHIVE),
             url: Some(packed.into()),
             digest: Some(packed_digest),
             ..early
         },
-        Older::EarlyIndex => IndexEntry { digest: Some(digest(skill_md)), ..early },
-        Older::EarlyIndexWithoutDigests => early,
+        OlderDialect::EarlyIndex => IndexEntry { digest: Some(digest(skill_md)), ..early },
+        OlderDialect::EarlyIndexWithoutDigests => early,
         _ => IndexEntry {
             url: Some((&uri).into()),
             digest: Some(digest(skill_md)),
@@ -233,9 +237,9 @@ fn body() -> &'static str {
     skill_md.rsplit("---\n\n").next().unwrap_or_default()
 }
 
-fn named_skill(params: &Value) -> Reply {
+fn named_skill(params: &Value) -> ScriptedReply {
     if params["name"] != "refunds" {
-        return Reply::known_error(ErrorCode::InvalidParams);
+        return ScriptedReply::known_error(ErrorCode::InvalidParams);
     }
     let file = |(path, _): &(&str, &str)| SkillFile {
         name: (*path).to_owned(),
@@ -243,7 +247,7 @@ fn named_skill(params: &Value) -> Reply {
         media_type: None,
         required: false,
     };
-    Reply::Result(json!(SkillAnswer {
+    ScriptedReply::Result(json!(SkillAnswer {
         description: Some("Handle a customer refund.".into()),
         instructions: body().into(),
         dependencies: None,
@@ -251,9 +255,9 @@ fn named_skill(params: &Value) -> Reply {
     }))
 }
 
-fn page_skill(params: &Value) -> Reply {
+fn page_skill(params: &Value) -> ScriptedReply {
     if params["name"] != "refunds" {
-        return Reply::known_error(ErrorCode::LegacyResourceNotFound);
+        return ScriptedReply::known_error(ErrorCode::LegacyResourceNotFound);
     }
     let files = PageFiles::new("refunds", body(), paths());
     let skill = PageSkill {
@@ -266,15 +270,15 @@ fn page_skill(params: &Value) -> Reply {
         metadata: Map::new(),
         annotations: json!({}),
     };
-    Reply::Result(json!({ "skill": skill }))
+    ScriptedReply::Result(json!({ "skill": skill }))
 }
 
-fn page_reference(params: &Value) -> Reply {
+fn page_reference(params: &Value) -> ScriptedReply {
     let found = refunds().into_iter().find(|(path, _)| params["reference"] == *path);
     let Some((path, text)) = found else {
-        return Reply::known_error(ErrorCode::LegacyReferenceNotFound);
+        return ScriptedReply::known_error(ErrorCode::LegacyReferenceNotFound);
     };
-    Reply::Result(json!({ "content": { "uri": format!("{ROOT}/{path}"), "text": text } }))
+    ScriptedReply::Result(json!({ "content": { "uri": format!("{ROOT}/{path}"), "text": text } }))
 }
 
 fn manifest() -> Vec<u8> {

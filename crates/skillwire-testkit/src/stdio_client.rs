@@ -1,4 +1,4 @@
-//! Clients over pipes: to a server in the same process, or to a real one.
+//! A client over pipes, to a server in the same process or in one of its own.
 
 use std::{path::Path, process::Stdio, sync::Arc};
 
@@ -11,11 +11,12 @@ use tokio::{
     time::{Duration, timeout},
 };
 
-use crate::wire::{Reply, modern_request};
+use crate::rpc::{RpcReply, modern_request};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+/// A test that waits longer than this has failed.
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What stands at the other end of the pipes.
+/// The server at the other end of the pipes.
 #[derive(Debug)]
 enum Peer {
     Task(JoinHandle<std::io::Result<()>>),
@@ -29,12 +30,12 @@ pub struct StdioClient {
     peer: Peer,
 }
 
-/// How a server on pipes ended.
+/// How a server over pipes ended.
 #[derive(Debug)]
-pub struct Ended {
+pub struct ServerExit {
     /// The exit code of a process; 0 for a task that ended well.
     pub code: Option<i32>,
-    /// What a process wrote on standard error.
+    /// The standard error of a process.
     pub stderr: String,
 }
 
@@ -47,7 +48,7 @@ impl StdioClient {
         Self::new(Box::new(input), Box::new(output), Peer::Task(task))
     }
 
-    /// Starts a real server.
+    /// Starts a server as a process.
     pub fn spawn(binary: &Path, arguments: &[&str]) -> Self {
         let mut child = Command::new(binary)
             .args(arguments)
@@ -85,7 +86,7 @@ impl StdioClient {
 
     /// Reads the next line as it was sent, or nothing at the end.
     pub async fn line(&mut self) -> Option<String> {
-        let line = timeout(PATIENCE, self.output.next_line()).await.expect("the server is alive");
+        let line = timeout(TIMEOUT, self.output.next_line()).await.expect("the server is alive");
         line.expect("output is UTF-8")
     }
 
@@ -96,38 +97,38 @@ impl StdioClient {
     }
 
     /// Sends a request and reads the next message.
-    pub async fn request(&mut self, request: &Value) -> Reply {
+    pub async fn request(&mut self, request: &Value) -> RpcReply {
         self.send(request).await;
-        Reply(self.next().await.expect("the server answers"))
+        RpcReply(self.next().await.expect("the server answers"))
     }
 
     /// Sends a modern request and reads the next message.
-    pub async fn modern(&mut self, id: i64, method: &str, params: Value) -> Reply {
+    pub async fn modern(&mut self, id: i64, method: &str, params: Value) -> RpcReply {
         self.request(&modern_request(id, method, params)).await
     }
 
     /// Closes the server's input and waits for its end.
-    pub async fn close(mut self) -> Ended {
+    pub async fn close(mut self) -> ServerExit {
         self.input = None;
         self.ended().await
     }
 
     /// Waits for the server's end.
-    pub async fn ended(self) -> Ended {
-        // Whatever is still to be read must not keep the server from ending.
+    pub async fn ended(self) -> ServerExit {
+        // A full pipe must not keep the server from ending.
         drop(self.output);
         match self.peer {
             Peer::Task(task) => {
                 let result =
-                    timeout(PATIENCE, task).await.expect("the server ends").expect("no panic");
-                Ended { code: result.ok().map(|()| 0), stderr: String::new() }
+                    timeout(TIMEOUT, task).await.expect("the server ends").expect("no panic");
+                ServerExit { code: result.ok().map(|()| 0), stderr: String::new() }
             }
             Peer::Process(child) => {
                 let output =
-                    timeout(PATIENCE, child.wait_with_output()).await.expect("the server ends");
+                    timeout(TIMEOUT, child.wait_with_output()).await.expect("the server ends");
                 let output = output.expect("the server can be waited for");
                 let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-                Ended { code: output.status.code(), stderr }
+                ServerExit { code: output.status.code(), stderr }
             }
         }
     }

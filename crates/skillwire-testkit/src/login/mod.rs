@@ -1,32 +1,28 @@
-//! A server that wants a login, and the authorization server that speaks for it, on one port.
+//! An MCP server that requires a login, with its authorization server, on one port.
 //!
-//! It is a real one as far as a client can see: metadata, registration, codes that are bound to a
-//! challenge, tokens that end and refresh tokens that work once. What may be wrong about it is a
-//! [`Trouble`].
+//! To a client it looks like a real one: metadata, registration, codes that are bound to a challenge,
+//! tokens that expire and refresh tokens that work once. A [`LoginFault`] makes it misbehave.
 
-mod authorization;
+mod oauth;
 
-use std::{
-    collections::BTreeMap,
-    net::SocketAddr,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::BTreeMap, net::SocketAddr, sync::Arc};
 
+use parking_lot::Mutex;
 use serde_json::json;
 use tokio::{net::TcpListener, task::JoinHandle};
 
-use self::authorization::Issued;
+use self::oauth::IssuedTokens;
 use crate::{
     hostile::{
-        HostileServer, Listening,
-        http::{Connection, Gone, Received},
+        HostileServer, ListeningServer,
+        http::{Connection, Disconnected, HttpRequest},
     },
-    http,
+    http_client::{HttpConnection, HttpReply},
 };
 
-/// What may be wrong about a login.
+/// One way in which the login misbehaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trouble {
+pub enum LoginFault {
     /// The authorization server calls itself something else.
     OtherIssuer,
     /// The browser comes back with the name of another authorization server.
@@ -35,65 +31,65 @@ pub enum Trouble {
     OtherResource,
     /// Tokens would be sent in the clear to another machine.
     TokensInTheClear,
-    /// Nobody can register.
+    /// Clients cannot register.
     NoRegistration,
     /// There is no metadata at all.
     NoMetadata,
-    /// The user says no.
+    /// The user declines.
     Declined,
     /// Tokens are not of the kind `bearer`.
     OtherTokenType,
     /// Refresh tokens are refused.
     NoRefresh,
-    /// Clients get a secret.
+    /// Clients get a secret when they register.
     ClientSecret,
-    /// No token opens the server.
-    OpensToNobody,
+    /// The server refuses every token.
+    RefusesEveryToken,
 }
 
-/// One request that came, as far as tests want to know it.
+/// One request that the login server received.
 #[derive(Debug, Clone)]
-pub struct Came {
+pub struct LoginRequest {
     /// The path, without the query.
     pub path: String,
     /// The parameters of the query or the form.
     pub parameters: BTreeMap<String, String>,
-    /// What stood in `Authorization`.
+    /// The `Authorization` header.
     pub authorization: Option<String>,
 }
 
-/// A server that wants a login; it listens until this value goes away.
-pub struct GuardedServer {
+/// An MCP server that requires a login; it listens until this value is dropped.
+pub struct LoginServer {
     address: SocketAddr,
-    state: Arc<State>,
+    state: Arc<LoginState>,
     task: JoinHandle<()>,
 }
 
-struct State {
+struct LoginState {
     address: SocketAddr,
-    behind: Listening,
-    troubles: Mutex<Vec<Trouble>>,
-    issued: Mutex<Issued>,
-    came: Mutex<Vec<Came>>,
+    behind: ListeningServer,
+    faults: Mutex<Vec<LoginFault>>,
+    issued: Mutex<IssuedTokens>,
+    requests: Mutex<Vec<LoginRequest>>,
 }
 
-impl Drop for GuardedServer {
+impl Drop for LoginServer {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-impl GuardedServer {
-    /// Puts a guard before a server.
-    pub async fn before(server: &HostileServer, troubles: &[Trouble]) -> Self {
+impl LoginServer {
+    /// Starts a login server in front of another server.
+    pub async fn in_front_of(server: &HostileServer, faults: &[LoginFault]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has a free port");
         let address = listener.local_addr().expect("a listener has an address");
-        let state = Arc::new(State {
+        let state = Arc::new(LoginState {
             address,
             behind: server.http().await,
-            troubles: Mutex::new(troubles.to_vec()),
+            faults: Mutex::new(faults.to_vec()),
             issued: Mutex::default(),
-            came: Mutex::default(),
+            requests: Mutex::default(),
         });
         let shared = Arc::clone(&state);
         let task = tokio::spawn(async move {
@@ -117,52 +113,52 @@ impl GuardedServer {
         self.state.url()
     }
 
-    /// Lets tokens that are given from now on live that many seconds.
-    pub fn tokens_live(&self, seconds: u64) {
-        lock(&self.state.issued).lifetime = seconds;
+    /// Sets how many seconds the tokens that are issued from now on are valid.
+    pub fn set_token_lifetime(&self, seconds: u64) {
+        self.state.issued.lock().lifetime = seconds;
     }
 
-    /// Ends every access token that was given.
-    pub fn end_tokens(&self) {
-        lock(&self.state.issued).access.clear();
+    /// Revokes every access token that was issued.
+    pub fn revoke_tokens(&self) {
+        self.state.issued.lock().access.clear();
     }
 
-    /// Adds something that is wrong from now on.
-    pub fn trouble(&self, trouble: Trouble) {
-        lock(&self.state.troubles).push(trouble);
+    /// Adds a fault while the server runs.
+    pub fn set_fault(&self, fault: LoginFault) {
+        self.state.faults.lock().push(fault);
     }
 
-    /// Every request that came, in order.
-    pub fn came(&self) -> Vec<Came> {
-        lock(&self.state.came).clone()
+    /// Every request that the server received, in order.
+    pub fn requests(&self) -> Vec<LoginRequest> {
+        self.state.requests.lock().clone()
     }
 
     /// The requests to one path.
-    pub fn came_to(&self, path: &str) -> Vec<Came> {
-        self.came().into_iter().filter(|came| came.path == path).collect()
+    pub fn requests_to(&self, path: &str) -> Vec<LoginRequest> {
+        self.requests().into_iter().filter(|request| request.path == path).collect()
     }
 
-    /// Does what a browser does with an address: goes there, and on to where it is sent.
-    pub async fn browse(&self, url: &str) -> http::HttpReply {
+    /// Does what a browser does with an address: opens it and follows the redirect.
+    pub async fn browse(&self, url: &str) -> HttpReply {
         let path = url.strip_prefix(&format!("http://{}", self.address));
         let path = path.unwrap_or_else(|| panic!("{url} is not at {}", self.address));
-        let mut connection = http::Connection::open(self.address).await;
+        let mut connection = HttpConnection::open(self.address).await;
         connection.send("GET", path, &[], b"").await;
         let reply = connection.reply().await;
         let Some(location) = reply.header("location") else { return reply };
         let rest = location.strip_prefix("http://").expect("it leads to loopback");
         let (address, path) = rest.split_once('/').expect("it has a path");
         let address = address.parse().expect("it leads to loopback");
-        let mut connection = http::Connection::open(address).await;
+        let mut connection = HttpConnection::open(address).await;
         connection.send("GET", &format!("/{path}"), &[], b"").await;
         connection.reply().await
     }
 }
 
-/// What is answered: a status, headers, a body.
-struct Answer(u16, Vec<(String, String)>, Vec<u8>);
+/// An HTTP response: status, headers, body.
+struct HttpAnswer(u16, Vec<(String, String)>, Vec<u8>);
 
-impl Answer {
+impl HttpAnswer {
     fn json(status: u16, value: &serde_json::Value) -> Self {
         let headers = vec![("Content-Type".to_owned(), "application/json".to_owned())];
         Self(status, headers, value.to_string().into_bytes())
@@ -173,7 +169,7 @@ impl Answer {
     }
 }
 
-impl State {
+impl LoginState {
     fn base(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -182,39 +178,43 @@ impl State {
         format!("{}/mcp", self.base())
     }
 
-    fn has(&self, trouble: Trouble) -> bool {
-        lock(&self.troubles).contains(&trouble)
+    fn has(&self, fault: LoginFault) -> bool {
+        self.faults.lock().contains(&fault)
     }
 
-    async fn respond(&self, connection: &mut Connection, received: &Received) -> Result<(), Gone> {
+    async fn respond(
+        &self,
+        connection: &mut Connection,
+        received: &HttpRequest,
+    ) -> Result<(), Disconnected> {
         let (path, query) = received.target.split_once('?').unwrap_or((&received.target, ""));
         let authorization = received.headers.iter().find(|(name, _)| name == "authorization");
         let authorization = authorization.map(|(_, value)| value.clone());
         let form = String::from_utf8_lossy(&received.body).into_owned();
         let parameters = match received.method.as_str() {
-            "POST" if path == "/token" => authorization::parameters(&form),
-            _ => authorization::parameters(query),
+            "POST" if path == "/token" => oauth::parameters(&form),
+            _ => oauth::parameters(query),
         };
-        let came = Came { path: path.to_owned(), parameters, authorization };
-        lock(&self.came).push(came.clone());
-        let Answer(status, headers, body) = match path {
-            "/mcp" => self.endpoint(&came, received).await,
-            _ => self.authorize(&came),
+        let request = LoginRequest { path: path.to_owned(), parameters, authorization };
+        self.requests.lock().push(request.clone());
+        let HttpAnswer(status, headers, body) = match path {
+            "/mcp" => self.endpoint(&request, received).await,
+            _ => self.authorize(&request),
         };
         connection.respond(status, &headers, &body).await
     }
 
-    /// Lets a request with a token through to the server behind.
-    async fn endpoint(&self, came: &Came, received: &Received) -> Answer {
-        let token = came.authorization.as_deref().and_then(|text| text.strip_prefix("Bearer "));
-        let is_open = token.is_some_and(|token| lock(&self.issued).access.contains(token));
-        if !is_open || self.has(Trouble::OpensToNobody) {
+    /// Forwards a request with a valid token to the server behind.
+    async fn endpoint(&self, request: &LoginRequest, received: &HttpRequest) -> HttpAnswer {
+        let token = request.authorization.as_deref().and_then(|text| text.strip_prefix("Bearer "));
+        let is_open = token.is_some_and(|token| self.issued.lock().access.contains(token));
+        if !is_open || self.has(LoginFault::RefusesEveryToken) {
             let metadata = format!("{}/.well-known/oauth-protected-resource/mcp", self.base());
             let challenge = format!("Bearer resource_metadata=\"{metadata}\"");
             let headers = vec![("WWW-Authenticate".to_owned(), challenge)];
-            return Answer(401, headers, Vec::new());
+            return HttpAnswer(401, headers, Vec::new());
         }
-        let mut connection = http::Connection::open(self.behind.address).await;
+        let mut connection = HttpConnection::open(self.behind.address).await;
         let passed: Vec<(&str, &str)> = received
             .headers
             .iter()
@@ -224,10 +224,6 @@ impl State {
         connection.send(&received.method, "/mcp", &passed, &received.body).await;
         let reply = connection.reply().await;
         let kept = |(name, _): &(String, String)| name != "content-length";
-        Answer(reply.status, reply.headers.into_iter().filter(kept).collect(), reply.body)
+        HttpAnswer(reply.status, reply.headers.into_iter().filter(kept).collect(), reply.body)
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,10 +1,8 @@
-//! A web site on loopback that answers plain requests, with whatever a test puts there.
+//! A web server on loopback with the pages that a test puts there.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 
+use parking_lot::Mutex;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -13,19 +11,19 @@ use tokio::{
 
 /// What is at a path.
 #[derive(Debug, Clone)]
-enum Page {
+enum WebPage {
     File(&'static str, Vec<u8>),
     Redirect(String),
     Status(u16),
 }
 
-/// A site that is being written.
+/// The pages of a web site.
 #[derive(Debug, Clone, Default)]
-pub struct Site {
-    pages: HashMap<String, Page>,
+pub struct WebSite {
+    pages: HashMap<String, WebPage>,
 }
 
-impl Site {
+impl WebSite {
     /// An empty site.
     pub fn new() -> Self {
         Self::default()
@@ -34,61 +32,62 @@ impl Site {
     /// Puts a file at a path.
     #[must_use]
     pub fn file(mut self, path: &str, kind: &'static str, bytes: impl Into<Vec<u8>>) -> Self {
-        self.pages.insert(path.to_owned(), Page::File(kind, bytes.into()));
+        self.pages.insert(path.to_owned(), WebPage::File(kind, bytes.into()));
         self
     }
 
     /// Redirects a path.
     #[must_use]
     pub fn redirect(mut self, path: &str, to: &str) -> Self {
-        self.pages.insert(path.to_owned(), Page::Redirect(to.to_owned()));
+        self.pages.insert(path.to_owned(), WebPage::Redirect(to.to_owned()));
         self
     }
 
     /// Answers a path with a status and nothing else.
     #[must_use]
     pub fn status(mut self, path: &str, status: u16) -> Self {
-        self.pages.insert(path.to_owned(), Page::Status(status));
+        self.pages.insert(path.to_owned(), WebPage::Status(status));
         self
     }
 
-    /// Serves the site on a free port of loopback until the returned value goes away.
-    pub async fn serve(self) -> Serving {
+    /// Serves the site on a free port of loopback until the returned value is dropped.
+    pub async fn serve(self) -> ServedWebSite {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has a free port");
         let address = listener.local_addr().expect("a listener has an address");
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let (pages, log) = (Arc::new(self.pages), Arc::clone(&asked));
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let pages = Arc::new(self.pages);
+        let log = Arc::clone(&requests);
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                // A client that goes away early is no failure of the site.
+                // A client may disconnect early.
                 let _ = answer(stream, &pages, &log).await;
             }
         });
-        Serving { url: format!("http://{address}"), asked, task }
+        ServedWebSite { url: format!("http://{address}"), requests, task }
     }
 }
 
-/// A site that is being served.
+/// A web site that is served until this value is dropped.
 #[derive(Debug)]
-pub struct Serving {
+pub struct ServedWebSite {
     url: String,
-    asked: Arc<Mutex<Vec<String>>>,
+    requests: Arc<Mutex<Vec<String>>>,
     task: JoinHandle<()>,
 }
 
-impl Serving {
+impl ServedWebSite {
     /// Its origin.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// The paths that were asked for, in order.
-    pub fn asked(&self) -> Vec<String> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// The paths that were requested, in order.
+    pub fn requests(&self) -> Vec<String> {
+        self.requests.lock().clone()
     }
 }
 
-impl Drop for Serving {
+impl Drop for ServedWebSite {
     fn drop(&mut self) {
         self.task.abort();
     }
@@ -96,8 +95,8 @@ impl Drop for Serving {
 
 async fn answer(
     mut stream: TcpStream,
-    pages: &HashMap<String, Page>,
-    asked: &Mutex<Vec<String>>,
+    pages: &HashMap<String, WebPage>,
+    requests: &Mutex<Vec<String>>,
 ) -> std::io::Result<()> {
     let mut head = Vec::new();
     let mut chunk = [0; 1024];
@@ -109,11 +108,11 @@ async fn answer(
     }
     let head = String::from_utf8_lossy(&head).into_owned();
     let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
-    asked.lock().unwrap_or_else(PoisonError::into_inner).push(path.clone());
+    requests.lock().push(path.clone());
     let (status, extra, body): (u16, String, &[u8]) = match pages.get(&path) {
-        Some(Page::File(kind, bytes)) => (200, format!("Content-Type: {kind}\r\n"), bytes),
-        Some(Page::Redirect(to)) => (302, format!("Location: {to}\r\n"), b""),
-        Some(Page::Status(status)) => (*status, String::new(), b""),
+        Some(WebPage::File(kind, bytes)) => (200, format!("Content-Type: {kind}\r\n"), bytes),
+        Some(WebPage::Redirect(to)) => (302, format!("Location: {to}\r\n"), b""),
+        Some(WebPage::Status(status)) => (*status, String::new(), b""),
         None => (404, String::new(), b""),
     };
     let length = body.len();

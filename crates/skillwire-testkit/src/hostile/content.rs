@@ -1,22 +1,22 @@
-//! What an honest server would serve.
+//! The skills and resources of the server, as an honest one would serve them.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 use skillwire_core::{digest::Digest, skill_file};
 
-use crate::fixture::skill_md;
+use crate::skill_folder::skill_md;
 
 /// Skills by the URI of their root, and resources of no skill.
 #[derive(Debug, Default)]
-pub(super) struct Shelf {
+pub(super) struct HonestContent {
     skills: BTreeMap<String, Skill>,
     pub(super) resources: BTreeMap<String, Vec<u8>>,
 }
 
 #[derive(Debug)]
 struct Skill {
-    /// In the order the test gave.
+    /// In the order in which the test gave them.
     files: Vec<(String, Vec<u8>)>,
     dynamic: bool,
 }
@@ -27,8 +27,8 @@ fn root_of(path: &str) -> String {
     if path.contains("://") { path.to_owned() } else { format!("skill://{path}") }
 }
 
-impl Shelf {
-    pub(super) fn put(&mut self, path: &str, mut files: Vec<(String, Vec<u8>)>) {
+impl HonestContent {
+    pub(super) fn set_skill(&mut self, path: &str, mut files: Vec<(String, Vec<u8>)>) {
         if !files.iter().any(|(name, _)| name == SKILL_FILE) {
             let name = path.rsplit('/').next().unwrap_or(path);
             files.insert(0, (SKILL_FILE.to_owned(), skill_md(name).into_bytes()));
@@ -122,7 +122,7 @@ impl Shelf {
     }
 }
 
-/// What the author declared; content that has none gets what its place says.
+/// The frontmatter in `SKILL.md`, or a minimal one if the test gave content without any.
 fn frontmatter(root: &str, skill: &Skill) -> Map<String, Value> {
     let bytes = skill.files.iter().find(|(name, _)| name == SKILL_FILE).map(|(_, bytes)| bytes);
     if let Some(file) = bytes.and_then(|bytes| skill_file::check(bytes).0) {

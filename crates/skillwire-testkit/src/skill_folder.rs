@@ -7,7 +7,7 @@ use std::{
 
 use tempfile::TempDir;
 
-/// A temporary folder that tests fill with skills; it goes away with the value.
+/// A temporary folder that tests fill with skills; dropping it removes the folder.
 #[derive(Debug)]
 pub struct SkillFolder(TempDir);
 

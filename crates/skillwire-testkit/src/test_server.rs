@@ -25,11 +25,11 @@ use skillwire_source::{
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
 
 use crate::{
-    http::{Connection, HttpReply},
-    wire::{Reply, initialize_params, legacy_request, modern_request},
+    http_client::{HttpConnection, HttpReply},
+    rpc::{RpcReply, initialize_params, legacy_request, modern_request},
 };
 
-/// How a test server differs from the usual one.
+/// The settings of a [`TestServer`]; the default ones serve everything to every client.
 #[derive(Debug, Default)]
 pub struct TestOptions {
     /// What is listed.
@@ -48,19 +48,19 @@ pub struct TestOptions {
     pub limits: ConnectionLimits,
     /// Tools and prompts.
     pub offers: Offers,
-    /// Where skills are looked for that the sources do not report.
-    pub elsewhere: Option<Arc<dyn SkillLookup>>,
+    /// Looks up skills that the sources do not report.
+    pub lookup: Option<Arc<dyn SkillLookup>>,
     /// What runs scripts of skills.
     pub scripts: Option<Arc<dyn RunScripts>>,
 }
 
-/// A running server; it stops when the value goes away.
+/// A running server; it stops when the value is dropped.
 #[derive(Debug)]
 pub struct TestServer {
-    /// Where it listens.
+    /// The address it listens on.
     pub address: SocketAddr,
     engine: Arc<Engine>,
-    /// What reads the sources, until they are followed.
+    /// Reads the sources, until [`follow`](Self::follow) takes it.
     refresher: Option<Refresher>,
     following: Option<JoinHandle<()>>,
     known: BTreeMap<GroupId, Vec<InspectedSkill>>,
@@ -104,8 +104,8 @@ impl TestServer {
         let mut engine = Engine::builder(Arc::clone(&catalog), seal)
             .config(options.config)
             .offers(options.offers);
-        if let Some(elsewhere) = options.elsewhere {
-            engine = engine.lookup(elsewhere);
+        if let Some(lookup) = options.lookup {
+            engine = engine.lookup(lookup);
         }
         if let Some(scripts) = options.scripts {
             engine = engine.scripts(scripts);
@@ -130,21 +130,22 @@ impl TestServer {
         }
     }
 
-    /// Reads the sources again, every file of them, and tells of every site.
+    /// Reads every file of the sources again, and returns every group, changed or not.
     pub fn refresh(&mut self) -> Refreshed {
-        let reader = self.refresher.as_mut().expect("what is followed refreshes by itself");
+        let reader =
+            self.refresher.as_mut().expect("a server that follows its sources refreshes by itself");
         let mut refreshed = reader.refresh(&ScanRequest::everything().force_read());
-        for site in &refreshed.gone {
-            self.known.remove(site);
+        for group in &refreshed.gone {
+            self.known.remove(group);
         }
         self.known.extend(std::mem::take(&mut refreshed.sites));
         refreshed.sites = self.known.clone().into_iter().collect();
         refreshed
     }
 
-    /// Looks at the sources once, and from then on whenever they have news, as a real server does.
+    /// Scans the sources once, and from then on whenever they change, as a real server does.
     pub async fn follow(&mut self) {
-        let refresher = self.refresher.take().expect("it is followed once");
+        let refresher = self.refresher.take().expect("follow is called once");
         let keeper = Keeper::new(refresher, self.engine(), Strictness::Normal, |_| {});
         let keeper = Arc::new(keeper);
         keeper.look(ScanRequest::everything()).await.expect("looking does not panic");
@@ -169,8 +170,8 @@ impl TestServer {
     }
 
     /// Opens a connection.
-    pub async fn connect(&self) -> Connection {
-        Connection::open(self.address).await
+    pub async fn connect(&self) -> HttpConnection {
+        HttpConnection::open(self.address).await
     }
 
     /// Posts a body with exactly these headers besides `Host` and `Content-Length`.
@@ -199,7 +200,7 @@ impl TestServer {
     }
 
     /// Sends a modern request and returns the message that came back.
-    pub async fn modern(&self, method: &str, params: Value) -> Reply {
+    pub async fn modern(&self, method: &str, params: Value) -> RpcReply {
         self.modern_with(&[], method, params).await.message()
     }
 

@@ -1,6 +1,6 @@
-//! The catalogue that every dialect is shown with: three skills whose bytes and digests are known.
+//! The skills that the documentation shows every dialect with; their bytes and digests are known.
 
-use crate::fixture::SkillFolder;
+use crate::skill_folder::SkillFolder;
 
 /// The files of the catalogue: path, content, digest.
 pub const FILES: [(&str, &str, &str); 4] = [

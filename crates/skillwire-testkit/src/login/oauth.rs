@@ -6,63 +6,68 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::json;
 use skillwire_core::{digest::Digest, uri::decode_or_keep};
 
-use super::{Answer, Came, State, Trouble, lock};
+use super::{HttpAnswer, LoginFault, LoginRequest, LoginState};
 
 const CLIENT: &str = "client-1";
 const CLIENT_SECRET: &str = "hush-client";
 
-/// What was given to whom.
+/// The codes and tokens that were issued.
 #[derive(Debug)]
-pub(super) struct Issued {
-    /// How long tokens live, as they are told.
+pub(super) struct IssuedTokens {
+    /// The lifetime of tokens in seconds, as clients are told.
     pub(super) lifetime: u64,
-    /// The access tokens that open the server.
+    /// The access tokens that are valid.
     pub(super) access: BTreeSet<String>,
-    /// The codes that were not used yet, with the challenge and the address each is for.
+    /// Unused codes, with the challenge and the redirect address of each.
     codes: BTreeMap<String, (String, String)>,
     refresh: Option<String>,
     count: usize,
 }
 
-impl Default for Issued {
+impl Default for IssuedTokens {
     fn default() -> Self {
-        let (access, codes) = (BTreeSet::new(), BTreeMap::new());
-        Self { lifetime: 3600, access, codes, refresh: None, count: 0 }
+        Self {
+            lifetime: 3600,
+            access: BTreeSet::new(),
+            codes: BTreeMap::new(),
+            refresh: None,
+            count: 0,
+        }
     }
 }
 
-impl State {
-    pub(super) fn authorize(&self, came: &Came) -> Answer {
-        match came.path.as_str() {
-            path if path.starts_with("/.well-known/") && !self.has(Trouble::NoMetadata) => {
+impl LoginState {
+    pub(super) fn authorize(&self, request: &LoginRequest) -> HttpAnswer {
+        match request.path.as_str() {
+            path if path.starts_with("/.well-known/") && !self.has(LoginFault::NoMetadata) => {
                 self.metadata(path)
             }
-            "/register" if !self.has(Trouble::NoRegistration) => self.register(),
-            "/authorize" => self.ask_the_user(came),
-            "/token" => self.token(came),
-            _ => Answer(404, Vec::new(), Vec::new()),
+            "/register" if !self.has(LoginFault::NoRegistration) => self.register(),
+            "/authorize" => self.ask_the_user(request),
+            "/token" => self.token(request),
+            _ => HttpAnswer(404, Vec::new(), Vec::new()),
         }
     }
 
     fn issuer(&self) -> String {
-        if self.has(Trouble::OtherIssuer) { "https://evil.test".to_owned() } else { self.base() }
+        if self.has(LoginFault::OtherIssuer) { "https://evil.test".to_owned() } else { self.base() }
     }
 
-    fn metadata(&self, path: &str) -> Answer {
+    fn metadata(&self, path: &str) -> HttpAnswer {
         let base = self.base();
         match path {
             "/.well-known/oauth-protected-resource/mcp" => {
-                let other = self.has(Trouble::OtherResource);
+                let other = self.has(LoginFault::OtherResource);
                 let resource = if other { "https://evil.test/mcp".to_owned() } else { self.url() };
                 let metadata = json!({
                     "resource": resource,
                     "authorization_servers": [base],
                     "scopes_supported": ["skills"],
                 });
-                Answer::json(200, &metadata)
+                HttpAnswer::json(200, &metadata)
             }
             "/.well-known/oauth-authorization-server" => {
-                let clear = self.has(Trouble::TokensInTheClear);
+                let clear = self.has(LoginFault::TokensInTheClear);
                 let tokens = if clear { "http://evil.test" } else { base.as_str() };
                 let mut metadata = json!({
                     "issuer": self.issuer(),
@@ -72,57 +77,57 @@ impl State {
                     "code_challenge_methods_supported": ["S256"],
                     "authorization_response_iss_parameter_supported": true,
                 });
-                if !self.has(Trouble::NoRegistration) {
+                if !self.has(LoginFault::NoRegistration) {
                     metadata["registration_endpoint"] = format!("{base}/register").into();
                 }
-                Answer::json(200, &metadata)
+                HttpAnswer::json(200, &metadata)
             }
-            _ => Answer(404, Vec::new(), Vec::new()),
+            _ => HttpAnswer(404, Vec::new(), Vec::new()),
         }
     }
 
-    fn register(&self) -> Answer {
+    fn register(&self) -> HttpAnswer {
         let mut client = json!({ "client_id": CLIENT, "redirect_uris": [] });
-        if self.has(Trouble::ClientSecret) {
+        if self.has(LoginFault::ClientSecret) {
             client["client_secret"] = CLIENT_SECRET.into();
         }
-        Answer::json(201, &client)
+        HttpAnswer::json(201, &client)
     }
 
-    /// The user, who agrees at once unless told otherwise, and is sent back.
-    fn ask_the_user(&self, came: &Came) -> Answer {
-        let of = |name: &str| came.parameters.get(name).cloned().unwrap_or_default();
+    /// Redirects back at once: the user agrees, unless a fault says otherwise.
+    fn ask_the_user(&self, request: &LoginRequest) -> HttpAnswer {
+        let of = |name: &str| request.parameters.get(name).cloned().unwrap_or_default();
         let redirect = of("redirect_uri");
         let is_right = of("resource") == self.url()
             && of("response_type") == "code"
             && of("code_challenge_method") == "S256"
             && redirect.starts_with("http://127.0.0.1:");
         if !is_right {
-            return Answer::error("invalid_request");
+            return HttpAnswer::error("invalid_request");
         }
-        let other = self.has(Trouble::OtherIssuerInAnswer);
-        let speaker = if other { "https%3A%2F%2Fevil.test".to_owned() } else { self.base() };
-        let answer = if self.has(Trouble::Declined) {
+        let other = self.has(LoginFault::OtherIssuerInAnswer);
+        let issuer = if other { "https%3A%2F%2Fevil.test".to_owned() } else { self.base() };
+        let answer = if self.has(LoginFault::Declined) {
             "error=access_denied".to_owned()
         } else {
-            let mut issued = lock(&self.issued);
+            let mut issued = self.issued.lock();
             issued.count += 1;
             let code = format!("hush-code-{}", issued.count);
             issued.codes.insert(code.clone(), (of("code_challenge"), redirect.clone()));
             format!("code={code}")
         };
-        let location = format!("{redirect}?{answer}&state={}&iss={speaker}", of("state"));
-        Answer(302, vec![("Location".to_owned(), location)], Vec::new())
+        let location = format!("{redirect}?{answer}&state={}&iss={issuer}", of("state"));
+        HttpAnswer(302, vec![("Location".to_owned(), location)], Vec::new())
     }
 
-    fn token(&self, came: &Came) -> Answer {
-        let of = |name: &str| came.parameters.get(name).cloned().unwrap_or_default();
-        let mut issued = lock(&self.issued);
+    fn token(&self, request: &LoginRequest) -> HttpAnswer {
+        let of = |name: &str| request.parameters.get(name).cloned().unwrap_or_default();
+        let mut issued = self.issued.lock();
         if of("resource") != self.url() {
-            return Answer::error("invalid_target");
+            return HttpAnswer::error("invalid_target");
         }
-        if self.has(Trouble::ClientSecret) && came.authorization.is_none() {
-            return Answer::error("invalid_client");
+        if self.has(LoginFault::ClientSecret) && request.authorization.is_none() {
+            return HttpAnswer::error("invalid_client");
         }
         let is_granted = match of("grant_type").as_str() {
             "authorization_code" => {
@@ -132,20 +137,20 @@ impl State {
             }
             "refresh_token" => {
                 let is_current = issued.refresh.take() == Some(of("refresh_token"));
-                is_current && !self.has(Trouble::NoRefresh)
+                is_current && !self.has(LoginFault::NoRefresh)
             }
             _ => false,
         };
         if !is_granted {
-            return Answer::error("invalid_grant");
+            return HttpAnswer::error("invalid_grant");
         }
         issued.count += 1;
         let access = format!("hush-access-{}", issued.count);
         let refresh = format!("hush-refresh-{}", issued.count);
         issued.access.insert(access.clone());
         issued.refresh = Some(refresh.clone());
-        let other = self.has(Trouble::OtherTokenType);
-        Answer::json(
+        let other = self.has(LoginFault::OtherTokenType);
+        HttpAnswer::json(
             200,
             &json!({
                 "access_token": access,

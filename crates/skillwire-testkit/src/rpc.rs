@@ -1,4 +1,4 @@
-//! Messages as tests write and read them.
+//! JSON-RPC messages as tests write and read them.
 
 use serde_json::{Map, Value, json};
 use skillwire_protocol::{meta, version};
@@ -37,11 +37,11 @@ pub fn initialize_params(version: &str) -> Value {
     })
 }
 
-/// What came back for one request.
+/// The answer to one request.
 #[derive(Debug, Clone)]
-pub struct Reply(pub Value);
+pub struct RpcReply(pub Value);
 
-impl Reply {
+impl RpcReply {
     /// The result, or a panic that shows the error.
     pub fn result(&self) -> &Value {
         self.0.get("result").unwrap_or_else(|| panic!("no result in {}", self.0))

@@ -9,12 +9,12 @@ use tokio::{
     time::{Duration, timeout},
 };
 
-use crate::wire::Reply;
+use crate::rpc::RpcReply;
 
-/// No answer on loopback takes this long; a test that waits longer has failed.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// A test that waits longer than this has failed.
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// An HTTP response, as it was.
+/// An HTTP response as it was received.
 #[derive(Debug, Clone)]
 pub struct HttpReply {
     /// The status code.
@@ -37,24 +37,24 @@ impl HttpReply {
     }
 
     /// The body as a JSON-RPC message.
-    pub fn message(&self) -> Reply {
+    pub fn message(&self) -> RpcReply {
         let parsed = serde_json::from_slice(&self.body);
-        Reply(parsed.unwrap_or_else(|_| panic!("{} is not JSON: {}", self.status, self.text())))
+        RpcReply(parsed.unwrap_or_else(|_| panic!("{} is not JSON: {}", self.status, self.text())))
     }
 }
 
-/// A connection on which a test writes what it likes.
+/// An HTTP connection on which a test writes any bytes.
 #[derive(Debug)]
-pub struct Connection {
+pub struct HttpConnection {
     stream: TcpStream,
     buffer: Vec<u8>,
 }
 
-impl Connection {
+impl HttpConnection {
     /// Connects.
     pub async fn open(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).await.expect("the server accepts connections");
-        // Head and body are written apart; the second must not wait for an acknowledgment.
+        // Head and body are separate writes. Without this, the second would wait for an acknowledgment.
         let _ = stream.set_nodelay(true);
         Self { stream, buffer: Vec::new() }
     }
@@ -123,8 +123,8 @@ impl Connection {
 
     /// Reads the next event of a stream as a message, passing over comments.
     pub async fn event(&mut self) -> Option<Value> {
-        // Comments keep a stream alive on which what a test waits for never comes.
-        timeout(PATIENCE, self.next_event()).await.expect("the event comes in time")
+        // The keep-alive comments of a stream would put off the timeout of a single read for ever.
+        timeout(TIMEOUT, self.next_event()).await.expect("the event comes in time")
     }
 
     async fn next_event(&mut self) -> Option<Value> {
@@ -170,7 +170,7 @@ impl Connection {
     async fn read_more(&mut self) -> Option<()> {
         let mut bytes = vec![0; 64 * 1024];
         let read =
-            timeout(PATIENCE, self.stream.read(&mut bytes)).await.expect("the server is alive");
+            timeout(TIMEOUT, self.stream.read(&mut bytes)).await.expect("the server is alive");
         match read {
             Ok(0) | Err(_) => None,
             Ok(length) => {
