@@ -8,7 +8,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use skillwire_core::path::RelPath;
+use skillwire_core::RelPath;
 use skillwire_sandbox::{
     CancelHandle, InterpreterFinder, IsolationPolicy, IsolationTier, JobFile, Sandbox,
     ScriptArguments, ScriptJob, ScriptLanguage,

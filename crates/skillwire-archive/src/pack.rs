@@ -7,7 +7,7 @@ use std::{
 
 use flate2::{Compression, GzBuilder};
 use skillwire_core::{
-    path::{RelPath, SKILL_FILE},
+    RelPath, SKILL_FILE,
     portable::{self, NotPortable},
 };
 use unicode_normalization::is_nfc;

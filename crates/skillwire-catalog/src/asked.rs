@@ -63,7 +63,7 @@ mod tests {
     use std::sync::Arc;
 
     use bytes::Bytes;
-    use skillwire_core::{path::RelPath, uri::SkillUri};
+    use skillwire_core::{RelPath, SkillUri};
     use skillwire_source::{FileStore, FileStoreError, FileTree};
 
     use super::*;

@@ -85,7 +85,7 @@ fn place(hash: u64, count: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use skillwire_core::path::{RelPath, SkillPath};
+    use skillwire_core::{RelPath, SkillPath};
     use skillwire_source::{MemorySource, ScanRequest, SkillSource as _, SourceChange};
 
     use super::*;

@@ -10,7 +10,7 @@ use std::{
 };
 
 use arc_swap::ArcSwapOption;
-use skillwire_core::uri::SkillUri;
+use skillwire_core::SkillUri;
 use skillwire_source::{PathPatterns, Skill, SkillContent, path_of};
 use tokio::sync::{Mutex, broadcast, mpsc, watch};
 

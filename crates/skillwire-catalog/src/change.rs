@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use skillwire_core::digest::Digest;
+use skillwire_core::Digest;
 use skillwire_source::{Skill, SkillContent};
 
 /// What a listener needs to know about a swap.

@@ -2,11 +2,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
-use skillwire_core::{
-    media_type,
-    path::RelPath,
-    uri::{ResourceUri, decode_path},
-};
+use skillwire_core::{RelPath, ResourceUri, media_type, percent::decode_path};
 use skillwire_source::{FileTree, RemoteChild, ResourceMetadata, Skill, SkillContent};
 
 use crate::{listing::Page, snapshot::Snapshot};

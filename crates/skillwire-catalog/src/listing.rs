@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use skillwire_core::uri::ResourceUri;
+use skillwire_core::ResourceUri;
 use skillwire_source::{FileRecord, ResourceMetadata, Skill, SkillContent};
 
 use crate::snapshot::{Snapshot, after_scheme};

@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use skillwire_core::finding::Finding;
+use skillwire_core::Finding;
 use skillwire_source::{
     ChangeCallback, GroupId, InspectedSkill, ScanRequest, Skill, SkillSource, SourceChange,
     SourceUnavailable, UriNamespace, servable, shared_name_finding,

@@ -6,10 +6,7 @@
 
 use std::sync::Arc;
 
-use skillwire_core::{
-    path::{RelPath, SKILL_FILE},
-    uri::decode_path,
-};
+use skillwire_core::{RelPath, SKILL_FILE, percent::decode_path};
 use skillwire_source::{FileRecord, FileStore, FileTree, PathPatterns, Skill, SkillContent};
 
 use crate::{

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
 use skillwire_core::{
-    digest::Digest,
+    Digest,
     strict_json::{self, JsonLimits},
 };
 use skillwire_protocol::{capabilities::SKILLS_EXTENSION, error::truncated, meta, version::Era};

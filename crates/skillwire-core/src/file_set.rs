@@ -11,7 +11,7 @@ use crate::{
     path::{RelPath, SKILL_FILE},
     secret_text,
     skill_file::SkillFile,
-    uri::encode_path,
+    uri::percent::encode_path,
 };
 
 /// One file of a skill, for checking.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-pub use crate::code::{Code, Effect, Level, Strictness};
+pub(crate) use crate::code::{Code, Level, Strictness};
 use crate::{
     excerpt::Excerpt,
     repair::Repair,

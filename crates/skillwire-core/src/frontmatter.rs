@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 use crate::{
     char_class::CharClasses,
     finding::{Code, Finding},
-    foreign::truncated,
     name::SkillName,
     path::SKILL_FILE,
     span::Span,
+    visible::truncated,
     yaml::{Document, quote},
 };
 

@@ -1,40 +1,80 @@
-//! What an Agent Skill is: names, URIs, digests, frontmatter, manifests and findings.
+//! What an Agent Skill is: names, paths, URIs, digests, frontmatter, manifests and findings.
 //!
-//! Nothing in this crate touches a file, a socket, a clock or an environment variable. Only
-//! [`line_diff`] looks at the time, since its callers give it a deadline.
+//! Everything here is a pure function of its arguments. The crate never knows where a skill comes from
+//! or goes to: nothing in it touches a file, a socket, a clock or an environment variable.
+//!
+//! ```
+//! use skillwire_core::{Code, ContentId, Digest, RelPath, skill_file};
+//!
+//! let text = b"---\nname: refunds\ndescription: Pays customers back.\n---\nAsk for the receipt.\n";
+//! let (skill, findings) = skill_file::check(text);
+//! assert_eq!(skill.expect("it can be served").frontmatter.name().as_str(), "refunds");
+//! // It says what the skill does, and not when to use it.
+//! assert_eq!(findings[0].code, Code::DescriptionWithoutWhen);
+//!
+//! let file = (RelPath::skill_file(), Digest::of(text), text.len() as u64);
+//! assert!(ContentId::of([file])?.to_string().starts_with("sha256:"));
+//! # Ok::<(), skillwire_core::NoContentId>(())
+//! ```
 
-pub mod agent_folders;
-pub mod char_class;
-pub mod code;
-pub mod content_id;
-pub mod content_set;
-pub mod digest;
-pub mod entry;
-pub mod excerpt;
-pub mod file_rules;
+// What a skill is made of.
+mod content_id;
+mod content_set;
+mod digest;
+mod entry;
+mod frontmatter;
+mod frontmatter_diff;
+mod name;
+mod path;
+mod uri;
+
+// Reading and judging.
+mod code;
+mod excerpt;
+mod file_rules;
 pub mod file_set;
-pub mod finding;
-pub mod foreign;
-pub mod frontmatter;
-pub mod frontmatter_diff;
+mod finding;
 mod layout_rules;
 pub mod limits;
-pub mod line_diff;
 mod link_rules;
 pub mod links;
-pub mod markdown;
-pub mod media_type;
-pub mod name;
-pub mod path;
+mod markdown;
 pub mod portable;
-pub mod raw_text;
 pub mod received;
 pub mod reference;
 pub mod repair;
-pub mod secret_text;
+mod secret_text;
 pub mod skill_file;
-pub mod span;
-pub mod strict_json;
-pub mod uri;
-pub mod visible;
+mod span;
 pub mod yaml;
+
+// Texts and data of strangers.
+pub mod agent_folders;
+mod char_class;
+mod line_diff;
+pub mod media_type;
+pub mod raw_text;
+pub mod strict_json;
+pub mod visible;
+
+pub use self::{
+    char_class::{CharClass, CharClasses},
+    code::{Code, Effect, Level, Strictness},
+    content_id::{ContentId, NoContentId},
+    content_set::{ContentDiff, ContentSet, fingerprint},
+    digest::{Digest, InvalidDigest},
+    entry::{Resources, SkillEntry, SkillResource},
+    excerpt::Excerpt,
+    file_rules::{is_ignored, secret_kind},
+    finding::Finding,
+    frontmatter::{
+        Frontmatter, InvalidField, KNOWN_KEYS, MAX_COMPATIBILITY_CHARS, MAX_DESCRIPTION_CHARS,
+    },
+    frontmatter_diff::{FieldDifference, differences as frontmatter_differences},
+    line_diff::{DiffHunk, DiffLine, LineChange, diff_lines},
+    name::{InvalidName, MAX_NAME_CHARS, SkillName},
+    path::{InvalidPath, RelPath, SKILL_FILE, SkillPath},
+    repair::{Edit, Repair},
+    span::{Position, Span},
+    uri::{InvalidUri, ResourceUri, Scheme, SkillUri, percent},
+};

@@ -5,7 +5,7 @@ use std::ops::Range;
 use memchr::memmem;
 use pulldown_cmark::{Event, LinkType, Tag, TagEnd};
 
-use crate::{markdown, span::Span, uri::decode_or_keep};
+use crate::{markdown, span::Span, uri::percent::decode_or_keep};
 
 /// One link target.
 #[derive(Debug, Clone, PartialEq, Eq)]

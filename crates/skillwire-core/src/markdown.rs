@@ -7,7 +7,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 /// The headings that begin with `#`, without their marks.
 ///
 /// Underlined headings are left out: a paragraph before a rule (`---`) is one by accident.
-pub fn headings(markdown: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn headings(markdown: &str) -> impl Iterator<Item = &str> {
     let mut inside: Option<Range<usize>> = None;
     parser(markdown).into_offset_iter().filter_map(move |(event, range)| {
         match event {

@@ -6,12 +6,12 @@ use serde_json::value::RawValue;
 use crate::{
     digest::Digest,
     entry::{Resources, SkillEntry, SkillResource},
-    foreign::truncated,
     frontmatter::Frontmatter,
     limits,
     raw_text::as_text,
     strict_json::{self, JsonLimits},
     uri::{ResourceUri, SkillUri},
+    visible::truncated,
     yaml,
 };
 

@@ -12,7 +12,7 @@ use crate::span::Span;
 
 /// A key or token in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SecretText {
+pub(crate) struct SecretText {
     /// What it is, with its article.
     pub kind: &'static str,
     /// Where it stands.
@@ -121,7 +121,7 @@ struct Candidate {
 }
 
 /// Finds every key and token, in the order of the text.
-pub fn find(text: &str) -> impl Iterator<Item = SecretText> {
+pub(crate) fn find(text: &str) -> impl Iterator<Item = SecretText> {
     let mut end = 0;
     candidates(text).filter_map(move |Candidate { start, known: (beginning, kind, form) }| {
         let range = form.match_at(text.as_bytes(), start, start + beginning.len())?;

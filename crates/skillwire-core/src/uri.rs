@@ -8,11 +8,9 @@ use std::{fmt, sync::Arc};
 use fluent_uri::Uri;
 use serde::{Serialize, Serializer};
 
-mod percent;
+pub mod percent;
 
-pub use self::percent::{decode, decode_or_keep, decode_path, encode_path};
-
-use self::percent::encode;
+use self::percent::{decode, decode_or_keep, decode_path, encode};
 use crate::{
     name::SkillName,
     path::{RelPath, SKILL_FILE, SkillPath},

@@ -62,6 +62,20 @@ fn push_visible(c: char, before: Option<char>, out: &mut String) {
     }
 }
 
+/// The most characters of a foreign text that a message repeats.
+const MAX_CHARS: usize = 200;
+
+/// Repeats the beginning of a foreign text in a message, with everything escaped that a terminal or a
+/// log would act on.
+pub fn truncated(text: &str) -> String {
+    let mut chars = text.chars();
+    let mut short: String = chars.by_ref().take(MAX_CHARS).flat_map(char::escape_debug).collect();
+    if chars.next().is_some() {
+        short.push('…');
+    }
+    short
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,5 +121,13 @@ mod tests {
     fn long_text_is_cut_between_characters() {
         assert_eq!(one_line_within("äöü", 3), "äöü");
         assert_eq!(one_line_within("äöüx", 3), "äöü…");
+    }
+
+    #[test]
+    fn foreign_text_is_cut_and_cannot_act_h_70() {
+        assert_eq!(truncated("a `b`\u{1b}[2J\u{202e}\n"), r"a `b`\u{1b}[2J\u{202e}\n");
+        let whole = "é".repeat(MAX_CHARS);
+        assert_eq!(truncated(&whole), whole);
+        assert_eq!(truncated(&format!("{whole}é")), format!("{whole}…"));
     }
 }

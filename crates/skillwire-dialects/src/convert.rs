@@ -141,7 +141,7 @@ fn read_manifest(text: &str) -> Result<OfferedSkill, NotConverted> {
 
 #[cfg(test)]
 mod tests {
-    use skillwire_core::digest::Digest;
+    use skillwire_core::Digest;
 
     use super::*;
 

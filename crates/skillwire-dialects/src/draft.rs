@@ -5,11 +5,9 @@
 
 use serde_json::{Map, Value};
 use skillwire_core::{
-    entry::{Resources, SkillEntry},
-    frontmatter::Frontmatter,
+    Frontmatter, Resources, SkillEntry, SkillUri,
     received::{EntryLimits, EntryProblem},
     strict_json::{self, JsonLimits},
-    uri::SkillUri,
 };
 
 use crate::{Dialect, OfferedSkill, RefusedEntry, index};
@@ -90,7 +88,7 @@ fn without_files(uri: &str, fields: &Map<String, Value>) -> Option<SkillEntry> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use skillwire_core::digest::Digest;
+    use skillwire_core::Digest;
 
     use super::*;
 

@@ -5,11 +5,9 @@ use std::{borrow::Cow, collections::BTreeMap};
 use serde::Serialize;
 use serde_json::{Value, json};
 use skillwire_core::{
-    digest::Digest,
-    path::RelPath,
+    Digest, RelPath, ResourceUri, SkillUri,
     received::EntryProblem,
     strict_json::{self, JsonLimits},
-    uri::{ResourceUri, SkillUri},
 };
 
 use crate::{

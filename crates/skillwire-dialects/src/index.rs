@@ -10,10 +10,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json, value::RawValue};
 use skillwire_archive::Format;
 use skillwire_core::{
-    digest::Digest,
+    Digest, SkillUri,
     received::EntryProblem,
     strict_json::{self, JsonLimits},
-    uri::SkillUri,
 };
 
 use crate::{

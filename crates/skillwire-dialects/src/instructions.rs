@@ -1,7 +1,7 @@
 //! Skills that a server's instructions name by URI. A client shows them to the user; they are no
 //! listing.
 
-use skillwire_core::uri::SkillUri;
+use skillwire_core::SkillUri;
 
 /// The most skills that are taken from one text.
 const MOST: usize = 16;

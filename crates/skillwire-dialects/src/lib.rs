@@ -76,12 +76,8 @@ mod xml;
 
 pub use skillwire_archive::Format as ArchiveFormat;
 pub use skillwire_core::{
-    digest::Digest,
-    entry::SkillEntry,
-    frontmatter::Frontmatter,
-    path::RelPath,
+    Digest, Frontmatter, RelPath, ResourceUri, SkillEntry, SkillUri,
     received::{EntryLimits, EntryProblem},
-    uri::{ResourceUri, SkillUri},
 };
 pub use skillwire_protocol::version::Era;
 

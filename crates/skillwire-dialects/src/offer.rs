@@ -5,11 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 use skillwire_archive::Format;
 use skillwire_core::{
-    digest::Digest,
-    entry::{Resources, SkillEntry},
-    frontmatter::Frontmatter,
-    received::EntryProblem,
-    uri::{ResourceUri, SkillUri},
+    Digest, Frontmatter, ResourceUri, Resources, SkillEntry, SkillUri, received::EntryProblem,
 };
 
 use crate::{Dialect, RefusedEntry};

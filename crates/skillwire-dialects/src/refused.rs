@@ -3,8 +3,8 @@
 use std::{borrow::Cow, fmt};
 
 use skillwire_core::{
+    SkillUri,
     received::{EntryFault, EntryProblem},
-    uri::SkillUri,
 };
 
 /// A document or an answer that is not what its format says; reads on from "found".

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap as _};
 use serde_json::{Value, value::RawValue};
-use skillwire_core::uri::{ResourceUri, SkillUri};
+use skillwire_core::{ResourceUri, SkillUri};
 
 use crate::InvalidDocument;
 

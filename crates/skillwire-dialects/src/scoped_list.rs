@@ -3,7 +3,7 @@
 //! An answer is an ordinary page of resources ([`ResourcePage`](crate::ResourcePage)); a server that
 //! ignores the scope lists everything it has.
 
-use skillwire_core::name::SkillName;
+use skillwire_core::SkillName;
 
 use crate::{
     Dialect, FetchRoute, ListedResource, OfferedSkill, RefusedEntry, SkillOffer, offer::Claim,

@@ -9,9 +9,8 @@ use std::{borrow::Cow, collections::BTreeMap};
 use serde::Serialize;
 use serde_json::{Map, Value, json, value::RawValue};
 use skillwire_core::{
-    frontmatter::MAX_DESCRIPTION_CHARS,
+    MAX_DESCRIPTION_CHARS, RelPath,
     links::{self, Target},
-    path::RelPath,
     strict_json::{self, JsonLimits},
 };
 

@@ -4,10 +4,7 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use skillwire_core::{
-    path::RelPath,
-    uri::{ResourceUri, SkillUri},
-};
+use skillwire_core::{RelPath, ResourceUri, SkillUri};
 
 use crate::{
     AliasResource, Dialect, FetchRoute, InvalidDocument, ListedResource, OfferedSkill,

@@ -5,9 +5,8 @@ use std::{borrow::Cow, fmt::Write as _};
 use serde::Serialize;
 use serde_json::Value;
 use skillwire_core::{
-    path::RelPath,
+    RelPath, SkillUri,
     strict_json::{self, JsonLimits},
-    uri::SkillUri,
 };
 
 use crate::{

@@ -7,9 +7,8 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use skillwire_core::{
+    RelPath, SkillName,
     links::{self, Target},
-    name::SkillName,
-    path::RelPath,
     strict_json,
 };
 

@@ -6,8 +6,8 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use skillwire_core::{
+    SkillUri,
     strict_json::{self, JsonLimits},
-    uri::SkillUri,
 };
 
 use crate::{Dialect, InvalidDocument};

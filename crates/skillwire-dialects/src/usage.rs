@@ -1,6 +1,6 @@
 //! D10: `skill://SERVER/usage`, one guide to the tools of a server, and a sentence that points at it.
 
-use skillwire_core::uri::SkillUri;
+use skillwire_core::SkillUri;
 
 use crate::{
     AliasResource, Dialect, FetchRoute, ListedResource, OfferedSkill, RefusedEntry, SkillOffer,

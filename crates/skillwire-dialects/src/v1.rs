@@ -8,10 +8,8 @@ use std::{sync::Arc, time::Duration};
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json, value::RawValue};
 use skillwire_core::{
-    entry::{Resources, SkillEntry, SkillResource},
-    frontmatter::Frontmatter,
+    Frontmatter, Resources, SkillEntry, SkillResource, SkillUri,
     received::{self, EntryLimits},
-    uri::SkillUri,
 };
 
 use crate::{
@@ -233,7 +231,7 @@ pub(crate) fn entry_of(skill: &OfferedSkill) -> Result<SkillEntry, &'static str>
 
 #[cfg(test)]
 mod tests {
-    use skillwire_core::digest::Digest;
+    use skillwire_core::Digest;
 
     use super::*;
 

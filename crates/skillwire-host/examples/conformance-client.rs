@@ -9,7 +9,7 @@
 use std::process::ExitCode;
 
 use skillwire_client::Endpoint;
-use skillwire_core::entry::Resources;
+use skillwire_core::Resources;
 use skillwire_host::Host;
 use skillwire_trust::{Grants, KnownSkill, Refusal, ServerLabel};
 

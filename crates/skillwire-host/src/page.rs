@@ -5,9 +5,8 @@ use std::{sync::Arc, time::Duration};
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Map, Value, value::RawValue};
 use skillwire_core::{
-    entry::SkillEntry,
+    SkillEntry, SkillUri,
     received::{self, EntryFault, EntryProblem},
-    uri::SkillUri,
 };
 use skillwire_trust::{KnownSkill, Origin, Policy, Reason, Refusal, SkillId};
 

@@ -14,7 +14,7 @@ use std::{
 };
 
 use serde_json::{Map, Value};
-use skillwire_core::uri::{ResourceUri, SkillUri};
+use skillwire_core::{ResourceUri, SkillUri};
 use skillwire_protocol::{error::ErrorCode, method};
 
 use skillwire_archive::{Budget, File};

@@ -10,11 +10,7 @@ use std::{
 
 use bytes::Bytes;
 use skillwire_core::{
-    content_set::ContentSet,
-    digest::Digest,
-    entry::{Resources, SkillEntry, SkillResource},
-    path::RelPath,
-    uri::ResourceUri,
+    ContentSet, Digest, RelPath, ResourceUri, Resources, SkillEntry, SkillResource,
 };
 use skillwire_dialects::Dialect;
 use skillwire_trust::{

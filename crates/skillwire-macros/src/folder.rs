@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, path::Path};
 
-use skillwire_core::finding::{Finding, Strictness};
+use skillwire_core::{Finding, Strictness};
 use skillwire_source::{DirectoryOptions, DirectorySource, Skill, SkillContent, scan_all};
 
 /// Writes the expression for all skills of a folder, or says why they cannot all be served.

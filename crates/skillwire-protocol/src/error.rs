@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::{Value, json};
-pub use skillwire_core::foreign::truncated;
+pub use skillwire_core::visible::truncated;
 
 use crate::version;
 

@@ -60,7 +60,7 @@ fn millis(time: Duration) -> u64 {
 
 #[cfg(all(test, unix))]
 mod tests {
-    use skillwire_core::path::RelPath;
+    use skillwire_core::RelPath;
 
     use super::*;
     use crate::{

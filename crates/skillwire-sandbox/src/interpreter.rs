@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use skillwire_core::path::RelPath;
+use skillwire_core::RelPath;
 
 /// Where interpreters are looked for.
 const SYSTEM_DIRECTORIES: [&str; 3] = ["/usr/bin", "/bin", "/usr/local/bin"];

@@ -95,7 +95,7 @@ mod sanitise;
 mod test_skip;
 
 pub use bytes::Bytes;
-pub use skillwire_core::path::RelPath;
+pub use skillwire_core::RelPath;
 
 pub use self::{
     arguments::{InvalidArguments, ScriptArguments},

@@ -4,7 +4,7 @@ use std::{fmt, time::Duration};
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use skillwire_core::path::RelPath;
+use skillwire_core::RelPath;
 
 use crate::isolation::IsolationTier;
 

@@ -4,7 +4,7 @@
 //! answer as if the user had typed. An invisible or reordering character could hide instructions from a
 //! reader that a model still reads.
 
-use skillwire_core::char_class::{CharClass, CharClasses};
+use skillwire_core::{CharClass, CharClasses};
 
 use crate::outcome::OutputText;
 

@@ -1,7 +1,7 @@
 //! Writes audit events to the log: one when a run starts, and one when it ends or is refused.
 
 use serde_json::{Value, json};
-use skillwire_core::digest::Digest;
+use skillwire_core::Digest;
 use skillwire_sandbox::{RunOutcome, ScriptJob, run_record};
 
 use crate::runner::ScriptNotRun;

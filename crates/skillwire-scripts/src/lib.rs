@@ -32,7 +32,7 @@ mod runner;
 mod skills_page;
 
 pub use skillwire_catalog::catalog::Catalog;
-pub use skillwire_core::path::RelPath;
+pub use skillwire_core::RelPath;
 pub use skillwire_sandbox::{
     InterpreterFinder, InvalidArguments, InvalidJob, NetworkDestination, OutputFile, RunError,
     RunLimits, RunOutcome, RunProgress, Sandbox,

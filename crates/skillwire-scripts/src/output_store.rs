@@ -169,7 +169,7 @@ impl OutputStore {
 
 #[cfg(test)]
 mod tests {
-    use skillwire_core::path::RelPath;
+    use skillwire_core::RelPath;
 
     use super::*;
 

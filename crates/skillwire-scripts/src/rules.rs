@@ -1,6 +1,6 @@
 //! The operator's rules: which scripts may run, and what they are granted.
 
-use skillwire_core::path::RelPath;
+use skillwire_core::RelPath;
 use skillwire_sandbox::{NetworkDestination, RunLimits};
 use skillwire_source::PathPatterns;
 

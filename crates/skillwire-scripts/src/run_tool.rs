@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::{FutureExt as _, future::BoxFuture};
 use serde_json::{Value, json};
 use skillwire_catalog::{catalog::Catalog, snapshot::Snapshot};
-use skillwire_core::path::RelPath;
+use skillwire_core::RelPath;
 use skillwire_engine::{
     Caller,
     offer::{Interrupt, Invocation, Items, Linked, Offer, ToolReply},

@@ -4,9 +4,7 @@ use std::{error::Error, fmt, io, sync::Arc, time::Duration};
 
 use serde_json::{Map, Value};
 use skillwire_core::{
-    content_set::ContentSet,
-    digest::Digest,
-    path::RelPath,
+    ContentSet, Digest, RelPath,
     received::{self, EntryLimits},
 };
 use skillwire_sandbox::{

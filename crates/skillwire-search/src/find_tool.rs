@@ -6,7 +6,7 @@ use futures_util::{FutureExt as _, future::BoxFuture};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use skillwire_catalog::catalog::{Catalog, ViewId};
-use skillwire_core::{digest::Digest, path::RelPath, skill_file};
+use skillwire_core::{Digest, RelPath, skill_file};
 use skillwire_engine::{
     Caller,
     offer::{Interrupt, Invocation, Items, Offer, ToolReply},

@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, sync::Mutex};
 
-use skillwire_core::{digest::Digest, finding::Finding};
+use skillwire_core::{Digest, Finding};
 use skillwire_server::embed::Skills;
 use skillwire_source::{
     ChangeTracker, GroupKey, ScanRequest, SkillSource, SourceChange, SourceUnavailable,

@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use skillwire_core::digest::Digest;
+use skillwire_core::Digest;
 use skillwire_source::{DirectoryOptions, DirectorySource, ScanRequest, SkillSource, SourceChange};
 
 const ROUNDS: usize = 5;

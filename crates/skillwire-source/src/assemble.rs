@@ -4,14 +4,10 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use bytes::Bytes;
 use skillwire_core::{
-    digest::Digest,
+    Code, Digest, Finding, RelPath, SKILL_FILE, SkillName, SkillPath, SkillUri, Strictness,
     file_set::{self, CheckedFile},
-    finding::{Code, Finding, Strictness},
     media_type,
-    name::SkillName,
-    path::{RelPath, SKILL_FILE, SkillPath},
     skill_file::{self, SkillFile},
-    uri::SkillUri,
 };
 
 use crate::{

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use parking_lot::Mutex;
-use skillwire_core::digest::Digest;
+use skillwire_core::Digest;
 
 use crate::source::{GroupKey, InspectedSkill, SourceChange};
 

@@ -1,7 +1,7 @@
 //! Skills that are part of the program.
 
 use bytes::Bytes;
-use skillwire_core::path::{InvalidPath, RelPath, SkillPath};
+use skillwire_core::{InvalidPath, RelPath, SkillPath};
 
 use crate::memory::{FilesClash, MemorySource};
 

@@ -9,7 +9,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use skillwire_core::path::RelPath;
+use skillwire_core::RelPath;
 
 /// Reads files of one skill again, after its digests were published.
 ///

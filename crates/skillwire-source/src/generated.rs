@@ -6,11 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use skillwire_core::{
-    digest::Digest,
-    finding::{Code, Finding},
-    path::{RelPath, SKILL_FILE, SkillPath},
-    skill_file,
-    uri::{Scheme, SkillUri},
+    Code, Digest, Finding, RelPath, SKILL_FILE, Scheme, SkillPath, SkillUri, skill_file,
 };
 
 pub use self::files::GeneratedFiles;

@@ -5,10 +5,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use skillwire_core::{
-    finding::{Code, Finding},
-    path::SKILL_FILE,
-};
+use skillwire_core::{Code, Finding, SKILL_FILE};
 
 use crate::{
     namespace::{GroupId, UriNamespace, list_a_few},

@@ -47,11 +47,8 @@ mod watching;
 
 pub use bytes::Bytes;
 pub use skillwire_core::{
-    digest::Digest,
-    finding::{Finding, Strictness},
-    frontmatter::Frontmatter,
-    path::{InvalidPath, RelPath, SkillPath},
-    uri::{ResourceUri, Scheme, SkillUri},
+    Digest, Finding, Frontmatter, InvalidPath, RelPath, ResourceUri, Scheme, SkillPath, SkillUri,
+    Strictness,
 };
 pub use skillwire_watch::{
     FolderChanges, FolderWatcher, PartialCoverage, WatchCoverage, WatchState,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use skillwire_core::uri::SkillUri;
+use skillwire_core::SkillUri;
 
 use crate::file_store::BoxFuture;
 

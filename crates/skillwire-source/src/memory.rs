@@ -10,10 +10,7 @@ use std::{
 
 use bytes::Bytes;
 use skillwire_core::{
-    file_rules::is_ignored,
-    finding::{Code, Finding, Strictness},
-    path::{RelPath, SKILL_FILE, SkillPath},
-    uri::Scheme,
+    Code, Finding, RelPath, SKILL_FILE, Scheme, SkillPath, Strictness, is_ignored,
 };
 
 use crate::{

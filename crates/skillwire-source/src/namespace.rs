@@ -8,11 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use skillwire_core::{
-    finding::{Code, Finding},
-    path::SKILL_FILE,
-    uri::{ResourceUri, SkillUri},
-};
+use skillwire_core::{Code, Finding, ResourceUri, SKILL_FILE, SkillUri};
 
 use crate::source::GroupKey;
 

@@ -1,6 +1,6 @@
 //! What the operator decided about serving.
 
-use skillwire_core::{finding::Strictness, path::RelPath, uri::Scheme};
+use skillwire_core::{RelPath, Scheme, Strictness};
 
 use crate::patterns::{InvalidPattern, PathPatterns};
 

@@ -2,10 +2,7 @@
 
 use std::path::PathBuf;
 
-use skillwire_core::{
-    finding::{Code, Finding},
-    path::{SKILL_FILE, SkillPath},
-};
+use skillwire_core::{Code, Finding, SKILL_FILE, SkillPath};
 
 use crate::{
     directory::{DirectoryOptions, DirectorySource},

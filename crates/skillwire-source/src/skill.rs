@@ -8,12 +8,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use skillwire_core::{
-    digest::Digest,
-    entry::{Resources, SkillEntry, SkillResource},
-    frontmatter::Frontmatter,
+    Digest, Frontmatter, RelPath, ResourceUri, Resources, SkillEntry, SkillResource, SkillUri,
     media_type,
-    path::RelPath,
-    uri::{ResourceUri, SkillUri},
 };
 
 use crate::{file_store::FileStore, generated::SkillGenerator, namespace::UriClaimant};
@@ -229,7 +225,7 @@ fn to_json(value: &impl Serialize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use skillwire_core::path::SkillPath;
+    use skillwire_core::SkillPath;
 
     use super::*;
     use crate::{

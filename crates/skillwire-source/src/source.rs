@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
-use skillwire_core::finding::{Finding, Strictness};
+use skillwire_core::{Finding, Strictness};
 
 use crate::skill::Skill;
 

@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 
 use skillwire_core::{
-    file_set,
-    finding::{Code, Finding, Strictness},
+    Code, Finding, RelPath, SKILL_FILE, Strictness, file_set,
     limits::{MAX_BYTES, MAX_FILES},
-    path::{RelPath, SKILL_FILE},
 };
 
 use crate::{

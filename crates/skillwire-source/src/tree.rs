@@ -5,7 +5,7 @@ use std::{
     ops::Bound,
 };
 
-use skillwire_core::{digest::Digest, finding::Finding, path::SKILL_FILE};
+use skillwire_core::{Digest, Finding, SKILL_FILE};
 
 use crate::{directory::stamp::Stamp, location::below};
 

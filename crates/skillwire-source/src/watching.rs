@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use skillwire_core::{file_rules::is_ignored, path::SKILL_FILE};
+use skillwire_core::{SKILL_FILE, is_ignored};
 use skillwire_watch::{FolderChanges, FolderWatcher, WatchRules, WatchState};
 
 /// Watches folders of skills, given as paths without symbolic links, until the watcher is dropped.

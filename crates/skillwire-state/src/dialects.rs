@@ -65,7 +65,7 @@ fn read(text: &str) -> Option<KnownDialect> {
 
 #[cfg(test)]
 mod tests {
-    use skillwire_core::digest::Digest;
+    use skillwire_core::Digest;
 
     use super::*;
 

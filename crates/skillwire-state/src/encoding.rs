@@ -4,7 +4,7 @@
 //! no `..`, no trailing dot and nothing called `SKILL.md`; there is no upper-case letter, so file
 //! systems that fold case keep everything apart; and it is never the name of a device.
 
-use skillwire_core::{path::SKILL_FILE, uri::SkillUri};
+use skillwire_core::{SKILL_FILE, SkillUri};
 
 /// The longest component, in bytes.
 const MAX_COMPONENT: usize = 200;

@@ -44,7 +44,7 @@ pub fn folder() -> SkillFolder {
 
 #[cfg(test)]
 mod tests {
-    use skillwire_core::digest::Digest;
+    use skillwire_core::Digest;
 
     use super::*;
 

@@ -10,7 +10,7 @@ use skillwire_catalog::{
     refresh::{Refreshed, Refresher},
     snapshot::SnapshotOptions,
 };
-use skillwire_core::finding::Strictness;
+use skillwire_core::Strictness;
 use skillwire_server::{
     Config, Engine,
     dialect::RunScripts,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use skillwire_core::{content_set::ContentSet, digest::Digest, entry::SkillEntry};
+use skillwire_core::{ContentSet, Digest, SkillEntry};
 
 use crate::{grants::Grants, listed::ListedSkill, origin::SkillId};
 

@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
-use skillwire_core::digest::Digest;
+use skillwire_core::Digest;
 
 use crate::{origin::SkillId, record::StoreError, refusal::Reason};
 

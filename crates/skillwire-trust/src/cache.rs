@@ -1,7 +1,7 @@
 //! Verified content kept for later; never a source of trust.
 
 use bytes::Bytes;
-use skillwire_core::entry::SkillResource;
+use skillwire_core::SkillResource;
 
 use crate::{
     origin::{Origin, SkillId},

@@ -3,7 +3,7 @@
 //! What is remembered is only where to begin: an answer is read by the same rules whether or not
 //! anybody expected it, and nothing is asked of a server that did not declare it.
 
-use skillwire_core::digest::Digest;
+use skillwire_core::Digest;
 
 use crate::{label::ServerLabel, record::StoreError};
 use skillwire_dialects::Dialect;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use skillwire_core::frontmatter::Frontmatter;
+use skillwire_core::Frontmatter;
 
 /// What a user granted besides loading.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use skillwire_core::uri::SkillUri;
+use skillwire_core::SkillUri;
 
 use crate::{
     origin::Origin,

@@ -2,11 +2,7 @@
 
 use std::sync::Arc;
 
-use skillwire_core::{
-    content_set::ContentSet,
-    entry::{Resources, SkillEntry},
-    name::SkillName,
-};
+use skillwire_core::{ContentSet, Resources, SkillEntry, SkillName};
 use skillwire_dialects::Dialect;
 
 use crate::{

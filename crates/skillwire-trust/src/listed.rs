@@ -2,12 +2,7 @@
 
 use std::sync::Arc;
 
-use skillwire_core::{
-    content_set::ContentSet,
-    entry::{Resources, SkillEntry},
-    name::SkillName,
-    uri::ResourceUri,
-};
+use skillwire_core::{ContentSet, ResourceUri, Resources, SkillEntry, SkillName};
 use skillwire_dialects::Dialect;
 
 use crate::{

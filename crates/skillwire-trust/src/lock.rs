@@ -2,11 +2,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use skillwire_core::{
-    content_set::{ContentSet, fingerprint},
-    digest::Digest,
-    entry::SkillResource,
-};
+use skillwire_core::{ContentSet, Digest, SkillResource, fingerprint};
 
 use crate::{grants::Grants, origin::SkillId};
 

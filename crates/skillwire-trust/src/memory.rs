@@ -6,7 +6,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use skillwire_core::{digest::Digest, entry::SkillResource};
+use skillwire_core::{Digest, SkillResource};
 
 use crate::{
     cache::Cache,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use skillwire_archive::Format;
-use skillwire_core::{digest::Digest, uri::ResourceUri};
+use skillwire_core::{Digest, ResourceUri};
 use skillwire_dialects::Dialect;
 
 use crate::{

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::Serialize;
-use skillwire_core::uri::SkillUri;
+use skillwire_core::SkillUri;
 
 use crate::label::ServerLabel;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use skillwire_core::{content_set::ContentDiff, entry::SkillEntry};
+use skillwire_core::{ContentDiff, SkillEntry};
 use skillwire_dialects::Dialect;
 
 use crate::{

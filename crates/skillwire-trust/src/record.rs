@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use skillwire_core::{content_set::ContentSet, digest::Digest};
+use skillwire_core::{ContentSet, Digest};
 
 use crate::{
     grants::Grants,

@@ -1,9 +1,6 @@
 //! From what a model or a user writes to a file of a skill.
 
-use skillwire_core::{
-    path::RelPath,
-    uri::{ResourceUri, SkillUri, decode_or_keep},
-};
+use skillwire_core::{RelPath, ResourceUri, SkillUri, percent::decode_or_keep};
 
 use crate::refusal::Reason;
 

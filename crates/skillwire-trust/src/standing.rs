@@ -1,6 +1,6 @@
 //! Where a skill stands with the user.
 
-use skillwire_core::content_set::{ContentDiff, ContentSet};
+use skillwire_core::{ContentDiff, ContentSet};
 
 use crate::{
     grants::Grants,
@@ -118,9 +118,7 @@ mod tests {
 
     use serde_json::json;
     use skillwire_core::{
-        content_set::ContentSet,
-        digest::Digest,
-        entry::{Resources, SkillEntry},
+        ContentSet, Digest, Resources, SkillEntry,
         received::{self, EntryLimits},
     };
     use skillwire_dialects::Dialect;

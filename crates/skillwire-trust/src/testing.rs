@@ -4,11 +4,8 @@
 use bytes::Bytes;
 use serde_json::json;
 use skillwire_core::{
-    content_set::ContentSet,
-    digest::Digest,
-    entry::SkillResource,
+    ContentSet, Digest, ResourceUri, SkillResource, SkillUri,
     received::{self, EntryLimits},
-    uri::{ResourceUri, SkillUri},
 };
 
 use crate::{

@@ -2,8 +2,7 @@
 
 use bytes::Bytes;
 use skillwire_core::{
-    digest::Digest, entry::SkillResource, frontmatter::Frontmatter, frontmatter_diff::differences,
-    skill_file, uri::ResourceUri,
+    Digest, Frontmatter, ResourceUri, SkillResource, frontmatter_differences, skill_file,
 };
 
 use crate::{
@@ -85,7 +84,8 @@ pub fn check_frontmatter(
             .actual(actual)
             .hint("Tell the skill's author to run `skillwire check`."));
     };
-    let Some(first) = differences(listed, &parsed.frontmatter).into_iter().next() else {
+    let Some(first) = frontmatter_differences(listed, &parsed.frontmatter).into_iter().next()
+    else {
         return Ok(());
     };
     let shown = |value: &Option<serde_json::Value>| {

@@ -4,7 +4,7 @@
 use std::{fmt::Write as _, path::Path};
 
 use serde_json::json;
-use skillwire_core::digest::Digest;
+use skillwire_core::Digest;
 use skillwire_sandbox::{
     InterpreterFinder, InvalidJob, IsolationPolicy, IsolationUnavailable, NetworkDestination,
     RunError, RunOutcome, Sandbox, ScriptJob, ScriptLanguage, run_record,

@@ -7,7 +7,7 @@ mod sarif;
 use std::io::Write;
 
 use serde::Serialize;
-use skillwire_core::{char_class::CharClasses, finding::Finding};
+use skillwire_core::{CharClasses, Finding};
 
 pub(crate) use self::{
     github::github,

@@ -4,7 +4,7 @@ mod tar_gz;
 mod tree;
 mod zip_file;
 
-use skillwire_core::path::RelPath;
+use skillwire_core::RelPath;
 
 use self::tree::Tree;
 use crate::{

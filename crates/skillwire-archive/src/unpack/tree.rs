@@ -6,7 +6,7 @@
 use std::{collections::BTreeMap, io::Read};
 
 use skillwire_core::{
-    path::{RelPath, SKILL_FILE},
+    RelPath, SKILL_FILE,
     portable::{Names, NotPortable},
 };
 

@@ -1,7 +1,7 @@
 //! Archives that are made: the same bytes every time, and nothing in them but the files.
 
 use skillwire_archive::{Format, Limits, NotPacked, pack, unpack};
-use skillwire_core::{digest::Digest, path::RelPath};
+use skillwire_core::{Digest, RelPath};
 use skillwire_testkit::archives::refunds;
 
 fn paths(files: &[(&str, &str)]) -> Vec<(RelPath, Vec<u8>)> {

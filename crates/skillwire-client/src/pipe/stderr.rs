@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, fmt::Write as _};
 
-use skillwire_core::char_class::CharClasses;
+use skillwire_core::CharClasses;
 
 /// The most that is kept.
 const MAX_TAIL_BYTES: usize = 16 * 1024;

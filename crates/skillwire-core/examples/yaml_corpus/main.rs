@@ -12,7 +12,7 @@ use std::error::Error;
 use std::io::{BufWriter, Write};
 
 use serde_json::{Value, json};
-use skillwire_core::finding::Level;
+use skillwire_core::Level;
 use skillwire_core::yaml::{Limits, parse, split};
 
 use crate::{

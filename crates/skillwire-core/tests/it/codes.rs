@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fmt::Write as _, path::Path};
 
-use skillwire_core::finding::{Code, Effect, Level};
+use skillwire_core::{Code, Effect, Level};
 
 #[test]
 fn every_code_has_a_page_with_the_same_parts() {

@@ -1,11 +1,7 @@
 //! `ContentId` against vectors that another program made.
 
 use serde_json::Value;
-use skillwire_core::{
-    content_id::{ContentId, NoContentId},
-    digest::Digest,
-    path::RelPath,
-};
+use skillwire_core::{ContentId, Digest, NoContentId, RelPath};
 
 const VECTORS: &str = include_str!("../../../../testdata/content-id/vectors.json");
 

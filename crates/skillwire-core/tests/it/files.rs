@@ -1,9 +1,8 @@
 //! The files of a skill: names, secrets, links and scripts.
 
 use skillwire_core::{
+    Code, Finding, Level, RelPath,
     file_set::{self, CheckedFile},
-    finding::{Code, Finding, Level},
-    path::RelPath,
     skill_file,
 };
 

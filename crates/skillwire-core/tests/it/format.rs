@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 use skillwire_core::{
-    finding::{Code, Finding, Level, Strictness},
-    frontmatter::Frontmatter,
+    Code, Finding, Frontmatter, Level, Strictness,
     skill_file::{self, SkillFile},
 };
 

@@ -1,7 +1,7 @@
 //! The model of the reference validator; `tools/reference-agreement` compares it with the real one.
 
 use skillwire_core::{
-    finding::Code,
+    Code,
     reference::{Complaint, judge},
 };
 

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 use skillwire_core::{
-    finding::{Code, Finding},
+    Code, Finding,
     repair::{Repair, mend},
     skill_file,
 };

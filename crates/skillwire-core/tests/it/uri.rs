@@ -1,9 +1,6 @@
 //! URIs under deterministic mutation: nothing panics, and only what is made here is accepted.
 
-use skillwire_core::{
-    path::{RelPath, SkillPath},
-    uri::{ResourceUri, Scheme, SkillUri, decode_path},
-};
+use skillwire_core::{RelPath, ResourceUri, Scheme, SkillPath, SkillUri, percent::decode_path};
 
 /// A small generator of numbers, the same in every run.
 struct Numbers(u64);

@@ -4,9 +4,9 @@ use std::cell::Cell;
 
 use saphyr_parser::{Input, Parser, StrInput};
 use serde_json::Value;
-use skillwire_core::finding::{Code, Finding, Level};
-use skillwire_core::span::{Position, Span};
 use skillwire_core::yaml::{Document, Limits, parse, split};
+use skillwire_core::{Code, Finding, Level};
+use skillwire_core::{Position, Span};
 
 fn read(yaml: &str, limits: &Limits) -> (Option<Document>, Vec<Finding>) {
     let file = format!("---\n{yaml}---\n");

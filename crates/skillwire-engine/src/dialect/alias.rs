@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use skillwire_core::{path::RelPath, uri::decode};
+use skillwire_core::{RelPath, percent::decode};
 use skillwire_dialects::{
     fastmcp::MANIFEST,
     index,

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use quick_cache::sync::Cache;
 pub(crate) use skillwire_archive::Format;
 use skillwire_catalog::snapshot::Snapshot;
-use skillwire_core::digest::Digest;
+use skillwire_core::Digest;
 use skillwire_dialects::index::{IndexArchive, archive_uri};
 use skillwire_protocol::error::RpcError;
 use skillwire_source::{FileTree, Skill, SkillContent};

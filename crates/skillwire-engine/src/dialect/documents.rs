@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use quick_cache::{Weighter, sync::Cache};
 use skillwire_catalog::catalog::ViewId;
-use skillwire_core::digest::Digest;
+use skillwire_core::Digest;
 use skillwire_protocol::{error::RpcError, version::Era};
 use tokio::sync::Semaphore;
 

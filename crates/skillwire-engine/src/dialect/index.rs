@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use skillwire_core::path::RelPath;
+use skillwire_core::RelPath;
 use skillwire_dialects::index::{IndexDocument, IndexEntry, SCHEMA, SKILL_MD};
 use skillwire_protocol::error::RpcError;
 use skillwire_source::{Skill, SkillContent};

@@ -6,10 +6,7 @@
 use std::{collections::HashMap, fmt::Write as _, sync::Arc};
 
 use skillwire_catalog::snapshot::Snapshot;
-use skillwire_core::{
-    digest::Digest,
-    name::{MAX_NAME_CHARS, SkillName},
-};
+use skillwire_core::{Digest, MAX_NAME_CHARS, SkillName};
 use skillwire_source::Skill;
 
 /// What is left of a name that is too long, before the digits that tell it apart.

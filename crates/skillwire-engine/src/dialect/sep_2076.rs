@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use skillwire_core::path::RelPath;
+use skillwire_core::RelPath;
 use skillwire_dialects::{
     SkillCard,
     sep_2076::{ArgumentValues, SkillAnswer, SkillFile, extend_entry, fill, linked_paths},

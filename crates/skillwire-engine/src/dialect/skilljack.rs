@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use skillwire_core::path::RelPath;
+use skillwire_core::RelPath;
 use skillwire_dialects::skilljack::{file_uri, is_collected};
 use skillwire_source::{Skill, SkillContent};
 

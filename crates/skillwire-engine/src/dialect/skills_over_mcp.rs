@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use skillwire_core::path::RelPath;
+use skillwire_core::RelPath;
 use skillwire_dialects::{
     SkillCard,
     skills_over_mcp::{self, IndexItem, SkillDocument},

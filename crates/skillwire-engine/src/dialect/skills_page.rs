@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
-use skillwire_core::path::RelPath;
+use skillwire_core::RelPath;
 use skillwire_dialects::{
     SkillCard,
     skills_page::{PageFileKind, PageFiles, PageSkill},

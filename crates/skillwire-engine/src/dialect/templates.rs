@@ -6,7 +6,7 @@ use std::{
 };
 
 use skillwire_catalog::listing::Page;
-use skillwire_core::path::SKILL_FILE;
+use skillwire_core::SKILL_FILE;
 use skillwire_dialects::{
     fastmcp::{files_template, skill_of_template},
     templates::{ListedTemplate, OF_DIALECTS},

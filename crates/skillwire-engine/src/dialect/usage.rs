@@ -2,10 +2,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use skillwire_core::{
-    path::SkillPath,
-    uri::{Scheme, SkillUri},
-};
+use skillwire_core::{Scheme, SkillPath, SkillUri};
 use skillwire_dialects::usage::Usage;
 use skillwire_source::Skill;
 

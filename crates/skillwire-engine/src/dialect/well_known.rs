@@ -3,11 +3,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use bytes::Bytes;
-use skillwire_core::{
-    digest::Digest,
-    path::{RelPath, SKILL_FILE},
-    uri::decode,
-};
+use skillwire_core::{Digest, RelPath, SKILL_FILE, percent::decode};
 use skillwire_dialects::{
     index::{ARCHIVE, IndexDocument, IndexEntry, SCHEMA, SKILL_MD},
     well_known::{

@@ -9,7 +9,7 @@ use quick_cache::{
     OptionsBuilder, Weighter,
     sync::{Cache, DefaultLifecycle},
 };
-use skillwire_core::digest::Digest;
+use skillwire_core::Digest;
 use skillwire_source::{ContentOwner, FileRecord, FileStore, FileStoreError, RemoteFiles};
 
 use super::quote::quote;
@@ -164,7 +164,7 @@ mod tests {
         thread,
     };
 
-    use skillwire_core::path::RelPath;
+    use skillwire_core::RelPath;
     use skillwire_source::MemoryFiles;
 
     use super::*;

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use serde_json::{Map, Value, json};
-use skillwire_core::digest::Digest;
+use skillwire_core::Digest;
 use skillwire_protocol::{
     capabilities::ClientCapabilities, error::RpcError, message::string, meta, method, version::Era,
 };

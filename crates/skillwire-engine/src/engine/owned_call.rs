@@ -4,7 +4,7 @@ use std::{borrow::Cow, sync::Arc};
 
 use bytes::Bytes;
 use skillwire_catalog::{listing::Page, snapshot::Snapshot};
-use skillwire_core::{path::RelPath, skill_file, uri::ResourceUri};
+use skillwire_core::{RelPath, ResourceUri, skill_file};
 use skillwire_protocol::{error::RpcError, version::Era};
 use skillwire_source::{FileTree, RemoteGenerator, Skill, SkillContent};
 

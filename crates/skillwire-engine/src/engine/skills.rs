@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use skillwire_catalog::catalog::{Catalog, ViewId};
-use skillwire_core::uri::SkillUri;
+use skillwire_core::SkillUri;
 use skillwire_protocol::error::{RpcError, truncated};
 use skillwire_source::{LookupOutcome, Skill, SkillLookup};
 use tokio::time::timeout;

@@ -13,7 +13,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use skillwire_catalog::cursor::CursorSeal;
-use skillwire_core::digest::Digest;
+use skillwire_core::Digest;
 use skillwire_protocol::error::RpcError;
 
 use super::questions::{Elicited, Form};

@@ -3,11 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use skillwire_core::{
-    content_set::ContentDiff,
-    entry::{Resources, SkillEntry, SkillResource},
-    uri::SkillUri,
-};
+use skillwire_core::{ContentDiff, Resources, SkillEntry, SkillResource, SkillUri};
 use skillwire_engine::offer::{Client, Elicited, Form};
 use skillwire_host::context::text::{one_line, one_line_within};
 use skillwire_trust::{

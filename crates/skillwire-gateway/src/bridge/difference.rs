@@ -5,11 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use skillwire_core::{
-    content_set::ContentDiff,
-    entry::SkillResource,
-    line_diff::{LineChange, diff_lines},
-};
+use skillwire_core::{ContentDiff, LineChange, SkillResource, diff_lines};
 use skillwire_host::context::text::lines;
 use skillwire_trust::ListedSkill;
 

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use crate::followed::servers::FollowedServers;
 use futures_util::FutureExt;
-use skillwire_core::finding::Finding;
+use skillwire_core::Finding;
 use skillwire_source::{ChangeCallback, ScanRequest, SkillSource, SourceChange, SourceUnavailable};
 use skillwire_trust::ServerLabel;
 use tokio::sync::Notify;

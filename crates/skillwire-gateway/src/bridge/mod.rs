@@ -28,7 +28,7 @@ use crate::{
 };
 use arc_swap::ArcSwap;
 use futures_util::{FutureExt, future::BoxFuture};
-use skillwire_core::uri::SkillUri;
+use skillwire_core::SkillUri;
 use skillwire_engine::{
     Caller,
     offer::{Interrupt, Invocation, Items, ListChanges, Offer, PromptReply, ToolReply, Typing},

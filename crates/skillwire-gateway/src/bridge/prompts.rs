@@ -1,7 +1,7 @@
 //! Approved skills as prompts, which many clients show as commands of the user.
 
 use serde_json::{Value, json};
-use skillwire_core::entry::Resources;
+use skillwire_core::Resources;
 use skillwire_engine::offer::{Client, PromptReply, Typing};
 use skillwire_host::context::text::one_line;
 use skillwire_trust::Handle;

@@ -7,7 +7,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use skillwire_core::entry::SkillEntry;
+use skillwire_core::SkillEntry;
 use skillwire_engine::offer::Items;
 use skillwire_host::{
     Discovered, Host,

@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use skillwire_core::entry::SkillEntry;
+use skillwire_core::SkillEntry;
 use skillwire_host::Window;
 use skillwire_trust::{Reason, Refusal, SkillId};
 

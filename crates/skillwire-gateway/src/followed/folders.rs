@@ -3,12 +3,7 @@
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use bytes::Bytes;
-use skillwire_core::{
-    digest::Digest,
-    finding::Finding,
-    path::RelPath,
-    uri::{Scheme, SkillUri},
-};
+use skillwire_core::{Digest, Finding, RelPath, Scheme, SkillUri};
 use skillwire_host::Host;
 use skillwire_source::{
     ChangeCallback, ChangeTracker, FileStore, FileStoreError, GroupKey, InspectedSkill,

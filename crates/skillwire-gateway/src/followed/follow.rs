@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use skillwire_client::{Change, Changes};
-use skillwire_core::uri::{ResourceUri, SkillUri};
+use skillwire_core::{ResourceUri, SkillUri};
 use skillwire_host::FreshListing;
 use skillwire_trust::{Class, Refusal};
 use tokio::time::{Instant, sleep, sleep_until, timeout};

@@ -2,10 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use skillwire_core::{
-    finding::Finding,
-    uri::{Scheme, SkillUri},
-};
+use skillwire_core::{Finding, Scheme, SkillUri};
 use skillwire_host::Relay;
 use skillwire_source::{
     BoxFuture, CachePolicy, ChangeCallback, GroupKey, LookupOutcome, ScanRequest, SkillSource,

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use skillwire_core::uri::SkillUri;
+use skillwire_core::SkillUri;
 use skillwire_host::Host;
 use skillwire_source::{BoxFuture, CachePolicy, LookupOutcome, SkillLookup, SkillSource};
 use skillwire_trust::{Refusal, ServerLabel};

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use skillwire_core::uri::SkillUri;
+use skillwire_core::SkillUri;
 use skillwire_host::Relay;
 use skillwire_source::{ChangeTracker, ContentOwner, InspectedSkill, LookupOutcome};
 use skillwire_trust::{Class, ListedSkill, Reason, Refusal};

@@ -5,11 +5,7 @@ use std::{
     time::Duration,
 };
 
-use skillwire_core::{
-    digest::Digest,
-    path::SKILL_FILE,
-    uri::{ResourceUri, SkillUri},
-};
+use skillwire_core::{Digest, ResourceUri, SKILL_FILE, SkillUri};
 use skillwire_host::FreshListing;
 use skillwire_trust::ListedSkill;
 use tokio::time::Instant;

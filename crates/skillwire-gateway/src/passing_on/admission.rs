@@ -2,11 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use skillwire_core::{
-    entry::Resources,
-    path::{RelPath, SKILL_FILE},
-    uri::SkillUri,
-};
+use skillwire_core::{RelPath, Resources, SKILL_FILE, SkillUri};
 use skillwire_trust::ListedSkill;
 
 /// Decides what may be passed on. What it denies is not there, for every method alike.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use serde_json::value::RawValue;
-use skillwire_core::uri::ResourceUri;
+use skillwire_core::ResourceUri;
 use skillwire_trust::{ListedSkill, Origin};
 
 use crate::{

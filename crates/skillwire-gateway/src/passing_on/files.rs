@@ -7,10 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use skillwire_core::{
-    entry::{Resources, SkillResource},
-    path::RelPath,
-};
+use skillwire_core::{RelPath, Resources, SkillResource};
 use skillwire_source::{
     BoxFuture, ContentOwner, FileStore, FileStoreError, GenerateError, RemoteChild, RemoteFiles,
     RemoteGenerator, SkillGenerator,

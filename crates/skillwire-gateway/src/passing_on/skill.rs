@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use skillwire_core::{entry::Resources, media_type};
+use skillwire_core::{Resources, media_type};
 use skillwire_source::{FileRecord, FileStore, FileTree, InspectedSkill, Skill, SkillContent};
 use skillwire_trust::{ListedSkill, SkillId};
 

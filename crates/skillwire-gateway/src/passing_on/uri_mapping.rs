@@ -1,6 +1,6 @@
 //! From the URIs of an origin to URIs that say whose they are, and back.
 
-use skillwire_core::uri::{ResourceUri, Scheme, SkillUri};
+use skillwire_core::{ResourceUri, Scheme, SkillUri};
 use skillwire_trust::Origin;
 
 /// What begins the segment that names the scheme of a URI which is not an ordinary one.

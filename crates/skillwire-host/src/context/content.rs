@@ -1,6 +1,6 @@
 //! Which bytes may be shown as a skill's content.
 
-use skillwire_core::{digest::Digest, uri::ResourceUri};
+use skillwire_core::{Digest, ResourceUri};
 use skillwire_trust::{SkillId, VerifiedFile};
 
 use crate::window::FileContent;

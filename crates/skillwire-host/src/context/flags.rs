@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use skillwire_core::char_class::CharClass;
+use skillwire_core::CharClass;
 
 fn named(class: CharClass, count: usize) -> &'static str {
     match (class, count) {

@@ -4,7 +4,7 @@ use std::sync::{Arc, PoisonError};
 
 use bytes::Bytes;
 use skillwire_archive::{File, Format, Limits, unpack};
-use skillwire_core::{digest::Digest, uri::ResourceUri};
+use skillwire_core::{Digest, ResourceUri};
 use skillwire_trust::{Reason, Refusal, SkillId};
 
 use crate::{contents::Content, remote::Remote};

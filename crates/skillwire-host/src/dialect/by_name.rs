@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use skillwire_core::{
-    path::RelPath,
+    RelPath,
     strict_json::{self, JsonLimits},
 };
 use skillwire_trust::{FetchRoute, Offer, Origin, Refusal, UnreadSkill};

@@ -2,11 +2,9 @@
 
 use serde_json::{Map, Value};
 use skillwire_core::{
-    entry::{Resources, SkillEntry},
-    frontmatter::Frontmatter,
+    Frontmatter, Resources, SkillEntry, SkillUri,
     received::EntryLimits,
     strict_json::{self, JsonLimits},
-    uri::SkillUri,
 };
 use skillwire_trust::{EntrySource, KnownSkill, ListedSkill, Origin, Reason, Refusal, SkillId};
 

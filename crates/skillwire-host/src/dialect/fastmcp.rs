@@ -2,10 +2,9 @@
 
 use serde_json::Value;
 use skillwire_core::{
-    path::RelPath,
+    RelPath, SkillUri,
     received::EntryLimits,
     strict_json::{self, JsonLimits},
-    uri::SkillUri,
 };
 use skillwire_trust::{FetchRoute, Offer, Origin, Promise, Reason, Refusal, SkillId, UnreadSkill};
 

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use serde_json::{Map, Value};
-use skillwire_core::{frontmatter::MAX_DESCRIPTION_CHARS, path::RelPath, uri::ResourceUri};
+use skillwire_core::{MAX_DESCRIPTION_CHARS, RelPath, ResourceUri};
 use skillwire_protocol::method;
 use skillwire_trust::{Reason, Refusal, SkillId};
 
@@ -161,7 +161,7 @@ impl Remote {
     ) -> Result<Bytes, Refusal> {
         let answer = self.ask_by_name(method::SKILLS_GET, &[("name", name)]).await?;
         let named = NamedSkill::read(&answer).map_err(|actual| unlike(skill, actual))?;
-        if path.as_str() == skillwire_core::path::SKILL_FILE {
+        if path.as_str() == skillwire_core::SKILL_FILE {
             let description = described(named.description.as_deref());
             return Ok(by_name::skill_file(name, &description, &named.instructions).into());
         }
@@ -177,7 +177,7 @@ impl Remote {
         name: &str,
         path: &RelPath,
     ) -> Result<Bytes, Refusal> {
-        if path.as_str() == skillwire_core::path::SKILL_FILE {
+        if path.as_str() == skillwire_core::SKILL_FILE {
             let answer = self.ask_by_name(page::READ, &[("name", name)]).await?;
             let read = ReadSkill::read(&answer, name).map_err(|actual| unlike(skill, actual))?;
             let description = described(read.description.as_deref());

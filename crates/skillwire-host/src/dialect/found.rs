@@ -3,11 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use skillwire_core::{
-    entry::{Resources, SkillEntry},
-    frontmatter::Frontmatter,
-    uri::SkillUri,
-};
+use skillwire_core::{Frontmatter, Resources, SkillEntry, SkillUri};
 use skillwire_dialects::Dialect;
 use skillwire_trust::{FetchRoute, Offer, Origin, Reason, Refusal, UnreadSkill};
 

@@ -4,9 +4,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, value::RawValue};
 use skillwire_archive::Format;
 use skillwire_core::{
-    digest::Digest,
+    Digest, ResourceUri, SkillUri,
     strict_json::{self, JsonLimits},
-    uri::{ResourceUri, SkillUri},
 };
 use skillwire_trust::{FetchRoute, Offer, Origin, Promise, Reason, Refusal, UnreadSkill};
 

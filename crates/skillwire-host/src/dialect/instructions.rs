@@ -1,6 +1,6 @@
 //! Skills that a server's instructions name: references for whoever follows them, and no listing.
 
-use skillwire_core::uri::SkillUri;
+use skillwire_core::SkillUri;
 
 /// The most skills that instructions are taken to name.
 const MOST: usize = 16;

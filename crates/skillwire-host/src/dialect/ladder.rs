@@ -7,7 +7,7 @@ use std::{collections::HashSet, time::Duration};
 
 use serde_json::{Map, Value};
 use skillwire_client::{Client, ClientError};
-use skillwire_core::uri::SkillUri;
+use skillwire_core::SkillUri;
 use skillwire_protocol::method;
 use skillwire_trust::{Origin, Reason, Refusal, UnreadSkill};
 

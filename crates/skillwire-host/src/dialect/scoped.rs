@@ -1,6 +1,6 @@
 //! Skills as the resources of the scope `skill://`.
 
-use skillwire_core::name::SkillName;
+use skillwire_core::SkillName;
 use skillwire_trust::{FetchRoute, Offer, Origin, Refusal, UnreadSkill};
 
 use super::{Dialect, found::Found, resources::Resource};

@@ -5,11 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use skillwire_archive::File;
 use skillwire_core::{
-    digest::Digest,
-    entry::{Resources, SkillEntry, SkillResource},
-    frontmatter::Frontmatter,
-    skill_file,
-    uri::ResourceUri,
+    Digest, Frontmatter, ResourceUri, Resources, SkillEntry, SkillResource, skill_file,
 };
 use skillwire_trust::{
     EntrySource, KnownSkill, ListedSkill, Reason, Refusal, SkillId, UnreadSkill, check_frontmatter,

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 use skillwire_core::{
+    SkillUri,
     strict_json::{self, JsonLimits},
-    uri::SkillUri,
 };
 use skillwire_protocol::method;
 use skillwire_trust::{Reason, Refusal, ServerLabel};

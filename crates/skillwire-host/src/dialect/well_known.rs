@@ -5,10 +5,8 @@ use std::time::Duration;
 use serde_json::Value;
 use skillwire_client::WebOrigin;
 use skillwire_core::{
-    digest::Digest,
-    path::RelPath,
+    Digest, RelPath, SkillUri,
     strict_json::{self, JsonLimits},
-    uri::SkillUri,
 };
 use skillwire_trust::{FetchRoute, Offer, Origin, Promise, Reason, Refusal, UnreadSkill};
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use futures_util::future::join_all;
-use skillwire_core::uri::SkillUri;
+use skillwire_core::SkillUri;
 use skillwire_dialects::Dialect;
 use skillwire_trust::{
     Action, Approval, EntrySource, Handle, KnownSkill, ListedSkill, Origin, Reason, Record,

@@ -1,7 +1,7 @@
 //! Copies of a skill for people to look at, outside of every window.
 
 use bytes::Bytes;
-use skillwire_core::{entry::Resources, path::RelPath, portable};
+use skillwire_core::{RelPath, Resources, portable};
 use skillwire_trust::{Action, ListedSkill, Reason, Refusal};
 
 use super::Host;

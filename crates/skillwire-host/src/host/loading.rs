@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use skillwire_core::entry::Resources;
+use skillwire_core::Resources;
 use skillwire_trust::{Action, ApprovedSkill, Reason, Refusal, check_frontmatter};
 
 use super::{Host, lock};

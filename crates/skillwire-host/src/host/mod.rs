@@ -19,7 +19,7 @@ use std::{
 };
 
 use skillwire_client::{ClientOptions, Endpoint};
-use skillwire_core::digest::Digest;
+use skillwire_core::Digest;
 use skillwire_trust::{
     Action, Answer, ApprovedSkill, Audit, Cache, Clock, DialectMemory, Event, Lock, MemoryDialects,
     MemoryRecords, NoAudit, NoCache, Nobody, Origin, Policy, Prompter, Question, Reason,

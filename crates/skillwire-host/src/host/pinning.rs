@@ -1,10 +1,6 @@
 //! Files without a digest of their own: held to what they were when they were first seen.
 
-use skillwire_core::{
-    content_set::ContentSet,
-    entry::{Resources, SkillEntry, SkillResource},
-    uri::ResourceUri,
-};
+use skillwire_core::{ContentSet, ResourceUri, Resources, SkillEntry, SkillResource};
 use skillwire_trust::{Action, ApprovedSkill, Reason, Record, Refusal, SkillId, VerifiedFile};
 
 use super::{Host, unusable};

@@ -1,11 +1,7 @@
 //! Getting bytes: of listed files, checked; of everything else, marked as what it is.
 
 use bytes::Bytes;
-use skillwire_core::{
-    entry::{Resources, SkillResource},
-    skill_file,
-    uri::ResourceUri,
-};
+use skillwire_core::{ResourceUri, Resources, SkillResource, skill_file};
 use skillwire_trust::{
     Action, Answer, EntrySource, KnownSkill, ListedSkill, Origin, Question, Reason, Refusal,
     ServerLabel, SkillId, VerifiedFile, reference,

@@ -5,11 +5,7 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use serde::Deserialize;
 use skillwire_client::{Changes, ClientError, Interest};
-use skillwire_core::{
-    entry::SkillResource,
-    limits, media_type,
-    uri::{ResourceUri, SkillUri},
-};
+use skillwire_core::{ResourceUri, SkillResource, SkillUri, limits, media_type};
 use skillwire_protocol::version::Era;
 use skillwire_trust::{
     EntrySource, KnownSkill, ListedSkill, Reason, Refusal, ServerLabel, VerifiedFile,

@@ -12,14 +12,8 @@ use std::{
 use bytes::Bytes;
 use serde_json::Value;
 use skillwire_core::{
-    file_rules::is_ignored,
-    finding::{Code, Finding, Level, Strictness},
-    limits::MAX_FILES,
-    name::{MAX_NAME_CHARS, SkillName},
-    path::{RelPath, SKILL_FILE, SkillPath},
-    skill_file,
-    span::Span,
-    yaml,
+    Code, Finding, Level, MAX_NAME_CHARS, RelPath, SKILL_FILE, SkillName, SkillPath, Span,
+    Strictness, is_ignored, limits::MAX_FILES, skill_file, yaml,
 };
 use skillwire_source::{InspectedSkill, MemorySource, scan_all};
 

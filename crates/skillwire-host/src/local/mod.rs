@@ -15,11 +15,7 @@ mod walk;
 use std::path::Path;
 
 use skillwire_core::{
-    agent_folders::READ_FOLDERS,
-    entry::Resources,
-    finding::{Code, Finding, Level, Strictness},
-    limits,
-    uri::Scheme,
+    Code, Finding, Level, Resources, Scheme, Strictness, agent_folders::READ_FOLDERS, limits,
 };
 use skillwire_source::{InspectedSkill, Skill};
 use skillwire_trust::Origin;

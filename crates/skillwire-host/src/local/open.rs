@@ -3,12 +3,8 @@
 use std::{path::PathBuf, sync::Arc};
 
 use skillwire_core::{
-    digest::Digest,
-    entry::{Resources, SkillEntry, SkillResource},
-    finding::{Code, Finding, Strictness},
-    path::RelPath,
+    Code, Digest, Finding, RelPath, Resources, Scheme, SkillEntry, SkillResource, Strictness,
     skill_file,
-    uri::Scheme,
 };
 use skillwire_source::{
     DirectoryOptions, DirectorySource, FileStore, InspectedSkill, SecretAllowList, Skill,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use skillwire_core::finding::{Code, Finding};
+use skillwire_core::{Code, Finding};
 use skillwire_trust::Origin;
 
 use super::skill::LocalSkill;

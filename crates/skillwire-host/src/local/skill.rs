@@ -5,10 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use skillwire_core::{
-    entry::{Resources, SkillEntry, SkillResource},
-    uri::ResourceUri,
-};
+use skillwire_core::{ResourceUri, Resources, SkillEntry, SkillResource};
 use skillwire_source::{FileStore, FileStoreError};
 use skillwire_trust::{Origin, Reason, Refusal, SkillId, VerifiedFile};
 

@@ -425,11 +425,11 @@ fn without_folders_there_is_nothing() {
 }
 
 trait ParsePath {
-    fn parse_path(&self) -> skillwire_core::path::RelPath;
+    fn parse_path(&self) -> skillwire_core::RelPath;
 }
 
 impl ParsePath for str {
-    fn parse_path(&self) -> skillwire_core::path::RelPath {
-        skillwire_core::path::RelPath::parse(self).unwrap()
+    fn parse_path(&self) -> skillwire_core::RelPath {
+        skillwire_core::RelPath::parse(self).unwrap()
     }
 }

@@ -6,11 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use skillwire_core::{
-    file_rules::is_ignored,
-    finding::{Code, Finding},
-    path::SKILL_FILE,
-};
+use skillwire_core::{Code, Finding, SKILL_FILE, is_ignored};
 
 use super::Limits;
 

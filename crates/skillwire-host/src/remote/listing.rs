@@ -7,7 +7,7 @@ use std::{
 };
 
 use skillwire_client::{Client, Limits, RawAnswer};
-use skillwire_core::uri::SkillUri;
+use skillwire_core::SkillUri;
 use skillwire_dialects::Dialect;
 use skillwire_protocol::{method, version::Era};
 use skillwire_trust::{

@@ -1,7 +1,7 @@
 //! What is remembered of how a server offers its skills.
 
 use skillwire_client::Client;
-use skillwire_core::digest::Digest;
+use skillwire_core::Digest;
 use skillwire_dialects::Dialect;
 use skillwire_trust::KnownDialect;
 

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use skillwire_core::uri::SkillUri;
+use skillwire_core::SkillUri;
 use skillwire_trust::ListedSkill;
 
 /// Entries that are kept besides the listing.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use serde::Deserialize;
-use skillwire_core::{entry::SkillResource, uri::ResourceUri};
+use skillwire_core::{ResourceUri, SkillResource};
 use skillwire_trust::{ListedSkill, Reason, Refusal};
 
 use super::{Finding, Server};

@@ -1,6 +1,6 @@
 //! One skill: its entry by name, its files, its frontmatter, its directories.
 
-use skillwire_core::entry::{Resources, SkillResource};
+use skillwire_core::{Resources, SkillResource};
 use skillwire_trust::{
     EntrySource, KnownSkill, ListedSkill, Reason, Refusal, VerifiedFile, check_frontmatter,
 };

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use serde_json::json;
-use skillwire_core::{entry::SkillResource, received::EntryLimits};
+use skillwire_core::{SkillResource, received::EntryLimits};
 use skillwire_host::{FileContent, Host};
 use skillwire_testkit::{Fault, HostileServer, ScriptedReply};
 use skillwire_trust::{

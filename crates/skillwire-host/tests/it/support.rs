@@ -7,7 +7,7 @@ use std::{
 
 use futures_util::future::BoxFuture;
 use skillwire_client::Endpoint;
-use skillwire_core::uri::SkillUri;
+use skillwire_core::SkillUri;
 use skillwire_host::{Host, HostBuilder, Window};
 use skillwire_testkit::HostileServer;
 use skillwire_trust::{

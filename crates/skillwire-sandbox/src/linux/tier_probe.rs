@@ -4,7 +4,7 @@
 //! mounts that come after it.
 
 use bytes::Bytes;
-use skillwire_core::path::RelPath;
+use skillwire_core::RelPath;
 
 use super::supervisor::{RunFailure, RunSupervisor};
 use crate::{

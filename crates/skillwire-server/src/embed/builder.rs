@@ -5,11 +5,7 @@ use std::{fmt, path::PathBuf, sync::Arc};
 use skillwire_catalog::{
     catalog::Catalog, cursor::CursorSeal, refresh::Refresher, snapshot::SnapshotOptions,
 };
-use skillwire_core::{
-    finding::Strictness,
-    path::{InvalidPath, SkillPath},
-    uri::Scheme,
-};
+use skillwire_core::{InvalidPath, Scheme, SkillPath, Strictness};
 use skillwire_source::{
     DirectoryOptions, DirectorySource, EmbeddedSkill, GeneratedSource, InvalidEmbedded,
     MemorySource, ScanRequest, SingleSkillSource, SkillGenerator, SkillSource, SourceUnavailable,

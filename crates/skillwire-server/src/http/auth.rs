@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use http::{HeaderMap, header};
 use skillwire_catalog::catalog::Catalog;
-use skillwire_core::digest::Digest;
+use skillwire_core::Digest;
 use skillwire_source::{InvalidPattern, PathPatterns};
 
 use skillwire_engine::Caller;

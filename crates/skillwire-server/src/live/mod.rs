@@ -15,7 +15,7 @@ use skillwire_catalog::{
     catalog::{Catalog, ViewId},
     refresh::{Refreshed, Refresher},
 };
-use skillwire_core::finding::Strictness;
+use skillwire_core::Strictness;
 use skillwire_source::{
     ChangeCallback, FolderChanges, ScanRequest, WatchCoverage, WatchState, watch_skill_folders,
 };

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc};
 
 use skillwire_catalog::refresh::Refreshed;
-use skillwire_core::finding::{Code, Finding, Level, Strictness};
+use skillwire_core::{Code, Finding, Level, Strictness};
 use skillwire_source::{GroupId, InspectedSkill, PartialCoverage, SourceUnavailable};
 
 /// Something that came to hold about the skills of a server, or no longer does.

@@ -1,7 +1,7 @@
 //! What makes authors' work easy: SRV-111 to SRV-113.
 
 use serde_json::json;
-use skillwire_core::finding::Code;
+use skillwire_core::Code;
 use skillwire_source::{DirectoryOptions, DirectorySource};
 use skillwire_testkit::{SkillFolder, TestOptions, TestServer};
 

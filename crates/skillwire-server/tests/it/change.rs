@@ -11,7 +11,7 @@ use std::{
 
 use serde_json::{Value, json};
 use skillwire_catalog::catalog::ViewId;
-use skillwire_core::finding::Finding;
+use skillwire_core::Finding;
 use skillwire_server::Config;
 use skillwire_source::{
     DirectoryOptions, DirectorySource, GeneratedFiles, ScanRequest, SkillSource, SourceChange,

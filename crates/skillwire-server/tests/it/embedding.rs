@@ -8,7 +8,7 @@ use std::{
 use axum::{Router, routing::get};
 use serde_json::{Value, json};
 use skillwire_catalog::catalog::ViewId;
-use skillwire_core::finding::Code;
+use skillwire_core::Code;
 use skillwire_server::{
     embed::{BuildError, Skills},
     embed_skills,

@@ -7,7 +7,7 @@ use std::{
 
 use bytes::Bytes;
 use serde_json::{Value, json};
-use skillwire_core::{finding::Code, path::RelPath};
+use skillwire_core::{Code, RelPath};
 use skillwire_source::{GenerateError, SkillGenerator};
 use skillwire_testkit::{SkillFolder, TestOptions, TestServer, skill_md};
 

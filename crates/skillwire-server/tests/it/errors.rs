@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use serde_json::{Value, json};
-use skillwire_core::path::RelPath;
+use skillwire_core::RelPath;
 use skillwire_source::{GenerateError, SkillGenerator};
 use skillwire_testkit::{
     RpcReply, SkillFolder, StdioClient, TestOptions, TestServer, modern_headers, modern_meta,

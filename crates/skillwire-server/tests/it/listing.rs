@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use skillwire_catalog::snapshot::SnapshotOptions;
-use skillwire_core::uri::Scheme;
+use skillwire_core::Scheme;
 use skillwire_server::{CacheScope, Config};
 use skillwire_source::PathPatterns;
 use skillwire_source::{DirectoryOptions, DirectorySource, SkillSource};

@@ -3,10 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::json;
-use skillwire_core::{
-    finding::{Code, Strictness},
-    uri::Scheme,
-};
+use skillwire_core::{Code, Scheme, Strictness};
 use skillwire_source::DirectoryOptions;
 use skillwire_testkit::{SkillFolder, TestOptions, TestServer, skill_md};
 

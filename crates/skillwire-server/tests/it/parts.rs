@@ -13,7 +13,7 @@ use std::{
 use skillwire_catalog::{
     catalog::Catalog, cursor::CursorSeal, refresh::Refresher, snapshot::SnapshotOptions,
 };
-use skillwire_core::finding::Strictness;
+use skillwire_core::Strictness;
 use skillwire_server::{
     Engine,
     live::{Keeper, Subject},

@@ -11,7 +11,7 @@ use std::{
 
 use bytes::Bytes;
 use serde_json::{Value, json};
-use skillwire_core::path::RelPath;
+use skillwire_core::RelPath;
 use skillwire_server::{Engine, stdio};
 use skillwire_source::{GenerateError, SkillGenerator, SkillSource};
 use skillwire_testkit::{HttpConnection, TestServer, modern_headers, modern_request, skill_md};

@@ -7,11 +7,7 @@ mod example;
 
 use std::{path::PathBuf, sync::Arc};
 
-use skillwire_core::{
-    finding::Finding,
-    path::{RelPath, SkillPath},
-    uri::Scheme,
-};
+use skillwire_core::{Finding, RelPath, Scheme, SkillPath};
 use skillwire_source::{
     DirectoryOptions, DirectorySource, EmbeddedSkill, GeneratedFiles, GeneratedSource,
     MemorySource, ScanRequest, SingleSkillSource, SkillSource, SourceChange, SourceUnavailable,

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use serde_json::{Value, json};
-use skillwire_core::path::{RelPath, SkillPath};
+use skillwire_core::{RelPath, SkillPath};
 use skillwire_protocol::meta::SUBSCRIPTION_ID;
 use skillwire_source::MemorySource;
 use skillwire_testkit::{

@@ -7,11 +7,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use skillwire_catalog::refresh::Refreshed;
-use skillwire_core::{
-    finding::Code,
-    path::{RelPath, SkillPath},
-    uri::Scheme,
-};
+use skillwire_core::{Code, RelPath, Scheme, SkillPath};
 use skillwire_server::Config;
 use skillwire_source::{GeneratedSource, MemorySource, SkillGenerator, SkillSource};
 use skillwire_testkit::{RpcReply, TestOptions, TestServer, skill_md};

@@ -4,10 +4,7 @@ use std::sync::{Arc, Condvar, Mutex};
 
 use bytes::Bytes;
 use serde_json::json;
-use skillwire_core::{
-    finding::Finding,
-    path::{RelPath, SkillPath},
-};
+use skillwire_core::{Finding, RelPath, SkillPath};
 use skillwire_source::{
     FileStore, FileStoreError, MemorySource, ScanRequest, SkillContent, SkillSource, SourceChange,
     SourceUnavailable,

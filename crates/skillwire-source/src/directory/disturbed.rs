@@ -14,10 +14,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use skillwire_core::{
-    digest::Digest,
-    finding::{Code, Strictness},
-};
+use skillwire_core::{Code, Digest, Strictness};
 use tempfile::TempDir;
 
 use super::{DirectoryOptions, DirectorySource, reread::age, steps::Steps};

@@ -10,12 +10,7 @@ use std::{
     },
 };
 
-use skillwire_core::{
-    file_rules::is_ignored,
-    finding::{Code, Finding},
-    path::SKILL_FILE,
-    repair::Repair,
-};
+use skillwire_core::{Code, Finding, SKILL_FILE, is_ignored, repair::Repair};
 
 use super::{
     handle::{Entry, Handle, Kind},

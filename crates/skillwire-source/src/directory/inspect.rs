@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::SystemTime};
 
-use skillwire_core::{digest::Digest, path::RelPath};
+use skillwire_core::{Digest, RelPath};
 
 use super::{
     explore::depth,

@@ -105,9 +105,7 @@ impl Resolver<'_> {
             Some(Node::File(_)) => Ok(Reached::File(path)),
             Some(Node::Link(_)) => self.link(&path),
             Some(Node::Special) => Err(Leads::Outside),
-            None if path.split('/').any(skillwire_core::file_rules::is_ignored) => {
-                Err(Leads::Outside)
-            }
+            None if path.split('/').any(skillwire_core::is_ignored) => Err(Leads::Outside),
             None => Err(Leads::Nowhere),
         }
     }

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use skillwire_core::finding::{Code, Finding};
+use skillwire_core::{Code, Finding};
 
 use super::inspect::Remembered;
 

@@ -11,12 +11,7 @@ use std::{
     time::SystemTime,
 };
 
-use skillwire_core::{
-    digest::Digest,
-    finding::{Code, Finding, Strictness},
-    path::{RelPath, SKILL_FILE},
-    uri::Scheme,
-};
+use skillwire_core::{Code, Digest, Finding, RelPath, SKILL_FILE, Scheme, Strictness};
 
 use self::{
     handle::Handle,

@@ -10,7 +10,7 @@ use std::{
     sync::PoisonError,
 };
 
-use skillwire_core::file_rules::is_ignored;
+use skillwire_core::is_ignored;
 
 use super::DirectorySource;
 use crate::location::below;

@@ -7,11 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use skillwire_core::{
-    finding::{Code, Finding},
-    limits::MAX_BYTES,
-    path::SKILL_FILE,
-};
+use skillwire_core::{Code, Finding, SKILL_FILE, limits::MAX_BYTES};
 
 use super::{
     inspect::Visit,

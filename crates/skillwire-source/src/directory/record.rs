@@ -10,13 +10,8 @@ use std::{
 };
 
 use skillwire_core::{
-    digest::Digest,
-    excerpt::Excerpt,
-    finding::{Code, Finding, Level},
-    path::RelPath,
+    Code, Digest, Excerpt, Finding, Level, Position, RelPath, SkillUri, Span,
     repair::{Edit, Repair},
-    span::{Position, Span},
-    uri::SkillUri,
 };
 
 use super::store::{DirectoryStore, Root};

@@ -8,7 +8,7 @@ use std::{
     time::SystemTime,
 };
 
-use skillwire_core::{file_rules::is_ignored, finding::Finding, path::SKILL_FILE};
+use skillwire_core::{Finding, SKILL_FILE, is_ignored};
 
 use super::{
     DirectorySource, crew,

@@ -7,7 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use skillwire_core::path::RelPath;
+use skillwire_core::RelPath;
 
 use super::{
     handle::{Handle, Kind, facts_of},

@@ -8,10 +8,7 @@ use std::{
     time::SystemTime,
 };
 
-use skillwire_core::{
-    file_rules::is_ignored,
-    finding::{Code, Finding},
-};
+use skillwire_core::{Code, Finding, is_ignored};
 
 use super::{
     handle::{Entry, Facts, Handle, Kind, facts_of},

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt};
 
 use bytes::Bytes;
-use skillwire_core::path::RelPath;
+use skillwire_core::RelPath;
 
 use super::{GenerateError, SkillGenerator};
 

@@ -1,6 +1,6 @@
 //! What a `SKILL.md` may say, seen from a folder.
 
-use skillwire_core::finding::{Code, Strictness};
+use skillwire_core::{Code, Strictness};
 use skillwire_source::DirectoryOptions;
 
 use crate::support::{
@@ -25,7 +25,7 @@ fn bytes_are_served_as_they_are_v_46() {
         let scan = folder.scan();
         let skill = skill(&scan, "pdf");
         assert_eq!(bytes(skill, "SKILL.md"), content.as_bytes());
-        let digest = skillwire_core::digest::Digest::of(content.as_bytes());
+        let digest = skillwire_core::Digest::of(content.as_bytes());
         assert_eq!(listed(skill)[0].1, digest);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, os::unix::net::UnixListener, process::Command};
 
-use skillwire_core::finding::Code;
+use skillwire_core::Code;
 use skillwire_source::{DirectoryOptions, ScanRequest, SecretAllowList};
 
 use crate::support::{Folder, assert_refused, at, finding, has, options, served};

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use skillwire_core::finding::Code;
+use skillwire_core::Code;
 use skillwire_source::{DirectoryOptions, DirectorySource, ScanRequest};
 
 use crate::support::{Folder, Kept, Scan, at, bytes, files, has, options, served, skill};

@@ -1,6 +1,6 @@
 //! Which directories are skills, and where they are served.
 
-use skillwire_core::{finding::Code, path::RelPath};
+use skillwire_core::{Code, RelPath};
 use skillwire_source::DirectoryOptions;
 
 use crate::support::{
@@ -214,7 +214,7 @@ fn the_manifest_is_every_file_once_with_its_own_digest_srv_41() {
             "skill://pdf/sub/a%20b.md"
         ]
     );
-    let digest = |content: &str| skillwire_core::digest::Digest::of(content.as_bytes());
+    let digest = |content: &str| skillwire_core::Digest::of(content.as_bytes());
     assert_eq!(listed[1].1, digest("one"));
     assert_eq!(listed[2].1, digest("two"));
     assert_eq!(listed[3].2, 5);
@@ -262,7 +262,7 @@ fn strange_names_are_encoded_and_come_back_v_38() {
     let mut uris = std::collections::BTreeSet::new();
     for name in names {
         let uri = skill.uri.root().child(&RelPath::parse(name).unwrap());
-        assert_eq!(skillwire_core::uri::ResourceUri::parse(uri.as_str()).unwrap().name(), name);
+        assert_eq!(skillwire_core::ResourceUri::parse(uri.as_str()).unwrap().name(), name);
         assert_eq!(bytes(skill, name), name.as_bytes());
         uris.insert(uri);
     }

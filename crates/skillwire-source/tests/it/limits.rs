@@ -3,7 +3,7 @@
 use std::fs;
 
 use skillwire_core::{
-    finding::Code,
+    Code,
     limits::{MAX_BYTES, MAX_FILES},
 };
 

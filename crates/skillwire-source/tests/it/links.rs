@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use skillwire_core::finding::Code;
+use skillwire_core::Code;
 use skillwire_source::DirectoryOptions;
 
 use crate::support::{

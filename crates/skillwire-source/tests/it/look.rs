@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
 use proptest::prelude::*;
-use skillwire_core::finding::Code;
+use skillwire_core::Code;
 use skillwire_source::{DirectorySource, ScanRequest};
 
 use crate::support::{Folder, Kept, Scan, at, files, has, served, skill, skill_md};
@@ -240,7 +240,7 @@ type Told = (String, Vec<(Code, String)>, Option<String>);
 
 /// Everything that is told of a folder.
 fn picture(scan: &Scan) -> (BTreeSet<Told>, Vec<(Code, String)>) {
-    let codes = |findings: &[skillwire_core::finding::Finding]| -> Vec<(Code, String)> {
+    let codes = |findings: &[skillwire_core::Finding]| -> Vec<(Code, String)> {
         findings.iter().map(|finding| (finding.code, finding.file.clone())).collect()
     };
     let told = scan.inspected.iter().map(|inspected| {

@@ -4,11 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use proptest::prelude::*;
-use skillwire_core::{
-    finding::{Code, Strictness},
-    limits::MAX_FILES,
-    path::{RelPath, SkillPath},
-};
+use skillwire_core::{Code, RelPath, SkillPath, Strictness, limits::MAX_FILES};
 use skillwire_source::{FilesClash, MemorySource, SecretAllowList};
 
 use crate::support::{

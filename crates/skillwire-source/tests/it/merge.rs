@@ -1,6 +1,6 @@
 //! Several folders in one namespace.
 
-use skillwire_core::finding::Code;
+use skillwire_core::Code;
 use skillwire_source::{DirectoryOptions, DirectorySource, ScanResults, SkillSource, scan_all};
 
 use crate::support::{Folder, Scan, assert_refused, at, finding, served, skill_md};

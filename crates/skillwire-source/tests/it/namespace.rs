@@ -6,10 +6,7 @@ use std::{
 };
 
 use proptest::prelude::*;
-use skillwire_core::{
-    finding::Code,
-    uri::{ResourceUri, SkillUri},
-};
+use skillwire_core::{Code, ResourceUri, SkillUri};
 use skillwire_source::{GroupKey, UriClaimant, UriNamespace};
 
 /// A skill that lists some URIs.

@@ -1,6 +1,6 @@
 //! Skills inside skills.
 
-use skillwire_core::finding::Code;
+use skillwire_core::Code;
 
 use crate::support::{
     Folder, assert_refused, at, bytes, entry, files, finding, has, listed, served, skill, skill_md,

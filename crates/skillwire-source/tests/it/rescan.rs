@@ -3,7 +3,7 @@
 use std::fs;
 
 use bytes::Bytes;
-use skillwire_core::finding::Code;
+use skillwire_core::Code;
 use skillwire_source::{DirectorySource, FileStoreError};
 
 use crate::support::{Folder, Kept, at, bytes, files, has, served, skill, tree};

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use skillwire_core::finding::Code;
+use skillwire_core::Code;
 use skillwire_source::{DirectoryOptions, DirectorySource};
 
 use crate::support::{Folder, assert_refused, at, files, has, options, served, skill, skill_md};

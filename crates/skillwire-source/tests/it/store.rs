@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use skillwire_core::{digest::Digest, path::RelPath};
+use skillwire_core::{Digest, RelPath};
 use skillwire_source::{FileRecord, FileStoreError, FileTree};
 
 use crate::support::{Folder, skill, tree};

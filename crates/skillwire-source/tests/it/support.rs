@@ -9,10 +9,7 @@ use std::{
 
 use bytes::Bytes;
 use serde_json::Value;
-use skillwire_core::{
-    digest::Digest,
-    finding::{Code, Finding, Strictness},
-};
+use skillwire_core::{Code, Digest, Finding, Strictness};
 use skillwire_source::{
     DirectoryOptions, DirectorySource, FileTree, GroupKey, InspectedSkill, ScanRequest, Skill,
     SkillContent, SkillSource, SourceChange, SourceUnavailable,

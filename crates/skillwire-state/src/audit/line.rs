@@ -1,7 +1,7 @@
 //! One event as one line of JSON, and back.
 
 use serde::{Deserialize, Serialize};
-use skillwire_core::{digest::Digest, uri::SkillUri};
+use skillwire_core::{Digest, SkillUri};
 use skillwire_trust::{Action, Decision, Event, Origin, Reason, SkillId};
 
 use crate::time;

@@ -2,7 +2,7 @@
 
 use std::{fs, time::SystemTime};
 
-use skillwire_core::digest::Digest;
+use skillwire_core::Digest;
 use skillwire_trust::{Action, Decision, Reason, testing::id};
 use tempfile::TempDir;
 

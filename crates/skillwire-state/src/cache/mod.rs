@@ -11,7 +11,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use skillwire_core::{agent_folders::lies_in_agent_folder, digest::Digest, entry::SkillResource};
+use skillwire_core::{Digest, SkillResource, agent_folders::lies_in_agent_folder};
 use skillwire_trust::{Cache, Origin, SkillId, StoreError, VerifiedFile};
 
 use super::{

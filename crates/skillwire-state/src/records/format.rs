@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
-use skillwire_core::{content_set::ContentSet, digest::Digest, received};
+use skillwire_core::{ContentSet, Digest, received};
 use skillwire_dialects::Dialect;
 use skillwire_trust::{Approval, ApprovalBinding, Grants, Record, SkillId};
 

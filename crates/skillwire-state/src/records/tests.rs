@@ -3,7 +3,7 @@
 use std::{fs, path::PathBuf, time::SystemTime};
 
 use serde_json::Value;
-use skillwire_core::digest::Digest;
+use skillwire_core::Digest;
 use skillwire_trust::{
     Approval, ApprovalBinding, Grants,
     testing::{content, id},

@@ -8,8 +8,8 @@ use skillwire_client::{
     HttpServer, InvalidServer, Secret, ServerConfig, ServerUrl, StdioServer, WellKnownOrigin,
 };
 use skillwire_core::{
-    foreign::truncated,
     strict_json::{self, JsonLimits},
+    visible::truncated,
 };
 
 /// The largest file that is read.

@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::{Map, Value};
 use skillwire_client::ServerConfig;
-use skillwire_core::foreign::truncated;
+use skillwire_core::visible::truncated;
 use skillwire_trust::{ServerLabel, StoreError};
 
 use super::folder::{Fault, Folder};

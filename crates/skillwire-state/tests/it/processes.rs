@@ -9,10 +9,8 @@ use std::{
 
 use serde_json::json;
 use skillwire_core::{
-    content_set::ContentSet,
-    digest::Digest,
+    ContentSet, Digest, SkillUri,
     received::{self, EntryLimits},
-    uri::SkillUri,
 };
 use skillwire_state::{AuditLog, FileRecords};
 use skillwire_trust::{

@@ -23,7 +23,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use skillwire_core::finding::Strictness;
+use skillwire_core::Strictness;
 use skillwire_source::{GroupKey, InspectedSkill, ScanRequest, SkillSource, SourceChange};
 
 pub use self::{

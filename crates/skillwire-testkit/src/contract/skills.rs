@@ -4,9 +4,8 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use serde_json::Value;
 use skillwire_core::{
-    digest::Digest,
+    Digest, RelPath,
     limits::{MAX_BYTES, MAX_FILES},
-    path::RelPath,
     skill_file,
 };
 use skillwire_source::{FileTree, Skill, SkillContent, SkillSource, scan_all};

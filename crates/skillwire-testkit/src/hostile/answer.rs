@@ -2,7 +2,7 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value, json};
-use skillwire_core::digest::Digest;
+use skillwire_core::Digest;
 use skillwire_protocol::{
     capabilities::SKILLS_EXTENSION,
     error::ErrorCode,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
-use skillwire_core::{digest::Digest, skill_file};
+use skillwire_core::{Digest, skill_file};
 
 use crate::skill_folder::skill_md;
 

@@ -1,7 +1,7 @@
 //! The server in the dialects that offered skills before the extension was released.
 
 use serde_json::{Map, Value, json, value::RawValue};
-use skillwire_core::{digest::Digest, path::RelPath};
+use skillwire_core::{Digest, RelPath};
 use skillwire_dialects::{
     ArchiveFormat, fastmcp,
     index::{self, IndexDocument, IndexEntry},

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::json;
-use skillwire_core::{digest::Digest, uri::decode_or_keep};
+use skillwire_core::{Digest, percent::decode_or_keep};
 
 use super::{HttpAnswer, LoginFault, LoginRequest, LoginState};
 

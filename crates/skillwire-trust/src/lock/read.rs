@@ -3,13 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
-use skillwire_core::{
-    digest::Digest,
-    entry::SkillResource,
-    foreign::truncated,
-    path::RelPath,
-    uri::{ResourceUri, SkillUri},
-};
+use skillwire_core::{Digest, RelPath, ResourceUri, SkillResource, SkillUri, visible::truncated};
 
 use super::{InvalidLock, Lock, Locked};
 use crate::{
@@ -116,5 +110,5 @@ fn resource(root: &ResourceUri, file: &FileResource) -> Result<SkillResource, St
 }
 
 fn digest(text: &str) -> Result<Digest, String> {
-    text.parse().map_err(|error: skillwire_core::digest::InvalidDigest| error.to_string())
+    text.parse().map_err(|error: skillwire_core::InvalidDigest| error.to_string())
 }

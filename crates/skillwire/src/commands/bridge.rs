@@ -3,7 +3,7 @@
 use std::{io::Write as _, path::Path, sync::Arc, time::Duration};
 
 use skillwire_catalog::{catalog::Catalog, refresh::Refresher, snapshot::SnapshotOptions};
-use skillwire_core::finding::Strictness;
+use skillwire_core::Strictness;
 use skillwire_gateway::Bridge;
 use skillwire_server::{
     CacheScope, Config, Engine,

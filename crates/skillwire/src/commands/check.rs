@@ -11,7 +11,7 @@ pub(super) mod summary;
 use std::io::{BufWriter, Write};
 
 use serde::Serialize;
-use skillwire_core::finding::Finding;
+use skillwire_core::Finding;
 
 use self::{
     compare::{Compared, Verdict},

@@ -4,7 +4,7 @@ use std::{io::Write, sync::Arc};
 
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
-use skillwire_core::finding::{Finding, Strictness};
+use skillwire_core::{Finding, Strictness};
 use skillwire_source::{InspectedSkill, Skill, SkillContent, SkillSource, scan_all};
 
 use super::Outcome;

@@ -2,7 +2,7 @@
 
 use std::{fs, io::Write};
 
-use skillwire_core::{name::SkillName, path::SKILL_FILE};
+use skillwire_core::{SKILL_FILE, SkillName};
 
 use super::Outcome;
 use crate::{args::NewArgs, exit::Exit, failure::Failure};

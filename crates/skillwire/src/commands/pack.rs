@@ -5,7 +5,7 @@ use std::{fs, io::Write as _, path::PathBuf, sync::Arc};
 use bytes::Bytes;
 use serde_json::json;
 use skillwire_archive::{Format, NotPacked, pack};
-use skillwire_core::{digest::Digest, path::RelPath};
+use skillwire_core::{Digest, RelPath};
 use skillwire_source::{Skill, SkillContent, SkillSource, scan_all};
 
 use super::Outcome;

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use skillwire_core::digest::Digest;
+use skillwire_core::Digest;
 use skillwire_source::{
     DirectorySource, FolderChanges, GroupKey, InspectedSkill, ScanRequest, SkillInventory,
     SkillSource, SourceUnavailable, WatchCoverage, WatchState, watch_skill_folders,

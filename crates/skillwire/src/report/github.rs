@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use skillwire_core::finding::{Finding, Level};
+use skillwire_core::{Finding, Level};
 
 /// Writes one finding as a line that GitHub Actions understands.
 pub(crate) fn github(out: &mut impl Write, finding: &Finding) -> std::io::Result<()> {
@@ -47,7 +47,7 @@ fn property(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use skillwire_core::{finding::Code, span::Span};
+    use skillwire_core::{Code, Span};
 
     use super::*;
 

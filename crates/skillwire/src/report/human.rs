@@ -11,11 +11,7 @@ use annotate_snippets::{
     AnnotationKind, Group, Level as Severity, Origin, Renderer, Snippet,
     renderer::DEFAULT_TERM_WIDTH,
 };
-use skillwire_core::{
-    excerpt::Excerpt,
-    finding::{Code, Finding, Level},
-    span::Position,
-};
+use skillwire_core::{Code, Excerpt, Finding, Level, Position};
 
 use super::{is_unseen, printable};
 use crate::output::{ERROR, FAINT, HELP, NOTE, STRONG, WARNING};
@@ -148,7 +144,7 @@ fn visible(c: char) -> char {
 
 #[cfg(test)]
 mod tests {
-    use skillwire_core::span::Span;
+    use skillwire_core::Span;
 
     use super::*;
 

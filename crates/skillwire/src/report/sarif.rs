@@ -1,7 +1,7 @@
 //! Findings as SARIF 2.1.0, which code scanners and editors read.
 
 use serde_json::{Value, json};
-use skillwire_core::finding::{Code, Finding, Level};
+use skillwire_core::{Code, Finding, Level};
 
 /// A finding that the author silenced, with the reason.
 pub(crate) type Silenced = (Finding, String);

@@ -4,11 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 use skillwire_core::visible::{one_line, one_line_within};
-use skillwire_core::{
-    content_set::ContentDiff,
-    entry::{Resources, SkillEntry, SkillResource},
-    uri::SkillUri,
-};
+use skillwire_core::{ContentDiff, Resources, SkillEntry, SkillResource, SkillUri};
 use skillwire_dialects::Dialect;
 use skillwire_trust::{Grants, Integrity, ListedSkill, Origin, requested_tools};
 

@@ -1,6 +1,6 @@
 //! Which dialects a server speaks, and what they need to know.
 
-use skillwire_core::path::{RelPath, SkillPath};
+use skillwire_core::{RelPath, SkillPath};
 use skillwire_server::dialect::{Dialect, Dialects, Switch, Usage};
 use skillwire_source::PathPatterns;
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use skillwire_core::{digest::Digest, finding::Strictness, path::RelPath, uri::Scheme};
+use skillwire_core::{Digest, RelPath, Scheme, Strictness};
 use skillwire_source::{
     DirectoryOptions, DirectorySource, ScanProgress, SecretAllowList, SourceUnavailable,
 };

@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, path::Path};
 
 use skillwire_catalog::snapshot::SnapshotOptions;
-use skillwire_core::finding::Strictness;
+use skillwire_core::Strictness;
 #[cfg(feature = "execute")]
 use skillwire_scripts::ScriptRunner;
 use skillwire_server::{CacheScope, Config, http::AccessRules};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use skillwire_client::Endpoint;
-use skillwire_core::uri::Scheme;
+use skillwire_core::Scheme;
 use skillwire_trust::ServerLabel;
 
 use super::{HostSettings, endpoint};

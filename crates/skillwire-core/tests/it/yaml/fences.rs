@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 use skillwire_core::{
-    finding::Code,
-    span::Position,
+    Code, Position,
     yaml::{Limits, parse, split},
 };
 

@@ -1,7 +1,7 @@
 //! Blanks and indentation: what other parsers refuse or read differently is refused, at its place.
 
 use serde_json::json;
-use skillwire_core::{finding::Code, span::Position};
+use skillwire_core::{Code, Position};
 
 use super::{only, read_file, text, value};
 

@@ -7,7 +7,7 @@ mod values;
 
 use serde_json::Value;
 use skillwire_core::{
-    finding::{Code, Finding, Level},
+    Code, Finding, Level,
     yaml::{Document, Limits, parse, split},
 };
 
@@ -48,6 +48,6 @@ pub(super) fn text<'a>(
     document: &Document,
 ) -> (Option<&'a str>, &'a str) {
     let node = document.node(pointer).unwrap_or_else(|| panic!("no node at {pointer:?}"));
-    let slice = |span: skillwire_core::span::Span| &file[span.start..span.end];
+    let slice = |span: skillwire_core::Span| &file[span.start..span.end];
     (node.key.map(slice), slice(node.value))
 }

@@ -1,7 +1,7 @@
 //! What is refused or mended, and what is said about it.
 
 use serde_json::json;
-use skillwire_core::{finding::Code, span::Position, yaml::quote};
+use skillwire_core::{Code, Position, yaml::quote};
 
 use super::{errors, only, read, read_file, value};
 

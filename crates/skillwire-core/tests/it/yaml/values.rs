@@ -1,7 +1,7 @@
 //! What values become in JSON.
 
 use serde_json::json;
-use skillwire_core::finding::Code;
+use skillwire_core::Code;
 
 use super::{errors, only, read, value};
 

@@ -1,7 +1,7 @@
 //! What is passed on under the extension's own methods, and in the shapes that came before it.
 
 use serde_json::json;
-use skillwire_core::digest::Digest;
+use skillwire_core::Digest;
 use skillwire_host::{
     Host,
     local::{self, ProjectTrust},

@@ -7,7 +7,7 @@ use skillwire_catalog::{
     catalog::Catalog, cursor::CursorSeal, refresh::Refresher, snapshot::SnapshotOptions,
 };
 use skillwire_client::Endpoint;
-use skillwire_core::finding::Strictness;
+use skillwire_core::Strictness;
 use skillwire_engine::{
     Caller, Engine,
     offer::{ListChanges, Offer, Offers},

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use serde_json::{Value, json};
-use skillwire_core::path::RelPath;
+use skillwire_core::RelPath;
 use skillwire_gateway::Admission;
 use skillwire_testkit::{Fault, HostileServer, TestOptions};
 use skillwire_trust::ListedSkill;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use skillwire_client::{Endpoint, WebOrigin};
-use skillwire_core::{digest::Digest, skill_file};
+use skillwire_core::{Digest, skill_file};
 use skillwire_testkit::{
     HostileServer, OlderDialect, WebSite, archives::TarMember, archives::gzip, archives::refunds,
     archives::tar,

@@ -1,7 +1,7 @@
 //! Entries, as they come through.
 
 use serde_json::{Value, json};
-use skillwire_core::uri::SkillUri;
+use skillwire_core::SkillUri;
 use skillwire_testkit::{Fault, HostileServer, StdioClient, modern_request};
 
 use super::support::{Gateway, Plan};

@@ -1,7 +1,7 @@
 //! The mapping of URIs, on its own.
 
 use proptest::prelude::*;
-use skillwire_core::uri::{ResourceUri, Scheme, SkillUri};
+use skillwire_core::{ResourceUri, Scheme, SkillUri};
 use skillwire_gateway::UriMapping;
 use skillwire_trust::Origin;
 

@@ -8,11 +8,7 @@
 
 use std::path::Path;
 
-use skillwire_core::{
-    digest::Digest,
-    entry::{Resources, SkillEntry},
-    media_type,
-};
+use skillwire_core::{Digest, Resources, SkillEntry, media_type};
 use skillwire_trust::Origin;
 
 use super::{

@@ -1,11 +1,6 @@
 use bytes::Bytes;
 use serde_json::json;
-use skillwire_core::{
-    entry::SkillResource,
-    frontmatter::Frontmatter,
-    path::RelPath,
-    uri::{ResourceUri, SkillUri},
-};
+use skillwire_core::{Frontmatter, RelPath, ResourceUri, SkillResource, SkillUri};
 use skillwire_trust::{ServerLabel, SkillId, VerifiedFile};
 
 use super::*;

@@ -4,7 +4,7 @@
 //! description can end its element, its line or its string.
 
 use serde_json::json;
-use skillwire_core::frontmatter::MAX_DESCRIPTION_CHARS;
+use skillwire_core::MAX_DESCRIPTION_CHARS;
 use skillwire_trust::Origin;
 
 use super::CatalogueItem;

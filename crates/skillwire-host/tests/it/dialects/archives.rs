@@ -1,7 +1,7 @@
 //! Skills in archives of servers.
 
 use serde_json::{Value, json};
-use skillwire_core::digest::Digest;
+use skillwire_core::Digest;
 use skillwire_testkit::{HostileServer, OlderDialect, archives::corpus};
 use skillwire_trust::Reason;
 

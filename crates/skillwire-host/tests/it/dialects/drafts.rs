@@ -1,7 +1,7 @@
 //! Servers of drafts of the extension: entries without sizes, or without a list of files.
 
 use serde_json::{Value, json};
-use skillwire_core::digest::Digest;
+use skillwire_core::Digest;
 use skillwire_dialects::Dialect;
 use skillwire_testkit::{
     HostileServer, OlderDialect, ScriptedReply, archives::refunds, refunds_frontmatter,

@@ -2,7 +2,7 @@
 //! another.
 
 use serde_json::{Value, json};
-use skillwire_core::digest::Digest;
+use skillwire_core::Digest;
 use skillwire_dialects::Dialect;
 use skillwire_protocol::capabilities::SKILLS_EXTENSION;
 use skillwire_testkit::{Fault, HostileServer, OlderDialect, ScriptedReply, archives::refunds};

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use skillwire_client::{Endpoint, WebOrigin};
-use skillwire_core::digest::Digest;
+use skillwire_core::Digest;
 use skillwire_dialects::Dialect;
 use skillwire_host::Host;
 use skillwire_testkit::{

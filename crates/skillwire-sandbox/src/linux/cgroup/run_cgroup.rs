@@ -176,7 +176,7 @@ mod tests {
     use std::process::{Child, Command, Stdio};
 
     use bytes::Bytes;
-    use skillwire_core::path::RelPath;
+    use skillwire_core::RelPath;
 
     use super::{
         super::{RunCgroups, delegated_cgroup::OwnCgroup},

@@ -16,7 +16,7 @@ use rustix::{
     fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat},
     process::WaitStatus,
 };
-use skillwire_core::path::RelPath;
+use skillwire_core::RelPath;
 
 use super::super::helper_protocol::{FileSpec, HelperReport, KernelUsage, send};
 use crate::limits::RunLimits;

@@ -10,7 +10,7 @@ use std::{
 
 use bytes::Bytes;
 use rustix::net::RecvFlags;
-use skillwire_core::path::RelPath;
+use skillwire_core::RelPath;
 
 use super::super::helper_protocol::{
     FileSpec, HelperReport, KernelUsage, StepFailure, message_length, receive_some,

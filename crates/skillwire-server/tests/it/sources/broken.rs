@@ -10,7 +10,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use skillwire_core::{finding::Finding, path::RelPath};
+use skillwire_core::{Finding, RelPath};
 use skillwire_source::{
     FileStore, FileStoreError, GroupKey, InspectedSkill, ScanRequest, Skill, SkillContent,
     SkillSource, SourceChange, SourceUnavailable, inspect_files,

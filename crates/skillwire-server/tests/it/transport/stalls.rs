@@ -10,10 +10,7 @@ use std::{
 
 use bytes::Bytes;
 use serde_json::json;
-use skillwire_core::{
-    finding::Finding,
-    path::{RelPath, SkillPath},
-};
+use skillwire_core::{Finding, RelPath, SkillPath};
 use skillwire_server::http::ConnectionLimits;
 use skillwire_source::{MemorySource, ScanRequest, SkillSource, SourceChange, SourceUnavailable};
 use skillwire_testkit::{TestOptions, TestServer, modern_headers, modern_request, skill_md};

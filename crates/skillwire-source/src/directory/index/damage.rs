@@ -4,7 +4,7 @@
 use std::{fs, sync::Arc};
 
 use sha2::{Digest as _, Sha256};
-use skillwire_core::digest::Digest;
+use skillwire_core::Digest;
 use tempfile::TempDir;
 
 use super::{DIGEST, Index, Place};

@@ -3,7 +3,7 @@
 
 use std::{fs, path::Path, sync::Arc};
 
-use skillwire_core::digest::Digest;
+use skillwire_core::Digest;
 
 use super::{DIGEST, MAGIC, Place};
 use crate::{directory::store::Root, skill::SkillContent};

@@ -13,7 +13,7 @@ use std::{
 };
 
 use sha2::{Digest as _, Sha256};
-use skillwire_core::digest::Digest;
+use skillwire_core::Digest;
 
 use self::write::Writer;
 use super::{

@@ -8,7 +8,7 @@ use std::{
 };
 
 use sha2::{Digest as _, Sha256};
-use skillwire_core::digest::Digest;
+use skillwire_core::Digest;
 
 use super::{MAGIC, Place};
 use crate::directory::bytes::{put_bytes, put_number, put_text};

@@ -7,9 +7,8 @@ use std::{
 
 use serde::Serialize;
 use skillwire_core::{
-    finding::Code,
+    Code, SKILL_FILE,
     limits::MAX_BYTES,
-    path::SKILL_FILE,
     reference::{self, Complaint},
 };
 

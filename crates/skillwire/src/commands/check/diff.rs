@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use skillwire_core::line_diff::{LineChange, diff_lines};
+use skillwire_core::{LineChange, diff_lines};
 
 use crate::{
     output::{ADDED, FAINT, REMOVED},

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use skillwire_core::finding::Code;
+use skillwire_core::Code;
 
 use super::Outcome;
 use crate::{exit::Exit, failure::Failure, output::STRONG};

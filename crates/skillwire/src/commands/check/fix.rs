@@ -9,7 +9,7 @@ use std::{
 };
 
 use skillwire_core::{
-    finding::Finding,
+    Finding,
     repair::{Repair, mend},
 };
 

@@ -2,10 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use skillwire_core::{
-    finding::{Finding, Level},
-    path::{RelPath, SKILL_FILE},
-};
+use skillwire_core::{Finding, Level, RelPath, SKILL_FILE};
 use skillwire_source::{InspectedSkill, scan_all};
 
 use super::silence::Silences;

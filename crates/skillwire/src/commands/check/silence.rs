@@ -6,11 +6,7 @@ use std::{
 };
 
 use serde::Deserialize;
-use skillwire_core::{
-    finding::{Code, Effect, Finding},
-    path::SKILL_FILE,
-    span::Position,
-};
+use skillwire_core::{Code, Effect, Finding, Position, SKILL_FILE};
 use skillwire_source::PathPatterns;
 use toml::Spanned;
 

@@ -1,7 +1,7 @@
 //! How many findings there are, in numbers and in a sentence.
 
 use serde::Serialize;
-use skillwire_core::finding::{Finding, Level};
+use skillwire_core::{Finding, Level};
 
 /// What a check came to.
 #[derive(Debug, Default, Serialize)]

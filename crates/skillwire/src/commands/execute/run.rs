@@ -8,7 +8,7 @@ use std::{
 };
 
 use serde_json::{Map, json};
-use skillwire_core::{digest::Digest, entry::Resources, path::RelPath};
+use skillwire_core::{Digest, RelPath, Resources};
 use skillwire_host::{Window, context::text::one_line};
 use skillwire_sandbox::{
     AggregateEnforcement, AvailableIsolation, CancelHandle, JobFile, RunEnd, RunLimits, RunOutcome,

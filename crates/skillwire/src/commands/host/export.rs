@@ -7,7 +7,7 @@ use std::{
 };
 
 use serde_json::json;
-use skillwire_core::path::RelPath;
+use skillwire_core::RelPath;
 use skillwire_host::{ExportedFile, local::is_discovery_place};
 
 use super::{

@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde::Serialize;
-use skillwire_core::digest::Digest;
+use skillwire_core::Digest;
 use skillwire_dialects::Dialect;
 use skillwire_host::{
     FileContent, Window,

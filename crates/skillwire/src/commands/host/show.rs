@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use serde_json::json;
-use skillwire_core::{digest::Digest, media_type};
+use skillwire_core::{Digest, media_type};
 use skillwire_host::{
     Inspected,
     context::{flags::flags, text},

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use skillwire_catalog::refresh::{Refreshed, Refresher};
-use skillwire_core::finding::Strictness;
+use skillwire_core::Strictness;
 use skillwire_server::{
     Engine,
     live::{Keeper, Notice},

@@ -14,7 +14,7 @@ use skillwire_catalog::{
     cursor::CursorSeal,
     refresh::{Refreshed, Refresher},
 };
-use skillwire_core::finding::{Code, Strictness};
+use skillwire_core::{Code, Strictness};
 use skillwire_server::{
     Engine,
     http::{self, ConnectionLimits, HttpOptions, HttpService, Tokens, Workers},

@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 
 use serde_json::{Value, json};
 use skillwire_catalog::refresh::Refreshed;
-use skillwire_core::finding::Strictness;
+use skillwire_core::Strictness;
 
 use crate::{
     output::{FAINT, STRONG, WARNING},

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
-use skillwire_core::finding::Finding;
+use skillwire_core::Finding;
 use skillwire_source::{InspectedSkill, Skill};
 
 use crate::{

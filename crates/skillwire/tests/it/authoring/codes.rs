@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs};
 
-use skillwire_core::finding::Code;
+use skillwire_core::Code;
 use skillwire_testkit::{SkillFolder, skill_md};
 
 use crate::support::{run, skill_with};

@@ -1,6 +1,6 @@
 //! `check --explain`: the page of a code.
 
-use skillwire_core::finding::Code;
+use skillwire_core::Code;
 use skillwire_testkit::SkillFolder;
 
 use crate::support::run;

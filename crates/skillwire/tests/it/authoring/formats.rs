@@ -1,7 +1,7 @@
 //! The forms in which programs read findings.
 
 use serde_json::{Value, json};
-use skillwire_core::finding::Code;
+use skillwire_core::Code;
 use skillwire_testkit::{SkillFolder, skill_md};
 
 use crate::support::{run, skill_with};

@@ -1,7 +1,7 @@
 //! Servers of older dialects on the command line.
 
 use serde_json::json;
-use skillwire_core::digest::Digest;
+use skillwire_core::Digest;
 use skillwire_testkit::{
     Fault, HostileServer, OlderDialect, ScriptedReply, WebSite, archives::refunds,
 };

@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde_json::Value;
-use skillwire_core::digest::Digest;
+use skillwire_core::Digest;
 
 /// The skills that are only ever replaced whole.
 pub(super) const SWAPPED: &str = "swapped/";

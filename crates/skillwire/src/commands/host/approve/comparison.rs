@@ -6,11 +6,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use skillwire_core::{
-    digest::Digest,
-    entry::SkillResource,
-    line_diff::{LineChange, diff_lines},
-};
+use skillwire_core::{Digest, LineChange, SkillResource, diff_lines};
 use skillwire_host::{Host, context::text};
 use skillwire_state::FileCache;
 use skillwire_trust::{Cache, ListedSkill, Refusal};
