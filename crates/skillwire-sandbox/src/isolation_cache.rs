@@ -16,7 +16,7 @@ const MAX_BYTES: u64 = 64 * 1024;
 
 /// Keeps the answer of [`Sandbox::isolation`](crate::Sandbox::isolation) between starts of a program.
 ///
-/// The file needs no protection of its own. Whoever can write to it can only make the sandbox skip the
+/// The file needs no protection of its own. A user who can write to it can only make the sandbox skip the
 /// probe: every layer is still put in place before a script starts, and a run that finds one missing
 /// does not begin.
 #[derive(Debug)]

@@ -209,6 +209,17 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_skill_with_too_many_files_or_bytes_is_refused() {
+        let many = (0..=MAX_FILES).map(|n| file(&n.to_string(), "")).collect();
+        assert_eq!(job(many, "0").unwrap_err(), InvalidJob::TooLarge);
+        let mebibyte = Bytes::from(vec![0; 1024 * 1024]);
+        let large = (0..=ScriptJob::MAX_BYTES / mebibyte.len())
+            .map(|n| JobFile { bytes: mebibyte.clone(), ..file(&n.to_string(), "") })
+            .collect();
+        assert_eq!(job(large, "0").unwrap_err(), InvalidJob::TooLarge);
+    }
+
     #[cfg(unix)]
     #[test]
     fn variables_that_steer_interpreters_cannot_be_granted() {

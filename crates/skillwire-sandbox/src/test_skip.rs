@@ -13,9 +13,9 @@ pub(crate) enum TestNeed {
     /// An effective user id of 0.
     Root,
     /// A kernel that gives a tier of isolation.
-    AvailableIsolation,
+    Isolation,
     /// Python, Node, bash and sh in the system's directories.
-    InterpreterFinder,
+    Interpreters,
     /// A set-user-id program, and a file system that honours it.
     SetUserId,
     /// A kernel with the entry for 32-bit programs.
@@ -32,8 +32,8 @@ impl TestNeed {
         match self {
             Self::Cgroups => "SKILLWIRE_REQUIRE_CGROUPS",
             Self::Root => "SKILLWIRE_REQUIRE_ROOT",
-            Self::AvailableIsolation => "SKILLWIRE_REQUIRE_ISOLATION",
-            Self::InterpreterFinder => "SKILLWIRE_REQUIRE_INTERPRETERS",
+            Self::Isolation => "SKILLWIRE_REQUIRE_ISOLATION",
+            Self::Interpreters => "SKILLWIRE_REQUIRE_INTERPRETERS",
             Self::SetUserId => "SKILLWIRE_REQUIRE_SET_USER_ID",
             Self::Entry32Bit => "SKILLWIRE_REQUIRE_32_BIT_ENTRY",
             Self::Ipv6 => "SKILLWIRE_REQUIRE_IPV6",

@@ -233,7 +233,7 @@ impl ScriptRunner {
     /// Puts a job together: a private copy of the skill, each file compared with its published digest.
     ///
     /// The copy is what runs. The files in the skill's folder may change while the script runs, and
-    /// nobody has checked what they would hold then.
+    /// those bytes would be unchecked.
     async fn job(&self, request: &ScriptRequest) -> Result<ScriptJob, ScriptNotRun> {
         let ScriptRequest { skill, script, arguments, .. } = request;
         let rule = self.rules.find(&skill.path(), script).ok_or(ScriptNotRun::NotAllowed)?;

@@ -1,10 +1,10 @@
-//! Writes outside of a script's folders, and reads of what is somebody's.
+//! Writes outside of a script's folders, and reads of files that belong to a user or the system.
 
 use std::{fs, os::unix::fs::MetadataExt as _, path::Path};
 
 use crate::support::{
-    Attack, SECRET, User, Victim, as_user, assert_fail_inside, assert_succeed_outside, cells,
-    public_folder, users,
+    AttackScript, SECRET, User, Victim, as_user, assert_all_fail_inside,
+    assert_all_succeed_outside, public_folder, test_cases, users,
 };
 
 const WRITES: &str = r#"
@@ -30,7 +30,7 @@ for name in names.split():
 
 #[test]
 fn nothing_outside_is_written() {
-    let cells = cells();
+    let cases = test_cases();
     let all = [
         "create",
         "append",
@@ -48,18 +48,18 @@ fn nothing_outside_is_written() {
     ];
     for user in users() {
         let home = Home::of(user);
-        let attack = Attack::python(WRITES)
-            .give("home", home.path().to_str().unwrap())
-            .give("outside", home.path().to_str().unwrap());
+        let attack = AttackScript::python(WRITES)
+            .argument("home", home.path().to_str().unwrap())
+            .argument("outside", home.path().to_str().unwrap());
         fs::write(home.path().join("SKILL.md"), "# A skill\n").unwrap();
         fs::set_permissions(home.path().join("SKILL.md"), mode(0o666)).unwrap();
-        assert_succeed_outside(&attack, user, &all);
-        for cell in cells.iter().filter(|cell| cell.user == user) {
+        assert_all_succeed_outside(&attack, user, &all);
+        for case in cases.iter().filter(|case| case.user == user) {
             let home = Home::of(user);
             let before = home.state();
-            let answer = attack.clone().give("home", home.path().to_str().unwrap()).run(*cell);
-            assert_fail_inside(&answer, &all, *cell);
-            assert_eq!(home.state(), before, "{cell:?}");
+            let answer = attack.clone().argument("home", home.path().to_str().unwrap()).run(*case);
+            assert_all_fail_inside(&answer, &all, *case);
+            assert_eq!(home.state(), before, "{case:?}");
         }
     }
 }
@@ -68,7 +68,7 @@ fn mode(mode: u32) -> fs::Permissions {
     std::os::unix::fs::PermissionsExt::from_mode(mode)
 }
 
-/// A folder of a user's with something in it.
+/// A folder of a user with a secret file in it.
 struct Home(tempfile::TempDir);
 
 impl Home {
@@ -85,7 +85,7 @@ impl Home {
         self.0.path()
     }
 
-    /// Names, content, mode and time of what is there.
+    /// The names in the folder, and content, mode and time of the secret file.
     fn state(&self) -> (Vec<std::ffi::OsString>, Vec<u8>, u32, i64) {
         let mut names: Vec<_> =
             fs::read_dir(self.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -116,14 +116,14 @@ attempt("shadow", lambda: read("/etc/shadow"))
 "#;
 
 #[test]
-fn nothing_of_anybody_is_read() {
-    let cells = cells();
+fn no_file_of_a_user_is_read() {
+    let cases = test_cases();
     for user in users() {
         let home = Home::of(user);
         let victim = Victim::start(user);
-        let attack = Attack::python(READS)
-            .give("home", home.path().to_str().unwrap())
-            .give("pid", victim.pid());
+        let attack = AttackScript::python(READS)
+            .argument("home", home.path().to_str().unwrap())
+            .argument("pid", victim.pid());
         let mut possible =
             vec!["home", "environment", "command", "users", "kernel", "mounts", "listing"];
         if user == User::Root {
@@ -137,19 +137,19 @@ fn nothing_of_anybody_is_read() {
         ] {
             possible.retain(|possible| *possible != name || Path::new(file).exists());
         }
-        assert_succeed_outside(&attack, user, &possible);
+        assert_all_succeed_outside(&attack, user, &possible);
         assert!(attack.run_outside(user).contains(SECRET));
-        for cell in cells.iter().filter(|cell| cell.user == user) {
-            let answer = attack.run(*cell);
-            assert_fail_inside(&answer, &possible, *cell);
-            assert_fail_inside(&answer, &["machine", "system", "shadow"], *cell);
-            assert!(!answer.to_string().contains(SECRET), "{cell:?}: {answer}");
+        for case in cases.iter().filter(|case| case.user == user) {
+            let answer = attack.run(*case);
+            assert_all_fail_inside(&answer, &possible, *case);
+            assert_all_fail_inside(&answer, &["machine", "system", "shadow"], *case);
+            assert!(!answer.to_string().contains(SECRET), "{case:?}: {answer}");
         }
     }
 }
 
 #[test]
-fn in_full_isolation_nothing_of_anybody_even_exists() {
+fn in_full_isolation_nothing_of_any_user_even_exists() {
     let script = r#"
 seen = sorted(os.listdir("/"))
 print(seen)
@@ -158,9 +158,10 @@ print(sorted(int(p) for p in os.listdir("/proc") if p.isdigit()))
 print(os.path.exists(given["home"]), os.path.exists("/root"), os.path.exists("/home"))
 print(open("/etc/passwd").read().count("\n"))
 "#;
-    for cell in cells().into_iter().filter(|cell| cell.tier == "full") {
-        let home = Home::of(cell.user);
-        let answer = Attack::python(script).give("home", home.path().to_str().unwrap()).run(cell);
+    for case in test_cases().into_iter().filter(|case| case.tier == "full") {
+        let home = Home::of(case.user);
+        let answer =
+            AttackScript::python(script).argument("home", home.path().to_str().unwrap()).run(case);
         let output = answer["stdout"].as_str().unwrap();
         let lines: Vec<_> = output.lines().collect();
         let seen =

@@ -1,4 +1,4 @@
-//! What was granted arrives, and nothing else.
+//! Granted variables and destinations reach a script, and nothing else does.
 
 use std::{
     io::{ErrorKind, Read as _, Write as _},
@@ -7,16 +7,18 @@ use std::{
 
 use serde_json::json;
 
-use crate::support::{Attack, SECRET, assert_fail_inside, attempts, cells};
+use crate::support::{AttackScript, SECRET, assert_all_fail_inside, attempts, test_cases};
 
 #[test]
-fn a_granted_variable_arrives_and_one_that_steers_does_not() {
-    for cell in cells() {
-        let attack = Attack::python("print(os.environ['API_TOKEN'])");
-        let answer = attack.clone().set("environment", json!({ "API_TOKEN": SECRET })).run(cell);
-        assert_eq!(answer["stdout"], format!("{SECRET}\n"), "{cell:?}: {answer}");
+fn a_granted_variable_arrives_and_one_that_steers_interpreters_is_refused() {
+    for case in test_cases() {
+        let attack = AttackScript::python("print(os.environ['API_TOKEN'])");
+        let answer =
+            attack.clone().request_field("environment", json!({ "API_TOKEN": SECRET })).run(case);
+        assert_eq!(answer["stdout"], format!("{SECRET}\n"), "{case:?}: {answer}");
         for name in ["LD_PRELOAD", "PYTHONPATH", "PATH", "BASH_ENV"] {
-            let answer = attack.clone().set("environment", json!({ name: "x" })).run(cell);
+            let answer =
+                attack.clone().request_field("environment", json!({ name: "x" })).run(case);
             assert!(answer["invalid"].as_str().unwrap().contains(name), "{answer}");
         }
     }
@@ -48,18 +50,18 @@ attempt("six", lambda: socket.socket(socket.AF_INET6))
 
 #[test]
 fn with_a_network_grant_one_destination_is_reached_and_no_other() {
-    for cell in cells() {
+    for case in test_cases() {
         let granted = TcpListener::bind("127.0.0.1:0").unwrap();
         let other = TcpListener::bind("127.0.0.1:0").unwrap();
         other.set_nonblocking(true).unwrap();
         let port = granted.local_addr().unwrap().port();
-        let attack = Attack::python(ASK)
-            .give("granted", port)
-            .give("other", other.local_addr().unwrap().port())
-            .set("network", json!([format!("127.0.0.1:{port}")]));
-        if cell.tier == "restricted" {
-            // Ports can be bounded there, addresses cannot.
-            let answer = attack.run(cell);
+        let attack = AttackScript::python(ASK)
+            .argument("granted", port)
+            .argument("other", other.local_addr().unwrap().port())
+            .request_field("network", json!([format!("127.0.0.1:{port}")]));
+        if case.tier == "restricted" {
+            // Landlock can bound ports, but not addresses.
+            let answer = attack.run(case);
             assert!(answer["failed"].as_str().unwrap().contains("full isolation"), "{answer}");
             continue;
         }
@@ -74,14 +76,14 @@ fn with_a_network_grant_one_destination_is_reached_and_no_other() {
             }
             granted
         });
-        let answer = attack.run(cell);
+        let answer = attack.run(case);
         let granted = serving.join().unwrap();
         let output = answer["stdout"].as_str().unwrap();
         let went = attempts(output);
-        assert_eq!((&went["granted"], &went["tunnel"]), (&None, &None), "{cell:?}: {answer}");
+        assert_eq!((&went["granted"], &went["tunnel"]), (&None, &None), "{case:?}: {answer}");
         assert!(output.contains("body b'hello'"), "{answer}");
         let refused = ["other", "other_tunnel", "direct", "datagram", "listen", "six"];
-        assert_fail_inside(&answer, &refused, cell);
+        assert_all_fail_inside(&answer, &refused, case);
         assert_eq!(other.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
         granted.set_nonblocking(true).unwrap();
         assert_eq!(granted.accept().unwrap_err().kind(), ErrorKind::WouldBlock);

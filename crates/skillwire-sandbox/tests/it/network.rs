@@ -1,4 +1,4 @@
-//! Connections in every family that a machine has.
+//! Connections in every socket family that a machine has.
 
 use std::{
     io::ErrorKind,
@@ -14,8 +14,8 @@ use std::{
 
 use crate::{
     support::{
-        Attack, User, assert_fail_inside, assert_succeed_outside, cells, public_folder, token,
-        users,
+        AttackScript, User, assert_all_fail_inside, assert_all_succeed_outside, public_folder,
+        test_cases, unique_token, users,
     },
     test_skip::{TestNeed, skip},
 };
@@ -45,11 +45,11 @@ for what in (tcp4, tcp6, udp4, unix_path, unix_abstract, listen, netlink, raw, p
 
 #[test]
 fn nothing_is_reached_in_any_family() {
-    let cells = cells();
+    let cases = test_cases();
     for user in users() {
         let folder = public_folder();
         let path = folder.path().join("socket");
-        let name = token();
+        let name = unique_token();
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
         let tcp6 = TcpListener::bind("[::1]:0").ok();
         if tcp6.is_none() {
@@ -61,19 +61,19 @@ fn nothing_is_reached_in_any_family() {
         let address = SocketAddr::from_abstract_name(&name).unwrap();
         let hidden = UnixListener::bind_addr(&address).unwrap();
         let port6 = tcp6.as_ref().map_or(1, |tcp| tcp.local_addr().unwrap().port());
-        let attack = Attack::python(EVERY_FAMILY)
-            .give("tcp", tcp.local_addr().unwrap().port())
-            .give("tcp6", port6)
-            .give("udp", udp.local_addr().unwrap().port())
-            .give("path", path.to_str().unwrap())
-            .give("name", name.as_str());
+        let attack = AttackScript::python(EVERY_FAMILY)
+            .argument("tcp", tcp.local_addr().unwrap().port())
+            .argument("tcp6", port6)
+            .argument("udp", udp.local_addr().unwrap().port())
+            .argument("path", path.to_str().unwrap())
+            .argument("name", name.as_str());
 
         let mut possible = vec!["tcp4", "udp4", "unix_path", "unix_abstract", "listen", "netlink"];
         possible.extend(tcp6.is_some().then_some("tcp6"));
         if user == User::Root {
             possible.extend(["raw", "packet"]);
         }
-        assert_succeed_outside(&attack, user, &possible);
+        assert_all_succeed_outside(&attack, user, &possible);
         tcp.accept().unwrap();
         unix.accept().unwrap();
         hidden.accept().unwrap();
@@ -82,11 +82,11 @@ fn nothing_is_reached_in_any_family() {
             tcp6.accept().unwrap();
         }
 
-        for cell in cells.iter().filter(|cell| cell.user == user) {
-            let answer = attack.run(*cell);
+        for case in cases.iter().filter(|case| case.user == user) {
+            let answer = attack.run(*case);
             let all = ["tcp4", "tcp6", "udp4", "unix_path", "unix_abstract", "listen", "netlink"];
-            assert_fail_inside(&answer, &all, *cell);
-            assert_fail_inside(&answer, &["raw", "packet"], *cell);
+            assert_all_fail_inside(&answer, &all, *case);
+            assert_all_fail_inside(&answer, &["raw", "packet"], *case);
             tcp.set_nonblocking(true).unwrap();
             udp.set_nonblocking(true).unwrap();
             unix.set_nonblocking(true).unwrap();
@@ -99,7 +99,7 @@ fn nothing_is_reached_in_any_family() {
     }
 }
 
-/// Every family and kind of socket that this machine knows, but those among one's own processes.
+/// Tries every family and type of socket but those that connect only processes of this machine.
 const SOCKETS: &str = r#"
 for family in range(48):
     for kind in range(1, 11):
@@ -115,15 +115,15 @@ print("tried")
 #[test]
 fn no_socket_of_any_other_family_is_made() {
     for user in users() {
-        let outside = Attack::python(SOCKETS).run_outside(user);
+        let outside = AttackScript::python(SOCKETS).run_outside(user);
         for (family, kind) in
             [(libc::AF_INET, libc::SOCK_STREAM), (libc::AF_NETLINK, libc::SOCK_RAW)]
         {
             assert!(outside.contains(&format!("made {family} {kind}\n")), "{user:?}: {outside}");
         }
     }
-    for cell in cells() {
-        let answer = Attack::python(SOCKETS).run(cell);
-        assert_eq!(answer["stdout"], "tried\n", "{cell:?}: {answer}");
+    for case in test_cases() {
+        let answer = AttackScript::python(SOCKETS).run(case);
+        assert_eq!(answer["stdout"], "tried\n", "{case:?}: {answer}");
     }
 }

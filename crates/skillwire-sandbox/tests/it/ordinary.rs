@@ -1,9 +1,9 @@
-//! What scripts need to be able to do.
+//! What ordinary scripts must be able to do.
 
 use serde_json::json;
 
 use crate::{
-    support::{Attack, cells},
+    support::{AttackScript, test_cases},
     test_skip::{TestNeed, skip},
 };
 
@@ -13,26 +13,28 @@ fn every_language_runs_with_its_arguments_and_input() {
     let node = "const n = JSON.parse(require('fs').readFileSync(0)).n;\n\
                 console.log('node', process.argv.slice(2).join(' '), n);\n";
     let bash = "#!/usr/bin/env bash\nread -r line; a=(bash \"$@\"); echo \"${a[*]} ${#line}\"\n";
-    for cell in cells() {
+    for case in test_cases() {
         for (name, text, expected) in [
             ("run.py", python, "python ['--n', '7', 'x'] 7\n"),
             ("run.js", node, "node --n 7 x 7\n"),
             ("run.sh", "read -r line; echo \"sh $* ${#line}\"\n", "sh --n 7 x 17\n"),
             ("run", bash, "bash --n 7 x 17\n"),
         ] {
-            let attack = Attack::file(name, text.as_bytes()).give("n", 7).give("_", json!(["x"]));
-            let answer = attack.run(cell);
+            let attack = AttackScript::file(name, text.as_bytes())
+                .argument("n", 7)
+                .argument("_", json!(["x"]));
+            let answer = attack.run(case);
             if answer["invalid"].as_str().is_some_and(|why| why.contains("is not installed")) {
-                skip(TestNeed::InterpreterFinder, &format!("{name}: {}", answer["invalid"]));
+                skip(TestNeed::Interpreters, &format!("{name}: {}", answer["invalid"]));
                 continue;
             }
-            assert_eq!(answer["stdout"], expected, "{name}, {cell:?}: {answer}");
+            assert_eq!(answer["stdout"], expected, "{name}, {case:?}: {answer}");
             assert_eq!(answer["end"], json!({ "exited": 0 }), "{answer}");
         }
     }
 }
 
-/// A program of 64-bit x86 that writes `static` and ends, put together by hand.
+/// An x86-64 program, made by hand, that writes `static` and exits with 3.
 fn static_program() -> Vec<u8> {
     let code: &[u8] = &[
         0xb8, 1, 0, 0, 0, // mov eax, 1 (write)
@@ -45,7 +47,8 @@ fn static_program() -> Vec<u8> {
         0x0f, 0x05, // syscall
         0x90, 0x90, // nop
     ];
-    let (header, program) = (64_u64, 56_u64);
+    let header = 64_u64;
+    let program = 56_u64;
     let start = 0x40_0000 + header + program;
     let size = header + program + code.len() as u64 + 7;
     let mut elf = vec![0x7f, b'E', b'L', b'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0];
@@ -62,9 +65,9 @@ fn static_program() -> Vec<u8> {
 
 #[test]
 fn a_static_program_runs_by_itself() {
-    for cell in cells() {
-        let answer = Attack::file("tool", &static_program()).run(cell);
-        assert_eq!(answer["stdout"], "static\n", "{cell:?}: {answer}");
+    for case in test_cases() {
+        let answer = AttackScript::file("tool", &static_program()).run(case);
+        assert_eq!(answer["stdout"], "static\n", "{case:?}: {answer}");
         assert_eq!(answer["end"], json!({ "exited": 3 }), "{answer}");
     }
 }
@@ -82,9 +85,9 @@ print(len(results), hashlib.sha256(os.urandom(8)).digest_size, os.getcwd() == os
 open("deep.txt", "w").write("left")
 os.mkdir("folder"); open("folder/other.bin", "wb").write(bytes(range(256)))
 "#;
-    for cell in cells() {
-        let answer = Attack::python(script).run(cell);
-        assert_eq!(answer["stdout"], "8 32 True\n", "{cell:?}: {answer}");
+    for case in test_cases() {
+        let answer = AttackScript::python(script).run(case);
+        assert_eq!(answer["stdout"], "8 32 True\n", "{case:?}: {answer}");
         assert_eq!(answer["files"]["deep.txt"], "bGVmdA==", "{answer}");
         assert_eq!(answer["files"].as_object().unwrap().len(), 2, "{answer}");
     }
@@ -93,17 +96,17 @@ os.mkdir("folder"); open("folder/other.bin", "wb").write(bytes(range(256)))
 #[test]
 fn in_full_isolation_pipelines_and_other_programs_work() {
     let script = "seq 1 100 | grep 7 | wc -l\ncat <(echo substituted)\nls -d /skill\n";
-    for cell in cells().into_iter().filter(|cell| cell.tier == "full") {
-        let answer = Attack::file("run.bash", script.as_bytes()).run(cell);
-        assert_eq!(answer["stdout"], "19\nsubstituted\n/skill\n", "{cell:?}: {answer}");
+    for case in test_cases().into_iter().filter(|case| case.tier == "full") {
+        let answer = AttackScript::file("run.bash", script.as_bytes()).run(case);
+        assert_eq!(answer["stdout"], "19\nsubstituted\n/skill\n", "{case:?}: {answer}");
     }
 }
 
 #[test]
 fn a_failure_is_the_scripts_own_and_its_text_is_clean() {
     let script = "print('\\x1b[31mred\\x1b[0m'); print('oops', file=sys.stderr); sys.exit(4)";
-    for cell in cells() {
-        let answer = Attack::python(script).run(cell);
+    for case in test_cases() {
+        let answer = AttackScript::python(script).run(case);
         assert_eq!(answer["end"], json!({ "exited": 4 }), "{answer}");
         assert_eq!((&answer["stdout"], &answer["stderr"]), (&json!("red\n"), &json!("oops\n")));
     }

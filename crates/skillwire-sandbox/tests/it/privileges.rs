@@ -1,4 +1,5 @@
-//! System calls that need privileges or give some, by every entry, and programs that carry them.
+//! System calls that need or give privileges, through every entry to the kernel, and set-user-id
+//! programs.
 
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
@@ -6,14 +7,14 @@ use serde_json::json;
 
 use crate::{
     support::{
-        Attack, User, assert_fail_inside, assert_succeed_outside, attempts, cells, public_folder,
-        public_folder_in, users,
+        AttackScript, User, assert_all_fail_inside, assert_all_succeed_outside, attempts,
+        public_folder, public_folder_in, test_cases, users,
     },
     test_skip::{TestNeed, skip},
 };
 
-/// Calls that an ordinary user may make outside, and calls that root may. All of them concern the
-/// process that makes them and nothing else.
+/// Calls that an ordinary user can make outside of the sandbox, and calls that root can make. All of them
+/// affect only the process that makes them.
 const CALLS: &str = r#"
 NEWUSER, NEWNS, NEWUTS = 0x10000000, 0x00020000, 0x04000000
 attempt("personality", lambda: call(135, 0x0040000))
@@ -56,9 +57,9 @@ def tick():
 
 #[test]
 fn privileged_calls_and_clock_changes_fail() {
-    let attack = Attack::python(&format!("{HELPERS}{CALLS}"));
+    let attack = AttackScript::python(&format!("{HELPERS}{CALLS}"));
     // The last four need the user namespace that the first of them makes.
-    let anybody = [
+    let for_every_user = [
         "personality",
         "memfd",
         "traceme",
@@ -70,28 +71,28 @@ fn privileged_calls_and_clock_changes_fail() {
         "hostname",
         "chroot",
     ];
-    let root = ["tick", "setuid", "bpf"];
-    // Machines that do not have these, or for nobody, say so in a file.
+    let for_root = ["tick", "setuid", "bpf"];
+    // A file says whether the kernel has these and lets users make them.
     let built_in = [("key", "/proc/keys", ""), ("io_uring", IO_URING, "0")];
-    let cells = cells();
+    let cases = test_cases();
     for user in users() {
-        let mut possible = anybody.to_vec();
-        possible.extend(root.iter().filter(|_| user == User::Root));
+        let mut possible = for_every_user.to_vec();
+        possible.extend(for_root.iter().filter(|_| user == User::Root));
         possible.extend(built_in.iter().filter_map(|(name, file, says)| {
             let text = fs::read_to_string(file).ok()?;
             (says.is_empty() || text.trim() == *says).then_some(*name)
         }));
-        assert_succeed_outside(&attack, user, &possible);
-        for cell in cells.iter().filter(|cell| cell.user == user) {
-            let answer = attack.run(*cell);
-            assert_fail_inside(&answer, &anybody, *cell);
-            assert_fail_inside(&answer, &root, *cell);
-            assert_fail_inside(&answer, &["key", "io_uring"], *cell);
+        assert_all_succeed_outside(&attack, user, &possible);
+        for case in cases.iter().filter(|case| case.user == user) {
+            let answer = attack.run(*case);
+            assert_all_fail_inside(&answer, &for_every_user, *case);
+            assert_all_fail_inside(&answer, &for_root, *case);
+            assert_all_fail_inside(&answer, &["key", "io_uring"], *case);
         }
     }
 }
 
-/// Says 0 where everybody may use `io_uring`.
+/// Contains 0 where every user may use `io_uring`.
 const IO_URING: &str = "/proc/sys/kernel/io_uring_disabled";
 
 #[test]
@@ -104,16 +105,16 @@ function = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_bu
 print("before", flush=True)
 print("answered" if function() == os.getpid() else "refused")
 "#;
-    let outside = Attack::python(script).run_outside(users()[0]);
+    let outside = AttackScript::python(script).run_outside(users()[0]);
     if !outside.contains("answered") {
         let why = "this kernel has no 32-bit entry: only that nothing answers is shown";
         skip(TestNeed::Entry32Bit, why);
     }
-    for cell in cells() {
-        let answer = Attack::python(script).run(cell);
-        assert_eq!(answer["stdout"], "before\n", "{cell:?}: {answer}");
+    for case in test_cases() {
+        let answer = AttackScript::python(script).run(case);
+        assert_eq!(answer["stdout"], "before\n", "{case:?}: {answer}");
         if outside.contains("answered") {
-            assert_eq!(answer["end"], json!({ "signalled": 31 }), "{cell:?}: {answer}");
+            assert_eq!(answer["end"], json!({ "signalled": 31 }), "{case:?}: {answer}");
         }
     }
 }
@@ -126,27 +127,29 @@ attempt("own", lambda: call(39))
 attempt("x32", lambda: call(0x40000000 | 39))
 "#;
     for user in users() {
-        // Either the kernel has the entry, or it says itself that it has not.
-        let went = attempts(&Attack::python(script).run_outside(user));
+        // Either the kernel has the entry, or it fails with `ENOSYS`.
+        let went = attempts(&AttackScript::python(script).run_outside(user));
         assert!(went["x32"].as_deref().is_none_or(|error| error == "38"), "{went:?}");
     }
-    for cell in cells() {
-        let answer = Attack::python(script).run(cell);
+    for case in test_cases() {
+        let answer = AttackScript::python(script).run(case);
         let went = attempts(answer["stdout"].as_str().unwrap());
         assert_eq!(went["own"], None, "{answer}");
-        // Neither done nor `ENOSYS`, which are the kernel's answers: the filter says it first.
-        assert_eq!(went["x32"].as_deref(), Some("1"), "{cell:?}: {answer}");
+        // The filter answers with `EPERM` before the kernel could.
+        assert_eq!(went["x32"].as_deref(), Some("1"), "{case:?}: {answer}");
     }
 }
 
-/// A folder on a file system that honours set user ids, if this machine has one for everybody.
-fn honouring_folder() -> Option<tempfile::TempDir> {
+/// A folder on a file system that honours set user ids and that every user can write to, if this machine
+/// has one.
+fn folder_that_honours_set_user_ids() -> Option<tempfile::TempDir> {
     let mounts = fs::read_to_string("/proc/mounts").unwrap();
     let honours = |place: &str| {
-        // The last line of the longest mount point above the place is the one that counts.
+        // The longest mount point above the place counts, and of several there the last.
         let above = mounts.lines().filter_map(|line| {
             let mut words = line.split(' ').skip(1);
-            let (point, options) = (words.next()?, words.nth(1)?);
+            let point = words.next()?;
+            let options = words.nth(1)?;
             place.starts_with(point).then_some((point.len(), options))
         });
         let options = above.max_by_key(|(length, _)| *length).map(|(_, options)| options);
@@ -157,14 +160,14 @@ fn honouring_folder() -> Option<tempfile::TempDir> {
 }
 
 #[test]
-fn programs_with_a_set_user_id_give_nothing() {
+fn set_user_id_programs_give_no_rights() {
     let script = r#"
 attempt("bound", lambda: 1 / 0 if call(157, 39, 0, 0, 0, 0) == 1 else None)
 attempt("raised", lambda: os.execv(given["program"], [given["program"], "-u"]))
 "#;
-    let cells = cells();
+    let cases = test_cases();
     for user in users() {
-        let honouring = honouring_folder();
+        let honouring = folder_that_honours_set_user_ids();
         let raises = honouring.is_some() && users().contains(&User::Root);
         if !raises {
             let why = "no set user id takes effect outside: only that none does inside is shown";
@@ -174,20 +177,20 @@ attempt("raised", lambda: os.execv(given["program"], [given["program"], "-u"]))
         let program = folder.path().join("who");
         fs::copy("/usr/bin/id", &program).unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o4755)).unwrap();
-        let attack = Attack::python(script).give("program", program.to_str().unwrap());
+        let attack = AttackScript::python(script).argument("program", program.to_str().unwrap());
         let outside = attack.run_outside(user);
         assert_eq!(attempts(&outside)["bound"], None, "{outside}");
-        // What root made has root's id for everybody; what another user made has theirs.
+        // A program of root raises every user to root; a program of another user only to that user.
         assert!(!raises || outside.ends_with("\n0\n"), "{user:?}: {outside}");
-        for cell in cells.iter().filter(|cell| cell.user == user) {
-            let answer = attack.run(*cell);
-            assert_fail_inside(&answer, &["bound", "raised"], *cell);
+        for case in cases.iter().filter(|case| case.user == user) {
+            let answer = attack.run(*case);
+            assert_all_fail_inside(&answer, &["bound", "raised"], *case);
         }
     }
 }
 
 #[test]
-fn the_systems_own_programs_with_a_set_user_id_stay_what_the_caller_is() {
+fn set_user_id_programs_of_the_system_run_with_the_rights_of_their_caller() {
     let names =
         ["su", "passwd", "chsh", "mount", "newgrp", "sudo"].map(|n| format!("/usr/bin/{n}"));
     let is_set = |path: &&String| {
@@ -197,16 +200,16 @@ fn the_systems_own_programs_with_a_set_user_id_stay_what_the_caller_is() {
         skip(TestNeed::SetUserId, "this machine has no program with a set user id");
         return;
     };
-    // The kernel tells a program whose user was raised by the `AT_SECURE` entry; with it `ld.so`
-    // refuses to show anything.
+    // The kernel sets `AT_SECURE` for a program that gained rights, and then `ld.so` ignores the variable
+    // that makes it list libraries.
     let script = r#"os.execve(given["program"], [given["program"], "--help"], {"LD_TRACE_LOADED_OBJECTS": "1"})"#;
-    let attack = Attack::python(script).give("program", program.as_str());
+    let attack = AttackScript::python(script).argument("program", program.as_str());
     let outside = attack.run_outside(User::Ordinary);
-    assert!(!outside.contains("libc.so"), "{program} raises nobody outside: {outside}");
-    for cell in cells() {
-        let answer = attack.run(cell);
-        // Traced: the loader took the variable seriously, so nothing was raised.
+    assert!(!outside.contains("libc.so"), "{program} gains no rights outside: {outside}");
+    for case in test_cases() {
+        let answer = attack.run(case);
+        // The loader listed libraries, so the program gained no rights.
         let output = answer["stdout"].as_str().unwrap();
-        assert!(output.contains("libc.so"), "{program}, {cell:?}: {answer}");
+        assert!(output.contains("libc.so"), "{program}, {case:?}: {answer}");
     }
 }

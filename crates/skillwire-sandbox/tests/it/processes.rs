@@ -1,11 +1,11 @@
-//! Signals, traces and limits on other processes.
+//! Signals to other processes, and attempts to trace or limit them.
 
 use std::fs;
 
 use crate::{
     support::{
-        Attack, Cell, User, Victim, assert_fail_inside, assert_succeed_outside, attempts, cells,
-        users,
+        AttackScript, TestCase, User, Victim, assert_all_fail_inside, assert_all_succeed_outside,
+        attempts, test_cases, users,
     },
     test_skip::{TestNeed, skip},
 };
@@ -30,7 +30,7 @@ attempt("trace", seize)
 attempt("memory", lambda: open("/proc/%d/mem" % pid, "rb"))
 "#;
 
-/// What tampering would change.
+/// The priority and limits of a process, which the attack tries to change.
 fn state(victim: &Victim) -> (String, String) {
     let stat = fs::read_to_string(format!("/proc/{}/stat", victim.pid())).unwrap();
     let (_, after) = stat.rsplit_once(')').unwrap();
@@ -53,23 +53,23 @@ fn other_processes_are_out_of_reach() {
         "trace",
         "memory",
     ];
-    let cells = cells();
+    let cases = test_cases();
     for user in users() {
         let victim = Victim::start(user);
-        let attack = |victim: &Victim| Attack::python(OTHERS).give("pid", victim.pid());
+        let attack = |victim: &Victim| AttackScript::python(OTHERS).argument("pid", victim.pid());
         let before = state(&victim);
         let mut possible = all.to_vec();
-        // Some machines let nobody trace but parents.
+        // Some machines let only parents trace.
         possible.retain(|name| *name != "trace" && *name != "memory" || may_trace());
-        assert_succeed_outside(&attack(&victim), user, &possible);
-        assert_ne!(state(&victim), before, "the attack changes something outside");
-        for cell in cells.iter().filter(|cell| cell.user == user) {
+        assert_all_succeed_outside(&attack(&victim), user, &possible);
+        assert_ne!(state(&victim), before, "the attack changes something outside of the sandbox");
+        for case in cases.iter().filter(|case| case.user == user) {
             let mut victim = Victim::start(user);
             let before = state(&victim);
-            let answer = attack(&victim).run(*cell);
-            assert_fail_inside(&answer, &all, *cell);
-            assert_eq!(state(&victim), before, "{cell:?}");
-            assert!(victim.is_alive(), "{cell:?}");
+            let answer = attack(&victim).run(*case);
+            assert_all_fail_inside(&answer, &all, *case);
+            assert_eq!(state(&victim), before, "{case:?}");
+            assert!(victim.is_alive(), "{case:?}");
         }
     }
 }
@@ -83,9 +83,9 @@ fn may_trace() -> bool {
     may
 }
 
-/// Signals everybody from a process namespace of its own, in which a bystander waits.
-const EVERYBODY_IN_A_NAMESPACE: &str = r#"
-def everybody():
+/// Signals all processes from within a new process namespace, in which a second process waits.
+const SIGNAL_ALL_IN_A_NAMESPACE: &str = r#"
+def signal_all():
     call(272, 0x10000000 | 0x20000000)
     first = os.fork()
     if first == 0:
@@ -100,32 +100,32 @@ def everybody():
     _, status = os.waitpid(first, 0)
     if status != 0:
         raise OSError(0, "the bystander lives")
-attempt("everybody", everybody)
+attempt("all", signal_all)
 "#;
 
 #[test]
-fn a_signal_to_everybody_reaches_nobody_else() {
+fn a_signal_to_all_processes_reaches_none_outside_the_run() {
     let script = r#"
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
-attempt("everybody", lambda: os.kill(-1, signal.SIGTERM))
+attempt("all", lambda: os.kill(-1, signal.SIGTERM))
 attempt("first", lambda: os.kill(1, signal.SIGKILL))
 attempt("group", lambda: os.kill(0, signal.SIGTERM))
 print("alive")
 "#;
-    let cells = cells();
+    let cases = test_cases();
     for user in users() {
-        // Outside it would end every process of the user, so it is seen to work in a namespace.
-        let output = Attack::python(EVERYBODY_IN_A_NAMESPACE).run_outside(user);
-        let no_namespaces = !cells.iter().any(|cell| cell.user == user && cell.tier == "full");
-        assert!(no_namespaces || attempts(&output)["everybody"].is_none(), "{user:?}: {output}");
+        // Outside of a namespace this would end every process of the user.
+        let output = AttackScript::python(SIGNAL_ALL_IN_A_NAMESPACE).run_outside(user);
+        let no_namespaces = !cases.iter().any(|case| case.user == user && case.tier == "full");
+        assert!(no_namespaces || attempts(&output)["all"].is_none(), "{user:?}: {output}");
     }
-    for cell in cells {
-        let mut victim = Victim::start(cell.user);
-        let answer = Attack::python(script).run(cell);
-        assert!(victim.is_alive(), "{cell:?}: {answer}");
-        assert!(answer["stdout"].as_str().unwrap().ends_with("alive\n"), "{cell:?}: {answer}");
-        if cell.tier == "restricted" {
-            assert_fail_inside(&answer, &["everybody", "first", "group"], cell);
+    for case in cases {
+        let mut victim = Victim::start(case.user);
+        let answer = AttackScript::python(script).run(case);
+        assert!(victim.is_alive(), "{case:?}: {answer}");
+        assert!(answer["stdout"].as_str().unwrap().ends_with("alive\n"), "{case:?}: {answer}");
+        if case.tier == "restricted" {
+            assert_all_fail_inside(&answer, &["all", "first", "group"], case);
         }
     }
 }
@@ -139,10 +139,10 @@ attempt("environment", lambda: open("/proc/1/environ", "rb").read(1))
 attempt("trace", lambda: call(101, 0x4206, 1, 0, 0))
 print(open("/proc/self/status").read())
 "#;
-    for cell in cells().into_iter().filter(|cell: &Cell| cell.tier == "full") {
-        let answer = Attack::python(script).run(cell);
+    for case in test_cases().into_iter().filter(|case: &TestCase| case.tier == "full") {
+        let answer = AttackScript::python(script).run(case);
         let all = ["descriptors", "memory", "environment", "trace"];
-        assert_fail_inside(&answer, &all, cell);
+        assert_all_fail_inside(&answer, &all, case);
         let status = answer["stdout"].as_str().unwrap();
         for line in [
             "CapEff:\t0000000000000000",
@@ -150,7 +150,7 @@ print(open("/proc/self/status").read())
             "NoNewPrivs:\t1",
             "Seccomp:\t2",
         ] {
-            assert!(status.contains(line), "{line}, {cell:?}: {status}");
+            assert!(status.contains(line), "{line}, {case:?}: {status}");
         }
     }
 }
@@ -163,20 +163,20 @@ print("user", int(open("/proc/self/uid_map").read().split()[1]) if given["full"]
 for name in ("user", "mnt", "pid", "net", "ipc", "uts", "cgroup") if given["full"] else ():
     print("namespace", os.readlink("/proc/self/ns/" + name))
 "#;
-    for cell in cells() {
-        let answer = Attack::python(script).give("full", cell.tier == "full").run(cell);
+    for case in test_cases() {
+        let answer = AttackScript::python(script).argument("full", case.tier == "full").run(case);
         let output = answer["stdout"].as_str().unwrap();
         let value = |word| output.lines().filter_map(move |line| line.strip_prefix(word));
-        // Root becomes somebody whom nobody else is; another user stays who they are.
+        // Root becomes a user that no other process has. An ordinary user stays the same.
         let user: u32 = value("user ").next().unwrap().parse().unwrap();
-        assert_eq!(cell.user == User::Root, user >= 1_900_000_000, "{cell:?}: {answer}");
+        assert_eq!(case.user == User::Root, user >= 1_900_000_000, "{case:?}: {answer}");
         let others: Vec<_> = fs::read_dir("/proc/self/ns").unwrap().flatten().collect();
         let others = others.iter().map(|entry| fs::read_link(entry.path()).unwrap());
         let others: Vec<_> = others.map(|link| link.to_str().unwrap().to_owned()).collect();
         let own: Vec<_> = value("namespace ").collect();
-        assert_eq!(own.len(), if cell.tier == "full" { 7 } else { 0 }, "{cell:?}: {answer}");
+        assert_eq!(own.len(), if case.tier == "full" { 7 } else { 0 }, "{case:?}: {answer}");
         for name in own {
-            assert!(!others.iter().any(|other| other == name), "{name}, {cell:?}");
+            assert!(!others.iter().any(|other| other == name), "{name}, {case:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Runs scripts isolated and bare, as root and as an ordinary user.
+//! Runs attack scripts inside and outside of the sandbox, as root and as an ordinary user.
 
 use std::{
     collections::BTreeMap,
@@ -16,20 +16,20 @@ use tempfile::TempDir;
 
 use crate::test_skip::{TestNeed, skip};
 
-/// A user id that nothing else on a machine has.
-const ORDINARY: u32 = 64_321;
+/// A user id that no process on the machine has.
+const ORDINARY_UID: u32 = 64_321;
 
-/// The interpreter of the attacks, in the place where jobs find it.
+/// The interpreter of the attacks, where the sandbox finds it as well.
 const PYTHON: &str = "/usr/bin/python3";
 
-/// Who runs the program that runs a script.
+/// The user that runs the sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum User {
     Root,
     Ordinary,
 }
 
-/// The users that can be tried: both when this is root.
+/// The users that tests can run as: both if the tests run as root.
 pub(crate) fn users() -> Vec<User> {
     if is_root() {
         vec![User::Root, User::Ordinary]
@@ -48,7 +48,7 @@ fn is_root() -> bool {
 #[test]
 fn attacks_really_run_as_the_users_they_name() {
     for user in users() {
-        let attack = Attack::python("print(os.getuid(), os.geteuid(), os.getgid())");
+        let attack = AttackScript::python("print(os.getuid(), os.geteuid(), os.getgid())");
         let ids = attack.run_outside(user);
         let ids: Vec<u32> = ids.split_whitespace().map(|id| id.parse().unwrap()).collect();
         assert_eq!(ids.len(), 3, "{ids:?}");
@@ -56,21 +56,21 @@ fn attacks_really_run_as_the_users_they_name() {
     }
 }
 
-/// One cell of the matrix that every attack goes through.
+/// A user and a tier. Every attack is tried with each pair.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Cell {
+pub(crate) struct TestCase {
     pub(crate) user: User,
     pub(crate) tier: &'static str,
 }
 
-/// Every user in every tier that this machine gives. Where it does not give one, the refusal is
-/// asserted: it names what is missing and what to do, and nothing ran.
-pub(crate) fn cells() -> Vec<Cell> {
-    let all = users()
-        .into_iter()
-        .flat_map(|user| ["full", "restricted"].into_iter().map(move |tier| Cell { user, tier }));
-    all.filter(|cell| {
-        let answer = Attack::python("print('here')").run(*cell);
+/// Every user in every tier that this machine gives. Where it does not give a tier, this asserts that the
+/// sandbox names what is missing and what to do, and that nothing ran.
+pub(crate) fn test_cases() -> Vec<TestCase> {
+    let all = users().into_iter().flat_map(|user| {
+        ["full", "restricted"].into_iter().map(move |tier| TestCase { user, tier })
+    });
+    all.filter(|case| {
+        let answer = AttackScript::python("print('here')").run(*case);
         if let Some(unavailable) = answer.get("unavailable") {
             let missing = unavailable["missing"].as_array().unwrap();
             assert!(!missing.is_empty() && answer.get("stdout").is_none(), "{answer}");
@@ -78,7 +78,7 @@ pub(crate) fn cells() -> Vec<Cell> {
                 assert!(!part["what"].as_str().unwrap().is_empty(), "{answer}");
                 assert!(!part["hint"].as_str().unwrap().is_empty(), "{answer}");
             }
-            skip(TestNeed::AvailableIsolation, &format!("{cell:?} is refused here: {unavailable}"));
+            skip(TestNeed::Isolation, &format!("{case:?} is refused here: {unavailable}"));
             return false;
         }
         assert_eq!(answer["stdout"], "here\n", "{answer}");
@@ -87,7 +87,7 @@ pub(crate) fn cells() -> Vec<Cell> {
     .collect()
 }
 
-/// The driver, copied to where every user can execute it.
+/// The test driver, copied to a folder where every user can execute it.
 fn driver() -> &'static Path {
     static DRIVER: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
     &DRIVER
@@ -106,26 +106,26 @@ pub(crate) fn public_folder() -> TempDir {
     public_folder_in("/tmp")
 }
 
-/// The same in another place.
+/// A folder in `place` that every user can enter and write to.
 pub(crate) fn public_folder_in(place: &str) -> TempDir {
     let folder = tempfile::Builder::new().prefix("skillwire-attack-").tempdir_in(place).unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
     folder
 }
 
-/// Makes a command run as a user.
+/// Lets a command run as a user.
 pub(crate) fn as_user(command: &mut Command, user: User) -> &mut Command {
     if user == User::Ordinary && is_root() {
-        command.uid(ORDINARY).gid(ORDINARY);
+        command.uid(ORDINARY_UID).gid(ORDINARY_UID);
     }
     command
 }
 
-/// A program that runs as a user until it is dropped.
-pub(crate) struct Victim(pub(crate) Child);
+/// A process of a user that attacks try to reach. It ends when this is dropped.
+pub(crate) struct Victim(Child);
 
 impl Victim {
-    /// Waits for its standard input to end.
+    /// Starts a process that waits for its standard input to end.
     pub(crate) fn start(user: User) -> Self {
         let mut command = Command::new("/bin/cat");
         command.stdin(Stdio::piped()).stdout(Stdio::null());
@@ -149,20 +149,21 @@ impl Drop for Victim {
     }
 }
 
-/// What must never come out of a sandbox.
+/// A text that no script in the sandbox may ever read.
 pub(crate) const SECRET: &str = "s3cret-that-stays";
 
-/// A script and what it is given.
+/// A script, its arguments, and how the driver is asked to run it.
 #[derive(Clone)]
-pub(crate) struct Attack {
+pub(crate) struct AttackScript {
     request: Map<String, Value>,
-    script: String,
+    /// The script's text, to run it outside of the sandbox.
+    bare_script: String,
     arguments: Map<String, Value>,
-    /// Variables of the program that runs it.
-    surroundings: BTreeMap<String, String>,
+    /// Environment variables of the program that runs the script.
+    caller_variables: BTreeMap<String, String>,
 }
 
-/// Every attack is a list of attempts; each prints its name and how it went.
+/// The beginning of every attack. Each attempt prints its name and whether it was done or failed.
 const PRELUDE: &str = r#"
 import ctypes, errno, json, mmap, os, signal, socket, struct, sys, time
 given = json.load(sys.stdin)
@@ -181,10 +182,10 @@ def attempt(name, what):
         print(name, "failed", getattr(error, "errno", None) or type(error).__name__, flush=True)
 "#;
 
-impl Attack {
+impl AttackScript {
     pub(crate) fn python(script: &str) -> Self {
         let script = format!("{PRELUDE}\n{script}");
-        Self::file("attack.py", script.as_bytes()).remembering(script)
+        Self::file("attack.py", script.as_bytes()).with_bare_script(script)
     }
 
     pub(crate) fn file(name: &str, bytes: &[u8]) -> Self {
@@ -198,19 +199,19 @@ impl Attack {
         let Value::Object(request) = request else { unreachable!("an object was written") };
         Self {
             request,
-            script: String::new(),
+            bare_script: String::new(),
             arguments: Map::new(),
-            surroundings: BTreeMap::new(),
+            caller_variables: BTreeMap::new(),
         }
     }
 
-    fn remembering(mut self, script: String) -> Self {
-        self.script = script;
+    fn with_bare_script(mut self, script: String) -> Self {
+        self.bare_script = script;
         self
     }
 
-    /// Gives it an argument; it arrives on standard input and as an option.
-    pub(crate) fn give(mut self, key: &str, value: impl Into<Value>) -> Self {
+    /// Adds an argument, which arrives on standard input and as an option.
+    pub(crate) fn argument(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.arguments.insert(key.to_owned(), value.into());
         self
     }
@@ -220,69 +221,69 @@ impl Attack {
         self
     }
 
-    pub(crate) fn set(mut self, key: &str, value: Value) -> Self {
+    pub(crate) fn request_field(mut self, key: &str, value: Value) -> Self {
         self.request.insert(key.to_owned(), value);
         self
     }
 
-    pub(crate) fn surround(mut self, name: &str, value: &str) -> Self {
-        self.surroundings.insert(name.to_owned(), value.to_owned());
+    pub(crate) fn caller_variable(mut self, name: &str, value: &str) -> Self {
+        self.caller_variables.insert(name.to_owned(), value.to_owned());
         self
     }
 
-    /// Runs it isolated.
-    pub(crate) fn run(&self, cell: Cell) -> Value {
-        self.run_by(cell, Command::new(driver()))
+    /// Runs the script in the sandbox.
+    pub(crate) fn run(&self, case: TestCase) -> Value {
+        self.run_by(case, Command::new(driver()))
     }
 
-    /// Starts it isolated and leaves it running.
-    pub(crate) fn start(&self, cell: Cell) -> Child {
+    /// Starts the script in the sandbox and leaves it running.
+    pub(crate) fn start(&self, case: TestCase) -> Child {
         let mut command = Command::new(driver());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).current_dir("/");
         command.process_group(0);
-        let mut child = as_user(&mut command, cell.user).spawn().unwrap();
-        child.stdin.take().unwrap().write_all(self.request(cell).as_bytes()).unwrap();
+        let mut child = as_user(&mut command, case.user).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(self.request(case).as_bytes()).unwrap();
         child
     }
 
-    fn request(&self, cell: Cell) -> String {
+    fn request(&self, case: TestCase) -> String {
         let mut request = self.request.clone();
-        request.insert("tier".to_owned(), cell.tier.into());
+        request.insert("tier".to_owned(), case.tier.into());
         request.insert("arguments".to_owned(), self.arguments.clone().into());
         Value::Object(request).to_string()
     }
 
-    /// Runs it isolated, with a descriptor of a file that the driver inherits.
-    pub(crate) fn run_with_descriptor(&self, cell: Cell, file: &Path) -> Value {
+    /// Runs the script in the sandbox, with an open file that the driver inherits as descriptor 9.
+    pub(crate) fn run_with_descriptor(&self, case: TestCase, file: &Path) -> Value {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", "exec 9<\"$1\"; exec \"$2\"", "sh"]).arg(file).arg(driver());
-        self.run_by(cell, command)
+        self.run_by(case, command)
     }
 
-    fn run_by(&self, cell: Cell, mut command: Command) -> Value {
-        let request = self.request(cell);
-        command.envs(&self.surroundings).current_dir("/");
-        let output = feed(as_user(&mut command, cell.user), request.as_bytes());
+    fn run_by(&self, case: TestCase, mut command: Command) -> Value {
+        let request = self.request(case);
+        command.envs(&self.caller_variables).current_dir("/");
+        let output = feed(as_user(&mut command, case.user), request.as_bytes());
         assert!(output.status.success(), "{output:?}");
         serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
     }
 
-    /// Runs it bare, in a folder of its own: what the sandbox has to prevent.
+    /// Runs the script without the sandbox, to show what the sandbox has to prevent.
     pub(crate) fn run_outside(&self, user: User) -> String {
         let output = feed(&mut self.outside(user), &self.stdin());
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// The same, with a descriptor of a file that it inherits.
+    /// Runs the script without the sandbox, with an open file that it inherits as descriptor 9.
     pub(crate) fn run_outside_with_descriptor(&self, user: User, file: &Path) -> String {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", "exec 9<\"$1\"; exec /usr/bin/python3 -c \"$2\"", "sh"]);
-        command.arg(file).arg(&self.script).envs(&self.surroundings).current_dir("/");
+        command.arg(file).arg(&self.bare_script).envs(&self.caller_variables).current_dir("/");
         let output = feed(as_user(&mut command, user), &self.stdin());
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// Starts it bare and leaves it running.
+    /// Starts the script without the sandbox and leaves it running.
     pub(crate) fn start_outside(&self, user: User) -> Child {
         let mut child = self.outside(user).spawn().unwrap();
         child.stdin.take().unwrap().write_all(&self.stdin()).unwrap();
@@ -295,13 +296,13 @@ impl Attack {
 
     fn outside(&self, user: User) -> Command {
         let mut command = Command::new(PYTHON);
-        command.arg("-c").arg(&self.script);
+        command.arg("-c").arg(&self.bare_script);
         for (key, value) in &self.arguments {
             command.arg(format!("--{key}")).arg(value.to_string());
         }
         let scratch = self.arguments.get("outside").and_then(Value::as_str).unwrap_or("/");
         command.env("OUTPUT_DIR", scratch).env("TMPDIR", scratch).env("SKILL_DIR", scratch);
-        command.envs(&self.surroundings).current_dir("/");
+        command.envs(&self.caller_variables).current_dir("/");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         as_user(&mut command, user);
         command
@@ -311,18 +312,19 @@ impl Attack {
 fn feed(command: &mut Command, bytes: &[u8]) -> Output {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // A program that ends early is judged by what it said.
+    // A program may end before it has read its input.
     let _ = child.stdin.take().unwrap().write_all(bytes);
     child.wait_with_output().unwrap()
 }
 
-/// How each attempt of an attack went: nothing when it was done, or why it failed.
+/// How each attempt of an attack went: `None` if it was done, otherwise the error.
 pub(crate) fn attempts(output: &str) -> BTreeMap<String, Option<String>> {
     output
         .lines()
         .filter_map(|line| {
             let mut words = line.split(' ');
-            let (name, how) = (words.next()?, words.next()?);
+            let name = words.next()?;
+            let how = words.next()?;
             match how {
                 "done" => Some((name.to_owned(), None)),
                 "failed" => Some((name.to_owned(), Some(words.next().unwrap_or("?").to_owned()))),
@@ -332,8 +334,9 @@ pub(crate) fn attempts(output: &str) -> BTreeMap<String, Option<String>> {
         .collect()
 }
 
-/// Asserts that these attempts succeed outside for this user, as the attack's positive control.
-pub(crate) fn assert_succeed_outside(attack: &Attack, user: User, names: &[&str]) {
+/// Asserts that these attempts succeed outside of the sandbox. Otherwise their failure inside would
+/// prove nothing.
+pub(crate) fn assert_all_succeed_outside(attack: &AttackScript, user: User, names: &[&str]) {
     let output = attack.run_outside(user);
     let went = attempts(&output);
     for name in names {
@@ -341,18 +344,18 @@ pub(crate) fn assert_succeed_outside(attack: &Attack, user: User, names: &[&str]
     }
 }
 
-/// Asserts that every attempt was made inside and none of these succeeded.
-pub(crate) fn assert_fail_inside(answer: &Value, names: &[&str], cell: Cell) {
-    let output = answer["stdout"].as_str().unwrap_or_else(|| panic!("{cell:?}: {answer}"));
+/// Asserts that each of these attempts was made inside of the sandbox, and failed.
+pub(crate) fn assert_all_fail_inside(answer: &Value, names: &[&str], case: TestCase) {
+    let output = answer["stdout"].as_str().unwrap_or_else(|| panic!("{case:?}: {answer}"));
     let went = attempts(output);
     for name in names {
         let how =
-            went.get(*name).unwrap_or_else(|| panic!("{name} was not tried, {cell:?}: {answer}"));
-        assert!(how.is_some(), "{name} succeeded, {cell:?}: {answer}");
+            went.get(*name).unwrap_or_else(|| panic!("{name} was not tried, {case:?}: {answer}"));
+        assert!(how.is_some(), "{name} succeeded, {case:?}: {answer}");
     }
 }
 
-/// The processes whose command line holds a token.
+/// The ids of processes whose command line contains a token.
 pub(crate) fn processes_with(token: &str) -> Vec<u32> {
     let all = fs::read_dir("/proc").unwrap().flatten();
     all.filter_map(|entry| {
@@ -363,8 +366,8 @@ pub(crate) fn processes_with(token: &str) -> Vec<u32> {
     .collect()
 }
 
-/// A word that stands in the command lines of one run alone.
-pub(crate) fn token() -> String {
+/// A word that only the command lines of one run contain.
+pub(crate) fn unique_token() -> String {
     let mut secret = [0; 8];
     getrandom::fill(&mut secret).unwrap();
     format!("token{:016x}", u64::from_ne_bytes(secret))

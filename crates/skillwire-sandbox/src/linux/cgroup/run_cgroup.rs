@@ -17,7 +17,7 @@ use super::delegated_cgroup::DelegatedCgroup;
 use crate::job::ScriptJob;
 
 /// The beginning of a run's cgroup name. The id of the process that created it follows, so that a later
-/// process can tell which cgroups nobody uses any more.
+/// process can tell which cgroups are abandoned.
 const NAME_PREFIX: &str = "skillwire-run-";
 
 /// Memory that a run needs besides the script's: the helper, and what the kernel itself allocates.

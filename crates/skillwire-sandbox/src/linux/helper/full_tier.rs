@@ -48,8 +48,8 @@ pub(super) fn prepare() -> Result<(), StepFailure> {
     unshare(namespaces).at(IsolationStep::Namespaces)?;
     let write = |name: &str, text: String| std::fs::write(format!("/proc/self/{name}"), text);
     // The kernel wants this before an unprivileged `gid_map`: a process that could drop a group could
-    // open files that are closed to exactly that group. The maps have one id each, so the script can
-    // become nobody else, and set-user-id files of other owners mean nothing to it.
+    // open files that are closed to exactly that group. The maps have one id each, so the script
+    // can become no other user, and set-user-id files of other owners mean nothing to it.
     write("setgroups", "deny".to_owned()).at(IsolationStep::IdMaps)?;
     write("uid_map", format!("{} {uid} 1", visible_paths::SCRIPT_UID)).at(IsolationStep::IdMaps)?;
     write("gid_map", format!("{} {gid} 1", visible_paths::SCRIPT_UID)).at(IsolationStep::IdMaps)?;

@@ -25,7 +25,7 @@ use crate::isolation::IsolationTier;
 pub(super) struct HelperProcess {
     pid: u32,
     /// Refers to this process even after the kernel gave its id to another one. Signals go through it:
-    /// a signal to the bare id could end a process of somebody else.
+    /// a signal to the bare id could end an unrelated process.
     pidfd: OwnedFd,
     /// The control socket, until the run takes it.
     pub(super) control: Option<UnixStream>,

@@ -148,3 +148,90 @@ impl ReportReader {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::{super::super::helper_protocol::send, *};
+
+    /// Reads what a helper sends, and returns the reader or its error.
+    fn read(helper: impl FnOnce(&UnixStream)) -> io::Result<ReportReader> {
+        let (ours, theirs) = UnixStream::pair()?;
+        ours.set_nonblocking(true)?;
+        helper(&theirs);
+        let limits = RunLimits::default().with_folder_bytes(10).with_output_files(2);
+        let mut reader = ReportReader::new(&limits);
+        reader.read(&ours).map(|_| reader)
+    }
+
+    fn ended(files: &[(&str, usize)]) -> HelperReport {
+        let spec =
+            |(path, size): &(&str, usize)| FileSpec { path: (*path).to_owned(), size: *size };
+        HelperReport::Ended {
+            exit: Some(0),
+            signal: None,
+            files: files.iter().map(spec).collect(),
+            skipped_files: 0,
+            usage: KernelUsage::default(),
+        }
+    }
+
+    #[test]
+    fn files_are_cut_out_of_what_follows_the_last_report() {
+        let reader = read(|helper| {
+            send(helper, &HelperReport::Started { notes: vec!["note".to_owned()] }, &[]).unwrap();
+            send(helper, &ended(&[("a", 2), ("b/c", 3)]), &[]).unwrap();
+            (&*helper).write_all(b"12345").unwrap();
+        });
+        let reports = reader.unwrap().into_reports();
+        assert!(reports.started);
+        assert_eq!(reports.notes, ["note"]);
+        let files = reports.end.unwrap().files;
+        let files: Vec<_> =
+            files.iter().map(|file| (file.path.as_str(), &file.bytes[..])).collect();
+        assert_eq!(files, [("a", &b"12"[..]), ("b/c", b"345")]);
+    }
+
+    #[test]
+    fn the_end_is_known_only_with_all_of_its_files() {
+        let reader = read(|helper| {
+            send(helper, &ended(&[("a", 2)]), &[]).unwrap();
+            (&*helper).write_all(b"1").unwrap();
+        });
+        assert!(!reader.unwrap().has_ended());
+    }
+
+    #[test]
+    fn a_report_of_more_than_the_limits_allow_is_refused() {
+        for files in [&[("a", 11)][..], &[("a", 1), ("b", 1), ("c", 1)], &[("a", usize::MAX); 2]] {
+            let refused = read(|helper| send(helper, &ended(files), &[]).unwrap());
+            assert_eq!(refused.err().map(|error| error.kind()), Some(ErrorKind::InvalidData));
+        }
+        let refused = read(|mut helper| helper.write_all(&u32::MAX.to_le_bytes()).unwrap());
+        assert_eq!(refused.err().map(|error| error.kind()), Some(ErrorKind::InvalidData));
+    }
+
+    #[test]
+    fn a_path_that_leads_out_of_the_output_folder_is_refused() {
+        for path in ["../x", "/x", "a/../../x", ""] {
+            let refused = read(|helper| {
+                send(helper, &ended(&[(path, 1)]), &[]).unwrap();
+                (&*helper).write_all(b"1").unwrap();
+            });
+            assert!(refused.is_err(), "{path}");
+        }
+    }
+
+    #[test]
+    fn the_first_failure_is_the_reason() {
+        use super::super::super::helper_protocol::IsolationStep;
+        let reader = read(|helper| {
+            for step in [IsolationStep::Landlock, IsolationStep::Exec] {
+                send(helper, &HelperReport::StepFailed { step, errno: 1 }, &[]).unwrap();
+            }
+        });
+        let failure = reader.unwrap().into_reports().failure.unwrap();
+        assert_eq!(failure.step, IsolationStep::Landlock);
+    }
+}
