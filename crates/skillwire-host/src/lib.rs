@@ -20,18 +20,18 @@ pub use skillwire_client::{
     Changes, ClientError, ClientOptions, Endpoint, Interest, Secret, ServerDescription, WebOrigin,
 };
 pub use skillwire_trust::{
-    Action, Answer, Approval, ApprovalBinding, ApprovedBy, ApprovedSkill, Audit, Budgets, Cache,
-    Class, Clock, Decision, Dialect, DialectMemory, DynamicPolicy, EntrySource, Event, Grants,
-    Handle, Integrity, KnownDialect, KnownSkill, ListedSkill, Lock, NoAudit, NoCache, Nobody,
-    Offer, Origin, Policy, Prompter, Question, Reason, Record, RecordStore, Refusal, Registry,
-    RegistryItem, ServerLabel, SkillId, Standing, StoreError, UnreadSkill, VerifiedFile,
-    requested_tools,
+    Action, Answer, AnsweredReview, Approval, ApprovalBinding, ApprovalCard, ApprovalReview,
+    ApprovedBy, ApprovedSkill, Audit, Budgets, Cache, Class, Clock, Decision, Dialect,
+    DialectMemory, DynamicPolicy, EntrySource, Event, Grants, Handle, Integrity, KnownDialect,
+    KnownSkill, ListedSkill, Lock, NoAudit, NoCache, Nobody, Offer, Origin, Policy, Prompter,
+    Question, Reason, Record, RecordStore, Refusal, Registry, RegistryItem, ServerLabel,
+    ShownReview, SkillId, Standing, StoreError, UnreadSkill, VerifiedFile, requested_tools,
 };
 
 pub use self::{
     host::{
-        DirectoryChild, Discovered, ExportedFile, FreshEntry, FreshListing, Host, HostBuilder,
-        Inspected, Loaded, Relay, ResourceContent,
+        DirectoryChild, Discovered, ExportedFile, FileComparison, FreshEntry, FreshListing, Host,
+        HostBuilder, Inspected, Loaded, Relay, ResourceContent,
     },
     remote::Listing,
     system_clock::SystemClock,

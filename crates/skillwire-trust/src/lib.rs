@@ -14,6 +14,7 @@
 //! # Ok::<(), skillwire_trust::Refusal>(())
 //! ```
 
+mod approval_card;
 mod approved;
 mod audit;
 mod cache;
@@ -35,6 +36,7 @@ mod record;
 pub mod reference;
 mod refusal;
 mod registry;
+mod review;
 mod standing;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -43,6 +45,7 @@ mod verified;
 pub use skillwire_dialects::Dialect;
 
 pub use self::{
+    approval_card::{ApprovalCard, CardDigest},
     approved::{ApprovedBy, ApprovedSkill},
     audit::{Action, Audit, Decision, Event, NoAudit},
     cache::{Cache, NoCache},
@@ -63,6 +66,7 @@ pub use self::{
     record::{Approval, Record, RecordStore, StoreError},
     refusal::{Class, Reason, Refusal},
     registry::{Registry, RegistryItem},
+    review::{AnsweredReview, ApprovalReview, ReviewOutcome, ShownReview},
     standing::Standing,
     verified::{VerifiedFile, check_frontmatter},
 };

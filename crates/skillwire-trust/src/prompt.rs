@@ -1,14 +1,10 @@
 //! Asking the user.
 
-use std::sync::Arc;
-
 use futures_util::future::BoxFuture;
-use skillwire_core::{ContentDiff, SkillEntry};
-use skillwire_dialects::Dialect;
 
 use crate::{
+    approval_card::ApprovalCard,
     grants::Grants,
-    integrity::Integrity,
     label::ServerLabel,
     origin::{Origin, SkillId},
 };
@@ -17,22 +13,7 @@ use crate::{
 #[derive(Debug, Clone, PartialEq)]
 pub enum Question {
     /// May this skill be loaded?
-    Approve {
-        /// The skill.
-        skill: SkillId,
-        /// What the server lists.
-        entry: Arc<SkillEntry>,
-        /// What it asks for in `allowed-tools`.
-        tools: Vec<String>,
-        /// How it differs from what was approved before, if anything was.
-        changes: Option<ContentDiff>,
-        /// How often the user was asked about this skill before.
-        asked_before: usize,
-        /// How the server offers the skill.
-        dialect: Dialect,
-        /// What the bytes of its files are compared with.
-        integrity: Integrity,
-    },
+    Approve(Box<ApprovalCard>),
     /// May code run while acting on this skill?
     Execute {
         /// The skill.
@@ -55,9 +36,8 @@ impl Question {
     /// The origin the question is about.
     pub fn origin(&self) -> &Origin {
         match self {
-            Self::Approve { skill, .. }
-            | Self::Execute { skill, .. }
-            | Self::CrossOriginRead { skill, .. } => &skill.origin,
+            Self::Approve(card) => &card.skill.origin,
+            Self::Execute { skill, .. } | Self::CrossOriginRead { skill, .. } => &skill.origin,
         }
     }
 }

@@ -32,6 +32,11 @@ macro_rules! reasons {
         }
 
         impl Reason {
+    /// Tells whether a skill is refused only because the user has not decided about it as it is.
+    pub fn is_undecided(self) -> bool {
+        matches!(self, Self::NotApproved | Self::Changed)
+    }
+
             /// Every reason, in the order of the documentation.
             pub const ALL: &[Self] = &[$(Self::$variant,)+];
 

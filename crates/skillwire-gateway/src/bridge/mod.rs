@@ -1,9 +1,9 @@
 //! The bridge: a host on one side, tools and prompts on the other.
 
-mod approval;
+mod approval_form;
 mod approved_only;
+mod approving;
 mod arguments;
-mod difference;
 mod files;
 mod follow;
 mod lazy_index;

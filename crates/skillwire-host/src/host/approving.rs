@@ -3,9 +3,9 @@
 use std::{collections::HashMap, time::SystemTime};
 
 use skillwire_trust::{
-    Action, Answer, Approval, ApprovedBy, ApprovedSkill, DynamicPolicy, Grants, KnownSkill,
-    ListedSkill, Lock, Origin, Question, Reason, Record, Refusal, SkillId, Standing,
-    requested_tools,
+    Action, Answer, AnsweredReview, ApprovalReview, ApprovedBy, ApprovedSkill, DynamicPolicy,
+    Grants, KnownSkill, ListedSkill, Lock, Origin, Question, Reason, Record, Refusal,
+    ReviewOutcome, SkillId, Standing,
 };
 
 use super::{Host, lock, unusable};
@@ -23,36 +23,60 @@ impl Host {
         Ok(Standing::of_known(skill, record.as_ref()))
     }
 
+    /// Begins a review of a skill that the user asked for, however it stands with them.
+    pub fn review(&self, listed: &ListedSkill) -> Result<ApprovalReview, Refusal> {
+        Ok(ApprovalReview::of(listed, &self.standing(listed)?))
+    }
+
+    /// Begins a review because a skill is to be loaded that is not approved as it is, for the reason
+    /// that [`Self::approved`] gave.
+    ///
+    /// The user is asked nothing here, and nothing is counted: see [`Self::count_question`].
+    pub fn review_before_load(
+        &self,
+        listed: &ListedSkill,
+        undecided: Refusal,
+    ) -> Result<ApprovalReview, Refusal> {
+        ApprovalReview::before_load(listed, &self.standing(listed)?, undecided)
+    }
+
+    /// Records what the user answered. Returns the approval, or the refusal for whoever wanted the
+    /// skill.
+    pub fn record_review(&self, answered: AnsweredReview) -> Result<ApprovedSkill, Refusal> {
+        let listed = answered.listed().clone();
+        let skill = listed.id();
+        if answered.is_yes() && listed.binding().is_none() {
+            self.check_dynamic(&listed)?;
+        }
+        let outcome = answered.outcome(self.inner.clock.now());
+        if outcome.is_remembered() {
+            let mut change = |record: &mut Record| outcome.record(record);
+            self.inner.records.update(skill, &mut change).map_err(unusable)?;
+        }
+        match outcome {
+            ReviewOutcome::Approved(approved, _) => {
+                self.log_skill(skill, approved.fingerprint(), Action::Approve, Ok(()), None);
+                Ok(approved)
+            }
+            ReviewOutcome::ApprovedOnce(approved) => {
+                self.log_skill(skill, None, Action::Approve, Ok(()), Some("once"));
+                Ok(approved)
+            }
+            ReviewOutcome::Declined(content) => {
+                let reason = Reason::UserDeclined;
+                self.log_skill(skill, content, Action::Ask, Err(reason), None);
+                Err(Refusal::new(reason).skill(skill))
+            }
+            ReviewOutcome::Undecided(refusal) => Err(refusal),
+        }
+    }
+
     /// Records that the user approved a skill as it is listed, with these grants.
     ///
     /// Only tools that the skill asks for can be granted to it. An approval of a dynamic skill is
     /// good for one load and is not remembered.
     pub fn approve(&self, listed: &ListedSkill, grants: Grants) -> Result<ApprovedSkill, Refusal> {
-        let requested = requested_tools(&listed.entry().frontmatter);
-        let tools = grants.tools.into_iter().filter(|tool| requested.contains(tool)).collect();
-        let grants = Grants { tools, ..grants };
-        let (Some(content), Some(binding)) = (listed.content(), listed.binding()) else {
-            self.check_dynamic(listed)?;
-            self.log_skill(listed.id(), None, Action::Approve, Ok(()), Some("once"));
-            return Ok(ApprovedSkill::new(listed.clone(), grants, ApprovedBy::Once));
-        };
-        let at = self.inner.clock.now();
-        let approval = Approval {
-            content: content.clone(),
-            grants: grants.clone(),
-            at,
-            revoked: false,
-            binding,
-        };
-        let mut change = |record: &mut Record| {
-            record.approval = Some(approval.clone());
-            record.declined = None;
-            record.disabled = false;
-            record.asked.clear();
-        };
-        self.inner.records.update(listed.id(), &mut change).map_err(unusable)?;
-        self.log_skill(listed.id(), Some(content.fingerprint()), Action::Approve, Ok(()), None);
-        Ok(ApprovedSkill::new(listed.clone(), grants, ApprovedBy::User))
+        self.record_review(self.review(listed)?.show().answer(Answer::Yes(grants)))
     }
 
     /// The approval a skill has, without asking anybody.
@@ -116,47 +140,16 @@ impl Host {
     }
 
     async fn approved_or_asked(&self, listed: &ListedSkill) -> Result<ApprovedSkill, Refusal> {
-        let refusal = match self.approved(listed) {
+        let undecided = match self.approved(listed) {
             Ok(approved) => return Ok(approved),
-            Err(refusal) if matches!(refusal.reason, Reason::NotApproved | Reason::Changed) => {
-                refusal
-            }
+            Err(refusal) if refusal.reason.is_undecided() => refusal,
             Err(refusal) => return Err(refusal),
         };
-        let mut question = self.question(listed)?;
+        let review = self.review_before_load(listed, undecided)?;
         let before = self.count_question(listed.id())?;
-        if let Question::Approve { asked_before, .. } = &mut question {
-            *asked_before = before;
-        }
-        match self.ask(&question).await {
-            Answer::Yes(grants) => self.approve(listed, grants),
-            Answer::No => Err(self.decline(listed)?),
-            Answer::Unavailable => Err(refusal),
-        }
-    }
-
-    /// What the user has to be asked before a skill may be loaded as it is listed.
-    ///
-    /// Nobody is asked here, and nothing is counted: see [`Self::count_question`].
-    pub fn question(&self, listed: &ListedSkill) -> Result<Question, Refusal> {
-        let changes = match self.standing(listed)? {
-            Standing::Declined => {
-                return Err(Refusal::new(Reason::UserDeclined)
-                    .skill(listed.id())
-                    .hint(approve_hint(listed.id())));
-            }
-            Standing::Changed(diff) => Some(*diff),
-            Standing::New | Standing::Approved(_) | Standing::Disabled => None,
-        };
-        Ok(Question::Approve {
-            skill: listed.id().clone(),
-            entry: listed.entry().clone(),
-            tools: requested_tools(&listed.entry().frontmatter),
-            changes,
-            asked_before: 0,
-            dialect: listed.dialect(),
-            integrity: listed.integrity(),
-        })
+        let shown = review.asked_before(before).show();
+        let answer = self.ask(&Question::Approve(Box::new(shown.card().clone()))).await;
+        self.record_review(shown.answer(answer))
     }
 
     /// Where each of many skills stands, from one look at what is remembered.
@@ -178,16 +171,6 @@ impl Host {
             }
             _ => matches!(standing, Standing::Approved(_)) && !skill.integrity().is_dynamic(),
         }
-    }
-
-    /// Records that the user declined a skill as it is listed, and returns what to tell who asked.
-    pub fn decline(&self, listed: &ListedSkill) -> Result<Refusal, Refusal> {
-        let content = listed.content().map(|content| content.fingerprint());
-        let mut decline = |record: &mut Record| record.declined = content;
-        self.inner.records.update(listed.id(), &mut decline).map_err(unusable)?;
-        let reason = Reason::UserDeclined;
-        self.log_skill(listed.id(), content, Action::Ask, Err(reason), None);
-        Ok(Refusal::new(reason).skill(listed.id()))
     }
 
     /// Withdraws an approval with all its grants, and says whether there was one.

@@ -1,6 +1,7 @@
 //! The host: every origin, the user's decisions, and the road from one to the other.
 
 mod approving;
+mod comparing;
 mod discovering;
 mod exporting;
 mod loading;
@@ -27,6 +28,7 @@ use skillwire_trust::{
 };
 
 pub use self::{
+    comparing::FileComparison,
     discovering::Discovered,
     exporting::ExportedFile,
     loading::Loaded,

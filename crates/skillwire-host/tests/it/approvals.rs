@@ -297,8 +297,8 @@ async fn a_user_is_not_worn_down_by_questions_h_59() {
         assert_eq!(refusal.reason, expected, "{round}");
     }
     assert_eq!(user.questions().len(), 3);
-    let Question::Approve { asked_before, .. } = &user.questions()[2] else { panic!("not asked") };
-    assert_eq!(*asked_before, 2, "the counter is shown");
+    let Question::Approve(card) = &user.questions()[2] else { panic!("not asked") };
+    assert_eq!(card.asked_before, 2, "the counter is shown");
     let listed = host.named("acme:refunds").await.unwrap();
     assert!(host.approve(&listed, Grants::load_only()).is_ok(), "the user's own wish is no flood");
     clock.advance(Duration::from_hours(2));

@@ -103,9 +103,10 @@ async fn a_rotated_file_revokes_the_approval_and_shows_what_changed_hst_47_hst_5
     assert_eq!(host.approved(&listed).unwrap_err().reason, Reason::Changed);
     let approved = host.approved_or_ask(&listed).await.unwrap();
     let questions = user.questions();
-    let skillwire_trust::Question::Approve { changes: Some(changes), .. } = &questions[0] else {
-        panic!("not asked about a change: {questions:?}");
+    let skillwire_trust::Question::Approve(card) = &questions[0] else {
+        panic!("not asked about a skill: {questions:?}");
     };
+    let changes = card.changes.as_ref().expect("the question is about a change");
     assert_eq!(changes.changed.len(), 1);
     assert_eq!(changes.changed[0].0.uri.as_str(), X);
     let renewed = host.load(approved).await.unwrap();

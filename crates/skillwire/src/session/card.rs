@@ -6,7 +6,7 @@ use serde_json::Value;
 use skillwire_core::visible::{one_line, one_line_within};
 use skillwire_core::{ContentDiff, Resources, SkillEntry, SkillResource, SkillUri};
 use skillwire_dialects::Dialect;
-use skillwire_trust::{Grants, Integrity, ListedSkill, Origin, requested_tools};
+use skillwire_trust::{ApprovalCard, Grants, Origin};
 
 use crate::output::{ADDED, FAINT, REMOVED, STRONG, WARNING};
 
@@ -25,29 +25,12 @@ pub(crate) fn origin(origin: &Origin) -> String {
     }
 }
 
-/// How a skill is offered.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Offered {
-    pub(crate) dialect: Dialect,
-    pub(crate) integrity: Integrity,
-}
-
-impl Offered {
-    pub(crate) fn of(listed: &ListedSkill) -> Self {
-        Self { dialect: listed.dialect(), integrity: listed.integrity() }
-    }
-}
-
-/// Writes what an entry says: metadata, requests for permissions, and files.
-pub(crate) fn write(
-    out: &mut impl Write,
-    handle: &str,
-    (from, entry): (&Origin, &SkillEntry),
-    offered: Offered,
-) -> io::Result<()> {
+/// Writes what a card says: metadata, requests for permissions, and files; [`changes`] writes the rest.
+pub(crate) fn write(out: &mut impl Write, handle: &str, card: &ApprovalCard) -> io::Result<()> {
+    let ApprovalCard { entry, dialect, .. } = card;
+    let from = &card.skill.origin;
     writeln!(out, "{STRONG}{}{STRONG:#}  from {}", one_line(handle), origin(from))?;
-    let dialect = offered.dialect;
-    if from.server().is_some() && dialect != Dialect::V1 {
+    if from.server().is_some() && *dialect != Dialect::V1 {
         field(out, "dialect", &format!("{}, {}", dialect.code(), dialect.title()))?;
     }
     field(out, "uri", entry.uri.as_str())?;
@@ -58,18 +41,17 @@ pub(crate) fn write(
         };
         field(out, &one_line(key), &one_line_within(&text, MAX_VALUE_CHARS))?;
     }
-    let tools = requested_tools(&entry.frontmatter);
-    if !tools.is_empty() {
+    if !card.requested_tools.is_empty() {
         writeln!(
             out,
             "{WARNING}It asks for these tools{WARNING:#}, which it does not get by being loaded:"
         )?;
-        for tool in tools {
-            writeln!(out, "  {}", one_line(&tool))?;
+        for tool in &card.requested_tools {
+            writeln!(out, "  {}", one_line(tool))?;
         }
     }
     files(out, entry)?;
-    if offered.integrity.is_first_seen() {
+    if card.integrity.is_first_seen() {
         writeln!(
             out,
             "{WARNING}first-seen{WARNING:#}: The server does not give digest and size of every file. What is \

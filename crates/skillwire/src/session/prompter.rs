@@ -4,9 +4,9 @@ use std::io::Write as _;
 
 use futures_util::future::BoxFuture;
 use skillwire_core::visible::one_line;
-use skillwire_trust::{Answer, Grants, Prompter, Question};
+use skillwire_trust::{Answer, ApprovalCard, Grants, Prompter, Question};
 
-use super::card::{self, Offered};
+use super::card;
 use crate::terminal::{agrees, is_interactive};
 
 /// Asks the user at the terminal.
@@ -31,11 +31,11 @@ impl Prompter for Terminal {
 /// Shows what a question is about and returns the question itself.
 fn words(question: &Question) -> String {
     match question {
-        Question::Approve { skill, entry, changes, asked_before, dialect, integrity, .. } => {
+        Question::Approve(asked) => {
+            let ApprovalCard { skill, changes, asked_before, .. } = &**asked;
             let mut err = anstream::stderr().lock();
-            let offered = Offered { dialect: *dialect, integrity: *integrity };
             // A terminal that cannot be written to cannot agree either.
-            let _ = card::write(&mut err, &skill.to_string(), (&skill.origin, entry), offered);
+            let _ = card::write(&mut err, &skill.to_string(), asked);
             if let Some(changes) = changes {
                 let _ = card::changes(&mut err, &skill.uri, changes);
             }

@@ -5,19 +5,15 @@ mod comparison;
 use std::io::{self, Write as _};
 
 use serde_json::json;
-use skillwire_trust::{Grants, Reason, Refusal, Standing, requested_tools};
+use skillwire_trust::{Answer, ApprovalCard, Grants, Reason, Refusal, requested_tools};
 
-use self::comparison::Comparison;
 use super::Outcome;
 use crate::{
     args::ApproveArgs,
     exit::Exit,
     failure::Failure,
     report,
-    session::{
-        self, Named, Session,
-        card::{self, Offered},
-    },
+    session::{self, Named, Session, card},
     terminal,
 };
 
@@ -26,10 +22,12 @@ pub(super) fn run(args: &ApproveArgs) -> Outcome {
     session::with(args.json, options, async |session| {
         let named = session.find_now(&args.handle).await?;
         let grants = grants(args, &named)?;
-        if !args.json {
-            show(session, &named).await?;
-        }
         let listed = &named.listed;
+        let review = session.host().review(listed)?;
+        if !args.json {
+            show(session, &named, review.card()).await?;
+        }
+        let shown = review.show();
         let agreed = if args.yes {
             Some(true)
         } else if args.json {
@@ -37,9 +35,9 @@ pub(super) fn run(args: &ApproveArgs) -> Outcome {
         } else {
             ask(&named, &grants)?
         };
-        match agreed {
-            Some(true) => {}
-            Some(false) => return Err(session.host().decline(listed)?.into()),
+        let answer = match agreed {
+            Some(true) => Answer::Yes(grants),
+            Some(false) => Answer::No,
             None => {
                 return Err(Refusal::new(Reason::NotApproved)
                     .skill(listed.id())
@@ -47,8 +45,8 @@ pub(super) fn run(args: &ApproveArgs) -> Outcome {
                     .hint("`--yes` approves it without asking.")
                     .into());
             }
-        }
-        let approved = session.host().approve(listed, grants)?;
+        };
+        let approved = session.host().record_review(shown.answer(answer))?;
         if args.json {
             let approved = json!({
                 "handle": named.handle,
@@ -89,18 +87,18 @@ fn grants(args: &ApproveArgs, named: &Named) -> Result<Grants, Failure> {
 }
 
 /// Shows the skill, or how it differs from what was approved before.
-async fn show(session: &Session, named: &Named) -> Result<(), Failure> {
+async fn show(session: &Session, named: &Named, shown: &ApprovalCard) -> Result<(), Failure> {
     let Named { handle, listed } = named;
-    let standing = session.host().standing(listed)?;
-    let id = listed.id();
-    let about = (&id.origin, &**listed.entry());
-    card::write(&mut anstream::stderr().lock(), handle, about, Offered::of(listed))?;
-    if let Standing::Changed(diff) = standing {
-        card::changes(&mut anstream::stderr().lock(), &id.uri, &diff)?;
-        let cache = session.settings().cache()?;
-        for (before, after) in &diff.changed {
-            let comparison = Comparison::of(session.host(), &cache, listed, before, after).await;
-            comparison.print(&mut anstream::stderr().lock(), &card::path(&id.uri, after))?;
+    let uri = &shown.skill.uri;
+    card::write(&mut anstream::stderr().lock(), handle, shown)?;
+    if let Some(changes) = &shown.changes {
+        card::changes(&mut anstream::stderr().lock(), uri, changes)?;
+        for (before, after) in &changes.changed {
+            let host = session.host();
+            let compared =
+                host.compare_versions(listed, before, after, comparison::MAX_BYTES).await;
+            let path = card::path(uri, after);
+            comparison::write(&mut anstream::stderr().lock(), &path, &compared)?;
         }
     }
     Ok(())

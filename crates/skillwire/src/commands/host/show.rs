@@ -8,7 +8,7 @@ use skillwire_host::{
     Inspected,
     context::{flags::flags, text},
 };
-use skillwire_trust::{Standing, requested_tools};
+use skillwire_trust::{ApprovalCard, Standing, requested_tools};
 
 use super::Outcome;
 use crate::{
@@ -17,10 +17,7 @@ use crate::{
     output::{FAINT, STRONG, WARNING},
     refusals::argument,
     report,
-    session::{
-        self, Named,
-        card::{self, Offered},
-    },
+    session::{self, Named, card},
 };
 
 pub(super) fn run(args: &ShowArgs) -> Outcome {
@@ -58,8 +55,7 @@ pub(super) fn run(args: &ShowArgs) -> Outcome {
 
 fn print(out: &mut impl Write, named: &Named, standing: &Standing) -> io::Result<()> {
     let Named { handle, listed } = named;
-    let about = (&listed.id().origin, &**listed.entry());
-    card::write(out, handle, about, Offered::of(listed))?;
+    card::write(out, handle, &ApprovalCard::new(listed, standing))?;
     match standing {
         Standing::Approved(grants) => {
             writeln!(out, "{STRONG}approved{STRONG:#}: {}", card::granted(grants))?;

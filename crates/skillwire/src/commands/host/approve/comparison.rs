@@ -5,16 +5,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bytes::Bytes;
-use skillwire_core::{Digest, LineChange, SkillResource, diff_lines};
-use skillwire_host::{Host, context::text};
-use skillwire_state::FileCache;
-use skillwire_trust::{Cache, ListedSkill, Refusal};
+use skillwire_core::{
+    LineChange, diff_lines,
+    visible::{lines, one_line},
+};
+use skillwire_host::FileComparison;
 
 use crate::output::{ADDED, FAINT, NOTE, REMOVED};
 
 /// Larger files are not compared.
-const MAX_BYTES: u64 = 1 << 20;
+pub(super) const MAX_BYTES: u64 = 1 << 20;
 
 /// The most lines that are shown for one file.
 const MAX_LINES: usize = 500;
@@ -25,62 +25,20 @@ const CONTEXT: usize = 3;
 /// However the two texts are made, comparing them takes no longer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What can be said about two versions of a file.
-pub(super) enum Comparison {
-    Texts(String, String),
-    TooLarge,
-    NotText,
-    /// The version that was approved was never loaded here, or is no longer cached.
-    NotCached,
-    /// The version that is listed now cannot be had.
-    Refused(Refusal),
-}
-
-impl Comparison {
-    /// Gets both versions: the approved one from the cache, the listed one from its server.
-    pub(super) async fn of(
-        host: &Host,
-        cache: &FileCache,
-        listed: &ListedSkill,
-        before: &SkillResource,
-        after: &SkillResource,
-    ) -> Self {
-        if before.size.max(after.size) > MAX_BYTES {
-            return Self::TooLarge;
-        }
-        let cached = cache.get(listed.id(), before);
-        let is_approved = |bytes: &Bytes| Digest::of(bytes) == before.digest;
-        let Some(old) = cached.filter(is_approved) else { return Self::NotCached };
-        let new = match host.inspect(listed, after.uri.as_str()).await {
-            Ok(inspected) => inspected.bytes,
-            Err(refusal) => return Self::Refused(refusal),
-        };
-        match (text_of(&old), text_of(&new)) {
-            (Some(old), Some(new)) => Self::Texts(old, new),
-            _ => Self::NotText,
+/// Writes how two versions of the file at that path differ.
+pub(super) fn write(out: &mut impl Write, path: &str, compared: &FileComparison) -> io::Result<()> {
+    match compared {
+        FileComparison::Texts { approved, listed } => unified(out, path, approved, listed),
+        FileComparison::TooLarge => writeln!(out, "{FAINT}{path}: too large to compare{FAINT:#}"),
+        FileComparison::NotText => writeln!(out, "{FAINT}{path}: not text{FAINT:#}"),
+        FileComparison::NotCached => writeln!(
+            out,
+            "{FAINT}{path}: the approved version is not cached, so lines cannot be compared{FAINT:#}"
+        ),
+        FileComparison::Refused(refusal) => {
+            writeln!(out, "{path}: {}", one_line(&refusal.to_string()))
         }
     }
-
-    /// Writes the comparison of the file at that path.
-    pub(super) fn print(&self, out: &mut impl Write, path: &str) -> io::Result<()> {
-        match self {
-            Self::Texts(old, new) => unified(out, path, old, new),
-            Self::TooLarge => writeln!(out, "{FAINT}{path}: too large to compare{FAINT:#}"),
-            Self::NotText => writeln!(out, "{FAINT}{path}: not text{FAINT:#}"),
-            Self::NotCached => writeln!(
-                out,
-                "{FAINT}{path}: the approved version is not cached, so lines cannot be compared{FAINT:#}"
-            ),
-            Self::Refused(refusal) => {
-                writeln!(out, "{path}: {}", text::one_line(&refusal.to_string()))
-            }
-        }
-    }
-}
-
-/// The text with its line ends made visible where they would hide a change.
-fn text_of(bytes: &[u8]) -> Option<String> {
-    std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0')).map(str::to_owned)
 }
 
 fn unified(out: &mut impl Write, path: &str, old: &str, new: &str) -> io::Result<()> {
@@ -111,8 +69,8 @@ fn unified(out: &mut impl Write, path: &str, old: &str, new: &str) -> io::Result
 /// One line without what acts on a terminal; a carriage return is shown, as it may be the change.
 fn visible(line: &str) -> String {
     match line.strip_suffix('\r') {
-        Some(line) => text::lines(line) + "\\r",
-        None => text::lines(line),
+        Some(line) => lines(line) + "\\r",
+        None => lines(line),
     }
 }
 

@@ -1,0 +1,73 @@
+//! Asking the user, through their client, whether a skill may be loaded.
+
+use serde_json::Value;
+use skillwire_engine::offer::{Client, Elicited};
+use skillwire_trust::{Answer, ApprovedSkill, Grants, KnownSkill, Refusal};
+
+use super::{Bridge, approval_form::AGREE, stop::CallError};
+
+/// The key of the question in a request that carries its answer.
+const KEY: &str = "approve";
+
+impl Bridge {
+    /// The approval a skill has, or the one the user gives now.
+    ///
+    /// With clients of the modern era this runs twice: once until the question is shown, which
+    /// interrupts the call, and again when the client repeats the call with the answer. The second
+    /// run makes the same form, unless the skill has changed meanwhile, and then the user is asked
+    /// anew.
+    pub(crate) async fn approved_or_ask(
+        &self,
+        client: &Client,
+        skill: &KnownSkill,
+    ) -> Result<ApprovedSkill, CallError> {
+        let approved = skill.certain().and_then(|listed| self.host().approved(listed));
+        let undecided = match approved_or_undecided(approved)? {
+            Ok(approved) => return Ok(approved),
+            Err(undecided) => undecided,
+        };
+        if !self.options().asks || !client.can_ask() {
+            return Err(undecided.into());
+        }
+        // The user should not be asked about a content that is gone, so the server is asked first.
+        let now = self.host().refresh(skill).await?;
+        if now.entry() != skill.entry() {
+            self.look_again();
+        }
+        let undecided = match approved_or_undecided(self.host().approved(&now))? {
+            Ok(approved) => return Ok(approved),
+            Err(undecided) => undecided,
+        };
+        let review = self.host().review_before_load(&now, undecided)?;
+        let form = self.approval_form(&now, review.card()).await;
+        if !client.has_answer(KEY, &form) {
+            self.host().count_question(now.id())?;
+        }
+        let answer = match client.ask(KEY, &form).await? {
+            Elicited::Accepted(content) if content.get(AGREE) == Some(&Value::Bool(true)) => {
+                Answer::Yes(Grants::load_only())
+            }
+            Elicited::Accepted(_) | Elicited::Declined => Answer::No,
+            Elicited::Dismissed | Elicited::Unavailable => Answer::Unavailable,
+        };
+        let is_decided = answer != Answer::Unavailable;
+        let recorded = self.host().record_review(review.show().answer(answer));
+        if recorded.is_ok() {
+            self.windows().close_outdated(now.id(), now.entry());
+        }
+        if is_decided {
+            self.look_again();
+        }
+        Ok(recorded?)
+    }
+}
+
+/// Tells apart a refusal that the user's decision can change from any other.
+fn approved_or_undecided(
+    approved: Result<ApprovedSkill, Refusal>,
+) -> Result<Result<ApprovedSkill, Refusal>, Refusal> {
+    match approved {
+        Err(refusal) if !refusal.reason.is_undecided() => Err(refusal),
+        approved_or_undecided => Ok(approved_or_undecided),
+    }
+}

@@ -1,0 +1,58 @@
+//! The approved and the listed version of a file, side by side.
+
+use skillwire_core::SkillResource;
+use skillwire_trust::{ListedSkill, Refusal};
+
+use super::Host;
+
+/// What can be said about two versions of a file.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FileComparison {
+    /// Both versions are text.
+    Texts {
+        /// The version that was approved.
+        approved: String,
+        /// The version that is listed now.
+        listed: String,
+    },
+    /// One of them is larger than the caller wants to compare.
+    TooLarge,
+    /// One of them is not text.
+    NotText,
+    /// The approved version was never loaded here, or is no longer cached.
+    NotCached,
+    /// The listed version cannot be had.
+    Refused(Refusal),
+}
+
+impl Host {
+    /// Gets both versions of a file that changed: the approved one from the cache, the listed one
+    /// from its origin.
+    pub async fn compare_versions(
+        &self,
+        skill: &ListedSkill,
+        approved: &SkillResource,
+        listed: &SkillResource,
+        max_bytes: u64,
+    ) -> FileComparison {
+        if approved.size.max(listed.size) > max_bytes {
+            return FileComparison::TooLarge;
+        }
+        let Some(before) = self.inspect_cached(skill.id(), approved) else {
+            return FileComparison::NotCached;
+        };
+        let now = match self.inspect(skill, listed.uri.as_str()).await {
+            Ok(inspected) => inspected,
+            Err(refusal) => return FileComparison::Refused(refusal),
+        };
+        match (text_of(&before.bytes), text_of(&now.bytes)) {
+            (Some(approved), Some(listed)) => FileComparison::Texts { approved, listed },
+            _ => FileComparison::NotText,
+        }
+    }
+}
+
+/// The bytes as text; what holds a NUL is taken for something else.
+fn text_of(bytes: &[u8]) -> Option<String> {
+    std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0')).map(str::to_owned)
+}

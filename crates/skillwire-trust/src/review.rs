@@ -1,0 +1,320 @@
+//! One decision of the user about one skill, from the first look to the record.
+//!
+//! A review goes through four states, and each is a type that only the one before leads to:
+//!
+//! | state | type |
+//! |---|---|
+//! | the user needs a look | [`ApprovalReview`] |
+//! | the question was shown | [`ShownReview`], with the digest of what was shown |
+//! | the user answered | [`AnsweredReview`] |
+//! | the answer is recorded | [`ApprovedSkill`], or the [`Refusal`] for whoever wanted the skill |
+//!
+//! The question and the answer may be far apart: a client sends the answer with another request, and
+//! a page with another connection. Then the review is begun again and [resumed](ApprovalReview::resume)
+//! with the digest of what was shown. It does not resume if the skill, or what the user approved
+//! before, has changed meanwhile, so that nobody approves something they have not seen.
+
+use std::time::SystemTime;
+
+use skillwire_core::Digest;
+
+use crate::{
+    approval_card::{ApprovalCard, CardDigest},
+    approved::{ApprovedBy, ApprovedSkill},
+    grants::Grants,
+    listed::ListedSkill,
+    prompt::Answer,
+    record::{Approval, Record},
+    refusal::{Reason, Refusal},
+    standing::Standing,
+};
+
+/// A skill that the user needs to look at.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ApprovalReview {
+    listed: ListedSkill,
+    card: Box<ApprovalCard>,
+    /// The answer to whoever wants the skill while the user has not decided.
+    undecided: Refusal,
+}
+
+/// A question that was shown to the user.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ShownReview {
+    review: ApprovalReview,
+    digest: CardDigest,
+}
+
+/// A question that the user answered, and whose answer is to be recorded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AnsweredReview {
+    listed: ListedSkill,
+    answer: Answer,
+    undecided: Refusal,
+}
+
+impl ApprovalReview {
+    /// Begins a review that the user asked for, however the skill stands with them.
+    pub fn of(listed: &ListedSkill, standing: &Standing) -> Self {
+        let undecided = Refusal::new(Reason::NotApproved).skill(listed.id());
+        Self {
+            listed: listed.clone(),
+            card: Box::new(ApprovalCard::new(listed, standing)),
+            undecided,
+        }
+    }
+
+    /// Begins a review because a skill is to be loaded that the user has not approved as it is, which
+    /// `undecided` says. A user who declined this very content is not asked again.
+    pub fn before_load(
+        listed: &ListedSkill,
+        standing: &Standing,
+        undecided: Refusal,
+    ) -> Result<Self, Refusal> {
+        if *standing == Standing::Declined {
+            return Err(Refusal { reason: Reason::UserDeclined, ..undecided });
+        }
+        Ok(Self { undecided, ..Self::of(listed, standing) })
+    }
+
+    /// What the user is to be shown.
+    pub fn card(&self) -> &ApprovalCard {
+        &self.card
+    }
+
+    /// Says how often the user was asked about the skill before.
+    #[must_use]
+    pub fn asked_before(mut self, times: usize) -> Self {
+        self.card.asked_before = times;
+        self
+    }
+
+    /// Notes that the user was shown the card.
+    pub fn show(self) -> ShownReview {
+        let digest = self.card.digest();
+        ShownReview { review: self, digest }
+    }
+
+    /// Goes on with a question that was shown earlier; gives the review back if the user would be
+    /// shown something else now.
+    pub fn resume(self, shown: CardDigest) -> Result<ShownReview, Box<Self>> {
+        let now = self.show();
+        if now.digest == shown { Ok(now) } else { Err(Box::new(now.review)) }
+    }
+}
+
+impl ShownReview {
+    /// What the user was shown.
+    pub fn card(&self) -> &ApprovalCard {
+        &self.review.card
+    }
+
+    /// Identifies what the user was shown.
+    pub fn digest(&self) -> CardDigest {
+        self.digest
+    }
+
+    /// Takes the user's answer. Only tools that the skill asks for can be granted to it.
+    pub fn answer(self, answer: Answer) -> AnsweredReview {
+        let ApprovalReview { listed, card, undecided } = self.review;
+        let answer = match answer {
+            Answer::Yes(grants) => {
+                let mut tools = grants.tools;
+                tools.retain(|tool| card.requested_tools.contains(tool));
+                Answer::Yes(Grants { tools, ..grants })
+            }
+            other => other,
+        };
+        AnsweredReview { listed, answer, undecided }
+    }
+}
+
+/// What follows from an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ReviewOutcome {
+    /// The skill is approved as it is listed, until it changes.
+    Approved(ApprovedSkill, Approval),
+    /// The skill has no digests, so that the approval is good for one load and not recorded.
+    ApprovedOnce(ApprovedSkill),
+    /// The user declined this content.
+    Declined(Option<Digest>),
+    /// The user did not decide.
+    Undecided(Refusal),
+}
+
+impl AnsweredReview {
+    /// The skill.
+    pub fn listed(&self) -> &ListedSkill {
+        &self.listed
+    }
+
+    /// Tells whether the user agreed.
+    pub fn is_yes(&self) -> bool {
+        matches!(self.answer, Answer::Yes(_))
+    }
+
+    /// What follows from the answer, given at this time.
+    pub fn outcome(self, at: SystemTime) -> ReviewOutcome {
+        let Self { listed, answer, undecided } = self;
+        let content = listed.content();
+        match answer {
+            Answer::Yes(grants) => match (content, listed.binding()) {
+                (Some(content), Some(binding)) => {
+                    let approval =
+                        Approval { content, grants: grants.clone(), at, revoked: false, binding };
+                    let approved = ApprovedSkill::new(listed, grants, ApprovedBy::User);
+                    ReviewOutcome::Approved(approved, approval)
+                }
+                _ => ReviewOutcome::ApprovedOnce(ApprovedSkill::new(
+                    listed,
+                    grants,
+                    ApprovedBy::Once,
+                )),
+            },
+            Answer::No => ReviewOutcome::Declined(content.map(|content| content.fingerprint())),
+            Answer::Unavailable => ReviewOutcome::Undecided(undecided),
+        }
+    }
+}
+
+impl ReviewOutcome {
+    /// Tells whether anything is to be remembered.
+    pub fn is_remembered(&self) -> bool {
+        matches!(self, Self::Approved(..) | Self::Declined(_))
+    }
+
+    /// Changes what is remembered about the skill.
+    pub fn record(&self, record: &mut Record) {
+        match self {
+            Self::Approved(_, approval) => {
+                record.approval = Some(approval.clone());
+                record.declined = None;
+                record.disabled = false;
+                record.asked.clear();
+            }
+            Self::Declined(content) => record.declined = *content,
+            Self::ApprovedOnce(_) | Self::Undecided(_) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use skillwire_core::received::{self, EntryLimits};
+
+    use super::*;
+    use crate::{listed::EntrySource, origin::SkillId, testing::id};
+
+    fn skill() -> SkillId {
+        id("acme", "skill://acme/refunds/SKILL.md")
+    }
+
+    /// The skill as its server lists it with a `SKILL.md` of these bytes.
+    fn listed(text: &str) -> ListedSkill {
+        let uri = &skill().uri;
+        let fields = json!({
+            "name": "refunds", "description": "Does it.", "allowed-tools": "Read Write",
+        });
+        let file = json!({"uri": uri, "digest": Digest::of(text.as_bytes()), "size": text.len()});
+        let entry = json!({"uri": uri, "frontmatter": fields, "resources": [file]});
+        let entry = received::read(&entry.to_string(), EntryLimits::default()).unwrap();
+        ListedSkill::new(skill().origin, entry.into(), EntrySource::Named)
+    }
+
+    fn undecided() -> Refusal {
+        Refusal::new(Reason::NotApproved).skill(skill())
+    }
+
+    /// What is remembered after an answer.
+    fn remembered(record: Option<Record>, outcome: &ReviewOutcome) -> Record {
+        let mut record = record.unwrap_or_else(|| Record::new(skill()));
+        outcome.record(&mut record);
+        record
+    }
+
+    fn answered(text: &str, answer: Answer) -> ReviewOutcome {
+        let review = ApprovalReview::of(&listed(text), &Standing::New);
+        review.show().answer(answer).outcome(SystemTime::UNIX_EPOCH)
+    }
+
+    #[test]
+    fn review_resumes_only_while_the_same_would_be_shown() {
+        let review = |text: &str, record: Option<&Record>| {
+            let listed = listed(text);
+            ApprovalReview::of(&listed, &Standing::of(&listed, record))
+        };
+        let shown = review("one", None).show().digest();
+        assert_eq!(shown.to_string().parse(), Ok(shown), "a digest can be sent and read");
+        let resumed = review("one", None).asked_before(3).resume(shown);
+        assert_eq!(resumed.map(|resumed| resumed.digest()), Ok(shown));
+        let other = review("two", None);
+        assert_eq!(other.clone().resume(shown), Err(Box::new(other)), "other content is shown");
+
+        // What it is compared with is part of what is shown.
+        let changed = |before: &str| {
+            let record = remembered(None, &answered(before, Answer::Yes(Grants::load_only())));
+            review("two", Some(&record))
+        };
+        assert_ne!(changed("one").card().changes, None);
+        assert!(changed("zero").resume(changed("one").show().digest()).is_err());
+        assert!(changed("one").resume(changed("one").show().digest()).is_ok());
+    }
+
+    #[test]
+    fn only_tools_that_the_skill_asks_for_are_granted() {
+        let tools = ["Read", "Bash"].map(str::to_owned).into();
+        let answer = Answer::Yes(Grants { tools, execute: true });
+        let ReviewOutcome::Approved(approved, approval) = answered("one", answer) else {
+            panic!("the user agreed");
+        };
+        let granted = Grants { tools: ["Read".to_owned()].into(), execute: true };
+        assert_eq!((approved.grants(), &approval.grants), (&granted, &granted));
+    }
+
+    #[test]
+    fn user_who_declined_this_content_is_asked_about_another_one_only() {
+        let record = remembered(None, &answered("one", Answer::No));
+        let review = |text: &str| {
+            let listed = listed(text);
+            let standing = Standing::of(&listed, Some(&record));
+            ApprovalReview::before_load(&listed, &standing, undecided())
+        };
+        assert_eq!(review("one").map_err(|refusal| refusal.reason), Err(Reason::UserDeclined));
+        assert!(review("two").is_ok());
+        // The user may change their mind by themselves.
+        let listed = listed("one");
+        let review = ApprovalReview::of(&listed, &Standing::of(&listed, Some(&record)));
+        let outcome = review.show().answer(Answer::Yes(Grants::load_only()));
+        let record = remembered(Some(record), &outcome.outcome(SystemTime::UNIX_EPOCH));
+        assert_eq!(Standing::of(&listed, Some(&record)).word(), "approved");
+    }
+
+    #[test]
+    fn question_without_an_answer_leaves_everything_as_it_was() {
+        let listed = listed("one");
+        let review = ApprovalReview::before_load(&listed, &Standing::New, undecided()).unwrap();
+        let outcome = review.show().answer(Answer::Unavailable).outcome(SystemTime::UNIX_EPOCH);
+        assert!(!outcome.is_remembered());
+        assert_eq!(outcome, ReviewOutcome::Undecided(undecided()));
+        assert_eq!(remembered(None, &outcome), Record::new(skill()));
+    }
+
+    #[test]
+    fn content_without_digests_is_approved_once_and_not_remembered() {
+        let entry = json!({
+            "uri": skill().uri,
+            "frontmatter": {"name": "refunds", "description": "Does it."},
+            "resources": "dynamic",
+        });
+        let entry = received::read(&entry.to_string(), EntryLimits::default()).unwrap();
+        let listed = ListedSkill::new(skill().origin, entry.into(), EntrySource::Named);
+        let review = ApprovalReview::of(&listed, &Standing::New);
+        assert_eq!(review.card().content, None);
+        let outcome = review.show().answer(Answer::Yes(Grants::load_only()));
+        let outcome = outcome.outcome(SystemTime::UNIX_EPOCH);
+        let ReviewOutcome::ApprovedOnce(approved) = &outcome else { panic!("{outcome:?}") };
+        assert_eq!(approved.by(), ApprovedBy::Once);
+        assert!(!outcome.is_remembered());
+    }
+}
