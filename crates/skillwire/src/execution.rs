@@ -74,14 +74,14 @@ pub(crate) fn not_run(error: &RunError) -> Failure {
 
 fn isolation_unavailable(unavailable: &IsolationUnavailable) -> Failure {
     let mut message =
-        "Scripts cannot be isolated on this machine, and are not run without.".to_owned();
+        "Scripts cannot be isolated on this machine, so none is run.".to_owned();
     for missing in &unavailable.missing {
         // Writing to a string cannot fail.
         let _ = write!(message, "\n  {missing}");
     }
     Failure::new(Exit::Declined, message).hint(
-        "`skillwire doctor` shows what this machine gives. `--accept-restricted` accepts less, where \
-         there is that.",
+        "`skillwire doctor` shows what this machine gives. `--accept-restricted` also accepts \
+         restricted isolation, where that works.",
     )
 }
 

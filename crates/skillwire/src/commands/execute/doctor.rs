@@ -1,4 +1,4 @@
-//! `skillwire doctor`: how scripts can be isolated here, tried by running one.
+//! `skillwire doctor`: how scripts can be isolated here, found by running one.
 
 use std::io::{self, Write as _};
 
@@ -16,7 +16,7 @@ use crate::{
 };
 
 pub(in crate::commands) fn run(args: &DoctorArgs) -> Outcome {
-    // Nothing that is remembered: whoever asks wants to know about now.
+    // Without the isolation cache: the user wants to know what works now.
     let sandbox = Sandbox::new(IsolationPolicy::default().accept_restricted(true));
     let tiers = [IsolationTier::Full, IsolationTier::Restricted]
         .map(|tier| (tier, sandbox.probe_tier(tier)));
@@ -42,12 +42,12 @@ pub(in crate::commands) fn run(args: &DoctorArgs) -> Outcome {
         report::json(&mut io::stdout().lock(), &found)?;
     } else {
         let mut out = anstream::stdout().lock();
-        writeln!(out, "Isolation, tried by running a script from start to end:")?;
+        writeln!(out, "Isolation, tested by running a script from start to end:")?;
         for (tier, tried) in &tiers {
             show_tier(&mut out, *tier, tried)?;
         }
-        writeln!(out, "What all processes of a script hold and use together:")?;
-        writeln!(out, "  It is {enforcement}.")?;
+        writeln!(out, "Limits on all processes of a script together:")?;
+        writeln!(out, "  Memory and processor time are {enforcement}.")?;
         writeln!(out, "Interpreters in the system's directories:")?;
         for (language, found) in &languages {
             match found {
@@ -82,10 +82,10 @@ fn show_tier(
 
 fn verdict(best: Option<IsolationTier>) -> &'static str {
     match best {
-        Some(IsolationTier::Full) => "Scripts can be run here, fully isolated.",
+        Some(IsolationTier::Full) => "Scripts can run here in full isolation.",
         Some(IsolationTier::Restricted) => {
-            "Scripts can be run here as single confined processes, if `--accept-restricted` is given."
+            "Scripts can run here as single confined processes, with `--accept-restricted`."
         }
-        None => "Scripts cannot be isolated here, and are therefore not run.",
+        None => "Scripts cannot run here, because this machine cannot isolate them.",
     }
 }

@@ -179,7 +179,7 @@ fn announce(
     let network: Vec<_> = job.destinations().iter().map(ToString::to_string).collect();
     let network = if network.is_empty() { "none".to_owned() } else { network.join(", ") };
     writeln!(err, "  your variables: {variables}; network: {network}")?;
-    writeln!(err, "  what its processes hold together is {enforcement}")?;
+    writeln!(err, "  memory and processor time of its processes are {enforcement}")?;
     isolation.notes.iter().try_for_each(|note| writeln!(err, "  {note}"))
 }
 
