@@ -73,8 +73,7 @@ pub(crate) fn not_run(error: &RunError) -> Failure {
 }
 
 fn isolation_unavailable(unavailable: &IsolationUnavailable) -> Failure {
-    let mut message =
-        "Scripts cannot be isolated on this machine, so none is run.".to_owned();
+    let mut message = "Scripts cannot be isolated on this machine, so none is run.".to_owned();
     for missing in &unavailable.missing {
         // Writing to a string cannot fail.
         let _ = write!(message, "\n  {missing}");
