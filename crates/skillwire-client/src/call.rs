@@ -1,11 +1,7 @@
 //! A request on its way out.
 
 use serde_json::{Map, Value, json};
-use skillwire_protocol::{
-    capabilities::SKILLS_EXTENSION,
-    meta, method,
-    version::{Era, MODERN},
-};
+use skillwire_protocol::{Era, SKILLS_EXTENSION, meta, method, version::MODERN};
 
 use super::endpoint::ClientOptions;
 

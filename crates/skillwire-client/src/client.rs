@@ -7,10 +7,7 @@ use std::{
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
-use skillwire_protocol::{
-    method,
-    version::{Era, MODERN},
-};
+use skillwire_protocol::{Era, method, version::MODERN};
 use tokio::time::{Instant, timeout_at};
 
 use crate::{
@@ -40,7 +37,7 @@ impl RawAnswer {
     /// Reads the members a caller needs; duplicates of those are errors.
     pub fn read<'a, T: Deserialize<'a>>(&'a self) -> Result<T, ClientError> {
         serde_json::from_str(self.text()).map_err(|error| {
-            let what = skillwire_protocol::error::truncated(&error.to_string());
+            let what = skillwire_protocol::truncated(&error.to_string());
             ClientError::protocol(format!("a result cannot be read: {what}"))
         })
     }

@@ -6,7 +6,7 @@ use skillwire_core::{
     Digest,
     strict_json::{self, JsonLimits},
 };
-use skillwire_protocol::{capabilities::SKILLS_EXTENSION, error::truncated, meta, version::Era};
+use skillwire_protocol::{Era, SKILLS_EXTENSION, meta, truncated};
 
 use super::error::ClientError;
 

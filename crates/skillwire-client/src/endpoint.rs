@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use skillwire_protocol::version::Era;
+use skillwire_protocol::Era;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::bearer::Bearer;

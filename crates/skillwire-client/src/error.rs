@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use skillwire_protocol::error::{ErrorCode, truncated};
+use skillwire_protocol::{ErrorCode, truncated};
 
 /// Why a request has no result.
 ///

@@ -4,9 +4,8 @@ use std::pin::pin;
 
 use serde_json::{Map, Value, json};
 use skillwire_protocol::{
-    error::ErrorCode,
-    method,
-    version::{Era, LEGACY, MODERN},
+    Era, ErrorCode, method,
+    version::{LEGACY, MODERN},
 };
 use tokio::time::timeout;
 

@@ -9,11 +9,7 @@ use serde::{
 use serde_json::value::RawValue;
 use skillwire_core::raw_text::{Text, as_text};
 use skillwire_protocol::{
-    envelope::{Envelope, present},
-    error::truncated,
-    id::RequestId,
-    message::nests_deeper_than,
-    method,
+    Envelope, RequestId, message::nests_deeper_than, method, present, truncated,
 };
 
 use super::{changes::Change, error::ClientError};

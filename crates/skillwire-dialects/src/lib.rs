@@ -79,7 +79,7 @@ pub use skillwire_core::{
     Digest, Frontmatter, RelPath, ResourceUri, SkillEntry, SkillUri,
     received::{EntryLimits, EntryProblem},
 };
-pub use skillwire_protocol::version::Era;
+pub use skillwire_protocol::Era;
 
 pub use self::{
     card::{SKILL_PRIORITY, SkillArgument, SkillCard},

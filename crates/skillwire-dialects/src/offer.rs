@@ -284,7 +284,7 @@ pub(crate) fn read_digest(value: Option<&Value>) -> Result<Option<Digest>, Refus
     parsed.map(Some).ok_or_else(|| {
         RefusedEntry::new(EntryProblem::Digest)
             .expected("`sha256:` and 64 lower-case hexadecimal digits")
-            .actual(skillwire_protocol::error::truncated(&value.to_string()))
+            .actual(skillwire_protocol::truncated(&value.to_string()))
     })
 }
 

@@ -261,11 +261,11 @@ pub fn fill(
 ) -> Result<String, InvalidArguments> {
     let is_declared = |name: &str| declared.iter().any(|known| known.name == name);
     if let Some(name) = values.keys().find(|name| !is_declared(name)) {
-        return Err(InvalidArguments::Unknown(skillwire_protocol::error::truncated(name)));
+        return Err(InvalidArguments::Unknown(skillwire_protocol::truncated(name)));
     }
     let missing = declared.iter().find(|known| known.required && !values.contains_key(&known.name));
     if let Some(missing) = missing {
-        let name = skillwire_protocol::error::truncated(&missing.name);
+        let name = skillwire_protocol::truncated(&missing.name);
         return Err(InvalidArguments::Missing(name));
     }
     if declared.is_empty() {

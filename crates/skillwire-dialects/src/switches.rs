@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use skillwire_protocol::version::Era;
+use skillwire_protocol::Era;
 
 use crate::Dialect;
 

@@ -1,7 +1,7 @@
 //! Results in pieces, so that what was serialised once is sent and not copied.
 
 use bytes::Bytes;
-use skillwire_protocol::id::RequestId;
+use skillwire_protocol::RequestId;
 
 /// A piece of so few bytes is copied to what it stands beside: each piece that is sent costs as much as
 /// copying some more bytes than that.

@@ -16,8 +16,7 @@ use skillwire_catalog::{
     change::Change,
 };
 use skillwire_protocol::{
-    error::{ErrorCode, RpcError},
-    id::RequestId,
+    ErrorCode, RequestId, RpcError,
     message::{Request, response, string},
     meta, method,
 };

@@ -44,7 +44,7 @@ pub(crate) fn read(text: &str, uri: &str) -> Result<Content, String> {
         serde_json::from_str(content.get()).map_err(|error| error.to_string())?;
     let named = content.uri.and_then(string).ok_or("a content without `uri`")?;
     if named != uri {
-        return Err(format!("content of `{}`", skillwire_protocol::error::truncated(&named)));
+        return Err(format!("content of `{}`", skillwire_protocol::truncated(&named)));
     }
     let bytes = match (content.text, content.blob) {
         (Some(text), None) => string(text)

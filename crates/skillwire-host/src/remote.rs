@@ -15,7 +15,7 @@ use std::{
 
 use serde_json::{Map, Value};
 use skillwire_core::{ResourceUri, SkillUri};
-use skillwire_protocol::{error::ErrorCode, method};
+use skillwire_protocol::{ErrorCode, method};
 
 use skillwire_archive::{Budget, File};
 use skillwire_client::{

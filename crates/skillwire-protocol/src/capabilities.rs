@@ -12,7 +12,7 @@ pub const SKILLS_EXTENSION: &str = "io.modelcontextprotocol/skills";
 /// prompts are declared because their lists are answered, though they may be empty: declaration and
 /// handlers must agree, and clients ask for these lists unasked. `lists_change` tells whether their
 /// changes are announced.
-pub fn of_skills_server(directory_read: bool, lists_change: bool) -> Value {
+pub fn skills_server_capabilities(directory_read: bool, lists_change: bool) -> Value {
     let settings = if directory_read { json!({ "directoryRead": true }) } else { json!({}) };
     let lists = if lists_change { json!({ "listChanged": true }) } else { json!({}) };
     json!({
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn settings_without_options_are_an_empty_object_srv_08() {
-        let text = of_skills_server(false, false).to_string();
+        let text = skills_server_capabilities(false, false).to_string();
         assert!(text.contains(r#""io.modelcontextprotocol/skills":{}"#), "{text}");
     }
 

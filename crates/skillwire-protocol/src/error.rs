@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::{Value, json};
-pub use skillwire_core::visible::truncated;
+use skillwire_core::visible::truncated;
 
 use crate::version;
 

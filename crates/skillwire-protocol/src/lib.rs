@@ -1,12 +1,45 @@
-//! MCP as it is on the wire: messages, method names, versions, error codes. No transport, no SDK.
+//! MCP as it is on the wire: messages, methods, versions, error codes, pages and lines.
+//!
+//! Both sides use it, so it never knows whether it runs in a client or a server, and it never reads or
+//! writes a byte itself: transports are elsewhere.
+//!
+//! ```
+//! use skillwire_protocol::{
+//!     ErrorCode, RpcError,
+//!     message::{self, Message},
+//!     method,
+//! };
+//!
+//! let line = br#"{"jsonrpc":"2.0","id":1,"method":"skills/list"}"#;
+//! let Ok(Message::Request(request)) = message::read(line) else { panic!("it is a request") };
+//! assert_eq!(request.method, method::SKILLS_LIST);
+//!
+//! let answer = message::error_response(Some(&request.id), &RpcError::internal());
+//! assert!(answer.contains(&ErrorCode::Internal.number().to_string()));
+//! ```
 
-pub mod capabilities;
-pub mod envelope;
-pub mod error;
-pub mod id;
-pub mod lines;
+mod capabilities;
+mod envelope;
+mod error;
+mod id;
+mod lines;
 pub mod message;
 pub mod meta;
 pub mod method;
-pub mod paging;
+mod paging;
 pub mod version;
+
+pub use skillwire_core::visible::truncated;
+
+pub use self::{
+    capabilities::{ClientCapabilities, SKILLS_EXTENSION, skills_server_capabilities},
+    envelope::{Envelope, present},
+    error::{ErrorCode, RpcError},
+    id::RequestId,
+    lines::{LineAssembler, LineEvent},
+    paging::{
+        MAX_CURSOR_BYTES, NextPage, Page, PageLimits, Pager, Pages, Truncation, cursor_params,
+        paginate,
+    },
+    version::Era,
+};

@@ -3,9 +3,8 @@
 use rmcp::{ErrorData, model::ErrorCode};
 use serde_json::{Value, json};
 use skillwire_protocol::{
-    error::RpcError,
+    Era, RpcError,
     message::{self, Message, Request},
-    version::Era,
 };
 
 use skillwire_engine::{Answer, Caller, Engine};

@@ -22,8 +22,8 @@ use rmcp::{
 use serde_json::{Value, json};
 use skillwire_engine::{Answer, Caller};
 use skillwire_protocol::{
+    Era,
     method::{self, client_requests},
-    version::Era,
 };
 
 use super::{WithSkills, ask, changes, era, merge, typed};

@@ -35,10 +35,7 @@ use rmcp::{
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use skillwire_catalog::catalog::ViewId;
-use skillwire_protocol::{
-    meta, method,
-    version::{Era, MODERN},
-};
+use skillwire_protocol::{Era, meta, method, version::MODERN};
 
 use self::changes::Session;
 use skillwire_server::embed::Skills;

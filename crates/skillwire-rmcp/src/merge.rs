@@ -6,7 +6,7 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 use skillwire_catalog::catalog::ViewId;
-use skillwire_protocol::capabilities::{SKILLS_EXTENSION, of_skills_server};
+use skillwire_protocol::{SKILLS_EXTENSION, skills_server_capabilities};
 
 use super::ask;
 use skillwire_server::embed::Skills;
@@ -16,7 +16,7 @@ const OWN: &str = "own:";
 
 /// Declares what skills need.
 pub(super) fn declare(skills: &Skills, capabilities: &mut ServerCapabilities) {
-    let declared = of_skills_server(skills.engine().config().directory_read, false);
+    let declared = skills_server_capabilities(skills.engine().config().directory_read, false);
     let settings = declared["extensions"][SKILLS_EXTENSION].as_object().cloned();
     let extensions = capabilities.extensions.get_or_insert_default();
     extensions.insert(SKILLS_EXTENSION.to_owned(), settings.unwrap_or_default());

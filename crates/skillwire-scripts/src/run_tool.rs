@@ -10,7 +10,7 @@ use skillwire_engine::{
     Caller,
     offer::{Interrupt, Invocation, Items, Linked, Offer, ToolReply},
 };
-use skillwire_protocol::error::{RpcError, truncated};
+use skillwire_protocol::{RpcError, truncated};
 use skillwire_source::Skill;
 
 use crate::{

@@ -11,7 +11,7 @@ use skillwire_engine::{
     Caller,
     offer::{Interrupt, Invocation, Items, Offer, ToolReply},
 };
-use skillwire_protocol::error::RpcError;
+use skillwire_protocol::RpcError;
 use skillwire_source::{FileRecord, FileStore, Skill, SkillContent};
 use tokio::sync::Mutex;
 

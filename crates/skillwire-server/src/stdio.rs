@@ -8,7 +8,7 @@ mod session;
 
 use std::sync::Arc;
 
-use skillwire_protocol::lines::{LineAssembler, LineEvent};
+use skillwire_protocol::{LineAssembler, LineEvent};
 use tokio::{
     io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader},
     sync::mpsc,

@@ -2,7 +2,7 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{HeaderMap, HeaderName, HeaderValue, Uri, header, uri::Scheme};
-use skillwire_protocol::{error::truncated, version::MODERN};
+use skillwire_protocol::{truncated, version::MODERN};
 
 use crate::{call::Call, error::ClientError, secret::Secret, web::address::is_loopback};
 

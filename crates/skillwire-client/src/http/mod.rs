@@ -18,7 +18,7 @@ use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, h
 use http_body_util::Full;
 use hyper::body::Incoming as Body;
 use serde_json::value::RawValue;
-use skillwire_protocol::{method, version::Era};
+use skillwire_protocol::{Era, method};
 use tokio::{sync::broadcast, time::timeout};
 
 use self::body::Events;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fluent_uri::Uri;
 use rmcp::transport::auth::{AuthError, AuthorizationManager, AuthorizationMetadata};
-use skillwire_protocol::error::truncated;
+use skillwire_protocol::truncated;
 
 use super::{Problem, transport::Transport};
 use crate::{config::ServerUrl, endpoint::ClientOptions};

@@ -14,9 +14,7 @@ use std::{
 
 use serde_json::value::RawValue;
 use skillwire_protocol::{
-    error::RpcError,
-    id::RequestId,
-    lines::{LineAssembler, LineEvent},
+    LineAssembler, LineEvent, RequestId, RpcError,
     message::{error_response, response},
     method,
 };

@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde_json::value::RawValue;
-use skillwire_protocol::{id::RequestId, method};
+use skillwire_protocol::{RequestId, method};
 use tokio::sync::{broadcast, oneshot};
 
 use crate::{

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use skillwire_client::ClientError;
-use skillwire_protocol::capabilities::SKILLS_EXTENSION;
+use skillwire_protocol::SKILLS_EXTENSION;
 use skillwire_testkit::{Fault, HostileServer};
 
 use super::{Way, connect};

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use serde_json::json;
 use skillwire_client::{Client, ClientError, ClientOptions, Endpoint};
-use skillwire_protocol::version::{Era, LEGACY, MODERN};
+use skillwire_protocol::{
+    Era,
+    version::{LEGACY, MODERN},
+};
 use skillwire_testkit::{Fault, HostileServer, ReplyGate, ScriptedReply};
 
 use super::{Way, at, over_pipes, try_connect};

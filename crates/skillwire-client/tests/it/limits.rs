@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use skillwire_client::{ClientError, Limits};
-use skillwire_protocol::version::Era;
+use skillwire_protocol::Era;
 use skillwire_testkit::{Fault, HostileServer, ReplyGate, ScriptedReply};
 
 use super::{Way, bytes, connect, within};

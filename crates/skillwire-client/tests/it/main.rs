@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 use skillwire_client::{Client, ClientError, ClientOptions, Endpoint, Limits, Secret};
-use skillwire_protocol::version::Era;
+use skillwire_protocol::Era;
 use skillwire_testkit::{HostileServer, ListeningServer};
 
 /// A way to speak to a server.

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use skillwire_client::{Client, ClientError, ClientOptions, Interest, Limits};
-use skillwire_protocol::version::Era;
+use skillwire_protocol::Era;
 use skillwire_testkit::{Fault, HostileServer, ReplyGate, ScriptedReply};
 
 use super::{Way, at, connect, object};

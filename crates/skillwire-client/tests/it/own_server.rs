@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use skillwire_client::{Change, Client, ClientError, ClientOptions, Endpoint, Interest, Limits};
-use skillwire_protocol::version::Era;
+use skillwire_protocol::Era;
 use skillwire_server::stdio;
 use skillwire_testkit::{SkillFolder, TestServer};
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use skillwire_client::{Client, ClientError, ClientOptions, Endpoint, Secret};
-use skillwire_protocol::version::Era;
+use skillwire_protocol::Era;
 use tokio::time::timeout;
 
 use super::{object, within};

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use skillwire_client::{Change, ClientError, Interest, Limits};
-use skillwire_protocol::version::Era;
+use skillwire_protocol::Era;
 use skillwire_testkit::{Fault, HostileServer, ScriptedReply};
 
 use super::{Way, connect};

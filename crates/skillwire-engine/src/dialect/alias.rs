@@ -13,7 +13,7 @@ use skillwire_dialects::{
     skills_over_mcp::{INDEX, PROMPT_XML},
     usage::Usage,
 };
-use skillwire_protocol::{error::RpcError, version::Era};
+use skillwire_protocol::{Era, RpcError};
 use skillwire_source::{Skill, SkillContent};
 
 use super::{

@@ -8,7 +8,7 @@ pub(crate) use skillwire_archive::Format;
 use skillwire_catalog::snapshot::Snapshot;
 use skillwire_core::Digest;
 use skillwire_dialects::index::{IndexArchive, archive_uri};
-use skillwire_protocol::error::RpcError;
+use skillwire_protocol::RpcError;
 use skillwire_source::{FileTree, Skill, SkillContent};
 
 use super::{

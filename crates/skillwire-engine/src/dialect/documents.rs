@@ -6,7 +6,7 @@ use bytes::Bytes;
 use quick_cache::{Weighter, sync::Cache};
 use skillwire_catalog::catalog::ViewId;
 use skillwire_core::Digest;
-use skillwire_protocol::{error::RpcError, version::Era};
+use skillwire_protocol::{Era, RpcError};
 use tokio::sync::Semaphore;
 
 /// Documents that are made at the same time; each may be as large as the catalogue.

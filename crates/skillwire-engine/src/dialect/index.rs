@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use skillwire_core::RelPath;
 use skillwire_dialects::index::{IndexDocument, IndexEntry, SCHEMA, SKILL_MD};
-use skillwire_protocol::error::RpcError;
+use skillwire_protocol::RpcError;
 use skillwire_source::{Skill, SkillContent};
 
 use super::{DialectPart, archives::Archived};

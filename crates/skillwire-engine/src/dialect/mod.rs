@@ -42,7 +42,7 @@ pub(crate) use self::{
     usage::sentence as usage_sentence,
     well_known::get as published,
 };
-use skillwire_protocol::version::Era;
+use skillwire_protocol::Era;
 
 pub use skillwire_dialects::{
     ALIAS_OF, Dialect, DialectPart, Dialects, InvalidSwitch, Switch, Switchable, usage::Usage,

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use skillwire_dialects as dialects;
-use skillwire_protocol::error::RpcError;
+use skillwire_protocol::RpcError;
 
 use super::{
     alias::{Projected, resolve},

@@ -4,7 +4,7 @@ use skillwire_catalog::{
     directories::{FoundDirectory, generated_children},
     listing::Page,
 };
-use skillwire_protocol::{error::truncated, method};
+use skillwire_protocol::{method, truncated};
 
 use crate::engine::Outcome;
 use crate::engine::{OwnedCall, about_resource};

@@ -7,7 +7,7 @@ use skillwire_dialects::{
     SkillCard,
     sep_2076::{ArgumentValues, SkillAnswer, SkillFile, extend_entry, fill, linked_paths},
 };
-use skillwire_protocol::error::{RpcError, truncated};
+use skillwire_protocol::{RpcError, truncated};
 use skillwire_source::Skill;
 
 use super::dependencies;

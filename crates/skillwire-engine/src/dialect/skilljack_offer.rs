@@ -10,7 +10,7 @@ use skillwire_core::RelPath;
 use skillwire_dialects::skilljack::{
     self, AvailableSkill, AvailableSkills, MAX_NAMED, SKILL, file_uri,
 };
-use skillwire_protocol::{error::RpcError, version::Era};
+use skillwire_protocol::{Era, RpcError};
 use skillwire_source::Skill;
 
 use super::{skills_page::push_content, templates};

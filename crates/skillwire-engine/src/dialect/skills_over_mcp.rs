@@ -7,7 +7,7 @@ use skillwire_dialects::{
     SkillCard,
     skills_over_mcp::{self, IndexItem, SkillDocument},
 };
-use skillwire_protocol::error::RpcError;
+use skillwire_protocol::RpcError;
 use skillwire_source::{Skill, SkillContent};
 
 use super::names::LookupNames;

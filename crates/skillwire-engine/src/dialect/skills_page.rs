@@ -9,10 +9,7 @@ use skillwire_dialects::{
     SkillCard,
     skills_page::{PageFileKind, PageFiles, PageSkill},
 };
-use skillwire_protocol::{
-    error::{ErrorCode, RpcError, truncated},
-    version::Era,
-};
+use skillwire_protocol::{Era, ErrorCode, RpcError, truncated};
 use skillwire_source::Skill;
 
 use crate::{

@@ -11,7 +11,7 @@ use skillwire_dialects::{
     fastmcp::{files_template, skill_of_template},
     templates::{ListedTemplate, OF_DIALECTS},
 };
-use skillwire_protocol::{error::RpcError, method};
+use skillwire_protocol::{RpcError, method};
 use skillwire_source::{Skill, SkillContent};
 
 use super::{

@@ -11,7 +11,7 @@ use skillwire_dialects::{
         VERSION, is_plain, skill_digest,
     },
 };
-use skillwire_protocol::{error::RpcError, version::Era};
+use skillwire_protocol::{Era, RpcError};
 use skillwire_source::{FileTree, Skill, SkillContent};
 
 use super::{

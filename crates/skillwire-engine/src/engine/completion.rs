@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};
-use skillwire_protocol::error::{RpcError, truncated};
+use skillwire_protocol::{RpcError, truncated};
 use skillwire_source::SkillContent;
 
 use super::{

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use serde_json::json;
-use skillwire_protocol::{capabilities, error::RpcError, message::string, version};
+use skillwire_protocol::{RpcError, message::string, skills_server_capabilities, version};
 
 use super::{Call, Outcome};
 use crate::{
@@ -54,7 +54,7 @@ impl Call<'_> {
     fn capabilities(&self) -> String {
         let lists_change = self.offers().next().is_some();
         let directory_read = self.state.config.directory_read;
-        let mut declared = capabilities::of_skills_server(directory_read, lists_change);
+        let mut declared = skills_server_capabilities(directory_read, lists_change);
         if self.has_superset() {
             declared["skills"] = json!({ "listChanged": true });
             if self.state.scripts.is_some() && self.speaks(Dialect::SkillsPage) {

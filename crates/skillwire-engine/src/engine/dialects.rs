@@ -6,10 +6,9 @@ use serde_json::{Value, value::RawValue};
 use skillwire_catalog::{catalog::ViewId, listing::Page};
 use skillwire_dialects::sep_2076::read_arguments;
 use skillwire_protocol::{
-    error::RpcError,
+    Era, RpcError,
     message::{Params, string},
     method,
-    version::Era,
 };
 
 use skillwire_source::Skill;

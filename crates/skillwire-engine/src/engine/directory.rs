@@ -6,10 +6,7 @@ use skillwire_catalog::{
     directories::{FoundDirectory, generated_children, remote_children},
     listing::Page,
 };
-use skillwire_protocol::{
-    error::{RpcError, truncated},
-    method,
-};
+use skillwire_protocol::{RpcError, method, truncated};
 use skillwire_source::{Skill, SkillContent};
 
 use super::{Answer, Call, Outcome, paging::Walk, reading};

@@ -32,10 +32,10 @@ use skillwire_catalog::{
     snapshot::Snapshot,
 };
 use skillwire_protocol::{
-    error::{ErrorCode, RpcError, truncated},
+    Era, ErrorCode, RpcError,
     message::{Params, Request, string},
     method::{self, Method, MethodKind},
-    version::Era,
+    truncated,
 };
 
 use tracing::Instrument;

@@ -4,9 +4,7 @@ use std::{borrow::Cow, sync::Arc};
 
 use serde_json::{Map, Value, json};
 use skillwire_core::Digest;
-use skillwire_protocol::{
-    capabilities::ClientCapabilities, error::RpcError, message::string, meta, method, version::Era,
-};
+use skillwire_protocol::{ClientCapabilities, Era, RpcError, message::string, meta, method};
 
 use super::{
     Answer, Call, Outcome,

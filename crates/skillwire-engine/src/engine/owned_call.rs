@@ -5,7 +5,7 @@ use std::{borrow::Cow, sync::Arc};
 use bytes::Bytes;
 use skillwire_catalog::{listing::Page, snapshot::Snapshot};
 use skillwire_core::{RelPath, ResourceUri, skill_file};
-use skillwire_protocol::{error::RpcError, version::Era};
+use skillwire_protocol::{Era, RpcError};
 use skillwire_source::{FileTree, RemoteGenerator, Skill, SkillContent};
 
 use super::{
@@ -237,7 +237,7 @@ pub(crate) struct Unnamed {
 
 /// Details for programs about something that was asked for by name.
 pub(crate) fn about_name(name: &str, candidates: Vec<String>) -> serde_json::Value {
-    let mut data = serde_json::json!({ "name": skillwire_protocol::error::truncated(name) });
+    let mut data = serde_json::json!({ "name": skillwire_protocol::truncated(name) });
     if !candidates.is_empty() {
         data["candidates"] = candidates.into();
     }

@@ -8,7 +8,7 @@ use std::{
 use bytes::Bytes;
 use quick_cache::{Equivalent, Weighter, sync::Cache};
 use skillwire_catalog::{catalog::ViewId, listing::Page};
-use skillwire_protocol::{error::RpcError, message::string, method, version::Era};
+use skillwire_protocol::{Era, RpcError, message::string, method};
 
 use super::{
     Answer, Call, Outcome, invalid_cursor,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use skillwire_catalog::snapshot::FoundFile;
 use skillwire_core::{RelPath, media_type};
-use skillwire_protocol::error::RpcError;
+use skillwire_protocol::RpcError;
 use skillwire_source::{FileRecord, FileTree, GenerateError, Skill, SkillContent, SkillGenerator};
 use tokio::task::JoinError;
 

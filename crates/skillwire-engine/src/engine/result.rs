@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_json::json;
 use skillwire_catalog::listing::Page;
-use skillwire_protocol::{meta, version::Era};
+use skillwire_protocol::{Era, meta};
 
 use super::quote::quote;
 use crate::config::{CacheScope, Config};

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use skillwire_catalog::catalog::{Catalog, ViewId};
 use skillwire_core::SkillUri;
-use skillwire_protocol::error::{RpcError, truncated};
+use skillwire_protocol::{RpcError, truncated};
 use skillwire_source::{LookupOutcome, Skill, SkillLookup};
 use tokio::time::timeout;
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use skillwire_catalog::{catalog::Catalog, cursor::CursorSeal};
-use skillwire_protocol::version::Era;
+use skillwire_protocol::Era;
 use skillwire_source::{CachePolicy, SkillLookup};
 
 use super::{

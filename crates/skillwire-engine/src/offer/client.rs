@@ -1,6 +1,6 @@
 //! The client of a call that is under way.
 
-use skillwire_protocol::version::Era;
+use skillwire_protocol::Era;
 
 use super::{
     link::Link,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use skillwire_protocol::{capabilities::ClientCapabilities, message, method};
+use skillwire_protocol::{ClientCapabilities, message, method};
 use tokio::{
     sync::mpsc,
     time::{Duration, timeout},
@@ -62,7 +62,7 @@ impl Link {
 
 /// A question that is closed when nobody waits for it any more.
 struct Open<'a> {
-    id: skillwire_protocol::id::RequestId,
+    id: skillwire_protocol::RequestId,
     link: &'a Link,
 }
 

@@ -17,7 +17,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use bytes::Bytes;
 use futures_util::{FutureExt, future::BoxFuture};
 use serde_json::{Map, Value};
-use skillwire_protocol::error::{RpcError, truncated};
+use skillwire_protocol::{RpcError, truncated};
 
 pub use self::{
     changes::ListChanges,

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::value::RawValue;
-use skillwire_protocol::{id::RequestId, meta, method};
+use skillwire_protocol::{RequestId, meta, method};
 use tokio::sync::mpsc;
 
 use super::link::Link;

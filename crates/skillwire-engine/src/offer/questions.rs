@@ -10,7 +10,7 @@ use std::{
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
-use skillwire_protocol::{error::RpcError, id::RequestId};
+use skillwire_protocol::{RequestId, RpcError};
 use tokio::sync::oneshot;
 
 /// Questions one client may be looking at; more would not be read.

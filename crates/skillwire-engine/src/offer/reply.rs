@@ -1,7 +1,7 @@
 //! What calls come to.
 
 use serde_json::{Value, json};
-use skillwire_protocol::{error::RpcError, method};
+use skillwire_protocol::{RpcError, method};
 
 use super::questions::Form;
 

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use skillwire_catalog::cursor::CursorSeal;
 use skillwire_core::Digest;
-use skillwire_protocol::error::RpcError;
+use skillwire_protocol::RpcError;
 
 use super::questions::{Elicited, Form};
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use skillwire_engine::offer::{Interrupt, ToolReply};
 use skillwire_host::context::text::one_line_within;
-use skillwire_protocol::error::RpcError;
+use skillwire_protocol::RpcError;
 use skillwire_search::MAX_QUERY_BYTES;
 use skillwire_trust::RegistryItem;
 

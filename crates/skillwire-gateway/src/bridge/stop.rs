@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::json;
 use skillwire_engine::offer::{Interrupt, ToolReply};
 use skillwire_host::context::{boundary::NoBoundary, text::one_line_within};
-use skillwire_protocol::error::RpcError;
+use skillwire_protocol::RpcError;
 use skillwire_trust::{Reason, Refusal};
 
 use super::{options::BridgeOptions, shell};

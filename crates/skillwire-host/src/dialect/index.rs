@@ -226,7 +226,7 @@ fn digest(origin: &Origin, value: Option<&Value>) -> Result<Option<Digest>, Refu
                 Refusal::new(Reason::DigestInvalid)
                     .skill(origin)
                     .expected("`sha256:` and 64 lower-case hexadecimal digits")
-                    .actual(skillwire_protocol::error::truncated(&value.to_string()))
+                    .actual(skillwire_protocol::truncated(&value.to_string()))
             };
             parsed.map(Some).ok_or_else(invalid)
         }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 use skillwire_client::{Changes, ClientError, Interest};
 use skillwire_core::{ResourceUri, SkillResource, SkillUri, limits, media_type};
-use skillwire_protocol::version::Era;
+use skillwire_protocol::Era;
 use skillwire_trust::{
     EntrySource, KnownSkill, ListedSkill, Reason, Refusal, ServerLabel, VerifiedFile,
 };

@@ -9,7 +9,7 @@ use std::{
 use skillwire_client::{Client, Limits, RawAnswer};
 use skillwire_core::SkillUri;
 use skillwire_dialects::Dialect;
-use skillwire_protocol::{method, version::Era};
+use skillwire_protocol::{Era, method};
 use skillwire_trust::{
     EntrySource, KnownSkill, ListedSkill, Origin, Refusal, ServerLabel, SkillId,
 };

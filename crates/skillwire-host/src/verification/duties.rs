@@ -2,7 +2,7 @@
 //! itself.
 
 use serde_json::Map;
-use skillwire_protocol::{error::ErrorCode, method, version::Era};
+use skillwire_protocol::{Era, ErrorCode, method};
 use skillwire_trust::{Reason, Refusal};
 
 use super::{Demand, Finding, Server};

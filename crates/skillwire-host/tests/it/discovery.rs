@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use skillwire_client::Endpoint;
 use skillwire_host::Host;
-use skillwire_protocol::capabilities::SKILLS_EXTENSION;
+use skillwire_protocol::SKILLS_EXTENSION;
 use skillwire_testkit::{Fault, HostileServer, ReceivedRequest, ScriptedReply};
 use skillwire_trust::{Budgets, Policy, Reason};
 

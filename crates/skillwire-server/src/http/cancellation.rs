@@ -6,7 +6,7 @@ use std::{
 };
 
 use futures_util::future::{AbortHandle, abortable};
-use skillwire_protocol::id::RequestId;
+use skillwire_protocol::RequestId;
 
 /// What can be cancelled.
 ///

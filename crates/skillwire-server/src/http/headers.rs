@@ -8,9 +8,9 @@ use std::borrow::Cow;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{HeaderMap, HeaderName};
 use skillwire_protocol::{
-    error::{ErrorCode, RpcError, truncated},
+    ErrorCode, RpcError,
     message::{Request, string},
-    meta, method,
+    meta, method, truncated,
     version::MODERN,
 };
 

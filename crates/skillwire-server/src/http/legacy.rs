@@ -9,11 +9,9 @@ use std::{
 use futures_util::{FutureExt as _, future::BoxFuture};
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use skillwire_protocol::{
-    capabilities::ClientCapabilities,
-    id::RequestId,
+    ClientCapabilities, Era, RequestId,
     message::{self, Notification, Request},
     method,
-    version::Era,
 };
 use tokio::sync::watch;
 

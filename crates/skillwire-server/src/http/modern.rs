@@ -2,12 +2,7 @@
 
 use futures_util::FutureExt as _;
 use http::{HeaderMap, Response, StatusCode};
-use skillwire_protocol::{
-    error::{ErrorCode, RpcError},
-    id::RequestId,
-    message::Request,
-    version::Era,
-};
+use skillwire_protocol::{Era, ErrorCode, RequestId, RpcError, message::Request};
 use tokio::sync::watch;
 
 use super::{

@@ -2,11 +2,7 @@
 
 use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
-use skillwire_protocol::{
-    error::{ErrorCode, RpcError},
-    id::RequestId,
-    message,
-};
+use skillwire_protocol::{ErrorCode, RequestId, RpcError, message};
 
 use super::body::ResponseBody;
 use skillwire_engine::{Outcome, OutgoingMessage};

@@ -10,12 +10,10 @@ use std::{
 
 use futures_util::FutureExt as _;
 use skillwire_protocol::{
-    capabilities::ClientCapabilities,
-    error::{ErrorCode, RpcError},
-    id::RequestId,
+    ClientCapabilities, Era, ErrorCode, RequestId, RpcError,
     message::{self, Message, Notification, Request},
     meta, method,
-    version::{Era, MODERN},
+    version::MODERN,
 };
 use tokio::{
     sync::{mpsc, watch},

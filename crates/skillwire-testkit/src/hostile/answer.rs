@@ -4,10 +4,8 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value, json};
 use skillwire_core::Digest;
 use skillwire_protocol::{
-    capabilities::SKILLS_EXTENSION,
-    error::ErrorCode,
-    meta, method,
-    version::{self, Era, MODERN},
+    Era, ErrorCode, SKILLS_EXTENSION, meta, method,
+    version::{self, MODERN},
 };
 
 use super::{Fault, ReceivedRequest, ScriptedReply, content::HonestContent};

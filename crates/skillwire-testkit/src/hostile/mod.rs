@@ -27,7 +27,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
-use skillwire_protocol::{method, version::Era};
+use skillwire_protocol::{Era, method};
 use tokio::sync::broadcast;
 
 use self::{content::HonestContent, log::MessageLog};

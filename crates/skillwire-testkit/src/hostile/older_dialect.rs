@@ -11,7 +11,7 @@ use skillwire_dialects::{
     skills_over_mcp::{self, IndexItem, SkillDocument},
     skills_page::{self, PageFileKind, PageFiles, PageSkill},
 };
-use skillwire_protocol::{capabilities::SKILLS_EXTENSION, error::ErrorCode, method};
+use skillwire_protocol::{ErrorCode, SKILLS_EXTENSION, method};
 
 use super::{Fault, HostileServer, ScriptedReply};
 use crate::archives::{TarMember, gzip, refunds, tar};

@@ -1,10 +1,7 @@
 //! Reads the messages of clients, and notes what they lack.
 
 use serde_json::Value;
-use skillwire_protocol::{
-    meta, method,
-    version::{Era, MODERN},
-};
+use skillwire_protocol::{Era, meta, method, version::MODERN};
 
 use super::{HostileServer, ReceivedRequest, log::LoggedMessage};
 use crate::test_server::header_text;

@@ -1,7 +1,7 @@
 //! What the server sends back, down to the bytes.
 
 use serde_json::{Value, json};
-use skillwire_protocol::{error::ErrorCode, version::Era};
+use skillwire_protocol::{Era, ErrorCode};
 
 use tokio::sync::watch;
 

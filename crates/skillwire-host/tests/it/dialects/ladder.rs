@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use skillwire_dialects::Dialect;
-use skillwire_protocol::capabilities::SKILLS_EXTENSION;
+use skillwire_protocol::SKILLS_EXTENSION;
 use skillwire_testkit::{Fault, HostileServer, OlderDialect, ScriptedReply, archives::refunds};
 use skillwire_trust::Reason;
 

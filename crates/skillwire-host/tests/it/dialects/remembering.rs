@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use skillwire_dialects::Dialect;
 use skillwire_host::{Host, verification::VerifyOptions};
-use skillwire_protocol::capabilities::SKILLS_EXTENSION;
+use skillwire_protocol::SKILLS_EXTENSION;
 use skillwire_state::FileDialects;
 use skillwire_testkit::{Fault, HostileServer, OlderDialect, ScriptedReply};
 use skillwire_trust::{DialectMemory as _, KnownDialect};
