@@ -37,7 +37,7 @@ fn write_skill(code: &mut String, skill: &Skill) -> Result<(), String> {
     };
     let place = tree.store.directory().ok_or("Its folder is unknown.")?;
     let path = skill.path();
-    let _ = write!(code, "::skillwire_server::embed::EmbeddedSkill {{ path: {path:?}, files: &[");
+    let _ = write!(code, "::skillwire_server::EmbeddedSkill {{ path: {path:?}, files: &[");
     for file in &tree.files {
         let (name, full) = (file.path.as_str(), place.join(file.path.as_str()));
         let full = full.to_str().ok_or("Its folder's name is not UTF-8.")?;

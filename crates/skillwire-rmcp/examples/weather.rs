@@ -12,7 +12,7 @@ use rmcp::{
     },
 };
 use skillwire_rmcp::WithSkills;
-use skillwire_server::{embed::Skills, embed_skills};
+use skillwire_server::{Skills, embed_skills};
 use tokio::net::TcpListener;
 
 struct Weather;

@@ -7,7 +7,7 @@
 //! ```
 //! use rmcp::ServerHandler;
 //! use skillwire_rmcp::WithSkills;
-//! use skillwire_server::embed::{EmbeddedSkill, Skills};
+//! use skillwire_server::{EmbeddedSkill, Skills};
 //!
 //! struct Weather;
 //! impl ServerHandler for Weather {}
@@ -19,7 +19,7 @@
 //! let skills = Skills::builder().embedded(&[GUIDE]).build()?;
 //! let handler = WithSkills::new(Weather, &skills);
 //! assert!(handler.get_info().capabilities.extensions.is_some());
-//! # Ok::<(), skillwire_server::embed::BuildError>(())
+//! # Ok::<(), skillwire_server::BuildError>(())
 //! ```
 
 mod ask;
@@ -38,7 +38,7 @@ use skillwire_catalog::catalog::ViewId;
 use skillwire_protocol::{Era, meta, method, version::MODERN};
 
 use self::changes::Session;
-use skillwire_server::embed::Skills;
+use skillwire_server::Skills;
 
 /// A handler that offers skills besides what it offered before.
 ///

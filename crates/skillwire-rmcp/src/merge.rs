@@ -9,7 +9,7 @@ use skillwire_catalog::catalog::ViewId;
 use skillwire_protocol::{SKILLS_EXTENSION, skills_server_capabilities};
 
 use super::ask;
-use skillwire_server::embed::Skills;
+use skillwire_server::Skills;
 
 /// Begins a cursor of the handler's own listing; ours are base64 and have no colon.
 const OWN: &str = "own:";

@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, sync::Mutex};
 
 use skillwire_core::{Digest, Finding};
-use skillwire_server::embed::Skills;
+use skillwire_server::Skills;
 use skillwire_source::{
     ChangeTracker, GroupKey, ScanRequest, SkillSource, SourceChange, SourceUnavailable,
     inspect_files,

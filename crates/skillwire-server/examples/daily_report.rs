@@ -5,7 +5,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::{Router, routing::get, serve::ListenerExt};
-use skillwire_server::{embed::Skills, http::HttpOptions};
+use skillwire_server::{Skills, http::HttpOptions};
 use skillwire_source::GeneratedFiles;
 use tokio::net::TcpListener;
 

@@ -2,7 +2,7 @@
 
 #![expect(clippy::print_stderr, reason = "a person starts it and wants to know where it listens")]
 
-use skillwire_server::{embed::Skills, embed_skills};
+use skillwire_server::{Skills, embed_skills};
 use tokio::net::TcpListener;
 
 #[tokio::main]

@@ -1,16 +1,50 @@
 //! Serves a catalogue of skills over MCP, on stdio and streamable HTTP, to both protocol eras.
 //!
-//! [`stdio`] and [`http`] carry messages to and from the engine, [`live`] keeps the catalogue up to
-//! date with its sources. The server never learns where a skill came from, nor what a method means.
+//! The server never learns where a skill came from, nor what a method means: the engine answers, and
+//! this crate carries messages ([`stdio`], [`http`]) and keeps the catalogue up to date with its
+//! sources ([`live`]).
 //!
-//! To serve skills from a program of your own, begin with [`embed::Skills`].
+//! Every server is put together by [`Skills::builder`]:
+//!
+//! ```
+//! use skillwire_server::{EmbeddedSkill, Skills};
+//!
+//! const GREETING: EmbeddedSkill = EmbeddedSkill {
+//!     path: "greeting",
+//!     files: &[("SKILL.md", b"---\nname: greeting\ndescription: Greets. Use on arrival.\n---\n")],
+//! };
+//! let skills = Skills::builder().name("greeter", "1.0.0").embedded(&[GREETING]).build()?;
+//! assert_eq!(skills.count(), 1);
+//! // From here: `skills.serve_stdio()`, `skills.serve_http(listener, shutdown)`, or an axum router.
+//! # Ok::<(), skillwire_server::BuildError>(())
+//! ```
 
-pub mod embed;
+#[cfg(feature = "axum")]
+mod axum_endpoint;
+mod builder;
+mod following;
 pub mod http;
 pub mod live;
+mod skills;
 pub mod stdio;
 
 #[cfg(feature = "macros")]
 pub use skillwire_macros::embed_skills;
 
+pub use skillwire_catalog::{
+    catalog::{Catalog, ViewId},
+    refresh::Refreshed,
+    snapshot::SnapshotOptions,
+};
+pub use skillwire_core::Strictness;
 pub use skillwire_engine::{CacheScope, Caller, Config, Engine, EngineBuilder, dialect, offer};
+pub use skillwire_source::{
+    EmbeddedSkill, PathPatterns, ScanRequest, SkillGenerator, SkillLookup, SkillSource,
+};
+
+#[cfg(feature = "axum")]
+pub use self::axum_endpoint::Endpoint;
+pub use self::{
+    builder::{BuildError, SkillsBuilder},
+    skills::Skills,
+};

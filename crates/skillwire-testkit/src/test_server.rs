@@ -4,18 +4,11 @@ use std::{collections::BTreeMap, net::SocketAddr, path::Path, sync::Arc};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
-use skillwire_catalog::{
-    catalog::Catalog,
-    cursor::CursorSeal,
-    refresh::{Refreshed, Refresher},
-    snapshot::SnapshotOptions,
-};
-use skillwire_core::Strictness;
+use skillwire_catalog::{refresh::Refreshed, snapshot::SnapshotOptions};
 use skillwire_server::{
-    Config, Engine,
+    Config, Engine, Skills,
     dialect::RunScripts,
-    http::{self, ConnectionLimits, HttpOptions, HttpService, Tokens, Workers},
-    live::Keeper,
+    http::{self, ConnectionLimits, HttpOptions, Tokens, Workers},
     offer::Offers,
 };
 use skillwire_source::{
@@ -59,9 +52,7 @@ pub struct TestOptions {
 pub struct TestServer {
     /// The address it listens on.
     pub address: SocketAddr,
-    engine: Arc<Engine>,
-    /// Reads the sources, until [`follow`](Self::follow) takes it.
-    refresher: Option<Refresher>,
+    skills: Skills,
     following: Option<JoinHandle<()>>,
     known: BTreeMap<GroupId, Vec<InspectedSkill>>,
     stop: Option<oneshot::Sender<()>>,
@@ -89,31 +80,30 @@ impl TestServer {
     }
 
     /// Listens, but has no snapshot until [`refresh`](Self::refresh).
-    pub async fn not_ready(sources: Vec<Box<dyn SkillSource>>, mut options: TestOptions) -> Self {
-        let mut catalog = Catalog::new(options.snapshot);
+    pub async fn not_ready(sources: Vec<Box<dyn SkillSource>>, options: TestOptions) -> Self {
+        let mut skills = Skills::builder()
+            .listing(options.snapshot)
+            .config(options.config)
+            .offers(options.offers)
+            .sources(sources)
+            .on_notice(|_| {});
         if let Some(text) = &options.tokens {
-            options.http.tokens =
-                Some(Tokens::parse(text, &mut catalog).expect("tokens are well formed"));
+            skills = skills.tokens(Tokens::parse(text).expect("tokens are well formed"));
         }
         if !options.public.is_empty() {
             let public = PathPatterns::parse(&options.public).expect("patterns are well formed");
-            options.http.public = Some(catalog.restrict(public));
+            skills = skills.public(public);
         }
-        let catalog = Arc::new(catalog);
-        let seal = CursorSeal::new([42; 32]);
-        let mut engine = Engine::builder(Arc::clone(&catalog), seal)
-            .config(options.config)
-            .offers(options.offers);
         if let Some(lookup) = options.lookup {
-            engine = engine.lookup(lookup);
+            skills = skills.lookup(lookup);
         }
         if let Some(scripts) = options.scripts {
-            engine = engine.scripts(scripts);
+            skills = skills.scripts(scripts);
         }
-        let engine = Arc::new(engine.build());
+        let skills = skills.prepare().expect("a test server can be put together");
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has a free port");
         let address = listener.local_addr().expect("a listener has an address");
-        let service = HttpService::new(Arc::clone(&engine), options.http);
+        let service = skills.http_service(options.http);
         let (stop, stopped) = oneshot::channel::<()>();
         let task =
             tokio::spawn(http::run(listener, service, Workers::here(), options.limits, async {
@@ -121,8 +111,7 @@ impl TestServer {
             }));
         Self {
             address,
-            engine,
-            refresher: Some(Refresher::new(catalog, sources)),
+            skills,
             known: BTreeMap::new(),
             following: None,
             stop: Some(stop),
@@ -132,11 +121,10 @@ impl TestServer {
 
     /// Reads every file of the sources again, and returns every group, changed or not.
     pub fn refresh(&mut self) -> Refreshed {
-        let reader =
-            self.refresher.as_mut().expect("a server that follows its sources refreshes by itself");
-        let mut refreshed = reader.refresh(&ScanRequest::everything().force_read());
-        for group in &refreshed.gone {
-            self.known.remove(group);
+        assert!(self.following.is_none(), "what is followed refreshes by itself");
+        let mut refreshed = self.skills.refresh(&ScanRequest::everything().force_read());
+        for site in &refreshed.gone {
+            self.known.remove(site);
         }
         self.known.extend(std::mem::take(&mut refreshed.sites));
         refreshed.sites = self.known.clone().into_iter().collect();
@@ -145,9 +133,8 @@ impl TestServer {
 
     /// Scans the sources once, and from then on whenever they change, as a real server does.
     pub async fn follow(&mut self) {
-        let refresher = self.refresher.take().expect("follow is called once");
-        let keeper = Keeper::new(refresher, self.engine(), Strictness::Normal, |_| {});
-        let keeper = Arc::new(keeper);
+        assert!(self.following.is_none(), "it is followed once");
+        let keeper = Arc::clone(self.skills.keeper());
         keeper.look(ScanRequest::everything()).await.expect("looking does not panic");
         self.following = Some(tokio::spawn(async move {
             keeper.follow(async || std::future::pending().await).await;
@@ -156,7 +143,7 @@ impl TestServer {
 
     /// The engine, for stdio tests in the same process.
     pub fn engine(&self) -> Arc<Engine> {
-        Arc::clone(&self.engine)
+        Arc::clone(self.skills.engine())
     }
 
     /// Stops in order and waits for the end.

@@ -15,7 +15,7 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 use skillwire_rmcp::WithSkills;
-use skillwire_server::embed::Skills;
+use skillwire_server::Skills;
 use skillwire_source::{DirectoryOptions, DirectorySource, ScanRequest};
 use skillwire_testkit::{SkillFolder, skill_md};
 use tokio::{

@@ -14,7 +14,7 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 use skillwire_rmcp::WithSkills;
-use skillwire_server::{Config, embed::Skills};
+use skillwire_server::{Config, Skills};
 use skillwire_source::GeneratedFiles;
 use skillwire_testkit::{
     HttpConnection, HttpReply, LEGACY_HEADERS, SkillFolder, initialize_params, legacy_request,

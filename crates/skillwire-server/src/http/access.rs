@@ -10,6 +10,7 @@ const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 /// Hosts and origins that are let in.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct AccessRules {
     /// Host names besides the loopback ones, without port, in lower case.
     pub hosts: Vec<String>,
@@ -19,9 +20,29 @@ pub struct AccessRules {
     pub any_host: bool,
 }
 
-/// Why a request is kept out; the text is sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Forbidden(pub(super) &'static str);
+/// Why a request is kept out; the text is sent to the client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AccessRefusal {
+    /// The `Host` header and the request target name different hosts.
+    #[error("The request names two hosts.")]
+    TwoHosts,
+    /// There is no host at all.
+    #[error("The request names no host.")]
+    NoHost,
+    /// The server is not known by this name ([`AccessRules::hosts`]).
+    #[error("This host name is not served.")]
+    UnknownHost,
+    /// Pages of this origin may not talk to the server ([`AccessRules::origins`]).
+    #[error("This origin is not allowed.")]
+    UnknownOrigin,
+    /// A header that decides about access is there twice.
+    #[error("The request repeats `Host` or `Origin`.")]
+    Repeated,
+    /// A header that decides about access has bytes that are no text.
+    #[error("`Host` or `Origin` is not text.")]
+    NotText,
+}
 
 /// A request that was let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,24 +52,46 @@ pub(super) struct Admitted<'a> {
 }
 
 impl AccessRules {
+    /// Lets in requests that name one of these hosts, besides those of this machine.
+    #[must_use]
+    pub fn hosts(mut self, hosts: impl IntoIterator<Item = String>) -> Self {
+        self.hosts.extend(hosts);
+        self
+    }
+
+    /// Lets in pages of these origins, such as `https://app.example.com`.
+    #[must_use]
+    pub fn origins(mut self, origins: impl IntoIterator<Item = String>) -> Self {
+        self.origins.extend(origins);
+        self
+    }
+
+    /// Sets whether any host name is good, as for a server that others reach by a name it cannot
+    /// know.
+    #[must_use]
+    pub fn any_host(mut self, any_host: bool) -> Self {
+        self.any_host = any_host;
+        self
+    }
+
     /// Judges a request by its headers; `authority` is what an absolute request target named.
     pub(super) fn admit<'a>(
         &self,
         headers: &'a HeaderMap,
         authority: Option<&str>,
-    ) -> Result<Admitted<'a>, Forbidden> {
+    ) -> Result<Admitted<'a>, AccessRefusal> {
         let host = match (single(headers, header::HOST)?, authority) {
             (Some(host), Some(authority)) if !host.eq_ignore_ascii_case(authority) => {
-                return Err(Forbidden("The request names two hosts."));
+                return Err(AccessRefusal::TwoHosts);
             }
             (host, authority) => host.or(authority),
         };
-        let host = host.ok_or(Forbidden("The request names no host."))?;
+        let host = host.ok_or(AccessRefusal::NoHost)?;
         let name = without_port(host);
         let is_name = |allowed: &str| allowed.eq_ignore_ascii_case(name);
         let known = LOOPBACK.into_iter().any(is_name) || self.hosts.iter().any(|h| is_name(h));
         if !known && !self.any_host {
-            return Err(Forbidden("This host name is not served; see `--allow-host`."));
+            return Err(AccessRefusal::UnknownHost);
         }
         let Some(origin) = single(headers, header::ORIGIN)? else {
             return Ok(Admitted { foreign_origin: None });
@@ -61,22 +104,18 @@ impl AccessRules {
             && origin.split_once("://").is_some_and(|(scheme, rest)| {
                 matches!(scheme, "http" | "https") && rest.eq_ignore_ascii_case(host)
             });
-        if own {
-            Ok(Admitted { foreign_origin: None })
-        } else {
-            Err(Forbidden("This origin is not allowed; see `--allow-origin`."))
-        }
+        if own { Ok(Admitted { foreign_origin: None }) } else { Err(AccessRefusal::UnknownOrigin) }
     }
 }
 
 /// The one value of a header; two values, or bytes that are no text, are refused.
-fn single(headers: &HeaderMap, name: header::HeaderName) -> Result<Option<&str>, Forbidden> {
+fn single(headers: &HeaderMap, name: header::HeaderName) -> Result<Option<&str>, AccessRefusal> {
     let mut values = headers.get_all(name).iter();
     let Some(first) = values.next() else { return Ok(None) };
     if values.next().is_some() {
-        return Err(Forbidden("The request repeats `Host` or `Origin`."));
+        return Err(AccessRefusal::Repeated);
     }
-    first.to_str().map(Some).map_err(|_| Forbidden("`Host` or `Origin` is not text."))
+    first.to_str().map(Some).map_err(|_| AccessRefusal::NotText)
 }
 
 fn without_port(host: &str) -> &str {

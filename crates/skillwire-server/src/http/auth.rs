@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use http::{HeaderMap, header};
-use skillwire_catalog::catalog::Catalog;
+use skillwire_catalog::catalog::{Catalog, ViewId};
 use skillwire_core::Digest;
 use skillwire_source::{InvalidPattern, PathPatterns};
 
@@ -12,12 +12,19 @@ use skillwire_engine::Caller;
 /// The shortest token that is taken for a secret.
 const MIN_TOKEN_CHARS: usize = 16;
 
-/// The callers that are known, by the digest of their token.
+/// Bearer tokens, each with the name of its caller and the skills that caller may see.
 ///
-/// Looking up a digest takes the same time whatever part of a token is right, and tokens do not
-/// stay in memory.
-#[derive(Debug, Clone, Default)]
-pub struct Tokens(HashMap<Digest, Caller>);
+/// Only digests of tokens are kept in memory.
+#[derive(Debug, Clone)]
+pub struct Tokens(Vec<TokenGrant>);
+
+#[derive(Debug, Clone)]
+struct TokenGrant {
+    name: String,
+    digest: Digest,
+    /// The skills that the caller sees; all of them where there is no pattern.
+    visible: Option<PathPatterns>,
+}
 
 /// A token file that cannot be used; the message never repeats a token.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -33,7 +40,7 @@ pub enum InvalidTokenFile {
     Repeated(usize),
     /// A pattern cannot be understood.
     #[error("line {0}: {1}")]
-    Pattern(usize, InvalidPattern),
+    Pattern(usize, #[source] InvalidPattern),
     /// There is no token at all.
     #[error("it has no token; add a line `NAME TOKEN`")]
     Empty,
@@ -42,9 +49,8 @@ pub enum InvalidTokenFile {
 impl Tokens {
     /// Reads lines of `NAME TOKEN [PATTERN...]`; a caller with patterns sees only the skills whose
     /// path matches one. Blank lines and lines that begin with `#` are passed over.
-    pub fn parse(text: &str, catalog: &mut Catalog) -> Result<Self, InvalidTokenFile> {
-        let mut tokens = HashMap::new();
-        let mut names = std::collections::HashSet::new();
+    pub fn parse(text: &str) -> Result<Self, InvalidTokenFile> {
+        let mut grants: Vec<TokenGrant> = Vec::new();
         let lines = text.lines().map(str::trim).enumerate().map(|(index, line)| (index + 1, line));
         for (number, line) in lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')) {
             let mut words = line.split_whitespace();
@@ -55,20 +61,36 @@ impl Tokens {
                 return Err(InvalidTokenFile::Short(number));
             }
             let patterns: Vec<_> = words.collect();
-            let view = if patterns.is_empty() {
-                skillwire_catalog::catalog::ViewId::EVERYTHING
+            let visible = if patterns.is_empty() {
+                None
             } else {
-                let visible = PathPatterns::parse(patterns)
-                    .map_err(|error| InvalidTokenFile::Pattern(number, error))?;
-                catalog.restrict(visible)
+                let parsed = PathPatterns::parse(patterns);
+                Some(parsed.map_err(|error| InvalidTokenFile::Pattern(number, error))?)
             };
-            let caller = Caller { name: name.to_owned(), view };
-            let repeated = tokens.insert(Digest::of(token.as_bytes()), caller).is_some();
-            if repeated || !names.insert(name) {
+            let digest = Digest::of(token.as_bytes());
+            if grants.iter().any(|grant| grant.name == name || grant.digest == digest) {
                 return Err(InvalidTokenFile::Repeated(number));
             }
+            grants.push(TokenGrant { name: name.to_owned(), digest, visible });
         }
-        if tokens.is_empty() { Err(InvalidTokenFile::Empty) } else { Ok(Self(tokens)) }
+        if grants.is_empty() { Err(InvalidTokenFile::Empty) } else { Ok(Self(grants)) }
+    }
+}
+
+/// The callers of a server, by the digest of their token.
+///
+/// Looking up a digest takes the same time whatever part of a token is right.
+#[derive(Debug, Clone)]
+pub(crate) struct TokenTable(HashMap<Digest, Caller>);
+
+impl TokenTable {
+    /// Gives each caller with patterns a view of the catalogue.
+    pub(crate) fn new(tokens: Tokens, catalog: &mut Catalog) -> Self {
+        let callers = tokens.0.into_iter().map(|TokenGrant { name, digest, visible }| {
+            let view = visible.map_or(ViewId::EVERYTHING, |visible| catalog.restrict(visible));
+            (digest, Caller { name, view })
+        });
+        Self(callers.collect())
     }
 
     /// Finds the caller a request's `Authorization` header stands for.
@@ -90,11 +112,12 @@ mod tests {
 
     use super::*;
 
-    fn parse(text: &str) -> Result<Tokens, InvalidTokenFile> {
-        Tokens::parse(text, &mut Catalog::new(SnapshotOptions::default()))
+    fn parse(text: &str) -> Result<TokenTable, InvalidTokenFile> {
+        let mut catalog = Catalog::new(SnapshotOptions::default());
+        Tokens::parse(text).map(|tokens| TokenTable::new(tokens, &mut catalog))
     }
 
-    fn caller(tokens: &Tokens, value: &str) -> Option<String> {
+    fn caller(tokens: &TokenTable, value: &str) -> Option<String> {
         let mut headers = HeaderMap::new();
         headers.insert(header::AUTHORIZATION, value.parse().unwrap());
         tokens.caller(&headers).map(|caller| caller.name)

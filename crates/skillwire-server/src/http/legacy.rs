@@ -2,8 +2,8 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
+    time::Duration,
 };
 
 use futures_util::{FutureExt as _, future::BoxFuture};
@@ -13,7 +13,7 @@ use skillwire_protocol::{
     message::{self, Notification, Request},
     method,
 };
-use tokio::sync::watch;
+use tokio::{runtime::Handle, sync::watch, task::AbortHandle, time::Instant};
 
 use super::{
     body::ResponseBody,
@@ -39,8 +39,8 @@ const EVICTED: usize = MAX_SESSIONS / 100;
 /// Files that all sessions together may subscribe to; each costs its URI.
 const MAX_SUBSCRIPTIONS: usize = 1 << 18;
 
-/// How long a session may be unused.
-const IDLE: Duration = Duration::from_hours(1);
+/// How often sessions that nobody uses are looked for.
+const SWEEP: Duration = Duration::from_mins(1);
 
 /// What is kept for one legacy client.
 struct Session {
@@ -72,15 +72,55 @@ impl Session {
 pub(super) struct Sessions {
     open: Mutex<HashMap<String, Arc<Session>>>,
     room: Arc<Room>,
+    /// How long a session may be unused.
+    idle: Duration,
+    /// Ends idle sessions, whoever drives the connections.
+    sweeper: OnceLock<AbortHandle>,
+    this: Weak<Self>,
 }
 
-impl Default for Sessions {
-    fn default() -> Self {
-        Self { open: Mutex::default(), room: Room::new(MAX_SUBSCRIPTIONS) }
+impl Drop for Sessions {
+    fn drop(&mut self) {
+        if let Some(sweeper) = self.sweeper.get() {
+            sweeper.abort();
+        }
     }
 }
 
 impl Sessions {
+    /// Makes room for sessions and ends those that are idle, from now on if there is a runtime, else
+    /// from the first session on.
+    ///
+    /// The runtime of the maker is better: the thread of a connection that has a timer wakes up for
+    /// it, which costs its requests time.
+    pub(super) fn start(idle: Duration) -> Arc<Self> {
+        let sessions = Arc::new_cyclic(|this| Self {
+            open: Mutex::default(),
+            room: Room::new(MAX_SUBSCRIPTIONS),
+            idle,
+            sweeper: OnceLock::new(),
+            this: Weak::clone(this),
+        });
+        if let Ok(runtime) = Handle::try_current() {
+            sessions.sweep_on(&runtime);
+        }
+        sessions
+    }
+
+    fn sweep_on(&self, runtime: &Handle) {
+        self.sweeper.get_or_init(|| {
+            let sessions = Weak::clone(&self.this);
+            let sweep = async move {
+                loop {
+                    tokio::time::sleep(SWEEP).await;
+                    let Some(sessions) = sessions.upgrade() else { return };
+                    sessions.end_idle(Instant::now());
+                }
+            };
+            runtime.spawn(sweep).abort_handle()
+        });
+    }
+
     /// Answers one request; `initialize` opens a session.
     pub(super) async fn answer(
         &self,
@@ -236,6 +276,9 @@ impl Sessions {
         let mut random = [0_u8; 16];
         getrandom::fill(&mut random).ok()?;
         let id = format!("{:032x}", u128::from_le_bytes(random));
+        if let Ok(runtime) = Handle::try_current() {
+            self.sweep_on(&runtime);
+        }
         let mut sessions = lock(&self.open);
         if sessions.len() >= MAX_SESSIONS {
             make_room(&mut sessions);
@@ -258,7 +301,7 @@ impl Sessions {
     /// Ends the sessions that were unused for too long.
     pub(super) fn end_idle(&self, now: Instant) {
         retain(&mut lock(&self.open), |session| {
-            now.saturating_duration_since(session.last_used(now)) < IDLE
+            now.saturating_duration_since(session.last_used(now)) < self.idle
         });
     }
 }
@@ -374,9 +417,11 @@ mod tests {
 
     use super::*;
 
+    const IDLE: Duration = Duration::from_hours(1);
+
     #[test]
     fn sessions_that_are_never_ended_make_room_for_new_ones_v_08_srv_105() {
-        let sessions = Sessions::default();
+        let sessions = Sessions::start(IDLE);
         let caller = Caller::default();
         let engine = engine();
         let open = || {
@@ -400,7 +445,7 @@ mod tests {
 
     #[test]
     fn sessions_that_nobody_uses_end_by_themselves_v_08() {
-        let sessions = Sessions::default();
+        let sessions = Sessions::start(IDLE);
         let engine = engine();
         let metrics = engine.metrics();
         let [idle, listening] = [0, 1].map(|_| {
@@ -415,6 +460,24 @@ mod tests {
         let left = lock(&sessions.open);
         assert!(!left.contains_key(&idle) && left.contains_key(&listening));
         assert_eq!(metrics.sessions.get(), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn idle_sessions_end_without_a_listener_of_ours_v_08() {
+        let sessions = Sessions::start(Duration::from_mins(5));
+        let engine = engine();
+        let open = || {
+            sessions
+                .open(&Caller::default(), &engine, ClientCapabilities::default())
+                .expect("an id")
+        };
+        open();
+        let listening = open();
+        *lock(&session(&sessions, &listening).streaming) = true;
+        tokio::time::sleep(Duration::from_mins(4)).await;
+        assert_eq!(engine.metrics().sessions.get(), 2);
+        tokio::time::sleep(Duration::from_mins(3)).await;
+        assert_eq!(engine.metrics().sessions.get(), 1, "one is used by its stream");
     }
 
     fn engine() -> Engine {

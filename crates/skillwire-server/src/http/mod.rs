@@ -19,13 +19,15 @@ mod well_known;
 mod workers;
 
 pub use self::{
-    access::AccessRules,
+    access::{AccessRefusal, AccessRules},
     auth::{InvalidTokenFile, Tokens},
     body::{Pieces, ResponseBody},
     serve::{ConnectionLimits, run},
     service::{HttpOptions, HttpService},
     workers::Workers,
 };
+
+pub(crate) use self::{auth::TokenTable, service::Admission};
 
 /// The path of the MCP endpoint.
 pub const ENDPOINT: &str = "/mcp";

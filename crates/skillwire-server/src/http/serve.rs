@@ -22,6 +22,7 @@ use skillwire_engine::metrics::Open;
 
 /// What connections may cost.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ConnectionLimits {
     /// Connections at once; more wait to be accepted.
     pub connections: usize,
@@ -47,6 +48,43 @@ impl Default for ConnectionLimits {
     }
 }
 
+impl ConnectionLimits {
+    /// Sets how many connections there may be at once; more wait to be accepted.
+    #[must_use]
+    pub fn connections(mut self, connections: usize) -> Self {
+        self.connections = connections;
+        self
+    }
+
+    /// Sets how long headers may take to arrive, and a kept-alive connection may be idle.
+    #[must_use]
+    pub fn header_time(mut self, time: Duration) -> Self {
+        self.header_time = time;
+        self
+    }
+
+    /// Sets how long a peer may refuse to read.
+    #[must_use]
+    pub fn stall_time(mut self, time: Duration) -> Self {
+        self.stall_time = time;
+        self
+    }
+
+    /// Sets how many bytes headers may have.
+    #[must_use]
+    pub fn header_bytes(mut self, bytes: usize) -> Self {
+        self.header_bytes = bytes;
+        self
+    }
+
+    /// Sets how long requests under way are waited for when the server stops.
+    #[must_use]
+    pub fn stop_time(mut self, time: Duration) -> Self {
+        self.stop_time = time;
+        self
+    }
+}
+
 /// Serves connections until `shutdown` is done, then lets requests under way finish.
 pub async fn run(
     listener: TcpListener,
@@ -58,7 +96,6 @@ pub async fn run(
     let graceful = GracefulShutdown::new();
     tokio::select! {
         () = accept(&listener, &service, &workers, &limits, &graceful) => {}
-        () = service.tidy() => {}
         () = shutdown => {}
     }
     drop(listener);

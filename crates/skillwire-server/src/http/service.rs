@@ -1,9 +1,6 @@
 //! One HTTP request, from its guards to its answer.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body::Body;
@@ -13,8 +10,8 @@ use tokio::sync::{Semaphore, watch};
 
 use super::{
     ENDPOINT,
-    access::{AccessRules, Forbidden},
-    auth::Tokens,
+    access::{AccessRefusal, AccessRules},
+    auth::TokenTable,
     body::{self, ResponseBody},
     compress::{accepts_gzip, compress},
     headers,
@@ -29,41 +26,94 @@ const BODY_TIME: Duration = Duration::from_secs(30);
 /// Large bodies that are being received at once: 16 of 4 MiB each.
 const LARGE_BODIES: usize = 16;
 
-/// How often sessions that nobody uses are looked for.
-const TIDY_TIME: Duration = Duration::from_mins(1);
+/// How long a legacy session may be unused unless the operator says otherwise.
+const SESSION_IDLE: Duration = Duration::from_hours(1);
 
 /// What an operator can set about the endpoint.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct HttpOptions {
     /// Which hosts and origins are let in.
     pub access: AccessRules,
-    /// Who is let in; nobody is asked when there is no token file.
-    pub tokens: Option<Tokens>,
     /// Whether `/metrics` is answered.
     pub metrics: bool,
-    /// The view of the skills that are published under `/.well-known/`, if any are.
-    pub public: Option<ViewId>,
+    /// How long a legacy session may be unused before it ends.
+    pub session_idle: Duration,
+    /// The words for requests that are kept out, if not the usual ones.
+    pub refusal_text: Option<fn(AccessRefusal) -> String>,
+}
+
+impl Default for HttpOptions {
+    fn default() -> Self {
+        Self {
+            access: AccessRules::default(),
+            metrics: false,
+            session_idle: SESSION_IDLE,
+            refusal_text: None,
+        }
+    }
+}
+
+impl HttpOptions {
+    /// Sets which hosts and origins are let in.
+    #[must_use]
+    pub fn access(mut self, access: AccessRules) -> Self {
+        self.access = access;
+        self
+    }
+
+    /// Sets whether `/metrics` is answered.
+    #[must_use]
+    pub fn metrics(mut self, metrics: bool) -> Self {
+        self.metrics = metrics;
+        self
+    }
+
+    /// Sets how long a legacy session may be unused before it ends.
+    #[must_use]
+    pub fn session_idle(mut self, time: Duration) -> Self {
+        self.session_idle = time;
+        self
+    }
+
+    /// Sets what clients are told that are kept out, so that a program can name its own options.
+    #[must_use]
+    pub fn refusal_text(mut self, text: fn(AccessRefusal) -> String) -> Self {
+        self.refusal_text = Some(text);
+        self
+    }
 }
 
 /// Answers HTTP requests; clones share everything.
 #[derive(Clone)]
 pub struct HttpService(Arc<Inner>);
 
+/// Who is let in, as the catalogue's views have it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Admission {
+    /// The callers; without a table every request is let in and sees everything.
+    pub(crate) tokens: Option<Arc<TokenTable>>,
+    /// The view of the skills that are published under `/.well-known/`, if any are.
+    pub(crate) public: Option<ViewId>,
+}
+
 struct Inner {
     engine: Arc<Engine>,
     options: HttpOptions,
-    sessions: Sessions,
+    admission: Admission,
+    sessions: Arc<Sessions>,
     stopping: watch::Sender<bool>,
     large_bodies: Semaphore,
 }
 
 impl HttpService {
     /// Serves an engine.
-    pub fn new(engine: Arc<Engine>, options: HttpOptions) -> Self {
+    pub(crate) fn new(engine: Arc<Engine>, admission: Admission, options: HttpOptions) -> Self {
         Self(Arc::new(Inner {
             engine,
+            admission,
+            sessions: Sessions::start(options.session_idle),
             options,
-            sessions: Sessions::default(),
             stopping: watch::Sender::new(false),
             large_bodies: Semaphore::new(LARGE_BODIES),
         }))
@@ -72,14 +122,6 @@ impl HttpService {
     /// The numbers about this server.
     pub(super) fn metrics(&self) -> &Metrics {
         self.0.engine.metrics()
-    }
-
-    /// Ends sessions that nobody used for long, again and again.
-    pub(super) async fn tidy(&self) {
-        loop {
-            tokio::time::sleep(TIDY_TIME).await;
-            self.0.sessions.end_idle(Instant::now());
-        }
     }
 
     /// Ends all streams in order.
@@ -116,13 +158,13 @@ impl HttpService {
 
     /// Answers whoever looks for public skills; they are for everybody who may name this host.
     async fn well_known<B>(&self, request: &Request<B>) -> Response<ResponseBody> {
-        let Inner { engine, options, .. } = &*self.0;
-        let Some(view) = options.public else {
+        let Inner { engine, options, admission, .. } = &*self.0;
+        let Some(view) = admission.public else {
             return reply::refuse(StatusCode::NOT_FOUND, "The endpoint is `/mcp`.");
         };
         let authority = request.uri().authority().map(http::uri::Authority::as_str);
-        if let Err(Forbidden(reason)) = options.access.admit(request.headers(), authority) {
-            return reply::refuse(StatusCode::FORBIDDEN, reason);
+        if let Err(refusal) = options.access.admit(request.headers(), authority) {
+            return self.keep_out(refusal);
         }
         let asked = (request.method(), request.uri().path(), request.headers());
         super::well_known::answer(engine, view, asked).await
@@ -132,11 +174,11 @@ impl HttpService {
     fn numbers<B>(&self, request: &Request<B>) -> Response<ResponseBody> {
         let options = &self.0.options;
         let authority = request.uri().authority().map(http::uri::Authority::as_str);
-        if let Err(Forbidden(reason)) = options.access.admit(request.headers(), authority) {
-            return reply::refuse(StatusCode::FORBIDDEN, reason);
+        if let Err(refusal) = options.access.admit(request.headers(), authority) {
+            return self.keep_out(refusal);
         }
-        let known = |tokens: &Tokens| tokens.caller(request.headers()).is_some();
-        if !options.tokens.as_ref().is_none_or(known) {
+        let known = |tokens: &Arc<TokenTable>| tokens.caller(request.headers()).is_some();
+        if !self.0.admission.tokens.as_ref().is_none_or(known) {
             return unauthorized();
         }
         let text = self.0.engine.metrics().text();
@@ -145,6 +187,14 @@ impl HttpService {
             "application/openmetrics-text; version=1.0.0; charset=utf-8",
             text,
         )
+    }
+
+    fn keep_out(&self, refusal: AccessRefusal) -> Response<ResponseBody> {
+        let text = match self.0.options.refusal_text {
+            Some(text) => text(refusal),
+            None => refusal.to_string(),
+        };
+        reply::refuse(StatusCode::FORBIDDEN, &text)
     }
 
     /// Answers one request to the endpoint, whatever path it came in on.
@@ -156,7 +206,7 @@ impl HttpService {
         let authority = parts.uri.authority().map(http::uri::Authority::as_str);
         let admitted = match self.0.options.access.admit(&parts.headers, authority) {
             Ok(admitted) => admitted,
-            Err(Forbidden(reason)) => return reply::refuse(StatusCode::FORBIDDEN, reason),
+            Err(refusal) => return self.keep_out(refusal),
         };
         let origin = admitted.foreign_origin.map(str::to_owned);
         let response = if parts.method == Method::OPTIONS && origin.is_some() {
@@ -179,7 +229,7 @@ impl HttpService {
     where
         B: Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
     {
-        let caller = match &self.0.options.tokens {
+        let caller = match &self.0.admission.tokens {
             None => Caller::default(),
             Some(tokens) => match tokens.caller(headers) {
                 Some(caller) => caller,

@@ -92,8 +92,8 @@ async fn who_is_not_let_in_need_not_send_a_body_srv_109() {
 #[tokio::test]
 async fn a_page_of_an_allowed_origin_still_needs_a_token_srv_109() {
     let folder = SkillFolder::with_skills(&["acme/a"]);
-    let access = AccessRules { origins: vec!["https://app.example".into()], ..Default::default() };
-    let http = HttpOptions { access, ..Default::default() };
+    let access = AccessRules::default().origins(["https://app.example".into()]);
+    let http = HttpOptions::default().access(access);
     let tokens = Some(TOKENS.to_owned());
     let options = TestOptions { http, tokens, ..Default::default() };
     let server = TestServer::with(folder.path(), options).await;

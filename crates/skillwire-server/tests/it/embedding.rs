@@ -10,8 +10,7 @@ use serde_json::{Value, json};
 use skillwire_catalog::catalog::ViewId;
 use skillwire_core::Code;
 use skillwire_server::{
-    embed::{BuildError, Skills},
-    embed_skills,
+    BuildError, Skills, embed_skills,
     http::HttpOptions,
     live::{Notice, Subject},
 };

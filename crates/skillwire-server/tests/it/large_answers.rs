@@ -48,7 +48,7 @@ async fn numbers_are_shown_only_where_they_are_wanted_and_to_whom_they_may_be_sr
     let folder = SkillFolder::with_skills(&["a"]);
     let server = TestServer::start(folder.path()).await;
     assert_eq!(get(&server, &[]).await.0, 404);
-    let http = HttpOptions { metrics: true, ..HttpOptions::default() };
+    let http = HttpOptions::default().metrics(true);
     let options = TestOptions { http, tokens: Some(TOKENS.to_owned()), ..TestOptions::default() };
     let server = TestServer::with(folder.path(), options).await;
     assert_eq!(get(&server, &[]).await.0, 401);

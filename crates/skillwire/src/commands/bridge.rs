@@ -2,15 +2,11 @@
 
 use std::{io::Write as _, path::Path, sync::Arc, time::Duration};
 
-use skillwire_catalog::{catalog::Catalog, refresh::Refresher, snapshot::SnapshotOptions};
-use skillwire_core::Strictness;
 use skillwire_gateway::Bridge;
 use skillwire_server::{
-    CacheScope, Config, Engine,
-    http::{self, ConnectionLimits, HttpOptions, HttpService, Tokens, Workers},
-    live::Keeper,
+    CacheScope, Config, Skills,
+    http::{self, ConnectionLimits, HttpOptions, Tokens, Workers},
     offer::{ListChanges, Offers},
-    stdio,
 };
 use skillwire_source::{FolderChanges, FolderWatcher, ScanRequest, watch_skill_folders};
 use tokio::net::TcpListener;
@@ -84,30 +80,22 @@ async fn serve(
     let offers = Offers::joined(vec![Arc::new(bridge.clone())], changes).map_err(|error| {
         Failure::new(Exit::Internal, format!("The tools cannot be offered: {error}."))
     })?;
-    let mut catalog = Catalog::new(SnapshotOptions::default());
-    let tokens = match &transport {
-        BridgeTransport::Stdio => None,
-        BridgeTransport::Http { token, .. } => {
-            let tokens = Tokens::parse(&format!("user {token}"), &mut catalog);
-            Some(tokens.map_err(|error| {
-                Failure::usage(format!("The token file cannot be used: {error}."))
-            })?)
-        }
-    };
-    let catalog = Arc::new(catalog);
     // Answers are made from one user's approvals, which may change at any time.
     let config = Config { cache_scope: CacheScope::Private, ttl_ms: FRESH_MS, ..Config::default() };
-    let engine = Engine::builder(Arc::clone(&catalog), super::serve::seal()?)
+    let mut skills = Skills::builder()
         .config(config)
         .offers(offers)
-        .lookup(Arc::new(bridge.upstreams().clone()));
-    let engine = Arc::new(engine.build());
-    let refresher = Refresher::new(catalog, bridge.sources());
-    let keeper = Keeper::new(refresher, Arc::clone(&engine), Strictness::Normal, |notice| {
+        .sources(bridge.sources())
+        .lookup(Arc::new(bridge.upstreams().clone()))
         // What a server lists and does is told in `list_skills`, where the user looks.
-        tracing::debug!("{notice}");
-    });
-    let keeper = Arc::new(keeper);
+        .on_notice(|notice| tracing::debug!("{notice}"));
+    if let BridgeTransport::Http { token, .. } = &transport {
+        let tokens = Tokens::parse(&format!("user {token}"))
+            .map_err(|error| Failure::usage(format!("The token file cannot be used: {error}.")))?;
+        skills = skills.tokens(tokens);
+    }
+    let skills = skills.prepare().map_err(super::serve::not_built)?;
+    let keeper = Arc::clone(skills.keeper());
     let settings = session.settings();
     let keeping = async {
         start(args, settings, &bridge).await;
@@ -118,10 +106,9 @@ async fn serve(
     };
     let work = async {
         match transport {
-            BridgeTransport::Stdio => over_stdio(engine).await,
+            BridgeTransport::Stdio => over_stdio(&skills).await,
             BridgeTransport::Http { address, access, .. } => {
-                let options = HttpOptions { access, tokens, ..HttpOptions::default() };
-                over_http(engine, address, options).await
+                over_http(&skills, address, HttpOptions::default().access(access)).await
             }
         }
     };
@@ -145,15 +132,15 @@ async fn start(args: &BridgeArgs, settings: &HostSettings, bridge: &Bridge) {
     bridge.settle(Duration::ZERO).await;
 }
 
-async fn over_stdio(engine: Arc<Engine>) -> Outcome {
-    let ended = stdio::run(engine, tokio::io::stdin(), tokio::io::stdout()).await;
+async fn over_stdio(skills: &Skills) -> Outcome {
+    let ended = skills.serve_stdio().await;
     ended
         .map(|()| Exit::Ok)
         .map_err(|error| Failure::new(Exit::Internal, format!("Standard input failed: {error}.")))
 }
 
 async fn over_http(
-    engine: Arc<Engine>,
+    skills: &Skills,
     address: std::net::SocketAddr,
     options: HttpOptions,
 ) -> Outcome {
@@ -165,7 +152,7 @@ async fn over_http(
     let address = listener.local_addr().map_err(cannot)?;
     // Nobody may be reading; that is no reason not to serve.
     let _ = writeln!(std::io::stderr(), "listening on http://{address}{}", http::ENDPOINT);
-    let service = HttpService::new(engine, options);
+    let service = skills.http_service(options);
     let limits = ConnectionLimits::default();
     http::run(listener, service, Workers::here(), limits, std::future::pending()).await;
     Ok(Exit::Ok)

@@ -49,7 +49,7 @@ pub(crate) fn transport(args: &BridgeArgs) -> Result<BridgeTransport, Failure> {
             Failure::usage(text).hint("Write a long random word into it, and nothing else.")
         );
     }
-    let access = AccessRules { hosts: vec![host_of(address)], ..AccessRules::default() };
+    let access = AccessRules::default().hosts([host_of(address)]);
     Ok(BridgeTransport::Http { address, access, token: token.to_owned() })
 }
 

@@ -173,15 +173,11 @@ fn transport(args: &ServeArgs, public: Option<PathPatterns>) -> Result<Transport
         // The whole of 127.0.0.0/8 is this machine, and the address is printed for clients.
         hosts.push(host_of(address));
     }
-    let access = AccessRules {
-        hosts,
-        origins: args
-            .allow_origin
-            .iter()
-            .map(|origin| allowed_origin(origin))
-            .collect::<Result<_, _>>()?,
-        any_host: !loopback && args.allow_host.is_empty(),
-    };
+    let origins = args.allow_origin.iter().map(|origin| allowed_origin(origin));
+    let access = AccessRules::default()
+        .hosts(hosts)
+        .origins(origins.collect::<Result<Vec<_>, _>>()?)
+        .any_host(!loopback && args.allow_host.is_empty());
     Ok(Transport::Http { address, access, tokens, metrics: args.metrics, public })
 }
 

@@ -3,11 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use skillwire_catalog::{
-    catalog::Catalog, cursor::CursorSeal, refresh::Refresher, snapshot::SnapshotOptions,
-};
 use skillwire_client::Endpoint;
-use skillwire_core::Strictness;
 use skillwire_engine::{
     Caller, Engine,
     offer::{ListChanges, Offer, Offers},
@@ -15,7 +11,7 @@ use skillwire_engine::{
 use skillwire_gateway::{Bridge, BridgeOptions};
 use skillwire_host::Host;
 use skillwire_protocol::meta;
-use skillwire_server::live::Keeper;
+use skillwire_server::Skills;
 use skillwire_source::ScanRequest;
 use skillwire_testkit::{
     HostileServer, StdioClient, initialize_params, legacy_request, modern_meta, modern_request,
@@ -75,15 +71,16 @@ impl Bridged {
         let bridge = bridge.expect("there are random numbers");
         let offers =
             Offers::joined(vec![Arc::new(bridge.clone())], changes).expect("names are unique");
-        let catalog = Arc::new(Catalog::new(SnapshotOptions::default()));
-        let engine = Engine::builder(Arc::clone(&catalog), CursorSeal::new([9; 32]))
+        let skills = Skills::builder()
             .offers(offers)
-            .lookup(Arc::new(bridge.upstreams().clone()));
-        let engine = Arc::new(engine.build());
-        let refresher = Refresher::new(catalog, bridge.sources());
-        let keeper = Keeper::new(refresher, Arc::clone(&engine), Strictness::Normal, |_| {});
-        let keeper = Arc::new(keeper);
-        keeper.refresh(&ScanRequest::everything());
+            .sources(bridge.sources())
+            .lookup(Arc::new(bridge.upstreams().clone()))
+            .on_notice(|_| {})
+            .prepare()
+            .expect("a bridge can be put together");
+        skills.refresh(&ScanRequest::everything());
+        let engine = Arc::clone(skills.engine());
+        let keeper = Arc::clone(skills.keeper());
         let followed = bridge.clone();
         let following = tokio::spawn(async move {
             tokio::join!(followed.follow(), keeper.follow(async || std::future::pending().await));

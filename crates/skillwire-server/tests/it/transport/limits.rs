@@ -9,8 +9,7 @@ use crate::peers::{listen, read_until, request_bytes, statuses, tasks, until_clo
 
 #[tokio::test]
 async fn connections_beyond_the_cap_wait_for_their_turn_v_24() {
-    let (_folder, server) =
-        limited(ConnectionLimits { connections: 2, ..ConnectionLimits::default() }).await;
+    let (_folder, server) = limited(ConnectionLimits::default().connections(2)).await;
     let filter = json!({ "resourcesListChanged": true });
     let (first, _) = listen(&server, filter.clone()).await;
     let (second, _) = listen(&server, filter).await;

@@ -42,8 +42,8 @@ async fn pages_of_other_origins_are_kept_out_srv_97_v_21() {
 #[tokio::test]
 async fn pages_of_the_server_itself_and_of_allowed_origins_are_let_in_srv_97() {
     let folder = SkillFolder::with_skills(&["a"]);
-    let access = AccessRules { origins: vec!["https://app.example".into()], ..Default::default() };
-    let http = HttpOptions { access, ..Default::default() };
+    let access = AccessRules::default().origins(["https://app.example".into()]);
+    let http = HttpOptions::default().access(access);
     let server = TestServer::with(folder.path(), TestOptions { http, ..Default::default() }).await;
     let host = format!("127.0.0.1:{}", server.address.port());
     let own = format!("http://{host}");
@@ -143,8 +143,8 @@ async fn what_a_page_may_send_without_asking_is_refused_v_22() {
 #[tokio::test]
 async fn a_preflight_is_granted_to_allowed_origins_only_v_22() {
     let folder = SkillFolder::with_skills(&["a"]);
-    let access = AccessRules { origins: vec!["https://app.example".into()], ..Default::default() };
-    let http = HttpOptions { access, ..Default::default() };
+    let access = AccessRules::default().origins(["https://app.example".into()]);
+    let http = HttpOptions::default().access(access);
     let server = TestServer::with(folder.path(), TestOptions { http, ..Default::default() }).await;
     for (origin, status, granted) in [
         (Some("https://evil.example"), 403, None),

@@ -28,8 +28,7 @@ use crate::peers::{
 #[tokio::test]
 async fn headers_that_do_not_come_cost_only_a_moment_v_24() {
     let header_time = Duration::from_millis(100);
-    let (_folder, server) =
-        limited(ConnectionLimits { header_time, ..ConnectionLimits::default() }).await;
+    let (_folder, server) = limited(ConnectionLimits::default().header_time(header_time)).await;
     let before = tasks();
     for start in ["", "P", "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow:"] {
         let text = until_closed(&server, start).await;
@@ -58,8 +57,7 @@ async fn a_body_that_does_not_come_is_given_up_v_24() {
 #[tokio::test]
 async fn a_peer_that_never_reads_is_dropped_v_24() {
     let stall_time = Duration::from_millis(100);
-    let (folder, mut server) =
-        limited(ConnectionLimits { stall_time, ..ConnectionLimits::default() }).await;
+    let (folder, mut server) = limited(ConnectionLimits::default().stall_time(stall_time)).await;
     folder.file("a/large.txt", "x".repeat(4 << 20));
     server.refresh();
     let before = tasks();
@@ -121,8 +119,7 @@ impl SkillSource for Versions {
 
 #[tokio::test]
 async fn a_listener_that_never_reads_is_dropped_v_24() {
-    let limits =
-        ConnectionLimits { stall_time: Duration::from_millis(100), ..ConnectionLimits::default() };
+    let limits = ConnectionLimits::default().stall_time(Duration::from_millis(100));
     let versions = Versions::default();
     let options = TestOptions { limits, ..Default::default() };
     let mut server = TestServer::with_sources(vec![Box::new(versions.clone())], options).await;
@@ -187,8 +184,7 @@ async fn streams_pass_through_proxies_unbuffered_srv_110() {
 #[tokio::test(start_paused = true)]
 async fn a_stream_may_be_quiet_for_longer_than_its_client_v_24() {
     let header_time = Duration::from_secs(1);
-    let (_folder, server) =
-        limited(ConnectionLimits { header_time, ..ConnectionLimits::default() }).await;
+    let (_folder, server) = limited(ConnectionLimits::default().header_time(header_time)).await;
     let body = modern_request(1, "subscriptions/listen", json!({ "notifications": {} }));
     let request = request_bytes("", &body.to_string(), "subscriptions/listen");
     let mut stream = TcpStream::connect(server.address).await.unwrap();

@@ -3,12 +3,9 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use skillwire_catalog::refresh::{Refreshed, Refresher};
+use skillwire_catalog::refresh::Refreshed;
 use skillwire_core::Strictness;
-use skillwire_server::{
-    Engine,
-    live::{Keeper, Notice},
-};
+use skillwire_server::live::{Keeper, Notice};
 use skillwire_source::ScanRequest;
 
 use super::signals::Reload;
@@ -25,14 +22,8 @@ pub(super) struct Live {
 }
 
 impl Live {
-    pub(super) fn new(
-        refresher: Refresher,
-        strictness: Strictness,
-        engine: Arc<Engine>,
-        waiting: Waiting,
-    ) -> Self {
-        let keeper = Keeper::new(refresher, engine, strictness, log);
-        Self { keeper: Arc::new(keeper), strictness, waiting: Some(waiting), before: None }
+    pub(super) fn new(keeper: Arc<Keeper>, strictness: Strictness, waiting: Waiting) -> Self {
+        Self { keeper, strictness, waiting: Some(waiting), before: None }
     }
 
     /// Lets the first look wait for something.
@@ -73,7 +64,7 @@ impl Live {
 }
 
 /// Logs skipped skills, warnings, folders that cannot be read, and recoveries.
-fn log(notice: &Notice) {
+pub(super) fn log(notice: &Notice) {
     if !notice.concerns_operator() {
         return;
     }

@@ -9,15 +9,11 @@ mod tools;
 
 use std::{io::Write, num::NonZero, sync::Arc};
 
-use skillwire_catalog::{
-    catalog::Catalog,
-    cursor::CursorSeal,
-    refresh::{Refreshed, Refresher},
-};
+use skillwire_catalog::{catalog::Catalog, refresh::Refreshed};
 use skillwire_core::{Code, Strictness};
 use skillwire_server::{
-    Engine,
-    http::{self, ConnectionLimits, HttpOptions, HttpService, Tokens, Workers},
+    BuildError, Engine, Skills,
+    http::{self, AccessRefusal, ConnectionLimits, HttpOptions, Tokens, Workers},
     stdio,
 };
 use skillwire_source::{ScanRequest, SkillSource};
@@ -69,59 +65,75 @@ async fn serve(settings: ServeSettings) -> Outcome {
         ..
     } = settings;
     let signals = signals::listen()?;
-    let mut catalog = Catalog::new(snapshot);
+    let mut skills = Skills::builder()
+        .listing(snapshot)
+        .config(config)
+        .strictness(strictness)
+        .on_notice(live::log)
+        .sources(sources.into_iter().map(|source| Box::new(source) as Box<dyn SkillSource>));
     let endpoint = match transport {
         Transport::Stdio => Endpoint::Stdio,
         Transport::Http { address, access, tokens, metrics, public } => {
-            let tokens = match tokens {
-                Some(text) => Some(Tokens::parse(&text, &mut catalog).map_err(|error| {
+            if let Some(text) = tokens {
+                skills = skills.tokens(Tokens::parse(&text).map_err(|error| {
                     Failure::usage(format!("The token file cannot be used: {error}.")).hint(
                         "Write a line `NAME TOKEN [PATTERN...]` for each caller, with a token of \
                          at least 16 characters.",
                     )
-                })?),
-                None => None,
-            };
+                })?);
+            }
+            if let Some(public) = public {
+                skills = skills.public(public);
+            }
             let listener = TcpListener::bind(address).await.map_err(|error| {
                 Failure::usage(format!("{address} cannot be listened on: {error}."))
                     .hint("Choose another port, or port 0 for a free one.")
             })?;
-            let public = public.map(|public| catalog.restrict(public));
-            Endpoint::Http { listener, options: HttpOptions { access, tokens, metrics, public } }
+            let options =
+                HttpOptions::default().access(access).metrics(metrics).refusal_text(name_option);
+            Endpoint::Http { listener, options }
         }
     };
-    let catalog = Arc::new(catalog);
-    let engine = Engine::builder(Arc::clone(&catalog), seal()?).config(config);
-    let mut tools = Tools::default();
-    #[cfg(feature = "search")]
-    if find_tool {
-        tools.find_skills(&catalog);
-    }
     #[cfg(feature = "execute")]
-    if let Some(scripts) = scripts {
-        tools.run_scripts(&catalog, scripts);
+    let scripts = scripts.map(Arc::new);
+    #[cfg(feature = "execute")]
+    if let Some(scripts) = &scripts {
+        let page = skillwire_scripts::SkillsPageScripts::new(Arc::clone(scripts));
+        skills = skills.scripts(Arc::new(page));
     }
-    let engine = tools.offered_by(engine)?;
-    let folders = sources.into_iter().map(|source| Box::new(source) as Box<dyn SkillSource>);
-    let sources: Vec<_> = folders.collect();
+    #[cfg_attr(
+        not(any(feature = "search", feature = "execute")),
+        expect(unused, reason = "other builds have tools that look at the catalogue")
+    )]
+    let offers = move |catalog: &Arc<Catalog>| {
+        let mut tools = Tools::default();
+        #[cfg(feature = "search")]
+        if find_tool {
+            tools.find_skills(catalog);
+        }
+        #[cfg(feature = "execute")]
+        if let Some(scripts) = scripts {
+            tools.run_scripts(catalog, scripts);
+        }
+        tools.joined()
+    };
+    skills = skills.offers_from(offers);
     #[cfg(feature = "host")]
     let passing = upstream.map(Passing::start).transpose()?;
     #[cfg(feature = "host")]
-    let (engine, sources) = match &passing {
-        Some(passing) => passing.added_to(engine, sources),
-        None => (engine, sources),
-    };
-    let engine = Arc::new(engine.build());
-    let refresher = Refresher::new(catalog, sources);
-    let mut live = Live::new(refresher, strictness, Arc::clone(&engine), Waiting::new(progress));
+    if let Some(passing) = &passing {
+        skills = passing.added_to(skills);
+    }
+    let skills = skills.prepare().map_err(not_built)?;
+    let mut live = Live::new(Arc::clone(skills.keeper()), strictness, Waiting::new(progress));
     #[cfg(feature = "host")]
     if let Some(passing) = &passing {
         live.wait_for(passing.settled());
     }
     let outcome = match endpoint {
-        Endpoint::Stdio => serve_stdio(engine, live, signals, &client_arguments).await,
+        Endpoint::Stdio => serve_stdio(&skills, live, signals, &client_arguments).await,
         Endpoint::Http { listener, options } => {
-            serve_http(engine, live, signals, listener, options).await
+            serve_http(&skills, live, signals, listener, options).await
         }
     };
     #[cfg(feature = "host")]
@@ -137,7 +149,7 @@ enum Endpoint {
 }
 
 async fn serve_stdio(
-    engine: Arc<Engine>,
+    skills: &Skills,
     mut live: Live,
     (mut stop, mut reload): (Stop, Reload),
     arguments: &[String],
@@ -147,14 +159,19 @@ async fn serve_stdio(
         () = stop.requested() => return Ok(Exit::Ok),
     };
     refuse_collisions(&live, &first)?;
-    report_missing(&live, &engine);
+    report_missing(&live, skills.engine());
     summary::show(&first, live.strictness(), &summary::Client::Stdio { arguments });
     forget(first);
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
-    let server = stdio::run_until(engine, tokio::io::stdin(), tokio::io::stdout(), async {
-        // Either told to stop, or the other side is gone.
-        let _ = ended.await;
-    });
+    let server = stdio::run_until(
+        Arc::clone(skills.engine()),
+        tokio::io::stdin(),
+        tokio::io::stdout(),
+        async {
+            // Either told to stop, or the other side is gone.
+            let _ = ended.await;
+        },
+    );
     tokio::pin!(server);
     let done = |ended: std::io::Result<()>| {
         ended.map(|()| Exit::Ok).map_err(|error| {
@@ -175,7 +192,7 @@ async fn serve_stdio(
 }
 
 async fn serve_http(
-    engine: Arc<Engine>,
+    skills: &Skills,
     mut live: Live,
     (mut stop, mut reload): (Stop, Reload),
     listener: TcpListener,
@@ -184,9 +201,8 @@ async fn serve_http(
     let address = listener.local_addr().map_err(|error| {
         Failure::new(Exit::Internal, format!("The address is unknown: {error}."))
     })?;
-    let needs_token = options.tokens.is_some();
-    let checked = Arc::clone(&engine);
-    let service = HttpService::new(engine, options);
+    let needs_token = skills.needs_token();
+    let service = skills.http_service(options);
     // Connections are taken at once; their requests wait for the first snapshot.
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
     let count = std::thread::available_parallelism().map_or(1, NonZero::get);
@@ -201,7 +217,7 @@ async fn serve_http(
         () = stop.requested() => return Ok(Exit::Ok),
     };
     refuse_collisions(&live, &first)?;
-    report_missing(&live, &checked);
+    report_missing(&live, skills.engine());
     let url = format!("http://{address}{}", http::ENDPOINT);
     summary::show(&first, live.strictness(), &summary::Client::Http { url: &url, needs_token });
     forget(first);
@@ -267,11 +283,17 @@ fn no_threads(error: std::io::Error) -> Failure {
     Failure::new(Exit::Internal, format!("Threads could not be started: {error}."))
 }
 
-/// A secret that only this process knows.
-pub(super) fn seal() -> Result<CursorSeal, Failure> {
-    let mut secret = [0; 32];
-    getrandom::fill(&mut secret).map_err(|error| {
-        Failure::new(Exit::Internal, format!("The system gives no random numbers: {error}."))
-    })?;
-    Ok(CursorSeal::new(secret))
+/// A server that cannot be put together.
+#[expect(clippy::needless_pass_by_value, reason = "made for `map_err`")]
+pub(super) fn not_built(error: BuildError) -> Failure {
+    Failure::new(Exit::Internal, error.to_string())
+}
+
+/// What a client is told that is kept out, with the option that would let it in.
+fn name_option(refusal: AccessRefusal) -> String {
+    match refusal {
+        AccessRefusal::UnknownHost => "This host name is not served; see `--allow-host`.".into(),
+        AccessRefusal::UnknownOrigin => "This origin is not allowed; see `--allow-origin`.".into(),
+        other => other.to_string(),
+    }
 }

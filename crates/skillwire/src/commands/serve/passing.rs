@@ -4,8 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use skillwire_gateway::{Admission, AdmitAll, FollowOptions, FollowedServers};
 use skillwire_host::Host;
-use skillwire_server::EngineBuilder;
-use skillwire_source::SkillSource;
+use skillwire_server::SkillsBuilder;
 use skillwire_trust::{Budgets, Policy, ServerLabel};
 use tokio::runtime::Runtime;
 
@@ -53,14 +52,9 @@ impl Passing {
         Ok(Self { host, upstreams, runtime })
     }
 
-    /// Lets an engine answer for these servers, beside what it answers for already.
-    pub(super) fn added_to(
-        &self,
-        engine: EngineBuilder,
-        mut sources: Vec<Box<dyn SkillSource>>,
-    ) -> (EngineBuilder, Vec<Box<dyn SkillSource>>) {
-        sources.extend(self.upstreams.sources());
-        (engine.lookup(Arc::new(self.upstreams.clone())), sources)
+    /// Lets a server answer for these servers, beside what it answers for already.
+    pub(super) fn added_to(&self, skills: SkillsBuilder) -> SkillsBuilder {
+        skills.sources(self.upstreams.sources()).lookup(Arc::new(self.upstreams.clone()))
     }
 
     /// Waits a while for the first listings; a server that takes longer is listed when it answers.

@@ -1,36 +1,28 @@
-//! Skills served from a program of your own.
-//!
-//! [`Skills`] puts sources together and keeps them up to date. It runs alone, over stdio or HTTP, or
-//! becomes part of a server that is there already: an axum router (feature `axum`), or a server
-//! written with the official SDK (feature `rmcp`). `docs/embedding.md` shows each way.
-
-#[cfg(feature = "axum")]
-mod axum;
-mod builder;
-mod following;
+//! A whole server as one value.
 
 use std::sync::Arc;
 
 use skillwire_catalog::{catalog::ViewId, refresh::Refreshed};
-pub use skillwire_source::EmbeddedSkill;
 use skillwire_source::ScanRequest;
 use tokio::net::TcpListener;
 
-#[cfg(feature = "axum")]
-pub use self::axum::Endpoint;
-pub use self::builder::{BuildError, SkillsBuilder};
-use self::following::Following;
+use skillwire_engine::Engine;
+
 use crate::{
-    http::{self, ConnectionLimits, HttpOptions, HttpService, Workers},
+    builder::SkillsBuilder,
+    following::Following,
+    http::{self, Admission, ConnectionLimits, HttpOptions, HttpService, Workers},
     live::Keeper,
     stdio,
 };
-use skillwire_engine::Engine;
 
 /// Skills that are ready to be served; clones share everything.
 ///
+/// They run alone, over stdio or HTTP, or become part of a server that is there already: an axum
+/// router (feature `axum`), or a server written with the official SDK (crate `skillwire-rmcp`).
+///
 /// ```
-/// use skillwire_server::embed::{EmbeddedSkill, Skills};
+/// use skillwire_server::{EmbeddedSkill, Skills};
 /// use skillwire_source::GeneratedFiles;
 ///
 /// const GREETING: EmbeddedSkill = EmbeddedSkill {
@@ -45,17 +37,18 @@ use skillwire_engine::Engine;
 ///     .on_notice(|notice| println!("{notice}"))
 ///     .build()?;
 /// assert_eq!(skills.count(), 2);
-/// # Ok::<(), skillwire_server::embed::BuildError>(())
+/// # Ok::<(), skillwire_server::BuildError>(())
 /// ```
 #[derive(Debug, Clone)]
-pub struct Skills(Arc<Inner>);
+pub struct Skills(pub(crate) Arc<Inner>);
 
 #[derive(Debug)]
-struct Inner {
-    engine: Arc<Engine>,
-    keeper: Arc<Keeper>,
+pub(crate) struct Inner {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) keeper: Arc<Keeper>,
+    pub(crate) admission: Admission,
     /// Ends when the last clone goes away.
-    _following: Option<Following>,
+    pub(crate) _following: Option<Following>,
 }
 
 impl Skills {
@@ -83,6 +76,16 @@ impl Skills {
         &self.0.engine
     }
 
+    /// What keeps the skills up to date, for programs that decide when that happens.
+    pub fn keeper(&self) -> &Arc<Keeper> {
+        &self.0.keeper
+    }
+
+    /// Tells whether callers need a token over HTTP.
+    pub fn needs_token(&self) -> bool {
+        self.0.admission.tokens.is_some()
+    }
+
     /// Serves one client on standard input and output until its input ends.
     pub async fn serve_stdio(&self) -> std::io::Result<()> {
         stdio::run(Arc::clone(self.engine()), tokio::io::stdin(), tokio::io::stdout()).await
@@ -99,6 +102,6 @@ impl Skills {
 
     /// Answers HTTP requests, for a server of your own.
     pub fn http_service(&self, options: HttpOptions) -> HttpService {
-        HttpService::new(Arc::clone(self.engine()), options)
+        HttpService::new(Arc::clone(self.engine()), self.0.admission.clone(), options)
     }
 }

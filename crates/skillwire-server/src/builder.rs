@@ -1,4 +1,4 @@
-//! Putting skills together.
+//! Puts a server together: sources, callers, tools and how requests are answered.
 
 use std::{fmt, path::PathBuf, sync::Arc};
 
@@ -6,16 +6,28 @@ use skillwire_catalog::{
     catalog::Catalog, cursor::CursorSeal, refresh::Refresher, snapshot::SnapshotOptions,
 };
 use skillwire_core::{InvalidPath, Scheme, SkillPath, Strictness};
+use skillwire_engine::{
+    Config, Engine,
+    dialect::RunScripts,
+    offer::{DuplicateTool, Offers},
+};
 use skillwire_source::{
     DirectoryOptions, DirectorySource, EmbeddedSkill, GeneratedSource, InvalidEmbedded,
-    MemorySource, ScanRequest, SingleSkillSource, SkillGenerator, SkillSource, SourceUnavailable,
+    MemorySource, PathPatterns, ScanRequest, SingleSkillSource, SkillGenerator, SkillLookup,
+    SkillSource, SourceUnavailable,
 };
 
-use super::{Following, Inner, Skills};
-use crate::live::{Keeper, Notice};
-use skillwire_engine::{Config, Engine};
+use crate::{
+    following::Following,
+    http::{Admission, TokenTable, Tokens},
+    live::{Keeper, Notice},
+    skills::{Inner, Skills},
+};
 
-type Tell = Box<dyn Fn(&Notice) + Send + Sync>;
+type OnNotice = Box<dyn Fn(&Notice) + Send + Sync>;
+
+/// Makes tools and prompts that look at the catalogue.
+type MakeOffers = Box<dyn FnOnce(&Arc<Catalog>) -> Result<Offers, DuplicateTool>>;
 
 /// Sources of skills, and how they are served.
 #[derive(Default)]
@@ -26,7 +38,12 @@ pub struct SkillsBuilder {
     config: Config,
     snapshot: SnapshotOptions,
     strictness: Strictness,
-    tell: Option<Tell>,
+    on_notice: Option<OnNotice>,
+    tokens: Option<Tokens>,
+    public: Option<PathPatterns>,
+    offers: Option<MakeOffers>,
+    scripts: Option<Arc<dyn RunScripts>>,
+    lookup: Option<Arc<dyn SkillLookup>>,
     /// The first thing that went wrong; the others would often follow from it.
     error: Option<BuildError>,
 }
@@ -46,16 +63,19 @@ impl fmt::Debug for SkillsBuilder {
 pub enum BuildError {
     /// A path is not that of a skill.
     #[error("`{0}` cannot be the path of a skill: it {1}. Write it like `acme/billing/refunds`.")]
-    Path(String, InvalidPath),
+    Path(String, #[source] InvalidPath),
     /// A folder is not there.
     #[error(transparent)]
     Unavailable(#[from] SourceUnavailable),
     /// A skill that is part of the program is malformed.
     #[error(transparent)]
     Embedded(#[from] InvalidEmbedded),
+    /// Two tools have the same name.
+    #[error("The tools cannot be offered: {0}.")]
+    Tools(#[from] DuplicateTool),
     /// The system gave no random numbers, without which cursors could be forged.
     #[error("The system gives no random numbers: {0}.")]
-    Random(String),
+    Random(#[source] getrandom::Error),
     /// The system gave no thread to keep skills up to date with.
     #[error("A thread could not be started: {0}.")]
     Thread(#[from] std::io::Error),
@@ -106,6 +126,59 @@ impl SkillsBuilder {
         self.add(Ok(source), true)
     }
 
+    /// Adds sources that are boxed already.
+    #[must_use]
+    pub fn sources(mut self, sources: impl IntoIterator<Item = Box<dyn SkillSource>>) -> Self {
+        self.sources.extend(sources);
+        self.changing = true;
+        self
+    }
+
+    /// Lets in only callers with one of these tokens over HTTP; each sees the skills its line names.
+    #[must_use]
+    pub fn tokens(mut self, tokens: Tokens) -> Self {
+        self.tokens = Some(tokens);
+        self
+    }
+
+    /// Publishes the skills whose path matches under `/.well-known/`, to everybody.
+    #[must_use]
+    pub fn public(mut self, patterns: PathPatterns) -> Self {
+        self.public = Some(patterns);
+        self
+    }
+
+    /// Offers tools and prompts besides the skills.
+    #[must_use]
+    pub fn offers(self, offers: Offers) -> Self {
+        self.offers_from(|_| Ok(offers))
+    }
+
+    /// The same for tools that look at the catalogue of this server.
+    #[must_use]
+    pub fn offers_from(
+        mut self,
+        make: impl FnOnce(&Arc<Catalog>) -> Result<Offers, DuplicateTool> + 'static,
+    ) -> Self {
+        self.offers = Some(Box::new(make));
+        self
+    }
+
+    /// Lets clients of the "Skills" page run scripts of skills.
+    #[must_use]
+    pub fn scripts(mut self, scripts: Arc<dyn RunScripts>) -> Self {
+        self.scripts = Some(scripts);
+        self
+    }
+
+    /// Sets where to look for skills that no source reports, which also says for how long clients
+    /// may reuse answers.
+    #[must_use]
+    pub fn lookup(mut self, lookup: Arc<dyn SkillLookup>) -> Self {
+        self.lookup = Some(lookup);
+        self
+    }
+
     /// Sets the server's name and version, which clients show.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
@@ -141,34 +214,61 @@ impl SkillsBuilder {
     /// Without this, what concerns an operator goes to the log.
     #[must_use]
     pub fn on_notice(mut self, tell: impl Fn(&Notice) + Send + Sync + 'static) -> Self {
-        self.tell = Some(Box::new(tell));
+        self.on_notice = Some(Box::new(tell));
         self
     }
 
     /// Reads everything once, and keeps it up to date from then on.
     ///
     /// Blocks while files are read.
+    #[tracing::instrument(skip_all, fields(sources = self.sources.len()))]
     pub fn build(self) -> Result<Skills, BuildError> {
-        if let Some(error) = self.error {
-            return Err(error);
-        }
-        let mut secret = [0; 32];
-        getrandom::fill(&mut secret).map_err(|error| BuildError::Random(error.to_string()))?;
-        let catalog = Arc::new(Catalog::new(self.snapshot));
-        let seal = CursorSeal::new(secret);
-        let engine =
-            Arc::new(Engine::builder(Arc::clone(&catalog), seal).config(self.config).build());
-        let refresher = Refresher::new(catalog, self.sources);
-        let tell = self.tell.unwrap_or_else(|| Box::new(log));
-        let keeper = Keeper::new(refresher, Arc::clone(&engine), self.strictness, tell);
-        let keeper = Arc::new(keeper);
+        let changing = self.changing;
+        let (engine, keeper, admission) = self.assemble()?;
         keeper.refresh(&ScanRequest::everything());
         engine.warm();
         for missing in engine.missing_dependencies() {
             tracing::warn!("{missing}");
         }
-        let following = self.changing.then(|| Following::start(&keeper)).transpose()?;
-        Ok(Skills(Arc::new(Inner { engine, keeper, _following: following })))
+        let following = changing.then(|| Following::start(&keeper)).transpose()?;
+        Ok(Skills(Arc::new(Inner { engine, keeper, admission, _following: following })))
+    }
+
+    /// Puts everything together without reading anything.
+    ///
+    /// Requests wait for the first [`refresh`](Skills::refresh) or [`Keeper::look`]; the program
+    /// decides when that is, and follows the sources with [`Keeper::follow`].
+    pub fn prepare(self) -> Result<Skills, BuildError> {
+        let (engine, keeper, admission) = self.assemble()?;
+        Ok(Skills(Arc::new(Inner { engine, keeper, admission, _following: None })))
+    }
+
+    fn assemble(self) -> Result<(Arc<Engine>, Arc<Keeper>, Admission), BuildError> {
+        if let Some(error) = self.error {
+            return Err(error);
+        }
+        let mut secret = [0; 32];
+        getrandom::fill(&mut secret).map_err(BuildError::Random)?;
+        let mut catalog = Catalog::new(self.snapshot);
+        let tokens = self.tokens.map(|tokens| Arc::new(TokenTable::new(tokens, &mut catalog)));
+        let public = self.public.map(|patterns| catalog.restrict(patterns));
+        let catalog = Arc::new(catalog);
+        let mut engine =
+            Engine::builder(Arc::clone(&catalog), CursorSeal::new(secret)).config(self.config);
+        if let Some(make) = self.offers {
+            engine = engine.offers(make(&catalog)?);
+        }
+        if let Some(scripts) = self.scripts {
+            engine = engine.scripts(scripts);
+        }
+        if let Some(lookup) = self.lookup {
+            engine = engine.lookup(lookup);
+        }
+        let engine = Arc::new(engine.build());
+        let refresher = Refresher::new(catalog, self.sources);
+        let on_notice = self.on_notice.unwrap_or_else(|| Box::new(log));
+        let keeper = Keeper::new(refresher, Arc::clone(&engine), self.strictness, on_notice);
+        Ok((engine, Arc::new(keeper), Admission { tokens, public }))
     }
 
     fn add(

@@ -11,12 +11,12 @@ use crate::live::Keeper;
 /// It has a runtime of its own, so that skills can be put together before there is one, and so that
 /// reading files never takes time from the program's tasks.
 #[derive(Debug)]
-pub(super) struct Following {
+pub(crate) struct Following {
     _stop: watch::Sender<()>,
 }
 
 impl Following {
-    pub(super) fn start(keeper: &Arc<Keeper>) -> io::Result<Self> {
+    pub(crate) fn start(keeper: &Arc<Keeper>) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
         let (stop, mut stopped) = watch::channel(());
         let keeper = Arc::clone(keeper);

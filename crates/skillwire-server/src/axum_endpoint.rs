@@ -12,15 +12,17 @@ use http::{Request, Response};
 use http_body_util::BodyExt;
 use tower_service::Service;
 
-use super::Skills;
-use crate::http::{ENDPOINT, HttpOptions, HttpService, Pieces};
+use crate::{
+    http::{ENDPOINT, HttpOptions, HttpService, Pieces},
+    skills::Skills,
+};
 
 /// The MCP endpoint as a tower service: it answers on whatever path it is mounted.
 #[derive(Clone)]
 pub struct Endpoint(HttpService);
 
 impl Endpoint {
-    /// Mounts a service; whoever keeps it can [`stop`](HttpService::stop) its streams.
+    /// Mounts a service; a program that keeps a clone can [`stop`](HttpService::stop) its streams.
     pub fn new(service: HttpService) -> Self {
         Self(service)
     }
@@ -54,8 +56,8 @@ where
 impl Skills {
     /// A router with the endpoint at `/mcp`, to be merged into or nested in another one.
     ///
-    /// The options say which hosts and origins are let in besides those of this machine, and with
-    /// which tokens; a layer of the router around it cannot loosen that.
+    /// The options say which hosts and origins are let in besides those of this machine; a layer of
+    /// the router around it cannot loosen that.
     pub fn router<S: Clone + Send + Sync + 'static>(&self, options: HttpOptions) -> Router<S> {
         Router::new().route_service(ENDPOINT, Endpoint::new(self.http_service(options)))
     }
