@@ -143,12 +143,12 @@ fn a_source_without_a_flaw_keeps_the_contract() {
 #[test]
 fn each_flaw_breaks_the_rule_that_is_about_it() {
     for (flaw, rule, said) in [
-        (Flaw::ReportsEverythingEachTime, "settled", "though nothing changed"),
+        (Flaw::ReportsEverythingEachTime, "settled", "but nothing changed"),
         (Flaw::ReportsASiteTwice, "first scan", "twice"),
-        (Flaw::RemembersPerThread, "at once", "though nothing changed"),
-        (Flaw::NamesSitesAnew, "first scan", "made alike differ"),
+        (Flaw::RemembersPerThread, "at once", "but nothing changed"),
+        (Flaw::NamesSitesAnew, "first scan", "equal sources report differently"),
         (Flaw::DropsASkillInSilence, "first scan", "no finding says why"),
-        (Flaw::TakesBackWhatItNeverHad, "first scan", "which never was there"),
+        (Flaw::TakesBackWhatItNeverHad, "first scan", "never reported before"),
         (Flaw::Panics, "first scan", "panicked"),
         (Flaw::HasOtherBytes, "files", "has other bytes"),
         (Flaw::HasAnOldEntry, "entries", "frontmatter is not that"),
