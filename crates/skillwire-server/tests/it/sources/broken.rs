@@ -148,7 +148,7 @@ fn each_flaw_breaks_the_rule_that_is_about_it() {
         (Flaw::RemembersPerThread, "at once", "but nothing changed"),
         (Flaw::NamesSitesAnew, "first scan", "equal sources report differently"),
         (Flaw::DropsASkillInSilence, "first scan", "no finding says why"),
-        (Flaw::TakesBackWhatItNeverHad, "first scan", "never reported before"),
+        (Flaw::TakesBackWhatItNeverHad, "first scan", "was never reported"),
         (Flaw::Panics, "first scan", "panicked"),
         (Flaw::HasOtherBytes, "files", "has other bytes"),
         (Flaw::HasAnOldEntry, "entries", "frontmatter is not that"),
