@@ -24,8 +24,9 @@ pub use skillwire_trust::{
     ApprovedBy, ApprovedSkill, Audit, Budgets, Cache, Class, Clock, Decision, Dialect,
     DialectMemory, DynamicPolicy, EntrySource, Event, Grants, Handle, Integrity, KnownDialect,
     KnownSkill, ListedSkill, Lock, NoAudit, NoCache, Nobody, Offer, Origin, Policy, Prompter,
-    Question, Reason, Record, RecordStore, Refusal, Registry, RegistryItem, ServerLabel,
-    ShownReview, SkillId, Standing, StoreError, UnreadSkill, VerifiedFile, requested_tools,
+    Question, Reason, Record, RecordStore, Refusal, Registry, RegistryItem, Remedy, ServerLabel,
+    ShownReview, SkillId, Standing, StoreError, Subject, UnreadSkill, VerifiedFile,
+    requested_tools,
 };
 
 pub use self::{

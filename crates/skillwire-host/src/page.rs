@@ -144,7 +144,7 @@ pub(crate) fn read_get(
     policy: &Policy,
     legacy: bool,
 ) -> Result<(ReceivedEntry, Freshness), Unusable> {
-    let broken = |what: &str| protocol_error(&asked.origin, "skills/get", what).skill(asked);
+    let broken = |what: &str| protocol_error(&asked.origin, "skills/get", what).about(asked);
     let raw: RawGet<'_> = serde_json::from_str(text).map_err(|_| broken("no object"))?;
     let skill = raw.skill.filter(|raw| raw.get().starts_with('{'));
     let skill = skill.ok_or_else(|| broken("no object `skill`"))?;
@@ -154,7 +154,7 @@ pub(crate) fn read_get(
         Err(unusable) => unusable.draft().map(|listed| &listed.id().uri),
     };
     if let Some(uri) = uri.filter(|uri| **uri != asked.uri) {
-        let substituted = Refusal::new(Reason::EntrySubstituted).skill(asked);
+        let substituted = Refusal::new(Reason::EntrySubstituted).about(asked);
         return Err(substituted.expected(&asked.uri).actual(uri).into());
     }
     let received = read?;
@@ -194,8 +194,8 @@ fn entry_refusal(origin: &Origin, uri: Option<SkillUri>, fault: EntryFault) -> R
     };
     let refusal = Refusal::new(reason).expected(fault.expected).actual(fault.actual);
     let refusal = match uri {
-        Some(uri) => refusal.skill(SkillId { origin: origin.clone(), uri }),
-        None => refusal.skill(origin),
+        Some(uri) => refusal.about(SkillId { origin: origin.clone(), uri }),
+        None => refusal.about(origin),
     };
     match fault.file {
         Some(file) => refusal.file(file),
@@ -206,7 +206,7 @@ fn entry_refusal(origin: &Origin, uri: Option<SkillUri>, fault: EntryFault) -> R
 /// Makes the refusal for an answer that is not what the method returns.
 pub(crate) fn protocol_error(origin: &Origin, method: &str, what: &str) -> Refusal {
     Refusal::new(Reason::ProtocolError)
-        .skill(origin)
+        .about(origin)
         .expected(format!("a result of `{method}`"))
         .actual(what)
 }

@@ -24,7 +24,7 @@ use skillwire_client::{
 use skillwire_dialects::Dialect;
 use skillwire_trust::{
     Clock, DialectMemory, EntrySource, KnownSkill, ListedSkill, Offer, Origin, Policy, Reason,
-    Refusal, ServerLabel, SkillId,
+    Refusal, Remedy, ServerLabel, SkillId,
 };
 
 pub use self::listing::Listing;
@@ -123,6 +123,10 @@ impl Remote {
         self.legacy.load(Ordering::Relaxed)
     }
 
+    pub(crate) fn label(&self) -> &ServerLabel {
+        &self.label
+    }
+
     pub(crate) fn origin(&self) -> Origin {
         Origin::Server(self.label.clone())
     }
@@ -168,7 +172,7 @@ impl Remote {
         let mut endpoint = self.endpoint.lock().unwrap_or_else(PoisonError::into_inner);
         let again = endpoint.as_ref().and_then(Endpoint::reopen);
         again.or_else(|| endpoint.take()).ok_or_else(|| {
-            Refusal::new(Reason::ServerUnreachable).skill(&self.label).actual("closed pipes")
+            Refusal::new(Reason::ServerUnreachable).about(&self.label).actual("closed pipes")
         })
     }
 
@@ -177,7 +181,7 @@ impl Remote {
         let client = self.client().await?;
         if client.server().skills.is_none() {
             return Err(Refusal::new(Reason::SkillsNotOffered)
-                .skill(&self.label)
+                .about(&self.label)
                 .expected("a server that declares `io.modelcontextprotocol/skills`"));
         }
         Ok(client)
@@ -320,13 +324,14 @@ impl Remote {
         };
         let listed = found.map(Ok).or_else(named).unwrap_or_else(|| {
             let origin = self.origin();
-            let hint = format!(
-                "`skillwire server allow-legacy {origin}` lets you name skills that it does not list."
-            );
             let id = SkillId { origin, uri: uri.clone() };
-            let refusal = Refusal::new(Reason::SkillNotFound).skill(id);
+            let refusal = Refusal::new(Reason::SkillNotFound).about(id);
             // A web origin has what its index lists.
-            Err(if self.web.is_some() { refusal } else { refusal.hint(hint) })
+            Err(if self.web.is_some() {
+                refusal
+            } else {
+                refusal.remedy(Remedy::NameUnlisted(self.label.clone()))
+            })
         })?;
         self.settle_named(&listed, source).await
     }
@@ -350,11 +355,11 @@ impl Remote {
         let answer =
             self.request(&client, method::SKILLS_GET, uri_params(uri.as_str()), limits).await;
         let answer = answer.map_err(|error| match error {
-            error if error.is_unknown_method() => Trouble::NoMethod(self.refuse(&error).skill(&id)),
+            error if error.is_unknown_method() => Trouble::NoMethod(self.refuse(&error).about(&id)),
             error if error.is_not_found() => {
-                Refusal::new(Reason::SkillNotFound).skill(&id).actual(error).into()
+                Refusal::new(Reason::SkillNotFound).about(&id).actual(error).into()
             }
-            error => self.refuse(&error).skill(&id).into(),
+            error => self.refuse(&error).about(&id).into(),
         })?;
         let read = page::read_get(&id, answer.text(), &self.policy, self.allows_legacy());
         let (received, Freshness { lifetime, .. }) = match read {
@@ -380,7 +385,7 @@ impl Remote {
         let answer = self.read_raw(uri, size).await?;
         contents::read(answer.text(), uri).map_err(|actual| {
             Refusal::new(Reason::ContentInvalid)
-                .skill(&self.label)
+                .about(&self.label)
                 .file(uri)
                 .expected("one content with this URI, as text or blob")
                 .actual(actual)
@@ -397,7 +402,7 @@ impl Remote {
                 Ok(answer) => break answer,
                 Err(error) if error.is_not_found() => {
                     return Err(Refusal::new(Reason::FileMissing)
-                        .skill(&self.label)
+                        .about(&self.label)
                         .file(uri)
                         .actual(error));
                 }
@@ -448,13 +453,16 @@ impl Remote {
     }
 
     pub(crate) fn exhausted(&self, expected: String, actual: &str) -> Refusal {
-        Refusal::new(Reason::BudgetExhausted).skill(&self.label).expected(expected).actual(actual)
+        Refusal::new(Reason::BudgetExhausted).about(&self.label).expected(expected).actual(actual)
     }
 
     /// Says what an error of the connection means, without repeating anything secret.
     pub(crate) fn refuse(&self, error: &ClientError) -> Refusal {
         if let ClientError::LoginRequired(_) = error {
-            return login_required(&self.label).actual(error);
+            return Refusal::new(Reason::LoginRequired)
+                .about(&self.label)
+                .actual(error)
+                .remedy(Remedy::LogIn(self.label.clone()));
         }
         let reason = match error {
             ClientError::Timeout(_) => Reason::ServerTimeout,
@@ -464,25 +472,14 @@ impl Remote {
             ClientError::InputRequired => Reason::InputRequired,
             _ => Reason::ServerUnreachable,
         };
-        let refusal = Refusal::new(reason).skill(&self.label);
+        let refusal = Refusal::new(reason).about(&self.label);
         match error {
             // The reason has said the rest already.
-            ClientError::Unreachable(detail) => refusal
-                .actual(detail)
-                .hint("Start or install it; `skillwire server list` shows how it is reached."),
+            ClientError::Unreachable(detail) => refusal.actual(detail).remedy(Remedy::StartServer),
             ClientError::Protocol(detail) => refusal.actual(detail),
             other => refusal.actual(other),
         }
     }
-}
-
-/// Says what to do about a server that wants a login.
-fn login_required(label: &ServerLabel) -> Refusal {
-    let refusal = Refusal::new(Reason::LoginRequired).skill(label);
-    if cfg!(feature = "oauth") {
-        return refusal.hint(format!("`skillwire server login {label}` logs in."));
-    }
-    refusal.hint("Configure a bearer token; this program was built without logins.")
 }
 
 /// Tells whether the server broke while answering, which may pass.

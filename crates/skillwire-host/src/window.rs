@@ -15,7 +15,7 @@ use skillwire_core::{
 use skillwire_dialects::Dialect;
 use skillwire_trust::{
     Action, Answer, ApprovedBy, ApprovedSkill, Decision, Integrity, Question, Reason, Refusal,
-    SkillId, VerifiedFile, reference,
+    Remedy, SkillId, VerifiedFile, reference,
 };
 
 use crate::host::Host;
@@ -305,7 +305,7 @@ impl Window {
                 Answer::No => Err(self.refuse(Reason::UserDeclined, &call.tool)),
                 Answer::Unavailable => Err(self
                     .refuse(Reason::NotGranted, &call.tool)
-                    .hint(format!("`skillwire approve {} --exec` grants it.", self.skill()))),
+                    .remedy(Remedy::GrantExecution(self.skill().clone()))),
             }
         };
         let logged = outcome.as_ref().copied().map_err(|refusal: &Refusal| refusal.reason);
@@ -321,15 +321,15 @@ impl Window {
         let handle = self.skill();
         if self.fingerprint().is_none() {
             return Err(Refusal::new(Reason::NotGranted)
-                .skill(handle)
+                .about(handle)
                 .actual("no digests that a grant could be bound to")
                 .hint("Scripts of a skill without digests are never run."));
         }
         if !self.approved.grants().execute {
             return Err(Refusal::new(Reason::NotGranted)
-                .skill(handle)
+                .about(handle)
                 .expected("a grant to run its scripts")
-                .hint(format!("`skillwire approve {handle} --exec` grants it.")));
+                .remedy(Remedy::GrantExecution(handle.clone())));
         }
         Ok(())
     }
@@ -373,11 +373,11 @@ impl Window {
         if self.is_open() {
             return Ok(());
         }
-        Err(Refusal::new(Reason::WindowClosed).skill(self.skill()).hint("Load the skill again."))
+        Err(Refusal::new(Reason::WindowClosed).about(self.skill()).hint("Load the skill again."))
     }
 
     fn refuse(&self, reason: Reason, file: &str) -> Refusal {
-        Refusal::new(reason).skill(self.skill()).file(file.escape_debug())
+        Refusal::new(reason).about(self.skill()).file(file.escape_debug())
     }
 }
 

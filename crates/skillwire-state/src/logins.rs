@@ -37,7 +37,7 @@ impl Logins {
         let Some(bytes) = folder.read(&name, MAX_BYTES)? else { return Ok(None) };
         let login = String::from_utf8(bytes).ok().and_then(|text| read(&text));
         let unreadable = || {
-            let problem = format!("cannot be read; `skillwire server login {label}` makes it anew");
+            let problem = "cannot be read; a new login replaces it";
             StoreError::from(Fault::new(self.folder.join(&name), problem))
         };
         login.map(Some).ok_or_else(unreadable)

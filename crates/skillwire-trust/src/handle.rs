@@ -7,6 +7,7 @@ use skillwire_core::SkillUri;
 use crate::{
     origin::Origin,
     refusal::{Reason, Refusal},
+    remedy::Remedy,
 };
 
 /// A name for a skill, as written.
@@ -23,7 +24,7 @@ pub enum Handle {
 impl Handle {
     /// Reads `label:name`, `label:path/name`, `label:URI` or `name`.
     pub fn parse(text: &str) -> Result<Self, Refusal> {
-        let unknown = |reason| Refusal::new(reason).skill(text.escape_debug());
+        let unknown = |reason| Refusal::new(reason).about(text.escape_debug().to_string());
         let Some((label, rest)) = text.split_once(':') else {
             return Ok(Self::Bare(text.to_owned()));
         };
@@ -35,7 +36,7 @@ impl Handle {
         let origin = Origin::parse(label).map_err(|error| {
             unknown(Reason::ServerUnknown)
                 .actual(format!("a label that {error}"))
-                .hint("`skillwire server list` shows the labels.")
+                .remedy(Remedy::ListServers)
         })?;
         if !rest.contains("://") {
             return Ok(Self::At(origin, rest.to_owned()));

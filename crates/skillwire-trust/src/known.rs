@@ -141,11 +141,11 @@ impl KnownSkill {
         match self {
             Self::Listed(skill) => Ok(skill),
             Self::Unread(skill) => Err(Refusal::new(Reason::NotApproved)
-                .skill(skill.id())
+                .about(skill.id())
                 .actual("a skill whose `SKILL.md` was not read yet")
                 .hint("Ask the server for the skill by its URI.")),
             Self::Contradicted(skill) => Err(Refusal::new(Reason::EntryInconsistent)
-                .skill(skill.first().id())
+                .about(skill.first().id())
                 .hint("Ask the server for the skill by its URI.")),
         }
     }

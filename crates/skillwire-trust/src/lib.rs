@@ -36,8 +36,10 @@ mod record;
 pub mod reference;
 mod refusal;
 mod registry;
+mod remedy;
 mod review;
 mod standing;
+mod subject;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod verified;
@@ -66,7 +68,9 @@ pub use self::{
     record::{Approval, Record, RecordStore, StoreError},
     refusal::{Class, Reason, Refusal},
     registry::{Registry, RegistryItem},
+    remedy::Remedy,
     review::{AnsweredReview, ApprovalReview, ReviewOutcome, ShownReview},
     standing::Standing,
+    subject::Subject,
     verified::{VerifiedFile, check_frontmatter},
 };

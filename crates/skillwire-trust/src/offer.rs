@@ -107,7 +107,7 @@ impl Offer {
     /// Compares bytes with what was promised about their file.
     pub fn check(&self, skill: &SkillId, file: &ResourceUri, bytes: &[u8]) -> Result<(), Refusal> {
         let Promise { digest, size } = self.promises.get(file).copied().unwrap_or_default();
-        let refuse = |reason| Refusal::new(reason).skill(skill).file(file);
+        let refuse = |reason| Refusal::new(reason).about(skill).file(file);
         let actual = bytes.len() as u64;
         if let Some(size) = size.filter(|size| *size != actual) {
             let refusal = refuse(Reason::SizeMismatch).expected(format!("{size} bytes"));

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::{remedy::Remedy, subject::Subject};
+
 /// What kind of no it is; commands turn it into their exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Class {
@@ -225,9 +227,9 @@ impl Serialize for Reason {
 pub struct Refusal {
     /// The stable code.
     pub reason: Reason,
-    /// The skill, as `label:uri`, or the server's label.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub skill: Option<Box<str>>,
+    /// What is refused.
+    #[serde(rename = "skill", skip_serializing_if = "Option::is_none")]
+    pub subject: Option<Subject>,
     /// The file, as its URI or its path in the skill.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<Box<str>>,
@@ -237,21 +239,32 @@ pub struct Refusal {
     /// What was there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actual: Option<Box<str>>,
-    /// What to do next, in a sentence.
+    /// What may have caused it or what to know, in a sentence that holds for every reader.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<Box<str>>,
+    /// What the user can do; the program that shows the refusal has the words for it.
+    #[serde(skip)]
+    pub remedy: Option<Remedy>,
 }
 
 impl Refusal {
     /// Makes a refusal with nothing but its code.
     pub fn new(reason: Reason) -> Self {
-        Self { reason, skill: None, file: None, expected: None, actual: None, hint: None }
+        Self {
+            reason,
+            subject: None,
+            file: None,
+            expected: None,
+            actual: None,
+            hint: None,
+            remedy: None,
+        }
     }
 
-    /// Names the skill or server.
+    /// Says what is refused.
     #[must_use]
-    pub fn skill(self, skill: impl fmt::Display) -> Self {
-        Self { skill: Some(skill.to_string().into()), ..self }
+    pub fn about(self, subject: impl Into<Subject>) -> Self {
+        Self { subject: Some(subject.into()), ..self }
     }
 
     /// Names the file.
@@ -272,10 +285,28 @@ impl Refusal {
         Self { actual: Some(actual.to_string().into()), ..self }
     }
 
-    /// Says what to do next.
+    /// Says what may have caused it or what to know, in the place of a remedy.
     #[must_use]
     pub fn hint(self, hint: impl fmt::Display) -> Self {
-        Self { hint: Some(hint.to_string().into()), ..self }
+        Self { hint: Some(hint.to_string().into()), remedy: None, ..self }
+    }
+
+    /// Says what the user can do, in the place of a hint.
+    #[must_use]
+    pub fn remedy(self, remedy: Remedy) -> Self {
+        Self { hint: None, remedy: Some(remedy), ..self }
+    }
+
+    /// The same refusal for a reader: the remedy is put into words, in front of the hint.
+    #[must_use]
+    pub fn worded(&self, words: impl FnOnce(&Remedy) -> String) -> Self {
+        let remedy = self.remedy.as_ref().map(words);
+        let hint = match (remedy, self.hint.as_deref()) {
+            (Some(remedy), Some(hint)) => Some(format!("{remedy} {hint}").into()),
+            (Some(remedy), None) => Some(remedy.into()),
+            (None, hint) => hint.map(Into::into),
+        };
+        Self { hint, remedy: None, ..self.clone() }
     }
 
     /// What kind of no it is.
@@ -301,8 +332,8 @@ impl Reason {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.reason.meaning())?;
-        if let Some(skill) = &self.skill {
-            write!(f, " Skill: {skill}.")?;
+        if let Some(subject) = &self.subject {
+            write!(f, " Skill: {subject}.")?;
         }
         if let Some(file) = &self.file {
             write!(f, " File: {file}.")?;

@@ -7,6 +7,7 @@ use crate::{
     known::KnownSkill,
     origin::Origin,
     refusal::{Reason, Refusal},
+    remedy::Remedy,
 };
 
 /// The most choices an ambiguous name is answered with.
@@ -83,9 +84,7 @@ impl Registry {
         };
         match found.as_slice() {
             [item] => Ok(item),
-            [] => Err(Refusal::new(Reason::SkillNotFound)
-                .skill(handle)
-                .hint("`skillwire list` shows the skills there are.")),
+            [] => Err(Refusal::new(Reason::SkillNotFound).about(handle).remedy(Remedy::ListSkills)),
             several => Err(ambiguous(handle, several)),
         }
     }
@@ -152,7 +151,7 @@ fn ambiguous(handle: &Handle, items: &[&RegistryItem]) -> Refusal {
         choices.push("…");
     }
     Refusal::new(Reason::NameAmbiguous)
-        .skill(handle)
+        .about(handle)
         .expected("a name that only one skill has")
         .actual(choices.join(", "))
         .hint("Name the skill by one of these handles.")

@@ -56,7 +56,7 @@ pub struct AnsweredReview {
 impl ApprovalReview {
     /// Begins a review that the user asked for, however the skill stands with them.
     pub fn of(listed: &ListedSkill, standing: &Standing) -> Self {
-        let undecided = Refusal::new(Reason::NotApproved).skill(listed.id());
+        let undecided = Refusal::new(Reason::NotApproved).about(listed.id());
         Self {
             listed: listed.clone(),
             card: Box::new(ApprovalCard::new(listed, standing)),
@@ -223,7 +223,7 @@ mod tests {
     }
 
     fn undecided() -> Refusal {
-        Refusal::new(Reason::NotApproved).skill(skill())
+        Refusal::new(Reason::NotApproved).about(skill())
     }
 
     /// What is remembered after an answer.

@@ -8,6 +8,7 @@ use skillwire_core::{
 use crate::{
     origin::SkillId,
     refusal::{Reason, Refusal},
+    remedy::Remedy,
 };
 
 /// Bytes of one file that have the size and digest its entry lists.
@@ -26,7 +27,7 @@ impl VerifiedFile {
         let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         if size != file.size {
             return Err(Refusal::new(Reason::SizeMismatch)
-                .skill(skill)
+                .about(skill)
                 .file(&file.uri)
                 .expected(format!("{} bytes", file.size))
                 .actual(format!("{size} bytes"))
@@ -35,7 +36,7 @@ impl VerifiedFile {
         let digest = Digest::of(&bytes);
         if digest != file.digest {
             return Err(Refusal::new(Reason::DigestMismatch)
-                .skill(skill)
+                .about(skill)
                 .file(&file.uri)
                 .expected(file.digest)
                 .actual(digest)
@@ -75,14 +76,14 @@ pub fn check_frontmatter(
     listed: &Frontmatter,
     bytes: &[u8],
 ) -> Result<(), Refusal> {
-    let refuse = |reason| Refusal::new(reason).skill(skill).file(skill.uri.file());
+    let refuse = |reason| Refusal::new(reason).about(skill).file(skill.uri.file());
     let (parsed, findings) = skill_file::check(bytes);
     let Some(parsed) = parsed else {
         let actual = findings.first().map_or("unreadable frontmatter", |f| f.message.as_str());
         return Err(refuse(Reason::FrontmatterUnreadable)
             .expected("frontmatter as the skill format defines it")
             .actual(actual)
-            .hint("Tell the skill's author to run `skillwire check`."));
+            .remedy(Remedy::CheckSkill));
     };
     let Some(first) = frontmatter_differences(listed, &parsed.frontmatter).into_iter().next()
     else {

@@ -25,6 +25,7 @@ mod features;
 mod logging;
 mod output;
 mod refusals;
+mod remedies;
 mod report;
 #[cfg(feature = "host")]
 mod session;

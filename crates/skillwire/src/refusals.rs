@@ -9,7 +9,7 @@ use crate::{
     commands::Outcome,
     exit::Exit,
     output::{ERROR, FAINT, HELP},
-    report,
+    remedies, report,
 };
 
 /// The exit code of a refusal.
@@ -30,7 +30,7 @@ pub(crate) fn answer(json: bool, outcome: Outcome) -> Outcome {
     match outcome {
         Err(failure) if json => match failure.refusal() {
             Some(refusal) => {
-                report::json(&mut std::io::stdout().lock(), &refusal)?;
+                report::json(&mut std::io::stdout().lock(), &remedies::worded(refusal))?;
                 Ok(failure.exit())
             }
             None => Err(failure),
@@ -44,10 +44,11 @@ pub(crate) struct Shown<'a>(pub(crate) &'a Refusal);
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Refusal { reason, skill, file, expected, actual, hint } = self.0;
+        let worded = self.0.worded(|remedy| remedies::sentence(remedy, argument));
+        let Refusal { reason, subject, file, expected, actual, hint, .. } = &worded;
         write!(f, "{ERROR}error[{}]{ERROR:#}: {}", reason.code(), reason.meaning())?;
-        if let Some(skill) = skill {
-            write!(f, "\n  {FAINT}-->{FAINT:#} {}", one_line(skill))?;
+        if let Some(subject) = subject {
+            write!(f, "\n  {FAINT}-->{FAINT:#} {}", one_line(&subject.to_string()))?;
         }
         if let Some(file) = file {
             write!(f, "\n  {FAINT}file:{FAINT:#} {}", one_line(file))?;
@@ -59,11 +60,7 @@ impl fmt::Display for Shown<'_> {
             write!(f, "\n  {FAINT}actual:{FAINT:#} {}", one_line(actual))?;
         }
         if let Some(hint) = hint {
-            let hint = match skill {
-                Some(skill) => hint.replace(&**skill, &argument(skill)),
-                None => hint.to_string(),
-            };
-            write!(f, "\n{HELP}help:{HELP:#} {}", one_line(&hint))?;
+            write!(f, "\n{HELP}help:{HELP:#} {}", one_line(hint))?;
         }
         Ok(())
     }
@@ -84,7 +81,8 @@ mod tests {
 
     use std::collections::BTreeMap;
 
-    use skillwire_trust::Reason;
+    use skillwire_core::SkillUri;
+    use skillwire_trust::{Origin, Reason, Remedy, SkillId};
 
     use super::*;
 
@@ -130,9 +128,10 @@ mod tests {
 
     #[test]
     fn a_uri_in_a_hint_cannot_become_a_command_when_it_is_copied() {
-        let skill = "acme:skill://$(reboot);x'y/a/SKILL.md";
-        let hint = format!("`skillwire approve {skill}` shows and approves it.");
-        let shown = Shown(&Refusal::new(Reason::NotApproved).skill(skill).hint(hint)).to_string();
+        let uri = SkillUri::parse("skill://$(reboot);x'y/a/SKILL.md").unwrap();
+        let skill = SkillId { origin: Origin::parse("acme").unwrap(), uri };
+        let refusal = Refusal::new(Reason::NotApproved).about(&skill);
+        let shown = Shown(&refusal.remedy(Remedy::ApproveSkill(skill))).to_string();
         let copied = "skillwire approve 'acme:skill://$(reboot);x'\"'y/a/SKILL.md\"";
         assert!(shown.contains(copied), "{shown}");
         assert_eq!(argument("acme:billing/refunds"), "acme:billing/refunds");
@@ -142,7 +141,7 @@ mod tests {
     #[test]
     fn what_a_server_says_does_not_act_on_a_terminal_hst_112() {
         let refusal = Refusal::new(Reason::ServerError)
-            .skill("acme\u{1b}[2J")
+            .about("acme\u{1b}[2J")
             .file("x\u{202e}")
             .expected("a\nb")
             .actual("\u{7}")

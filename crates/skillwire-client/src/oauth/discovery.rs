@@ -5,6 +5,7 @@ use std::sync::Arc;
 use fluent_uri::Uri;
 use rmcp::transport::auth::{AuthError, AuthorizationManager, AuthorizationMetadata};
 use skillwire_protocol::truncated;
+use skillwire_trust::Remedy;
 
 use super::{Problem, transport::Transport};
 use crate::{config::ServerUrl, endpoint::ClientOptions};
@@ -30,7 +31,7 @@ pub(super) async fn discover(
     let found = manager.resolve_metadata().await.map_err(|error| problem(&error, &transport))?;
     if !found.source.is_discovered() {
         return Err(Problem::new("the server does not say where its users log in")
-            .hint("Configure a token with `--header` or `--bearer-token-file` instead."));
+            .remedy(Remedy::ConfigureToken));
     }
     check(&found.metadata, &transport)?;
     let Some(issuer) = found.metadata.issuer.clone() else {

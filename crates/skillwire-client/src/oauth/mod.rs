@@ -14,7 +14,7 @@ mod transport;
 use std::{fmt, time::Duration};
 
 use rmcp::transport::auth::{AuthorizationManager, OAuthClientConfig};
-use skillwire_trust::{Reason, Refusal, ServerLabel};
+use skillwire_trust::{Reason, Refusal, Remedy, ServerLabel};
 
 pub use self::renewing::StoredLogin;
 use self::{discovery::Discovered, redirect::Redirect, tokens::Tokens};
@@ -78,7 +78,7 @@ async fn client(
     let registered = discovered.manager.register_client(CLIENT_NAME, redirect.uri(), &scopes).await;
     registered.map_err(|error| {
         let problem = discovered.problem(&error);
-        problem.hint("Register this program there by hand and pass the id with `--client-id`.")
+        problem.remedy(Remedy::RegisterClient)
     })
 }
 
@@ -126,13 +126,14 @@ impl PendingLogin {
 struct Problem {
     clause: String,
     hint: Option<&'static str>,
+    remedy: Option<Remedy>,
     /// Whether only the user can help, by logging in again.
     ended: bool,
 }
 
 impl Problem {
     fn new(clause: impl Into<String>) -> Self {
-        Self { clause: clause.into(), hint: None, ended: false }
+        Self { clause: clause.into(), hint: None, remedy: None, ended: false }
     }
 
     fn ended(clause: impl Into<String>) -> Self {
@@ -143,11 +144,12 @@ impl Problem {
         Self { hint: Some(hint), ..self }
     }
 
+    fn remedy(self, remedy: Remedy) -> Self {
+        Self { remedy: Some(remedy), ..self }
+    }
+
     fn refuse(self, label: &ServerLabel) -> Refusal {
-        let refusal = Refusal::new(Reason::LoginFailed).skill(label).actual(self.clause);
-        match self.hint {
-            Some(hint) => refusal.hint(hint),
-            None => refusal,
-        }
+        let refusal = Refusal::new(Reason::LoginFailed).about(label).actual(self.clause);
+        Refusal { hint: self.hint.map(Into::into), remedy: self.remedy, ..refusal }
     }
 }

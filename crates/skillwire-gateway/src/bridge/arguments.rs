@@ -1,7 +1,7 @@
 //! The arguments of a call, which a model made up.
 
 use serde_json::{Map, Value};
-use skillwire_trust::{Reason, Refusal};
+use skillwire_trust::{Reason, Refusal, Subject};
 
 /// Arguments that should be strings.
 pub(crate) struct ToolArguments<'a> {
@@ -30,7 +30,7 @@ impl<'a> ToolArguments<'a> {
     /// Refuses an argument that is not what the schema describes.
     pub(crate) fn refuse(&self, expected: &str, actual: &str) -> Refusal {
         Refusal::new(Reason::ToolInputInvalid)
-            .skill(self.tool)
+            .about(Subject::tool(self.tool))
             .expected(expected)
             .actual(actual)
             .hint("Call the tool again with the arguments its schema describes.")

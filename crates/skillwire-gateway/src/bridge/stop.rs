@@ -6,7 +6,7 @@ use serde_json::json;
 use skillwire_engine::offer::{Interrupt, ToolReply};
 use skillwire_host::context::{boundary::NoBoundary, text::one_line_within};
 use skillwire_protocol::RpcError;
-use skillwire_trust::{Reason, Refusal};
+use skillwire_trust::{Reason, Refusal, Remedy, SkillId, Subject};
 
 use super::{options::BridgeOptions, shell};
 
@@ -70,18 +70,16 @@ fn refused(refusal: &Refusal, options: &BridgeOptions) -> ToolReply {
 fn words(refusal: &Refusal, options: &BridgeOptions) -> String {
     let shown = shown(refusal, options);
     let mut text = format!("Refused ({}): {}", shown.reason.code(), shown.reason.meaning());
-    let about = match shown.reason {
-        Reason::ToolInputInvalid => "Tool",
-        Reason::WindowClosed => "Window",
-        Reason::ServerUnknown => "Origin",
-        _ => "Skill",
-    };
-    let parts = [
-        (about, &shown.skill),
-        ("File", &shown.file),
-        ("Expected", &shown.expected),
-        ("Found", &shown.actual),
-    ];
+    if let Some(subject) = &shown.subject {
+        let about = match refusal.subject {
+            Some(Subject::Tool(_)) => "Tool",
+            Some(Subject::Window(_)) => "Window",
+            _ if shown.reason == Reason::ServerUnknown => "Origin",
+            _ => "Skill",
+        };
+        let _ = write!(text, "\n{about}: {subject}");
+    }
+    let parts = [("File", &shown.file), ("Expected", &shown.expected), ("Found", &shown.actual)];
     for (name, part) in parts {
         if let Some(part) = part {
             let _ = write!(text, "\n{name}: {part}");
@@ -100,18 +98,24 @@ fn shown(refusal: &Refusal, options: &BridgeOptions) -> Refusal {
     };
     Refusal {
         reason: refusal.reason,
-        skill: line(&refusal.skill),
+        subject: refusal
+            .subject
+            .as_ref()
+            .map(|subject| one_line_within(&subject.to_string(), MAX_CHARS).into()),
         file: line(&refusal.file),
         expected: line(&refusal.expected),
         actual: line(&refusal.actual),
-        hint: hint(refusal, options).map(String::into_boxed_str).or_else(|| line(&refusal.hint)),
+        hint: hint(refusal, options)
+            .map(String::into_boxed_str)
+            .or_else(|| line(&refusal.worded(|remedy| remedy_words(remedy, options)).hint)),
+        remedy: None,
     }
 }
 
 /// What can be done through a bridge, where it is something else than at a terminal.
 fn hint(refusal: &Refusal, options: &BridgeOptions) -> Option<String> {
-    let skill = refusal.skill.as_deref()?;
-    let approve = || format!("`{} {}`", options.approve_command, shell::word(skill));
+    let skill = refusal.subject.as_ref()?.to_string();
+    let approve = || format!("`{} {}`", options.approve_command, shell::word(&skill));
     match refusal.reason {
         Reason::NotApproved | Reason::AskedTooOften => Some(format!(
             "Tell the user to look at the skill and approve it with {} in a terminal. Then call \
@@ -139,5 +143,48 @@ fn hint(refusal: &Refusal, options: &BridgeOptions) -> Option<String> {
                 .to_owned(),
         ),
         _ => None,
+    }
+}
+
+/// A remedy in words for a model, which can only tell the user.
+fn remedy_words(remedy: &Remedy, options: &BridgeOptions) -> String {
+    let command = |skill: &SkillId| {
+        format!("{} {}", options.approve_command, shell::word(&skill.to_string()))
+    };
+    match remedy {
+        Remedy::ApproveSkill(skill) => {
+            format!("Tell the user to look at the skill and approve it with `{}`.", command(skill))
+        }
+        Remedy::ReviewChanges(skill) => {
+            format!("Tell the user to run `{}`, which shows what changed.", command(skill))
+        }
+        Remedy::GrantExecution(skill) => {
+            format!("Tell the user that `{} --exec` grants it.", command(skill))
+        }
+        Remedy::EnableSkill(_) => {
+            "Do without the skill: the user switched it off and can switch it on again.".to_owned()
+        }
+        Remedy::UpdateLock => {
+            "Tell the user to approve the skill, write the lock file again and have it reviewed."
+                .to_owned()
+        }
+        Remedy::AllowDynamic => {
+            "Do without the skill: the user's policy declines skills without digests.".to_owned()
+        }
+        Remedy::ShowFiles => "Read single files instead.".to_owned(),
+        Remedy::CheckSkill => "Tell the user that the skill's author should check it.".to_owned(),
+        Remedy::ListSkills | Remedy::ListServers => {
+            "Call `list_skills` to see the handles there are.".to_owned()
+        }
+        Remedy::StartServer => "Tell the user that the server has to be started.".to_owned(),
+        Remedy::LogIn(label) => format!("Tell the user to log in to the server `{label}`."),
+        Remedy::ConfigureToken | Remedy::RegisterClient => {
+            "Tell the user that the login to the server has to be configured.".to_owned()
+        }
+        Remedy::NameUnlisted(label)
+        | Remedy::AcceptDraft(label)
+        | Remedy::SearchResources(label) => {
+            format!("Tell the user to allow older dialects for the server `{label}`.")
+        }
     }
 }

@@ -10,7 +10,7 @@ use std::{
 
 use skillwire_core::SkillEntry;
 use skillwire_host::Window;
-use skillwire_trust::{Reason, Refusal, SkillId};
+use skillwire_trust::{Reason, Refusal, SkillId, Subject};
 
 /// Windows at once; the one unused for longest makes room, since a stateless client may never say
 /// that it needs one no more.
@@ -132,5 +132,5 @@ impl State {
 }
 
 fn closed(word: &str) -> Refusal {
-    Refusal::new(Reason::WindowClosed).skill(word.escape_debug())
+    Refusal::new(Reason::WindowClosed).about(Subject::window(word.escape_debug().to_string()))
 }

@@ -43,13 +43,13 @@ impl Remote {
         let budget = *self.archives.budget.lock().unwrap_or_else(PoisonError::into_inner);
         if budget.is_spent() {
             let most = "no more archives of this server in one session".to_owned();
-            return Err(self.exhausted(most, "another one").skill(skill));
+            return Err(self.exhausted(most, "another one").about(skill));
         }
         let content = if self.web().is_some() {
             self.read_web(skill, archive.url, MOST_BYTES).await?
         } else {
             let content = self.read_text_uri(archive.url, MOST_BYTES).await;
-            content.map_err(|refusal| refusal.skill(skill))?
+            content.map_err(|refusal| refusal.about(skill))?
         };
         self.open_content(skill, archive, &content)
     }
@@ -64,14 +64,14 @@ impl Remote {
         let actual = Digest::of(bytes);
         if let Some(digest) = archive.digest.filter(|digest| *digest != actual) {
             return Err(Refusal::new(Reason::DigestMismatch)
-                .skill(skill)
+                .about(skill)
                 .file(archive.url)
                 .expected(digest)
                 .actual(actual));
         }
         let format = archive.format(media_type.as_deref()).ok_or_else(|| {
             Refusal::new(Reason::ArchiveFormat)
-                .skill(skill)
+                .about(skill)
                 .file(archive.url)
                 .expected("`application/gzip` or `application/zip`, or such an ending")
                 .actual(media_type.as_deref().unwrap_or("neither").escape_debug())
@@ -82,7 +82,7 @@ impl Remote {
             budget.spend_refused();
             let entry = refused.entry_name().map(str::escape_debug);
             let file = entry.map_or_else(|| archive.url.to_owned(), |entry| entry.to_string());
-            Refusal::new(refused.reason().into()).skill(skill).file(file).actual(refused.detail())
+            Refusal::new(refused.reason().into()).about(skill).file(file).actual(refused.detail())
         })?;
         budget.spend(&files);
         drop(budget);
@@ -110,7 +110,7 @@ impl Remote {
         };
         let path = skill.uri.below(file);
         let found = files.iter().find(|found| Some(&found.path) == path.as_ref());
-        let missing = || Refusal::new(Reason::FileMissing).skill(skill).file(file);
+        let missing = || Refusal::new(Reason::FileMissing).about(skill).file(file);
         found.map(|found| Bytes::from(found.bytes.clone())).ok_or_else(missing)
     }
 }

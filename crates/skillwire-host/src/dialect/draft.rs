@@ -6,7 +6,9 @@ use skillwire_core::{
     received::EntryLimits,
     strict_json::{self, JsonLimits},
 };
-use skillwire_trust::{EntrySource, KnownSkill, ListedSkill, Origin, Reason, Refusal, SkillId};
+use skillwire_trust::{
+    EntrySource, KnownSkill, ListedSkill, Origin, Reason, Refusal, Remedy, SkillId,
+};
 
 use super::{Dialect, index};
 
@@ -41,7 +43,7 @@ pub(crate) fn read(origin: &Origin, text: &str, limits: EntryLimits, legacy: boo
         }
         Some(Value::Array(files)) if files.len() > limits.files => {
             Err(Refusal::new(Reason::TooManyFiles)
-                .skill(origin)
+                .about(origin)
                 .file(uri.escape_debug())
                 .expected(format!("at most {} files", limits.files))
                 .actual(format!("{} files", files.len())))
@@ -71,10 +73,12 @@ fn without_files(origin: &Origin, uri: &str, fields: &Map<String, Value>) -> Opt
 }
 
 fn unlisted_files(skill: &SkillId) -> Refusal {
-    let origin = &skill.origin;
-    Refusal::new(Reason::ResourcesInvalid)
-        .skill(skill)
+    let refusal = Refusal::new(Reason::ResourcesInvalid)
+        .about(skill)
         .expected("a list or `\"dynamic\"`")
-        .actual("nothing, as in a draft of the extension")
-        .hint(format!("`skillwire server allow-legacy {origin}` takes it for `\"dynamic\"`."))
+        .actual("nothing, as in a draft of the extension");
+    match skill.origin.server() {
+        Some(label) => refusal.remedy(Remedy::AcceptDraft(label.clone())),
+        None => refusal,
+    }
 }

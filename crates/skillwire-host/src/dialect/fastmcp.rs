@@ -39,7 +39,7 @@ pub(super) fn manifest(
 ) -> Result<Offer, Refusal> {
     let malformed = |actual: String| {
         Refusal::new(Reason::ResourcesInvalid)
-            .skill(id)
+            .about(id)
             .expected("a `_manifest` with `files` of `path`, `size` and `hash`")
             .actual(actual)
     };
@@ -50,7 +50,7 @@ pub(super) fn manifest(
     let files = files.ok_or_else(|| malformed("no list `files`".to_owned()))?;
     if files.len() > limits.files {
         return Err(Refusal::new(Reason::TooManyFiles)
-            .skill(id)
+            .about(id)
             .expected(format!("at most {} files", limits.files))
             .actual(format!("{} files", files.len())));
     }
@@ -58,7 +58,7 @@ pub(super) fn manifest(
     for file in files {
         let text = file.get("path").and_then(Value::as_str).unwrap_or_default();
         let path = RelPath::parse(text).map_err(|error| {
-            let refusal = Refusal::new(Reason::ResourceOutside).skill(id).file(text.escape_debug());
+            let refusal = Refusal::new(Reason::ResourceOutside).about(id).file(text.escape_debug());
             refusal.expected("a path inside the skill").actual(format!("one that {error}"))
         })?;
         // The same string, under the name of either document.
@@ -69,7 +69,7 @@ pub(super) fn manifest(
                 let digest = hash.as_str().and_then(|hash| hash.parse().ok());
                 Some(
                     digest
-                        .ok_or_else(|| Refusal::new(Reason::DigestInvalid).skill(id).file(&path))?,
+                        .ok_or_else(|| Refusal::new(Reason::DigestInvalid).about(id).file(&path))?,
                 )
             }
         };
@@ -77,11 +77,11 @@ pub(super) fn manifest(
         let promise = Promise { digest, size };
         let uri = skill.root().child(&path);
         if offer.promises.insert(uri, promise).is_some() {
-            return Err(Refusal::new(Reason::ResourceDuplicate).skill(id).file(&path));
+            return Err(Refusal::new(Reason::ResourceDuplicate).about(id).file(&path));
         }
     }
     if !offer.promises.contains_key(skill.file()) {
-        return Err(Refusal::new(Reason::SkillFileNotListed).skill(id));
+        return Err(Refusal::new(Reason::SkillFileNotListed).about(id));
     }
     let whole = |promise: &Promise| promise.digest.is_some() && promise.size.is_some();
     let first_seen = !offer.promises.values().all(whole);

@@ -31,11 +31,11 @@ impl Remote {
         most: u64,
     ) -> Result<Bytes, Refusal> {
         let bytes = self.read_unchecked(skill, offer, file, most).await;
-        let bytes = bytes.map_err(|refusal| refusal.skill(skill))?;
+        let bytes = bytes.map_err(|refusal| refusal.about(skill))?;
         offer.check(skill, file, &bytes)?;
         if bytes.len() as u64 > most {
             return Err(Refusal::new(Reason::SkillTooLarge)
-                .skill(skill)
+                .about(skill)
                 .file(file)
                 .expected(format!("at most {most} bytes"))
                 .actual(format!("{} bytes", bytes.len())));
@@ -50,7 +50,7 @@ impl Remote {
         file: &ResourceUri,
         most: u64,
     ) -> Result<Bytes, Refusal> {
-        let refuse = |reason| Refusal::new(reason).skill(skill).file(file);
+        let refuse = |reason| Refusal::new(reason).about(skill).file(file);
         let path = skill.uri.below(file).ok_or_else(|| refuse(Reason::PathOutsideSkill))?;
         let is_skill_file = file == skill.uri.file();
         match &offer.route {
@@ -96,10 +96,10 @@ impl Remote {
         url: &str,
         most: u64,
     ) -> Result<Content, Refusal> {
-        let missing = || Refusal::new(Reason::FileMissing).skill(skill).file(url);
+        let missing = || Refusal::new(Reason::FileMissing).about(skill).file(url);
         let web = self.web().ok_or_else(missing)?;
         let fetched = web.get(url, most, self.policy.budgets.answer_time).await;
-        let fetched = fetched.map_err(|refusal| refusal.skill(skill))?.ok_or_else(missing)?;
+        let fetched = fetched.map_err(|refusal| refusal.about(skill))?.ok_or_else(missing)?;
         self.spend(fetched.bytes.len())?;
         Ok(fetched)
     }
@@ -112,14 +112,14 @@ impl Remote {
         file: &ResourceUri,
         most: u64,
     ) -> Result<Bytes, Refusal> {
-        let refuse = |reason| Refusal::new(reason).skill(skill).file(file);
+        let refuse = |reason| Refusal::new(reason).about(skill).file(file);
         let answer = self.read_raw(collection, most).await?;
         let contents = contents::read_all(answer.text())
             .map_err(|actual| refuse(Reason::ContentInvalid).actual(actual))?;
         let mut found = None;
         for (uri, bytes) in contents {
             let inside = skill.uri.resource(&uri).ok_or_else(|| {
-                Refusal::new(Reason::ResourceOutside).skill(skill).file(uri.escape_debug())
+                Refusal::new(Reason::ResourceOutside).about(skill).file(uri.escape_debug())
             })?;
             if inside == *file && found.replace(bytes).is_some() {
                 return Err(refuse(Reason::ResourceDuplicate));
@@ -135,7 +135,7 @@ impl Remote {
         path: &RelPath,
         most: u64,
     ) -> Result<Bytes, Refusal> {
-        let refuse = |reason| Refusal::new(reason).skill(skill).file(path);
+        let refuse = |reason| Refusal::new(reason).about(skill).file(path);
         let listing = self.read_text_uri(list, 1 << 20).await?.bytes;
         let listing = String::from_utf8_lossy(&listing);
         let (uri, promise) = over_mcp::document(&listing, address, path)
@@ -167,7 +167,7 @@ impl Remote {
         }
         let resource = named.resource(path);
         let resource =
-            resource.ok_or_else(|| Refusal::new(Reason::FileNotListed).skill(skill).file(path))?;
+            resource.ok_or_else(|| Refusal::new(Reason::FileNotListed).about(skill).file(path))?;
         Ok(self.read_text_uri(resource, most).await?.bytes)
     }
 
@@ -208,7 +208,7 @@ impl Remote {
 }
 
 fn unlike(skill: &SkillId, actual: String) -> Refusal {
-    Refusal::new(Reason::ContentInvalid).skill(skill).actual(actual)
+    Refusal::new(Reason::ContentInvalid).about(skill).actual(actual)
 }
 
 /// A description that fits into frontmatter.

@@ -21,7 +21,7 @@ pub(super) struct Found<'a> {
 impl Found<'_> {
     /// Makes the skill known, or says why it cannot be one.
     pub(super) fn listed(self, origin: &Origin, offer: Offer) -> Result<UnreadSkill, Refusal> {
-        let refuse = |reason| Refusal::new(reason).skill(origin).file(self.uri.escape_debug());
+        let refuse = |reason| Refusal::new(reason).about(origin).file(self.uri.escape_debug());
         let uri = SkillUri::parse(self.uri).map_err(|error| {
             refuse(Reason::UriInvalid)
                 .expected("the URI of a `SKILL.md` in normal form")

@@ -74,7 +74,7 @@ enum Entry {
 fn entry(origin: &Origin, text: &str) -> Result<Entry, Refusal> {
     let malformed = |actual: String| {
         Refusal::new(Reason::EntryMalformed)
-            .skill(origin)
+            .about(origin)
             .expected("an entry of `skill://index.json`")
             .actual(actual)
     };
@@ -136,7 +136,7 @@ fn later(
     });
     let (url, format, archive) = usable.next().ok_or_else(|| {
         Refusal::new(Reason::EntryMalformed)
-            .skill(origin)
+            .about(origin)
             .file(name.escape_debug())
             .expected("`url`, or `archives` with a `.tar.gz` or `.zip`")
             .actual("neither")
@@ -177,19 +177,19 @@ pub(super) fn with_files(
         let text = text.unwrap_or_default();
         let uri: Option<ResourceUri> = skill.as_ref().ok().and_then(|skill| skill.resource(text));
         let uri = uri.ok_or_else(|| {
-            Refusal::new(Reason::ResourceOutside).skill(origin).file(text.escape_debug())
+            Refusal::new(Reason::ResourceOutside).about(origin).file(text.escape_debug())
         })?;
         let digest = digest(origin, file.get("digest"))?;
         let size = file.get("size").and_then(Value::as_u64);
         let twice = offer.promises.insert(uri.clone(), Promise { digest, size }).is_some();
         if twice {
-            return Err(Refusal::new(Reason::ResourceDuplicate).skill(origin).file(uri));
+            return Err(Refusal::new(Reason::ResourceDuplicate).about(origin).file(uri));
         }
     }
     if let Ok(skill) = &skill
         && !offer.promises.contains_key(skill.file())
     {
-        return Err(Refusal::new(Reason::SkillFileNotListed).skill(origin).file(skill));
+        return Err(Refusal::new(Reason::SkillFileNotListed).about(origin).file(skill));
     }
     Found { uri: url, name, description: None, frontmatter }.listed(origin, offer)
 }
@@ -224,7 +224,7 @@ fn digest(origin: &Origin, value: Option<&Value>) -> Result<Option<Digest>, Refu
             let parsed = value.as_str().and_then(|text| text.parse().ok());
             let invalid = || {
                 Refusal::new(Reason::DigestInvalid)
-                    .skill(origin)
+                    .about(origin)
                     .expected("`sha256:` and 64 lower-case hexadecimal digits")
                     .actual(skillwire_protocol::truncated(&value.to_string()))
             };

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use skillwire_client::{Client, ClientError};
 use skillwire_core::SkillUri;
 use skillwire_protocol::method;
-use skillwire_trust::{Origin, Reason, Refusal, UnreadSkill};
+use skillwire_trust::{Origin, Reason, Refusal, Remedy, UnreadSkill};
 
 use super::{
     Dialect, by_name, fastmcp, index, named_skills, over_mcp, page,
@@ -98,8 +98,11 @@ impl Remote {
         let refusal = unanswered.unwrap_or_else(|| self.not_offered(client));
         Err(match self.tools_of_skills(client).await {
             Some(tools) => {
-                let hint = refusal.hint.as_deref().map(|hint| format!("{hint} {tools}"));
-                refusal.hint(hint.unwrap_or(tools))
+                let hint = match refusal.hint.as_deref() {
+                    Some(hint) => format!("{hint} {tools}"),
+                    None => tools,
+                };
+                Refusal { hint: Some(hint.into()), ..refusal }
             }
             None => refusal,
         })
@@ -142,15 +145,13 @@ impl Remote {
     fn not_offered(&self, client: &Client) -> Refusal {
         let (server, label) = (client.server(), self.origin());
         let refusal = Refusal::new(Reason::SkillsNotOffered)
-            .skill(&label)
+            .about(&label)
             .expected("a server that declares `io.modelcontextprotocol/skills`");
         let resources = server.capabilities.get("resources").is_some_and(Value::is_object);
         if !resources && server.instructions.is_none() {
             return refusal;
         }
-        refusal.hint(format!(
-            "`skillwire server allow-legacy {label}` looks for skills among its resources."
-        ))
+        refusal.remedy(Remedy::SearchResources(self.label().clone()))
     }
 
     /// Reads `skill://index.json`, if there is one.
@@ -163,7 +164,7 @@ impl Remote {
         let text = String::from_utf8_lossy(&content.bytes);
         let found = index::read(&self.origin(), &text, MOST_ITEMS).map_err(|actual| {
             Refusal::new(Reason::ProtocolError)
-                .skill(self.origin())
+                .about(self.origin())
                 .file(index::INDEX)
                 .expected(format!("an object with at most {MOST_ITEMS} `skills`"))
                 .actual(actual)
@@ -264,7 +265,7 @@ impl Remote {
             }
         }
         Err(Refusal::new(Reason::SkillsNotOffered)
-            .skill(self.origin())
+            .about(self.origin())
             .expected("an answer to `skills/get` or `skills/read`")
             .actual("neither"))
     }
@@ -315,7 +316,7 @@ impl Remote {
         let text = String::from_utf8_lossy(&content.bytes);
         let skills = over_mcp::read(&self.origin(), &text, MOST_ITEMS).map_err(|actual| {
             Refusal::new(Reason::ProtocolError)
-                .skill(self.origin())
+                .about(self.origin())
                 .file(over_mcp::INDEX)
                 .expected("a list of skills")
                 .actual(actual)

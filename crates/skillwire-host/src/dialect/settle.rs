@@ -47,7 +47,7 @@ impl Remote {
         let mut offer = (**offer).clone();
         if let FetchRoute::Manifest(manifest) = &offer.route {
             let text = self.read_text_uri(manifest, 1 << 20).await;
-            let text = text.map_err(|refusal| refusal.skill(id))?.bytes;
+            let text = text.map_err(|refusal| refusal.about(id))?.bytes;
             let text = String::from_utf8_lossy(&text).into_owned();
             offer = fastmcp::manifest(&id.uri, id, &text, self.policy.limits, offer)?;
         }
@@ -69,7 +69,7 @@ impl Remote {
         let total = files.iter().fold(0_u64, |sum, file| sum.saturating_add(file.size));
         if total > self.policy.limits.bytes {
             return Err(Refusal::new(Reason::SkillTooLarge)
-                .skill(skill)
+                .about(skill)
                 .expected(format!("at most {} bytes", self.policy.limits.bytes))
                 .actual(format!("{total} bytes")));
         }
@@ -85,7 +85,7 @@ fn agree(skill: &SkillId, offer: &Offer, files: &[File]) -> Result<(), Refusal> 
     for file in files {
         let uri = skill.uri.root().child(&file.path);
         if !offer.promises.contains_key(&uri) {
-            return Err(Refusal::new(Reason::FileNotListed).skill(skill).file(uri));
+            return Err(Refusal::new(Reason::FileNotListed).about(skill).file(uri));
         }
         offer.check(skill, &uri, &file.bytes)?;
     }
@@ -93,7 +93,7 @@ fn agree(skill: &SkillId, offer: &Offer, files: &[File]) -> Result<(), Refusal> 
         files.iter().any(|file| skill.uri.below(uri).as_ref() == Some(&file.path))
     };
     match offer.promises.keys().find(|uri| !packed(uri)) {
-        Some(missing) => Err(Refusal::new(Reason::FileMissing).skill(skill).file(missing)),
+        Some(missing) => Err(Refusal::new(Reason::FileMissing).about(skill).file(missing)),
         None => Ok(()),
     }
 }
@@ -147,7 +147,7 @@ fn describe(
     bytes: &[u8],
 ) -> Result<(Frontmatter, Offer), Refusal> {
     let id = unread.id();
-    let refuse = |reason| Refusal::new(reason).skill(id).file(id.uri.file());
+    let refuse = |reason| Refusal::new(reason).about(id).file(id.uri.file());
     let said = &unread.entry().frontmatter;
     if offer.may_lack_frontmatter() && !has_fence(bytes) {
         offer.described_elsewhere = true;

@@ -36,7 +36,7 @@ impl Remote {
         for place in PLACES {
             let url = web.at(&format!("{place}index.json"));
             let fetched = web.get(&url, MOST_BYTES, time).await;
-            let Some(fetched) = fetched.map_err(|refusal| refusal.skill(self.origin()))? else {
+            let Some(fetched) = fetched.map_err(|refusal| refusal.about(self.origin()))? else {
                 continue;
             };
             let text = String::from_utf8_lossy(&fetched.bytes);
@@ -47,7 +47,7 @@ impl Remote {
                 Err(problem) if place == PLACES[0] => tracing::debug!("{url}: {problem}"),
                 Err(problem) => {
                     return Err(Refusal::new(Reason::ProtocolError)
-                        .skill(self.origin())
+                        .about(self.origin())
                         .file(url)
                         .expected("a JSON object with a list `skills`")
                         .actual(problem));
@@ -55,7 +55,7 @@ impl Remote {
             }
         }
         Err(Refusal::new(Reason::SkillsNotOffered)
-            .skill(self.origin())
+            .about(self.origin())
             .expected("an index at `/.well-known/agent-skills/` or `/.well-known/skills/`")
             .actual("neither"))
     }
@@ -118,7 +118,7 @@ impl Index<'_> {
         let name = text("name").unwrap_or_default();
         let digest: Option<Digest> = text("digest").and_then(|digest| digest.parse().ok());
         let digest = digest.ok_or_else(|| {
-            Refusal::new(Reason::DigestInvalid).skill(self.origin).file(name.escape_debug())
+            Refusal::new(Reason::DigestInvalid).about(self.origin).file(name.escape_debug())
         })?;
         let url = self.address(text("url").unwrap_or_default())?;
         let uri = uri_of_name(name);
@@ -173,7 +173,7 @@ impl Index<'_> {
             let plain = |byte: u8| (0x20..=0x7e).contains(&byte) && !b"\\?#[]%".contains(&byte);
             let parsed = RelPath::parse(path).ok().filter(|path| path.as_str().bytes().all(plain));
             let parsed = parsed.ok_or_else(|| {
-                Refusal::new(Reason::ResourceOutside).skill(self.origin).file(path.escape_debug())
+                Refusal::new(Reason::ResourceOutside).about(self.origin).file(path.escape_debug())
             })?;
             let digest = match file.get("digest") {
                 None => None,
@@ -181,7 +181,7 @@ impl Index<'_> {
                     let parsed = digest.as_str().and_then(|digest| digest.parse().ok());
                     Some(parsed.ok_or_else(|| {
                         Refusal::new(Reason::DigestInvalid)
-                            .skill(self.origin)
+                            .about(self.origin)
                             .file(path.escape_debug())
                     })?)
                 }
@@ -190,13 +190,13 @@ impl Index<'_> {
             offer.promises.insert(skill.root().child(&parsed), Promise { digest, size: None });
         }
         if !offer.promises.contains_key(skill.file()) {
-            return Err(Refusal::new(Reason::SkillFileNotListed).skill(self.origin).file(skill));
+            return Err(Refusal::new(Reason::SkillFileNotListed).about(self.origin).file(skill));
         }
         if let Some(whole) = text("digest") {
             let made = skill_digest(&listed);
             if made.is_none_or(|made| made.to_string() != whole) {
                 return Err(Refusal::new(Reason::DigestMismatch)
-                    .skill(self.origin)
+                    .about(self.origin)
                     .file(skill)
                     .expected("a digest over the digests of all files")
                     .actual(whole.escape_debug()));
@@ -209,13 +209,13 @@ impl Index<'_> {
     fn address(&self, reference: &str) -> Result<String, Refusal> {
         let url = WebOrigin::resolve(self.url, reference);
         url.filter(|url| url.starts_with("https://") || self.web.holds(url)).ok_or_else(|| {
-            Refusal::new(Reason::AddressForbidden).skill(self.origin).file(reference.escape_debug())
+            Refusal::new(Reason::AddressForbidden).about(self.origin).file(reference.escape_debug())
         })
     }
 
     fn malformed(&self, actual: &str) -> Refusal {
         Refusal::new(Reason::EntryMalformed)
-            .skill(self.origin)
+            .about(self.origin)
             .expected("an entry of an index below `/.well-known/`")
             .actual(actual)
     }

@@ -4,7 +4,7 @@ use std::{collections::HashMap, time::SystemTime};
 
 use skillwire_trust::{
     Action, Answer, AnsweredReview, ApprovalReview, ApprovedBy, ApprovedSkill, DynamicPolicy,
-    Grants, KnownSkill, ListedSkill, Lock, Origin, Question, Reason, Record, Refusal,
+    Grants, KnownSkill, ListedSkill, Lock, Origin, Question, Reason, Record, Refusal, Remedy,
     ReviewOutcome, SkillId, Standing,
 };
 
@@ -65,7 +65,7 @@ impl Host {
             ReviewOutcome::Declined(content) => {
                 let reason = Reason::UserDeclined;
                 self.log_skill(skill, content, Action::Ask, Err(reason), None);
-                Err(Refusal::new(reason).skill(skill))
+                Err(Refusal::new(reason).about(skill))
             }
             ReviewOutcome::Undecided(refusal) => Err(refusal),
         }
@@ -81,7 +81,7 @@ impl Host {
 
     /// The approval a skill has, without asking anybody.
     pub fn approved(&self, listed: &ListedSkill) -> Result<ApprovedSkill, Refusal> {
-        let refuse = |reason| Refusal::new(reason).skill(listed.id());
+        let refuse = |reason| Refusal::new(reason).about(listed.id());
         let standing = self.standing(listed)?;
         if let (Some(lock), Some(_), false) =
             (&self.inner.lock, listed.id().origin.server(), standing == Standing::Disabled)
@@ -89,8 +89,9 @@ impl Host {
             return locked(lock, listed);
         }
         match standing {
-            Standing::Disabled => Err(refuse(Reason::Disabled)
-                .hint(format!("`skillwire enable {}` switches it on.", listed.id()))),
+            Standing::Disabled => {
+                Err(refuse(Reason::Disabled).remedy(Remedy::EnableSkill(listed.id().clone())))
+            }
             _ if listed.integrity().is_dynamic() => {
                 self.check_dynamic(listed)?;
                 Err(refuse(Reason::NotApproved).actual("a skill without digests, asked each time"))
@@ -120,9 +121,9 @@ impl Host {
                     diff.changed.len(),
                     diff.frontmatter.len()
                 ))
-                .hint(approve_hint(listed.id()))),
+                .remedy(Remedy::ApproveSkill(listed.id().clone()))),
             Standing::New | Standing::Declined => {
-                Err(refuse(Reason::NotApproved).hint(approve_hint(listed.id())))
+                Err(refuse(Reason::NotApproved).remedy(Remedy::ApproveSkill(listed.id().clone())))
             }
         }
     }
@@ -195,10 +196,10 @@ impl Host {
         match self.inner.policy.dynamic {
             DynamicPolicy::Ask => Ok(()),
             DynamicPolicy::Decline => Err(Refusal::new(Reason::DynamicDeclined)
-                .skill(listed.id())
+                .about(listed.id())
                 .expected("a manifest with digests")
                 .actual("`\"dynamic\"`")
-                .hint("`--allow-dynamic` asks about such skills each time instead.")),
+                .remedy(Remedy::AllowDynamic)),
         }
     }
 
@@ -211,10 +212,10 @@ impl Host {
             |at: &SystemTime| now.duration_since(*at).is_ok_and(|age| age < policy.asking_period);
         let too_often = |count: usize, most: usize| {
             Refusal::new(Reason::AskedTooOften)
-                .skill(skill)
+                .about(skill)
                 .expected(format!("at most {most} questions"))
                 .actual(format!("{count} already"))
-                .hint(approve_hint(skill))
+                .remedy(Remedy::ApproveSkill(skill.clone()))
         };
         if let Origin::Server(label) = &skill.origin {
             let mut questions = lock(&self.inner.questions);
@@ -252,11 +253,7 @@ fn entry_of(skill: &KnownSkill) -> Option<&ListedSkill> {
 
 /// What the lock file says about a skill of a server.
 fn locked(lock: &Lock, listed: &ListedSkill) -> Result<ApprovedSkill, Refusal> {
-    let refuse = || {
-        Refusal::new(Reason::NotLocked)
-            .skill(listed.id())
-            .hint("Approve the skill, run `skillwire lock`, and have the change reviewed.")
-    };
+    let refuse = || Refusal::new(Reason::NotLocked).about(listed.id()).remedy(Remedy::UpdateLock);
     if listed.integrity().is_first_seen() {
         return Err(refuse().actual("a skill whose files are only known as they were first seen"));
     }
@@ -265,8 +262,4 @@ fn locked(lock: &Lock, listed: &ListedSkill) -> Result<ApprovedSkill, Refusal> {
         refuse().expected("content that the lock file lists").actual(mismatch)
     })?;
     Ok(ApprovedSkill::new(listed.clone(), grants, ApprovedBy::Lock))
-}
-
-fn approve_hint(skill: &SkillId) -> String {
-    format!("`skillwire approve {skill}` shows and approves it.")
 }

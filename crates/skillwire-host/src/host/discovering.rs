@@ -216,7 +216,7 @@ impl Host {
     /// Finds a skill among those that were approved, without asking its server; the handle must say
     /// where it is from.
     pub fn recall(&self, handle: &Handle) -> Result<ListedSkill, Refusal> {
-        let missing = || Refusal::new(Reason::SkillNotFound).skill(handle);
+        let missing = || Refusal::new(Reason::SkillNotFound).about(handle);
         let listing = self.remembered(handle.origin().ok_or_else(missing)?)?;
         Registry::new(listing.skills).find(handle)?.skill.certain().cloned()
     }
@@ -296,7 +296,7 @@ fn explain_missing(refusal: Refusal, incomplete: &[Refusal]) -> Refusal {
     match incomplete.first() {
         Some(first) if refusal.reason == Reason::SkillNotFound => refusal.hint(format!(
             "Not every origin could be listed: {}",
-            first.skill.as_deref().unwrap_or("one of them")
+            first.subject.as_ref().map_or_else(|| "one of them".to_owned(), ToString::to_string)
         )),
         _ => refusal,
     }

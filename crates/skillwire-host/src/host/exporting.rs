@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use skillwire_core::{RelPath, Resources, portable};
-use skillwire_trust::{Action, ListedSkill, Reason, Refusal};
+use skillwire_trust::{Action, ListedSkill, Reason, Refusal, Remedy};
 
 use super::Host;
 
@@ -39,7 +39,7 @@ impl Host {
         reserved: &[RelPath],
     ) -> Result<Vec<ExportedFile>, Refusal> {
         let skill = listed.id();
-        let refuse = |reason| Refusal::new(reason).skill(skill);
+        let refuse = |reason| Refusal::new(reason).about(skill);
         let Resources::Listed(files) = &listed.entry().resources else {
             return Err(refuse(Reason::DynamicDeclined)
                 .expected("a manifest with digests")
@@ -55,7 +55,7 @@ impl Host {
             refuse(Reason::FileNamesCollide)
                 .expected("names that every disk keeps apart")
                 .actual(error)
-                .hint("`skillwire show` shows single files without writing them.")
+                .remedy(Remedy::ShowFiles)
         })?;
         let mut exported = Vec::with_capacity(named.len());
         for (path, file) in named {

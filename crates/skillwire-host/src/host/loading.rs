@@ -47,7 +47,7 @@ impl Host {
         let content = match &approved.entry().resources {
             Resources::Listed(files) => {
                 let listed = find(files, skill.uri.file())
-                    .ok_or_else(|| Refusal::new(Reason::SkillFileNotListed).skill(skill))?;
+                    .ok_or_else(|| Refusal::new(Reason::SkillFileNotListed).about(skill))?;
                 let verified = self.fetch(approved.listed(), listed).await?;
                 if approved.listed().integrity().is_first_seen() {
                     FileContent::FirstSeen(FirstSeen { file: verified, new: false })
@@ -96,7 +96,7 @@ impl Host {
     /// A skill may have been switched off since it was approved.
     fn check_enabled(&self, approved: &ApprovedSkill) -> Result<(), Refusal> {
         if self.inner.records.is_disabled(approved.id()).map_err(super::unusable)? {
-            return Err(Refusal::new(Reason::Disabled).skill(approved.id()));
+            return Err(Refusal::new(Reason::Disabled).about(approved.id()));
         }
         Ok(())
     }

@@ -24,7 +24,7 @@ use skillwire_core::Digest;
 use skillwire_trust::{
     Action, Answer, ApprovedSkill, Audit, Cache, Clock, DialectMemory, Event, Lock, MemoryDialects,
     MemoryRecords, NoAudit, NoCache, Nobody, Origin, Policy, Prompter, Question, Reason,
-    RecordStore, Refusal, ServerLabel, SkillId, StoreError,
+    RecordStore, Refusal, Remedy, ServerLabel, SkillId, StoreError,
 };
 
 pub use self::{
@@ -275,9 +275,7 @@ impl Host {
     pub(crate) fn remote(&self, label: &ServerLabel) -> Result<Arc<Remote>, Refusal> {
         let remote = lock(&self.inner.remotes).get(label).cloned();
         remote.ok_or_else(|| {
-            Refusal::new(Reason::ServerUnknown)
-                .skill(label)
-                .hint("`skillwire server list` shows the labels.")
+            Refusal::new(Reason::ServerUnknown).about(label).remedy(Remedy::ListServers)
         })
     }
 

@@ -1,7 +1,9 @@
 //! Files without a digest of their own: held to what they were when they were first seen.
 
 use skillwire_core::{ContentSet, ResourceUri, Resources, SkillEntry, SkillResource};
-use skillwire_trust::{Action, ApprovedSkill, Reason, Record, Refusal, SkillId, VerifiedFile};
+use skillwire_trust::{
+    Action, ApprovedSkill, Reason, Record, Refusal, Remedy, SkillId, VerifiedFile,
+};
 
 use super::{Host, unusable};
 use crate::dialect::pin;
@@ -18,7 +20,7 @@ impl Host {
         let listed = approved.listed();
         let offer = listed
             .offer()
-            .ok_or_else(|| Refusal::new(Reason::FileNotListed).skill(skill).file(file))?;
+            .ok_or_else(|| Refusal::new(Reason::FileNotListed).about(skill).file(file))?;
         let server = self.server_of(skill, file)?;
         let bytes = server.read_offered(skill, offer, file, most).await?;
         let pinned = pin(file.clone(), &bytes);
@@ -35,7 +37,7 @@ impl Host {
     /// Adds a file to what was approved; another process may have seen it first, and differently.
     fn keep_pin(&self, skill: &SkillId, pinned: &SkillResource) -> Result<(), Refusal> {
         let limits = self.policy().limits;
-        let refuse = |reason| Refusal::new(reason).skill(skill).file(&pinned.uri);
+        let refuse = |reason| Refusal::new(reason).about(skill).file(&pinned.uri);
         let mut outcome = Err(Reason::NotApproved);
         let mut change = |record: &mut Record| {
             let approval = record.approval.as_mut().filter(|approval| !approval.revoked);
@@ -83,7 +85,7 @@ impl Host {
             self.withdraw(skill, &approval)?;
         }
         Ok(Refusal { reason: Reason::Changed, ..refusal }
-            .hint(format!("`skillwire approve {skill}` shows and approves it.")))
+            .remedy(Remedy::ApproveSkill(skill.clone())))
     }
 }
 

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use skillwire_core::{ResourceUri, Resources, SkillResource, skill_file};
 use skillwire_trust::{
     Action, Answer, EntrySource, KnownSkill, ListedSkill, Origin, Question, Reason, Refusal,
-    ServerLabel, SkillId, VerifiedFile, reference,
+    Remedy, ServerLabel, SkillId, VerifiedFile, reference,
 };
 
 use super::Host;
@@ -72,7 +72,7 @@ impl Host {
             let (host, id, file) = (self.clone(), skill.clone(), file.clone());
             let read = tokio::task::spawn_blocking(move || host.read_from_folder(&id, &file)).await;
             return read.unwrap_or_else(|error| {
-                Err(Refusal::new(Reason::FileMissing).skill(skill).actual(error))
+                Err(Refusal::new(Reason::FileMissing).about(skill).actual(error))
             });
         }
         // What is only pinned is asked for again, so that a change is noticed.
@@ -87,7 +87,7 @@ impl Host {
         };
         let fetched = match fetched {
             Ok(bytes) => VerifiedFile::check(skill, file, bytes),
-            Err(refusal) => Err(refusal.skill(skill)),
+            Err(refusal) => Err(refusal.about(skill)),
         };
         let verified = match fetched {
             Ok(verified) => verified,
@@ -130,7 +130,7 @@ impl Host {
     ) -> Result<VerifiedFile, Refusal> {
         let folders = self.folders();
         let local = folders.skills.get(skill);
-        let local = local.ok_or_else(|| Refusal::new(Reason::SkillNotFound).skill(skill))?;
+        let local = local.ok_or_else(|| Refusal::new(Reason::SkillNotFound).about(skill))?;
         let verified = local.read(&file.uri)?;
         // The folder may have been looked at again since the skill was loaded.
         VerifiedFile::check(skill, file, verified.bytes().clone())
@@ -152,7 +152,8 @@ impl Host {
             Ok(now) if now.entry() == held.entry() => refusal,
             Ok(_) => Refusal {
                 reason: Reason::Changed,
-                hint: Some(format!("`skillwire approve {id}` shows what changed.").into()),
+                hint: None,
+                remedy: Some(Remedy::ReviewChanges(id.clone())),
                 ..refusal
             },
             Err(gone) if gone.reason == Reason::SkillNotFound => gone,
@@ -172,7 +173,7 @@ impl Host {
             Some(offer) => server.read_offered(skill, &offer, uri, most).await,
             None => server.read(uri, most).await.map(|content| content.bytes),
         };
-        bytes.map_err(|refusal| refusal.skill(skill))
+        bytes.map_err(|refusal| refusal.about(skill))
     }
 
     pub(super) fn server_of(
@@ -180,7 +181,7 @@ impl Host {
         skill: &SkillId,
         uri: &ResourceUri,
     ) -> Result<std::sync::Arc<crate::remote::Remote>, Refusal> {
-        let refuse = |reason| Refusal::new(reason).skill(skill).file(uri);
+        let refuse = |reason| Refusal::new(reason).about(skill).file(uri);
         if self.inner.offline {
             return Err(refuse(Reason::Offline).hint("Load it once while the server is there."));
         }
@@ -191,7 +192,7 @@ impl Host {
     /// Shows a file of a skill to the user before anything is approved. This loads nothing.
     pub async fn inspect(&self, listed: &ListedSkill, file: &str) -> Result<Inspected, Refusal> {
         let skill = listed.id();
-        let refuse = |reason| Refusal::new(reason).skill(skill).file(file.escape_debug());
+        let refuse = |reason| Refusal::new(reason).about(skill).file(file.escape_debug());
         let candidates = reference::resolve(&skill.uri, file).map_err(refuse)?;
         let inspected = match &listed.entry().resources {
             Resources::Listed(files) if candidates.iter().all(|uri| find(files, uri).is_none()) => {
@@ -262,11 +263,11 @@ impl Host {
             let detail = format!("{server}:{uri}");
             self.log_skill(window.skill(), None, Action::CrossOriginRead, outcome, Some(&detail));
             if let Some(reason) = refused {
-                return Err(Refusal::new(reason).skill(window.skill()).file(detail));
+                return Err(Refusal::new(reason).about(window.skill()).file(detail));
             }
         }
         if self.inner.offline {
-            return Err(Refusal::new(Reason::Offline).skill(server).file(uri.escape_debug()));
+            return Err(Refusal::new(Reason::Offline).about(server).file(uri.escape_debug()));
         }
         let content = remote.read_text_uri(uri, MAX_RESOURCE_BYTES).await?;
         Ok(ResourceContent {

@@ -137,7 +137,7 @@ impl Relay {
                 KnownSkill::Listed(_) | KnownSkill::Unread(_) => {
                     match self.remote.settle(skill, EntrySource::Named).await {
                         Ok(settled) => whole.skills.push(settled.passed_on().into()),
-                        Err(refusal) => whole.refused.push(refusal.skill(skill.id())),
+                        Err(refusal) => whole.refused.push(refusal.about(skill.id())),
                     }
                 }
                 KnownSkill::Contradicted(_) => whole.skills.push(skill.clone()),
@@ -199,7 +199,7 @@ impl Relay {
             let answer = self.remote.directory(directory.as_str(), cursor.as_deref()).await?;
             let Some(answer) = answer else { return Ok(None) };
             let page: RawPage = answer.read().map_err(|error| {
-                Refusal::new(Reason::ProtocolError).skill(&self.label).file(directory).actual(error)
+                Refusal::new(Reason::ProtocolError).about(&self.label).file(directory).actual(error)
             })?;
             children.extend(page.resources.into_iter().filter_map(|raw| {
                 let uri = ResourceUri::parse(&raw.uri).ok()?;
@@ -232,7 +232,7 @@ impl Relay {
     }
 
     fn heard(&self, changes: Result<Changes, ClientError>) -> Result<Changes, Refusal> {
-        changes.map_err(|error| Refusal::new(Reason::ServerError).skill(&self.label).actual(error))
+        changes.map_err(|error| Refusal::new(Reason::ServerError).about(&self.label).actual(error))
     }
 
     /// Ends the connection, so that the next request makes a new one and learns the era anew.

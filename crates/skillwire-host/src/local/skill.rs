@@ -79,7 +79,7 @@ impl LocalSkill {
     /// This reads from a disk, so an asynchronous caller should use a thread for it. The
     /// frontmatter needs no further comparison: it was read from bytes with this digest.
     pub(crate) fn read(&self, uri: &ResourceUri) -> Result<VerifiedFile, Refusal> {
-        let refuse = |reason| Refusal::new(reason).skill(&self.id).file(uri);
+        let refuse = |reason| Refusal::new(reason).about(&self.id).file(uri);
         let Some(path) = self.entry.uri.below(uri) else {
             return Err(refuse(Reason::PathOutsideSkill));
         };
@@ -117,7 +117,7 @@ impl GatedSkill {
     /// Why it cannot be used.
     pub fn refusal(&self) -> Refusal {
         Refusal::new(Reason::ProjectUntrusted)
-            .skill(format!("{}:{}", Origin::Project, crate::context::text::one_line(&self.path)))
+            .about(format!("{}:{}", Origin::Project, crate::context::text::one_line(&self.path)))
             .hint("Trust the project's folder, if you know who wrote it.")
     }
 }

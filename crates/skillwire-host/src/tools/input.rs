@@ -1,7 +1,7 @@
 //! The arguments of a tool call, which a model made up.
 
 use serde_json::{Map, Value};
-use skillwire_trust::{Reason, Refusal};
+use skillwire_trust::{Reason, Refusal, Subject};
 
 /// Arguments that are an object of strings.
 pub(super) struct Input<'a> {
@@ -40,7 +40,7 @@ impl<'a> Input<'a> {
 
     fn refuse(&self, expected: &str, actual: &str) -> Refusal {
         Refusal::new(Reason::ToolInputInvalid)
-            .skill(self.tool.escape_debug())
+            .about(Subject::tool(self.tool.escape_debug().to_string()))
             .expected(expected)
             .actual(actual)
     }

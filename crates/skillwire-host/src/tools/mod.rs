@@ -13,7 +13,7 @@ use std::{
 };
 
 use serde_json::Value;
-use skillwire_trust::{Handle, Origin, Reason, Refusal, ServerLabel};
+use skillwire_trust::{Handle, Origin, Reason, Refusal, ServerLabel, Subject};
 
 use self::input::Input;
 pub use self::spec::{ToolSpec, all};
@@ -166,7 +166,7 @@ impl ModelTools {
         let server = input.required("server")?;
         let label = ServerLabel::parse(server).map_err(|error| {
             Refusal::new(Reason::ServerUnknown)
-                .skill(server.escape_debug())
+                .about(server.escape_debug().to_string())
                 .actual(format!("a label that {error}"))
         })?;
         let content = self.host.read_resource(&label, input.required("uri")?).await?;
@@ -178,7 +178,7 @@ impl ModelTools {
         let opened = self.lock().get(id).cloned();
         opened.ok_or_else(|| {
             Refusal::new(Reason::WindowClosed)
-                .skill(id.escape_debug())
+                .about(Subject::window(id.escape_debug().to_string()))
                 .hint("Load the skill with `load_skill` first.")
         })
     }

@@ -49,7 +49,7 @@ pub(super) async fn check(
             // Not offered, so there is nothing to compare.
             Ok(None) => return Vec::new(),
             Err(refusal) => {
-                findings.push(Finding::must(refusal.skill(listed.id())));
+                findings.push(Finding::must(refusal.about(listed.id())));
                 continue;
             }
         };
@@ -57,7 +57,7 @@ pub(super) async fn check(
         let Some(Page { resources: Some(children), next, .. }) = page.ok() else {
             findings.push(Finding::must(
                 Refusal::new(Reason::ProtocolError)
-                    .skill(listed.id())
+                    .about(listed.id())
                     .file(&directory)
                     .expected("a list `resources` of children"),
             ));
@@ -69,7 +69,7 @@ pub(super) async fn check(
             else {
                 findings.push(Finding::must(
                     Refusal::new(Reason::ResourceOutside)
-                        .skill(listed.id())
+                        .about(listed.id())
                         .file(&directory)
                         .expected("children of this directory")
                         .actual(child.uri.escape_debug()),
@@ -88,7 +88,7 @@ pub(super) async fn check(
             waiting.push_front((directory, Some(next)));
         }
     }
-    let refuse = |reason, uri: &ResourceUri| Refusal::new(reason).skill(listed.id()).file(uri);
+    let refuse = |reason, uri: &ResourceUri| Refusal::new(reason).about(listed.id()).file(uri);
     let extra = shown.iter().filter(|uri| find(files, uri).is_none());
     findings.extend(extra.map(|uri| {
         Finding::must(

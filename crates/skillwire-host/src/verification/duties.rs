@@ -47,7 +47,7 @@ async fn wrong_code(
         },
         Ok(_) => "a result".to_owned(),
     };
-    Some(Refusal::new(Reason::WrongErrorCode).skill(server.origin()).file(method).actual(actual))
+    Some(Refusal::new(Reason::WrongErrorCode).about(server.origin()).file(method).actual(actual))
 }
 
 /// Instructions may name skills; each one must be there.
@@ -60,7 +60,7 @@ async fn dangling_instructions(server: &Server, listing: &Listing) -> Vec<Findin
         let listed = listing.skills.iter().any(|listed| listed.id().uri == uri);
         if !listed && server.get(&uri, skillwire_trust::EntrySource::Named).await.is_err() {
             findings.push(Finding::should(
-                Refusal::new(Reason::InstructionsDangling).skill(server.origin()).actual(uri),
+                Refusal::new(Reason::InstructionsDangling).about(server.origin()).actual(uri),
             ));
         }
     }

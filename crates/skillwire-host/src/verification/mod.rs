@@ -119,7 +119,7 @@ impl Host {
         found.findings.extend(listing.refused.iter().cloned().map(Finding::must));
         found.findings.extend(listing.truncated.clone().map(Finding::must));
         let warnings = listing.warnings.iter().map(|warning| {
-            Finding::should(Refusal::new(Reason::ProtocolError).skill(label).actual(warning))
+            Finding::should(Refusal::new(Reason::ProtocolError).about(label).actual(warning))
         });
         found.findings.extend(warnings);
 

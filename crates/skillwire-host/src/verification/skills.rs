@@ -29,7 +29,7 @@ pub(super) async fn check(server: &Server, skill: &KnownSkill, in_flight: usize)
     if contradicted {
         checked.findings.push(Finding::must(
             Refusal::new(Reason::EntryInconsistent)
-                .skill(listed.id())
+                .about(listed.id())
                 .expected("one entry for each skill in a listing")
                 .actual("two different ones"),
         ));
@@ -61,7 +61,7 @@ async fn check_unread(server: &Server, skill: &KnownSkill, in_flight: usize) -> 
     let settled = match server.settle(skill, EntrySource::Named).await {
         Ok(settled) => settled,
         Err(refusal) => {
-            checked.findings.push(Finding::must(refusal.skill(skill.id())));
+            checked.findings.push(Finding::must(refusal.about(skill.id())));
             return checked;
         }
     };
@@ -89,11 +89,11 @@ async fn check_get(server: &Server, listed: &ListedSkill) -> Option<Finding> {
         Ok(named) if named.entry() == listed.entry() => None,
         Ok(_) => Some(Finding::must(
             Refusal::new(Reason::EntryInconsistent)
-                .skill(listed.id())
+                .about(listed.id())
                 .expected("the same entry from `skills/list` and `skills/get`")
                 .actual("two different ones"),
         )),
-        Err(refusal) => Some(Finding::must(refusal.skill(listed.id()))),
+        Err(refusal) => Some(Finding::must(refusal.about(listed.id()))),
     }
 }
 
@@ -103,7 +103,7 @@ async fn check_file(
     file: &SkillResource,
 ) -> Result<(), Refusal> {
     let content = server.read(&file.uri, file.size).await;
-    let content = content.map_err(|refusal| refusal.skill(listed.id()))?;
+    let content = content.map_err(|refusal| refusal.about(listed.id()))?;
     let verified = VerifiedFile::check(listed.id(), file, content.bytes)?;
     if file.uri == *listed.id().uri.file() {
         check_frontmatter(listed.id(), &listed.entry().frontmatter, verified.bytes())?;
@@ -116,7 +116,7 @@ async fn check_dynamic(server: &Server, listed: &ListedSkill) -> Option<Finding>
     let most = skillwire_core::limits::MAX_BYTES;
     let checked = match server.read(listed.id().uri.file(), most).await {
         Ok(content) => check_frontmatter(listed.id(), &listed.entry().frontmatter, &content.bytes),
-        Err(refusal) => Err(refusal.skill(listed.id())),
+        Err(refusal) => Err(refusal.about(listed.id())),
     };
     checked.err().map(Finding::must)
 }

@@ -310,7 +310,7 @@ async fn a_server_that_never_answers_costs_its_time_and_nobody_elses_hst_111_h_1
     let found = host.discover().await;
     assert_eq!(found.registry.items()[0].handle, "beta:b");
     assert_eq!(found.incomplete[0].reason, Reason::ServerTimeout);
-    assert_eq!(found.incomplete[0].skill.as_deref(), Some("acme"));
+    assert_eq!(found.incomplete[0].subject.as_ref().unwrap().to_string(), "acme");
 }
 
 #[tokio::test]
@@ -357,7 +357,7 @@ async fn one_bad_entry_is_refused_and_its_neighbours_are_not_hst_16_hst_17_h_10(
     ];
     expected.sort();
     assert_eq!(reasons, expected);
-    assert!(listing.refused.iter().all(|refusal| refusal.skill.is_some()));
+    assert!(listing.refused.iter().all(|refusal| refusal.subject.is_some()));
 }
 
 #[tokio::test]

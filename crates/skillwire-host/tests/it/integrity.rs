@@ -8,8 +8,8 @@ use skillwire_core::{SkillResource, received::EntryLimits};
 use skillwire_host::{FileContent, Host};
 use skillwire_testkit::{Fault, HostileServer, ScriptedReply};
 use skillwire_trust::{
-    Budgets, Cache, Class, DynamicPolicy, Grants, Origin, Policy, Reason, SkillId, StoreError,
-    VerifiedFile,
+    Budgets, Cache, Class, DynamicPolicy, Grants, Origin, Policy, Reason, Remedy, SkillId,
+    StoreError, VerifiedFile,
 };
 
 use crate::support::{Shortcuts, User, host, host_from, label, skill_uri};
@@ -425,8 +425,8 @@ async fn a_change_says_how_to_approve_it_hst_61() {
     server.rotate(X, "other details");
     let refusal = window.read("x.md").await.unwrap_err();
     assert_eq!(refusal.reason, Reason::Changed);
-    let hint = refusal.hint.unwrap();
-    assert!(hint.contains("skillwire approve acme:skill://refunds/SKILL.md"), "{hint}");
+    let Some(Remedy::ReviewChanges(skill)) = refusal.remedy else { panic!("{refusal:?}") };
+    assert_eq!(skill.to_string(), "acme:skill://refunds/SKILL.md");
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use skillwire_client::{
 use skillwire_host::Host;
 use skillwire_state::Logins;
 use skillwire_testkit::{HostileServer, LoginFault, LoginServer};
-use skillwire_trust::{Reason, Refusal};
+use skillwire_trust::{Reason, Refusal, Remedy};
 
 use crate::support::label;
 
@@ -61,7 +61,7 @@ async fn a_login_is_discovered_registered_and_used_for_its_server() {
     let logins = Logins::new(folder.path().join("logins"));
     let refusal = listed(&host(&server, &logins)).await.unwrap_err();
     assert_eq!(refusal.reason, Reason::LoginRequired);
-    assert_eq!(refusal.hint.as_deref(), Some("`skillwire server login acme` logs in."));
+    assert_eq!(refusal.remedy, Some(Remedy::LogIn(label("acme"))));
 
     let login = log_in(&server).await.unwrap();
     assert_eq!(login.client_id, "client-1");
@@ -136,7 +136,7 @@ async fn a_login_that_has_ended_says_what_to_run() {
     let actual = refusal.actual.as_deref().unwrap();
     assert!(actual.contains("the login has ended: `invalid_grant`"), "{actual}");
     assert!(!format!("{refusal:?}").contains("hush"), "{refusal:?}");
-    assert_eq!(refusal.hint.as_deref(), Some("`skillwire server login acme` logs in."));
+    assert_eq!(refusal.remedy, Some(Remedy::LogIn(label("acme"))));
 }
 
 #[tokio::test]

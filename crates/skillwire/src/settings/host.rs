@@ -150,7 +150,7 @@ fn http(label: &ServerLabel, server: &HttpServer) -> Result<Endpoint, Refusal> {
     if let Some(file) = server.bearer_token_file() {
         let token = bearer_token(file).map_err(|problem| {
             Refusal::new(Reason::ServerUnreachable)
-                .skill(label)
+                .about(label)
                 .expected(format!("a bearer token in `{}`", file.display()))
                 .actual(format!("a file that {problem}"))
         })?;
@@ -177,7 +177,7 @@ fn login(
         StoredLogin::find(std::sync::Arc::new(logins(&state)), label, server.url(), options);
     let found = found.map_err(|error| {
         Refusal::new(Reason::StateUnusable)
-            .skill(label)
+            .about(label)
             .file(error.place)
             .actual(error.problem)
             .hint(format!("`skillwire server login {label}` logs in again."))

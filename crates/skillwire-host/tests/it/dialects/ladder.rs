@@ -4,7 +4,7 @@ use serde_json::json;
 use skillwire_dialects::Dialect;
 use skillwire_protocol::SKILLS_EXTENSION;
 use skillwire_testkit::{Fault, HostileServer, OlderDialect, ScriptedReply, archives::refunds};
-use skillwire_trust::Reason;
+use skillwire_trust::{Reason, Remedy};
 
 use super::{WITH_FILES, legacy_host};
 use crate::support::{Shortcuts, host, label};
@@ -69,7 +69,7 @@ async fn without_the_users_word_nobody_looks_through_resources_c_19() {
         let server = HostileServer::with_dialect(older);
         let refusal = host(&server).list(&label("acme")).await.unwrap_err();
         assert_eq!(refusal.reason, Reason::SkillsNotOffered, "{older:?}");
-        assert!(refusal.hint.unwrap().contains("allow-legacy"), "{older:?}");
+        assert!(matches!(refusal.remedy, Some(Remedy::SearchResources(_))), "{older:?}");
         let methods = server.methods();
         assert!(!methods.iter().any(|method| method.starts_with("resources/")), "{methods:?}");
     }

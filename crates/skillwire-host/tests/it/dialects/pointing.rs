@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use skillwire_dialects::Dialect;
 use skillwire_testkit::{Fault, HostileServer, ScriptedReply};
-use skillwire_trust::Reason;
+use skillwire_trust::{Reason, Remedy};
 
 use super::legacy_host;
 use crate::support::{host, label};
@@ -33,8 +33,9 @@ async fn tools_that_hand_out_skills_are_mentioned_and_make_no_skill_lad_06() {
     assert_eq!(server.count("tools/call"), 0);
     // With resources, both ways out are said.
     let server = with_tools(json!({ "tools": {}, "resources": {} }), &["load_skill"]);
-    let hint = host(&server).list(&label("acme")).await.unwrap_err().hint.unwrap();
-    assert!(hint.contains("allow-legacy acme") && hint.contains("`load_skill`"), "{hint}");
+    let refusal = host(&server).list(&label("acme")).await.unwrap_err();
+    assert_eq!(refusal.remedy, Some(Remedy::SearchResources(label("acme"))));
+    assert!(refusal.hint.as_ref().unwrap().contains("`load_skill`"), "{refusal:?}");
     // A look through resources that finds nothing says it too.
     let listing = legacy_host(&server).list(&label("acme")).await.unwrap();
     assert_eq!(listing.skills.len(), 0);
@@ -44,13 +45,16 @@ async fn tools_that_hand_out_skills_are_mentioned_and_make_no_skill_lad_06() {
 #[tokio::test]
 async fn tools_are_looked_at_only_where_declared_and_nothing_else_was_found_lad_06() {
     let server = with_tools(json!({}), &["read_skill"]);
-    assert_eq!(host(&server).list(&label("acme")).await.unwrap_err().hint, None);
+    let refusal = host(&server).list(&label("acme")).await.unwrap_err();
+    assert_eq!((refusal.hint, refusal.remedy), (None, None));
     assert_eq!(server.count("tools/list"), 0);
     let server = with_tools(json!({ "tools": {} }), &["weather"]);
-    assert_eq!(host(&server).list(&label("acme")).await.unwrap_err().hint, None);
+    let refusal = host(&server).list(&label("acme")).await.unwrap_err();
+    assert_eq!((refusal.hint, refusal.remedy), (None, None));
     let endless: &[&str] = &["a", "b", "c", "d", "e", "f", "g", "read_skill"];
     let server = with_tools(json!({ "tools": {} }), endless);
-    assert_eq!(host(&server).list(&label("acme")).await.unwrap_err().hint, None);
+    let refusal = host(&server).list(&label("acme")).await.unwrap_err();
+    assert_eq!((refusal.hint, refusal.remedy), (None, None));
     assert_eq!(server.count("tools/list"), 5, "no further than some pages");
     let none: [(&str, &str); 0] = [];
     let released = HostileServer::new().skill("x", none);

@@ -101,12 +101,12 @@ async fn run_script(args: &RunArgs, named: &Named, window: &Window) -> Outcome {
 async fn job(args: &RunArgs, window: &Window) -> Result<(ScriptJob, Digest), Failure> {
     let Resources::Listed(listed) = &window.entry().resources else {
         // `may_run_scripts` refuses these.
-        return Err(Refusal::new(Reason::NotGranted).skill(window.skill()).into());
+        return Err(Refusal::new(Reason::NotGranted).about(window.skill()).into());
     };
     let mut files = Vec::with_capacity(listed.len());
     for file in listed {
         let path = window.skill().uri.below(&file.uri).ok_or_else(|| {
-            Refusal::new(Reason::PathOutsideSkill).skill(window.skill()).file(&file.uri)
+            Refusal::new(Reason::PathOutsideSkill).about(window.skill()).file(&file.uri)
         })?;
         let content = window.read(path.as_str()).await?;
         files.push(JobFile { path, bytes: content.bytes().clone() });

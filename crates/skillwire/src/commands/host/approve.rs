@@ -40,7 +40,7 @@ pub(super) fn run(args: &ApproveArgs) -> Outcome {
             Some(false) => Answer::No,
             None => {
                 return Err(Refusal::new(Reason::NotApproved)
-                    .skill(listed.id())
+                    .about(listed.id())
                     .actual("nobody to ask")
                     .hint("`--yes` approves it without asking.")
                     .into());

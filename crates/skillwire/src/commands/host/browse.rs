@@ -21,7 +21,7 @@ use crate::{
 /// Shows the templates of a server, and at a terminal lets the user fill one in.
 pub(super) async fn run(session: &Session, label: &str, json: bool) -> Outcome {
     let label = ServerLabel::parse(label).map_err(|error| {
-        Refusal::new(Reason::ServerUnknown).skill(label).actual(format!("a label that {error}"))
+        Refusal::new(Reason::ServerUnknown).about(label).actual(format!("a label that {error}"))
     })?;
     let templates = session.host().templates(&label).await?;
     if json {

@@ -8,14 +8,14 @@ use skillwire_host::{
     Discovered, Host,
     context::text::{one_line, one_line_within},
 };
-use skillwire_trust::{Origin, Reason, Refusal, RegistryItem, ServerLabel, Standing};
+use skillwire_trust::{Origin, Reason, Refusal, RegistryItem, Remedy, ServerLabel, Standing};
 
 use super::Outcome;
 use crate::{
     args::ListArgs,
     exit::Exit,
     output::{ADDED, ERROR, FAINT, HELP, STRONG, WARNING},
-    refusals, report,
+    refusals, remedies, report,
     session::{self, card, report_incomplete},
     terminal,
 };
@@ -30,8 +30,8 @@ const STATE: usize = 8;
 pub(super) struct Listing<'a> {
     servers: Vec<Server<'a>>,
     skills: Vec<Row<'a>>,
-    refused: &'a [Refusal],
-    incomplete: &'a [Refusal],
+    refused: Vec<Refusal>,
+    incomplete: Vec<Refusal>,
     warnings: &'a [String],
     /// Skills that instructions name and listings do not.
     references: Vec<String>,
@@ -104,15 +104,17 @@ pub(super) fn listing<'a>(found: &'a Discovered, skills: Vec<Row<'a>>) -> Listin
         .map(|(label, dialect)| Server { label, dialect: *dialect, title: dialect.title() })
         .collect();
     let references = references.iter().map(ToString::to_string).collect();
+    let refused = refused.iter().map(remedies::worded).collect();
+    let incomplete = incomplete.iter().map(remedies::worded).collect();
     Listing { servers, skills, refused, incomplete, warnings, references }
 }
 
 fn origin(label: &str) -> Result<Origin, Refusal> {
     Origin::parse(label).map_err(|error| {
         Refusal::new(Reason::ServerUnknown)
-            .skill(label)
+            .about(label)
             .actual(format!("a label that {error}"))
-            .hint("`skillwire server list` shows the labels.")
+            .remedy(Remedy::ListServers)
     })
 }
 
@@ -158,7 +160,8 @@ fn print(
         print_row(out, row, widest, width)?;
     }
     for refusal in &found.refused {
-        let skill = one_line(refusal.skill.as_deref().unwrap_or("an entry"));
+        let subject = refusal.subject.as_ref().map(ToString::to_string);
+        let skill = one_line(subject.as_deref().unwrap_or("an entry"));
         let code = refusal.reason.code();
         writeln!(out, "  {skill}  {ERROR}refused{ERROR:#} {code}: {}", refusal.reason.meaning())?;
         for (what, text) in [("expected", &refusal.expected), ("actual", &refusal.actual)] {
@@ -166,7 +169,7 @@ fn print(
                 writeln!(out, "    {FAINT}{what}:{FAINT:#} {}", one_line(text))?;
             }
         }
-        if let Some(hint) = &refusal.hint {
+        if let Some(hint) = &remedies::worded(refusal).hint {
             writeln!(out, "    {HELP}help:{HELP:#} {}", one_line(hint))?;
         }
     }

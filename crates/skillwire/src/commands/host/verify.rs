@@ -18,7 +18,7 @@ use crate::{
     args::VerifyArgs,
     exit::Exit,
     failure::Failure,
-    session,
+    remedies, session,
     settings::{HostSettings, endpoint},
 };
 
@@ -45,7 +45,10 @@ pub(super) fn run(args: &VerifyArgs) -> Outcome {
             host.verify(&label, VerifyOptions::default(), &|progress| bar.show(progress)).await;
         host.disconnect().await;
         bar.clear();
-        let found = found.map_err(|refusal| for_a_server_without_label(refusal, &label))?;
+        let mut found = found.map_err(|refusal| for_a_server_without_label(refusal, &label))?;
+        for finding in &mut found.findings {
+            finding.refusal = remedies::worded(&finding.refusal);
+        }
         let mut out = anstream::stdout().lock();
         if args.json {
             crate::report::json(&mut out, &found)?;
@@ -81,7 +84,7 @@ fn target(args: &VerifyArgs) -> Result<(ServerLabel, Endpoint, bool), Failure> {
 
 fn configured(label: &str) -> Result<(ServerLabel, Endpoint, bool), Failure> {
     let unknown = || {
-        Refusal::new(Reason::ServerUnknown).skill(label.escape_debug()).hint(
+        Refusal::new(Reason::ServerUnknown).about(label.escape_debug().to_string()).hint(
             "`skillwire server list` shows the labels; a URL or a program after `--` needs none.",
         )
     };

@@ -175,6 +175,6 @@ fn unusable(error: StoreError) -> Failure {
 
 fn unknown(label: &ServerLabel) -> Refusal {
     Refusal::new(Reason::ServerUnknown)
-        .skill(label)
+        .about(label)
         .hint("`skillwire server list` shows the labels.")
 }

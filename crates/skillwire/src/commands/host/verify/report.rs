@@ -14,15 +14,13 @@ use crate::output::{ERROR, FAINT, STRONG, WARNING};
 
 /// Writes the findings, skill by skill, and a line that sums them up.
 pub(super) fn write(out: &mut impl Write, found: &Verification) -> io::Result<()> {
-    let mut by_skill: BTreeMap<&str, Vec<&Finding>> = BTreeMap::new();
+    let mut by_skill: BTreeMap<String, Vec<&Finding>> = BTreeMap::new();
     for finding in &found.findings {
-        by_skill
-            .entry(finding.refusal.skill.as_deref().unwrap_or_default())
-            .or_default()
-            .push(finding);
+        let subject = finding.refusal.subject.as_ref().map(ToString::to_string);
+        by_skill.entry(subject.unwrap_or_default()).or_default().push(finding);
     }
     for (skill, findings) in by_skill {
-        writeln!(out, "{STRONG}{}{STRONG:#}", one_line(skill))?;
+        writeln!(out, "{STRONG}{}{STRONG:#}", one_line(&skill))?;
         for finding in findings {
             write_finding(out, finding)?;
         }

@@ -1,0 +1,45 @@
+//! What the user can do about a refusal.
+
+use crate::{label::ServerLabel, origin::SkillId};
+
+/// What the user can do about a refusal.
+///
+/// This crate does not know how a user does it: a command line, a chat client and a page each have
+/// their own words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Remedy {
+    /// Look at the skill and approve it.
+    ApproveSkill(SkillId),
+    /// Look at what changed and approve the skill again.
+    ReviewChanges(SkillId),
+    /// Approve the skill with the grant to run code.
+    GrantExecution(SkillId),
+    /// Switch the skill on.
+    EnableSkill(SkillId),
+    /// Approve the skill, write the lock file again and have the change reviewed.
+    UpdateLock,
+    /// Let the user be asked each time about skills without digests.
+    AllowDynamic,
+    /// Look at single files of the skill instead.
+    ShowFiles,
+    /// Tell the skill's author to check the skill.
+    CheckSkill,
+    /// See which skills there are.
+    ListSkills,
+    /// See which servers there are.
+    ListServers,
+    /// Start or install the server, after a look at how it is reached.
+    StartServer,
+    /// Log in to the server.
+    LogIn(ServerLabel),
+    /// Configure a token instead of a login.
+    ConfigureToken,
+    /// Register this program at the authorization server by hand.
+    RegisterClient,
+    /// Allow older dialects, so that skills can be named which the server does not list.
+    NameUnlisted(ServerLabel),
+    /// Allow older dialects, so that entries of a draft are taken for skills without digests.
+    AcceptDraft(ServerLabel),
+    /// Allow older dialects, so that skills are looked for among the server's resources.
+    SearchResources(ServerLabel),
+}

@@ -1,0 +1,59 @@
+//! What to type about a refusal: the words of the command line for each remedy.
+
+use skillwire_trust::{Refusal, Remedy};
+
+/// Puts a remedy into words; `argument` writes a name that a server or the user chose.
+pub(crate) fn sentence(remedy: &Remedy, argument: impl Fn(&str) -> String) -> String {
+    let skill = |skill: &skillwire_trust::SkillId| argument(&skill.to_string());
+    match remedy {
+        Remedy::ApproveSkill(id) => {
+            format!("`skillwire approve {}` shows and approves it.", skill(id))
+        }
+        Remedy::ReviewChanges(id) => {
+            format!("`skillwire approve {}` shows what changed.", skill(id))
+        }
+        Remedy::GrantExecution(id) => {
+            format!("`skillwire approve {} --exec` grants it.", skill(id))
+        }
+        Remedy::EnableSkill(id) => format!("`skillwire enable {}` switches it on.", skill(id)),
+        Remedy::UpdateLock => {
+            "Approve the skill, run `skillwire lock`, and have the change reviewed.".to_owned()
+        }
+        Remedy::AllowDynamic => {
+            "`--allow-dynamic` asks about such skills each time instead.".to_owned()
+        }
+        Remedy::ShowFiles => "`skillwire show` shows single files without writing them.".to_owned(),
+        Remedy::CheckSkill => "Tell the skill's author to run `skillwire check`.".to_owned(),
+        Remedy::ListSkills => "`skillwire list` shows the skills there are.".to_owned(),
+        Remedy::ListServers => "`skillwire server list` shows the labels.".to_owned(),
+        Remedy::StartServer => {
+            "Start or install it; `skillwire server list` shows how it is reached.".to_owned()
+        }
+        Remedy::LogIn(label) if cfg!(feature = "oauth") => {
+            format!("`skillwire server login {label}` logs in.")
+        }
+        Remedy::LogIn(_) => {
+            "Configure a bearer token; this program was built without logins.".to_owned()
+        }
+        Remedy::ConfigureToken => {
+            "Configure a token with `--header` or `--bearer-token-file` instead.".to_owned()
+        }
+        Remedy::RegisterClient => {
+            "Register this program there by hand and pass the id with `--client-id`.".to_owned()
+        }
+        Remedy::NameUnlisted(label) => format!(
+            "`skillwire server allow-legacy {label}` lets you name skills that it does not list."
+        ),
+        Remedy::AcceptDraft(label) => {
+            format!("`skillwire server allow-legacy {label}` takes it for `\"dynamic\"`.")
+        }
+        Remedy::SearchResources(label) => {
+            format!("`skillwire server allow-legacy {label}` looks for skills among its resources.")
+        }
+    }
+}
+
+/// A refusal for programs that read JSON: the member `hint` says what to type, unquoted.
+pub(crate) fn worded(refusal: &Refusal) -> Refusal {
+    refusal.worded(|remedy| sentence(remedy, str::to_owned))
+}
