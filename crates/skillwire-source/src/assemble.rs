@@ -1,4 +1,4 @@
-//! Makes skills of a tree and its content: the same judgement for every source.
+//! Makes skills of a tree and its content, with the same checks for every source.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -12,36 +12,36 @@ use skillwire_core::{
 
 use crate::{
     file_store::FileStore,
-    location::{Place, Standing, below},
-    rules::Rules,
+    location::{ServedPosition, SkillLocation, join_path},
+    rules::ServingRules,
     skill::{FileRecord, FileTree, Skill, SkillContent},
     source::InspectedSkill,
-    survey::Survey,
-    tree::{Problem, is_within, relative},
+    survey::SkillSurvey,
+    tree::{TreeProblem, is_within, relative},
 };
 
-/// The bytes of one file and what was computed from exactly those bytes.
+/// The bytes of one file, with their digest.
 #[derive(Debug, Clone)]
-pub(crate) struct Blob {
+pub(crate) struct FileBlob {
     pub(crate) bytes: Bytes,
     pub(crate) digest: Digest,
 }
 
-impl Blob {
+impl FileBlob {
     /// Hashes bytes.
     pub(crate) fn new(bytes: Bytes) -> Self {
         Self { digest: Digest::of(&bytes), bytes }
     }
 }
 
-/// What a `SKILL.md` says.
+/// A `SKILL.md` after parsing.
 #[derive(Debug)]
-pub(crate) struct Head {
+pub(crate) struct ParsedSkillFile {
     file: Option<SkillFile>,
     findings: Vec<Finding>,
 }
 
-impl Head {
+impl ParsedSkillFile {
     /// Checks the bytes of a `SKILL.md`.
     pub(crate) fn check(bytes: &[u8]) -> Self {
         let (file, findings) = skill_file::check(bytes);
@@ -54,73 +54,72 @@ impl Head {
     }
 }
 
-/// Everything that is known of an outermost skill.
-pub(crate) struct Assembly<'a> {
-    pub(crate) place: &'a Place,
-    pub(crate) rules: &'a Rules,
+/// Everything that is known of an outermost skill after its files were read.
+pub(crate) struct SkillAssembly<'a> {
+    pub(crate) location: &'a SkillLocation,
+    pub(crate) rules: &'a ServingRules,
     /// By directory, the outermost one included.
-    pub(crate) surveys: &'a BTreeMap<&'a str, Survey<'a>>,
+    pub(crate) surveys: &'a BTreeMap<&'a str, SkillSurvey<'a>>,
     /// By directory; absent where `SKILL.md` could not be read.
-    pub(crate) heads: &'a BTreeMap<&'a str, Head>,
-    /// What went wrong while reading.
-    pub(crate) failures: &'a [Problem],
+    pub(crate) heads: &'a BTreeMap<&'a str, ParsedSkillFile>,
+    /// The files that could not be read.
+    pub(crate) failures: &'a [TreeProblem],
     /// The content of the files that were read, by path in the tree.
-    pub(crate) blob: &'a dyn Fn(&str) -> Option<&'a Blob>,
-    /// Where the files of a skill are read again, given its directory and its files that are links
-    /// with the files they lead to.
-    pub(crate) store: &'a dyn Fn(&Survey<'a>) -> Arc<dyn FileStore>,
+    pub(crate) blob: &'a dyn Fn(&str) -> Option<&'a FileBlob>,
+    /// Makes the store of a skill, which reads its files again.
+    pub(crate) store: &'a dyn Fn(&SkillSurvey<'a>) -> Arc<dyn FileStore>,
 }
 
-/// A directory that was judged as a skill.
-struct Judged<'a> {
-    /// Where the judgement is in the list.
+/// A directory that was inspected as a skill.
+struct InspectedDir<'a> {
+    /// The index of the result in the list.
     index: usize,
-    /// The served skill that takes everything inside along.
-    around: Option<Arc<Served<'a>>>,
+    /// The served skill around it, or itself: skills inside are published below that one.
+    around: Option<Arc<ServedSkill<'a>>>,
 }
 
 /// A served skill that is nested in no other one.
-struct Served<'a> {
+struct ServedSkill<'a> {
     dir: &'a str,
     path: SkillPath,
 }
 
-impl<'a> Assembly<'a> {
-    /// Judges every skill of the tree, outer ones first.
+impl<'a> SkillAssembly<'a> {
+    /// Inspects every skill of the tree, outer ones first.
     ///
-    /// A skill inside a served one is published below it, or stays a part of it and nothing else.
-    /// Inside a skill that is not served, every skill stands for itself.
+    /// A valid skill inside a served one is published below it; an invalid one is only a file of it.
+    /// Inside a skill that is not served, every skill is outermost.
     pub(crate) fn run(&self) -> Vec<InspectedSkill> {
         let mut inspected: Vec<InspectedSkill> = Vec::new();
-        let mut judged: BTreeMap<&str, Judged<'a>> = BTreeMap::new();
+        let mut inspected_dirs: BTreeMap<&str, InspectedDir<'a>> = BTreeMap::new();
         for (&dir, survey) in self.surveys {
-            let enclosing = above(dir).find_map(|above| judged.get(above));
+            let enclosing = above(dir).find_map(|above| inspected_dirs.get(above));
             let outer = enclosing.and_then(|enclosing| {
                 enclosing.around.as_ref().map(|outer| (enclosing.index, Arc::clone(outer)))
             });
             let (skill, around) = match outer {
                 None => {
-                    let (skill, path) = self.inspect(survey, &self.place.standing(dir));
-                    (skill, path.map(|path| Arc::new(Served { dir, path })))
+                    let (skill, path) = self.inspect(survey, &self.location.position(dir));
+                    (skill, path.map(|path| Arc::new(ServedSkill { dir, path })))
                 }
                 Some((nearest, outer)) => {
-                    let standing = outer.standing(dir);
-                    if let Some(reason) = self.why_no_skill(dir, standing.directory.as_deref()) {
+                    let position = outer.position(dir);
+                    if let Some(reason) = self.why_no_skill(dir, position.directory.as_deref()) {
                         inspected[nearest].findings.push(self.not_nested(dir, &reason));
                         continue;
                     }
-                    let mut skill = self.inspect(survey, &standing).0;
+                    let mut skill = self.inspect(survey, &position).0;
                     skill.findings.push(self.nested(dir));
                     (skill, Some(outer))
                 }
             };
-            judged.insert(dir, Judged { index: inspected.len(), around });
+            inspected_dirs.insert(dir, InspectedDir { index: inspected.len(), around });
             inspected.push(skill);
         }
         inspected
     }
 
-    /// Says why a nested `SKILL.md` does not make a skill, when it does not.
+    /// The reason why a nested `SKILL.md` does not make a skill, if there is one.
     fn why_no_skill(&self, dir: &str, directory: Option<&str>) -> Option<String> {
         let Some(head) = self.heads.get(dir) else {
             return Some(format!("`{SKILL_FILE}` is not a regular file."));
@@ -135,58 +134,58 @@ impl<'a> Assembly<'a> {
     }
 
     fn not_nested(&self, dir: &str, reason: &str) -> Finding {
-        let file = self.place.name_of(&below(dir, SKILL_FILE));
+        let file = self.location.name_of(&join_path(dir, SKILL_FILE));
         let message = format!("The nested `{SKILL_FILE}` is no skill of its own. {reason}");
         Finding::new(Code::NestedSkillInvalid, file, message)
             .help("Mend it to publish it too; until then it is a file of the skill around it.")
     }
 
-    /// Points out a skill that not every host finds.
+    /// Warns of a nested skill, which not every host finds.
     fn nested(&self, dir: &str) -> Finding {
-        let file = self.place.name_of(&below(dir, SKILL_FILE));
+        let file = self.location.name_of(&join_path(dir, SKILL_FILE));
         let message = "The skill lies inside another one; hosts that look one level deep miss it.";
         Finding::new(Code::NestedSkill, file, message)
             .help("Move it beside the outer skill, unless it is useless without it.")
     }
 
-    /// Judges one skill; the path is there when it is served.
+    /// Inspects one skill; the path is there if it is served.
     fn inspect(
         &self,
-        survey: &Survey<'a>,
-        standing: &Standing,
+        survey: &SkillSurvey<'a>,
+        position: &ServedPosition,
     ) -> (InspectedSkill, Option<SkillPath>) {
         let head = self.heads.get(survey.dir);
         let file = head.and_then(|head| head.file.as_ref());
         let mut findings =
-            head.map_or_else(Vec::new, |head| self.placed(survey.dir, &head.findings));
-        findings.extend(survey.findings.iter().map(|finding| self.named(finding, &finding.file)));
+            head.map_or_else(Vec::new, |head| self.with_operator_names(survey.dir, &head.findings));
+        findings.extend(survey.findings.iter().map(|finding| self.renamed(finding, &finding.file)));
         findings.extend(self.failures_in(survey.dir));
         findings.extend(file.and_then(|file| {
-            self.check_directory_name(survey.dir, file, standing.directory.as_deref())
+            self.check_directory_name(survey.dir, file, position.directory.as_deref())
         }));
-        // Whoever wants to know everything wants to know it at once.
+        // `check` reports everything at once; a server skips the rest once the skill is refused.
         if !self.rules.brief || !self.refuses_any(&findings) {
             findings.extend(self.check_contents(survey, file));
         }
         let served = file
             .filter(|_| !self.refuses_any(&findings))
-            .and_then(|file| self.complete(survey, file, &standing.above, &mut findings));
+            .and_then(|file| self.complete(survey, file, &position.above, &mut findings));
         let (skill, path) = served.unzip();
-        (InspectedSkill { origin: self.place.name_of(survey.dir), findings, skill }, path)
+        (InspectedSkill { origin: self.location.name_of(survey.dir), findings, skill }, path)
     }
 
     fn complete(
         &self,
-        survey: &Survey<'a>,
+        survey: &SkillSurvey<'a>,
         file: &SkillFile,
         above: &[String],
         findings: &mut Vec<Finding>,
     ) -> Option<(Arc<Skill>, SkillPath)> {
         let Some(tree) = self.file_tree(survey) else {
-            // Reading reports each file it could not read; this only guards against a gap.
+            // Each unreadable file has a finding of its own. This one only guards against a gap.
             findings.push(Finding::new(
                 Code::Unreadable,
-                self.place.name_of(survey.dir),
+                self.location.name_of(survey.dir),
                 "A file of the skill was not read.",
             ));
             return None;
@@ -196,7 +195,7 @@ impl<'a> Assembly<'a> {
             Ok(path) => path,
             Err(error) => {
                 let message = format!("The path of the skill {error}.");
-                let file = self.place.name_of(survey.dir);
+                let file = self.location.name_of(survey.dir);
                 findings.push(Finding::new(Code::NameInvalid, file, message));
                 return None;
             }
@@ -206,19 +205,19 @@ impl<'a> Assembly<'a> {
         Some((Arc::new(skill), path))
     }
 
-    /// Judges what is in the files, as far as they were read.
-    fn check_contents(&self, survey: &Survey<'a>, file: Option<&SkillFile>) -> Vec<Finding> {
+    /// Checks the content of the files that were read.
+    fn check_contents(&self, survey: &SkillSurvey<'a>, file: Option<&SkillFile>) -> Vec<Finding> {
         let mut findings = self.check_secrets(survey);
         if !self.rules.brief || self.rules.strictness == Strictness::Strict {
             findings.extend(self.check_files(survey, file));
         }
-        self.placed(survey.dir, &findings)
+        self.with_operator_names(survey.dir, &findings)
     }
 
-    /// Looks for keys and tokens in the texts that the operator did not allow.
+    /// Looks for keys and tokens in the files that the operator did not allow.
     ///
-    /// A server looks for them too: what `check` calls a secret must not be served.
-    fn check_secrets(&self, survey: &Survey<'a>) -> Vec<Finding> {
+    /// A server does this as well: what `check` calls a secret must not be served.
+    fn check_secrets(&self, survey: &SkillSurvey<'a>) -> Vec<Finding> {
         let found = survey.files.iter().filter_map(|(path, holder)| {
             let inner = RelPath::parse(relative(path, survey.dir)).ok()?;
             let allowed = self.rules.allow_secret.allows(&inner)
@@ -230,8 +229,9 @@ impl<'a> Assembly<'a> {
         found.flatten().collect()
     }
 
-    /// Checks names, links and scripts; a link into a set with gaps would seem to lead nowhere.
-    fn check_files(&self, survey: &Survey<'a>, file: Option<&SkillFile>) -> Vec<Finding> {
+    /// Checks names, links and scripts, but only if every file was read: a link to an unread file
+    /// would seem broken.
+    fn check_files(&self, survey: &SkillSurvey<'a>, file: Option<&SkillFile>) -> Vec<Finding> {
         let read = |&(path, holder): &(&str, &str)| {
             Some((RelPath::parse(relative(path, survey.dir)).ok()?, &(self.blob)(holder)?.bytes))
         };
@@ -242,8 +242,8 @@ impl<'a> Assembly<'a> {
         file_set::check(file, &checked)
     }
 
-    /// The complete content, or nothing when a file is missing.
-    fn file_tree(&self, survey: &Survey<'a>) -> Option<FileTree> {
+    /// The complete content; `None` if a file was not read.
+    fn file_tree(&self, survey: &SkillSurvey<'a>) -> Option<FileTree> {
         let inner = |path: &str| RelPath::parse(relative(path, survey.dir)).ok();
         let record = |&(path, holder): &(&str, &str)| {
             let (path, blob) = (inner(path)?, (self.blob)(holder)?);
@@ -275,9 +275,9 @@ impl<'a> Assembly<'a> {
         } else {
             format!("Rename the directory to `{name}`.")
         };
-        let path = below(dir, SKILL_FILE);
+        let path = join_path(dir, SKILL_FILE);
         let finding =
-            Finding::new(Code::NameNotDirectory, self.place.name_of(&path), message).help(help);
+            Finding::new(Code::NameNotDirectory, self.location.name_of(&path), message).help(help);
         Some(match (self.blob)(&path) {
             Some(blob) => finding.at(&blob.bytes, file.name),
             None => finding,
@@ -286,29 +286,32 @@ impl<'a> Assembly<'a> {
 
     fn failures_in(&self, dir: &str) -> impl Iterator<Item = Finding> {
         let inside = self.failures.iter().filter(move |failure| is_within(&failure.path, dir));
-        inside.map(|failure| self.named(&failure.finding, &failure.finding.file))
+        inside.map(|failure| self.renamed(&failure.finding, &failure.finding.file))
     }
 
     fn refuses_any(&self, findings: &[Finding]) -> bool {
         findings.iter().any(|finding| finding.skips(self.rules.strictness))
     }
 
-    /// Gives findings about files of one skill the names the operator knows.
-    fn placed(&self, dir: &str, findings: &[Finding]) -> Vec<Finding> {
-        findings.iter().map(|finding| self.named(finding, &below(dir, &finding.file))).collect()
+    /// Gives findings about files of one skill the names that the operator knows.
+    fn with_operator_names(&self, dir: &str, findings: &[Finding]) -> Vec<Finding> {
+        findings
+            .iter()
+            .map(|finding| self.renamed(finding, &join_path(dir, &finding.file)))
+            .collect()
     }
 
-    fn named(&self, finding: &Finding, path: &str) -> Finding {
-        Finding { file: self.place.name_of(path), ..finding.clone() }
+    fn renamed(&self, finding: &Finding, path: &str) -> Finding {
+        Finding { file: self.location.name_of(path), ..finding.clone() }
     }
 }
 
-impl Served<'_> {
-    /// Where a skill inside this one goes: below it, by the names of the directories.
-    fn standing(&self, dir: &str) -> Standing {
+impl ServedSkill<'_> {
+    /// The position of a skill inside this one: below it, by the names of the directories.
+    fn position(&self, dir: &str) -> ServedPosition {
         let mut segments: Vec<String> = self.path.segments().map(str::to_owned).collect();
         segments.extend(relative(dir, self.dir).split('/').map(str::to_owned));
-        Standing { directory: segments.pop(), above: segments }
+        ServedPosition { directory: segments.pop(), above: segments }
     }
 }
 

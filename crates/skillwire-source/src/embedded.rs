@@ -1,4 +1,4 @@
-//! Skills that are part of the program.
+//! Skills that are compiled into a program.
 
 use bytes::Bytes;
 use skillwire_core::{InvalidPath, RelPath, SkillPath};
@@ -16,10 +16,10 @@ pub struct EmbeddedSkill {
     pub files: &'static [(&'static str, &'static [u8])],
 }
 
-/// An embedded skill that cannot be one.
+/// An embedded skill that is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidEmbedded {
-    /// A path is no path of a skill or of a file in it.
+    /// A path is not valid for a skill or for a file in it.
     #[error("The path `{0}` {1}.")]
     Path(&'static str, InvalidPath),
     /// The files cannot be in one directory together.
@@ -28,7 +28,7 @@ pub enum InvalidEmbedded {
 }
 
 impl MemorySource {
-    /// Adds a skill that is part of the program; its bytes are not copied.
+    /// Adds a skill that is compiled into the program; its bytes are not copied.
     pub fn add_embedded(&mut self, skill: &EmbeddedSkill) -> Result<(), InvalidEmbedded> {
         let at = |path: &'static str| move |error| InvalidEmbedded::Path(path, error);
         let path = SkillPath::parse(skill.path).map_err(at(skill.path))?;

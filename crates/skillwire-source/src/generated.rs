@@ -1,10 +1,11 @@
-//! Skills whose content is made on request.
+//! Skills whose content is generated on request.
 
 mod files;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use skillwire_core::{
     Code, Digest, Finding, RelPath, SKILL_FILE, Scheme, SkillPath, SkillUri, skill_file,
 };
@@ -16,64 +17,64 @@ use crate::{
     source::{GroupKey, InspectedSkill, ScanRequest, SkillSource, SourceChange, SourceUnavailable},
 };
 
-/// Makes the files of a skill that has no stable digests.
+/// Generates the files of a skill that has no stable digests.
 ///
 /// Calls may take a while; a server makes them off its event loop.
 pub trait SkillGenerator: Send + Sync + std::fmt::Debug {
-    /// Makes one file, or nothing when the skill has no such file.
+    /// Generates one file; `None` if the skill has no such file.
     fn read(&self, path: &RelPath) -> Result<Option<Bytes>, GenerateError>;
 
-    /// The files there are now, `SKILL.md` included.
+    /// The paths of all files, `SKILL.md` included.
     fn paths(&self) -> Result<Vec<RelPath>, GenerateError>;
 
-    /// How to ask for the files, where somebody else makes them; [`Self::read`] and
+    /// The remote access to the files, if another server generates them; [`Self::read`] and
     /// [`Self::paths`] are not used then.
     fn remote(&self) -> Option<&dyn RemoteGenerator> {
         None
     }
 }
 
-/// Makes files by asking somebody else; whoever waits holds no thread.
+/// Requests generated files from another server; a request is a future and occupies no thread.
 pub trait RemoteGenerator: Send + Sync {
-    /// Asks for one file; nothing when the skill has no such file.
+    /// Requests one file; `None` if the skill has no such file.
     fn fetch(&self, path: &RelPath) -> BoxFuture<Result<Option<Bytes>, GenerateError>>;
 
-    /// Asks for the children of a directory, `""` being the skill's own; nothing when whoever makes
-    /// them does not say.
+    /// Requests the children of a directory, `""` being the skill's own; `None` if the server does
+    /// not list them.
     fn children(
         &self,
         directory: &str,
     ) -> BoxFuture<Result<Option<Vec<RemoteChild>>, GenerateError>>;
 }
 
-/// One thing in a directory of a skill that somebody else makes.
+/// A file or directory of a skill that another server generates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemoteChild {
-    /// Where it is in the skill.
+    /// The path within the skill.
     pub path: RelPath,
     /// Whether it is a directory.
     pub is_directory: bool,
 }
 
-/// Content could not be made; the text goes to the operator's log, never to a client.
+/// Content could not be generated; the text goes to the operator's log, never to a client.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{0}")]
 pub struct GenerateError(pub String);
 
-/// A source of one skill that a generator makes.
+/// A source of one generated skill.
 #[derive(Debug)]
 pub struct GeneratedSource {
     path: SkillPath,
     scheme: Scheme,
     generator: Arc<dyn SkillGenerator>,
-    /// What was reported last, in short; nothing before the first scan.
-    told: Mutex<Option<Digest>>,
+    /// A digest of what was reported last; `None` before the first scan.
+    reported: Mutex<Option<Digest>>,
 }
 
 impl GeneratedSource {
     /// Makes a source for the skill at a path.
     pub fn new(path: SkillPath, scheme: Scheme, generator: Arc<dyn SkillGenerator>) -> Self {
-        Self { path, scheme, generator, told: Mutex::default() }
+        Self { path, scheme, generator, reported: Mutex::default() }
     }
 }
 
@@ -83,26 +84,26 @@ impl SkillSource for GeneratedSource {
         look: &ScanRequest,
         report: &mut (dyn FnMut(SourceChange) + Send),
     ) -> Result<Vec<Finding>, SourceUnavailable> {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.is_some() && !look.forces_pathless_read() {
+        let mut reported = self.reported.lock();
+        if reported.is_some() && !look.forces_pathless_read() {
             return Ok(Vec::new());
         }
         let inspected =
             inspect_generated(self.path.clone(), &self.scheme, Arc::clone(&self.generator));
-        // Clients ask the generator itself, and each time it may make something else. Only what is
-        // listed about it is news; all else would be told to subscribers at every close look.
+        // The generator may return other content each time, and clients ask it directly. Only a
+        // change of the entry is reported: otherwise every forced scan would notify subscribers.
         let entry = inspected.skill.as_ref().map(|skill| &skill.entry);
         let now = Digest::of(format!("{entry:?} {:?}", inspected.findings).as_bytes());
-        if told.replace(now) != Some(now) {
+        if reported.replace(now) != Some(now) {
             report(SourceChange::Updated(GroupKey(self.path.to_string().into()), vec![inspected]));
         }
         Ok(Vec::new())
     }
 }
 
-/// Asks a generator for its `SKILL.md` and makes the skill that will be served as `"dynamic"`.
+/// Generates the `SKILL.md` and makes a skill of it that is served as `"dynamic"`.
 ///
-/// The frontmatter is taken from what the generator makes, so entry and file agree.
+/// The frontmatter comes from the generated file, so that entry and file agree.
 #[expect(clippy::needless_pass_by_value, reason = "the skill is made of what is given")]
 pub fn inspect_generated(
     path: SkillPath,

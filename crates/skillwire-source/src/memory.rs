@@ -1,4 +1,4 @@
-//! Skills held in memory.
+//! Skills in memory.
 
 use std::{
     collections::BTreeMap,
@@ -14,29 +14,29 @@ use skillwire_core::{
 };
 
 use crate::{
-    assemble::{Assembly, Blob, Head},
+    assemble::{FileBlob, ParsedSkillFile, SkillAssembly},
     file_store::{FileStore, MemoryFiles},
-    location::{Place, below},
-    rules::{Rules, SecretAllowList},
+    location::{SkillLocation, join_path},
+    rules::{SecretAllowList, ServingRules},
     source::{GroupKey, InspectedSkill, ScanRequest, SkillSource, SourceChange, SourceUnavailable},
-    survey::{Survey, survey},
-    tree::{FileNode, Node, Tree, relative},
+    survey::{SkillSurvey, survey},
+    tree::{FileNode, SkillTree, TreeNode, relative},
 };
 
-/// Skills whose files a program holds, judged by the same rules as those in directories.
+/// A source of skills whose files are in memory; they are checked like those in directories.
 #[derive(Debug, Default)]
 pub struct MemorySource {
     label: String,
-    rules: Rules,
+    rules: ServingRules,
     skills: Vec<MemorySkill>,
-    told: AtomicBool,
+    reported: AtomicBool,
 }
 
 #[derive(Debug, Clone)]
 struct MemorySkill {
-    place: Place,
-    tree: Tree,
-    blobs: BTreeMap<String, Blob>,
+    place: SkillLocation,
+    tree: SkillTree,
+    blobs: BTreeMap<String, FileBlob>,
 }
 
 /// Files that cannot be in one directory together.
@@ -51,7 +51,7 @@ pub enum FilesClash {
 }
 
 impl MemorySource {
-    /// Makes a source without skills; the label stands before every path in findings.
+    /// Makes a source without skills; findings show the label before every path.
     pub fn new(label: impl Into<String>) -> Self {
         Self { label: label.into(), ..Self::default() }
     }
@@ -87,9 +87,9 @@ impl MemorySource {
     ) -> Result<(), FilesClash> {
         let mut segments: Vec<String> = path.segments().map(str::to_owned).collect();
         let directory = segments.pop();
-        let origin = below(&self.label, &path.to_string());
-        let place = Place { origin, above: segments, directory };
-        let mut skill = MemorySkill { place, tree: Tree::default(), blobs: BTreeMap::new() };
+        let origin = join_path(&self.label, &path.to_string());
+        let place = SkillLocation { origin, above: segments, directory };
+        let mut skill = MemorySkill { place, tree: SkillTree::default(), blobs: BTreeMap::new() };
         for (path, bytes) in files {
             if !path.segments().any(is_ignored) {
                 skill.add(&path, bytes)?;
@@ -100,17 +100,16 @@ impl MemorySource {
     }
 }
 
-/// Judges the files of one skill, and of the skills nested in it, as every source here does.
+/// Checks the files of one skill, and of the skills nested in it, with the rules of every source.
 ///
-/// This is what a source needs that finds files in a place of its own; `label` is what the operator
-/// calls that place, and stands before the path in findings. Paths that cannot be served are findings
-/// as well.
+/// A source that gets files from a store of its own uses this. `label` is the operator's name for that
+/// store, and findings show it before the path. An invalid path is reported as a finding, too.
 pub fn inspect_files<P: AsRef<str>>(
     label: &str,
     path: &str,
     files: impl IntoIterator<Item = (P, Bytes)>,
 ) -> Vec<InspectedSkill> {
-    let origin = below(label, path);
+    let origin = join_path(label, path);
     let refused = |code: Code, message: String| {
         let findings = vec![Finding::new(code, &*origin, message)];
         vec![InspectedSkill { origin: origin.clone(), findings, skill: None }]
@@ -141,31 +140,34 @@ pub fn inspect_files<P: AsRef<str>>(
 
 impl MemorySkill {
     fn add(&mut self, path: &RelPath, bytes: Bytes) -> Result<(), FilesClash> {
-        let file = Node::File(FileNode { size: bytes.len() as u64, hard_links: 1, stamp: None });
+        let file =
+            TreeNode::File(FileNode { size: bytes.len() as u64, hard_links: 1, stamp: None });
         match self.tree.nodes.insert(path.to_string(), file) {
             None => {}
-            Some(Node::Directory) => return Err(FilesClash::FileAndDirectory(path.clone())),
+            Some(TreeNode::Directory) => return Err(FilesClash::FileAndDirectory(path.clone())),
             Some(_) => return Err(FilesClash::Twice(path.clone())),
         }
         let mut above = path.parent();
         while let Some(directory) = above {
-            let before = self.tree.nodes.insert(directory.to_string(), Node::Directory);
-            if matches!(before, Some(Node::File(_))) {
+            let before = self.tree.nodes.insert(directory.to_string(), TreeNode::Directory);
+            if matches!(before, Some(TreeNode::File(_))) {
                 return Err(FilesClash::FileAndDirectory(directory));
             }
             above = directory.parent();
         }
-        self.blobs.insert(path.to_string(), Blob::new(bytes));
+        self.blobs.insert(path.to_string(), FileBlob::new(bytes));
         Ok(())
     }
 
-    fn inspect(&self, rules: &Rules) -> Vec<InspectedSkill> {
+    fn inspect(&self, rules: &ServingRules) -> Vec<InspectedSkill> {
         let surveys = survey(&self.tree, rules);
-        let head = |dir: &str| self.blobs.get(&below(dir, SKILL_FILE));
-        let heads: BTreeMap<&str, Head> =
-            surveys.keys().filter_map(|dir| Some((*dir, Head::check(&head(dir)?.bytes)))).collect();
-        let assembly = Assembly {
-            place: &self.place,
+        let head = |dir: &str| self.blobs.get(&join_path(dir, SKILL_FILE));
+        let heads: BTreeMap<&str, ParsedSkillFile> = surveys
+            .keys()
+            .filter_map(|dir| Some((*dir, ParsedSkillFile::check(&head(dir)?.bytes))))
+            .collect();
+        let assembly = SkillAssembly {
+            location: &self.place,
             rules,
             surveys: &surveys,
             heads: &heads,
@@ -181,7 +183,7 @@ impl MemorySkill {
     }
 
     /// The files of one skill of the tree.
-    fn held(&self, survey: &Survey<'_>) -> Arc<dyn FileStore> {
+    fn held(&self, survey: &SkillSurvey<'_>) -> Arc<dyn FileStore> {
         let file = |&(path, holder): &(&str, &str)| {
             let path = RelPath::parse(relative(path, survey.dir)).ok()?;
             Some((path, self.blobs.get(holder)?.bytes.clone()))
@@ -204,8 +206,8 @@ impl SkillSource for MemorySource {
         _look: &ScanRequest,
         report: &mut (dyn FnMut(SourceChange) + Send),
     ) -> Result<Vec<Finding>, SourceUnavailable> {
-        // What is held in memory never changes: after the first time there is no news.
-        if !self.told.swap(true, Ordering::SeqCst) {
+        // The skills never change, so only the first scan reports them.
+        if !self.reported.swap(true, Ordering::SeqCst) {
             for skill in &self.skills {
                 let key = GroupKey(skill.place.origin.as_str().into());
                 report(SourceChange::Updated(key, skill.inspect(&self.rules)));

@@ -1,7 +1,8 @@
-//! One namespace for the skills of several sources, kept up to date place by place.
+//! Decides which skill of several sources is served at each URI.
 //!
-//! Two skills at one URI are both refused; so is a skill that would stand inside another one's
-//! directory without being in its manifest. A change is judged by looking at what it touches.
+//! Two skills that claim one URI are both refused. So is a skill whose URI lies inside another skill's
+//! directory if that skill's manifest does not list it. Replacing a group only examines the URIs that
+//! it touches, so that a change costs the same in a large catalogue.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,7 +13,7 @@ use skillwire_core::{Code, Finding, ResourceUri, SKILL_FILE, SkillUri};
 
 use crate::source::GroupKey;
 
-/// Something that wants to stand at a skill's URI.
+/// Something that claims the URI of a skill.
 pub trait UriClaimant {
     /// The URI of its `SKILL.md`.
     fn uri(&self) -> &SkillUri;
@@ -21,23 +22,23 @@ pub trait UriClaimant {
     fn lists(&self, uri: &ResourceUri) -> bool;
 }
 
-/// A place of a source: which source, and which place within it.
+/// A group of one source: the index of the source, and the group within it.
 pub type GroupId = (usize, GroupKey);
 
 #[derive(Debug)]
 struct Claim<T> {
-    site: GroupId,
+    group: GroupId,
     origin: String,
-    occupant: T,
+    claimant: T,
 }
 
-/// Who stands where.
+/// The claims on all URIs.
 ///
-/// Mostly a site claims one URI, nobody else claims it, and its name is nobody else's: there may be a
-/// hundred thousand of these, so that one of anything takes no room for more.
+/// There may be a hundred thousand groups, and mostly a group claims one URI, no other group claims it,
+/// and no other skill has its name. So the collections take no more room than for that one.
 #[derive(Debug)]
 pub struct UriNamespace<T> {
-    sites: BTreeMap<GroupId, Box<[Arc<str>]>>,
+    groups: BTreeMap<GroupId, Box<[Arc<str>]>>,
     claims: BTreeMap<Arc<str>, Vec<Claim<T>>>,
     names: BTreeMap<Box<str>, Named>,
 }
@@ -62,7 +63,7 @@ impl Named {
         }
     }
 
-    /// Takes a URI away and tells whether none is left.
+    /// Removes a URI and tells whether none is left.
     fn remove(&mut self, uri: &Arc<str>) -> bool {
         match self {
             Self::One(only) => only == uri,
@@ -81,49 +82,49 @@ impl Named {
 
 impl<T> Default for UriNamespace<T> {
     fn default() -> Self {
-        Self { sites: BTreeMap::new(), claims: BTreeMap::new(), names: BTreeMap::new() }
+        Self { groups: BTreeMap::new(), claims: BTreeMap::new(), names: BTreeMap::new() }
     }
 }
 
 impl<T: UriClaimant> UriNamespace<T> {
-    /// Replaces everything a place claimed before, and returns the URIs whose holder may differ.
+    /// Replaces all claims of a group, and returns the URIs whose holder may have changed.
     pub fn replace(
         &mut self,
-        site: &GroupId,
-        occupants: impl IntoIterator<Item = (String, T)>,
+        group: &GroupId,
+        claimants: impl IntoIterator<Item = (String, T)>,
     ) -> BTreeSet<Arc<str>> {
         let mut touched = BTreeSet::new();
-        for uri in self.sites.remove(site).unwrap_or_default() {
-            self.withdraw(site, &uri);
+        for uri in self.groups.remove(group).unwrap_or_default() {
+            self.withdraw(group, &uri);
             touched.insert(uri);
         }
         let mut claimed = Vec::new();
-        for (origin, occupant) in occupants {
-            let uri = occupant.uri().file().shared();
+        for (origin, claimant) in claimants {
+            let uri = claimant.uri().file().shared();
             match self.names.get_mut(name_of(&uri)) {
                 Some(named) => named.insert(&uri),
                 None => {
                     self.names.insert(name_of(&uri).into(), Named::One(Arc::clone(&uri)));
                 }
             }
-            let claim = Claim { site: site.clone(), origin, occupant };
+            let claim = Claim { group: group.clone(), origin, claimant };
             let claims = self.claims.entry(Arc::clone(&uri));
             claims.or_insert_with(|| Vec::with_capacity(1)).push(claim);
             touched.insert(Arc::clone(&uri));
             claimed.push(uri);
         }
         if !claimed.is_empty() {
-            self.sites.insert(site.clone(), claimed.into());
+            self.groups.insert(group.clone(), claimed.into());
         }
-        // What stands below a touched skill may have become an intruder, or ceased to be one.
-        let below: Vec<Arc<str>> = touched.iter().flat_map(|uri| self.below(uri)).collect();
+        // A skill below a touched URI may now lie inside another skill, or no longer do so.
+        let below: Vec<Arc<str>> = touched.iter().flat_map(|uri| self.uris_below(uri)).collect();
         touched.extend(below);
         touched
     }
 
-    fn withdraw(&mut self, site: &GroupId, uri: &Arc<str>) {
+    fn withdraw(&mut self, group: &GroupId, uri: &Arc<str>) {
         let Some(claims) = self.claims.get_mut(uri) else { return };
-        claims.retain(|claim| claim.site != *site);
+        claims.retain(|claim| claim.group != *group);
         if claims.is_empty() {
             self.claims.remove(uri);
             let name = name_of(uri);
@@ -133,7 +134,7 @@ impl<T: UriClaimant> UriNamespace<T> {
         }
     }
 
-    fn below(&self, uri: &str) -> Vec<Arc<str>> {
+    fn uris_below(&self, uri: &str) -> Vec<Arc<str>> {
         let root = &uri[..uri.len() - SKILL_FILE.len()];
         let range = self
             .claims
@@ -141,10 +142,10 @@ impl<T: UriClaimant> UriNamespace<T> {
         range.map(|(uri, _)| uri).take_while(|uri| uri.starts_with(root)).map(Arc::clone).collect()
     }
 
-    /// The one that stands at a URI, if nothing disputes it.
+    /// The claimant that is served at a URI, if there is no conflict.
     pub fn holder(&self, uri: &str) -> Option<&T> {
         let claim = self.undisputed(uri)?;
-        self.owner(claim).is_none().then_some(&claim.occupant)
+        self.owner(claim).is_none().then_some(&claim.claimant)
     }
 
     fn undisputed(&self, uri: &str) -> Option<&Claim<T>> {
@@ -154,13 +155,13 @@ impl<T: UriClaimant> UriNamespace<T> {
         }
     }
 
-    /// The skill inside whose directory a claim stands without belonging to it.
+    /// The skill around a claim whose manifest does not list it.
     fn owner(&self, claim: &Claim<T>) -> Option<&Claim<T>> {
-        let uri = claim.occupant.uri();
+        let uri = claim.claimant.uri();
         let mut above = uri.root().parent();
         while let Some(directory) = above {
             if let Some(owner) = self.undisputed(&format!("{directory}/{SKILL_FILE}"))
-                && !owner.occupant.lists(uri.file())
+                && !owner.claimant.lists(uri.file())
             {
                 return Some(owner);
             }
@@ -169,7 +170,7 @@ impl<T: UriClaimant> UriNamespace<T> {
         None
     }
 
-    /// Why those who claim a URI do not stand there, with the origin of each.
+    /// Why the claimants of a URI are not served, with the origin of each.
     pub fn conflicts(&self, uri: &str) -> Vec<(&str, Finding)> {
         let Some(claims) = self.claims.get(uri) else { return Vec::new() };
         if let [claim] = claims.as_slice() {
@@ -192,7 +193,7 @@ impl<T: UriClaimant> UriNamespace<T> {
             .collect()
     }
 
-    /// The URIs that share the name of this one, itself included, when there are several.
+    /// The URIs with the same skill name as this one, itself included; `None` if it is the only one.
     pub fn uris_with_same_name(&self, uri: &SkillUri) -> Option<&BTreeSet<Arc<str>>> {
         match self.names.get(name_of(uri.as_str()))? {
             Named::One(_) => None,
@@ -201,7 +202,7 @@ impl<T: UriClaimant> UriNamespace<T> {
     }
 }
 
-/// Names a few of many things, so that what is said of each of them stays short.
+/// Lists the first few names, so that messages stay short.
 pub(crate) fn list_a_few(names: impl ExactSizeIterator<Item = impl std::fmt::Display>) -> String {
     const SHOWN: usize = 3;
     let more = names.len().saturating_sub(SHOWN);

@@ -1,24 +1,24 @@
-//! Patterns over paths.
+//! Shell patterns over paths.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 /// A set of shell patterns such as `acme/*`, `internal-*` or `*.pem`.
 ///
-/// `*` matches within a segment, `**` across segments; no pattern matches nothing.
+/// `*` matches within a segment, `**` across segments. An empty set matches no path.
 #[derive(Clone, Default)]
 pub struct PathPatterns {
     patterns: Vec<String>,
     set: GlobSet,
 }
 
-/// Shows what was written, so that two equal sets look alike.
+/// Shows the patterns as they were written: the index compares this text to notice other options.
 impl std::fmt::Debug for PathPatterns {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.patterns.fmt(f)
     }
 }
 
-/// A pattern that cannot be understood.
+/// A pattern that is not a valid shell pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the pattern `{pattern}` cannot be understood: {reason}")]
 pub struct InvalidPattern {

@@ -1,19 +1,18 @@
-//! How far a scan has come.
+//! The progress of a scan.
 
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
 };
 
-/// Counts the skills that scans have looked at; clones share the count.
+/// Counts the skills that scans have inspected; clones share the count.
 ///
-/// Whoever wants to show it looks at it from time to time, so that a scan neither waits for
-/// anybody nor knows who watches.
+/// A program polls the count to show it. So a scan never waits for a terminal and knows nothing of one.
 #[derive(Debug, Clone, Default)]
 pub struct ScanProgress(Arc<AtomicUsize>);
 
 impl ScanProgress {
-    /// The skills that have been looked at.
+    /// The number of skills that have been inspected.
     pub fn skills(&self) -> usize {
         self.0.load(Ordering::Relaxed)
     }

@@ -1,12 +1,12 @@
-//! What the operator decided about serving.
+//! The operator's decisions about serving.
 
 use skillwire_core::{RelPath, Scheme, Strictness};
 
 use crate::patterns::{InvalidPattern, PathPatterns};
 
-/// The decisions that every skill of a source is judged by.
+/// The rules that every skill of a source is checked with.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Rules {
+pub(crate) struct ServingRules {
     /// The scheme of the skills' URIs.
     pub(crate) scheme: Scheme,
     /// How forgiving the source is about skills that break the format.

@@ -1,4 +1,4 @@
-//! One folder that is one skill, served at a path its owner chose.
+//! A folder that is one skill, served at a path that its owner chose.
 
 use std::path::PathBuf;
 
@@ -9,10 +9,10 @@ use crate::{
     source::{InspectedSkill, ScanRequest, SkillSource, SourceChange, SourceUnavailable},
 };
 
-/// A folder whose `SKILL.md` is served at one path, and nowhere else.
+/// A source of one folder whose `SKILL.md` is served at exactly one path.
 ///
-/// A folder of skills does not become many skills by mistake, and a skill that changes its name
-/// does not move: either is not served, and the finding says why.
+/// If the folder holds several skills, or the skill's name no longer ends the path, the skill is
+/// refused with a finding instead of being served somewhere else.
 #[derive(Debug)]
 pub struct SingleSkillSource {
     path: SkillPath,
@@ -20,7 +20,7 @@ pub struct SingleSkillSource {
 }
 
 impl SingleSkillSource {
-    /// Makes a source of the skill in a folder; the path takes the place of the options' prefix.
+    /// Makes a source of the skill in a folder; the path replaces the prefix of the options.
     pub fn new(
         path: SkillPath,
         folder: impl Into<PathBuf>,
@@ -32,10 +32,11 @@ impl SingleSkillSource {
         Ok(Self { path, directory })
     }
 
-    /// Refuses a skill that would be served somewhere else.
-    fn place(&self, mut inspected: InspectedSkill) -> InspectedSkill {
+    /// Refuses a skill that would be served at another path.
+    fn check_path(&self, mut inspected: InspectedSkill) -> InspectedSkill {
         let Some(skill) = &inspected.skill else { return inspected };
-        let (served, wanted) = (skill.path(), self.path.to_string());
+        let served = skill.path();
+        let wanted = self.path.to_string();
         let inside = served.strip_prefix(&wanted).is_some_and(|rest| rest.starts_with('/'));
         if served != wanted && !inside {
             let file = format!("{}/{SKILL_FILE}", inspected.origin);
@@ -58,7 +59,7 @@ impl SkillSource for SingleSkillSource {
             report(match found {
                 SourceChange::Updated(key, inspected) => SourceChange::Updated(
                     key,
-                    inspected.into_iter().map(|one| self.place(one)).collect(),
+                    inspected.into_iter().map(|one| self.check_path(one)).collect(),
                 ),
                 gone @ SourceChange::Removed(_) => gone,
             });

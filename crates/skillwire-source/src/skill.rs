@@ -1,7 +1,7 @@
 //! A skill that has been read, checked and hashed.
 //!
-//! A server may hold a hundred thousand of these, so a skill keeps what it sends, as text that was
-//! serialised once, and not what that text was made from.
+//! A server may hold a hundred thousand of these. So a skill keeps the JSON that the server sends,
+//! serialised once, and not the values that the JSON was made from.
 
 use std::sync::Arc;
 
@@ -14,25 +14,25 @@ use skillwire_core::{
 
 use crate::{file_store::FileStore, generated::SkillGenerator, namespace::UriClaimant};
 
-/// A skill ready to be served: every byte of it comes from one reading.
+/// A skill that is ready to be served. Entry and digests come from the same read of its files.
 #[derive(Debug, Clone)]
 pub struct Skill {
     /// The URI of its `SKILL.md`.
     pub uri: SkillUri,
     /// Its entry in `skills/list` and `skills/get`, as JSON.
     pub entry: Arc<str>,
-    /// What is in it.
+    /// Its content.
     pub content: SkillContent,
-    /// Whether listings show it; one that was only asked for by name is served all the same.
+    /// Whether listings show it. A skill that a client asked for by URI is served without being listed.
     pub listed: bool,
 }
 
-/// What is in a skill.
+/// The content of a skill.
 #[derive(Debug, Clone)]
 pub enum SkillContent {
     /// Files with stable bytes.
     Files(FileTree),
-    /// Files made on request.
+    /// Files that are generated on request.
     Generated(Arc<dyn SkillGenerator>),
 }
 
@@ -43,14 +43,14 @@ pub struct FileTree {
     pub files: Box<[FileRecord]>,
     /// The directories that have no file anywhere below them, in path order.
     pub empty_directories: Box<[RelPath]>,
-    /// Where the bytes are.
+    /// Reads the bytes.
     pub store: Arc<dyn FileStore>,
 }
 
-/// One file: what was computed from the bytes that were read.
+/// One file, with what was computed from its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileRecord {
-    /// Where the file is, relative to the skill's root.
+    /// The path relative to the skill's root.
     pub path: RelPath,
     /// SHA-256 of the bytes.
     pub digest: Digest,
@@ -74,12 +74,12 @@ impl FileTree {
         self.file_at(path.as_str())
     }
 
-    /// The file at exactly this path, which need not be one that a file can have.
+    /// The file at exactly this path, which may be any text.
     pub fn file_at(&self, path: &str) -> Option<&FileRecord> {
         const FEW: usize = 16;
         if self.files.len() <= FEW {
-            // Lengths are compared first, so that the text of hardly any other path has to come from
-            // memory; a search would look at several.
+            // Comparing texts compares their lengths first. So a linear search loads the text of
+            // hardly any other path from memory, and a binary search would load several.
             return self.files.iter().find(|file| file.path.as_str() == path);
         }
         let index = self.files.binary_search_by(|file| file.path.as_str().cmp(path)).ok()?;
@@ -88,7 +88,7 @@ impl FileTree {
 }
 
 impl Skill {
-    /// Writes down what is sent about a skill, from its frontmatter and content.
+    /// Makes a skill and serialises its entry.
     pub fn new(uri: SkillUri, frontmatter: Frontmatter, content: SkillContent) -> Self {
         let resources = match &content {
             SkillContent::Generated(_) => Resources::Dynamic,
@@ -98,7 +98,7 @@ impl Skill {
         Self { uri, entry, content, listed: true }
     }
 
-    /// The skill's path in the namespace, as people write it.
+    /// The skill's path without percent-encoding, such as `acme/refunds`.
     pub fn path(&self) -> String {
         path_of(&self.uri)
     }
@@ -117,7 +117,7 @@ impl Skill {
 
     /// Its `SKILL.md` as a resource, as JSON.
     ///
-    /// It is made when it is asked for: the entry says all of it, and is asked for more often.
+    /// It is made on request, since clients ask for it less often than for the entry.
     pub fn resource(&self) -> String {
         let size = match &self.content {
             SkillContent::Generated(_) => None,
@@ -128,7 +128,7 @@ impl Skill {
         ResourceMetadata { uri, name, description, mime_type: "text/markdown", size }.to_json()
     }
 
-    /// The description as the entry has it.
+    /// The description as a JSON string of the entry.
     fn quoted_description(&self) -> Option<&RawValue> {
         #[derive(Deserialize)]
         struct Entry<'a> {
@@ -145,7 +145,7 @@ impl Skill {
     }
 }
 
-/// The path of a skill in the namespace, as people write it.
+/// The path of a skill without percent-encoding, such as `acme/refunds`.
 pub fn path_of(uri: &SkillUri) -> String {
     let mut segments = vec![uri.root().name()];
     let mut above = uri.root().parent();
@@ -188,11 +188,11 @@ impl UriClaimant for Arc<Skill> {
 /// Resource metadata as it appears in lists and directory reads.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct ResourceMetadata<'a> {
-    /// Where it is read.
+    /// The URI at which it is read.
     pub uri: &'a str,
     /// Its name.
     pub name: &'a str,
-    /// What it is, for a `SKILL.md`: a string of JSON.
+    /// The description of a `SKILL.md`, as a JSON string.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<&'a RawValue>,
     /// Its media type.
@@ -218,8 +218,8 @@ impl<'a> ResourceMetadata<'a> {
 }
 
 fn to_json(value: &impl Serialize) -> String {
-    // Everything serialised here is made of strings, numbers and maps with string keys, for which
-    // serialisation cannot fail; an empty object would be noticed by every test.
+    // Serialisation cannot fail: everything here is made of strings, numbers and maps with string
+    // keys.
     serde_json::to_string(value).unwrap_or_else(|_| "{}".to_owned())
 }
 

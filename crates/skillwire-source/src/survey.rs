@@ -1,4 +1,4 @@
-//! What names, kinds and sizes say about a skill, before any content is read.
+//! Checks names, kinds and sizes of a skill's files before any content is read.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,18 @@ use skillwire_core::{
 };
 
 use crate::{
-    location::below,
-    rules::Rules,
-    tree::{FileNode, Leads, Link, Node, Tree, is_within, relative},
+    location::join_path,
+    rules::ServingRules,
+    tree::{FileNode, LinkNode, LinkTarget, SkillTree, TreeNode, is_within, relative},
 };
 
-/// What is known of one skill without its content.
+/// What is known of one skill before its content is read.
 #[derive(Debug)]
-pub(crate) struct Survey<'a> {
+pub(crate) struct SkillSurvey<'a> {
     /// Its directory, relative to the tree.
     pub(crate) dir: &'a str,
-    /// Each file that is served, with the file that holds its bytes; both relative to the tree.
+    /// Each served file, with the file that holds its bytes: they differ for a symbolic link. Both
+    /// are relative to the tree.
     pub(crate) files: Vec<(&'a str, &'a str)>,
     /// Its directories, relative to the tree.
     pub(crate) directories: Vec<&'a str>,
@@ -28,12 +29,18 @@ pub(crate) struct Survey<'a> {
 }
 
 /// Surveys every directory of a tree that has a `SKILL.md`.
-pub(crate) fn survey<'a>(tree: &'a Tree, rules: &Rules) -> BTreeMap<&'a str, Survey<'a>> {
-    tree.skill_directories().into_iter().map(|dir| (dir, Survey::of(tree, dir, rules))).collect()
+pub(crate) fn survey<'a>(
+    tree: &'a SkillTree,
+    rules: &ServingRules,
+) -> BTreeMap<&'a str, SkillSurvey<'a>> {
+    tree.skill_directories()
+        .into_iter()
+        .map(|dir| (dir, SkillSurvey::of(tree, dir, rules)))
+        .collect()
 }
 
-impl<'a> Survey<'a> {
-    fn of(tree: &'a Tree, dir: &'a str, rules: &Rules) -> Self {
+impl<'a> SkillSurvey<'a> {
+    fn of(tree: &'a SkillTree, dir: &'a str, rules: &ServingRules) -> Self {
         let mut survey = Self {
             dir,
             files: Vec::new(),
@@ -44,10 +51,10 @@ impl<'a> Survey<'a> {
         survey.check_skill_file(tree);
         for (path, node) in tree.inside(dir) {
             match node {
-                Node::File(file) => survey.file(path, path, file, rules),
-                Node::Link(link) => survey.link(path, link, tree, rules),
-                Node::Directory => survey.directories.push(path),
-                Node::Special => survey.special(path),
+                TreeNode::File(file) => survey.file(path, path, file, rules),
+                TreeNode::Link(link) => survey.link(path, link, tree, rules),
+                TreeNode::Directory => survey.directories.push(path),
+                TreeNode::Special => survey.special(path),
             }
         }
         let problems = tree.problems.iter().filter(|problem| is_within(&problem.path, dir));
@@ -56,34 +63,34 @@ impl<'a> Survey<'a> {
         survey
     }
 
-    /// Tells whether the skill cannot be served, whatever its content is.
+    /// Tells whether a finding already keeps the skill from being served.
     pub(crate) fn is_refused(&self, strictness: Strictness) -> bool {
         self.findings.iter().any(|finding| finding.skips(strictness))
     }
 
-    /// Tells whether there is no more to read than a skill may have.
+    /// Tells whether the skill is within the limits of files and bytes.
     pub(crate) fn is_within_limits(&self) -> bool {
         self.files.len() <= MAX_FILES && self.bytes <= MAX_BYTES
     }
 
-    fn check_skill_file(&mut self, tree: &Tree) {
+    fn check_skill_file(&mut self, tree: &SkillTree) {
         let what = match tree.skill_file(self.dir) {
-            None | Some(Node::File(_)) => return,
-            Some(Node::Directory) => "a directory",
-            Some(Node::Link(_)) => "a symbolic link",
-            Some(Node::Special) => "a fifo, socket or device",
+            None | Some(TreeNode::File(_)) => return,
+            Some(TreeNode::Directory) => "a directory",
+            Some(TreeNode::Link(_)) => "a symbolic link",
+            Some(TreeNode::Special) => "a fifo, socket or device",
         };
         self.findings.push(
             Finding::new(
                 Code::SkillFileNotAFile,
-                below(self.dir, SKILL_FILE),
+                join_path(self.dir, SKILL_FILE),
                 format!("`{SKILL_FILE}` is {what}."),
             )
             .help(format!("Make `{SKILL_FILE}` a regular file.")),
         );
     }
 
-    fn file(&mut self, path: &'a str, holder: &'a str, file: &FileNode, rules: &Rules) {
+    fn file(&mut self, path: &'a str, holder: &'a str, file: &FileNode, rules: &ServingRules) {
         self.files.push((path, holder));
         self.bytes = self.bytes.saturating_add(file.size);
         self.check_secret(path, rules);
@@ -97,7 +104,7 @@ impl<'a> Survey<'a> {
 
     /// Reports a file that looks like a secret unless the operator allowed it, by its name, its
     /// path in this skill or its path in the outermost one.
-    fn check_secret(&mut self, path: &str, rules: &Rules) {
+    fn check_secret(&mut self, path: &str, rules: &ServingRules) {
         let [Ok(whole), Ok(inner)] = [path, relative(path, self.dir)].map(RelPath::parse) else {
             return;
         };
@@ -110,11 +117,17 @@ impl<'a> Survey<'a> {
         }
     }
 
-    fn link(&mut self, path: &'a str, link: &'a Link, tree: &'a Tree, rules: &Rules) {
+    fn link(
+        &mut self,
+        path: &'a str,
+        link: &'a LinkNode,
+        tree: &'a SkillTree,
+        rules: &ServingRules,
+    ) {
         let text = link.text.escape_debug();
         let (code, message) = match &link.leads {
-            Leads::File(target) if is_within(target, self.dir) => {
-                if let Some(Node::File(file)) = tree.nodes.get(target) {
+            LinkTarget::File(target) if is_within(target, self.dir) => {
+                if let Some(TreeNode::File(file)) = tree.nodes.get(target) {
                     self.file(path, target, file, rules);
                 }
                 self.findings.push(Finding::new(
@@ -124,17 +137,17 @@ impl<'a> Survey<'a> {
                 ));
                 return;
             }
-            Leads::Directory(target) if is_within(target, self.dir) => {
+            LinkTarget::Directory(target) if is_within(target, self.dir) => {
                 (Code::SymlinkBroken, format!("The symbolic link leads to the directory `{text}`."))
             }
-            Leads::Nowhere => (
+            LinkTarget::Nowhere => (
                 Code::SymlinkBroken,
                 format!("The symbolic link leads to `{text}`, which does not exist."),
             ),
-            Leads::Circle => {
+            LinkTarget::Circle => {
                 (Code::SymlinkBroken, format!("The symbolic link to `{text}` leads in a circle."))
             }
-            Leads::File(_) | Leads::Directory(_) | Leads::Outside => (
+            LinkTarget::File(_) | LinkTarget::Directory(_) | LinkTarget::Outside => (
                 Code::SymlinkOutside,
                 format!("The symbolic link leads to `{text}`, which is no part of the skill."),
             ),
@@ -146,8 +159,8 @@ impl<'a> Survey<'a> {
     }
 
     fn special(&mut self, path: &str) {
-        // The `SKILL.md` itself has a finding of its own.
-        if path != below(self.dir, SKILL_FILE) {
+        // `check_skill_file` reports the `SKILL.md` itself.
+        if path != join_path(self.dir, SKILL_FILE) {
             self.findings.push(
                 Finding::new(Code::SpecialFile, path, "It is a fifo, socket or device.")
                     .help("Remove it from the skill: only regular files can be served."),

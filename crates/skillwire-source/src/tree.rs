@@ -1,4 +1,4 @@
-//! What is in the directory of an outermost skill, by names, kinds and sizes only.
+//! The files and directories of an outermost skill: names, kinds and sizes, no content.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -7,21 +7,21 @@ use std::{
 
 use skillwire_core::{Digest, Finding, SKILL_FILE};
 
-use crate::{directory::stamp::Stamp, location::below};
+use crate::{directory::stamp::FileStamp, location::join_path};
 
 /// Everything below one directory; keys are `/`-separated paths relative to it.
 ///
 /// Two equal trees mean that nothing was added, removed, changed or replaced in between.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Tree {
-    /// Files, directories and the rest, litter excluded.
-    pub(crate) nodes: BTreeMap<String, Node>,
-    /// What keeps the skills around it from being complete, with paths as findings carry them.
-    pub(crate) problems: Vec<Problem>,
+pub(crate) struct SkillTree {
+    /// Files, directories and everything else, except ignored names.
+    pub(crate) nodes: BTreeMap<String, TreeNode>,
+    /// What makes the skills around it incomplete.
+    pub(crate) problems: Vec<TreeProblem>,
 }
 
-impl Tree {
-    /// A digest that is equal for equal trees, so that the tree itself need not be kept.
+impl SkillTree {
+    /// A digest that is equal for equal trees. Keeping it instead of the tree saves memory.
     pub(crate) fn fingerprint(&self) -> Digest {
         let mut out = Vec::with_capacity(128 * self.nodes.len());
         let text = |text: &str, out: &mut Vec<u8>| {
@@ -31,7 +31,7 @@ impl Tree {
         for (path, node) in &self.nodes {
             text(path, &mut out);
             match node {
-                Node::File(file) => {
+                TreeNode::File(file) => {
                     out.push(b'f');
                     out.extend_from_slice(&file.size.to_le_bytes());
                     out.extend_from_slice(&file.hard_links.to_le_bytes());
@@ -39,13 +39,13 @@ impl Tree {
                         stamp.write(&mut out);
                     }
                 }
-                Node::Directory => out.push(b'd'),
-                Node::Link(link) => {
+                TreeNode::Directory => out.push(b'd'),
+                TreeNode::Link(link) => {
                     out.push(b'l');
                     text(&link.text, &mut out);
-                    // Where it leads follows from the text and the other nodes.
+                    // The target follows from the text and the other nodes.
                 }
-                Node::Special => out.push(b's'),
+                TreeNode::Special => out.push(b's'),
             }
         }
         for problem in &self.problems {
@@ -60,29 +60,29 @@ impl Tree {
 
 /// Something that makes every skill around it incomplete.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Problem {
+pub(crate) struct TreeProblem {
     /// The file or directory, relative to the tree.
     pub(crate) path: String,
     /// The finding, whose file is relative to the tree.
     pub(crate) finding: Finding,
 }
 
-impl Problem {
+impl TreeProblem {
     /// Makes a problem of a finding about a file of the tree.
     pub(crate) fn new(finding: Finding) -> Self {
         Self { path: finding.file.clone(), finding }
     }
 }
 
-/// One thing in a directory.
+/// A file or directory of the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Node {
+pub(crate) enum TreeNode {
     /// A regular file.
     File(FileNode),
     /// A directory.
     Directory,
     /// A symbolic link.
-    Link(Link),
+    Link(LinkNode),
     /// A fifo, socket or device.
     Special,
 }
@@ -95,36 +95,36 @@ pub(crate) struct FileNode {
     /// The number of names the file has.
     pub(crate) hard_links: u64,
     /// What changes when the file does; absent for a file in memory.
-    pub(crate) stamp: Option<Stamp>,
+    pub(crate) stamp: Option<FileStamp>,
 }
 
 /// A symbolic link and where it leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Link {
+pub(crate) struct LinkNode {
     /// The text of the link, for messages.
     pub(crate) text: String,
-    /// Where it leads, relative to the tree.
-    pub(crate) leads: Leads,
+    /// The target, relative to the tree.
+    pub(crate) leads: LinkTarget,
 }
 
 /// Where a symbolic link leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Leads {
+pub(crate) enum LinkTarget {
     /// To a regular file of the tree.
     File(String),
     /// To a directory of the tree; the tree itself is `""`.
     Directory(String),
     /// To nothing.
     Nowhere,
-    /// Through more links than anyone needs.
+    /// Through too many links, which means in a circle.
     Circle,
-    /// Out of the tree, or to something in it that is no part of a skill.
+    /// Out of the tree, or to something in it that is not served.
     Outside,
 }
 
-impl Tree {
+impl SkillTree {
     /// Everything inside a directory at any depth, with paths relative to the tree.
-    pub(crate) fn inside<'a>(&'a self, dir: &str) -> impl Iterator<Item = (&'a str, &'a Node)> {
+    pub(crate) fn inside<'a>(&'a self, dir: &str) -> impl Iterator<Item = (&'a str, &'a TreeNode)> {
         let bounds: (Bound<String>, Bound<String>) = if dir.is_empty() {
             (Bound::Unbounded, Bound::Unbounded)
         } else {
@@ -144,8 +144,8 @@ impl Tree {
     }
 
     /// The `SKILL.md` of a directory.
-    pub(crate) fn skill_file(&self, dir: &str) -> Option<&Node> {
-        self.nodes.get(&below(dir, SKILL_FILE))
+    pub(crate) fn skill_file(&self, dir: &str) -> Option<&TreeNode> {
+        self.nodes.get(&join_path(dir, SKILL_FILE))
     }
 }
 
@@ -170,8 +170,8 @@ mod tests {
     #[test]
     fn a_directory_holds_what_is_below_it_and_not_what_only_begins_like_it_srv_44() {
         let nodes = ["pdf", "pdf-extra", "pdf-extra/a", "pdf/a", "pdf/b/c", "pdf0"];
-        let nodes = nodes.map(|path| (path.to_owned(), Node::Directory));
-        let tree = Tree { nodes: nodes.into(), problems: Vec::new() };
+        let nodes = nodes.map(|path| (path.to_owned(), TreeNode::Directory));
+        let tree = SkillTree { nodes: nodes.into(), problems: Vec::new() };
         let inside: Vec<_> = tree.inside("pdf").map(|(path, _)| path).collect();
         assert_eq!(inside, ["pdf/a", "pdf/b/c"]);
         assert_eq!(tree.inside("").count(), 6);
@@ -182,8 +182,8 @@ mod tests {
     #[test]
     fn skill_directories_come_outer_first() {
         let nodes = ["SKILL.md", "A/MY-SKILL.md", "A/B/SKILL.md", "A/SKILL.md"];
-        let nodes = nodes.map(|path| (path.to_owned(), Node::Directory));
-        let tree = Tree { nodes: nodes.into(), problems: Vec::new() };
+        let nodes = nodes.map(|path| (path.to_owned(), TreeNode::Directory));
+        let tree = SkillTree { nodes: nodes.into(), problems: Vec::new() };
         let found: Vec<_> = tree.skill_directories().into_iter().collect();
         assert_eq!(found, ["", "A", "A/B"]);
     }

@@ -121,9 +121,9 @@ impl SystemEvents {
     pub(super) fn coverage(&self, root: &Path) -> (usize, usize) {
         let watches = self.shared.watches.lock();
         let descriptors = watches.descriptors.range::<Path, _>(starting_at(root));
-        let watched = below(root, descriptors.map(|(path, _)| path)).count();
-        let polled = below(root, watches.polled.range::<Path, _>(starting_at(root))).count();
-        (watched, polled)
+        let watched_count = below(root, descriptors.map(|(path, _)| path)).count();
+        let polled_count = below(root, watches.polled.range::<Path, _>(starting_at(root))).count();
+        (watched_count, polled_count)
     }
 
     /// How many units are polled.

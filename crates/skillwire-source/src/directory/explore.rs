@@ -1,4 +1,4 @@
-//! Finding the skills below a folder: one directory, and what to do with what is in it.
+//! Finds the skills below a folder, one directory at a time.
 
 use std::{
     ffi::OsStr,
@@ -13,66 +13,66 @@ use std::{
 use skillwire_core::{Code, Finding, SKILL_FILE, is_ignored, repair::Repair};
 
 use super::{
-    handle::{Entry, Handle, Kind},
-    stamp::Stamp,
-    stopped::Stopped,
-    walk::{MAX_DEPTH, name_not_utf8, unreadable},
+    handle::{DirEntry, DirHandle, FileKind},
+    listing::{MAX_DEPTH, name_not_utf8, unreadable},
+    scan_error::ScanStopped,
+    stamp::FileStamp,
 };
-use crate::{location::below, source::InspectedSkill};
+use crate::{location::join_path, source::InspectedSkill};
 
 /// The most entries listed outside skills.
 const MAX_ENTRIES: usize = 1_000_000;
 
-/// The most entries listed of one directory, so that a single one does not use up all.
+/// The most entries listed of one directory, so that a single one does not use up the total.
 const MAX_ENTRIES_EACH: usize = 250_000;
 
-/// A directory to look into.
-pub(super) struct Task {
-    /// The directory around it; nothing for the root.
-    pub(super) above: Option<Arc<Handle>>,
-    /// Where it is below the root.
+/// A directory to explore.
+pub(super) struct DirTask {
+    /// The directory around it; `None` for the root.
+    pub(super) above: Option<Arc<DirHandle>>,
+    /// The path relative to the root.
     pub(super) path: String,
 }
 
-/// What is in a directory.
-pub(super) enum Seen {
+/// A directory after it was listed.
+pub(super) enum ExploredDir {
     /// A skill: the directory, its listing and the stamp it had before.
-    Skill(Handle, Option<(Vec<Entry>, Stamp)>),
-    /// Whatever is noteworthy, and the directories to look into next.
-    Between(Between),
+    Skill(DirHandle, Option<(Vec<DirEntry>, FileStamp)>),
+    /// No skill: the findings, and the directories to explore next.
+    Folder(FolderFindings),
 }
 
-/// What is noteworthy in a directory that is no skill.
+/// What was found in a directory that is not a skill.
 #[derive(Default)]
-pub(super) struct Between {
-    /// The directory tried to be a skill.
+pub(super) struct FolderFindings {
+    /// Set if the directory failed to be a skill.
     pub(super) odd: Option<InspectedSkill>,
     /// Findings that belong to no skill, with the path below the root that each is about.
     pub(super) findings: Vec<(String, Finding)>,
     /// The directories in it, in the order of their names.
-    pub(super) tasks: Vec<Task>,
+    pub(super) tasks: Vec<DirTask>,
 }
 
-/// Looks into directories; several threads may use one.
-pub(super) struct Explorer<'a> {
-    pub(super) root: &'a Arc<Handle>,
+/// Explores directories; all threads of a scan share one.
+pub(super) struct FolderExplorer<'a> {
+    pub(super) root: &'a Arc<DirHandle>,
     pub(super) label: &'a str,
     left: AtomicUsize,
 }
 
-impl<'a> Explorer<'a> {
-    pub(super) fn new(root: &'a Arc<Handle>, label: &'a str) -> Self {
+impl<'a> FolderExplorer<'a> {
+    pub(super) fn new(root: &'a Arc<DirHandle>, label: &'a str) -> Self {
         Self { root, label, left: AtomicUsize::new(MAX_ENTRIES) }
     }
 
-    /// The way to begin at a path, which is looked at like an entry of the directory around it.
+    /// Starts at a path, which is treated like an entry of the directory around it.
     ///
-    /// Nothing when there is nothing at the path.
-    pub(super) fn begin(&self, path: &str) -> Result<Seen, Stopped> {
-        let mut between = Between::default();
+    /// If nothing exists at the path, there is nothing to explore.
+    pub(super) fn begin(&self, path: &str) -> Result<ExploredDir, ScanStopped> {
+        let mut between = FolderFindings::default();
         if path.is_empty() {
-            between.tasks.push(Task { above: None, path: String::new() });
-            return Ok(Seen::Between(between));
+            between.tasks.push(DirTask { above: None, path: String::new() });
+            return Ok(ExploredDir::Folder(between));
         }
         let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
         match self.root.below(parent) {
@@ -89,12 +89,12 @@ impl<'a> Explorer<'a> {
             Err(error) if is_gone(&error) => {}
             Err(error) => self.unreadable(path, error, &mut between)?,
         }
-        Ok(Seen::Between(between))
+        Ok(ExploredDir::Folder(between))
     }
 
-    /// Looks into a directory; one with a `SKILL.md` is not looked through.
-    pub(super) fn look(&self, task: &Task) -> Result<Seen, Stopped> {
-        let mut between = Between::default();
+    /// Lists a directory. The entries of one with a `SKILL.md` are left to the inspection.
+    pub(super) fn explore(&self, task: &DirTask) -> Result<ExploredDir, ScanStopped> {
+        let mut between = FolderFindings::default();
         let name = task.path.rsplit('/').next().unwrap_or_default();
         let opened = match &task.above {
             None => self.root.again(),
@@ -106,11 +106,11 @@ impl<'a> Explorer<'a> {
         });
         match listed {
             Ok((Some(entries), dir, stamp)) if entries.iter().any(is_skill_file) => {
-                return Ok(Seen::Skill(dir, Some((entries, stamp))));
+                return Ok(ExploredDir::Skill(dir, Some((entries, stamp))));
             }
-            // It is far too large; inspecting it says so in the terms of a skill.
+            // It is far too large, and the inspection reports that as a finding of the skill.
             Ok((None, dir, _)) if dir.facts(OsStr::new(SKILL_FILE)).is_ok() => {
-                return Ok(Seen::Skill(dir, None));
+                return Ok(ExploredDir::Skill(dir, None));
             }
             Ok((entries, dir, _)) => match entries.filter(|entries| self.afford(entries.len())) {
                 Some(entries) => {
@@ -118,12 +118,12 @@ impl<'a> Explorer<'a> {
                 }
                 None => self.too_many(&task.path, &mut between),
             },
-            // Whatever was here is gone, and so is any skill that was in it.
+            // The directory is gone, and so is any skill in it.
             Err(error) if error.kind() == io::ErrorKind::NotFound && task.above.is_some() => {}
-            Err(error) if task.above.is_none() => return Err(Stopped::Root(error)),
+            Err(error) if task.above.is_none() => return Err(ScanStopped::Root(error)),
             Err(error) => self.unreadable(&task.path, error, &mut between)?,
         }
-        Ok(Seen::Between(between))
+        Ok(ExploredDir::Folder(between))
     }
 
     fn afford(&self, entries: usize) -> bool {
@@ -133,17 +133,17 @@ impl<'a> Explorer<'a> {
 
     fn look_through(
         &self,
-        dir: &Arc<Handle>,
+        dir: &Arc<DirHandle>,
         path: &str,
-        mut entries: Vec<Entry>,
-        between: &mut Between,
+        mut entries: Vec<DirEntry>,
+        between: &mut FolderFindings,
     ) {
         entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         let mut other_case = None;
-        for Entry { name, kind } in entries {
+        for DirEntry { name, kind } in entries {
             let kind = kind.or_else(|| Some(dir.facts(&name).ok()?.kind));
             let Some(kind) = kind else { continue };
-            if kind != Kind::Directory && name.eq_ignore_ascii_case(SKILL_FILE) {
+            if kind != FileKind::Directory && name.eq_ignore_ascii_case(SKILL_FILE) {
                 other_case.get_or_insert_with(|| name.to_string_lossy().into_owned());
             }
             self.enter(dir, path, &name, kind, between);
@@ -153,18 +153,18 @@ impl<'a> Explorer<'a> {
 
     fn enter(
         &self,
-        dir: &Arc<Handle>,
+        dir: &Arc<DirHandle>,
         path: &str,
         name: &OsStr,
-        kind: Kind,
-        between: &mut Between,
+        kind: FileKind,
+        between: &mut FolderFindings,
     ) {
         let text = name.to_string_lossy();
-        if is_ignored(&text) || !matches!(kind, Kind::Directory | Kind::Link) {
+        if is_ignored(&text) || !matches!(kind, FileKind::Directory | FileKind::Link) {
             return;
         }
-        let inner = below(path, &text);
-        let finding = if kind == Kind::Link {
+        let inner = join_path(path, &text);
+        let finding = if kind == FileKind::Link {
             if leads_to_file(dir, name) {
                 return;
             }
@@ -174,7 +174,7 @@ impl<'a> Explorer<'a> {
         } else if depth(path) == MAX_DEPTH {
             too_deep(self.name_of(&inner))
         } else {
-            between.tasks.push(Task { above: Some(Arc::clone(dir)), path: inner });
+            between.tasks.push(DirTask { above: Some(Arc::clone(dir)), path: inner });
             return;
         };
         between.findings.push((inner, finding));
@@ -184,24 +184,24 @@ impl<'a> Explorer<'a> {
         &self,
         path: &str,
         error: io::Error,
-        between: &mut Between,
-    ) -> Result<(), Stopped> {
-        let error = Stopped::unless(error)?;
+        between: &mut FolderFindings,
+    ) -> Result<(), ScanStopped> {
+        let error = ScanStopped::unless(error)?;
         between.findings.push((path.to_owned(), unreadable(&self.name_of(path), &error)));
         Ok(())
     }
 
-    /// Points out a `skill.md`, which other tools may take for a skill.
+    /// The finding about a `skill.md`, which some tools take for a skill.
     fn other_case(&self, path: &str, name: &str) -> InspectedSkill {
         let origin = self.name_of(path);
         let message = format!("The file must be called `{SKILL_FILE}`, in this case.");
-        let finding = Finding::new(Code::SkillFileCase, below(&origin, name), message)
+        let finding = Finding::new(Code::SkillFileCase, join_path(&origin, name), message)
             .help(format!("Rename `{name}` to `{SKILL_FILE}`."))
             .repair(Repair::Rename(SKILL_FILE.to_owned()));
         InspectedSkill { origin, findings: vec![finding], skill: None }
     }
 
-    fn too_many(&self, path: &str, between: &mut Between) {
+    fn too_many(&self, path: &str, between: &mut FolderFindings) {
         let message = format!(
             "There are more than {MAX_ENTRIES_EACH} files and directories in this folder, or more \
              than {MAX_ENTRIES} outside skills; it was not looked through."
@@ -212,7 +212,7 @@ impl<'a> Explorer<'a> {
     }
 
     fn name_of(&self, path: &str) -> String {
-        below(self.label, path)
+        join_path(self.label, path)
     }
 }
 
@@ -226,21 +226,20 @@ pub(super) fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-fn is_skill_file(entry: &Entry) -> bool {
+fn is_skill_file(entry: &DirEntry) -> bool {
     entry.name == SKILL_FILE
 }
 
-/// Tells whether a link leads to a file in its own directory or further down, where no skill can
-/// be.
-fn leads_to_file(dir: &Handle, name: &OsStr) -> bool {
+/// Tells whether a link leads to a file at or below its own directory, so that no skill is missed.
+fn leads_to_file(dir: &DirHandle, name: &OsStr) -> bool {
     let Ok(target) = dir.read_link(name) else { return false };
     let mut parts = target.components().filter(|part| *part != Component::CurDir).peekable();
-    let mut inner: Option<Handle> = None;
+    let mut inner: Option<DirHandle> = None;
     while let Some(part) = parts.next() {
         let Component::Normal(part) = part else { return false };
         let at = inner.as_ref().unwrap_or(dir);
         if parts.peek().is_none() {
-            return at.facts(part).is_ok_and(|facts| facts.kind == Kind::File);
+            return at.facts(part).is_ok_and(|facts| facts.kind == FileKind::File);
         }
         let Ok(next) = at.directory(part) else { return false };
         inner = Some(next);
@@ -248,7 +247,7 @@ fn leads_to_file(dir: &Handle, name: &OsStr) -> bool {
     false
 }
 
-/// Points out a link that might lead to skills.
+/// The finding about a link that might lead to skills.
 fn not_followed(shown: String) -> Finding {
     Finding::new(
         Code::SymlinkNotScanned,

@@ -1,6 +1,6 @@
-//! One outermost skill with everything inside it, from listing to judgement.
+//! Inspects one outermost skill with the skills nested in it, from listing to result.
 //!
-//! Nothing here is shared between skills, so that they can be inspected side by side.
+//! Skills share nothing here, so that several threads can inspect them at the same time.
 
 use std::{collections::BTreeMap, sync::Arc, time::SystemTime};
 
@@ -8,95 +8,94 @@ use skillwire_core::{Digest, RelPath};
 
 use super::{
     explore::depth,
-    handle::{Entry, Handle},
-    index::Known,
-    reading::Reading,
-    record,
-    stamp::Stamp,
-    steps::Steps,
-    stopped::Stopped,
-    store::{DirectoryStore, Root},
-    walk::{Site, Walk, walk},
+    file_store::{DirectoryFiles, RootDir},
+    handle::{DirEntry, DirHandle},
+    index::{IndexedGroup, record},
+    listing::{SkillDir, SkillListing, walk},
+    read_skill::ReadAttempt,
+    scan_error::ScanStopped,
+    stamp::FileStamp,
 };
 use crate::{
     file_store::FileStore,
-    location::Place,
-    rules::Rules,
+    location::SkillLocation,
+    rules::ServingRules,
     source::InspectedSkill,
-    survey::{Survey, survey},
-    tree::{Tree, relative},
+    survey::{SkillSurvey, survey},
+    tree::{SkillTree, relative},
 };
 
-/// How often a skill is read before what keeps changing is given up.
+/// How often a skill that keeps changing is read before it is refused.
 const ATTEMPTS: usize = 3;
 
-/// What a scan leaves behind for the next one.
+/// What a scan remembers of a skill for the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Remembered {
-    /// What the directory was like.
+pub(super) struct SkillState {
+    /// The fingerprint of the listing.
     pub(super) fingerprint: Digest,
-    /// What was made of it.
+    /// The digest of everything that was reported.
     pub(super) judgement: Digest,
-    /// Whether an equal fingerprint means an equal judgement.
+    /// Whether an equal fingerprint proves that nothing changed.
     pub(super) settled: bool,
 }
 
-impl Remembered {
-    /// Tells whether there is nothing to report.
+impl SkillState {
+    /// Tells whether both states are reported alike.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         self.judgement == other.judgement
     }
 }
 
-/// What an inspection found: the judgement, and what to remember of it.
-pub(super) struct Found {
-    pub(super) remembered: Remembered,
+/// The result of an inspection, and what to remember of it.
+pub(super) struct InspectedGroup {
+    pub(super) remembered: SkillState,
     pub(super) inspected: Vec<InspectedSkill>,
-    /// The judgement as bytes; nothing when the index has it already.
+    /// The result as bytes; `None` if the index has it already.
     pub(super) record: Option<Vec<u8>>,
 }
 
-/// What is known of a skill before it is looked at.
+/// What is known of a skill before it is inspected.
 #[derive(Default)]
-pub(super) struct Before<'a> {
-    /// What the last scan left behind.
-    pub(super) remembered: Option<Remembered>,
-    /// What the index says.
-    pub(super) known: Option<Known<'a>>,
+pub(super) struct KnownState<'a> {
+    /// The state in the last scan.
+    pub(super) remembered: Option<SkillState>,
+    /// The state in the index.
+    pub(super) known: Option<IndexedGroup<'a>>,
 }
 
-/// An outermost skill about to be inspected.
-pub(super) struct Visit<'a> {
-    pub(super) root: &'a Arc<Root>,
-    /// Where it is below the root.
+/// An outermost skill that is about to be inspected.
+pub(super) struct SkillVisit<'a> {
+    pub(super) root: &'a Arc<RootDir>,
+    /// The path relative to the root.
     pub(super) path: &'a Arc<str>,
-    pub(super) dir: &'a Handle,
-    pub(super) place: &'a Place,
-    pub(super) rules: &'a Rules,
+    pub(super) dir: &'a DirHandle,
+    pub(super) place: &'a SkillLocation,
+    pub(super) rules: &'a ServingRules,
     /// When the scan began.
     pub(super) started: SystemTime,
-    pub(super) steps: &'a dyn Steps,
+    pub(super) steps: &'a dyn ScanHooks,
 }
 
-impl Visit<'_> {
-    /// Reads and judges the skill; nothing is read when it is as it was before.
+impl SkillVisit<'_> {
+    /// Reads and checks the skill; nothing is read if it did not change.
     ///
-    /// The files of a skill cannot be read all at once. What is published must nevertheless have
-    /// stood in the directory as a whole at one time. Each file is read as it was listed, and is
-    /// still so afterwards; so all of them are as they were at the end of the listing, and it is
-    /// enough that the listing was whole at that moment. Where this cannot be told, everything is
-    /// listed again after reading, and what differs is read again.
+    /// Files cannot be read all at once, and an author may write while we read. Still, what is
+    /// published must have been the state of the whole directory at one time: a mixture of two
+    /// versions would have valid digests and be wrong. Each file has the same stamp before and after
+    /// it is read, so its content is the one at the end of the listing. If the listing was complete
+    /// and true at that moment, so is the result. If that cannot be proved, everything is listed again
+    /// after reading, and the files that differ are read again.
     pub(super) fn inspect(
         &self,
-        mut listed: Option<(Vec<Entry>, Stamp)>,
-        before: &Before<'_>,
-    ) -> Result<Outcome, Stopped> {
+        mut listed: Option<(Vec<DirEntry>, FileStamp)>,
+        before: &KnownState<'_>,
+    ) -> Result<VisitOutcome, ScanStopped> {
         let absolute = || self.root.join(self.path);
-        let site = Site { dir: self.dir, depth: depth(self.path), absolute: &absolute };
+        let site = SkillDir { dir: self.dir, depth: depth(self.path), absolute: &absolute };
         let mut older = BTreeMap::new();
         let mut attempt = 1;
         loop {
-            // What nothing is known of is read, whatever the listing says.
+            // A skill of which nothing is known is read in any case.
             let unknown = before.remembered.is_none() && before.known.is_none();
             let walk = walk(site, listed.take(), unknown)?;
             let fingerprint = walk.tree.fingerprint();
@@ -106,7 +105,7 @@ impl Visit<'_> {
             let whole = walk.is_whole(site, self.started);
             self.steps.listed();
             let surveys = survey(&walk.tree, self.rules);
-            let mut reading = Reading::new(self, &walk, &older);
+            let mut reading = ReadAttempt::new(self, &walk, &older);
             reading.read_all(&surveys)?;
             reading.changed.extend(walk.disturbed.clone());
             if reading.fresh && !whole {
@@ -116,35 +115,40 @@ impl Visit<'_> {
                 let (inspected, settled) = reading.finish(&surveys);
                 let record = record::encode(&inspected);
                 let judgement = Digest::of(&record);
-                let remembered = Remembered { fingerprint, judgement, settled };
+                let remembered = SkillState { fingerprint, judgement, settled };
                 let record = Some(record);
-                return Ok(Outcome::New(Found { remembered, inspected, record }));
+                return Ok(VisitOutcome::Changed(InspectedGroup { remembered, inspected, record }));
             }
             older.extend(reading.files);
             attempt += 1;
         }
     }
 
-    /// The outcome of before, when nothing changed since.
-    fn recall(&self, before: &Before<'_>, fingerprint: &Digest, walk: &Walk) -> Option<Outcome> {
+    /// The earlier outcome, if nothing changed since.
+    fn recall(
+        &self,
+        before: &KnownState<'_>,
+        fingerprint: &Digest,
+        walk: &SkillListing,
+    ) -> Option<VisitOutcome> {
         if walk.disturbed.is_some() {
             return None;
         }
         if before.remembered.is_some_and(|b| b.settled && b.fingerprint == *fingerprint) {
-            return Some(Outcome::Unchanged);
+            return Some(VisitOutcome::Unchanged);
         }
         let known = before.known.as_ref().filter(|known| known.fingerprint == *fingerprint)?;
         let (remembered, inspected) = known.recall(self.root, self.path)?;
-        Some(Outcome::New(Found { remembered, inspected, record: None }))
+        Some(VisitOutcome::Changed(InspectedGroup { remembered, inspected, record: None }))
     }
 
-    /// Where the files of a skill of the tree are read again.
-    pub(super) fn store(&self, survey: &Survey<'_>) -> Arc<dyn FileStore> {
+    /// The store of a skill of the tree, which reads its files again.
+    pub(super) fn store(&self, survey: &SkillSurvey<'_>) -> Arc<dyn FileStore> {
         let link = |&(path, holder): &(&str, &str)| {
             let path_in_skill = RelPath::parse(relative(path, survey.dir)).ok()?;
             (path != holder).then(|| (path_in_skill, relative(holder, survey.dir).into()))
         };
-        Arc::new(DirectoryStore {
+        Arc::new(DirectoryFiles {
             root: Arc::clone(self.root),
             site: Arc::clone(self.path),
             inside: survey.dir.into(),
@@ -153,10 +157,10 @@ impl Visit<'_> {
     }
 }
 
-/// The paths that are not as they were listed.
-fn differences(site: Site<'_>, before: &Tree) -> Result<Vec<String>, Stopped> {
+/// The paths that differ from the listing.
+fn differences(site: SkillDir<'_>, before: &SkillTree) -> Result<Vec<String>, ScanStopped> {
     let after = walk(site, None, false)?;
-    let differs = |one: &Tree, other: &Tree| -> Vec<String> {
+    let differs = |one: &SkillTree, other: &SkillTree| -> Vec<String> {
         let nodes = one.nodes.iter().filter(|(path, node)| other.nodes.get(*path) != Some(node));
         let problems = one.problems.iter().filter(|problem| !other.problems.contains(problem));
         let paths = nodes.map(|(path, _)| path.clone());
@@ -168,18 +172,38 @@ fn differences(site: Site<'_>, before: &Tree) -> Result<Vec<String>, Stopped> {
     Ok(changed)
 }
 
-/// What an inspection found.
-pub(super) enum Outcome {
-    /// Everything is as it is remembered.
+/// The outcome of a visit.
+pub(super) enum VisitOutcome {
+    /// Nothing changed since the last scan.
     Unchanged,
-    /// Something is new.
-    New(Found),
+    /// The skill is new or may have changed.
+    Changed(InspectedGroup),
 }
 
-impl Outcome {
-    /// Tells whether something is not served that may have been before.
+impl VisitOutcome {
+    /// Tells whether something is refused that may have been served before.
     pub(super) fn is_refused(&self) -> bool {
-        let Self::New(Found { inspected, .. }) = self else { return false };
+        let Self::Changed(InspectedGroup { inspected, .. }) = self else { return false };
         inspected.is_empty() || inspected.iter().any(|inspected| inspected.skill.is_none())
     }
 }
+
+/// Is called at the moments of a scan at which a change of the file system matters.
+///
+/// Only tests implement it: they change files exactly there.
+pub(super) trait ScanHooks: Send + Sync + std::fmt::Debug {
+    /// The directory of a skill has been listed, and none of its files has been read.
+    fn listed(&self) {}
+
+    /// A file has been opened, and nothing of it has been read.
+    fn opened(&self, _path: &str) {}
+
+    /// A file has been read, and its stamp has not been compared again.
+    fn read(&self, _path: &str) {}
+}
+
+/// The hooks of every scan outside tests: they do nothing.
+#[derive(Debug)]
+pub(super) struct NoHooks;
+
+impl ScanHooks for NoHooks {}

@@ -8,34 +8,34 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use crate::tree::{Leads, Node, Tree};
+use crate::tree::{LinkTarget, SkillTree, TreeNode};
 
 /// The most links one link may lead through, as many as Linux allows.
 const MAX_HOPS: usize = 40;
 
 /// Resolves every link of a tree whose directory is at `absolute`, a path without links.
-pub(super) fn resolve_all(tree: &mut Tree, absolute: &Path) {
-    let resolved: Vec<(String, Leads)> = tree
+pub(super) fn resolve_all(tree: &mut SkillTree, absolute: &Path) {
+    let resolved: Vec<(String, LinkTarget)> = tree
         .nodes
         .iter()
-        .filter(|(_, node)| matches!(node, Node::Link(_)))
+        .filter(|(_, node)| matches!(node, TreeNode::Link(_)))
         .map(|(path, _)| (path.clone(), Resolver { tree, absolute, hops: 0 }.resolve(path)))
         .collect();
     for (path, leads) in resolved {
-        if let Some(Node::Link(link)) = tree.nodes.get_mut(&path) {
+        if let Some(TreeNode::Link(link)) = tree.nodes.get_mut(&path) {
             link.leads = leads;
         }
     }
 }
 
 struct Resolver<'a> {
-    tree: &'a Tree,
+    tree: &'a SkillTree,
     absolute: &'a Path,
     hops: usize,
 }
 
 /// What a path turned out to be.
-enum Reached {
+enum LinkStep {
     /// A directory, by its absolute path without links.
     Directory(PathBuf),
     /// A file of the tree.
@@ -43,70 +43,70 @@ enum Reached {
 }
 
 impl Resolver<'_> {
-    fn resolve(mut self, link: &str) -> Leads {
+    fn resolve(mut self, link: &str) -> LinkTarget {
         match self.link(link) {
-            Ok(Reached::File(path)) => Leads::File(path),
-            Ok(Reached::Directory(path)) => match self.inside(&path) {
-                Some(path) => Leads::Directory(path),
-                None => Leads::Outside,
+            Ok(LinkStep::File(path)) => LinkTarget::File(path),
+            Ok(LinkStep::Directory(path)) => match self.inside(&path) {
+                Some(path) => LinkTarget::Directory(path),
+                None => LinkTarget::Outside,
             },
             Err(leads) => leads,
         }
     }
 
     /// Follows the link at a path of the tree.
-    fn link(&mut self, link: &str) -> Result<Reached, Leads> {
+    fn link(&mut self, link: &str) -> Result<LinkStep, LinkTarget> {
         self.hops += 1;
         if self.hops > MAX_HOPS {
-            return Err(Leads::Circle);
+            return Err(LinkTarget::Circle);
         }
-        let Some(Node::Link(target)) = self.tree.nodes.get(link) else {
-            return Err(Leads::Nowhere);
+        let Some(TreeNode::Link(target)) = self.tree.nodes.get(link) else {
+            return Err(LinkTarget::Nowhere);
         };
         let mut at = self.absolute.join(link);
         at.pop();
-        let mut reached = Reached::Directory(at);
+        let mut reached = LinkStep::Directory(at);
         let target = PathBuf::from(&target.text);
         if target.as_os_str().is_empty() {
-            return Err(Leads::Nowhere);
+            return Err(LinkTarget::Nowhere);
         }
         for component in target.components() {
             // Nothing can lie below a file.
-            let Reached::Directory(at) = reached else { return Err(Leads::Nowhere) };
+            let LinkStep::Directory(at) = reached else { return Err(LinkTarget::Nowhere) };
             reached = self.step(at, component)?;
         }
         Ok(reached)
     }
 
     /// Takes one step from a directory; every directory it gives is one without links above it.
-    fn step(&mut self, mut at: PathBuf, component: Component<'_>) -> Result<Reached, Leads> {
+    fn step(&mut self, mut at: PathBuf, component: Component<'_>) -> Result<LinkStep, LinkTarget> {
         match component {
-            Component::CurDir => Ok(Reached::Directory(at)),
+            Component::CurDir => Ok(LinkStep::Directory(at)),
             Component::ParentDir => {
                 at.pop();
-                Ok(Reached::Directory(at))
+                Ok(LinkStep::Directory(at))
             }
             Component::RootDir | Component::Prefix(_) => {
-                Ok(Reached::Directory(PathBuf::from(component.as_os_str())))
+                Ok(LinkStep::Directory(PathBuf::from(component.as_os_str())))
             }
             Component::Normal(name) => self.enter(at, name),
         }
     }
 
-    fn enter(&mut self, mut at: PathBuf, name: &OsStr) -> Result<Reached, Leads> {
+    fn enter(&mut self, mut at: PathBuf, name: &OsStr) -> Result<LinkStep, LinkTarget> {
         at.push(name);
         // The directories above the skill are known to be directories; nothing beside them is.
         if self.absolute.starts_with(&at) {
-            return Ok(Reached::Directory(at));
+            return Ok(LinkStep::Directory(at));
         }
-        let path = self.inside(&at).ok_or(Leads::Outside)?;
+        let path = self.inside(&at).ok_or(LinkTarget::Outside)?;
         match self.tree.nodes.get(&path) {
-            Some(Node::Directory) => Ok(Reached::Directory(at)),
-            Some(Node::File(_)) => Ok(Reached::File(path)),
-            Some(Node::Link(_)) => self.link(&path),
-            Some(Node::Special) => Err(Leads::Outside),
-            None if path.split('/').any(skillwire_core::is_ignored) => Err(Leads::Outside),
-            None => Err(Leads::Nowhere),
+            Some(TreeNode::Directory) => Ok(LinkStep::Directory(at)),
+            Some(TreeNode::File(_)) => Ok(LinkStep::File(path)),
+            Some(TreeNode::Link(_)) => self.link(&path),
+            Some(TreeNode::Special) => Err(LinkTarget::Outside),
+            None if path.split('/').any(skillwire_core::is_ignored) => Err(LinkTarget::Outside),
+            None => Err(LinkTarget::Nowhere),
         }
     }
 
@@ -121,34 +121,34 @@ impl Resolver<'_> {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use crate::tree::{FileNode, Link};
+    use crate::tree::{FileNode, LinkNode};
 
-    fn tree(links: &[(&str, &str)]) -> Tree {
-        let file = || Node::File(FileNode { size: 0, hard_links: 1, stamp: None });
+    fn tree(links: &[(&str, &str)]) -> SkillTree {
+        let file = || TreeNode::File(FileNode { size: 0, hard_links: 1, stamp: None });
         let mut nodes = std::collections::BTreeMap::from([
             ("a.md".to_owned(), file()),
-            ("sub".to_owned(), Node::Directory),
+            ("sub".to_owned(), TreeNode::Directory),
             ("sub/b.md".to_owned(), file()),
-            ("pipe".to_owned(), Node::Special),
+            ("pipe".to_owned(), TreeNode::Special),
         ]);
         for (path, text) in links {
-            let link = Link { text: (*text).to_owned(), leads: Leads::Outside };
-            nodes.insert((*path).to_owned(), Node::Link(link));
+            let link = LinkNode { text: (*text).to_owned(), leads: LinkTarget::Outside };
+            nodes.insert((*path).to_owned(), TreeNode::Link(link));
         }
-        let mut tree = Tree { nodes, problems: Vec::new() };
+        let mut tree = SkillTree { nodes, problems: Vec::new() };
         resolve_all(&mut tree, Path::new("/srv/skills/pdf"));
         tree
     }
 
-    fn leads(path: &str, text: &str) -> Leads {
+    fn leads(path: &str, text: &str) -> LinkTarget {
         let tree = tree(&[(path, text)]);
-        let Some(Node::Link(link)) = tree.nodes.get(path) else { panic!("{path}") };
+        let Some(TreeNode::Link(link)) = tree.nodes.get(path) else { panic!("{path}") };
         link.leads.clone()
     }
 
     #[test]
     fn links_inside_lead_to_their_file_v_32() {
-        let file = |path: &str| Leads::File(path.to_owned());
+        let file = |path: &str| LinkTarget::File(path.to_owned());
         assert_eq!(leads("l", "a.md"), file("a.md"));
         assert_eq!(leads("sub/l", "../a.md"), file("a.md"));
         assert_eq!(leads("sub/l", "./../sub/b.md"), file("sub/b.md"));
@@ -160,26 +160,26 @@ mod tests {
     #[test]
     fn links_that_leave_end_outside_v_31() {
         for text in ["/etc/passwd", "../other/a.md", "..", "../..", "/", "../pdf-extra/a.md"] {
-            assert_eq!(leads("l", text), Leads::Outside, "{text}");
+            assert_eq!(leads("l", text), LinkTarget::Outside, "{text}");
         }
         // A directory beside the way could be a link, so the way back is not believed.
-        assert_eq!(leads("l", "../other/../pdf/a.md"), Leads::Outside);
+        assert_eq!(leads("l", "../other/../pdf/a.md"), LinkTarget::Outside);
     }
 
     #[test]
     fn links_to_litter_and_special_files_end_outside_v_32() {
-        assert_eq!(leads("l", ".git/config"), Leads::Outside);
-        assert_eq!(leads("l", "a.md~"), Leads::Outside);
-        assert_eq!(leads("l", "pipe"), Leads::Outside);
+        assert_eq!(leads("l", ".git/config"), LinkTarget::Outside);
+        assert_eq!(leads("l", "a.md~"), LinkTarget::Outside);
+        assert_eq!(leads("l", "pipe"), LinkTarget::Outside);
     }
 
     #[test]
     fn broken_links_are_told_apart_v_33() {
-        assert_eq!(leads("l", "nothing"), Leads::Nowhere);
-        assert_eq!(leads("l", "a.md/x"), Leads::Nowhere);
-        assert_eq!(leads("l", "l"), Leads::Circle);
-        assert_eq!(leads("l", "sub"), Leads::Directory("sub".to_owned()));
-        assert_eq!(leads("sub/l", ".."), Leads::Directory(String::new()));
+        assert_eq!(leads("l", "nothing"), LinkTarget::Nowhere);
+        assert_eq!(leads("l", "a.md/x"), LinkTarget::Nowhere);
+        assert_eq!(leads("l", "l"), LinkTarget::Circle);
+        assert_eq!(leads("l", "sub"), LinkTarget::Directory("sub".to_owned()));
+        assert_eq!(leads("sub/l", ".."), LinkTarget::Directory(String::new()));
     }
 
     #[test]
@@ -190,12 +190,12 @@ mod tests {
         links.extend([("l60", "a.md"), ("x", "y"), ("y", "x")]);
         let tree = tree(&links);
         let of = |path: &str| match &tree.nodes[path] {
-            Node::Link(link) => link.leads.clone(),
+            TreeNode::Link(link) => link.leads.clone(),
             other => panic!("{other:?}"),
         };
-        assert_eq!(of("l60"), Leads::File("a.md".to_owned()));
-        assert_eq!(of("l21"), Leads::File("a.md".to_owned()));
-        assert_eq!(of("l20"), Leads::Circle);
-        assert_eq!(of("x"), Leads::Circle);
+        assert_eq!(of("l60"), LinkTarget::File("a.md".to_owned()));
+        assert_eq!(of("l21"), LinkTarget::File("a.md".to_owned()));
+        assert_eq!(of("l20"), LinkTarget::Circle);
+        assert_eq!(of("x"), LinkTarget::Circle);
     }
 }

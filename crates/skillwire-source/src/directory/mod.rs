@@ -1,59 +1,63 @@
 //! Skills in directories.
 //!
-//! Everything is read through directory handles that cannot be left: no symbolic link is followed,
-//! nothing but regular files is opened, and sizes are known before anything is read.
+//! Everything is read through directory handles: no symbolic link is followed, only regular files are
+//! opened, and sizes are known before anything is read.
+//!
+//! A scan works in these steps. `explore` looks for directories with a `SKILL.md`, on several threads
+//! (`workers`). For each one, `listing` lists the whole tree with the stamps of all files. If the tree
+//! is as it was in the last scan, or as the `index` remembers it, nothing is read. Otherwise
+//! `read_skill` reads the files, `read_file` compares each one's stamp before and after, and `inspect`
+//! decides whether the result is one consistent state. `scan` compares the results with the last scan
+//! and reports the differences.
+//!
+//! The order of writes matters in two places. The memory of a source is marked incomplete when a scan
+//! starts and complete only when it ends: if a scan stops half-way, the next one covers everything
+//! again, whatever it was asked for. The index is replaced last and with one rename, so that a crash
+//! leaves either the old index or the new one, and a later start never trusts a state that was not
+//! reported.
 
 use std::{
     collections::BTreeSet,
     io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::SystemTime,
 };
 
+use parking_lot::Mutex;
 use skillwire_core::{Code, Digest, Finding, RelPath, SKILL_FILE, Scheme, Strictness};
 
 use self::{
-    handle::Handle,
-    inspect::Visit,
-    keep::Old,
-    memory::Memory,
-    scan::Scan,
-    steps::{Steps, Undisturbed},
-    store::Root,
+    file_store::RootDir,
+    handle::DirHandle,
+    index::OldIndex,
+    inspect::{NoHooks, ScanHooks, SkillVisit},
+    scan::{FolderMemory, Scan},
 };
 use crate::{
-    location::{Place, below},
+    location::{SkillLocation, join_path},
     progress::ScanProgress,
-    rules::{Rules, SecretAllowList},
+    rules::{SecretAllowList, ServingRules},
     source::{ScanRequest, SkillSource, SourceChange, SourceUnavailable},
 };
 
-mod bytes;
-#[cfg(target_os = "linux")]
-mod cached;
-mod crew;
-#[cfg(all(test, unix))]
-mod disturbed;
 mod explore;
+mod file_store;
 mod handle;
 mod index;
 mod inspect;
-mod keep;
 mod links;
-mod memory;
-mod parts;
-mod read;
-mod reading;
-mod record;
-#[cfg(all(test, unix))]
-mod reread;
+mod listing;
+mod read_file;
+mod read_skill;
 mod scan;
+mod scan_error;
+mod scan_parts;
 pub(crate) mod stamp;
-mod steps;
-mod stopped;
-mod store;
-mod walk;
+mod workers;
+
+#[cfg(all(test, unix))]
+mod tests;
 
 /// How a folder of skills is served.
 #[derive(Debug, Clone, Default)]
@@ -64,27 +68,27 @@ pub struct DirectoryOptions {
     pub prefix: Vec<String>,
     /// The scheme of the skills' URIs.
     pub scheme: Scheme,
-    /// How forgiving the source is about skills that break the format.
+    /// How strict the source is about skills that break the format.
     pub strictness: Strictness,
     /// Files that are served although their name says that they hold a secret.
     pub allow_secret: SecretAllowList,
     /// Whether a file with more than one hard link keeps its skill from being served.
     ///
-    /// A hard link to a file outside the skill cannot be told from an ordinary file. Where someone
-    /// who may write skills must not read all files on the same disk, this refuses both. Only
-    /// Unix tells the number of links before a file is opened.
+    /// A hard link to a file outside the skill looks like an ordinary file. If the authors of skills
+    /// must not publish other files of the same disk, this refuses both. Only Unix reports the number
+    /// of links before a file is opened.
     pub single_link: bool,
-    /// Whether findings that never keep a skill from being served are left out, which saves a
-    /// server the work of looking for them.
+    /// Whether to leave out findings that never keep a skill from being served, which saves a server
+    /// the work of looking for them.
     pub brief: bool,
-    /// Whether the folder is opened anew for each file that a client reads, instead of being held open
-    /// from the first scan on. That takes longer, and lets somebody have a source for each of many
-    /// folders.
+    /// Whether to open the folder again for each file that a client reads, instead of holding it open
+    /// from the first scan on. Reads take longer, but a program can have many sources without running
+    /// out of open files.
     pub reopen: bool,
-    /// A file in which the source keeps what it found, so that the next start opens no unchanged
-    /// file. It is made when it is missing and ignored when it is damaged or about something else.
+    /// A file in which the source remembers its results, so that the next start opens no unchanged
+    /// file. It is created if it is missing, and ignored if it is damaged or belongs to other options.
     pub index: Option<PathBuf>,
-    /// Where scans count what they have looked at.
+    /// Counts the skills that scans have inspected.
     pub progress: ScanProgress,
 }
 
@@ -94,24 +98,28 @@ pub struct DirectorySource {
     /// The root as it was given, made absolute.
     given: PathBuf,
     /// Where the root was when the source was made.
-    root: Arc<Root>,
+    root: Arc<RootDir>,
     label: String,
     prefix: Vec<String>,
-    rules: Rules,
+    rules: ServingRules,
     reopen: bool,
-    index: Option<index::Place>,
+    index: Option<index::IndexLocation>,
     index_error: Mutex<Option<String>>,
-    steps: Arc<dyn Steps>,
-    /// How many threads look at skills.
+    steps: Arc<dyn ScanHooks>,
+    /// The number of threads that scan.
     workers: usize,
-    memory: Mutex<Memory>,
-    /// Held by the one scan that is under way.
-    turn: Mutex<()>,
+    /// What the last scan found. Locked only for short accesses during a scan.
+    memory: Mutex<FolderMemory>,
+    /// Held during a scan, so that scans run one after the other: each one reports differences to the
+    /// one before.
+    scan_lock: Mutex<()>,
     progress: ScanProgress,
 }
 
 impl DirectorySource {
-    /// Makes a source of a folder, which stays the same folder from now on.
+    /// Makes a source of a folder.
+    ///
+    /// If the path later leads to another folder, the source is unavailable and does not follow.
     pub fn new(
         root: impl Into<PathBuf>,
         options: DirectoryOptions,
@@ -149,36 +157,36 @@ impl DirectorySource {
         if !canonical.is_dir() {
             return Err(unavailable("It is not a folder. Name the folder around it.".to_owned()));
         }
-        let rules = Rules { scheme, strictness, allow_secret, single_link, brief };
+        let rules = ServingRules { scheme, strictness, allow_secret, single_link, brief };
         let index = index.map(|file| {
             let about = about(&canonical, &label, &prefix, &rules);
-            index::Place { file, about }
+            index::IndexLocation { file, about }
         });
         Ok(Self {
             given,
-            root: Arc::new(Root::new(canonical)),
+            root: Arc::new(RootDir::new(canonical)),
             label,
             prefix,
             rules,
             reopen,
             index,
             index_error: Mutex::default(),
-            steps: Arc::new(Undisturbed),
-            workers: crew::all_cores(),
+            steps: Arc::new(NoHooks),
+            workers: workers::all_cores(),
             memory: Mutex::default(),
-            turn: Mutex::default(),
+            scan_lock: Mutex::default(),
             progress,
         })
     }
 
-    /// Where the folder is, without symbolic links.
+    /// The path of the folder, without symbolic links.
     pub fn canonical_root(&self) -> &Path {
         &self.root.path
     }
 
-    /// What kept the last scan that used the index from reading or writing it, if anything did.
+    /// The error of the last scan that could not read or write the index, if there was one.
     pub fn last_index_error(&self) -> Option<String> {
-        self.index_error.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.index_error.lock().clone()
     }
 
     fn unavailable(&self, reason: impl Into<String>) -> SourceUnavailable {
@@ -187,12 +195,12 @@ impl DirectorySource {
 
     /// Opens the root, if it is where it was when the source was made.
     ///
-    /// The path is looked at before and after opening, so that a directory above the root that is
-    /// replaced by a symbolic link does not lead the scan elsewhere.
-    fn open_root(&self) -> Result<Handle, SourceUnavailable> {
+    /// The path is resolved before and after opening: if a directory above the root is replaced by a
+    /// symbolic link in between, the scan does not follow it elsewhere.
+    fn open_root(&self) -> Result<DirHandle, SourceUnavailable> {
         self.check_root()?;
-        let root =
-            Handle::open(&self.root.path).map_err(|error| self.unavailable(format!("{error}.")))?;
+        let root = DirHandle::open(&self.root.path)
+            .map_err(|error| self.unavailable(format!("{error}.")))?;
         self.check_root()?;
         Ok(root)
     }
@@ -217,21 +225,21 @@ impl DirectorySource {
     fn visit<'a>(
         &'a self,
         path: &'a Arc<str>,
-        dir: &'a Handle,
-        place: &'a Place,
+        dir: &'a DirHandle,
+        place: &'a SkillLocation,
         started: SystemTime,
-    ) -> Visit<'a> {
+    ) -> SkillVisit<'a> {
         let (root, rules, steps) = (&self.root, &self.rules, &*self.steps);
-        Visit { root, path, dir, place, rules, started, steps }
+        SkillVisit { root, path, dir, place, rules, started, steps }
     }
 
-    fn place(&self, path: &str) -> Place {
+    fn place(&self, path: &str) -> SkillLocation {
         let own_name = || self.root.path.file_name().and_then(|name| name.to_str());
         let mut segments: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
         let last = segments.pop();
         let above = self.prefix.iter().map(String::as_str).chain(segments);
-        Place {
-            origin: below(&self.label, path),
+        SkillLocation {
+            origin: join_path(&self.label, path),
             above: above.map(str::to_owned).collect(),
             directory: last.or_else(own_name).map(str::to_owned),
         }
@@ -239,15 +247,24 @@ impl DirectorySource {
 }
 
 impl SkillSource for DirectorySource {
+    #[tracing::instrument(
+        level = "debug",
+        skip_all,
+        fields(
+            folder = %self.root.path.display(),
+            paths = request.paths.as_ref().map(BTreeSet::len),
+            force_read = request.force_read,
+        )
+    )]
     fn scan(
         &self,
-        look: &ScanRequest,
+        request: &ScanRequest,
         report: &mut (dyn FnMut(SourceChange) + Send),
     ) -> Result<Vec<Finding>, SourceUnavailable> {
-        let scanned = self.try_scan(look, report);
+        let scanned = self.try_scan(request, report);
         if scanned.is_err() {
-            // Places were left unseen, so the next scan looks at all of them.
-            self.memory.lock().unwrap_or_else(PoisonError::into_inner).complete = false;
+            // Some directories were not scanned, so the next scan covers all of them.
+            self.memory.lock().complete = false;
         }
         scanned
     }
@@ -264,20 +281,26 @@ impl SkillSource for DirectorySource {
 impl DirectorySource {
     fn try_scan(
         &self,
-        look: &ScanRequest,
+        request: &ScanRequest,
         report: &mut (dyn FnMut(SourceChange) + Send),
     ) -> Result<Vec<Finding>, SourceUnavailable> {
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let _scan_lock = self.scan_lock.lock();
         let started = SystemTime::now();
         let root = Arc::new(self.open_root()?);
         if !self.reopen {
-            self.root.keep(&root);
+            self.root.hold(&root);
         }
-        let (closely, workers) = (look.force_read, self.workers);
-        let old = Old::default();
-        let scan = Scan { source: self, root, started, closely, workers, old, writes: false };
-        scan.run(look, report).map_err(|stopped| self.unavailable(stopped.reason()))?;
-        let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let scan = Scan {
+            source: self,
+            root,
+            started,
+            force_read: request.force_read,
+            workers: self.workers,
+            old: OldIndex::default(),
+            writes: false,
+        };
+        scan.run(request, report).map_err(|stopped| self.unavailable(stopped.reason()))?;
+        let memory = self.memory.lock();
         let mut findings = memory.findings();
         if let Some(error) = self.last_index_error() {
             findings.push(index_not_kept(&self.label, &error));
@@ -295,8 +318,8 @@ fn index_not_kept(label: &str, error: &str) -> Finding {
         .help("Make the cache folder writable, or serve with `--no-index`.")
 }
 
-/// A digest of everything besides the files that what is reported depends on.
-fn about(canonical: &Path, label: &str, prefix: &[String], rules: &Rules) -> Digest {
+/// A digest of everything besides the files that decides what is reported.
+fn about(canonical: &Path, label: &str, prefix: &[String], rules: &ServingRules) -> Digest {
     let version = env!("CARGO_PKG_VERSION");
     let mut about = format!("{version}\n{label:?}\n{prefix:?}\n{rules:?}\n").into_bytes();
     about.extend_from_slice(canonical.as_os_str().as_encoded_bytes());

@@ -1,40 +1,44 @@
-//! One look at a folder: what is there now against what was there before.
+//! One scan of a folder: what is there now, compared with the scan before.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsStr,
+    ops::Bound,
     path::{Component, Path, PathBuf},
-    sync::{Arc, MutexGuard, PoisonError},
+    sync::Arc,
     time::SystemTime,
 };
 
-use skillwire_core::{Finding, SKILL_FILE, is_ignored};
+use parking_lot::MutexGuard;
+use skillwire_core::{Code, Finding, SKILL_FILE, is_ignored};
 
 use super::{
-    DirectorySource, crew,
-    explore::{Between, Explorer, Seen, Task, depth},
-    handle::Handle,
-    inspect::{Before, Found, Outcome},
-    keep::{New, Old},
-    memory::{Memory, inside},
-    stopped::Stopped,
-    walk::MAX_DEPTH,
+    DirectorySource,
+    explore::{DirTask, ExploredDir, FolderExplorer, FolderFindings, depth},
+    handle::DirHandle,
+    index::{IndexUpdate, OldIndex},
+    inspect::{InspectedGroup, KnownState, SkillState, VisitOutcome},
+    listing::MAX_DEPTH,
+    scan_error::ScanStopped,
+    workers,
 };
 use crate::{
-    location::below,
+    location::join_path,
     source::{GroupKey, InspectedSkill, ScanRequest, SourceChange},
 };
 
-/// What was found at or below the places a scan looked at.
+/// What a scan found at or below its starting points.
 #[derive(Default)]
-struct Present {
+struct ScanFindings {
     skills: BTreeSet<Arc<str>>,
+    /// Directories that failed to be skills.
     odd: BTreeMap<String, InspectedSkill>,
+    /// Findings that belong to no skill.
     between: BTreeMap<String, Vec<Finding>>,
 }
 
-impl Present {
-    fn add(&mut self, path: String, between: Between) {
+impl ScanFindings {
+    fn add(&mut self, path: String, between: FolderFindings) {
         for (path, finding) in between.findings {
             self.between.entry(path).or_default().push(finding);
         }
@@ -42,21 +46,21 @@ impl Present {
     }
 }
 
-/// What came of one directory.
-enum Came {
-    Skill(Arc<str>, Outcome),
-    Between(String, Between),
+/// The result of one directory.
+enum TaskResult {
+    Skill(Arc<str>, VisitOutcome),
+    Folder(String, FolderFindings),
 }
 
 /// One scan under way.
 pub(super) struct Scan<'a> {
     pub(super) source: &'a DirectorySource,
-    pub(super) root: Arc<Handle>,
+    pub(super) root: Arc<DirHandle>,
     pub(super) started: SystemTime,
-    pub(super) closely: bool,
+    pub(super) force_read: bool,
     pub(super) workers: usize,
-    pub(super) old: Old,
-    /// Whether the scan looks at everything and there is an index to write.
+    pub(super) old: OldIndex,
+    /// Whether the scan covers everything and there is an index to write.
     pub(super) writes: bool,
 }
 
@@ -67,67 +71,67 @@ fn above(path: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(around, move |at| (!at.is_empty()).then(|| &at[..parent(at)]))
 }
 
-/// The name of the site at a path.
+/// The key of the group at a path.
 ///
-/// A directory can be an odd site and have skills below; no path begins with a slash, so the two
-/// never share a name.
+/// A directory that failed to be a skill can have skills below it, and its path may be a skill in a
+/// later scan. No path starts with a slash, so that the two kinds never share a key.
 fn key(path: &str, odd: bool) -> GroupKey {
     GroupKey(if odd { format!("/{path}").into() } else { path.into() })
 }
 
 impl Scan<'_> {
-    /// Looks at everything, or at what the paths are, contain or are part of.
+    /// Scans everything, or the groups that the paths are, contain or lie in.
     pub(super) fn run(
         mut self,
-        look: &ScanRequest,
+        request: &ScanRequest,
         report: &mut (dyn FnMut(SourceChange) + Send),
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), ScanStopped> {
         let complete = std::mem::take(&mut self.memory().complete);
-        let (starts, place) = match &look.paths {
+        let (starts, place) = match &request.paths {
             Some(paths) if complete => (self.starts(paths), None),
             _ => (BTreeSet::from([String::new()]), self.source.index.as_ref()),
         };
         self.writes = place.is_some();
         if !complete {
-            self.old = Old::load(place);
+            self.old = OldIndex::load(place);
         }
-        let mut new = New::at(place);
+        let mut new = IndexUpdate::at(place);
         let present = self.explore(&starts, &mut new, report)?;
-        // In a folder that went away meanwhile everything would seem to be gone.
-        self.source.check_root().map_err(Stopped::Moved)?;
-        self.settle(&starts, present, report);
-        // Only now: a scan that was stopped left places unseen, and the next one sees them all.
+        // If the folder was moved away during the scan, everything would seem to be removed.
+        self.source.check_root().map_err(ScanStopped::Moved)?;
+        self.report_removed(&starts, present, report);
+        // Only now, after everything was reported: a scan that stopped earlier leaves the memory
+        // incomplete, and the next scan covers everything.
         let Self { source, old, writes, .. } = self;
-        let mut memory = source.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut memory = source.memory.lock();
         memory.complete = true;
         let error = new.finish(old, &mut memory);
-        // A scan that leaves the index alone does not know how it is.
+        // A scan that does not write the index knows nothing about its state.
         if writes {
-            *source.index_error.lock().unwrap_or_else(PoisonError::into_inner) =
-                error.map(|error| error.to_string());
+            *source.index_error.lock() = error.map(|error| error.to_string());
         }
         Ok(())
     }
 
-    fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.source.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    fn memory(&self) -> MutexGuard<'_, FolderMemory> {
+        self.source.memory.lock()
     }
 
-    /// The places to look at for some paths, none inside another.
+    /// The starting points for some paths, none inside another.
     fn starts(&self, paths: &BTreeSet<PathBuf>) -> BTreeSet<String> {
         let starts: BTreeSet<String> = paths.iter().filter_map(|path| self.start(path)).collect();
         let is_inside = |start: &str| above(start).any(|around| starts.contains(around));
         starts.iter().filter(|start| !is_inside(start)).cloned().collect()
     }
 
-    /// The place a changed path makes us look at: the outermost skill it is in, now or before, or
-    /// else the nearest thing that is there.
+    /// The starting point for a changed path: the outermost skill that it lies in, now or in the last
+    /// scan, or else the nearest existing directory or file.
     fn start(&self, path: &Path) -> Option<String> {
         if self.source.root.path.starts_with(path) {
             return Some(String::new());
         }
         let mut at = String::new();
-        let mut dir: Option<Handle> = None;
+        let mut dir: Option<DirHandle> = None;
         let mut parts = path.strip_prefix(&self.source.root.path).ok()?.components();
         loop {
             let skill = dir.as_ref().unwrap_or(&self.root).facts(OsStr::new(SKILL_FILE)).is_ok();
@@ -136,17 +140,17 @@ impl Scan<'_> {
             }
             let Some(part) = parts.next() else { return Some(at) };
             let Component::Normal(part) = part else { return None };
-            // What cannot be named is told by the directory it is in.
+            // A name that is not UTF-8 is reported by its directory.
             let Some(name) = part.to_str() else { return Some(at) };
-            // Whatever happens to litter changes nothing, and no file has a NUL in its name.
+            // Ignored names change nothing, and no file has a NUL in its name.
             if is_ignored(name) || name.contains('\0') {
                 return None;
             }
-            // A `skill.md` is a matter of its directory.
+            // A `skill.md` in any case concerns its directory.
             if name.eq_ignore_ascii_case(SKILL_FILE) {
                 return Some(at);
             }
-            at = below(&at, name);
+            at = join_path(&at, name);
             match dir.as_ref().unwrap_or(&self.root).directory(part) {
                 Ok(next) => dir = Some(next),
                 Err(_) => return Some(at),
@@ -154,82 +158,91 @@ impl Scan<'_> {
         }
     }
 
-    /// Looks at some places and all that is below them, and reports the skills that are new or
-    /// different.
+    /// Scans the starting points with everything below, and reports skills that are new or different.
     fn explore(
         &self,
         starts: &BTreeSet<String>,
-        new: &mut New<'_>,
+        new: &mut IndexUpdate<'_>,
         report: &mut (dyn FnMut(SourceChange) + Send),
-    ) -> Result<Present, Stopped> {
-        let explorer = Explorer::new(&self.root, &self.source.label);
-        let mut present = Present::default();
+    ) -> Result<ScanFindings, ScanStopped> {
+        let explorer = FolderExplorer::new(&self.root, &self.source.label);
+        let mut present = ScanFindings::default();
         let mut tasks = Vec::new();
         for start in starts.iter().rev() {
-            if let Seen::Between(mut between) = explorer.begin(start)? {
+            if let ExploredDir::Folder(mut between) = explorer.begin(start)? {
                 tasks.append(&mut between.tasks);
                 present.add(start.clone(), between);
             }
         }
-        crew::work(tasks, self.workers, &|task| self.work(&explorer, task), |came| match came {
-            Came::Between(path, between) => present.add(path, between),
-            Came::Skill(path, outcome) => {
-                present.skills.insert(self.hear(path, outcome, new, report));
+        workers::run(tasks, self.workers, &|task| self.work(&explorer, task), |came| match came {
+            TaskResult::Folder(path, between) => present.add(path, between),
+            TaskResult::Skill(path, outcome) => {
+                present.skills.insert(self.record_skill(path, outcome, new, report));
             }
         })?;
         Ok(present)
     }
 
-    /// Looks into one directory; says what came of it and where to look next.
-    fn work(&self, explorer: &Explorer<'_>, task: Task) -> Result<(Came, Vec<Task>), Stopped> {
-        match explorer.look(&task)? {
-            Seen::Between(mut between) => {
+    /// Scans one directory; returns the result and the directories to scan next.
+    fn work(
+        &self,
+        explorer: &FolderExplorer<'_>,
+        task: DirTask,
+    ) -> Result<(TaskResult, Vec<DirTask>), ScanStopped> {
+        match explorer.explore(&task)? {
+            ExploredDir::Folder(mut between) => {
                 let tasks = std::mem::take(&mut between.tasks);
-                Ok((Came::Between(task.path, between), tasks))
+                Ok((TaskResult::Folder(task.path, between), tasks))
             }
-            Seen::Skill(dir, listed) => {
-                // Remembered in several places, and there may be a hundred thousand.
+            ExploredDir::Skill(dir, listed) => {
+                // Shared, since several collections hold the path and there may be a hundred
+                // thousand.
                 let path = Arc::from(task.path);
-                let before = if self.closely { Before::default() } else { self.before(&path) };
+                let before =
+                    if self.force_read { KnownState::default() } else { self.before(&path) };
                 let place = self.source.place(&path);
                 let visit = self.source.visit(&path, &dir, &place, self.started);
                 let outcome = visit.inspect(listed, &before)?;
                 if outcome.is_refused() {
-                    // In a folder that went away meanwhile every skill would seem to be broken.
-                    self.source.check_root().map_err(Stopped::Moved)?;
+                    // If the folder was moved away during the scan, every skill would seem broken.
+                    self.source.check_root().map_err(ScanStopped::Moved)?;
                 }
-                Ok((Came::Skill(path, outcome), Vec::new()))
+                Ok((TaskResult::Skill(path, outcome), Vec::new()))
             }
         }
     }
 
-    /// What is known of a skill; one that the index lacks is read again when it can be written.
-    fn before(&self, path: &str) -> Before<'_> {
+    /// What is known of a skill. If the index lacks a skill and this scan writes the index, nothing is
+    /// known: the skill is read again, since its record was not kept.
+    fn before(&self, path: &str) -> KnownState<'_> {
         let memory = self.memory();
         let unwritten = self.writes && memory.unwritten.contains(path);
         match memory.skills.get(path) {
             Some(remembered) => {
-                Before { remembered: (!unwritten).then_some(*remembered), known: None }
+                KnownState { remembered: (!unwritten).then_some(*remembered), known: None }
             }
-            None => Before { remembered: None, known: self.old.known(path) },
+            None => KnownState { remembered: None, known: self.old.known(path) },
         }
     }
 
-    /// Remembers what came of a skill and reports it when it is new or different.
-    fn hear(
+    /// Remembers the result of a skill and reports it if it is new or different.
+    fn record_skill(
         &self,
         path: Arc<str>,
-        outcome: Outcome,
-        new: &mut New<'_>,
+        outcome: VisitOutcome,
+        new: &mut IndexUpdate<'_>,
         report: &mut (dyn FnMut(SourceChange) + Send),
     ) -> Arc<str> {
         self.source.progress.add();
-        let Outcome::New(Found { remembered, inspected, record }) = outcome else { return path };
+        let VisitOutcome::Changed(InspectedGroup { remembered, inspected, record }) = outcome
+        else {
+            return path;
+        };
         let mut memory = self.memory();
         let before = memory.skills.insert(Arc::clone(&path), remembered);
         match record {
-            None => self.old.recall(),
-            // What is not settled would not be believed.
+            None => self.old.count_unchanged(),
+            // A later start would not trust a state that is not settled.
             Some(record) if remembered.settled && self.source.index.is_some() => {
                 let differs = before.is_none_or(|before| before != remembered);
                 if differs || memory.unwritten.contains(&path) {
@@ -246,11 +259,11 @@ impl Scan<'_> {
         path
     }
 
-    /// Reports what is no longer there, and what is noteworthy between skills.
-    fn settle(
+    /// Reports removed groups and directories that failed to be skills, and replaces the findings.
+    fn report_removed(
         &self,
         starts: &BTreeSet<String>,
-        mut present: Present,
+        mut present: ScanFindings,
         report: &mut (dyn FnMut(SourceChange) + Send),
     ) {
         for start in starts {
@@ -283,4 +296,50 @@ impl Scan<'_> {
             }
         }
     }
+}
+
+/// What a source remembers of its folder between scans; all paths are relative to the root.
+#[derive(Debug, Default)]
+pub(super) struct FolderMemory {
+    /// The outermost skills.
+    pub(super) skills: BTreeMap<Arc<str>, SkillState>,
+    /// Directories that failed to be skills, with the findings about each.
+    pub(super) odd: BTreeMap<String, Vec<Finding>>,
+    /// Findings that belong to no skill.
+    pub(super) between: BTreeMap<String, Vec<Finding>>,
+    /// Whether the last scan ended. If not, the next scan covers everything.
+    pub(super) complete: bool,
+    /// Skills whose current state is not in the index.
+    pub(super) unwritten: BTreeSet<Arc<str>>,
+    /// Whether the index has skills that no longer exist.
+    pub(super) stale: bool,
+}
+
+impl FolderMemory {
+    /// All findings that belong to no skill.
+    pub(super) fn findings(&self) -> Vec<Finding> {
+        self.between.values().flatten().cloned().collect()
+    }
+
+    /// Tells whether a path is scanned as a whole: a skill, or a folder with too many files.
+    pub(super) fn is_whole(&self, path: &str) -> bool {
+        let too_many = |finding: &Finding| finding.code == Code::TooManyFiles;
+        self.skills.contains_key(path)
+            || self.between.get(path).is_some_and(|findings| findings.iter().any(too_many))
+    }
+}
+
+/// The keys of a map at or below a path.
+pub(super) fn inside<K: Ord + Clone + std::borrow::Borrow<str>, V>(
+    map: &BTreeMap<K, V>,
+    path: &str,
+) -> Vec<K> {
+    if path.is_empty() {
+        return map.keys().cloned().collect();
+    }
+    // `0` follows `/` in ASCII, so this range is exactly the paths that begin with `path/`.
+    let (from, to) = (format!("{path}/"), format!("{path}0"));
+    let bounds = (Bound::Included(from.as_str()), Bound::Excluded(to.as_str()));
+    let below = map.range::<str, _>(bounds);
+    map.get_key_value(path).into_iter().chain(below).map(|(key, _)| key.clone()).collect()
 }

@@ -1,14 +1,14 @@
-//! Telling whether a file changed without reading it.
+//! Tells whether a file changed without reading it.
 
 use std::time::{Duration, SystemTime};
 
 /// What changes when a file is written, replaced or has its attributes set.
 ///
-/// The change time is what makes it trustworthy: nobody can set it, so an edit that restores size
-/// and modification time still shows. A write through a memory mapping may show late; a scan that
-/// looks closely reads everything.
+/// The change time makes it trustworthy: programs cannot set it, so an edit that restores size and
+/// modification time still shows. A write through a memory mapping may show late; a forced scan reads
+/// everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stamp {
+pub(crate) struct FileStamp {
     size: u64,
     modified: Option<SystemTime>,
     /// When anything about the file changed, where the system keeps that.
@@ -17,7 +17,7 @@ pub(crate) struct Stamp {
     identity: (u64, u64),
 }
 
-impl Stamp {
+impl FileStamp {
     /// Makes a stamp of what a file system says.
     pub(crate) fn new(
         size: u64,
@@ -75,10 +75,10 @@ fn tick(time: SystemTime) -> Duration {
 mod tests {
     use super::*;
 
-    fn stamp(nanoseconds: u64) -> Stamp {
+    fn stamp(nanoseconds: u64) -> FileStamp {
         let time = Duration::from_secs(1_000) + Duration::from_nanos(nanoseconds);
         let at = SystemTime::UNIX_EPOCH.checked_add(time);
-        Stamp { size: 1, modified: at, changed: at, identity: (1, 1) }
+        FileStamp { size: 1, modified: at, changed: at, identity: (1, 1) }
     }
 
     fn later(milliseconds: u64) -> SystemTime {
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_stamp_without_a_change_time_is_not_trusted_v_62() {
-        assert!(!Stamp { changed: None, ..stamp(1_000_000) }.is_settled(later(100_000)));
+        assert!(!FileStamp { changed: None, ..stamp(1_000_000) }.is_settled(later(100_000)));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A generator put together from functions.
+//! A generator made of functions.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -9,11 +9,12 @@ use super::{GenerateError, SkillGenerator};
 
 type Make = Box<dyn Fn() -> Result<Bytes, GenerateError> + Send + Sync>;
 
-/// Files that functions make, each time they are read.
+/// Files that functions generate each time they are read.
 #[derive(Default)]
 pub struct GeneratedFiles {
     files: BTreeMap<RelPath, Make>,
-    /// The first path that cannot be one; without it the skill would lack a file in silence.
+    /// The error about the first invalid path. Reads report it: otherwise the skill would lack a file
+    /// without any message.
     invalid: Option<GenerateError>,
 }
 
@@ -29,7 +30,7 @@ impl GeneratedFiles {
         Self::default()
     }
 
-    /// Adds a file, given the function that makes its content.
+    /// Adds a file with the function that generates its content.
     #[must_use]
     pub fn file<T: Into<Bytes>>(
         self,

@@ -1,7 +1,9 @@
-//! Directories that are held open and cannot be left.
+//! Open directories, through which everything is read.
 //!
-//! A name is always one segment, and no symbolic link is followed: what is reached from a handle
-//! lies in the directory it was opened for, whatever happens to the paths meanwhile.
+//! A name is always one segment, and no symbolic link is followed. So everything that is reached from a
+//! handle lies in the directory that it was opened for, even if other processes rename or replace
+//! directories meanwhile. On Unix each step is one system call; cap-std repeats checks that a single
+//! step does not need, which the scan of many files would notice. Elsewhere cap-std is used.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -9,7 +11,7 @@ use std::{
     path::Path,
 };
 
-use super::stamp::Stamp;
+use super::stamp::FileStamp;
 use crate::tree::FileNode;
 
 #[cfg(not(unix))]
@@ -18,13 +20,13 @@ mod other;
 mod unix;
 
 #[cfg(not(unix))]
-pub(super) use other::{Handle, facts_of};
+pub(super) use other::{DirHandle, facts_of};
 #[cfg(unix)]
-pub(super) use unix::{Handle, facts_of};
+pub(super) use unix::{DirHandle, facts_of};
 
-/// What something in a directory is.
+/// The kind of an entry of a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FileKind {
     Directory,
     File,
     Link,
@@ -32,15 +34,15 @@ pub(super) enum Kind {
     Special,
 }
 
-/// What a file system says about something without opening it.
+/// The metadata of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Facts {
-    pub(super) kind: Kind,
+pub(super) struct FileFacts {
+    pub(super) kind: FileKind,
     pub(super) hard_links: u64,
-    pub(super) stamp: Stamp,
+    pub(super) stamp: FileStamp,
 }
 
-impl Facts {
+impl FileFacts {
     /// The facts of a regular file as a tree keeps them.
     pub(super) fn file(&self) -> FileNode {
         let Self { hard_links, stamp, .. } = *self;
@@ -48,14 +50,14 @@ impl Facts {
     }
 }
 
-/// One name in a directory, and what it is where the file system lists that.
+/// An entry of a directory, with its kind if the file system lists that.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct DirEntry {
     pub(super) name: OsString,
-    pub(super) kind: Option<Kind>,
+    pub(super) kind: Option<FileKind>,
 }
 
-/// Makes sure that a name leads nowhere but into its directory.
+/// Makes sure that a name is one segment, which cannot lead out of its directory.
 fn single(name: &OsStr) -> io::Result<&OsStr> {
     let mut parts = Path::new(name).components();
     match (parts.next(), parts.next()) {
@@ -64,7 +66,7 @@ fn single(name: &OsStr) -> io::Result<&OsStr> {
     }
 }
 
-impl Handle {
+impl DirHandle {
     /// Opens a directory below, segment by segment; `""` is the directory itself.
     pub(super) fn below(&self, path: &str) -> io::Result<Self> {
         let mut segments = path.split('/').filter(|segment| !segment.is_empty());
@@ -105,7 +107,7 @@ mod tests {
         std::fs::write(folder.path().join("real/sub/a"), "a").unwrap();
         std::os::unix::fs::symlink("real", folder.path().join("link")).unwrap();
         std::os::unix::fs::symlink("sub/a", folder.path().join("real/file")).unwrap();
-        let root = Handle::open(folder.path()).unwrap();
+        let root = DirHandle::open(folder.path()).unwrap();
         assert!(root.below("real/sub").is_ok() && root.file_below("real/sub/a").is_ok());
         for path in ["link", "link/sub", "real/../real", "real/sub/a"] {
             assert!(root.below(path).is_err(), "{path}");

@@ -13,14 +13,14 @@ use cap_std::{
     fs::{Dir, FileType, Metadata, OpenOptions},
 };
 
-use super::{Entry, Facts, Kind, single};
-use crate::directory::stamp::Stamp;
+use super::{DirEntry, FileFacts, FileKind, single};
+use crate::directory::stamp::FileStamp;
 
 /// An open directory.
 #[derive(Debug)]
-pub(in crate::directory) struct Handle(Dir);
+pub(in crate::directory) struct DirHandle(Dir);
 
-impl Handle {
+impl DirHandle {
     /// Opens a directory by its path.
     pub(in crate::directory) fn open(path: &Path) -> io::Result<Self> {
         Dir::open_ambient_dir(path, ambient_authority()).map(Self)
@@ -44,12 +44,12 @@ impl Handle {
     }
 
     /// What is known of something in this directory.
-    pub(in crate::directory) fn facts(&self, name: &OsStr) -> io::Result<Facts> {
+    pub(in crate::directory) fn facts(&self, name: &OsStr) -> io::Result<FileFacts> {
         self.0.symlink_metadata(single(name)?).map(|metadata| facts(&metadata))
     }
 
     /// What is known of the directory itself.
-    pub(in crate::directory) fn own_facts(&self) -> io::Result<Facts> {
+    pub(in crate::directory) fn own_facts(&self) -> io::Result<FileFacts> {
         self.0.dir_metadata().map(|metadata| facts(&metadata))
     }
 
@@ -59,7 +59,7 @@ impl Handle {
     }
 
     /// What is in the directory, or nothing when there is more than the limit.
-    pub(in crate::directory) fn entries(&self, limit: usize) -> io::Result<Option<Vec<Entry>>> {
+    pub(in crate::directory) fn entries(&self, limit: usize) -> io::Result<Option<Vec<DirEntry>>> {
         let mut entries = Vec::new();
         for entry in self.0.entries()? {
             let entry = entry?;
@@ -67,35 +67,35 @@ impl Handle {
                 return Ok(None);
             }
             let kind = entry.file_type().ok().map(kind_of);
-            entries.push(Entry { name: entry.file_name(), kind });
+            entries.push(DirEntry { name: entry.file_name(), kind });
         }
         Ok(Some(entries))
     }
 }
 
 /// What is known of an open file.
-pub(in crate::directory) fn facts_of(file: &File) -> io::Result<Facts> {
+pub(in crate::directory) fn facts_of(file: &File) -> io::Result<FileFacts> {
     let metadata = file.metadata()?;
-    let kind = if metadata.is_file() { Kind::File } else { Kind::Special };
-    let stamp = Stamp::new(metadata.len(), metadata.modified().ok(), None, (0, 0));
-    Ok(Facts { kind, hard_links: 1, stamp })
+    let kind = if metadata.is_file() { FileKind::File } else { FileKind::Special };
+    let stamp = FileStamp::new(metadata.len(), metadata.modified().ok(), None, (0, 0));
+    Ok(FileFacts { kind, hard_links: 1, stamp })
 }
 
 /// Neither the time of the last change nor the number of links is known without opening a file.
-fn facts(metadata: &Metadata) -> Facts {
+fn facts(metadata: &Metadata) -> FileFacts {
     let modified = metadata.modified().ok().map(cap_std::time::SystemTime::into_std);
-    let stamp = Stamp::new(metadata.len(), modified, None, (0, 0));
-    Facts { kind: kind_of(metadata.file_type()), hard_links: 1, stamp }
+    let stamp = FileStamp::new(metadata.len(), modified, None, (0, 0));
+    FileFacts { kind: kind_of(metadata.file_type()), hard_links: 1, stamp }
 }
 
-fn kind_of(kind: FileType) -> Kind {
+fn kind_of(kind: FileType) -> FileKind {
     if kind.is_dir() {
-        Kind::Directory
+        FileKind::Directory
     } else if kind.is_file() {
-        Kind::File
+        FileKind::File
     } else if kind.is_symlink() {
-        Kind::Link
+        FileKind::Link
     } else {
-        Kind::Special
+        FileKind::Special
     }
 }

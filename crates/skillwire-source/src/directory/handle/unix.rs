@@ -14,14 +14,14 @@ use std::{
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat, statat};
 
-use super::{Entry, Facts, Kind, single};
-use crate::directory::stamp::Stamp;
+use super::{DirEntry, FileFacts, FileKind, single};
+use crate::directory::stamp::FileStamp;
 
 /// An open directory.
 #[derive(Debug)]
-pub(in crate::directory) struct Handle(OwnedFd);
+pub(in crate::directory) struct DirHandle(OwnedFd);
 
-impl Handle {
+impl DirHandle {
     /// Opens a directory by its path.
     pub(in crate::directory) fn open(path: &Path) -> io::Result<Self> {
         Ok(Self(openat(CWD, path, directory_flags(), Mode::empty())?))
@@ -54,12 +54,12 @@ impl Handle {
     }
 
     /// What is known of something in this directory.
-    pub(in crate::directory) fn facts(&self, name: &OsStr) -> io::Result<Facts> {
+    pub(in crate::directory) fn facts(&self, name: &OsStr) -> io::Result<FileFacts> {
         Ok(facts(&statat(&self.0, single(name)?, AtFlags::SYMLINK_NOFOLLOW)?))
     }
 
     /// What is known of the directory itself.
-    pub(in crate::directory) fn own_facts(&self) -> io::Result<Facts> {
+    pub(in crate::directory) fn own_facts(&self) -> io::Result<FileFacts> {
         facts_of(&self.0)
     }
 
@@ -71,7 +71,7 @@ impl Handle {
 
     /// What is in the directory, or nothing when there is more than the limit.
     #[cfg(target_os = "linux")]
-    pub(in crate::directory) fn entries(&self, limit: usize) -> io::Result<Option<Vec<Entry>>> {
+    pub(in crate::directory) fn entries(&self, limit: usize) -> io::Result<Option<Vec<DirEntry>>> {
         let mut buffer = [const { std::mem::MaybeUninit::uninit() }; 16 * 1024];
         let mut listing = rustix::fs::RawDir::new(&self.0, &mut buffer);
         let mut entries = Vec::new();
@@ -86,7 +86,7 @@ impl Handle {
 
     /// What is in the directory, or nothing when there is more than the limit.
     #[cfg(not(target_os = "linux"))]
-    pub(in crate::directory) fn entries(&self, limit: usize) -> io::Result<Option<Vec<Entry>>> {
+    pub(in crate::directory) fn entries(&self, limit: usize) -> io::Result<Option<Vec<DirEntry>>> {
         let mut entries = Vec::new();
         for entry in rustix::fs::Dir::read_from(&self.0)? {
             let entry = entry?;
@@ -99,7 +99,7 @@ impl Handle {
 }
 
 /// Adds an entry, unless there are as many as there may be.
-fn push(entries: &mut Vec<Entry>, limit: usize, name: &[u8], kind: FileType) -> bool {
+fn push(entries: &mut Vec<DirEntry>, limit: usize, name: &[u8], kind: FileType) -> bool {
     if matches!(name, b"." | b"..") {
         return true;
     }
@@ -107,7 +107,7 @@ fn push(entries: &mut Vec<Entry>, limit: usize, name: &[u8], kind: FileType) -> 
         return false;
     }
     let kind = (kind != FileType::Unknown).then(|| kind_of(kind));
-    entries.push(Entry { name: OsStr::from_bytes(name).to_owned(), kind });
+    entries.push(DirEntry { name: OsStr::from_bytes(name).to_owned(), kind });
     true
 }
 
@@ -120,7 +120,7 @@ fn directory_flags() -> OFlags {
 }
 
 /// What is known of an open file.
-pub(in crate::directory) fn facts_of(file: impl AsFd) -> io::Result<Facts> {
+pub(in crate::directory) fn facts_of(file: impl AsFd) -> io::Result<FileFacts> {
     Ok(facts(&fstat(file)?))
 }
 
@@ -132,24 +132,24 @@ pub(in crate::directory) fn facts_of(file: impl AsFd) -> io::Result<Facts> {
     clippy::useless_conversion,
     reason = "the fields have other types on other systems"
 )]
-fn facts(stat: &Stat) -> Facts {
+fn facts(stat: &Stat) -> FileFacts {
     let size = u64::try_from(stat.st_size).unwrap_or(0);
     let modified = time(stat.st_mtime as i64, stat.st_mtime_nsec as i64);
     let changed = time(stat.st_ctime as i64, stat.st_ctime_nsec as i64);
     let identity = (stat.st_dev as u64, stat.st_ino as u64);
-    Facts {
+    FileFacts {
         kind: kind_of(FileType::from_raw_mode(stat.st_mode)),
         hard_links: u64::from(stat.st_nlink),
-        stamp: Stamp::new(size, modified, changed, identity),
+        stamp: FileStamp::new(size, modified, changed, identity),
     }
 }
 
-fn kind_of(kind: FileType) -> Kind {
+fn kind_of(kind: FileType) -> FileKind {
     match kind {
-        FileType::Directory => Kind::Directory,
-        FileType::RegularFile => Kind::File,
-        FileType::Symlink => Kind::Link,
-        _ => Kind::Special,
+        FileType::Directory => FileKind::Directory,
+        FileType::RegularFile => FileKind::File,
+        FileType::Symlink => FileKind::Link,
+        _ => FileKind::Special,
     }
 }
 

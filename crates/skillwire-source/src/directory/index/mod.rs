@@ -1,6 +1,8 @@
-//! What a scan found, kept on disk so that the next start opens no unchanged file.
+//! The index: results of a scan on disk, so that the next start opens no unchanged file.
 //!
-//! The index is a help and never a need: whatever is wrong with it, the files are read instead.
+//! The index is a cache. If anything is wrong with it, the files are read instead. It is trusted only
+//! under its own magic number, the digest of its folder and options, and a checksum; and a record is used
+//! only if the directory has the fingerprint that it had when the record was made.
 
 use std::{
     collections::HashMap,
@@ -15,70 +17,71 @@ use std::{
 use sha2::{Digest as _, Sha256};
 use skillwire_core::Digest;
 
-use self::write::Writer;
+pub(super) use self::update::{IndexUpdate, OldIndex};
+use self::{codec::ByteReader, writer::IndexWriter};
 use super::{
-    bytes::Reader,
-    handle::{Handle, Kind, facts_of},
-    inspect::Remembered,
-    read::read_exactly,
-    record,
-    store::Root,
+    file_store::RootDir,
+    handle::{DirHandle, FileKind, facts_of},
+    inspect::SkillState,
+    read_file::read_exactly,
 };
 use crate::source::InspectedSkill;
 
+mod codec;
+pub(super) mod record;
+mod update;
+mod writer;
+
 #[cfg(all(test, unix))]
-mod damage;
-#[cfg(test)]
-mod earlier;
-pub(super) mod write;
+mod tests;
 
 /// Begins every index, and changes with what the bytes after it mean.
 const MAGIC: &[u8; 8] = b"SKWIRE\x00\x03";
 
-/// The largest index that is read, which is several times what a hundred thousand skills need.
+/// The largest index that is read; a hundred thousand skills need a fraction of it.
 const MAX_SIZE: u64 = 1 << 30;
 
 /// The number of bytes of a digest.
 const DIGEST: usize = 32;
 
-/// Where an index is, and what it must be about.
+/// The file of an index, and what the index must be about.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct IndexLocation {
     pub(super) file: PathBuf,
-    /// A digest of everything outside the files that a judgement depends on.
+    /// A digest of everything besides the files that decides what is reported.
     pub(super) about: Digest,
 }
 
 /// An index that was read.
-pub(super) struct Index {
+pub(super) struct LoadedIndex {
     bytes: Vec<u8>,
     records: HashMap<Box<str>, Range<usize>>,
 }
 
-/// What an index knows of one site.
-pub(super) struct Known<'a> {
-    /// What the directory was like when it was judged.
+/// The record of one group.
+pub(super) struct IndexedGroup<'a> {
+    /// The fingerprint of the directory when the record was made.
     pub(super) fingerprint: Digest,
-    /// The judgement.
+    /// The encoded result.
     pub(super) record: &'a [u8],
 }
 
-impl Known<'_> {
-    /// The judgement as it was made, and what to remember of it.
+impl IndexedGroup<'_> {
+    /// Decodes the result, with what to remember of it.
     pub(super) fn recall(
         &self,
-        root: &Arc<Root>,
+        root: &Arc<RootDir>,
         site: &Arc<str>,
-    ) -> Option<(Remembered, Vec<InspectedSkill>)> {
+    ) -> Option<(SkillState, Vec<InspectedSkill>)> {
         let inspected = record::decode(self.record, root, site)?;
         let judgement = Digest::of(self.record);
-        Some((Remembered { fingerprint: self.fingerprint, judgement, settled: true }, inspected))
+        Some((SkillState { fingerprint: self.fingerprint, judgement, settled: true }, inspected))
     }
 }
 
-impl Place {
-    /// Reads the index; nothing when there is none, or none that can be believed.
-    pub(super) fn load(&self) -> io::Result<Option<Index>> {
+impl IndexLocation {
+    /// Reads the index; `None` if there is none that can be trusted.
+    pub(super) fn load(&self) -> io::Result<Option<LoadedIndex>> {
         let bytes = match read(&self.file) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -87,14 +90,14 @@ impl Place {
         Ok(bytes.and_then(|bytes| self.understand(bytes)))
     }
 
-    /// Begins a new index beside the one there is.
-    pub(super) fn begin(&self) -> io::Result<Writer> {
-        Writer::begin(self)
+    /// Starts a new index beside the old one.
+    pub(super) fn begin(&self) -> io::Result<IndexWriter> {
+        IndexWriter::begin(self)
     }
 
-    fn understand(&self, bytes: Vec<u8>) -> Option<Index> {
+    fn understand(&self, bytes: Vec<u8>) -> Option<LoadedIndex> {
         let (content, sum) = bytes.split_at_checked(bytes.len().checked_sub(DIGEST)?)?;
-        let mut reader = Reader::new(content);
+        let mut reader = ByteReader::new(content);
         let ours = reader.bytes(MAGIC.len())? == MAGIC
             && reader.bytes(DIGEST)? == self.about.as_bytes()
             && *Sha256::digest(content) == *sum;
@@ -109,31 +112,31 @@ impl Place {
             reader.bytes(length)?;
             records.insert(key.into(), start..start + length);
         }
-        Some(Index { bytes, records })
+        Some(LoadedIndex { bytes, records })
     }
 }
 
-impl Index {
-    /// What is known of a site.
-    pub(super) fn get(&self, site: &str) -> Option<Known<'_>> {
-        let mut reader = Reader::new(self.bytes.get(self.records.get(site)?.clone())?);
+impl LoadedIndex {
+    /// The record of a group.
+    pub(super) fn get(&self, site: &str) -> Option<IndexedGroup<'_>> {
+        let mut reader = ByteReader::new(self.bytes.get(self.records.get(site)?.clone())?);
         let fingerprint = record::digest(&mut reader)?;
-        Some(Known { fingerprint, record: reader.bytes(reader.left())? })
+        Some(IndexedGroup { fingerprint, record: reader.bytes(reader.left())? })
     }
 
-    /// The number of sites.
+    /// The number of groups.
     pub(super) fn len(&self) -> usize {
         self.records.len()
     }
 }
 
-/// Reads a regular file whole, or nothing when it is something else, too large, or changes.
+/// Reads a regular file; `None` if it is something else, too large, or changes meanwhile.
 fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let name = path.file_name().unwrap_or(OsStr::new(""));
     let above = path.parent().filter(|above| !above.as_os_str().is_empty());
-    let mut file: File = Handle::open(above.unwrap_or(Path::new(".")))?.file(name)?;
+    let mut file: File = DirHandle::open(above.unwrap_or(Path::new(".")))?.file(name)?;
     let facts = facts_of(&file)?;
-    if facts.kind != Kind::File || facts.stamp.size() > MAX_SIZE {
+    if facts.kind != FileKind::File || facts.stamp.size() > MAX_SIZE {
         return Ok(None);
     }
     let Ok(size) = usize::try_from(facts.stamp.size()) else { return Ok(None) };

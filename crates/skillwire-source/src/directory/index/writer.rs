@@ -1,4 +1,4 @@
-//! Writing an index: beside the old one, whole or not at all.
+//! Writes an index beside the old one and replaces it as a whole.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
@@ -10,22 +10,24 @@ use std::{
 use sha2::{Digest as _, Sha256};
 use skillwire_core::Digest;
 
-use super::{MAGIC, Place};
-use crate::directory::bytes::{put_bytes, put_number, put_text};
+use super::{
+    IndexLocation, MAGIC,
+    codec::{put_bytes, put_number, put_text},
+};
 
 /// An index being written.
 ///
-/// Records are written as they come, so that a scan does not hold all of them; what is not
-/// finished leaves nothing behind.
-pub(in crate::directory) struct Writer {
+/// Records are written as they come, so that a scan does not hold all of them in memory. If the writer
+/// is dropped before it is finished, it removes its temporary file.
+pub(in crate::directory) struct IndexWriter {
     file: BufWriter<File>,
     sum: Sha256,
     temporary: Option<PathBuf>,
     target: PathBuf,
 }
 
-impl Writer {
-    pub(super) fn begin(place: &Place) -> io::Result<Self> {
+impl IndexWriter {
+    pub(super) fn begin(place: &IndexLocation) -> io::Result<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let target = place.file.clone();
         if let Some(above) = target.parent().filter(|above| !above.as_os_str().is_empty()) {
@@ -35,7 +37,7 @@ impl Writer {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         name.push(format!(".{}-{number}.tmp", std::process::id()));
         let temporary = target.with_file_name(name);
-        // A process of the same number may have left one when it was killed.
+        // A killed process with the same id may have left its file.
         let _none = fs::remove_file(&temporary);
         let file = BufWriter::with_capacity(1 << 18, create_private(&temporary)?);
         let (sum, temporary) = (Sha256::new(), Some(temporary));
@@ -45,7 +47,7 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Adds a site.
+    /// Adds the record of a group.
     pub(in crate::directory) fn put(
         &mut self,
         site: &str,
@@ -60,12 +62,13 @@ impl Writer {
         self.write(record)
     }
 
-    /// Puts the index in the place of the old one.
+    /// Replaces the old index.
     pub(in crate::directory) fn finish(mut self) -> io::Result<()> {
         let sum = self.sum.clone().finalize();
         self.file.write_all(&sum)?;
         self.file.flush()?;
-        // Not synced: an index that a power failure leaves torn has another sum and is made anew.
+        // Without `fsync`: if a power failure leaves the file incomplete, its checksum is wrong, and
+        // the next start reads the skills instead.
         if let Some(temporary) = &self.temporary {
             fs::rename(temporary, &self.target)?;
         }
@@ -79,7 +82,7 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
+impl Drop for IndexWriter {
     fn drop(&mut self) {
         if let Some(temporary) = &self.temporary {
             let _nothing_left_to_do = fs::remove_file(temporary);

@@ -1,4 +1,4 @@
-//! The index of a source through one scan: what it still knows, and what is to be written.
+//! The index during one scan: the old one, and the update that replaces it.
 
 use std::{
     collections::HashSet,
@@ -9,25 +9,22 @@ use std::{
     },
 };
 
-use super::{
-    index::{Index, Known, Place, write::Writer},
-    inspect::Remembered,
-    memory::Memory,
-};
+use super::{IndexLocation, IndexedGroup, LoadedIndex, writer::IndexWriter};
+use crate::directory::{inspect::SkillState, scan::FolderMemory};
 
-/// What the index of an earlier scan knows.
+/// The index of an earlier scan.
 #[derive(Default)]
-pub(super) struct Old {
-    index: Option<Index>,
-    /// How many of its sites are as they were.
+pub(in crate::directory) struct OldIndex {
+    index: Option<LoadedIndex>,
+    /// The number of its groups that did not change.
     recalled: AtomicUsize,
     error: Option<io::Error>,
 }
 
-impl Old {
+impl OldIndex {
     /// Reads the index.
-    pub(super) fn load(place: Option<&Place>) -> Self {
-        let (index, error) = match place.map(Place::load) {
+    pub(in crate::directory) fn load(place: Option<&IndexLocation>) -> Self {
+        let (index, error) = match place.map(IndexLocation::load) {
             Some(Ok(index)) => (index, None),
             Some(Err(error)) => (None, Some(error)),
             None => (None, None),
@@ -35,33 +32,42 @@ impl Old {
         Self { index, recalled: AtomicUsize::new(0), error }
     }
 
-    /// What was known of a site when the index was written.
-    pub(super) fn known(&self, site: &str) -> Option<Known<'_>> {
+    /// The record of a group.
+    pub(in crate::directory) fn known(&self, site: &str) -> Option<IndexedGroup<'_>> {
         self.index.as_ref()?.get(site)
     }
 
-    /// Counts a site that is as it was.
-    pub(super) fn recall(&self) {
+    /// Counts a group that did not change.
+    pub(in crate::directory) fn count_unchanged(&self) {
         self.recalled.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-/// What a scan writes down.
-pub(super) struct New<'a> {
-    /// Nothing when the scan does not look at everything, so that no index can be made of it.
-    place: Option<&'a Place>,
-    writer: Option<Writer>,
+/// The new index that a scan writes.
+///
+/// New records are written as they come. When the scan ends, the records of unchanged groups are copied
+/// from the old index, and the new one replaces it with a rename. If nothing changed, nothing is
+/// written.
+pub(in crate::directory) struct IndexUpdate<'a> {
+    /// `None` if the scan does not cover everything, so that it cannot write an index.
+    place: Option<&'a IndexLocation>,
+    writer: Option<IndexWriter>,
     put: HashSet<Arc<str>>,
     error: Option<io::Error>,
 }
 
-impl<'a> New<'a> {
-    pub(super) fn at(place: Option<&'a Place>) -> Self {
+impl<'a> IndexUpdate<'a> {
+    pub(in crate::directory) fn at(place: Option<&'a IndexLocation>) -> Self {
         Self { place, writer: None, put: HashSet::new(), error: None }
     }
 
-    /// Writes a site down; without an index to write it is left for a later scan.
-    pub(super) fn put(&mut self, site: &Arc<str>, remembered: &Remembered, record: &[u8]) {
+    /// Writes the record of a group; without an index to write it is left for a later scan.
+    pub(in crate::directory) fn put(
+        &mut self,
+        site: &Arc<str>,
+        remembered: &SkillState,
+        record: &[u8],
+    ) {
         let Some(place) = self.place.filter(|_| self.error.is_none()) else { return };
         let written =
             self.writer.take().map_or_else(|| place.begin(), Ok).and_then(|mut writer| {
@@ -77,8 +83,12 @@ impl<'a> New<'a> {
         }
     }
 
-    /// Puts an index in place if it differs from the old one; says what went wrong.
-    pub(super) fn finish(mut self, old: Old, memory: &mut Memory) -> Option<io::Error> {
+    /// Replaces the old index if the new one differs, and returns the first error.
+    pub(in crate::directory) fn finish(
+        mut self,
+        old: OldIndex,
+        memory: &mut FolderMemory,
+    ) -> Option<io::Error> {
         let place = self.place?;
         let recalled = old.recalled.load(Ordering::Relaxed);
         let stale = memory.stale || old.index.as_ref().is_some_and(|old| old.len() != recalled);
@@ -94,8 +104,13 @@ impl<'a> New<'a> {
         self.error.or(old.error)
     }
 
-    /// Adds what did not change, from the index there is.
-    fn complete(&mut self, place: &Place, old: Option<Index>, memory: &Memory) -> io::Result<()> {
+    /// Copies the unchanged records from the old index, and replaces it.
+    fn complete(
+        &mut self,
+        place: &IndexLocation,
+        old: Option<LoadedIndex>,
+        memory: &FolderMemory,
+    ) -> io::Result<()> {
         let old = old.or_else(|| place.load().ok().flatten());
         let mut writer = self.writer.take().map_or_else(|| place.begin(), Ok)?;
         for (site, remembered) in &memory.skills {

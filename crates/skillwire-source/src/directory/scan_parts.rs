@@ -1,32 +1,31 @@
-//! Everything in a folder, a little at a time.
+//! Splits a full scan into parts.
 //!
-//! A look at a hundred thousand skills takes seconds, and nothing else can be looked at meanwhile. Looks
-//! at its parts, one after the other, come to the same and let a change of one skill pass.
+//! A scan of a hundred thousand skills takes seconds, and a source runs one scan at a time. Scans of its
+//! parts, one after the other, have the same result and let the scan of a changed skill in between.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     path::PathBuf,
-    sync::PoisonError,
 };
 
 use skillwire_core::is_ignored;
 
 use super::DirectorySource;
-use crate::location::below;
+use crate::location::join_path;
 
 /// The most known skills in a part.
 const SKILLS: usize = 256;
 
 impl DirectorySource {
-    /// Paths that are all of the folder together, some in each part; none if it is small.
+    /// The paths of each part; together they cover the folder. Empty if the folder is small.
     ///
-    /// What is not known yet lies in one of the directories that are there. What lies beside them in a
-    /// folder that is divided is left to whoever watches it: such folders are watched first.
+    /// A new skill lies in one of the existing directories. New entries directly in a divided folder are
+    /// left to the watcher, which watches such folders first.
     pub(super) fn divide(&self) -> Vec<BTreeSet<PathBuf>> {
         let known: Vec<_> = {
-            let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-            // Until everything has been looked at, each look would be one at everything.
+            let memory = self.memory.lock();
+            // Until one scan has completed, each scan covers everything.
             let known = memory.skills.keys().filter(|_| memory.complete);
             known.cloned().collect()
         };
@@ -60,7 +59,7 @@ impl DirectorySource {
             }
         }
         for (name, known) in inner {
-            let path = below(directory, &name);
+            let path = join_path(directory, &name);
             if known.len() > SKILLS {
                 self.descend(&path, known.into_iter(), parts);
             } else {
@@ -80,7 +79,7 @@ struct Parts {
 impl Parts {
     /// Puts a path with so many known skills into the last part, or begins another.
     fn add(&mut self, path: PathBuf, skills: usize) {
-        // Looking where none is known has its price, too.
+        // A directory without known skills costs something, too.
         let skills = skills.max(1);
         match self.full.last_mut() {
             Some(last) if self.skills + skills <= SKILLS => {

@@ -1,12 +1,11 @@
 //! The index that bf5572f wrote, read by the format as it is now.
-#![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
 use std::{fs, path::Path, sync::Arc};
 
 use skillwire_core::Digest;
 
-use super::{DIGEST, MAGIC, Place};
-use crate::{directory::store::Root, skill::SkillContent};
+use super::super::{DIGEST, IndexLocation, MAGIC};
+use crate::{directory::file_store::RootDir, skill::SkillContent};
 
 #[test]
 fn every_record_of_an_earlier_index_is_read() {
@@ -15,9 +14,9 @@ fn every_record_of_an_earlier_index_is_read() {
     let bytes = fs::read(&file).unwrap();
     // It is about a folder that is not here; what it is about is taken from itself.
     let about: [u8; DIGEST] = bytes[MAGIC.len()..][..DIGEST].try_into().unwrap();
-    let place = Place { file, about: Digest::from_bytes(about) };
+    let place = IndexLocation { file, about: Digest::from_bytes(about) };
     let index = place.load().unwrap().expect("its magic number and its sum are right");
-    let root = Arc::new(Root::new("root".into()));
+    let root = Arc::new(RootDir::new("root".into()));
     for (site, files) in [("glossary", 2), ("style", 1)] {
         let known = index.get(site).unwrap();
         let (_, inspected) = known.recall(&root, &Arc::from(site)).unwrap();

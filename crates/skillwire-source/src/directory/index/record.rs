@@ -1,28 +1,25 @@
-//! Everything that is reported of a site, as bytes.
+//! Encodes everything that is reported of a group.
 //!
-//! The same site gives the same bytes, so their digest tells whether there is anything to report;
-//! and the bytes give back the site, so that a later start need not read its files.
+//! Equal groups have equal bytes, so that a digest of them tells whether there is anything to report.
+//! The bytes can be decoded, so that a later start need not read the files.
 
-use std::{
-    any::Any,
-    collections::BTreeSet,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{any::Any, collections::BTreeSet, sync::Arc};
 
+use parking_lot::Mutex;
 use skillwire_core::{
     Code, Digest, Excerpt, Finding, Level, Position, RelPath, SkillUri, Span,
     repair::{Edit, Repair},
 };
 
-use super::store::{DirectoryStore, Root};
+use super::codec::{ByteReader, put_bytes, put_number, put_text};
 use crate::{
-    directory::bytes::{Reader, put_bytes, put_number, put_text},
+    directory::file_store::{DirectoryFiles, RootDir},
     skill::{FileRecord, FileTree, Skill, SkillContent},
     source::InspectedSkill,
 };
 
-/// Writes a site down.
-pub(super) fn encode(inspected: &[InspectedSkill]) -> Vec<u8> {
+/// Encodes a group.
+pub(in crate::directory) fn encode(inspected: &[InspectedSkill]) -> Vec<u8> {
     let mut out = Vec::with_capacity(2_048);
     put_number(&mut out, inspected.len());
     for InspectedSkill { origin, findings, skill } in inspected {
@@ -39,13 +36,13 @@ pub(super) fn encode(inspected: &[InspectedSkill]) -> Vec<u8> {
     out
 }
 
-/// Reads a site again; nothing when the bytes are not what was written.
+/// Decodes a group; `None` if the bytes are not valid.
 pub(super) fn decode(
     bytes: &[u8],
-    root: &Arc<Root>,
+    root: &Arc<RootDir>,
     site: &Arc<str>,
 ) -> Option<Vec<InspectedSkill>> {
-    let mut reader = Reader::new(bytes);
+    let mut reader = ByteReader::new(bytes);
     let inspected = reader.list(|reader| {
         let origin = reader.text()?.to_owned();
         let findings = reader.list(finding)?;
@@ -86,7 +83,7 @@ fn put_finding(out: &mut Vec<u8>, finding: &Finding) {
     }
 }
 
-fn finding(reader: &mut Reader<'_>) -> Option<Finding> {
+fn finding(reader: &mut ByteReader<'_>) -> Option<Finding> {
     let code = reader.text()?;
     let code = Code::ALL.iter().copied().find(|known| known.as_str() == code)?;
     let level = reader.text()?;
@@ -111,15 +108,15 @@ fn finding(reader: &mut Reader<'_>) -> Option<Finding> {
     Some(Finding { code, level, file, position, end, span, excerpt, message, help, repair })
 }
 
-fn position(reader: &mut Reader<'_>) -> Option<Position> {
+fn position(reader: &mut ByteReader<'_>) -> Option<Position> {
     Some(Position { line: reader.number()?, column: reader.number()? })
 }
 
-fn span(reader: &mut Reader<'_>) -> Option<Span> {
+fn span(reader: &mut ByteReader<'_>) -> Option<Span> {
     Some(Span::new(reader.number()?, reader.number()?))
 }
 
-fn text(reader: &mut Reader<'_>) -> Option<String> {
+fn text(reader: &mut ByteReader<'_>) -> Option<String> {
     reader.text().map(str::to_owned)
 }
 
@@ -127,7 +124,7 @@ fn pair(span: Span) -> (usize, usize) {
     (span.start, span.end)
 }
 
-/// What may be absent is a list of none or one.
+/// An option is encoded as a list of none or one.
 fn put_option(out: &mut Vec<u8>, text: Option<&str>) {
     put_number(out, usize::from(text.is_some()));
     if let Some(text) = text {
@@ -148,7 +145,7 @@ fn put_skill(out: &mut Vec<u8>, skill: &Skill) {
     // Only files of a directory come here; anything else cannot be read again and is not kept.
     let SkillContent::Files(tree) = content else { return out.push(2) };
     let store: &dyn Any = &*tree.store;
-    let Some(store) = store.downcast_ref::<DirectoryStore>() else { return out.push(2) };
+    let Some(store) = store.downcast_ref::<DirectoryFiles>() else { return out.push(2) };
     out.push(1);
     put_text(out, uri.as_str());
     put_text(out, entry);
@@ -171,11 +168,11 @@ fn put_skill(out: &mut Vec<u8>, skill: &Skill) {
     }
 }
 
-fn skill(reader: &mut Reader<'_>, root: &Arc<Root>, site: &Arc<str>) -> Option<Skill> {
+fn skill(reader: &mut ByteReader<'_>, root: &Arc<RootDir>, site: &Arc<str>) -> Option<Skill> {
     let uri = SkillUri::parse(reader.text()?).ok()?;
     let entry = reader.text()?.into();
     let inside = reader.text()?.into();
-    let path = |reader: &mut Reader<'_>| RelPath::parse(reader.text()?).ok();
+    let path = |reader: &mut ByteReader<'_>| RelPath::parse(reader.text()?).ok();
     let links = reader.list(|reader| Some((path(reader)?, path(reader)?.as_str().into())))?;
     let files = reader.list(|reader| {
         let path = path(reader)?;
@@ -185,13 +182,13 @@ fn skill(reader: &mut Reader<'_>, root: &Arc<Root>, site: &Arc<str>) -> Option<S
     })?;
     let empty_directories = reader.list(path)?.into();
     let (root, site) = (Arc::clone(root), Arc::clone(site));
-    let store = Arc::new(DirectoryStore { root, site, inside, links: links.into() });
+    let store = Arc::new(DirectoryFiles { root, site, inside, links: links.into() });
     let tree = FileTree { files: files.into(), empty_directories, store };
     Some(Skill { uri, entry, content: SkillContent::Files(tree), listed: true })
 }
 
 /// Reads the bytes of a digest.
-pub(super) fn digest(reader: &mut Reader<'_>) -> Option<Digest> {
+pub(super) fn digest(reader: &mut ByteReader<'_>) -> Option<Digest> {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     let bytes: [u8; 32] = reader.array()?;
     // A digest is made in two ways only: by hashing, or by parsing its text.
@@ -209,7 +206,7 @@ pub(super) fn digest(reader: &mut Reader<'_>) -> Option<Digest> {
 /// There are some dozen of them; what would be more than that is refused.
 fn media_type(text: &str) -> Option<&'static str> {
     static KNOWN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut known = KNOWN.lock();
     if let Some(known) = known.get(text) {
         return Some(known);
     }

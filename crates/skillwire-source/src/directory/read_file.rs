@@ -1,4 +1,4 @@
-//! Reading one file: never blocking, never through a link, never more than was announced.
+//! Reads one file: never blocking, never through a link, never more than its listed size.
 
 use std::{
     ffi::OsStr,
@@ -9,9 +9,9 @@ use std::{
 use bytes::Bytes;
 
 use super::{
-    handle::{Handle, Kind, facts_of},
-    stamp::Stamp,
-    steps::Steps,
+    handle::{DirHandle, FileKind, facts_of},
+    inspect::ScanHooks,
+    stamp::FileStamp,
 };
 
 /// Why a file could not be read as it was listed.
@@ -32,10 +32,10 @@ pub(super) enum ReadError {
 /// anything is read; it is compared again afterwards, so that the bytes are those of one version.
 /// `path` is what the file is called in messages.
 pub(super) fn read(
-    dir: &Handle,
+    dir: &DirHandle,
     path: &str,
-    stamp: &Stamp,
-    steps: &dyn Steps,
+    stamp: &FileStamp,
+    steps: &dyn ScanHooks,
 ) -> Result<Bytes, ReadError> {
     let name = OsStr::new(path.rsplit('/').next().unwrap_or(path));
     let file = dir.file(name).map_err(|error| why_not_opened(dir, name, error))?;
@@ -49,8 +49,8 @@ pub(super) fn read(
 pub(super) fn read_opened(
     mut file: &File,
     path: &str,
-    stamp: &Stamp,
-    steps: &dyn Steps,
+    stamp: &FileStamp,
+    steps: &dyn ScanHooks,
 ) -> Result<Bytes, ReadError> {
     steps.opened(path);
     let size = usize::try_from(stamp.size()).map_err(|_| ReadError::Changed)?;
@@ -59,13 +59,13 @@ pub(super) fn read_opened(
     bytes.filter(|_| is_as_listed(file, stamp)).map(Bytes::from).ok_or(ReadError::Changed)
 }
 
-fn is_as_listed(file: &File, stamp: &Stamp) -> bool {
-    facts_of(file).is_ok_and(|now| now.kind == Kind::File && now.stamp == *stamp)
+fn is_as_listed(file: &File, stamp: &FileStamp) -> bool {
+    facts_of(file).is_ok_and(|now| now.kind == FileKind::File && now.stamp == *stamp)
 }
 
-/// Reads a file of a known size, or nothing when it has fewer bytes or more.
+/// Reads a file of a known size; `None` if it has fewer or more bytes.
 pub(super) fn read_exactly(file: &mut impl Read, size: usize) -> io::Result<Option<Vec<u8>>> {
-    // One byte more than announced is enough to see that there is more.
+    // One byte more than the size is enough to see that the file has grown.
     let mut bytes = vec![0; size + 1];
     let mut filled = 0;
     loop {
@@ -84,13 +84,41 @@ pub(super) fn read_exactly(file: &mut impl Read, size: usize) -> io::Result<Opti
     Ok((filled == size).then_some(bytes))
 }
 
-/// Tells a file that cannot be opened from one that something else took the place of.
-fn why_not_opened(dir: &Handle, name: &OsStr, error: io::Error) -> ReadError {
+/// Reads a whole file of a known size from the kernel's cache, without waiting for a device.
+///
+/// `None` if that is impossible, whatever the reason: the ordinary read tells the reasons apart.
+#[cfg(target_os = "linux")]
+pub(super) fn read_cached(root: &DirHandle, path: &str, size: u64) -> Option<Vec<u8>> {
+    let file = root.known_file_below(path).ok()?;
+    let facts = facts_of(&file).ok()?;
+    if facts.kind != FileKind::File || facts.stamp.size() != size {
+        return None;
+    }
+    read_cached_exactly(&file, usize::try_from(size).ok()?)
+}
+
+#[cfg(target_os = "linux")]
+fn read_cached_exactly(file: &File, size: usize) -> Option<Vec<u8>> {
+    // One byte more than announced is enough to see that there is more.
+    let mut bytes = vec![0; size + 1];
+    let read = rustix::io::preadv2(
+        file,
+        &mut [io::IoSliceMut::new(&mut bytes)],
+        0,
+        rustix::io::ReadWriteFlags::NOWAIT,
+    )
+    .ok()?;
+    bytes.truncate(read);
+    (read == size).then_some(bytes)
+}
+
+/// Tells a file that cannot be opened from one that was replaced by something else.
+fn why_not_opened(dir: &DirHandle, name: &OsStr, error: io::Error) -> ReadError {
     if error.kind() == io::ErrorKind::NotFound {
         return ReadError::Gone;
     }
     match dir.facts(name) {
-        Ok(facts) if facts.kind == Kind::File => ReadError::Failed(error),
+        Ok(facts) if facts.kind == FileKind::File => ReadError::Failed(error),
         _ => ReadError::Changed,
     }
 }
@@ -107,19 +135,19 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::directory::steps::Undisturbed;
+    use crate::directory::inspect::NoHooks;
 
     struct Fixture {
         folder: TempDir,
-        dir: Handle,
-        stamp: Stamp,
+        dir: DirHandle,
+        stamp: FileStamp,
     }
 
     impl Fixture {
         fn new() -> Self {
             let folder = TempDir::new().unwrap();
             fs::write(folder.path().join("a"), "one").unwrap();
-            let dir = Handle::open(folder.path()).unwrap();
+            let dir = DirHandle::open(folder.path()).unwrap();
             let stamp = dir.facts(OsStr::new("a")).unwrap().stamp;
             Self { folder, dir, stamp }
         }
@@ -128,7 +156,7 @@ mod tests {
             self.folder.path().join("a")
         }
 
-        fn read(&self, steps: &dyn Steps) -> Result<Bytes, ReadError> {
+        fn read(&self, steps: &dyn ScanHooks) -> Result<Bytes, ReadError> {
             read(&self.dir, "a", &self.stamp, steps)
         }
     }
@@ -137,7 +165,7 @@ mod tests {
     #[derive(Debug)]
     struct Untouched;
 
-    impl Steps for Untouched {
+    impl ScanHooks for Untouched {
         fn opened(&self, path: &str) {
             panic!("{path} is about to be read");
         }
@@ -157,7 +185,7 @@ mod tests {
         }
     }
 
-    impl Steps for Append {
+    impl ScanHooks for Append {
         fn opened(&self, _path: &str) {
             if self.opened {
                 self.append();
@@ -173,7 +201,7 @@ mod tests {
 
     #[test]
     fn an_undisturbed_file_is_read_whole_srv_47() {
-        assert_eq!(Fixture::new().read(&Undisturbed).unwrap(), "one");
+        assert_eq!(Fixture::new().read(&NoHooks).unwrap(), "one");
     }
 
     #[test]
@@ -217,9 +245,9 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn a_file_that_gives_more_than_it_announces_has_changed_v_35() {
-        let dir = Handle::open(Path::new("/proc/self")).unwrap();
+        let dir = DirHandle::open(Path::new("/proc/self")).unwrap();
         let stamp = dir.facts(OsStr::new("maps")).unwrap().stamp;
-        let read = read(&dir, "maps", &stamp, &Undisturbed);
+        let read = read(&dir, "maps", &stamp, &NoHooks);
         assert!(matches!(read, Err(ReadError::Changed)));
     }
 
@@ -227,6 +255,28 @@ mod tests {
     fn a_file_that_is_not_there_is_gone_v_37() {
         let fixture = Fixture::new();
         fs::remove_file(fixture.file()).unwrap();
-        assert!(matches!(fixture.read(&Undisturbed), Err(ReadError::Gone)));
+        assert!(matches!(fixture.read(&NoHooks), Err(ReadError::Gone)));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn only_a_regular_file_of_the_known_size_is_read_and_never_through_a_link_v_34() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let at = |path: &str| folder.path().join(path);
+        fs::create_dir_all(at("skill/sub")).unwrap();
+        fs::write(at("skill/sub/a"), "one").unwrap();
+        fs::write(at("outside"), "one").unwrap();
+        std::os::unix::fs::symlink("sub/a", at("skill/file")).unwrap();
+        std::os::unix::fs::symlink("sub", at("skill/dir")).unwrap();
+        let root = DirHandle::open(&at("skill")).unwrap();
+        // Where the kernel can do this at all, it can for a file that was just written.
+        if let Some(bytes) = read_cached(&root, "sub/a", 3) {
+            assert_eq!(bytes, b"one");
+        }
+        for (path, size) in
+            [("sub/a", 2), ("sub/a", 4), ("sub", 3), ("file", 3), ("dir/a", 3), ("../outside", 3)]
+        {
+            assert_eq!(read_cached(&root, path, size), None, "{path} {size}");
+        }
     }
 }

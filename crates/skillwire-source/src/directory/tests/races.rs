@@ -17,7 +17,10 @@ use bytes::Bytes;
 use skillwire_core::{Code, Digest, Strictness};
 use tempfile::TempDir;
 
-use super::{DirectoryOptions, DirectorySource, reread::age, steps::Steps};
+use super::{
+    super::{DirectoryOptions, DirectorySource, inspect::ScanHooks},
+    rereads::wait_until_settled,
+};
 use crate::{
     skill::SkillContent,
     source::{InspectedSkill, ScanRequest, SkillSource, SourceChange},
@@ -29,7 +32,7 @@ const SECRET: &str = "secret";
 /// A moment of a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Moment<'a> {
-    Listed,
+    ListedDir,
     Opened(&'a str),
     Read(&'a str),
 }
@@ -48,9 +51,9 @@ impl std::fmt::Debug for Disturb {
     }
 }
 
-impl Steps for Disturb {
+impl ScanHooks for Disturb {
     fn listed(&self) {
-        (self.with)(&self.skill, Moment::Listed);
+        (self.with)(&self.skill, Moment::ListedDir);
     }
 
     fn opened(&self, path: &str) {
@@ -111,7 +114,7 @@ fn scan_quiet(
     for (path, content) in files {
         fs::write(skill.join(path), content).unwrap();
     }
-    age();
+    wait_until_settled();
     let mut source = DirectorySource::new(folder.path(), DirectoryOptions::default()).unwrap();
     source.steps = Arc::new(Disturb { skill, with: Box::new(with) });
     let mut told = Vec::new();
@@ -277,7 +280,7 @@ fn files_of_a_quiet_folder_that_change_before_they_are_read_are_never_served_apa
 #[test]
 fn a_file_that_vanishes_during_the_scan_is_no_part_of_the_skill_v_37() {
     let scanned = scan(|skill, moment| {
-        if moment == Moment::Listed {
+        if moment == Moment::ListedDir {
             let _already_gone = fs::remove_file(skill.join("a.md"));
         }
     });
@@ -288,7 +291,7 @@ fn a_file_that_vanishes_during_the_scan_is_no_part_of_the_skill_v_37() {
 #[test]
 fn a_file_that_comes_and_goes_refuses_its_skill_v_37() {
     let scanned = scan(|skill, moment| match moment {
-        Moment::Listed => fs::remove_file(skill.join("a.md")).unwrap(),
+        Moment::ListedDir => fs::remove_file(skill.join("a.md")).unwrap(),
         Moment::Opened("b.md") => fs::write(skill.join("a.md"), "again").unwrap(),
         _ => {}
     });
@@ -298,7 +301,7 @@ fn a_file_that_comes_and_goes_refuses_its_skill_v_37() {
 #[test]
 fn a_file_swapped_for_a_link_is_not_followed_v_34() {
     let scanned = scan(|skill, moment| {
-        if moment == Moment::Listed {
+        if moment == Moment::ListedDir {
             let _second_time = fs::remove_file(skill.join("a.md"));
             symlink(skill.join("../../outside/c.md"), skill.join("a.md")).unwrap();
         }
@@ -309,7 +312,7 @@ fn a_file_swapped_for_a_link_is_not_followed_v_34() {
 #[test]
 fn a_file_swapped_for_a_link_to_litter_of_the_skill_is_not_followed_v_34() {
     let scanned = scan(|skill, moment| {
-        if moment == Moment::Listed {
+        if moment == Moment::ListedDir {
             fs::create_dir_all(skill.join(".git")).unwrap();
             // As long as the file it takes the place of.
             fs::write(skill.join(".git/x"), "xx").unwrap();
@@ -324,7 +327,7 @@ fn a_file_swapped_for_a_link_to_litter_of_the_skill_is_not_followed_v_34() {
 fn a_directory_swapped_for_a_link_is_not_followed_v_34() {
     for outside in ["../../outside", ".git"] {
         let scanned = scan(move |skill, moment| {
-            if moment == Moment::Listed {
+            if moment == Moment::ListedDir {
                 fs::create_dir_all(skill.join(".git")).unwrap();
                 fs::write(skill.join(".git/c.md"), SECRET).unwrap();
                 let _second_time = fs::remove_file(skill.join("sub"));
@@ -339,7 +342,7 @@ fn a_directory_swapped_for_a_link_is_not_followed_v_34() {
 #[test]
 fn a_file_swapped_for_a_fifo_blocks_nobody_v_35() {
     let scanned = scan(|skill, moment| {
-        if moment == Moment::Listed {
+        if moment == Moment::ListedDir {
             let _second_time = fs::remove_file(skill.join("a.md"));
             assert!(Command::new("mkfifo").arg(skill.join("a.md")).status().unwrap().success());
         }
@@ -368,7 +371,7 @@ fn a_folder_that_goes_away_while_a_skill_is_read_does_not_break_it_v_61() {
     let (_folder, root, mut source) = two_skills();
     let times = AtomicUsize::new(0);
     let with = move |root: &Path, moment: Moment<'_>| {
-        if moment == Moment::Listed {
+        if moment == Moment::ListedDir {
             once(&times, || fs::remove_dir_all(root).unwrap());
         }
     };

@@ -1,4 +1,4 @@
-//! Errors that say something about the machine or the root and nothing about a skill.
+//! Errors of the machine or the root, which say nothing about a skill.
 
 use std::io;
 
@@ -6,10 +6,10 @@ use crate::source::SourceUnavailable;
 
 /// Why a scan could not be completed.
 ///
-/// A scan stops at these instead of refusing skills: a server keeps what it has, and the next scan
-/// finds the skills as they are.
+/// A scan stops at these errors instead of refusing skills. So a server keeps what it has, and the
+/// next scan finds the skills as they are.
 #[derive(Debug)]
-pub(super) enum Stopped {
+pub(super) enum ScanStopped {
     /// The process or the machine ran out of open files or memory.
     Exhausted(io::Error),
     /// The root itself cannot be listed.
@@ -18,13 +18,13 @@ pub(super) enum Stopped {
     Moved(SourceUnavailable),
 }
 
-impl Stopped {
-    /// Gives back an error that is about a file.
+impl ScanStopped {
+    /// Returns an error that is about a file, and stops the scan at any other.
     pub(super) fn unless(error: io::Error) -> Result<io::Error, Self> {
         if is_exhaustion(&error) { Err(Self::Exhausted(error)) } else { Ok(error) }
     }
 
-    /// What to tell the operator.
+    /// The reason and the next step, for the operator.
     pub(super) fn reason(&self) -> String {
         match self {
             Self::Exhausted(error) => {
@@ -50,9 +50,9 @@ mod tests {
 
     #[test]
     fn running_out_of_files_stops_a_scan_and_a_bad_disk_does_not_v_64() {
-        assert!(Stopped::unless(io::Error::from_raw_os_error(24)).is_err());
-        assert!(Stopped::unless(io::Error::from_raw_os_error(23)).is_err());
+        assert!(ScanStopped::unless(io::Error::from_raw_os_error(24)).is_err());
+        assert!(ScanStopped::unless(io::Error::from_raw_os_error(23)).is_err());
         let eio = io::Error::from_raw_os_error(5);
-        assert!(Stopped::unless(eio).is_ok());
+        assert!(ScanStopped::unless(eio).is_ok());
     }
 }

@@ -1,42 +1,43 @@
-//! Reading a file of a published skill again.
+//! Reads a file of a published skill again.
 
 use std::{
     io,
     path::{Path, PathBuf},
-    sync::{Arc, PoisonError, RwLock},
+    sync::Arc,
 };
 
 use bytes::Bytes;
+use parking_lot::RwLock;
 use skillwire_core::RelPath;
 
 use super::{
-    handle::{Handle, Kind, facts_of},
-    read::read_exactly,
+    handle::{DirHandle, FileKind, facts_of},
+    read_file::read_exactly,
 };
 use crate::{
     file_store::{FileStore, FileStoreError},
-    location::below,
+    location::join_path,
 };
 
-/// The root of a source: where it is, and the directory that may be held open for it.
+/// The root of a source: its path, and the open directory if it is held open.
 #[derive(Debug)]
-pub(super) struct Root {
+pub(super) struct RootDir {
     /// The path without symbolic links.
     pub(super) path: PathBuf,
-    /// The directory the last scan saw, where it is held open; one that was deleted and made again is
-    /// another one.
-    dir: RwLock<Option<Arc<Handle>>>,
+    /// The directory that the last scan opened, if it is held open. If the folder is deleted and made
+    /// again, it is another directory, and reads go on failing until the next scan.
+    dir: RwLock<Option<Arc<DirHandle>>>,
 }
 
-impl Root {
+impl RootDir {
     /// A root that has not been opened.
     pub(super) fn new(path: PathBuf) -> Self {
         Self { path, dir: RwLock::default() }
     }
 
-    /// Lets files be read from the directory a scan has opened.
-    pub(super) fn keep(&self, dir: &Arc<Handle>) {
-        *self.dir.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(dir));
+    /// Holds the directory that a scan has opened.
+    pub(super) fn hold(&self, dir: &Arc<DirHandle>) {
+        *self.dir.write() = Some(Arc::clone(dir));
     }
 
     /// The path of a directory below.
@@ -46,16 +47,16 @@ impl Root {
             .fold(self.path.clone(), |at, part| at.join(part))
     }
 
-    fn held(&self) -> Option<Arc<Handle>> {
-        self.dir.read().unwrap_or_else(PoisonError::into_inner).clone()
+    fn held(&self) -> Option<Arc<DirHandle>> {
+        self.dir.read().clone()
     }
 
-    /// Opens the directory for one read, where it is not held open.
+    /// Opens the directory for one read, if it is not held open.
     ///
-    /// As when a scan opens it, the path is looked at before and after, so that no link leads elsewhere.
-    fn reopened(&self) -> Result<Arc<Handle>, FileStoreError> {
+    /// As in a scan, the path is resolved before and after, so that no link leads elsewhere.
+    fn reopened(&self) -> Result<Arc<DirHandle>, FileStoreError> {
         self.check_place()?;
-        let dir = Handle::open(&self.path).map_err(|error| failed(&error))?;
+        let dir = DirHandle::open(&self.path).map_err(|error| failed(&error))?;
         self.check_place()?;
         Ok(Arc::new(dir))
     }
@@ -68,11 +69,11 @@ impl Root {
 
 /// The files of one skill in a directory.
 ///
-/// At most the root of the source is held open; a file is opened below it step by step, without
+/// At most the root of the source is held open. A file is opened below it step by step, without
 /// following a link.
 #[derive(Debug)]
-pub(super) struct DirectoryStore {
-    pub(super) root: Arc<Root>,
+pub(super) struct DirectoryFiles {
+    pub(super) root: Arc<RootDir>,
     /// The outermost skill, below the root.
     pub(super) site: Arc<str>,
     /// The skill, below the outermost one.
@@ -81,7 +82,7 @@ pub(super) struct DirectoryStore {
     pub(super) links: Box<[(RelPath, Box<str>)]>,
 }
 
-impl DirectoryStore {
+impl DirectoryFiles {
     fn leads(&self, path: &RelPath) -> Option<&str> {
         self.links.iter().find(|(link, _)| link == path).map(|(_, file)| &**file)
     }
@@ -89,17 +90,17 @@ impl DirectoryStore {
     /// Where a file of the skill is below the root.
     fn below_root(&self, path: &RelPath) -> String {
         let file = self.leads(path).unwrap_or(path.as_str());
-        below(&below(&self.site, &self.inside), file)
+        join_path(&join_path(&self.site, &self.inside), file)
     }
 }
 
-impl FileStore for DirectoryStore {
+impl FileStore for DirectoryFiles {
     fn read(&self, path: &RelPath, size: u64) -> Result<Bytes, FileStoreError> {
         let root = self.root.held().map_or_else(|| self.root.reopened(), Ok)?;
         let mut file = root.file_below(&self.below_root(path)).map_err(|error| failed(&error))?;
         let facts = facts_of(&file).map_err(|error| failed(&error))?;
         let size = usize::try_from(size).map_err(|_| FileStoreError::Changed)?;
-        if facts.kind != Kind::File || facts.stamp.size() != size as u64 {
+        if facts.kind != FileKind::File || facts.stamp.size() != size as u64 {
             return Err(FileStoreError::Changed);
         }
         let bytes = read_exactly(&mut file, size).map_err(|error| failed(&error))?;
@@ -109,7 +110,8 @@ impl FileStore for DirectoryStore {
     #[cfg(target_os = "linux")]
     fn read_cached(&self, path: &RelPath, size: u64) -> Option<Result<Bytes, FileStoreError>> {
         let root = self.root.held()?;
-        super::cached::read(&root, &self.below_root(path), size).map(|bytes| Ok(Bytes::from(bytes)))
+        super::read_file::read_cached(&root, &self.below_root(path), size)
+            .map(|bytes| Ok(Bytes::from(bytes)))
     }
 
     fn directory(&self) -> Option<PathBuf> {

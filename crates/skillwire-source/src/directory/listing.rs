@@ -1,4 +1,4 @@
-//! Listing the directory of a skill: names, kinds, sizes and stamps, but no content.
+//! Lists the directory of a skill: names, kinds, sizes and stamps, but no content.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -11,20 +11,20 @@ use std::{
 use skillwire_core::{Code, Finding, is_ignored};
 
 use super::{
-    handle::{Entry, Facts, Handle, Kind, facts_of},
+    handle::{DirEntry, DirHandle, FileFacts, FileKind, facts_of},
     links,
-    stamp::Stamp,
-    stopped::Stopped,
+    scan_error::ScanStopped,
+    stamp::FileStamp,
 };
 use crate::{
-    location::below,
-    tree::{Leads, Link, Node, Problem, Tree},
+    location::join_path,
+    tree::{LinkNode, LinkTarget, SkillTree, TreeNode, TreeProblem},
 };
 
-/// The most directories below each other that a scan follows.
+/// How many levels of directories a scan follows.
 pub(super) const MAX_DEPTH: usize = 64;
 
-/// The most entries listed for one outermost skill, which is far above what can be served.
+/// The most entries listed for one outermost skill; far fewer can be served.
 const MAX_ENTRIES: usize = 20_000;
 
 /// The most directories of one skill that are held open until it is read.
@@ -33,55 +33,56 @@ const MAX_HELD: usize = 16;
 /// The most files of one skill that are held open until it is read.
 const MAX_OPENED: usize = 8;
 
-/// Where a skill's directory is.
+/// The directory of a skill.
 #[derive(Clone, Copy)]
-pub(super) struct Site<'a> {
-    pub(super) dir: &'a Handle,
+pub(super) struct SkillDir<'a> {
+    pub(super) dir: &'a DirHandle,
     /// How many directories it lies below the root.
     pub(super) depth: usize,
     /// Its path without symbolic links.
     pub(super) absolute: &'a dyn Fn() -> PathBuf,
 }
 
-/// A listing, and whether something changed under it.
-pub(super) struct Walk {
-    pub(super) tree: Tree,
-    /// Something that was there and then was not, or was something else.
+/// A listing, and whether something changed while it was made.
+pub(super) struct SkillListing {
+    pub(super) tree: SkillTree,
+    /// A path that changed while the directory was listed.
     pub(super) disturbed: Option<String>,
-    /// Some of the directories that were listed, by path, the first one excluded.
-    held: Vec<Listed>,
-    /// Some of the files that were listed, by path.
+    /// The directories that are still open, except the skill's own.
+    held: Vec<ListedDir>,
+    /// The files that are still open.
     opened: Vec<(String, File)>,
-    /// Whether the first directory is as it was before it was listed.
-    stamp: Option<Stamp>,
-    /// Whether every directory is held.
+    /// The stamp of the skill's own directory before it was listed.
+    stamp: Option<FileStamp>,
+    /// Whether every directory is still open.
     all_held: bool,
 }
 
-struct Listed {
+struct ListedDir {
     path: String,
-    dir: Handle,
-    stamp: Stamp,
+    dir: DirHandle,
+    stamp: FileStamp,
 }
 
 /// Lists everything in a skill's directory.
 ///
-/// `listed` is what the directory holds and the stamp it had before, when that is known already.
-/// `eager` opens files instead of only asking what they are, as they will be read in any case.
+/// `listed` has the entries of the directory and its stamp before, if the caller listed it already.
+/// `eager` opens files instead of asking for their metadata by name: if they are read in any case, that
+/// saves a system call for each.
 pub(super) fn walk(
-    site: Site<'_>,
-    listed: Option<(Vec<Entry>, Stamp)>,
+    site: SkillDir<'_>,
+    listed: Option<(Vec<DirEntry>, FileStamp)>,
     eager: bool,
-) -> Result<Walk, Stopped> {
-    let walk = Walk {
-        tree: Tree::default(),
+) -> Result<SkillListing, ScanStopped> {
+    let walk = SkillListing {
+        tree: SkillTree::default(),
         disturbed: None,
         held: Vec::new(),
         opened: Vec::new(),
         stamp: None,
         all_held: true,
     };
-    let mut walker = Walker { walk, left: MAX_ENTRIES, eager };
+    let mut walker = ListingWalker { walk, left: MAX_ENTRIES, eager };
     if let Some((entries, stamp)) = listed {
         walker.walk.stamp = Some(stamp);
         walker.look_through(site.dir, "", site.depth, entries)?;
@@ -93,20 +94,20 @@ pub(super) fn walk(
         }
     }
     let mut walk = walker.walk;
-    if walk.tree.nodes.values().any(|node| matches!(node, Node::Link(_))) {
+    if walk.tree.nodes.values().any(|node| matches!(node, TreeNode::Link(_))) {
         links::resolve_all(&mut walk.tree, &(site.absolute)());
     }
     Ok(walk)
 }
 
-impl Walk {
-    /// Tells whether the listing was true as a whole at this moment.
+impl SkillListing {
+    /// Tells whether the whole listing is true at this moment.
     ///
-    /// A directory changes when a name in it comes, goes or is replaced. One that is now as it was
-    /// before it was listed held the same names all the while, provided that it last changed long
-    /// enough ago for a further change to show.
-    pub(super) fn is_whole(&self, site: Site<'_>, started: SystemTime) -> bool {
-        let same = |dir: &Handle, before: Stamp| {
+    /// The stamp of a directory changes when a name in it is added, removed or replaced. A directory
+    /// whose stamp is the same as before it was listed had the same names all the time, provided that
+    /// the stamp is old enough for another change to show.
+    pub(super) fn is_whole(&self, site: SkillDir<'_>, started: SystemTime) -> bool {
+        let same = |dir: &DirHandle, before: FileStamp| {
             before.is_settled(started) && dir.own_facts().is_ok_and(|now| now.stamp == before)
         };
         self.all_held
@@ -116,25 +117,25 @@ impl Walk {
             && self.held.iter().all(|listed| same(&listed.dir, listed.stamp))
     }
 
-    /// The directory a file was listed in, when it is still open.
-    pub(super) fn held(&self, path: &str) -> Option<&Handle> {
+    /// The directory at a path, if it is still open.
+    pub(super) fn held(&self, path: &str) -> Option<&DirHandle> {
         self.held.iter().find(|listed| listed.path == path).map(|listed| &listed.dir)
     }
 
-    /// A file as it was listed, when it is still open.
+    /// The file at a path, if it is still open.
     pub(super) fn opened(&self, path: &str) -> Option<&File> {
         self.opened.iter().find(|(opened, _)| opened == path).map(|(_, file)| file)
     }
 }
 
-struct Walker {
-    walk: Walk,
+struct ListingWalker {
+    walk: SkillListing,
     left: usize,
     eager: bool,
 }
 
-impl Walker {
-    fn visit(&mut self, dir: &Handle, path: &str, depth: usize) -> Result<(), Stopped> {
+impl ListingWalker {
+    fn visit(&mut self, dir: &DirHandle, path: &str, depth: usize) -> Result<(), ScanStopped> {
         match dir.entries(self.left) {
             Ok(Some(entries)) => self.look_through(dir, path, depth, entries),
             Ok(None) => {
@@ -148,11 +149,11 @@ impl Walker {
 
     fn look_through(
         &mut self,
-        dir: &Handle,
+        dir: &DirHandle,
         path: &str,
         depth: usize,
-        entries: Vec<Entry>,
-    ) -> Result<(), Stopped> {
+        entries: Vec<DirEntry>,
+    ) -> Result<(), ScanStopped> {
         let Some(left) = self.left.checked_sub(entries.len()) else {
             self.left = 0;
             self.too_many(path);
@@ -160,24 +161,24 @@ impl Walker {
         };
         self.left = left;
         let mut directories = Vec::new();
-        for Entry { name, kind } in entries {
+        for DirEntry { name, kind } in entries {
             let Some(name) = self.utf8(path, name) else { continue };
             if is_ignored(&name) {
                 continue;
             }
-            let inner = below(path, &name);
-            if kind == Some(Kind::Directory) {
-                self.walk.tree.nodes.insert(inner, Node::Directory);
+            let inner = join_path(path, &name);
+            if kind == Some(FileKind::Directory) {
+                self.walk.tree.nodes.insert(inner, TreeNode::Directory);
                 directories.push(name);
                 continue;
             }
             let opened =
-                if kind == Some(Kind::File) { self.open(dir, &name, &inner) } else { None };
+                if kind == Some(FileKind::File) { self.open(dir, &name, &inner) } else { None };
             match opened.map_or_else(|| dir.facts(OsStr::new(&name)), Ok) {
                 Ok(facts) => {
                     let node = self.node(dir, &name, &inner, facts);
                     self.walk.tree.nodes.insert(inner, node);
-                    if facts.kind == Kind::Directory {
+                    if facts.kind == FileKind::Directory {
                         directories.push(name);
                     }
                 }
@@ -191,47 +192,47 @@ impl Walker {
         directories.iter().try_for_each(|name| self.descend(dir, path, name, depth + 1))
     }
 
-    /// Opens a file and says what it is; what cannot be opened is asked for without.
-    fn open(&mut self, dir: &Handle, name: &str, path: &str) -> Option<Facts> {
+    /// Opens a file and returns its metadata; `None` if the caller has to ask by name.
+    fn open(&mut self, dir: &DirHandle, name: &str, path: &str) -> Option<FileFacts> {
         if !self.eager || self.walk.opened.len() == MAX_OPENED {
             return None;
         }
         let file = dir.file(OsStr::new(name)).ok()?;
-        let facts = facts_of(&file).ok().filter(|facts| facts.kind == Kind::File)?;
+        let facts = facts_of(&file).ok().filter(|facts| facts.kind == FileKind::File)?;
         self.walk.opened.push((path.to_owned(), file));
         Some(facts)
     }
 
-    fn node(&mut self, dir: &Handle, name: &str, path: &str, facts: Facts) -> Node {
+    fn node(&mut self, dir: &DirHandle, name: &str, path: &str, facts: FileFacts) -> TreeNode {
         match facts.kind {
-            Kind::Directory => Node::Directory,
-            Kind::File => Node::File(facts.file()),
-            Kind::Link => {
+            FileKind::Directory => TreeNode::Directory,
+            FileKind::File => TreeNode::File(facts.file()),
+            FileKind::Link => {
                 let text = dir.read_link(OsStr::new(name)).unwrap_or_else(|_| {
                     self.walk.disturbed.get_or_insert_with(|| path.to_owned());
                     PathBuf::new()
                 });
-                // Where it leads is known once everything is listed.
+                // `links` finds the target once everything is listed.
                 let text = text.to_string_lossy().into_owned();
-                Node::Link(Link { text, leads: Leads::Outside })
+                TreeNode::Link(LinkNode { text, leads: LinkTarget::Outside })
             }
-            Kind::Special => Node::Special,
+            FileKind::Special => TreeNode::Special,
         }
     }
 
     fn descend(
         &mut self,
-        dir: &Handle,
+        dir: &DirHandle,
         path: &str,
         name: &str,
         depth: usize,
-    ) -> Result<(), Stopped> {
-        let inner = below(path, name);
+    ) -> Result<(), ScanStopped> {
+        let inner = join_path(path, name);
         if depth > MAX_DEPTH {
             let message = format!("The directory is more than {MAX_DEPTH} directories deep.");
             let finding = Finding::new(Code::TooDeep, inner, message)
                 .help("Flatten the skill; deeper directories are not served.");
-            self.walk.tree.problems.push(Problem::new(finding));
+            self.walk.tree.problems.push(TreeProblem::new(finding));
             return Ok(());
         }
         match dir.directory(OsStr::new(name)) {
@@ -242,8 +243,9 @@ impl Walker {
                 Ok(())
             }
             Err(error) => {
-                let still =
-                    dir.facts(OsStr::new(name)).is_ok_and(|facts| facts.kind == Kind::Directory);
+                let still = dir
+                    .facts(OsStr::new(name))
+                    .is_ok_and(|facts| facts.kind == FileKind::Directory);
                 if !still {
                     self.walk.disturbed.get_or_insert(inner.clone());
                 }
@@ -252,10 +254,10 @@ impl Walker {
         }
     }
 
-    fn hold(&mut self, path: String, dir: Handle, stamp: Option<Stamp>) {
+    fn hold(&mut self, path: String, dir: DirHandle, stamp: Option<FileStamp>) {
         match stamp {
             Some(stamp) if self.walk.held.len() < MAX_HELD => {
-                self.walk.held.push(Listed { path, dir, stamp });
+                self.walk.held.push(ListedDir { path, dir, stamp });
             }
             _ => self.walk.all_held = false,
         }
@@ -265,8 +267,8 @@ impl Walker {
         match name.into_string() {
             Ok(name) => Some(name),
             Err(name) => {
-                let shown = below(path, &name.to_string_lossy());
-                self.walk.tree.problems.push(Problem::new(name_not_utf8(shown)));
+                let shown = join_path(path, &name.to_string_lossy());
+                self.walk.tree.problems.push(TreeProblem::new(name_not_utf8(shown)));
                 None
             }
         }
@@ -278,23 +280,23 @@ impl Walker {
         );
         let finding = Finding::new(Code::TooManyFiles, path, message)
             .help("Remove files that the skill does not need, or split it.");
-        self.walk.tree.problems.push(Problem::new(finding));
+        self.walk.tree.problems.push(TreeProblem::new(finding));
     }
 
-    fn unreadable(&mut self, path: &str, error: io::Error) -> Result<(), Stopped> {
-        let error = Stopped::unless(error)?;
-        self.walk.tree.problems.push(Problem::new(unreadable(path, &error)));
+    fn unreadable(&mut self, path: &str, error: io::Error) -> Result<(), ScanStopped> {
+        let error = ScanStopped::unless(error)?;
+        self.walk.tree.problems.push(TreeProblem::new(unreadable(path, &error)));
         Ok(())
     }
 }
 
-/// Says that a file name is not text.
+/// The finding about a name that is not UTF-8.
 pub(super) fn name_not_utf8(file: String) -> Finding {
     Finding::new(Code::FileNameNotUtf8, file, "The name is not UTF-8, so no URI can carry it.")
         .help("Rename it.")
 }
 
-/// Says why a file or directory cannot be read.
+/// The finding about a file or directory that cannot be read.
 pub(super) fn unreadable(file: &str, error: &io::Error) -> Finding {
     Finding::new(Code::Unreadable, file, format!("It cannot be read: {error}."))
         .help("Let the server's user read it, or move it out of the skill.")

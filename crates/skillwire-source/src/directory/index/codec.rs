@@ -1,4 +1,4 @@
-//! Numbers and texts as bytes, and back from bytes that may be anything.
+//! Encodes numbers and texts, and decodes them from bytes that may be anything.
 
 /// Appends a length or a count.
 pub(super) fn put_number(out: &mut Vec<u8>, number: usize) {
@@ -16,12 +16,12 @@ pub(super) fn put_text(out: &mut Vec<u8>, text: &str) {
     put_bytes(out, text.as_bytes());
 }
 
-/// Reads what was put, from the beginning to the end; every step may find that it was not.
-pub(super) struct Reader<'a> {
+/// Decodes bytes from the beginning to the end; every step returns `None` for invalid bytes.
+pub(super) struct ByteReader<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ByteReader<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
     }
@@ -30,7 +30,7 @@ impl<'a> Reader<'a> {
         self.rest.is_empty()
     }
 
-    /// The number of bytes that were not read.
+    /// The number of bytes that are left.
     pub(super) fn left(&self) -> usize {
         self.rest.len()
     }
@@ -61,7 +61,7 @@ impl<'a> Reader<'a> {
         std::str::from_utf8(self.bytes(length)?).ok()
     }
 
-    /// Reads a counted list; room is made only for what is really there.
+    /// Reads a counted list. It allocates only for items that are there, whatever the count says.
     pub(super) fn list<T>(
         &mut self,
         mut item: impl FnMut(&mut Self) -> Option<T>,
@@ -89,14 +89,14 @@ mod tests {
         put_number(&mut out, 2);
         put_text(&mut out, "one");
         put_text(&mut out, "");
-        let mut reader = Reader::new(&out);
-        let texts = reader.list(Reader::text);
+        let mut reader = ByteReader::new(&out);
+        let texts = reader.list(ByteReader::text);
         assert_eq!(texts, Some(vec!["one", ""]));
         assert!(reader.is_at_end());
         for end in 0..out.len() {
-            assert_eq!(Reader::new(&out[..end]).list(Reader::text), None, "{end}");
+            assert_eq!(ByteReader::new(&out[..end]).list(ByteReader::text), None, "{end}");
         }
-        assert_eq!(Reader::new(&[0xff; 32]).list(Reader::byte), None);
-        assert_eq!(Reader::new(&[1, 0, 0, 0, 0, 0xff]).text(), None);
+        assert_eq!(ByteReader::new(&[0xff; 32]).list(ByteReader::byte), None);
+        assert_eq!(ByteReader::new(&[1, 0, 0, 0, 0, 0xff]).text(), None);
     }
 }

@@ -1,4 +1,4 @@
-//! One attempt at reading the files of a skill.
+//! Reads the files of a skill, in one attempt.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,48 +10,48 @@ use bytes::Bytes;
 use skillwire_core::{Code, Finding, SKILL_FILE, limits::MAX_BYTES};
 
 use super::{
-    inspect::Visit,
-    read::{ReadError, read, read_opened},
-    stamp::Stamp,
-    stopped::Stopped,
-    walk::{Walk, unreadable},
+    inspect::SkillVisit,
+    listing::{SkillListing, unreadable},
+    read_file::{ReadError, read, read_opened},
+    scan_error::ScanStopped,
+    stamp::FileStamp,
 };
 use crate::{
-    assemble::{Assembly, Blob, Head},
-    location::below,
+    assemble::{FileBlob, ParsedSkillFile, SkillAssembly},
+    location::join_path,
     source::InspectedSkill,
-    survey::Survey,
-    tree::{Node, Problem, Tree},
+    survey::SkillSurvey,
+    tree::{SkillTree, TreeNode, TreeProblem},
 };
 
 /// A file that was read, and the stamp it had.
 #[derive(Debug, Clone)]
-pub(super) struct Kept {
-    blob: Blob,
-    stamp: Stamp,
+pub(super) struct ReadFile {
+    blob: FileBlob,
+    stamp: FileStamp,
     settled: bool,
 }
 
 /// One attempt at reading the files of a tree.
-pub(super) struct Reading<'a> {
-    visit: &'a Visit<'a>,
-    walk: &'a Walk,
-    tree: &'a Tree,
-    older: &'a BTreeMap<String, Kept>,
-    pub(super) files: BTreeMap<String, Kept>,
-    heads: BTreeMap<&'a str, Head>,
-    failures: Vec<Problem>,
+pub(super) struct ReadAttempt<'a> {
+    visit: &'a SkillVisit<'a>,
+    walk: &'a SkillListing,
+    tree: &'a SkillTree,
+    older: &'a BTreeMap<String, ReadFile>,
+    pub(super) files: BTreeMap<String, ReadFile>,
+    heads: BTreeMap<&'a str, ParsedSkillFile>,
+    failures: Vec<TreeProblem>,
     gone: Vec<String>,
     pub(super) changed: BTreeSet<String>,
     /// Whether anything was read from the file system.
     pub(super) fresh: bool,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> ReadAttempt<'a> {
     pub(super) fn new(
-        visit: &'a Visit<'a>,
-        walk: &'a Walk,
-        older: &'a BTreeMap<String, Kept>,
+        visit: &'a SkillVisit<'a>,
+        walk: &'a SkillListing,
+        older: &'a BTreeMap<String, ReadFile>,
     ) -> Self {
         Self {
             visit,
@@ -67,21 +67,21 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Reads each `SKILL.md`, and then the other files of the skills that can be served, or of all
-    /// when everything that is wrong is to be found.
+    /// Reads each `SKILL.md`, and then the other files of skills that can be served, or of all skills
+    /// if every finding is wanted.
     pub(super) fn read_all(
         &mut self,
-        surveys: &BTreeMap<&'a str, Survey<'a>>,
-    ) -> Result<(), Stopped> {
+        surveys: &BTreeMap<&'a str, SkillSurvey<'a>>,
+    ) -> Result<(), ScanStopped> {
         for dir in surveys.keys() {
-            let path = below(dir, SKILL_FILE);
+            let path = join_path(dir, SKILL_FILE);
             self.take(&path)?;
             if let Some(kept) = self.files.get(&path) {
-                self.heads.insert(dir, Head::check(&kept.blob.bytes));
+                self.heads.insert(dir, ParsedSkillFile::check(&kept.blob.bytes));
             }
         }
         for (dir, survey) in surveys {
-            let usable = self.heads.get(dir).is_some_and(Head::is_usable);
+            let usable = self.heads.get(dir).is_some_and(ParsedSkillFile::is_usable);
             let rules = self.visit.rules;
             let servable = usable && !survey.is_refused(rules.strictness);
             if servable || (!rules.brief && survey.is_within_limits()) {
@@ -91,9 +91,9 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-    /// Makes sure that a regular file is there, from memory when it did not change.
-    fn take(&mut self, path: &str) -> Result<(), Stopped> {
-        let Some(Node::File(node)) = self.tree.nodes.get(path) else { return Ok(()) };
+    /// Reads a regular file, unless an earlier attempt read it and it did not change.
+    fn take(&mut self, path: &str) -> Result<(), ScanStopped> {
+        let Some(TreeNode::File(node)) = self.tree.nodes.get(path) else { return Ok(()) };
         // A single file above the limit of a whole skill is never read.
         let Some(stamp) = node.stamp.filter(|_| node.size <= MAX_BYTES) else { return Ok(()) };
         if self.files.contains_key(path) {
@@ -107,7 +107,7 @@ impl<'a> Reading<'a> {
         match self.read(path, &stamp) {
             Ok(bytes) => {
                 let settled = stamp.is_settled(self.visit.started);
-                let kept = Kept { blob: Blob::new(bytes), stamp, settled };
+                let kept = ReadFile { blob: FileBlob::new(bytes), stamp, settled };
                 self.files.insert(path.to_owned(), kept);
             }
             Err(ReadError::Gone) => {
@@ -118,16 +118,16 @@ impl<'a> Reading<'a> {
                 self.changed.insert(path.to_owned());
             }
             Err(ReadError::Failed(error)) => {
-                let error = Stopped::unless(error)?;
-                self.failures.push(Problem::new(unreadable(path, &error)));
+                let error = ScanStopped::unless(error)?;
+                self.failures.push(TreeProblem::new(unreadable(path, &error)));
             }
         }
         Ok(())
     }
 
     /// Reads a file through the directory it was listed in.
-    fn read(&self, path: &str, stamp: &Stamp) -> Result<Bytes, ReadError> {
-        let Visit { dir, steps, .. } = *self.visit;
+    fn read(&self, path: &str, stamp: &FileStamp) -> Result<Bytes, ReadError> {
+        let SkillVisit { dir, steps, .. } = *self.visit;
         if let Some(opened) = self.walk.opened(path) {
             let read = read_opened(opened, path, stamp, steps);
             return read.map_err(|error| if self.is_gone(path) { ReadError::Gone } else { error });
@@ -141,9 +141,9 @@ impl<'a> Reading<'a> {
         match dir.below(above) {
             Ok(above) => read(&above, path, stamp, steps),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(ReadError::Gone),
-            Err(error) => match Stopped::unless(error) {
-                Ok(_) | Err(Stopped::Moved(_)) => Err(ReadError::Changed),
-                Err(Stopped::Exhausted(error) | Stopped::Root(error)) => {
+            Err(error) => match ScanStopped::unless(error) {
+                Ok(_) | Err(ScanStopped::Moved(_)) => Err(ReadError::Changed),
+                Err(ScanStopped::Exhausted(error) | ScanStopped::Root(error)) => {
                     Err(ReadError::Failed(error))
                 }
             },
@@ -158,10 +158,10 @@ impl<'a> Reading<'a> {
         facts.is_some_and(|facts| facts.is_err_and(|e| e.kind() == io::ErrorKind::NotFound))
     }
 
-    /// Judges what was read; what changed to the last is a reason to refuse.
+    /// Inspects what was read; a file that still changed in the last attempt refuses its skills.
     pub(super) fn finish(
         mut self,
-        surveys: &BTreeMap<&'a str, Survey<'a>>,
+        surveys: &BTreeMap<&'a str, SkillSurvey<'a>>,
     ) -> (Vec<InspectedSkill>, bool) {
         for path in &self.changed {
             let finding = if self.gone.contains(path) {
@@ -169,11 +169,11 @@ impl<'a> Reading<'a> {
             } else {
                 unstable(path)
             };
-            self.failures.push(Problem::new(finding));
+            self.failures.push(TreeProblem::new(finding));
         }
         let settled = self.failures.is_empty() && self.files.values().all(|kept| kept.settled);
-        let assembly = Assembly {
-            place: self.visit.place,
+        let assembly = SkillAssembly {
+            location: self.visit.place,
             rules: self.visit.rules,
             surveys,
             heads: &self.heads,
@@ -186,7 +186,7 @@ impl<'a> Reading<'a> {
         (inspected, settled)
     }
 
-    /// The skill itself, when its directory could not be listed and nothing else tells of it.
+    /// The skill itself, if its directory could not be listed and no other finding mentions it.
     fn unlisted(&self) -> Option<InspectedSkill> {
         let origin = &self.visit.place.origin;
         let whole = self.tree.problems.iter().filter(|problem| problem.path.is_empty());

@@ -10,14 +10,14 @@ use std::{
 
 use tempfile::TempDir;
 
-use super::{DirectoryOptions, DirectorySource, steps::Steps};
+use super::super::{DirectoryOptions, DirectorySource, inspect::ScanHooks};
 use crate::source::{ScanRequest, SkillSource, SourceChange};
 
 /// Writes down which files are opened.
 #[derive(Debug, Default)]
 struct Opened(Mutex<Vec<String>>);
 
-impl Steps for Opened {
+impl ScanHooks for Opened {
     fn opened(&self, path: &str) {
         self.0.lock().unwrap().push(path.to_owned());
     }
@@ -63,7 +63,7 @@ impl Fixture {
 }
 
 /// Waits until everything is older than the ticks of the file system's clock.
-pub(super) fn age() {
+pub(super) fn wait_until_settled() {
     let deadline = Instant::now() + Duration::from_secs(10);
     let begun = SystemTime::now();
     let probe = TempDir::new().unwrap();
@@ -88,7 +88,7 @@ const NOTHING: [&str; 0] = [];
 #[test]
 fn an_unchanged_file_is_not_read_again_v_62() {
     let fixture = Fixture::new();
-    age();
+    wait_until_settled();
     let (opened, reported) = fixture.look(&ScanRequest::everything());
     assert_eq!(opened, ["SKILL.md", "SKILL.md", "a.md", "a.md"]);
     assert_eq!(reported, ["one", "two"]);
@@ -104,7 +104,7 @@ fn an_unchanged_file_is_not_read_again_v_62() {
 #[test]
 fn a_close_look_reads_everything_and_reports_what_differs_v_62() {
     let fixture = Fixture::new();
-    age();
+    wait_until_settled();
     fixture.look(&ScanRequest::everything());
     let (opened, reported) = fixture.look(&ScanRequest::everything().force_read());
     assert_eq!(opened, ["SKILL.md", "SKILL.md", "a.md", "a.md"]);
@@ -116,7 +116,7 @@ fn a_file_whose_time_cannot_be_trusted_is_read_again_and_not_reported_v_62() {
     let fixture = Fixture::new();
     let file = fs::File::options().write(true).open(fixture.path("one/a.md")).unwrap();
     file.set_modified(SystemTime::now() + Duration::from_hours(1)).unwrap();
-    age();
+    wait_until_settled();
     fixture.look(&ScanRequest::everything());
     let (opened, reported) = fixture.look(&ScanRequest::everything());
     assert_eq!(opened, ["SKILL.md", "a.md"]);
@@ -149,7 +149,7 @@ fn the_outcome_does_not_depend_on_the_number_of_threads_v_62() {
         source
             .scan(&ScanRequest::everything(), &mut |report| {
                 let SourceChange::Updated(key, inspected) = report else { panic!() };
-                reported.push((key, super::record::encode(&inspected)));
+                reported.push((key, crate::directory::index::record::encode(&inspected)));
             })
             .unwrap();
         reported.sort();

@@ -7,14 +7,14 @@ use sha2::{Digest as _, Sha256};
 use skillwire_core::Digest;
 use tempfile::TempDir;
 
-use super::{DIGEST, Index, Place};
+use super::super::{DIGEST, IndexLocation, LoadedIndex};
 use crate::{
-    directory::{DirectoryOptions, DirectorySource, store::Root},
+    directory::{DirectoryOptions, DirectorySource, file_store::RootDir},
     source::{ScanRequest, SkillSource},
 };
 
 /// A real index, without its sum.
-fn content() -> (Place, Vec<u8>) {
+fn content() -> (IndexLocation, Vec<u8>) {
     let folder = TempDir::new().unwrap();
     let skill = folder.path().join("skills/pdf");
     fs::create_dir_all(skill.join("empty")).unwrap();
@@ -39,10 +39,10 @@ fn content() -> (Place, Vec<u8>) {
 }
 
 /// Reads everything there is, the way a scan would.
-fn read_all(place: &Place, content: &[u8]) -> Option<usize> {
+fn read_all(place: &IndexLocation, content: &[u8]) -> Option<usize> {
     let bytes = [content, &Sha256::digest(content)].concat();
-    let index: Index = place.understand(bytes)?;
-    let root = Arc::new(Root::new("root".into()));
+    let index: LoadedIndex = place.understand(bytes)?;
+    let root = Arc::new(RootDir::new("root".into()));
     let sites = index.records.keys();
     Some(sites.filter_map(|site| index.get(site)?.recall(&root, &Arc::from(&**site))).count())
 }
@@ -66,7 +66,7 @@ fn no_content_of_an_index_makes_it_panic_or_grow_v_62() {
 #[test]
 fn an_index_is_believed_only_under_its_own_name_and_sum_v_62() {
     let (place, good) = content();
-    let other = Place { about: Digest::of(b"other"), file: place.file.clone() };
+    let other = IndexLocation { about: Digest::of(b"other"), file: place.file.clone() };
     assert_eq!(read_all(&other, &good), None);
     let mut format = good.clone();
     format[7] += 1;

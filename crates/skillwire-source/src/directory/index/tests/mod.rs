@@ -1,0 +1,4 @@
+//! Indexes that are damaged, and one that an earlier version wrote.
+
+mod damage;
+mod earlier_version;
