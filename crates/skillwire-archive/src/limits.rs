@@ -83,7 +83,7 @@ impl Budget {
         self.entries = self.entries.saturating_sub(files.len());
     }
 
-    /// Takes off as much as the largest archive holds: nobody knows what a refused one would have.
+    /// Takes off as much as the largest archive holds: what a refused one would have held is unknown.
     pub fn spend_refused(&mut self) {
         let most = Limits::default();
         self.bytes = self.bytes.saturating_sub(most.bytes);

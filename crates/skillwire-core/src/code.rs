@@ -237,7 +237,7 @@ codes! {
     CompatibilityVague = "compatibility-vague", Advice, Serve;
     /// A `SKILL.md` that is longer than a model should have to read.
     BodyLong = "body-long", Advice, Serve;
-    /// What was read cannot be remembered for the next start.
+    /// The server cannot save what it has read for its next start.
     IndexNotKept = "index-not-kept", Warning, Serve;
     /// A script without a line that says how it is run.
     ScriptWithoutInterpreter = "script-without-interpreter", Advice, Serve;

@@ -47,7 +47,7 @@ fn check_names(files: &[CheckedFile<'_>], findings: &mut Vec<Finding>) {
                 "The file name is percent-encoded in its URI.",
             ));
         }
-        // What looks like a secret is reported as one, or was allowed by somebody who knows of it.
+        // A file that looks like a secret has a finding of its own, unless the operator allowed it.
         let is_secret = secret_kind(path.file_name()).is_some();
         if !is_secret && path.segments().any(|segment| segment.starts_with('.')) {
             findings.push(Finding::new(
@@ -69,7 +69,7 @@ pub fn check_secret(path: &RelPath) -> Option<Finding> {
             format!("The file looks like {kind}, and everything in a skill is served."),
         )
         .help(format!(
-            "Move it out of the skill, or pass `--allow-secret-file '{}'` if it is none.",
+            "Move it out of the skill, or pass `--allow-secret-file '{}'` if it is not a secret.",
             path.file_name()
         )),
     )
@@ -89,7 +89,7 @@ pub fn check_secret_text(file: CheckedFile<'_>) -> Vec<Finding> {
             SKILL_FILE => "Remove it, and revoke it if it was ever published.".to_owned(),
             path => format!(
                 "Remove it, and revoke it if it was ever published; or pass \
-                 `--allow-secret-file '{path}'` if it is none."
+                 `--allow-secret-file '{path}'` if it is not a secret."
             ),
         };
         Finding::new(Code::SecretText, file.path.as_str(), message)

@@ -50,7 +50,7 @@ impl Frontmatter {
         (frontmatter, findings)
     }
 
-    /// Takes fields that somebody else read from a file; unlike [`Self::check`], it stops at the
+    /// Takes fields that a server or another parser read from a file; unlike [`Self::check`], it stops at the
     /// first one that the format forbids.
     pub fn from_fields(fields: Map<String, Value>) -> Result<Self, InvalidField> {
         let text = |key| match fields.get(key) {

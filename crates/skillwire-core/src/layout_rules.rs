@@ -40,7 +40,7 @@ fn byte_order_mark(bytes: &[u8]) -> Finding {
         .repair(Repair::Replace(vec![Edit::new(span, "")]))
 }
 
-/// Reports CRLF up to the closing fence; in the body it harms nobody.
+/// Reports CRLF up to the closing fence; in the body it does no harm.
 fn crlf(bytes: &[u8], fenced: &Fenced<'_>) -> Option<Finding> {
     let edits: Vec<_> = lines(bytes, fenced.body_offset)
         .filter(|line| bytes[line.clone()].ends_with(b"\r\n"))
@@ -77,8 +77,8 @@ fn trailing_blanks(
             .map_or(ended, |rest| rest.strip_suffix(b"\r").unwrap_or(rest));
         let kept = content.trim_ascii_end().len();
         let blanks = Span::new(line.start + kept, line.start + content.len());
-        // A value that runs over several lines may mean its blanks; without a document nobody
-        // knows where values are.
+        // A value that runs over several lines may mean its blanks; without a document it is
+        // unknown where values are.
         let is_fence = !yaml.contains(&line.start);
         let is_layout = is_fence || (document.is_some() && !in_text(blanks.start));
         if blanks.start < blanks.end && is_layout {

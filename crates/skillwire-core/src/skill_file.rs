@@ -63,7 +63,8 @@ pub fn read(bytes: &[u8]) -> Option<(Option<Map<String, Value>>, &str)> {
     Some((document.map(|document| document.map), fenced.body))
 }
 
-/// The headings of a `SKILL.md` for whoever searches, one on each line; a long text's first ones.
+/// The headings of a `SKILL.md` for a search index, one on each line; only the first ones of a long
+/// text.
 pub fn headings(bytes: &[u8]) -> String {
     let mut text = String::new();
     let Ok(fenced) = yaml::split(bytes) else { return text };

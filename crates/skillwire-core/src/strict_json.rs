@@ -1,4 +1,4 @@
-//! JSON from somebody else: duplicate keys, deep nesting and masses of values are refused.
+//! JSON of strangers: duplicate keys, deep nesting and masses of values are refused.
 
 use std::{cell::Cell, fmt};
 

@@ -5,8 +5,7 @@ use serde_json::value::RawValue;
 
 /// The members of a message; one that is repeated makes it unreadable.
 ///
-/// An array would be taken for the members in their order, so whoever reads one looks for the brace
-/// first.
+/// Serde reads an array as the members in their order, so callers check for the opening brace first.
 #[derive(Debug, Deserialize)]
 pub struct Envelope<'a> {
     /// The version of JSON-RPC.
