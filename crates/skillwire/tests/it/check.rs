@@ -1,4 +1,4 @@
-//! `skillwire check`: a snapshot for each oddity that real folders have.
+//! `skillwire check`: a snapshot for each oddity of real folders.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use skillwire_testkit::{SkillFolder, skill_md};
 
 use crate::support::{run, skill_with};
 
-/// Checks the whole folder and shows everything a person would see.
+/// Checks the whole folder and returns everything that a user would see.
 async fn checked(folder: &SkillFolder) -> String {
     run(folder, &["check", "."]).await.transcript()
 }
@@ -23,7 +23,7 @@ async fn unknown_keys() {
     let folder = SkillFolder::new();
     folder.file("a/SKILL.md", skill_with("a", "version: \"1.2\"\nhooks:\n  stop: [x]\n"));
     insta::assert_snapshot!(checked(&folder).await);
-    let strict = run(&folder, &["check", "--strict", "."]).await.exits(1);
+    let strict = run(&folder, &["check", "--strict", "."]).await.assert_exit(1);
     assert!(strict.stdout.contains("error[unknown-key]"), "{strict:?}");
 }
 
@@ -132,7 +132,7 @@ async fn skill_file_in_another_case() {
     let folder = SkillFolder::new();
     folder.file("a/skill.md", skill_md("a")).file("b/Skill.md", skill_md("b"));
     insta::assert_snapshot!(checked(&folder).await);
-    let named = run(&folder, &["check", "a/skill.md"]).await.exits(1);
+    let named = run(&folder, &["check", "a/skill.md"]).await.assert_exit(1);
     assert!(named.stdout.contains("error[skill-file-case]"), "{named:?}");
 }
 
@@ -194,7 +194,7 @@ async fn secrets() {
     insta::assert_snapshot!(checked(&folder).await);
     let allowed =
         ["check", ".", "--allow-secret-file", ".env", "--allow-secret-file", "keys/id_rsa"];
-    let allowed = run(&folder, &allowed).await.exits(0);
+    let allowed = run(&folder, &allowed).await.assert_exit(0);
     assert!(!allowed.stdout.contains("secret-file"), "{allowed:?}");
 }
 
@@ -210,7 +210,7 @@ async fn links_in_the_text() {
 async fn no_skill_at_all() {
     let folder = SkillFolder::new();
     folder.file("readme.txt", "nothing here\n");
-    let ran = run(&folder, &["check", "."]).await.exits(1);
+    let ran = run(&folder, &["check", "."]).await.assert_exit(1);
     assert!(ran.stdout.starts_with("error[no-skill-found]: "), "{ran:?}");
     assert!(ran.stdout.contains("\n0 skills checked: 1 error.\n"), "{ran:?}");
 }
@@ -218,7 +218,7 @@ async fn no_skill_at_all() {
 #[tokio::test]
 async fn the_examples_have_no_warnings() {
     let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/skills");
-    let ran = run(&SkillFolder::new(), &["check", "--strict", examples]).await.exits(0);
+    let ran = run(&SkillFolder::new(), &["check", "--strict", examples]).await.assert_exit(0);
     assert!(!ran.stdout.contains("advice["), "{ran:?}");
 }
 
@@ -240,7 +240,7 @@ async fn everything_wrong_is_said_at_once() {
 
 #[tokio::test]
 async fn json_has_the_same_findings_as_data() {
-    let ran = run(&troubled(), &["check", "--json", "."]).await.exits(1);
+    let ran = run(&troubled(), &["check", "--json", "."]).await.assert_exit(1);
     assert_eq!(ran.stderr, "");
     let report = ran.json();
     let findings = report["findings"].as_array().unwrap();
@@ -280,7 +280,7 @@ async fn json_has_the_same_findings_as_data() {
 #[tokio::test]
 async fn json_of_a_clean_folder() {
     let folder = SkillFolder::with_skills(&["a"]);
-    let report = run(&folder, &["check", "--json", "."]).await.exits(0).json();
+    let report = run(&folder, &["check", "--json", "."]).await.assert_exit(0).json();
     assert_eq!(report["findings"], json!([]));
     assert_eq!(report["summary"]["skills"], 1);
 }
@@ -288,21 +288,21 @@ async fn json_of_a_clean_folder() {
 #[tokio::test]
 async fn a_skill_file_means_the_skill_around_it() {
     let folder = troubled();
-    let by_folder = run(&folder, &["check", "a"]).await.exits(1);
-    let by_file = run(&folder, &["check", "a/SKILL.md"]).await.exits(1);
+    let by_folder = run(&folder, &["check", "a"]).await.assert_exit(1);
+    let by_file = run(&folder, &["check", "a/SKILL.md"]).await.assert_exit(1);
     assert_eq!(by_folder.stdout, by_file.stdout);
     assert!(by_file.stdout.contains("--> a/SKILL.md:3:"), "{by_file:?}");
     let inside = SkillFolder::new();
     inside.file("SKILL.md", "# No frontmatter\n");
-    let ran = run(&inside, &["check", "SKILL.md"]).await.exits(1);
+    let ran = run(&inside, &["check", "SKILL.md"]).await.assert_exit(1);
     assert!(ran.stdout.contains("error[frontmatter-missing]"), "{ran:?}");
 }
 
 #[tokio::test]
 async fn several_paths_are_judged_each_by_itself() {
-    // Two teams may have a skill of the same name; only serving them together is a question.
+    // Two teams may have skills of the same name. It matters only if one server serves both.
     let folder = SkillFolder::with_skills(&["one/same", "two/same"]);
-    let ran = run(&folder, &["check", "one", "two", "one/same/SKILL.md"]).await.exits(0);
+    let ran = run(&folder, &["check", "one", "two", "one/same/SKILL.md"]).await.assert_exit(0);
     assert_eq!(ran.stdout, "3 skills checked: nothing to report.\n");
 }
 
@@ -316,11 +316,11 @@ async fn text_from_a_skill_does_not_act_on_the_terminal_v_54() {
         .file("c/SKILL.md", "---\nname: c\ndescription: \u{9b}2J: \u{202e}raw.\n---\n");
     #[cfg(unix)]
     folder.skill("d").file("d/\u{1b}[2J.md", "").file("d/x\nerror[fake]: A line.md", "");
-    // Whoever forces colours gets ours, and nobody else's.
+    // A user who forces colours gets the program's own, and no others.
     for force in ["", "1"] {
         let mut command = crate::support::command(&folder, &["check", "."]);
         command.env("CLICOLOR_FORCE", force);
-        let ran = crate::support::finish(command).await.exits(1);
+        let ran = crate::support::finish(command).await.assert_exit(1);
         assert!(!ran.stdout.contains("\u{1b}[2J") && !ran.stdout.contains("\u{1b}]"), "{ran:?}");
         assert!(!ran.stdout.contains(['\u{9b}', '\u{202e}', '\u{7}']), "{ran:?}");
         assert!(!ran.stdout.lines().any(|line| line.starts_with("error[fake]")), "{ran:?}");

@@ -1,4 +1,4 @@
-//! Scripts of skills, run on the host's side and by a server.
+//! Scripts of skills, run by `skillwire run` and by a server.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 use serde_json::{Value, json};
@@ -7,8 +7,8 @@ use skillwire_testkit::{
 };
 
 use crate::{
-    host::user::User,
-    support::{Listening, Piped, run, skill_with},
+    host::user::TestUser,
+    support::{HttpServer, StdioServer, run, skill_with},
 };
 
 const SCRIPT: &str = "import os, sys\n\
@@ -27,20 +27,21 @@ fn skills() -> SkillFolder {
 
 #[tokio::test]
 async fn a_script_runs_only_with_a_grant_for_exactly_this_content_hst_71() {
-    let (user, skills) = (User::new(), skills());
-    user.serves("acme", &skills).await;
-    user.run(&["run", "acme:refunds", "scripts/calc.py"]).await.exits(4);
-    user.approves("acme:refunds").await;
-    let ran = user.run(&["run", "acme:refunds", "scripts/calc.py"]).await.exits(4);
+    let (user, skills) = (TestUser::new(), skills());
+    user.add_folder_server("acme", &skills).await;
+    user.run(&["run", "acme:refunds", "scripts/calc.py"]).await.assert_exit(4);
+    user.approve("acme:refunds").await;
+    let ran = user.run(&["run", "acme:refunds", "scripts/calc.py"]).await.assert_exit(4);
     assert!(ran.stderr.contains("--exec` grants it."), "{}", ran.stderr);
-    user.gets(&["approve", "acme:refunds", "--exec", "--yes"]).await;
-    let ran = user.run(&["run", "acme:refunds", "scripts/calc.py", "7", "--x"]).await.exits(0);
+    user.run_ok(&["approve", "acme:refunds", "--exec", "--yes"]).await;
+    let ran =
+        user.run(&["run", "acme:refunds", "scripts/calc.py", "7", "--x"]).await.assert_exit(0);
     assert_eq!(ran.stdout, "got ['7', '--x'] None\n");
     for said in ["Running `scripts/calc.py` of acme:refunds (sha256:", "isolation", "network: none"]
     {
         assert!(ran.stderr.contains(said), "{said}: {}", ran.stderr);
     }
-    let log = user.gets(&["audit", "--json"]).await;
+    let log = user.run_ok(&["audit", "--json"]).await;
     let line =
         log.lines().find(|line| line.contains("\"action\":\"run\"") && line.contains("exited"));
     let line: Value = serde_json::from_str(line.expect("the run is in the log")).unwrap();
@@ -51,27 +52,29 @@ async fn a_script_runs_only_with_a_grant_for_exactly_this_content_hst_71() {
         assert!(detail.get(key).is_some(), "{key}: {detail}");
     }
     assert!(line["content"].as_str().unwrap().starts_with("sha256:"), "{line}");
-    // One byte more, and the grant is gone.
+    // One more byte revokes the grant.
     skills.file("refunds/references/new.md", "x");
-    user.run(&["run", "acme:refunds", "scripts/calc.py"]).await.exits(4);
+    user.run(&["run", "acme:refunds", "scripts/calc.py"]).await.assert_exit(4);
 }
 
 #[tokio::test]
 async fn what_a_script_does_decides_how_the_command_ends() {
-    let (user, skills) = (User::new(), skills());
-    user.serves("acme", &skills).await;
-    user.gets(&["approve", "acme:refunds", "--exec", "--yes"]).await;
-    let ran = user.run(&["run", "acme:refunds", "scripts/calc.py", "4"]).await.exits(1);
+    let (user, skills) = (TestUser::new(), skills());
+    user.add_folder_server("acme", &skills).await;
+    user.run_ok(&["approve", "acme:refunds", "--exec", "--yes"]).await;
+    let ran = user.run(&["run", "acme:refunds", "scripts/calc.py", "4"]).await.assert_exit(1);
     assert!(ran.stderr.contains("The script exited with 4."), "{}", ran.stderr);
-    let ran =
-        user.run(&["run", "--timeout", "1", "acme:refunds", "scripts/slow.py"]).await.exits(8);
+    let ran = user
+        .run(&["run", "--timeout", "1", "acme:refunds", "scripts/slow.py"])
+        .await
+        .assert_exit(8);
     assert!(ran.stderr.contains("it took too long"), "{}", ran.stderr);
-    user.run(&["run", "acme:refunds", "scripts/secret.py"]).await.exits(1);
-    user.run(&["run", "acme:refunds", "scripts/none.py"]).await.exits(2);
-    user.run(&["run", "acme:refunds", "../../etc/passwd"]).await.exits(2);
+    user.run(&["run", "acme:refunds", "scripts/secret.py"]).await.assert_exit(1);
+    user.run(&["run", "acme:refunds", "scripts/none.py"]).await.assert_exit(2);
+    user.run(&["run", "acme:refunds", "../../etc/passwd"]).await.assert_exit(2);
     user.run(&["run", "--env", "NOT_SET_ANYWHERE", "acme:refunds", "scripts/calc.py"])
         .await
-        .exits(2);
+        .assert_exit(2);
     let mut granted = user.command(&[
         "run",
         "--env",
@@ -82,11 +85,11 @@ async fn what_a_script_does_decides_how_the_command_ends() {
         "scripts/calc.py",
     ]);
     granted.env("API_TOKEN", "granted");
-    let ran = crate::support::finish(granted).await.exits(0);
+    let ran = crate::support::finish(granted).await.assert_exit(0);
     assert_eq!(ran.stdout, "got [] granted\n");
     let left = std::fs::read_to_string(user.home.join("work/out/report.txt")).unwrap();
     assert_eq!(left, "made");
-    let json = user.reads(&["run", "--json", "acme:refunds", "scripts/calc.py"]).await;
+    let json = user.run_json(&["run", "--json", "acme:refunds", "scripts/calc.py"]).await;
     assert_eq!(
         (&json["end"], &json["files"]),
         (&json!({ "exited": 0 }), &json!({ "report.txt": 4 }))
@@ -100,7 +103,7 @@ async fn doctor_runs_a_script_and_says_what_works() {
     let tiers = found["tiers"].as_array().unwrap();
     assert_eq!(tiers.len(), 2, "{found}");
     for tier in tiers {
-        // Either it works, or it is said what is missing and what to do.
+        // Either the tier works, or the report says what is missing and what to do.
         assert!(tier["works"] == true || tier["missing"]["hint"].is_string(), "{found}");
     }
     assert_eq!(ran.code, Some(i32::from(tiers[0]["works"] != true)), "{found}");
@@ -110,9 +113,9 @@ async fn doctor_runs_a_script_and_says_what_works() {
 async fn a_server_runs_nothing_unless_its_operator_says_what() {
     let folder = skills();
     let path = folder.path().to_str().unwrap();
-    let ran = run(&folder, &["serve", "--execute", path]).await.exits(2);
+    let ran = run(&folder, &["serve", "--execute", path]).await.assert_exit(2);
     assert!(ran.stderr.contains("--allow-script"), "{}", ran.stderr);
-    let ran = run(&folder, &["serve", "--allow-script", "refunds/**", path]).await.exits(2);
+    let ran = run(&folder, &["serve", "--allow-script", "refunds/**", path]).await.assert_exit(2);
     assert!(ran.stderr.contains("--execute"), "{}", ran.stderr);
 }
 
@@ -124,7 +127,7 @@ fn call(arguments: &Value) -> Value {
 async fn a_client_runs_an_allowed_script_and_reads_what_it_left() {
     let folder = skills();
     let allowed = ["--execute", "--allow-script", "refunds/scripts/{calc,slow}.py"];
-    let mut server = Piped::serve(&folder, &[&["."], &allowed[..]].concat());
+    let mut server = StdioServer::serve(&folder, &[&["."], &allowed[..]].concat());
     let tools = server.modern("tools/list", Value::Null).await;
     assert_eq!(tools.result()["tools"][0]["name"], "run_skill_script");
     let wanted = json!({ "skill": "refunds", "script": "scripts/calc.py",
@@ -169,7 +172,7 @@ async fn a_client_runs_an_allowed_script_and_reads_what_it_left() {
     ] {
         assert_eq!(server.modern("tools/call", call(&wrong)).await.code(), -32602, "{wrong}");
     }
-    let ended = server.close().await.exits(0);
+    let ended = server.close().await.assert_exit(0);
     for word in ["a script was run", "script_digest", "outcome", "peak_memory"] {
         assert!(ended.stderr.contains(word), "{word}: {}", ended.stderr);
     }
@@ -184,7 +187,7 @@ async fn a_skill_is_found_by_a_name_that_it_alone_has() {
         folder.file(&format!("{path}/SKILL.md"), skill_with(name, ""));
         folder.file(&format!("{path}/run.sh"), format!("echo {path}"));
     }
-    let mut server = Piped::serve(&folder, &[".", "--execute", "--allow-script", "**"]);
+    let mut server = StdioServer::serve(&folder, &[".", "--execute", "--allow-script", "**"]);
     for (skill, path) in [("quotes", "a/b/quotes"), ("sales/refunds", "sales/refunds")] {
         let wanted = json!({ "skill": skill, "script": "run.sh" });
         let ran = server.modern("tools/call", call(&wanted)).await;
@@ -200,23 +203,24 @@ async fn a_skill_is_found_by_a_name_that_it_alone_has() {
         assert_eq!(refused.code(), -32602);
         assert!(refused.message().contains(words), "{}", refused.message());
     }
-    server.close().await.exits(0);
+    server.close().await.assert_exit(0);
 }
 
 #[tokio::test]
 async fn without_the_option_there_is_no_tool() {
     let folder = skills();
-    let mut server = Piped::serve(&folder, &["."]);
+    let mut server = StdioServer::serve(&folder, &["."]);
     let tools = server.modern("tools/list", Value::Null).await;
     assert_eq!(tools.result()["tools"], json!([]));
-    server.close().await.exits(0);
+    server.close().await.assert_exit(0);
 }
 
 #[tokio::test]
 async fn a_script_that_runs_on_tells_of_it_and_is_ended_with_its_client() {
     let folder = skills();
     folder.file("refunds/scripts/slow.py", "import time\ntime.sleep(59.25)\n");
-    let mut server = Piped::serve(&folder, &[".", "--execute", "--allow-script", "refunds/**"]);
+    let mut server =
+        StdioServer::serve(&folder, &[".", "--execute", "--allow-script", "refunds/**"]);
     let mut params = call(&json!({ "skill": "refunds", "script": "scripts/slow.py" }));
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -231,9 +235,9 @@ async fn a_script_that_runs_on_tells_of_it_and_is_ended_with_its_client() {
     let cancelled = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
                             "params": { "requestId": 77 } });
     server.send(&cancelled).await;
-    // The run ends at once, which its line in the log shows; the script would sleep for a minute.
-    server.process.says("it was cancelled").await;
-    server.close().await.exits(0);
+    // The script would sleep for a minute. Its line in the log shows that the run ended at once.
+    server.process.wait_for_line("it was cancelled").await;
+    server.close().await.assert_exit(0);
 }
 
 fn slow_skill() -> SkillFolder {
@@ -242,8 +246,7 @@ fn slow_skill() -> SkillFolder {
     folder
 }
 
-/// The requests of a client that asks for a slow script by a method of the legacy era, with a token
-/// for progress, and that cancels it.
+/// A legacy client's request to run a slow script, with a progress token, and its cancellation.
 fn slow_requests(method: &str) -> (Value, Value) {
     let mut params = match method {
         "skills/execute" => json!({ "name": "refunds", "script": "slow" }),
@@ -258,7 +261,7 @@ fn slow_requests(method: &str) -> (Value, Value) {
 fn tells_of_progress(told: &Value) {
     assert_eq!(told["method"], "notifications/progress", "{told}");
     assert_eq!(told["params"]["progressToken"], 7, "{told}");
-    // Seconds; on a busy machine the first is late.
+    // The value is in seconds, and the first report is late on a busy machine.
     assert!(told["params"]["progress"].as_u64() >= Some(1), "{told}");
 }
 
@@ -266,15 +269,16 @@ fn tells_of_progress(told: &Value) {
 async fn either_method_tells_of_progress_and_is_cancelled_over_pipes() {
     for method in ["skills/execute", "tools/call"] {
         let folder = slow_skill();
-        let mut server = Piped::serve(&folder, &[".", "--execute", "--allow-script", "refunds/**"]);
+        let mut server =
+            StdioServer::serve(&folder, &[".", "--execute", "--allow-script", "refunds/**"]);
         let hello = legacy_request(1, "initialize", initialize_params("2025-11-25"));
         server.request(&hello).await.result();
         let (ask, cancel) = slow_requests(method);
         tells_of_progress(&server.request(&ask).await.0);
         server.send(&cancel).await;
         // The script would sleep for a minute.
-        server.process.says("it was cancelled").await;
-        server.close().await.exits(0);
+        server.process.wait_for_line("it was cancelled").await;
+        server.close().await.assert_exit(0);
     }
 }
 
@@ -282,7 +286,7 @@ async fn either_method_tells_of_progress_and_is_cancelled_over_pipes() {
 async fn either_method_tells_of_progress_and_is_cancelled_over_http() {
     let folder = slow_skill();
     let arguments = [".", "--execute", "--allow-script", "refunds/**"];
-    let mut server = Listening::serve(&folder, &arguments).await;
+    let mut server = HttpServer::serve(&folder, &arguments).await;
     for method in ["skills/execute", "tools/call"] {
         let hello = legacy_request(1, "initialize", initialize_params("2025-11-25"));
         let mut connection = HttpConnection::open(server.address).await;
@@ -297,9 +301,9 @@ async fn either_method_tells_of_progress_and_is_cancelled_over_http() {
         tells_of_progress(&running.event().await.unwrap());
         connection.send("POST", "/mcp", &headers, cancel.to_string().as_bytes()).await;
         assert_eq!(connection.reply().await.status, 202);
-        server.process.says("it was cancelled").await;
+        server.process.wait_for_line("it was cancelled").await;
     }
-    // A client that goes away takes the run with it, too.
+    // The run also ends when the client disconnects.
     let (ask, _) = slow_requests("skills/execute");
     let mut leaving = HttpConnection::open(server.address).await;
     let mut headers = LEGACY_HEADERS.to_vec();
@@ -308,14 +312,14 @@ async fn either_method_tells_of_progress_and_is_cancelled_over_http() {
     assert_eq!(leaving.head().await.unwrap().0, 200);
     tells_of_progress(&leaving.event().await.unwrap());
     drop(leaving);
-    server.process.says("it was cancelled").await;
+    server.process.wait_for_line("it was cancelled").await;
 }
 
 #[tokio::test]
 async fn a_client_of_the_skills_page_runs_scripts_by_its_own_method() {
     let folder = skills();
     let allowed = ["--execute", "--allow-script", "refunds/scripts/calc.py"];
-    let mut server = Piped::serve(&folder, &[&["."], &allowed[..]].concat());
+    let mut server = StdioServer::serve(&folder, &[&["."], &allowed[..]].concat());
     let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-11-25", "capabilities": {},
         "clientInfo": { "name": "test", "version": "1" } } });
@@ -326,7 +330,7 @@ async fn a_client_of_the_skills_page_runs_scripts_by_its_own_method() {
         json!({ "jsonrpc": "2.0", "id": id, "method": "skills/execute",
                 "params": { "name": "refunds", "script": script, "arguments": arguments } })
     };
-    // The page's own examples leave the extension out.
+    // The examples of the page do not declare the extension.
     let ran = server.request(&execute(2, "calc", json!({ "_": [100] }))).await;
     assert_eq!(ran.result()["content"][0]["text"], "got ['100'] None\n");
     assert_eq!(ran.result()["isError"], false);
@@ -334,5 +338,5 @@ async fn a_client_of_the_skills_page_runs_scripts_by_its_own_method() {
     assert_eq!(failed.result()["isError"], true);
     let refused = server.request(&execute(4, "secret.py", json!({}))).await;
     assert_eq!(refused.code(), -32003);
-    server.close().await.exits(0);
+    server.close().await.assert_exit(0);
 }

@@ -10,7 +10,7 @@ use crate::support::run;
 async fn completions_for_every_shell() {
     let folder = SkillFolder::new();
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
-        let ran = run(&folder, &["completions", shell]).await.exits(0);
+        let ran = run(&folder, &["completions", shell]).await.assert_exit(0);
         assert!(ran.stdout.contains("skillwire") && ran.stdout.contains("serve"), "{shell}");
         assert!(ran.stdout.contains("require-single-link"), "{shell}");
         assert_eq!(ran.stderr, "", "{shell}");
@@ -19,7 +19,7 @@ async fn completions_for_every_shell() {
 
 #[tokio::test]
 async fn manual_page() {
-    let ran = run(&SkillFolder::new(), &["man"]).await.exits(0);
+    let ran = run(&SkillFolder::new(), &["man"]).await.assert_exit(0);
     let page = ran.stdout;
     assert!(page.contains(".TH skillwire 1") && page.contains(".SH SYNOPSIS"), "{page}");
     assert!(page.contains("serve"), "{page}");
@@ -29,7 +29,7 @@ async fn manual_page() {
 #[tokio::test]
 async fn manual_pages_of_all_commands() {
     let folder = SkillFolder::new();
-    run(&folder, &["man", "--dir", "share/man1"]).await.exits(0);
+    run(&folder, &["man", "--dir", "share/man1"]).await.assert_exit(0);
     let pages: BTreeSet<_> = fs::read_dir(folder.join("share/man1"))
         .expect("the folder is made")
         .map(|entry| entry.expect("it can be listed").file_name().into_string().expect("UTF-8"))
@@ -72,5 +72,5 @@ async fn a_folder_that_cannot_be_made_is_named() {
     folder.file("file", "");
     run(&folder, &["man", "--dir", "file/pages"])
         .await
-        .refuses(2, "`file/pages` cannot be written");
+        .assert_refused(2, "`file/pages` cannot be written");
 }

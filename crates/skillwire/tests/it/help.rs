@@ -12,12 +12,12 @@ fn commands(help: &str) -> Vec<&str> {
     listing
         .take_while(|line| !line.is_empty())
         .filter_map(|line| line.split_whitespace().next())
-        // It is the same as `--help`.
+        // `help` prints the same as `--help`.
         .filter(|name| *name != "help")
         .collect()
 }
 
-/// The commands below one, the first last.
+/// The subcommands of a command, in reverse order.
 fn below(path: &[String], help: &str) -> Vec<Vec<String>> {
     let names = commands(help).into_iter().rev();
     names.map(|name| [path, &[name.to_owned()]].concat()).collect()
@@ -26,11 +26,11 @@ fn below(path: &[String], help: &str) -> Vec<Vec<String>> {
 #[tokio::test]
 async fn help_of_every_command() {
     let folder = SkillFolder::new();
-    let top = run(&folder, &["--help"]).await.exits(0);
+    let top = run(&folder, &["--help"]).await.assert_exit(0);
     let mut tree = format!("$ skillwire --help\n{}", top.stdout);
     let mut todo: Vec<Vec<String>> = below(&[], &top.stdout);
     while let Some(path) = todo.pop() {
-        let help = run(&folder, &[&path[..], &["--help".to_owned()]].concat()).await.exits(0);
+        let help = run(&folder, &[&path[..], &["--help".to_owned()]].concat()).await.assert_exit(0);
         write!(tree, "\n$ skillwire {} --help\n{}", path.join(" "), help.stdout).unwrap();
         assert_eq!(help.stderr, "");
         todo.extend(below(&path, &help.stdout));
@@ -40,13 +40,13 @@ async fn help_of_every_command() {
 
 #[tokio::test]
 async fn version() {
-    let ran = run(&SkillFolder::new(), &["--version"]).await.exits(0);
+    let ran = run(&SkillFolder::new(), &["--version"]).await.assert_exit(0);
     assert_eq!(ran.stdout, format!("skillwire {}\n", env!("CARGO_PKG_VERSION")));
 }
 
 #[tokio::test]
 async fn exit_code_table() {
-    let ran = run(&SkillFolder::new(), &["--help"]).await.exits(0);
+    let ran = run(&SkillFolder::new(), &["--help"]).await.assert_exit(0);
     let (_, table) = ran.stdout.split_once("Exit codes:\n").expect("help has the table");
     insta::assert_snapshot!(table);
 }
@@ -55,7 +55,7 @@ async fn exit_code_table() {
 async fn exit_0_when_all_is_well() {
     let folder = SkillFolder::with_skills(&["a"]);
     for arguments in [&["check", "."][..], &["manifest", "."], &["serve", "."], &["man"]] {
-        run(&folder, arguments).await.exits(0);
+        run(&folder, arguments).await.assert_exit(0);
     }
 }
 
@@ -65,10 +65,10 @@ async fn exit_1_when_there_are_findings() {
     folder
         .file("bad/SKILL.md", "no frontmatter")
         .file("warned/SKILL.md", skill_with("warned", "x: 1\n"));
-    run(&folder, &["check", "bad"]).await.exits(1);
-    run(&folder, &["check", "warned"]).await.exits(0);
-    run(&folder, &["check", "--strict", "warned"]).await.exits(1);
-    run(&folder, &["check", "--json", "bad"]).await.exits(1);
+    run(&folder, &["check", "bad"]).await.assert_exit(1);
+    run(&folder, &["check", "warned"]).await.assert_exit(0);
+    run(&folder, &["check", "--strict", "warned"]).await.assert_exit(1);
+    run(&folder, &["check", "--json", "bad"]).await.assert_exit(1);
 }
 
 #[tokio::test]
@@ -111,7 +111,7 @@ async fn exit_2_when_the_command_line_cannot_be_understood() {
         (&["completions", "cmd.exe"], "invalid value 'cmd.exe'"),
     ];
     for (arguments, words) in cases {
-        run(&folder, arguments).await.refuses(2, words);
+        run(&folder, arguments).await.assert_refused(2, words);
     }
 }
 
@@ -132,7 +132,7 @@ async fn exit_2_when_the_configuration_file_cannot_be_understood() {
     for (text, words) in cases {
         let folder = SkillFolder::with_skills(&["a"]);
         folder.file("skillwire.toml", text);
-        run(&folder, &["serve", "--config", "skillwire.toml"]).await.refuses(2, words);
+        run(&folder, &["serve", "--config", "skillwire.toml"]).await.assert_refused(2, words);
     }
 }
 
@@ -141,7 +141,7 @@ async fn non_loopback_needs_tokens_v_28() {
     let folder = SkillFolder::with_skills(&["a"]);
     for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:80"] {
         let ran = run(&folder, &["serve", ".", "--http", address]).await;
-        ran.refuses(8, "can be reached from other machines, and no tokens are required.");
+        ran.assert_refused(8, "can be reached from other machines, and no tokens are required.");
     }
 }
 

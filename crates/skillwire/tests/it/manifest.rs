@@ -1,9 +1,9 @@
-//! `skillwire manifest`: what it shows is what is served.
+//! `skillwire manifest`: shows exactly what would be served.
 
 use serde_json::{Value, json};
 use skillwire_testkit::{SkillFolder, StdioClient};
 
-use crate::support::{BINARY, Piped, run, skill_with};
+use crate::support::{BINARY, StdioServer, run, skill_with};
 
 /// Two good skills, one with files, and four that are skipped.
 fn corpus() -> SkillFolder {
@@ -22,13 +22,13 @@ fn corpus() -> SkillFolder {
 
 #[tokio::test]
 async fn human_output() {
-    let ran = run(&corpus(), &["manifest", "skills"]).await.exits(0);
+    let ran = run(&corpus(), &["manifest", "skills"]).await.assert_exit(0);
     insta::assert_snapshot!(ran.transcript());
 }
 
 #[tokio::test]
 async fn json_output() {
-    let ran = run(&corpus(), &["manifest", "--json", "skills"]).await.exits(0);
+    let ran = run(&corpus(), &["manifest", "--json", "skills"]).await.assert_exit(0);
     assert_eq!(ran.stderr, "");
     let manifest = ran.json();
     let uris: Vec<_> = manifest["skills"].as_array().unwrap().iter().map(|s| &s["uri"]).collect();
@@ -60,9 +60,9 @@ async fn json_output() {
 async fn nothing_but_skipped_skills_is_still_an_answer() {
     let folder = SkillFolder::new();
     folder.file("a/SKILL.md", "# No frontmatter\n").directory("empty");
-    let ran = run(&folder, &["manifest", "a"]).await.exits(0);
+    let ran = run(&folder, &["manifest", "a"]).await.assert_exit(0);
     assert!(ran.stdout.ends_with("0 served, 1 skipped.\n"), "{ran:?}");
-    let ran = run(&folder, &["manifest", "empty"]).await.exits(0);
+    let ran = run(&folder, &["manifest", "empty"]).await.assert_exit(0);
     assert!(ran.stdout.starts_with("error[no-skill-found]: "), "{ran:?}");
     assert!(ran.stdout.ends_with("0 served, 0 skipped.\n"), "{ran:?}");
 }
@@ -70,13 +70,13 @@ async fn nothing_but_skipped_skills_is_still_an_answer() {
 #[tokio::test]
 async fn two_skills_at_one_path_are_skipped_with_the_reason() {
     let folder = SkillFolder::with_skills(&["one/same", "two/same", "two/other"]);
-    let ran = run(&folder, &["manifest", "one", "two"]).await.exits(0);
+    let ran = run(&folder, &["manifest", "one", "two"]).await.assert_exit(0);
     insta::assert_snapshot!(ran.transcript());
-    let ran = run(&folder, &["manifest", "team=one", "two"]).await.exits(0);
+    let ran = run(&folder, &["manifest", "team=one", "two"]).await.assert_exit(0);
     assert!(ran.stdout.contains("skill://team/same/SKILL.md\n"), "{ran:?}");
 }
 
-/// Walks the whole listing of a real server.
+/// Lists all pages of a real server.
 async fn listed(arguments: &[&str]) -> Vec<Value> {
     let mut client =
         StdioClient::spawn(BINARY.as_ref(), &[&["serve", "--page-size", "1"], arguments].concat());
@@ -112,7 +112,7 @@ async fn entries_are_exactly_what_the_server_lists_srv_60() {
         &[skills, "--scheme", "acme"],
         &[skills, "--allow-secret-file", ".env"],
     ] {
-        let ran = run(&folder, &[&["manifest", "--json"], arguments].concat()).await.exits(0);
+        let ran = run(&folder, &[&["manifest", "--json"], arguments].concat()).await.assert_exit(0);
         let served = listed(arguments).await;
         assert!(served.len() >= 2, "{arguments:?}");
         assert_eq!(ran.json()["skills"], Value::Array(served), "{arguments:?}");
@@ -124,7 +124,7 @@ async fn json_on_a_terminal_is_harmless_and_complete_v_54() {
     let folder = SkillFolder::new();
     let description = "\"Use \\e[31m \\x9b31m \\x7f \\u202e when.\"";
     folder.file("a/SKILL.md", format!("---\nname: a\ndescription: {description}\n---\n"));
-    let ran = run(&folder, &["manifest", "--json", "a"]).await.exits(0);
+    let ran = run(&folder, &["manifest", "--json", "a"]).await.assert_exit(0);
     assert!(!ran.stdout.contains(['\u{1b}', '\u{9b}', '\u{7f}', '\u{202e}']), "{ran:?}");
     assert_eq!(
         ran.json()["skills"][0]["frontmatter"]["description"],
@@ -135,7 +135,7 @@ async fn json_on_a_terminal_is_harmless_and_complete_v_54() {
 #[tokio::test]
 async fn what_is_skipped_is_not_served_and_its_neighbours_are() {
     let folder = corpus();
-    let mut server = Piped::serve(&folder, &["skills"]);
+    let mut server = StdioServer::serve(&folder, &["skills"]);
     assert_eq!(
         server.uris().await,
         ["skill://acme/billing/refunds/SKILL.md", "skill://forms/SKILL.md"]
@@ -145,7 +145,7 @@ async fn what_is_skipped_is_not_served_and_its_neighbours_are() {
         assert_eq!(server.modern("skills/get", json!({ "uri": uri })).await.code(), -32602);
         assert_eq!(server.modern("resources/read", json!({ "uri": uri })).await.code(), -32602);
     }
-    let ended = server.close().await.exits(0);
+    let ended = server.close().await.assert_exit(0);
     for origin in ["skills/unfenced", "skills/secret", "skills/colon", "skills/Bad_Name"] {
         assert!(ended.stderr.contains(&format!("skipped {origin}: ")), "{}", ended.stderr);
     }

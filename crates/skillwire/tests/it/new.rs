@@ -9,7 +9,7 @@ use crate::support::run;
 #[tokio::test]
 async fn writes_a_skill_that_has_no_findings() {
     let folder = SkillFolder::new();
-    let ran = run(&folder, &["new", "pdf-forms"]).await.exits(0);
+    let ran = run(&folder, &["new", "pdf-forms"]).await.assert_exit(0);
     let file = fs::read_to_string(folder.join("pdf-forms/SKILL.md")).expect("the file is there");
     insta::assert_snapshot!(format!("{}\n--- SKILL.md\n{file}", ran.transcript()));
 }
@@ -18,7 +18,7 @@ async fn writes_a_skill_that_has_no_findings() {
 async fn every_good_name_gives_a_skill_without_findings() {
     let folder = SkillFolder::new();
     let longest = "x".repeat(64);
-    // Some of these are numbers, dates or truths when nobody quotes them.
+    // Without quotes some of these would be numbers, dates or booleans.
     let names = [
         "a",
         &longest,
@@ -39,18 +39,19 @@ async fn every_good_name_gives_a_skill_without_findings() {
         "3d-print",
     ];
     for name in names {
-        run(&folder, &["new", name, "skills"]).await.exits(0);
-        let ran = run(&folder, &["check", "--strict", &format!("skills/{name}")]).await.exits(0);
+        run(&folder, &["new", name, "skills"]).await.assert_exit(0);
+        let ran =
+            run(&folder, &["check", "--strict", &format!("skills/{name}")]).await.assert_exit(0);
         assert_eq!(ran.stdout, "1 skill checked: nothing to report.\n", "{name}");
     }
-    let manifest = run(&folder, &["manifest", "--json", "skills"]).await.exits(0).json();
+    let manifest = run(&folder, &["manifest", "--json", "skills"]).await.assert_exit(0).json();
     assert_eq!(manifest["skills"].as_array().map(Vec::len), Some(names.len()));
 }
 
 #[tokio::test]
 async fn makes_the_folder_that_is_named() {
     let folder = SkillFolder::new();
-    let ran = run(&folder, &["new", "a", "deep/down"]).await.exits(0);
+    let ran = run(&folder, &["new", "a", "deep/down"]).await.assert_exit(0);
     assert_eq!(ran.stdout, "Wrote `deep/down/a/SKILL.md`.\n");
     assert!(folder.join("deep/down/a/SKILL.md").is_file());
 }
@@ -69,7 +70,7 @@ async fn bad_names_are_refused_with_a_suggestion() {
         ("日本", "Use a name such as `pdf-forms`."),
         (&too_long, "Use `xxx"),
     ] {
-        run(&folder, &["new", name]).await.refuses(2, help);
+        run(&folder, &["new", name]).await.assert_refused(2, help);
     }
     assert_eq!(fs::read_dir(folder.path()).expect("the folder is there").count(), 0);
 }
@@ -78,7 +79,7 @@ async fn bad_names_are_refused_with_a_suggestion() {
 async fn a_strangers_name_does_not_act_on_the_terminal() {
     let ran = run(&SkillFolder::new(), &["new", "a\u{1b}[31m"]).await;
     assert!(!ran.stderr.contains('\u{1b}') && ran.stderr.contains("\\u{1b}"), "{ran:?}");
-    ran.refuses(2, "Use `a-31m`.");
+    ran.assert_refused(2, "Use `a-31m`.");
 }
 
 #[tokio::test]
@@ -86,9 +87,9 @@ async fn nothing_is_ever_overwritten() {
     let folder = SkillFolder::new();
     folder.file("a/SKILL.md", "precious").directory("b/SKILL.md").file("c", "precious");
     for name in ["a", "b"] {
-        run(&folder, &["new", name]).await.refuses(2, "exists already.");
+        run(&folder, &["new", name]).await.assert_refused(2, "exists already.");
     }
-    run(&folder, &["new", "c"]).await.refuses(2, "cannot be written");
+    run(&folder, &["new", "c"]).await.assert_refused(2, "cannot be written");
     for file in ["a/SKILL.md", "c"] {
         assert_eq!(fs::read_to_string(folder.join(file)).expect("it is still there"), "precious");
     }
@@ -98,6 +99,6 @@ async fn nothing_is_ever_overwritten() {
 async fn other_files_may_be_there_already() {
     let folder = SkillFolder::new();
     folder.file("a/references/facts.md", "# Facts\n");
-    run(&folder, &["new", "a"]).await.exits(0);
-    run(&folder, &["check", "--strict", "a"]).await.exits(0);
+    run(&folder, &["new", "a"]).await.assert_exit(0);
+    run(&folder, &["check", "--strict", "a"]).await.assert_exit(0);
 }

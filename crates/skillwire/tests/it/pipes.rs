@@ -1,4 +1,4 @@
-//! Nobody reads what the program writes.
+//! Output pipes that the reader has closed.
 #![cfg(unix)]
 
 use std::{fs::File, os::fd::OwnedFd, process::Stdio};
@@ -6,18 +6,18 @@ use std::{fs::File, os::fd::OwnedFd, process::Stdio};
 use serde_json::Value;
 use skillwire_testkit::SkillFolder;
 
-use crate::support::{Piped, Ran, command, finish};
+use crate::support::{CommandResult, StdioServer, command, finish};
 
-/// A pipe that nobody reads.
-fn unread() -> Stdio {
+/// A pipe whose reading end is closed.
+fn closed_pipe() -> Stdio {
     let (reader, writer) = std::io::pipe().expect("pipes can be made");
     drop(reader);
     Stdio::from(OwnedFd::from(writer))
 }
 
-async fn unheard(folder: &SkillFolder, arguments: &[&str]) -> Ran {
+async fn run_with_closed_output(folder: &SkillFolder, arguments: &[&str]) -> CommandResult {
     let mut command = command(folder, arguments);
-    command.stdout(unread());
+    command.stdout(closed_pipe());
     finish(command).await
 }
 
@@ -35,17 +35,17 @@ async fn a_reader_that_goes_away_is_no_failure() {
         &["completions", "bash"],
         &["serve", "."],
     ] {
-        let ran = unheard(&folder, arguments).await.exits(0);
+        let ran = run_with_closed_output(&folder, arguments).await.assert_exit(0);
         assert_eq!(ran.stderr, "", "{arguments:?}");
     }
 }
 
 #[tokio::test]
-async fn the_answer_is_the_same_when_nobody_reads_it() {
+async fn the_exit_code_is_the_same_when_the_reader_is_gone() {
     let folder = SkillFolder::new();
     folder.file("a/SKILL.md", "no frontmatter");
     for arguments in [&["check", "."][..], &["check", ".", "--json"]] {
-        let ran = unheard(&folder, arguments).await.exits(1);
+        let ran = run_with_closed_output(&folder, arguments).await.assert_exit(1);
         assert_eq!(ran.stderr, "", "{arguments:?}");
     }
 }
@@ -54,30 +54,30 @@ async fn the_answer_is_the_same_when_nobody_reads_it() {
 async fn a_client_that_stops_reading_ends_the_server_in_order_v_29() {
     let folder = SkillFolder::with_skills(&["a"]);
     let mut command = command(&folder, &["serve", "."]);
-    command.stdout(unread()).stdin(Stdio::piped());
+    command.stdout(closed_pipe()).stdin(Stdio::piped());
     let mut child = command.spawn().expect("the server starts");
     let mut input = child.stdin.take().expect("standard input is piped");
     let request = skillwire_testkit::modern_request(1, "skills/list", Value::Null);
     let line = format!("{request}\n");
     tokio::io::AsyncWriteExt::write_all(&mut input, line.as_bytes()).await.expect("it reads");
-    // The input stays open: only the lost output can end the server.
+    // Standard input stays open, so only the closed output can end the server.
     let output = child.wait_with_output().await.expect("the server ends");
     assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()));
     drop(input);
 }
 
 #[tokio::test]
-async fn a_log_that_nobody_reads_does_not_disturb_the_server() {
+async fn a_log_whose_reader_is_gone_does_not_disturb_the_server() {
     let folder = SkillFolder::with_skills(&["a"]);
     folder.file("bad/SKILL.md", "no frontmatter");
     let mut command = command(&folder, &["serve", "."]);
-    command.env("SKILLWIRE_LOG", "trace").stderr(unread());
-    let mut server = Piped::start(command);
+    command.env("SKILLWIRE_LOG", "trace").stderr(closed_pipe());
+    let mut server = StdioServer::start(command);
     assert_eq!(server.uris().await, ["skill://a/SKILL.md"]);
     folder.skill("b");
     server.process.signal("HUP");
     server.until_listed(&["skill://a/SKILL.md", "skill://b/SKILL.md"]).await;
-    server.close().await.exits(0);
+    server.close().await.assert_exit(0);
 }
 
 #[tokio::test]
@@ -94,6 +94,6 @@ async fn output_that_cannot_be_written_is_an_error() {
     ] {
         let mut command = command(&folder, arguments);
         command.stdout(File::options().write(true).open("/dev/full").expect("Linux has it"));
-        finish(command).await.refuses(70, "Output could not be written");
+        finish(command).await.assert_refused(70, "Output could not be written");
     }
 }

@@ -1,4 +1,4 @@
-//! Running the real program.
+//! Runs the real program, and servers of it.
 
 use std::{
     ffi::OsStr,
@@ -21,35 +21,36 @@ use tokio::{
 /// The program under test.
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_skillwire");
 
-/// Nothing here takes this long; a test that waits longer has failed.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+/// A test that waits longer than this for anything has failed.
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What a run came to.
+/// The output and exit code of a command.
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub(crate) struct CommandResult {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-impl Ran {
-    /// Insists on an exit code.
+impl CommandResult {
+    /// Asserts the exit code.
     #[track_caller]
-    pub(crate) fn exits(self, code: i32) -> Self {
+    pub(crate) fn assert_exit(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "{self:?}");
         self
     }
 
-    /// Insists on an error: this exit code, these words on standard error, nothing else anywhere.
+    /// Asserts that the command failed with this exit code and these words on standard error, and printed
+    /// nothing to standard output.
     #[track_caller]
-    pub(crate) fn refuses(self, code: i32, words: &str) {
-        let ran = self.exits(code);
+    pub(crate) fn assert_refused(self, code: i32, words: &str) {
+        let ran = self.assert_exit(code);
         assert!(ran.stderr.contains(words), "{words:?} is not in {}", ran.stderr);
         assert_eq!(ran.stdout, "");
         assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
     }
 
-    /// Everything a person would see, for snapshots.
+    /// Everything that a user would see, for snapshots.
     pub(crate) fn transcript(&self) -> String {
         let code = self.code.map_or("none".to_owned(), |code| code.to_string());
         let errors = match self.stderr.as_str() {
@@ -66,7 +67,7 @@ impl Ran {
     }
 }
 
-/// The program in a folder, on pipes and in an environment that is the same everywhere.
+/// The program in a folder, with pipes and the same environment on every machine.
 pub(crate) fn command(folder: &SkillFolder, arguments: &[impl AsRef<OsStr>]) -> Command {
     let mut command = Command::new(BINARY);
     command.args(arguments).current_dir(folder.path()).kill_on_drop(true);
@@ -74,34 +75,38 @@ pub(crate) fn command(folder: &SkillFolder, arguments: &[impl AsRef<OsStr>]) -> 
     for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "SKILLWIRE_LOG"] {
         command.env_remove(name);
     }
-    // What a server remembers between starts must not outlive the test, nor be among the skills.
+    // The server's index must not outlive the test, and must not lie among the skills.
     command.env("SKILLWIRE_HOME", folder.path().join(".git/skillwire"));
     command
 }
 
 /// Runs the program to its end.
-pub(crate) async fn run(folder: &SkillFolder, arguments: &[impl AsRef<OsStr>]) -> Ran {
+pub(crate) async fn run(folder: &SkillFolder, arguments: &[impl AsRef<OsStr>]) -> CommandResult {
     finish(command(folder, arguments)).await
 }
 
 /// Runs a command to its end.
-pub(crate) async fn finish(mut command: Command) -> Ran {
+pub(crate) async fn finish(mut command: Command) -> CommandResult {
     let child = command.spawn().expect("the program starts");
-    let output = timeout(PATIENCE, child.wait_with_output()).await;
+    let output = timeout(TEST_TIMEOUT, child.wait_with_output()).await;
     let output = output.expect("the program ends").expect("the program can be waited for");
     let text = |bytes| String::from_utf8(bytes).expect("output is UTF-8");
-    Ran { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    CommandResult {
+        code: output.status.code(),
+        stdout: text(output.stdout),
+        stderr: text(output.stderr),
+    }
 }
 
-/// A running server, what it says followed as it is said.
+/// A running server, whose standard error is read as it is written.
 #[derive(Debug)]
-pub(crate) struct Process {
+pub(crate) struct ServerProcess {
     child: Child,
     lines: UnboundedReceiver<String>,
     said: Vec<String>,
 }
 
-impl Process {
+impl ServerProcess {
     /// Starts a command.
     pub(crate) fn start(mut command: Command) -> Self {
         let mut child = command.spawn().expect("the server starts");
@@ -110,7 +115,7 @@ impl Process {
             tokio::spawn(async move {
                 let mut stderr = BufReader::new(stderr).lines();
                 while let Ok(Some(line)) = stderr.next_line().await {
-                    // A test that no longer listens must not block the server.
+                    // Reads on after the test stopped listening, so that the server never blocks.
                     let _ = sender.send(line);
                 }
             });
@@ -119,8 +124,8 @@ impl Process {
     }
 
     /// Waits for a line on standard error that contains these words.
-    pub(crate) async fn says(&mut self, words: &str) -> String {
-        while let Some(line) = self.hears().await {
+    pub(crate) async fn wait_for_line(&mut self, words: &str) -> String {
+        while let Some(line) = self.next_line().await {
             if line.contains(words) {
                 return line;
             }
@@ -128,14 +133,14 @@ impl Process {
         panic!("the server never said {words:?}: {:#?}", self.said);
     }
 
-    async fn hears(&mut self) -> Option<String> {
-        let line = timeout(PATIENCE, self.lines.recv()).await;
+    async fn next_line(&mut self) -> Option<String> {
+        let line = timeout(TEST_TIMEOUT, self.lines.recv()).await;
         let line = line.unwrap_or_else(|_| panic!("nothing more is said: {:#?}", self.said))?;
         self.said.push(line.clone());
         Some(line)
     }
 
-    /// The process id of a server that runs.
+    /// The process id of the running server.
     #[cfg(unix)]
     pub(crate) fn id(&self) -> u32 {
         self.child.id().expect("the server runs")
@@ -152,32 +157,32 @@ impl Process {
         assert!(sent.success());
     }
 
-    /// Ends the server by force and returns all that it wrote on standard output.
-    pub(crate) async fn killed(mut self) -> String {
+    /// Kills the server and returns everything that it wrote to standard output.
+    pub(crate) async fn kill(mut self) -> String {
         self.child.start_kill().expect("the server runs");
-        let output = timeout(PATIENCE, self.child.wait_with_output()).await;
+        let output = timeout(TEST_TIMEOUT, self.child.wait_with_output()).await;
         let output = output.expect("the server ends").expect("the server can be waited for");
         String::from_utf8(output.stdout).expect("output is UTF-8")
     }
 
-    /// Waits for the end.
-    pub(crate) async fn ended(mut self) -> Ran {
-        let status = timeout(PATIENCE, self.child.wait()).await;
+    /// Waits until the server has ended.
+    pub(crate) async fn wait(mut self) -> CommandResult {
+        let status = timeout(TEST_TIMEOUT, self.child.wait()).await;
         let status = status.expect("the server ends").expect("the server can be waited for");
-        while self.hears().await.is_some() {}
-        Ran { code: status.code(), stdout: String::new(), stderr: self.said.join("\n") }
+        while self.next_line().await.is_some() {}
+        CommandResult { code: status.code(), stdout: String::new(), stderr: self.said.join("\n") }
     }
 }
 
-/// A server on pipes.
+/// A server that is connected by pipes (`--stdio`).
 #[derive(Debug)]
-pub(crate) struct Piped {
-    pub(crate) process: Process,
+pub(crate) struct StdioServer {
+    pub(crate) process: ServerProcess,
     pub(crate) input: Option<ChildStdin>,
     output: Lines<BufReader<ChildStdout>>,
 }
 
-impl Piped {
+impl StdioServer {
     /// Starts `serve` with these arguments.
     pub(crate) fn serve(folder: &SkillFolder, arguments: &[&str]) -> Self {
         Self::start(command(folder, &[&["serve"], arguments].concat()))
@@ -186,7 +191,7 @@ impl Piped {
     /// Starts a command.
     pub(crate) fn start(mut command: Command) -> Self {
         command.stdin(Stdio::piped());
-        let mut process = Process::start(command);
+        let mut process = ServerProcess::start(command);
         let input = process.child.stdin.take();
         let output = process.child.stdout.take().expect("standard output is piped");
         Self { process, input, output: BufReader::new(output).lines() }
@@ -200,16 +205,17 @@ impl Piped {
 
     /// Reads the next line of standard output, which must be a message.
     pub(crate) async fn next(&mut self) -> Option<Value> {
-        let line = timeout(PATIENCE, self.output.next_line()).await.expect("the server answers");
+        let line =
+            timeout(TEST_TIMEOUT, self.output.next_line()).await.expect("the server answers");
         let line = line.expect("output is UTF-8")?;
         Some(serde_json::from_str(&line).unwrap_or_else(|_| panic!("not a message: {line}")))
     }
 
-    /// Reads standard output up to a line that contains these words.
+    /// Reads standard output up to and including a line that contains these words.
     pub(crate) async fn lines_until(&mut self, words: &str) -> String {
         let mut lines = Vec::new();
         while lines.last().is_none_or(|line: &String| !line.contains(words)) {
-            let line = timeout(PATIENCE, self.output.next_line()).await.expect("more is said");
+            let line = timeout(TEST_TIMEOUT, self.output.next_line()).await.expect("more is said");
             lines.push(line.expect("output is UTF-8").expect("the program runs"));
         }
         lines.join("\n")
@@ -226,12 +232,12 @@ impl Piped {
         self.request(&modern_request(1, method, params)).await
     }
 
-    /// The URIs that are listed.
+    /// The URIs that the server lists.
     pub(crate) async fn uris(&mut self) -> Vec<String> {
         uris(&self.modern("skills/list", Value::Null).await)
     }
 
-    /// Asks for the listing until it is as expected.
+    /// Requests the listing until it is as expected.
     pub(crate) async fn until_listed(&mut self, expected: &[&str]) {
         let start = Instant::now();
         loop {
@@ -239,25 +245,25 @@ impl Piped {
             if listed == expected {
                 return;
             }
-            assert!(start.elapsed() < PATIENCE, "{listed:?} is listed, not {expected:?}");
+            assert!(start.elapsed() < TEST_TIMEOUT, "{listed:?} is listed, not {expected:?}");
         }
     }
 
-    /// Closes standard input and waits for the end.
-    pub(crate) async fn close(mut self) -> Ran {
+    /// Closes standard input and waits until the server has ended.
+    pub(crate) async fn close(mut self) -> CommandResult {
         self.input = None;
-        self.process.ended().await
+        self.process.wait().await
     }
 }
 
-/// A server on a port of its own.
+/// A server that listens on a port of its own (`--http`).
 #[derive(Debug)]
-pub(crate) struct Listening {
-    pub(crate) process: Process,
+pub(crate) struct HttpServer {
+    pub(crate) process: ServerProcess,
     pub(crate) address: SocketAddr,
 }
 
-impl Listening {
+impl HttpServer {
     /// Starts `serve` on loopback with these arguments and waits until it listens.
     pub(crate) async fn serve(folder: &SkillFolder, arguments: &[&str]) -> Self {
         let http = ["--http", "127.0.0.1:0"];
@@ -266,8 +272,8 @@ impl Listening {
 
     /// Starts a command and waits until it listens.
     pub(crate) async fn start(command: Command) -> Self {
-        let mut process = Process::start(command);
-        let line = process.says("listening on").await;
+        let mut process = ServerProcess::start(command);
+        let line = process.wait_for_line("listening on").await;
         let address = line.strip_prefix("listening on http://");
         let address = address.and_then(|rest| rest.strip_suffix("/mcp"));
         let address = address.unwrap_or_else(|| panic!("not the exact line: {line:?}"));
@@ -289,12 +295,12 @@ impl Listening {
         self.request(&[], method, params).await.message()
     }
 
-    /// The URIs that are listed.
+    /// The URIs that the server lists.
     pub(crate) async fn uris(&self) -> Vec<String> {
         uris(&self.modern("skills/list", Value::Null).await)
     }
 
-    /// Asks for a page.
+    /// Sends a GET request.
     pub(crate) async fn get(&self, path: &str) -> HttpReply {
         let mut connection = HttpConnection::open(self.address).await;
         connection.send("GET", path, &[], b"").await;
@@ -323,7 +329,7 @@ pub(crate) fn uris(reply: &RpcReply) -> Vec<String> {
     skills.iter().map(|skill| skill["uri"].as_str().expect("a URI is text").to_owned()).collect()
 }
 
-/// A `SKILL.md` with these lines after a name and a description.
+/// A `SKILL.md` whose frontmatter has a name, a description and these lines.
 pub(crate) fn skill_with(name: &str, lines: &str) -> String {
     format!(
         "---\nname: {name}\ndescription: Does {name}. Use when testing.\n{lines}---\n\n# Text\n"

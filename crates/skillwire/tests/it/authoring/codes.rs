@@ -7,12 +7,12 @@ use skillwire_testkit::{SkillFolder, skill_md};
 
 use crate::support::{run, skill_with};
 
-/// Codes that no folder can be made to show at will: generated skills, races, a full disk, and
-/// files that not even the tests' own user may read. The renderer's own tests show these.
+/// Codes that a test cannot produce with a folder: of generated skills, races, a full disk, and files that
+/// the user of the tests cannot read. Unit tests of the renderer show these.
 const SHOWN_ELSEWHERE: [Code; 4] =
     [Code::DynamicSkill, Code::Unstable, Code::IndexNotKept, Code::Unreadable];
 
-/// Makes a folder that shows a code; nothing when there is no way to.
+/// Makes a folder with a finding of this code; `None` if no folder can have one.
 #[expect(clippy::too_many_lines, reason = "it is a table, with an arm for each code")]
 fn show(code: Code, folder: &SkillFolder) {
     let a = |lines: &str| {
@@ -118,7 +118,7 @@ fn show(code: Code, folder: &SkillFolder) {
         }
         Code::SecretFile => with_file(".env", b"TOKEN=1\n"),
         Code::SecretText => {
-            // Put together here, so that no file of the project holds a token.
+            // Put together here, so that no file of the project contains a token.
             let token = ["AKIA", "Q7KT2MZ9", "XR4BW8NJ"].concat();
             with_file("run.sh", format!("#!/bin/sh\nexport KEY={token}\n").as_bytes());
         }
@@ -168,7 +168,7 @@ fn odd_name(folder: &SkillFolder) {
     fs::write(folder.path().join(name), "").unwrap();
 }
 
-/// The block of a code in what was printed.
+/// The part of the output about a code.
 fn block(stdout: &str, code: Code) -> String {
     let title = format!("[{code}]: ");
     let mut blocks = stdout.split("\n\n");
@@ -183,7 +183,7 @@ async fn every_code_as_people_see_it() {
         let folder = SkillFolder::new();
         show(*code, &folder);
         let arguments: &[&str] = match code {
-            // Only an operator can ask for this one.
+            // This one needs an option of the operator.
             Code::HardLink => &["manifest", ".", "--require-single-link"],
             _ => &["check", "."],
         };

@@ -18,14 +18,16 @@ fn folder() -> SkillFolder {
 
 #[tokio::test]
 async fn each_finding_says_whether_the_reference_validator_raises_it() {
-    let ran = run(&folder(), &["check", "--compare", "reference", "."]).await.exits(1);
+    let ran = run(&folder(), &["check", "--compare", "reference", "."]).await.assert_exit(1);
     insta::assert_snapshot!(ran.stdout);
 }
 
 #[tokio::test]
 async fn json_lists_what_the_reference_validator_would_raise() {
-    let report =
-        run(&folder(), &["check", "--compare", "reference", "--json", "."]).await.exits(1).json();
+    let report = run(&folder(), &["check", "--compare", "reference", "--json", "."])
+        .await
+        .assert_exit(1)
+        .json();
     let verdicts: Vec<_> = report["findings"]
         .as_array()
         .unwrap()
@@ -49,7 +51,7 @@ async fn json_lists_what_the_reference_validator_would_raise() {
     assert_eq!(refused[1]["origin"], "./uneven");
     assert_eq!(refused[1]["complaints"][0]["code"], json!(null));
     assert_eq!(refused[1]["complaints"][0]["reported"], false);
-    let plain = run(&folder(), &["check", "--json", "."]).await.exits(1).json();
+    let plain = run(&folder(), &["check", "--json", "."]).await.assert_exit(1).json();
     assert_eq!(plain.get("reference"), None);
     assert_eq!(plain["findings"][0].get("reference"), None);
 }

@@ -9,7 +9,7 @@ use crate::support::run;
 async fn the_page_of_every_code_is_printed() {
     let folder = SkillFolder::new();
     for code in Code::ALL {
-        let ran = run(&folder, &["check", "--explain", code.as_str()]).await.exits(0);
+        let ran = run(&folder, &["check", "--explain", code.as_str()]).await.assert_exit(0);
         assert_eq!(ran.stdout, code.page());
         assert_eq!(ran.stderr, "");
     }
@@ -18,11 +18,13 @@ async fn the_page_of_every_code_is_printed() {
 #[tokio::test]
 async fn a_code_that_does_not_exist_is_answered_with_those_that_are_alike() {
     let folder = SkillFolder::new();
-    let ran = run(&folder, &["check", "--explain", "key-duplicate"]).await.exits(2);
+    let ran = run(&folder, &["check", "--explain", "key-duplicate"]).await.assert_exit(2);
     assert_eq!(ran.stdout, "");
     assert!(ran.stderr.contains("`yaml-duplicate-key`"), "{ran:?}");
-    let ran = run(&folder, &["check", "--explain", "descr"]).await.exits(2);
+    let ran = run(&folder, &["check", "--explain", "descr"]).await.assert_exit(2);
     assert!(ran.stderr.contains("`description-missing`, "), "{ran:?}");
-    run(&folder, &["check", "--explain", "E0308"]).await.refuses(2, "There is no code `E0308`.");
-    run(&folder, &["check"]).await.refuses(2, "PATH");
+    run(&folder, &["check", "--explain", "E0308"])
+        .await
+        .assert_refused(2, "There is no code `E0308`.");
+    run(&folder, &["check"]).await.assert_refused(2, "PATH");
 }

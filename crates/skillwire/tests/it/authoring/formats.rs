@@ -1,4 +1,4 @@
-//! The forms in which programs read findings.
+//! The formats in which programs read findings.
 
 use serde_json::{Value, json};
 use skillwire_core::Code;
@@ -6,7 +6,7 @@ use skillwire_testkit::{SkillFolder, skill_md};
 
 use crate::support::{run, skill_with};
 
-/// A folder with findings of every level, with and without a place.
+/// A folder with findings of every level, with and without a position.
 fn troubled() -> SkillFolder {
     let folder = SkillFolder::new();
     folder
@@ -19,7 +19,7 @@ fn troubled() -> SkillFolder {
 
 #[tokio::test]
 async fn sarif_has_what_the_schema_requires() {
-    let log = run(&troubled(), &["check", "--format", "sarif", "."]).await.exits(1).json();
+    let log = run(&troubled(), &["check", "--format", "sarif", "."]).await.assert_exit(1).json();
     assert_eq!(log["version"], "2.1.0");
     assert!(log["$schema"].as_str().unwrap().ends_with("sarif-2.1.0.json"));
     let [run] = log["runs"].as_array().unwrap().as_slice() else { panic!("{log}") };
@@ -63,13 +63,13 @@ fn find<'a>(results: &'a [Value], code: &str) -> &'a Value {
 #[tokio::test]
 async fn sarif_of_a_clean_folder_has_no_results() {
     let folder = SkillFolder::with_skills(&["a"]);
-    let log = run(&folder, &["check", "--format", "sarif", "."]).await.exits(0).json();
+    let log = run(&folder, &["check", "--format", "sarif", "."]).await.assert_exit(0).json();
     assert_eq!(log["runs"][0]["results"], json!([]));
 }
 
 #[tokio::test]
 async fn github_gets_one_command_for_each_finding() {
-    let ran = run(&troubled(), &["check", "--format", "github", "."]).await.exits(1);
+    let ran = run(&troubled(), &["check", "--format", "github", "."]).await.assert_exit(1);
     let lines: Vec<_> = ran.stdout.lines().collect();
     assert_eq!(lines.len(), 4, "{ran:?}");
     assert!(
@@ -90,7 +90,7 @@ async fn github_gets_one_command_for_each_finding() {
 async fn a_file_name_cannot_begin_a_command_of_its_own_v_54() {
     let folder = SkillFolder::with_skills(&["a"]);
     folder.file("a/x\n::error::mine", "").file("a/.y,line=1", "");
-    let ran = run(&folder, &["check", "--format", "github", "."]).await.exits(0);
+    let ran = run(&folder, &["check", "--format", "github", "."]).await.assert_exit(0);
     assert_eq!(ran.stdout.lines().count(), 2, "{ran:?}");
     assert!(ran.stdout.lines().all(|line| line.starts_with("::notice file=a/")), "{ran:?}");
     assert!(ran.stdout.contains(".y%2Cline=1,"), "{ran:?}");
@@ -98,7 +98,7 @@ async fn a_file_name_cannot_begin_a_command_of_its_own_v_54() {
 
 #[tokio::test]
 async fn json_says_where_a_finding_ends_what_it_is_about_and_how_to_repair_it() {
-    let report = run(&troubled(), &["check", "--format", "json", "."]).await.exits(1).json();
+    let report = run(&troubled(), &["check", "--format", "json", "."]).await.assert_exit(1).json();
     let colon = &report["findings"][0];
     assert_eq!(colon["position"], json!({ "line": 3, "column": 14 }));
     assert_eq!(colon["end"], json!({ "line": 3, "column": 29 }));
@@ -109,10 +109,10 @@ async fn json_says_where_a_finding_ends_what_it_is_about_and_how_to_repair_it() 
     );
     let edit = json!({ "span": { "start": 25, "end": 41 }, "text": "\"Does: é things.\"" });
     assert_eq!(colon["repair"], json!({ "replace": [edit] }));
-    let same = run(&troubled(), &["check", "--json", "."]).await.exits(1);
+    let same = run(&troubled(), &["check", "--json", "."]).await.assert_exit(1);
     assert_eq!(same.json(), report);
     let both = run(&troubled(), &["check", "--json", "--format", "sarif", "."]).await;
-    both.refuses(2, "cannot be used with");
+    both.assert_refused(2, "cannot be used with");
 }
 
 #[tokio::test]
@@ -121,26 +121,26 @@ async fn no_form_shows_a_token_v_43() {
     let token = ["ghp_", "Q7kT2mZ9xR4bW8nJ5", "vL3cH6pF1dGsYqAz0Uo"].concat();
     folder.file("a/SKILL.md", skill_md("a") + &format!("[x](nowhere.md) {token}\n"));
     for format in ["human", "json", "sarif", "github"] {
-        let ran = run(&folder, &["check", "--format", format, "."]).await.exits(1);
+        let ran = run(&folder, &["check", "--format", format, "."]).await.assert_exit(1);
         assert!(ran.stdout.contains("secret-text"), "{format}: {ran:?}");
         assert!(!ran.stdout.contains(&token[8..]), "{format}: {ran:?}");
     }
-    // What `check` calls a secret is not served either, unless the operator allows it.
-    let served = run(&folder, &["manifest", "--json", "."]).await.exits(0).json();
+    // A server does not serve a file that `check` reports as a secret, unless the operator allows it.
+    let served = run(&folder, &["manifest", "--json", "."]).await.assert_exit(0).json();
     assert_eq!(served["skills"], json!([]));
     assert_eq!(served["skipped"][0]["reasons"][0]["code"], "secret-text");
     let allowed = ["manifest", "--json", ".", "--allow-secret-file", "SKILL.md"];
-    let served = run(&folder, &allowed).await.exits(0).json();
+    let served = run(&folder, &allowed).await.assert_exit(0).json();
     assert_eq!(served["skills"].as_array().map(Vec::len), Some(1));
 }
 
 #[tokio::test]
 async fn colours_are_only_for_terminals_and_those_who_insist() {
-    let plain = run(&troubled(), &["check", "."]).await.exits(1);
+    let plain = run(&troubled(), &["check", "."]).await.assert_exit(1);
     assert!(!plain.stdout.contains('\u{1b}'), "{plain:?}");
     let folder = troubled();
     let mut command = crate::support::command(&folder, &["check", "."]);
     command.env("CLICOLOR_FORCE", "1");
-    let colours = crate::support::finish(command).await.exits(1);
+    let colours = crate::support::finish(command).await.assert_exit(1);
     assert!(colours.stdout.contains("\u{1b}["), "{colours:?}");
 }

@@ -1,6 +1,6 @@
-//! What authors of skills meet: findings in every form, repairs, silences, comparison, watching.
+//! Commands for authors of skills: findings in every format, repairs, silencing, comparison, watching.
 
-// Links, sockets and odd file names are made as Linux makes them.
+// The tests make links, sockets and odd file names in the way of Linux.
 #[cfg(target_os = "linux")]
 mod codes;
 mod compare;

@@ -1,4 +1,4 @@
-//! `skillwire.toml`: what is silenced, and what is not allowed to be.
+//! `skillwire.toml`: which findings can be silenced, and which cannot.
 
 use serde_json::json;
 use skillwire_testkit::SkillFolder;
@@ -23,13 +23,13 @@ const ALL: &str = "[[silence]]\ncode = \"unknown-key\"\nreason = \"Our host read
 async fn a_code_is_silenced_with_a_reason() {
     let folder = folder();
     silence(&folder, ALL);
-    let ran = run(&folder, &["check", "--strict", "."]).await.exits(0);
+    let ran = run(&folder, &["check", "--strict", "."]).await.assert_exit(0);
     assert_eq!(ran.stdout, "2 skills checked: 2 silenced.\n");
-    let report = run(&folder, &["check", "--json", "."]).await.exits(0).json();
+    let report = run(&folder, &["check", "--json", "."]).await.assert_exit(0).json();
     assert_eq!(report["findings"], json!([]));
     assert_eq!(report["silenced"][0]["code"], "unknown-key");
     assert_eq!(report["silenced"][0]["reason"], "Our host reads it.");
-    let log = run(&folder, &["check", "--format", "sarif", "."]).await.exits(0).json();
+    let log = run(&folder, &["check", "--format", "sarif", "."]).await.assert_exit(0).json();
     let suppressed = &log["runs"][0]["results"][0]["suppressions"][0];
     assert_eq!(*suppressed, json!({ "kind": "external", "justification": "Our host reads it." }));
 }
@@ -39,15 +39,15 @@ async fn patterns_are_relative_to_the_file_and_it_is_found_above_the_skills() {
     let folder = folder();
     silence(&folder, &format!("{ALL}files = [\"acme/**\"]\n"));
     for path in [".", "acme", "acme/a", "acme/a/SKILL.md"] {
-        let ran = run(&folder, &["check", path]).await.exits(0);
+        let ran = run(&folder, &["check", path]).await.assert_exit(0);
         assert!(!ran.stdout.contains("acme/a/SKILL.md"), "{path}: {ran:?}");
         assert!(ran.stdout.contains("1 silenced"), "{path}: {ran:?}");
     }
-    let other = run(&folder, &["check", "other"]).await.exits(0);
+    let other = run(&folder, &["check", "other"]).await.assert_exit(0);
     assert!(other.stdout.contains("warning[unknown-key]"), "{other:?}");
-    // A repository ends the search.
+    // The search for the file ends at the root of a repository.
     folder.directory("acme/.git");
-    let ran = run(&folder, &["check", "acme"]).await.exits(0);
+    let ran = run(&folder, &["check", "acme"]).await.assert_exit(0);
     assert!(ran.stdout.contains("warning[unknown-key]"), "{ran:?}");
 }
 
@@ -55,7 +55,7 @@ async fn patterns_are_relative_to_the_file_and_it_is_found_above_the_skills() {
 async fn a_file_inside_a_skill_is_a_part_of_the_skill() {
     let folder = folder();
     folder.file("acme/a/skillwire.toml", ALL);
-    let ran = run(&folder, &["check", "acme/a"]).await.exits(0);
+    let ran = run(&folder, &["check", "acme/a"]).await.assert_exit(0);
     assert!(ran.stdout.contains("warning[unknown-key]"), "{ran:?}");
 }
 
@@ -69,10 +69,10 @@ async fn what_is_not_a_regular_file_is_not_waited_for() {
     };
     folder.directory("c");
     fifo("c/SKILL.md");
-    let compared = run(&folder, &["check", "--compare", "reference", "."]).await.exits(1);
+    let compared = run(&folder, &["check", "--compare", "reference", "."]).await.assert_exit(1);
     assert!(compared.stdout.contains("error[skill-file-not-a-file]"), "{compared:?}");
     fifo("skillwire.toml");
-    run(&folder, &["check", "."]).await.refuses(2, "it is not a small regular file");
+    run(&folder, &["check", "."]).await.assert_refused(2, "it is not a small regular file");
 }
 
 #[tokio::test]
@@ -99,7 +99,7 @@ async fn mistakes_are_told_with_their_line() {
         ("[[silence]\n", "line 1, column "),
     ] {
         silence(&folder, text);
-        let ran = run(&folder, &["check", "."]).await.exits(2);
+        let ran = run(&folder, &["check", "."]).await.assert_exit(2);
         assert_eq!(ran.stdout, "", "{text}");
         assert!(ran.stderr.contains(words), "{text:?} gives {}", ran.stderr);
         assert!(ran.stderr.contains("skillwire.toml`, line "), "{ran:?}");

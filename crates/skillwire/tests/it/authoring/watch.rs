@@ -3,18 +3,18 @@
 use serde_json::{Value, json};
 use skillwire_testkit::{SkillFolder, skill_md};
 
-use crate::support::{Piped, command, run, skill_with};
+use crate::support::{StdioServer, command, run, skill_with};
 
 /// Starts `watch --json` and reads the first round.
-async fn watching(folder: &SkillFolder, skills: usize) -> Piped {
-    let mut watch = Piped::start(command(folder, &["watch", "--json", "."]));
+async fn watching(folder: &SkillFolder, skills: usize) -> StdioServer {
+    let mut watch = StdioServer::start(command(folder, &["watch", "--json", "."]));
     let round = round(&mut watch).await;
     assert_eq!(round.last().unwrap()["summary"]["skills"], skills, "{round:?}");
     watch
 }
 
 /// Reads events up to the summary that ends a round.
-async fn round(watch: &mut Piped) -> Vec<Value> {
+async fn round(watch: &mut StdioServer) -> Vec<Value> {
     let mut events = Vec::new();
     while events.last().is_none_or(|event: &Value| event["event"] != "summary") {
         events.push(watch.next().await.expect("the program runs"));
@@ -22,8 +22,8 @@ async fn round(watch: &mut Piped) -> Vec<Value> {
     events
 }
 
-/// Reads rounds until one tells of a place, in the way that is asked for.
-async fn until(watch: &mut Piped, origin: &str, is_meant: impl Fn(&Value) -> bool) -> Value {
+/// Reads rounds until one has an event about this path that matches.
+async fn until(watch: &mut StdioServer, origin: &str, is_meant: impl Fn(&Value) -> bool) -> Value {
     loop {
         let round = round(watch).await;
         if let Some(event) = round.into_iter().find(|e| e["origin"] == origin && is_meant(e)) {
@@ -55,7 +55,7 @@ async fn changes_are_told_as_a_client_would_receive_them() {
     let event = until(&mut watch, "./b", |event| event["event"] == "gone").await;
     assert_eq!(event, json!({ "event": "gone", "origin": "./b" }));
 
-    // A skill that did not change is told of when another one takes its name.
+    // A skill that did not change is reported when another skill takes its name.
     folder.skill("c").skill("x/c");
     let shares = |event: &Value| event["findings"][0]["code"] == "duplicate-name";
     until(&mut watch, "./c", shares).await;
@@ -68,7 +68,7 @@ async fn it_ends_when_it_is_told_to() {
     for signal in ["INT", "TERM"] {
         let watch = watching(&folder, 1).await;
         watch.process.signal(signal);
-        let ended = watch.process.ended().await.exits(0);
+        let ended = watch.process.wait().await.assert_exit(0);
         assert_eq!(ended.stderr, "");
     }
 }
@@ -78,7 +78,7 @@ async fn it_ends_when_it_is_told_to() {
 async fn people_see_the_entry_and_pipes_are_not_cleared() {
     let folder = SkillFolder::new();
     folder.file("a/SKILL.md", skill_with("a", "colour: red\n"));
-    let mut watch = Piped::start(command(&folder, &["watch", "a"]));
+    let mut watch = StdioServer::start(command(&folder, &["watch", "a"]));
     let shown = watch.lines_until("1 skill checked").await;
     insta::assert_snapshot!(shown);
     assert!(!shown.contains('\u{1b}'));
@@ -86,8 +86,10 @@ async fn people_see_the_entry_and_pipes_are_not_cleared() {
 
 #[tokio::test]
 async fn a_folder_that_does_not_exist_is_refused() {
-    run(&SkillFolder::new(), &["watch", "nowhere"]).await.refuses(2, "`nowhere` cannot be read.");
+    run(&SkillFolder::new(), &["watch", "nowhere"])
+        .await
+        .assert_refused(2, "`nowhere` cannot be read.");
     let folder = SkillFolder::new();
     folder.file("a/SKILL.md", skill_md("a"));
-    run(&folder, &["watch"]).await.refuses(2, "DIR");
+    run(&folder, &["watch"]).await.assert_refused(2, "DIR");
 }

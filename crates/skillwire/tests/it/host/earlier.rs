@@ -8,8 +8,8 @@ use std::{
 use serde_json::Value;
 use skillwire_testkit::{HostileServer, ListeningServer, OlderDialect, SkillFolder};
 
-use super::user::User;
-use crate::support::{BINARY, Listening, Piped, command};
+use super::user::TestUser;
+use crate::support::{BINARY, HttpServer, StdioServer, command};
 
 /// The state as it was committed.
 const FIXTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/state-bf5572f");
@@ -19,18 +19,18 @@ fn fixture(path: &str) -> PathBuf {
 }
 
 /// What the earlier version printed about the state.
-fn said(name: &str) -> Value {
+fn recorded_output(name: &str) -> Value {
     let text = fs::read_to_string(fixture("said").join(name)).unwrap();
     serde_json::from_str(&text).unwrap()
 }
 
 /// A user who has the state of the earlier version.
-fn user() -> User {
-    let user = User::new();
+fn user() -> TestUser {
+    let user = TestUser::new();
     copy(&fixture("home"), &user.home.join("sw"));
     user.home.file("secrets/token", "not-a-real-bearer-token\n");
     user.home.file("secrets/tokens", "reader not-a-real-bearer-token\n");
-    private(&user.home.join("secrets/token"), 0o600);
+    set_mode(&user.home.join("secrets/token"), 0o600);
     user.home.file(
         ".agents/skills/desk/SKILL.md",
         "---\nname: desk\ndescription: Tidy the desk. Use on Fridays.\n---\n\n# Desk\n",
@@ -46,7 +46,7 @@ fn user() -> User {
 /// Copies a folder so that only its user can read it; Git does not keep that.
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
-    private(to, 0o700);
+    set_mode(to, 0o700);
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
         let target = to.join(entry.file_name());
@@ -54,21 +54,21 @@ fn copy(from: &Path, to: &Path) {
             copy(&entry.path(), &target);
         } else {
             fs::copy(entry.path(), &target).unwrap();
-            private(&target, 0o600);
+            set_mode(&target, 0o600);
         }
     }
 }
 
 #[cfg(unix)]
-fn private(path: &Path, mode: u32) {
+fn set_mode(path: &Path, mode: u32) {
     use std::os::unix::fs::PermissionsExt as _;
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
 #[cfg(not(unix))]
-fn private(_: &Path, _: u32) {}
+fn set_mode(_: &Path, _: u32) {}
 
-impl User {
+impl TestUser {
     /// Replaces paths and addresses of the fixture in the files that hold them.
     fn replaces(&self, words: &[(&str, &str)]) {
         for name in ["servers.json", "logins/guarded.json"] {
@@ -83,18 +83,18 @@ impl User {
 
 /// The servers that the state is about, as they were then.
 struct Servers {
-    _ours: [Listening; 3],
+    _ours: [HttpServer; 3],
     _older: [ListeningServer; 3],
     guarded: HostileServer,
 }
 
 impl Servers {
-    async fn start(user: &User) -> Self {
+    async fn start(user: &TestUser) -> Self {
         let tokens = user.home.join("secrets/tokens");
         let serves = async |folder: &str, options: &[&str]| {
             let folder = fixture("skills").join(folder);
             let arguments = [&["--no-index", folder.to_str().unwrap()], options].concat();
-            Listening::serve(&user.home, &arguments).await
+            HttpServer::serve(&user.home, &arguments).await
         };
         let ours = [
             serves("docs", &[]).await,
@@ -121,19 +121,19 @@ fn authority(url: &str) -> String {
     url.split('/').nth(2).unwrap().to_owned()
 }
 
-/// Insists that everything the earlier version said is still said; members may have been added.
+/// Asserts that everything the earlier version printed is still printed. Members may have been added.
 #[track_caller]
-fn still_says(now: &Value, then: &Value) {
+fn assert_still_says(now: &Value, then: &Value) {
     match (now, then) {
         (Value::Object(now), Value::Object(then)) => {
             for (key, then) in then {
                 let now = now.get(key);
-                still_says(now.unwrap_or_else(|| panic!("{key} is gone: {now:?}")), then);
+                assert_still_says(now.unwrap_or_else(|| panic!("{key} is gone: {now:?}")), then);
             }
         }
         (Value::Array(now), Value::Array(then)) => {
             assert_eq!(now.len(), then.len(), "{now:?} are not {then:?}");
-            now.iter().zip(then).for_each(|(now, then)| still_says(now, then));
+            now.iter().zip(then).for_each(|(now, then)| assert_still_says(now, then));
         }
         _ => assert_eq!(now, then),
     }
@@ -143,8 +143,8 @@ fn still_says(now: &Value, then: &Value) {
 async fn every_decision_of_an_earlier_version_still_stands() {
     let user = user();
     let servers = Servers::start(&user).await;
-    let (now, then) = (user.reads(&["list", "--json"]).await, said("list.json"));
-    still_says(&now["skills"], &then["skills"]);
+    let (now, then) = (user.run_json(&["list", "--json"]).await, recorded_output("list.json"));
+    assert_still_says(&now["skills"], &then["skills"]);
     let dialects = |listing: &Value| -> Vec<(Value, Value)> {
         let servers = listing["servers"].as_array().unwrap().iter();
         servers.map(|server| (server["label"].clone(), server["dialect"].clone())).collect()
@@ -153,40 +153,40 @@ async fn every_decision_of_an_earlier_version_still_stands() {
     for empty in ["refused", "incomplete"] {
         assert_eq!(now[empty], then[empty]);
     }
-    // The login was used as it was.
+    // The stored login still works.
     let log = servers.guarded.log();
     let sent = log.iter().filter_map(|logged| logged.header("authorization"));
     assert!(
         sent.clone().count() > 0
             && sent.clone().all(|sent| sent == "Bearer not-a-real-access-token")
     );
-    // What is approved is loaded from its server; what is not is not.
+    // An approved skill is loaded from its server, and a skill without approval is refused.
     for handle in
         ["acme:refunds", "docs:glossary", "private:style", "older:refunds", "legacy:refunds"]
     {
-        user.gets(&["load", handle]).await;
+        user.run_ok(&["load", handle]).await;
     }
-    user.run(&["load", "acme:travel"]).await.refuses(4, "error[changed]");
+    user.run(&["load", "acme:travel"]).await.assert_refused(4, "error[changed]");
     for handle in ["acme:payroll", "acme:offboarding", "private:glossary"] {
-        user.run(&["load", handle]).await.exits(4);
+        user.run(&["load", handle]).await.assert_exit(4);
     }
-    user.run(&["load", "acme:onboarding"]).await.exits(8);
-    user.gets(&["enable", "acme:onboarding"]).await;
+    user.run(&["load", "acme:onboarding"]).await.assert_exit(8);
+    user.run_ok(&["enable", "acme:onboarding"]).await;
     assert_eq!(user.state_of("acme:onboarding").await, "new");
 }
 
 #[tokio::test]
 async fn cached_files_of_an_earlier_version_are_loaded_without_a_server() {
     let user = user();
-    let then = said("loaded.json");
+    let then = recorded_output("loaded.json");
     for (handle, then) in then.as_object().unwrap() {
-        let now = user.reads(&["load", handle, "--offline", "--json"]).await;
+        let now = user.run_json(&["load", handle, "--offline", "--json"]).await;
         for member in ["handle", "origin", "uri", "content", "first_seen"] {
             assert_eq!(now[member], then[member], "{handle}");
         }
     }
     let file = ["load", "acme:ledger", "--offline", "--read", "year end.md"];
-    assert!(user.gets(&file).await.contains("Close the year before the audit."));
+    assert!(user.run_ok(&file).await.contains("Close the year before the audit."));
 }
 
 #[tokio::test]
@@ -194,14 +194,14 @@ async fn a_lock_file_of_an_earlier_version_holds_every_grant() {
     let user = user();
     let file = fixture("skillwire.lock");
     let file = file.to_str().unwrap();
-    // Every approval and every grant on both sides is the same, or this is exit code 1.
-    user.gets(&["lock", "--check", "--file", file]).await;
-    user.gets(&["load", "acme:refunds", "--lock", file]).await;
+    // The exit code would be 1 if an approval or a grant were different.
+    user.run_ok(&["lock", "--check", "--file", file]).await;
+    user.run_ok(&["load", "acme:refunds", "--lock", file]).await;
     let lines = |path: &Path| -> Vec<String> {
         let text = fs::read_to_string(path).unwrap();
         text.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect()
     };
-    user.gets(&["lock"]).await;
+    user.run_ok(&["lock"]).await;
     assert_eq!(lines(&user.home.join("work/skillwire.lock")), lines(Path::new(file)));
 }
 
@@ -214,16 +214,16 @@ async fn every_server_of_an_earlier_version_is_configured_as_it_was() {
         .replace("/srv/skills", fixture("skills").to_str().unwrap())
         .replace("/srv/secrets", user.home.join("secrets").to_str().unwrap());
     let then: Value = serde_json::from_str(&told).unwrap();
-    still_says(&user.reads(&["server", "list", "--json"]).await, &then);
-    // Secrets are masked there, so look at what is sent.
+    assert_still_says(&user.run_json(&["server", "list", "--json"]).await, &then);
+    // The listing masks secrets, so this checks what the program sends.
     let docs = HostileServer::new();
     let listening = docs.http().await;
     user.replaces(&[("127.0.0.1:8641", &authority(&listening.url()))]);
-    user.gets(&["list", "--server", "docs"]).await;
+    user.run_ok(&["list", "--server", "docs"]).await;
     let log = docs.log();
     assert!(log.iter().all(|logged| logged.header("x-api-key") == Some("not-a-real-header")));
     assert_eq!(
-        user.gets(&["server", "logout", "guarded"]).await,
+        user.run_ok(&["server", "logout", "guarded"]).await,
         "Forgot the login to `guarded`.\n"
     );
 }
@@ -231,16 +231,16 @@ async fn every_server_of_an_earlier_version_is_configured_as_it_was() {
 #[tokio::test]
 async fn every_event_of_an_earlier_version_is_still_in_the_log() {
     let user = user();
-    user.gets(&["load", "acme:deep", "--offline"]).await;
-    let now = user.gets(&["audit", "--json"]).await;
+    user.run_ok(&["load", "acme:deep", "--offline"]).await;
+    let now = user.run_ok(&["audit", "--json"]).await;
     let then = fs::read_to_string(fixture("said/audit.jsonl")).unwrap();
     let events = |text: &str| -> Vec<Value> {
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     };
     let (now, then) = (events(&now), events(&then));
-    // What is done now comes after it.
+    // New entries follow the old ones.
     assert!(now.len() > then.len());
-    now.iter().zip(&then).for_each(|(now, then)| still_says(now, then));
+    now.iter().zip(&then).for_each(|(now, then)| assert_still_says(now, then));
 }
 
 #[tokio::test]
@@ -248,30 +248,30 @@ async fn a_configuration_of_an_earlier_version_serves_the_same() {
     let folder = SkillFolder::new();
     let text = fs::read_to_string(fixture("skillwire.toml")).unwrap();
     folder.file("skillwire.toml", text.replace("SKILLS", fixture("skills").to_str().unwrap()));
-    let mut server = Piped::serve(&folder, &["--config", "skillwire.toml"]);
+    let mut server = StdioServer::serve(&folder, &["--config", "skillwire.toml"]);
     let listed = server.uris().await;
     assert!(listed.contains(&"skill://team/billing/refunds/SKILL.md".to_owned()), "{listed:?}");
     assert_eq!(listed.len(), 7, "the configured page has seven: {listed:?}");
     let found = server.modern("tools/list", Value::Null).await;
     assert_eq!(found.result()["tools"][0]["name"], "find_skills");
-    server.close().await.exits(0);
+    server.close().await.assert_exit(0);
 }
 
 #[tokio::test]
 async fn a_server_starts_beside_the_index_of_an_earlier_version() {
     let folder = SkillFolder::new();
     let skills = fixture("skills/docs");
-    let start = || Piped::start(command(&folder, &["serve", skills.to_str().unwrap()]));
+    let start = || StdioServer::start(command(&folder, &["serve", skills.to_str().unwrap()]));
     let expected = ["skill://glossary/SKILL.md", "skill://style/SKILL.md"];
     let mut server = start();
     server.until_listed(&expected).await;
-    server.close().await.exits(0);
-    // The name says which folder it is of; the bytes are of another folder and of another time.
+    server.close().await.assert_exit(0);
+    // The name belongs to this folder, but the bytes describe another folder at another time.
     let cache = folder.join(".git/skillwire/cache");
     fs::copy(index_in(&fixture("home/cache")), index_in(&cache)).unwrap();
     let mut server = start();
     server.until_listed(&expected).await;
-    server.close().await.exits(0);
+    server.close().await.assert_exit(0);
 }
 
 /// The one index in a cache.

@@ -1,17 +1,17 @@
-//! Copies to look at.
+//! `skillwire export`: copies of skills to look at.
 
 use std::fs;
 
 use skillwire_testkit::{Fault, HostileServer};
 
-use super::user::{User, refunds};
+use super::user::{TestUser, refunds};
 
 #[tokio::test]
 async fn a_copy_has_the_verified_files_and_says_where_they_came_from() {
-    let (user, skills) = (User::new(), refunds());
+    let (user, skills) = (TestUser::new(), refunds());
     skills.file("acme/refunds/data.bin", [0, 255, 10]);
-    user.serves("acme", &skills).await;
-    let told = user.gets(&["export", "acme:refunds", "copy"]).await;
+    user.add_folder_server("acme", &skills).await;
+    let told = user.run_ok(&["export", "acme:refunds", "copy"]).await;
     assert_eq!(told, "Copied 3 files of acme:refunds from server acme to `copy`.\n");
     let read = |path: &str| fs::read(user.home.join("work/copy").join(path)).unwrap();
     assert_eq!(read("references/policy.md"), b"Refund within 30 days.\n");
@@ -21,37 +21,37 @@ async fn a_copy_has_the_verified_files_and_says_where_they_came_from() {
     assert_eq!(marker["origin"], "acme");
     assert_eq!(marker["uri"], "skill://acme/refunds/SKILL.md");
     assert_eq!(user.state_of("acme:refunds").await, "new", "copying approves nothing");
-    user.run(&["export", "acme:refunds", "copy"]).await.refuses(2, "`copy` is not empty.");
+    user.run(&["export", "acme:refunds", "copy"]).await.assert_refused(2, "`copy` is not empty.");
     user.home.file("work/file", "mine");
-    user.run(&["export", "acme:refunds", "file"]).await.refuses(2, "`file`");
+    user.run(&["export", "acme:refunds", "file"]).await.assert_refused(2, "`file`");
     assert_eq!(fs::read(user.home.join("work/file")).unwrap(), b"mine");
 }
 
 #[tokio::test]
 async fn a_copy_does_not_become_a_local_skill_unless_the_user_insists_hst_95() {
-    let (user, skills) = (User::new(), refunds());
-    user.serves("acme", &skills).await;
+    let (user, skills) = (TestUser::new(), refunds());
+    user.add_folder_server("acme", &skills).await;
     for place in [".claude/skills/refunds", "../.agents/skills/refunds", "skills/refunds"] {
         let ran = user.run(&["export", "acme:refunds", place]).await;
-        ran.refuses(8, "is where agents look for skills");
+        ran.assert_refused(8, "is where agents look for skills");
         assert!(!user.home.join("work").join(place).exists());
     }
-    user.gets(&["export", "acme:refunds", "../.agents/skills/refunds", "--force"]).await;
+    user.run_ok(&["export", "acme:refunds", "../.agents/skills/refunds", "--force"]).await;
     assert_eq!(user.state_of("local:refunds").await, "approved");
 }
 
 #[tokio::test]
 async fn names_that_a_disk_cannot_keep_apart_are_refused_before_anything_is_written_hst_113() {
-    let user = User::new();
+    let user = TestUser::new();
     let server = HostileServer::new()
         .skill("twins", [("a.md", "1"), ("A.md", "2")])
         .skill("device", [("con.txt", "1")])
         .skill("marker", [(".skillwire-export.json", "forged")]);
     let listening = server.http().await;
-    user.adds("acme", &listening).await;
+    user.add_http_server("acme", &listening).await;
     for skill in ["acme:twins", "acme:device", "acme:marker"] {
         let ran = user.run(&["export", skill, "copy"]).await;
-        ran.refuses(3, "error[file_names_collide]");
+        ran.assert_refused(3, "error[file_names_collide]");
         assert!(!user.home.join("work/copy").exists());
     }
     assert_eq!(server.count("resources/read"), 0);
@@ -59,14 +59,14 @@ async fn names_that_a_disk_cannot_keep_apart_are_refused_before_anything_is_writ
 
 #[tokio::test]
 async fn a_copy_with_wrong_bytes_is_not_made_hst_50() {
-    let user = User::new();
+    let user = TestUser::new();
     let server = HostileServer::new()
         .skill("a", [("x.md", "right")])
         .fault(Fault::read_bytes("skill://a/x.md", "wrong"));
     let listening = server.http().await;
-    user.adds("acme", &listening).await;
-    user.run(&["export", "acme:a", "copy"]).await.refuses(3, "error[digest_mismatch]");
+    user.add_http_server("acme", &listening).await;
+    user.run(&["export", "acme:a", "copy"]).await.assert_refused(3, "error[digest_mismatch]");
     assert!(!user.home.join("work/copy").exists());
-    let log = user.gets(&["audit", "--json"]).await;
+    let log = user.run_ok(&["audit", "--json"]).await;
     assert!(log.contains("\"export\"") && log.contains("\"digest_mismatch\""), "{log}");
 }

@@ -1,4 +1,4 @@
-//! Logging in to a server from the command line.
+//! `skillwire server login`.
 
 use std::time::Duration;
 
@@ -8,41 +8,42 @@ use tokio::{
     time::timeout,
 };
 
-use super::user::User;
-use crate::support::{PATIENCE, Ran};
+use super::user::TestUser;
+use crate::support::{CommandResult, TEST_TIMEOUT};
 
 async fn guarded(troubles: &[LoginFault]) -> LoginServer {
     let server = HostileServer::new().skill("refunds", [("references/x.md", "Details.")]);
     LoginServer::in_front_of(&server, troubles).await
 }
 
-/// Logs in as a person does: reads the address, opens it, and waits for the program.
-async fn log_in(user: &User, server: &LoginServer) -> Ran {
+/// Logs in as a user does: reads the address, opens it, and waits until the program has ended.
+async fn log_in(user: &TestUser, server: &LoginServer) -> CommandResult {
     let mut child = user.command(&["server", "login", "acme"]).spawn().unwrap();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let mut address = String::new();
-    timeout(PATIENCE, stdout.read_line(&mut address)).await.unwrap().unwrap();
+    timeout(TEST_TIMEOUT, stdout.read_line(&mut address)).await.unwrap().unwrap();
     if !address.is_empty() {
         server.browse(address.trim()).await;
     }
-    let output = timeout(PATIENCE, child.wait_with_output()).await.unwrap().unwrap();
+    let output = timeout(TEST_TIMEOUT, child.wait_with_output()).await.unwrap().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
-    Ran { code: output.status.code(), stdout: String::new(), stderr }
+    CommandResult { code: output.status.code(), stdout: String::new(), stderr }
 }
 
 #[tokio::test]
 async fn a_server_that_wants_a_login_says_so_and_works_after_it() {
-    let (user, server) = (User::new(), guarded(&[]).await);
-    user.gets(&["server", "add", "acme", &server.url()]).await;
+    let (user, server) = (TestUser::new(), guarded(&[]).await);
+    user.run_ok(&["server", "add", "acme", &server.url()]).await;
     let refused = user.run(&["list", "--server", "acme"]).await;
     let hint = "help: `skillwire server login acme` logs in.";
     assert!(refused.stderr.contains(hint), "{}", refused.stderr);
-    refused.refuses(7, "error[login_required]");
-    let unlabelled = user.run(&["verify", &server.url()]).await.exits(7);
+    refused.assert_refused(7, "error[login_required]");
+    let unlabelled = user.run(&["verify", &server.url()]).await.assert_exit(7);
     assert!(unlabelled.stderr.contains("gives it a label to log in with"), "{unlabelled:?}");
-    assert!(log_in(&user, &server).await.exits(0).stderr.contains("Logged in to `acme`"));
-    user.approves("acme:refunds").await;
-    let loaded = user.run(&["load", "acme:refunds", "--read", "references/x.md"]).await.exits(0);
+    assert!(log_in(&user, &server).await.assert_exit(0).stderr.contains("Logged in to `acme`"));
+    user.approve("acme:refunds").await;
+    let loaded =
+        user.run(&["load", "acme:refunds", "--read", "references/x.md"]).await.assert_exit(0);
     assert!(loaded.stdout.contains("Details."), "{loaded:?}");
     for shown in [
         user.run(&["server", "list"]).await,
@@ -52,41 +53,42 @@ async fn a_server_that_wants_a_login_says_so_and_works_after_it() {
     ] {
         assert!(!(shown.stdout.clone() + &shown.stderr).contains("hush"), "{shown:?}");
     }
-    let told = user.gets(&["server", "remove", "acme"]).await;
+    let told = user.run_ok(&["server", "remove", "acme"]).await;
     assert!(told.starts_with("Removed the server `acme`, its login, "), "{told}");
     assert!(!user.state("logins/acme.json").exists());
 }
 
 #[tokio::test]
 async fn a_login_can_be_forgotten() {
-    let (user, server) = (User::new(), guarded(&[]).await);
-    user.gets(&["server", "add", "acme", &server.url()]).await;
-    log_in(&user, &server).await.exits(0);
-    assert_eq!(user.gets(&["server", "logout", "acme"]).await, "Forgot the login to `acme`.\n");
-    user.run(&["list", "--server", "acme"]).await.refuses(7, "error[login_required]");
-    assert_eq!(user.gets(&["server", "logout", "acme"]).await, "");
-    user.run(&["server", "logout", "none"]).await.refuses(5, "error[server_unknown]");
+    let (user, server) = (TestUser::new(), guarded(&[]).await);
+    user.run_ok(&["server", "add", "acme", &server.url()]).await;
+    log_in(&user, &server).await.assert_exit(0);
+    assert_eq!(user.run_ok(&["server", "logout", "acme"]).await, "Forgot the login to `acme`.\n");
+    user.run(&["list", "--server", "acme"]).await.assert_refused(7, "error[login_required]");
+    assert_eq!(user.run_ok(&["server", "logout", "acme"]).await, "");
+    user.run(&["server", "logout", "none"]).await.assert_refused(5, "error[server_unknown]");
 }
 
 #[tokio::test]
 async fn a_login_that_fails_leaves_nothing_behind() {
-    let (user, server) = (User::new(), guarded(&[LoginFault::Declined]).await);
-    user.gets(&["server", "add", "acme", &server.url()]).await;
-    log_in(&user, &server).await.refuses(7, "error[login_failed]");
+    let (user, server) = (TestUser::new(), guarded(&[LoginFault::Declined]).await);
+    user.run_ok(&["server", "add", "acme", &server.url()]).await;
+    log_in(&user, &server).await.assert_refused(7, "error[login_failed]");
     assert!(!user.state("logins/acme.json").exists());
-    let late = user.run(&["server", "login", "acme", "--wait", "1"]).await.exits(7);
+    let late = user.run(&["server", "login", "acme", "--wait", "1"]).await.assert_exit(7);
     let second = Duration::from_secs(1);
     assert!(late.stderr.contains(&format!("nobody logged in within {second:?}")), "{late:?}");
 }
 
 #[tokio::test]
 async fn only_a_server_with_a_url_and_without_a_token_is_logged_in_to() {
-    let user = User::new();
-    user.gets(&["server", "add", "prog", "--", "prog"]).await;
-    user.gets(&["server", "add", "key", "https://x.example/", "--header", "Authorization=x"]).await;
-    user.gets(&["server", "add", "clear", "http://x.example/mcp"]).await;
-    user.run(&["server", "login", "prog"]).await.refuses(2, "is a program");
-    user.run(&["server", "login", "key"]).await.refuses(2, "has a token configured");
-    user.run(&["server", "login", "clear"]).await.refuses(7, "not at an `https` URL");
-    user.run(&["server", "login", "none"]).await.refuses(5, "error[server_unknown]");
+    let user = TestUser::new();
+    user.run_ok(&["server", "add", "prog", "--", "prog"]).await;
+    user.run_ok(&["server", "add", "key", "https://x.example/", "--header", "Authorization=x"])
+        .await;
+    user.run_ok(&["server", "add", "clear", "http://x.example/mcp"]).await;
+    user.run(&["server", "login", "prog"]).await.assert_refused(2, "is a program");
+    user.run(&["server", "login", "key"]).await.assert_refused(2, "has a token configured");
+    user.run(&["server", "login", "clear"]).await.assert_refused(7, "not at an `https` URL");
+    user.run(&["server", "login", "none"]).await.assert_refused(5, "error[server_unknown]");
 }

@@ -1,4 +1,4 @@
-//! Using skills of servers, from the command line.
+//! Commands that use skills of servers.
 
 mod approving;
 mod bridging;

@@ -1,15 +1,15 @@
-//! Which servers are configured, and what they get to know.
+//! Configured servers, and what the program sends to them.
 
 use std::fs;
 
 use skillwire_testkit::{Fault, HostileServer};
 
-use super::user::{User, refunds};
+use super::user::{TestUser, refunds};
 use crate::support::{BINARY, finish};
 
 #[tokio::test]
 async fn secrets_are_stored_and_never_printed() {
-    let user = User::new();
+    let user = TestUser::new();
     user.home.file("work/token", "hush-file\n");
     let added = [
         user.run(&[
@@ -48,7 +48,7 @@ async fn secrets_are_stored_and_never_printed() {
 
 #[tokio::test]
 async fn a_bearer_token_comes_from_its_file_at_each_connection() {
-    let user = User::new();
+    let user = TestUser::new();
     let uri = "skill://a/SKILL.md".to_owned();
     let server = HostileServer::new()
         .skill("a", [("x.md", "x")])
@@ -56,30 +56,30 @@ async fn a_bearer_token_comes_from_its_file_at_each_connection() {
     let listening = server.http().await;
     user.home.file("work/token", "wrong\n");
     let url = listening.url();
-    user.gets(&["server", "add", "acme", &url, "--bearer-token-file", "token"]).await;
-    user.run(&["show", "acme:a"]).await.exits(5);
+    user.run_ok(&["server", "add", "acme", &url, "--bearer-token-file", "token"]).await;
+    user.run(&["show", "acme:a"]).await.assert_exit(5);
     user.home.file("work/token", "  open-sesame\n");
-    user.gets(&["show", "acme:a"]).await;
+    user.run_ok(&["show", "acme:a"]).await;
     for unusable in ["", "two words", "two\nlines"] {
         user.home.file("work/token", unusable);
         let ran = user.run(&["show", "acme:a"]).await;
         assert!(!ran.stderr.contains("words") && !ran.stderr.contains("lines"), "{ran:?}");
-        ran.refuses(7, "does not hold one token");
+        ran.assert_refused(7, "does not hold one token");
     }
 }
 
 #[cfg(unix)]
 #[tokio::test]
 async fn a_started_server_gets_a_short_environment() {
-    let (user, skills) = (User::new(), refunds());
+    let (user, skills) = (TestUser::new(), refunds());
     let seen = user.home.join("seen");
     let script = format!("env > '{}'; exec '{BINARY}' serve --no-index \"$0\"", seen.display());
     let path = skills.path().to_str().unwrap();
-    user.gets(&["server", "add", "acme", "--env", "MINE=given", "--", "sh", "-c", &script, path])
+    user.run_ok(&["server", "add", "acme", "--env", "MINE=given", "--", "sh", "-c", &script, path])
         .await;
     let mut command = user.command(&["list", "--server", "acme"]);
     command.env("API_TOKEN", "hush").env("LC_TIME", "C").env("MINE", "inherited");
-    finish(command).await.exits(0);
+    finish(command).await.assert_exit(0);
     let seen = fs::read_to_string(seen).unwrap();
     let names: Vec<&str> = seen.lines().filter_map(|line| line.split('=').next()).collect();
     assert!(seen.contains("MINE=given\n") && seen.contains("LC_TIME=C\n"), "{seen}");
@@ -89,44 +89,44 @@ async fn a_started_server_gets_a_short_environment() {
 
 #[tokio::test]
 async fn removing_a_server_removes_what_came_from_it_and_its_label_inherits_nothing_hst_97_h_49() {
-    let (user, skills) = (User::new(), refunds());
-    user.serves("acme", &skills).await;
-    user.serves("beta", &skills).await;
+    let (user, skills) = (TestUser::new(), refunds());
+    user.add_folder_server("acme", &skills).await;
+    user.add_folder_server("beta", &skills).await;
     for handle in ["acme:refunds", "beta:refunds"] {
-        user.approves(handle).await;
-        user.gets(&["load", handle, "--read", "references/policy.md"]).await;
+        user.approve(handle).await;
+        user.run_ok(&["load", handle, "--read", "references/policy.md"]).await;
     }
     let cached = |label: &str| user.home.join("sw/cache/files").join(label).exists();
     assert!(cached("acme") && cached("beta"));
-    let told = user.gets(&["server", "remove", "acme"]).await;
+    let told = user.run_ok(&["server", "remove", "acme"]).await;
     assert_eq!(
         told,
         "Removed the server `acme`, 2 cached files and 1 decision about its skills.\n"
     );
     assert!(!cached("acme") && cached("beta"));
-    user.run(&["load", "acme:refunds"]).await.refuses(5, "error[server_unknown]");
-    user.gets(&["load", "beta:refunds"]).await;
-    user.serves("acme", &skills).await;
+    user.run(&["load", "acme:refunds"]).await.assert_refused(5, "error[server_unknown]");
+    user.run_ok(&["load", "beta:refunds"]).await;
+    user.add_folder_server("acme", &skills).await;
     assert_eq!(user.state_of("acme:refunds").await, "new");
-    user.run(&["server", "remove", "none"]).await.refuses(5, "error[server_unknown]");
+    user.run(&["server", "remove", "none"]).await.assert_refused(5, "error[server_unknown]");
 }
 
 #[tokio::test]
 async fn what_a_server_calls_itself_changes_nothing_h_49() {
-    let (user, skills) = (User::new(), refunds());
-    user.serves("acme", &skills).await;
-    user.approves("acme:refunds").await;
+    let (user, skills) = (TestUser::new(), refunds());
+    user.add_folder_server("acme", &skills).await;
+    user.approve("acme:refunds").await;
     let server = HostileServer::new()
         .skill("acme/refunds", [("x.md", "x")])
         .fault(Fault::ServerName("acme".to_owned()));
     let listening = server.http().await;
-    user.adds("other", &listening).await;
-    user.run(&["load", "other:refunds"]).await.refuses(4, "error[not_approved]");
+    user.add_http_server("other", &listening).await;
+    user.run(&["load", "other:refunds"]).await.assert_refused(4, "error[not_approved]");
 }
 
 #[tokio::test]
 async fn servers_of_another_client_are_imported() {
-    let user = User::new();
+    let user = TestUser::new();
     user.home.file(
         "work/mcp.json",
         r#"{"mcpServers": {
@@ -135,12 +135,12 @@ async fn servers_of_another_client_are_imported() {
             "bad": {"url": "ftp://x"}
         }}"#,
     );
-    let ran = user.run(&["server", "import", "mcp.json"]).await.exits(0);
+    let ran = user.run(&["server", "import", "mcp.json"]).await.assert_exit(0);
     assert_eq!(ran.stdout, "Added the server `acme-skills`.\nAdded the server `run`.\n");
     assert!(ran.stderr.contains("Server `bad`") && !ran.stderr.contains("hush"), "{}", ran.stderr);
-    let again = user.run(&["server", "import", "mcp.json"]).await.exits(1);
+    let again = user.run(&["server", "import", "mcp.json"]).await.assert_exit(1);
     assert!(again.stderr.contains("There is a server `run` already"), "{}", again.stderr);
     user.home.file("work/other.json", "[]");
-    user.run(&["server", "import", "other.json"]).await.exits(2);
-    user.run(&["server", "import", "none.json"]).await.refuses(2, "cannot be read");
+    user.run(&["server", "import", "other.json"]).await.assert_exit(2);
+    user.run(&["server", "import", "none.json"]).await.assert_refused(2, "cannot be read");
 }

@@ -1,55 +1,55 @@
-//! State that is corrupt, in the way or cannot be written: nothing is approved by it, nothing lost.
+//! State files that are corrupt, in the way or not writable: none approves a skill, and none is lost.
 
 use std::{fs, path::PathBuf};
 
 use skillwire_testkit::SkillFolder;
 
-use super::user::{User, refunds};
+use super::user::{TestUser, refunds};
 
 /// The record of `acme/refunds`.
-fn record(user: &User) -> PathBuf {
+fn record(user: &TestUser) -> PathBuf {
     user.state("approvals/acme/skill=3a++acme+refunds.json")
 }
 
 #[tokio::test]
 async fn a_record_that_cannot_be_read_approves_nothing_and_stays_h_65() {
-    let (user, skills) = (User::new(), refunds());
+    let (user, skills) = (TestUser::new(), refunds());
     skills.skill("other");
-    user.serves("acme", &skills).await;
-    user.approves("acme:refunds").await;
-    user.approves("acme:other").await;
+    user.add_folder_server("acme", &skills).await;
+    user.approve("acme:refunds").await;
+    user.approve("acme:other").await;
     let good = fs::read_to_string(record(&user)).unwrap();
     let forged = good.replace("\"grants\": {}", "\"grants\": {}, \"everything\": true");
     assert_ne!(good, forged);
     for bad in ["", "{", &good[..good.len() / 2], &forged] {
         fs::write(record(&user), bad).unwrap();
-        user.run(&["load", "acme:refunds"]).await.refuses(4, "error[state_unusable]");
-        let ran = user.run(&["approve", "acme:refunds", "--yes"]).await.exits(4);
+        user.run(&["load", "acme:refunds"]).await.assert_refused(4, "error[state_unusable]");
+        let ran = user.run(&["approve", "acme:refunds", "--yes"]).await.assert_exit(4);
         assert!(ran.stderr.contains("error[state_unusable]"), "{}", ran.stderr);
         assert_eq!(fs::read_to_string(record(&user)).unwrap(), bad, "it is left for the user");
-        user.gets(&["load", "acme:other"]).await;
+        user.run_ok(&["load", "acme:other"]).await;
         assert_eq!(user.state_of("acme:refunds").await, "refused");
-        user.run(&["lock"]).await.refuses(4, "Nothing was written.");
+        user.run(&["lock"]).await.assert_refused(4, "Nothing was written.");
     }
     fs::write(record(&user), good).unwrap();
-    user.gets(&["load", "acme:refunds"]).await;
+    user.run_ok(&["load", "acme:refunds"]).await;
 }
 
 #[tokio::test]
 async fn an_older_record_approves_only_the_content_it_holds_h_65() {
-    let (user, skills) = (User::new(), refunds());
-    user.serves("acme", &skills).await;
-    user.approves("acme:refunds").await;
+    let (user, skills) = (TestUser::new(), refunds());
+    user.add_folder_server("acme", &skills).await;
+    user.approve("acme:refunds").await;
     let old = fs::read_to_string(record(&user)).unwrap();
     skills.file("acme/refunds/new.md", "new\n");
-    user.approves("acme:refunds").await;
+    user.approve("acme:refunds").await;
     fs::write(record(&user), old).unwrap();
-    user.run(&["load", "acme:refunds"]).await.refuses(4, "error[changed]");
+    user.run(&["load", "acme:refunds"]).await.assert_refused(4, "error[changed]");
 }
 
 #[tokio::test]
 async fn a_configuration_that_cannot_be_read_is_named_and_not_overwritten() {
-    let user = User::new();
+    let user = TestUser::new();
     let file = user.state("servers.json");
     user.home.file("sw/state/servers.json", "{ \"mcpServers\": ");
     for arguments in [
@@ -59,63 +59,63 @@ async fn a_configuration_that_cannot_be_read_is_named_and_not_overwritten() {
         &["server", "remove", "a"],
         &["load", "a:b"],
     ] {
-        user.run(arguments).await.refuses(2, "servers.json");
+        user.run(arguments).await.assert_refused(2, "servers.json");
     }
     assert_eq!(fs::read_to_string(file).unwrap(), "{ \"mcpServers\": ");
 }
 
 #[tokio::test]
 async fn where_nothing_can_be_cached_a_skill_is_loaded_all_the_same_h_68() {
-    let (user, skills) = (User::new(), refunds());
-    user.serves("acme", &skills).await;
-    user.approves("acme:refunds").await;
+    let (user, skills) = (TestUser::new(), refunds());
+    user.add_folder_server("acme", &skills).await;
+    user.approve("acme:refunds").await;
     user.home.file("sw/cache", "a file where a folder should be");
-    let ran = user.run(&["load", "acme:refunds"]).await.exits(0);
+    let ran = user.run(&["load", "acme:refunds"]).await.assert_exit(0);
     assert!(ran.stdout.contains("# refunds"), "{}", ran.stdout);
     assert!(ran.stderr.contains("A file cannot be cached"), "{}", ran.stderr);
 }
 
 #[tokio::test]
 async fn where_nothing_can_be_remembered_nothing_is_approved_h_68() {
-    let (user, skills) = (User::new(), refunds());
-    user.serves("acme", &skills).await;
+    let (user, skills) = (TestUser::new(), refunds());
+    user.add_folder_server("acme", &skills).await;
     user.home.file("sw/state/approvals", "a file where a folder should be");
-    let ran = user.run(&["approve", "acme:refunds", "--yes"]).await.exits(4);
+    let ran = user.run(&["approve", "acme:refunds", "--yes"]).await.assert_exit(4);
     assert!(ran.stderr.contains("error[state_unusable]"), "{}", ran.stderr);
-    user.run(&["load", "acme:refunds"]).await.refuses(4, "error[state_unusable]");
+    user.run(&["load", "acme:refunds"]).await.assert_refused(4, "error[state_unusable]");
     user.home.remove("sw/state/approvals");
-    // A log that cannot be written does not stop the user, and is told.
+    // An audit log that cannot be written does not stop the command, which reports it.
     user.home.remove("sw/state/audit.jsonl").directory("sw/state/audit.jsonl");
-    let ran = user.run(&["approve", "acme:refunds", "--yes"]).await.exits(0);
+    let ran = user.run(&["approve", "acme:refunds", "--yes"]).await.assert_exit(0);
     assert!(ran.stderr.contains("The audit log cannot be written"), "{}", ran.stderr);
 }
 
 #[tokio::test]
 async fn a_home_that_is_no_folder_is_named_h_68() {
-    let user = User::new();
+    let user = TestUser::new();
     user.home.file("sw", "a file where a folder should be");
     let ran = user.run(&["server", "add", "a", "http://127.0.0.1:9/"]).await;
-    ran.refuses(2, "sw/state");
-    user.run(&["list"]).await.refuses(2, "sw/state");
+    ran.assert_refused(2, "sw/state");
+    user.run(&["list"]).await.assert_refused(2, "sw/state");
 }
 
 #[cfg(unix)]
 #[tokio::test]
 async fn state_that_others_can_write_is_not_used_h_64() {
     use std::os::unix::fs::PermissionsExt as _;
-    let (user, skills) = (User::new(), refunds());
-    user.serves("acme", &skills).await;
-    user.approves("acme:refunds").await;
+    let (user, skills) = (TestUser::new(), refunds());
+    user.add_folder_server("acme", &skills).await;
+    user.approve("acme:refunds").await;
     fs::set_permissions(record(&user), fs::Permissions::from_mode(0o666)).unwrap();
-    user.run(&["load", "acme:refunds"]).await.refuses(4, "can be written by other users");
+    user.run(&["load", "acme:refunds"]).await.assert_refused(4, "can be written by other users");
 }
 
 #[tokio::test]
 async fn the_cache_may_not_be_where_agents_look_for_skills_hst_95() {
-    let user = User::new();
+    let user = TestUser::new();
     let skills = SkillFolder::with_skills(&["a"]);
-    user.serves("acme", &skills).await;
+    user.add_folder_server("acme", &skills).await;
     let mut command = user.command(&["list"]);
     command.env("SKILLWIRE_HOME", user.home.join(".claude/skills"));
-    crate::support::finish(command).await.refuses(2, "where agents look for skills");
+    crate::support::finish(command).await.assert_refused(2, "where agents look for skills");
 }

@@ -1,4 +1,4 @@
-//! The program on a terminal, with a person who answers.
+//! The program on a terminal, with a user who answers.
 
 use std::{
     fs::File,
@@ -17,17 +17,17 @@ use tokio::{
     time::timeout,
 };
 
-use crate::support::PATIENCE;
+use crate::support::TEST_TIMEOUT;
 
 /// A running program whose standard input and error are a terminal.
-pub(crate) struct AtTerminal {
+pub(crate) struct TerminalSession {
     child: Child,
     keyboard: File,
     screen: UnboundedReceiver<Vec<u8>>,
     seen: String,
 }
 
-impl AtTerminal {
+impl TerminalSession {
     pub(super) fn start(mut command: Command) -> Self {
         let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&ours).unwrap();
@@ -37,7 +37,7 @@ impl AtTerminal {
             || -> OwnedFd { open(&name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap() };
         command.stdin(theirs()).stderr(theirs()).stdout(Stdio::null());
         let child = command.spawn().unwrap();
-        // The command holds the other side open as long as it lives.
+        // The command would hold its side of the terminal open.
         drop(command);
         let keyboard = File::from(ours);
         let mut shown = keyboard.try_clone().unwrap();
@@ -53,22 +53,22 @@ impl AtTerminal {
         Self { child, keyboard, screen, seen: String::new() }
     }
 
-    /// Waits for the question, answers it, and returns everything that was on the screen by then.
-    pub(crate) async fn answers(&mut self, answer: &str) -> String {
-        let seen = self.sees("[y/N]").await;
-        self.types(answer);
+    /// Waits for the question, answers it, and returns everything that was printed so far.
+    pub(crate) async fn answer_prompt(&mut self, answer: &str) -> String {
+        let seen = self.wait_for_screen("[y/N]").await;
+        self.type_line(answer);
         seen
     }
 
     /// Types a line.
-    pub(crate) fn types(&mut self, line: &str) {
+    pub(crate) fn type_line(&mut self, line: &str) {
         writeln!(self.keyboard, "{line}").unwrap();
     }
 
-    /// Waits for words on the screen, and returns everything that came there by then.
-    pub(crate) async fn sees(&mut self, words: &str) -> String {
+    /// Waits until these words are printed, and returns everything that was printed so far.
+    pub(crate) async fn wait_for_screen(&mut self, words: &str) -> String {
         while !self.seen.contains(words) {
-            let more = timeout(PATIENCE, self.screen.recv()).await;
+            let more = timeout(TEST_TIMEOUT, self.screen.recv()).await;
             let more = more.unwrap_or_else(|_| panic!("no {words:?} is shown: {}", self.seen));
             let more = more.unwrap_or_else(|| panic!("no {words:?} was shown: {}", self.seen));
             self.seen += &String::from_utf8_lossy(&more);
@@ -76,9 +76,9 @@ impl AtTerminal {
         std::mem::take(&mut self.seen)
     }
 
-    /// Waits for the end and returns the exit code.
-    pub(crate) async fn ended(mut self) -> Option<i32> {
-        let ended = timeout(PATIENCE, self.child.wait()).await.expect("the program ends");
+    /// Waits until the program has ended and returns its exit code.
+    pub(crate) async fn wait(mut self) -> Option<i32> {
+        let ended = timeout(TEST_TIMEOUT, self.child.wait()).await.expect("the program ends");
         ended.unwrap().code()
     }
 }

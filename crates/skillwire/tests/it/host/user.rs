@@ -1,4 +1,4 @@
-//! A user at a machine of their own.
+//! A user with a home folder of their own.
 
 use std::path::PathBuf;
 
@@ -7,15 +7,15 @@ use skillwire_testkit::{ListeningServer, SkillFolder};
 use tokio::process::Command;
 
 #[cfg(unix)]
-use super::terminal::AtTerminal;
-use crate::support::{BINARY, Ran, command, finish};
+use super::terminal::TerminalSession;
+use crate::support::{BINARY, CommandResult, command, finish};
 
 /// A user with an empty home, working in an empty project.
-pub(crate) struct User {
+pub(crate) struct TestUser {
     pub(crate) home: SkillFolder,
 }
 
-impl User {
+impl TestUser {
     pub(crate) fn new() -> Self {
         let home = SkillFolder::new();
         home.directory("work");
@@ -34,45 +34,45 @@ impl User {
     }
 
     /// Runs the program to its end.
-    pub(crate) async fn run(&self, arguments: &[&str]) -> Ran {
+    pub(crate) async fn run(&self, arguments: &[&str]) -> CommandResult {
         finish(self.command(arguments)).await
     }
 
-    /// Runs the program, which must succeed, and returns what it printed.
-    pub(crate) async fn gets(&self, arguments: &[&str]) -> String {
-        self.run(arguments).await.exits(0).stdout
+    /// Runs the program, which must succeed, and returns its standard output.
+    pub(crate) async fn run_ok(&self, arguments: &[&str]) -> String {
+        self.run(arguments).await.assert_exit(0).stdout
     }
 
-    /// Runs the program, which must succeed, and reads the JSON it printed.
-    pub(crate) async fn reads(&self, arguments: &[&str]) -> Value {
-        self.run(arguments).await.exits(0).json()
+    /// Runs the program, which must succeed, and parses the JSON that it printed.
+    pub(crate) async fn run_json(&self, arguments: &[&str]) -> Value {
+        self.run(arguments).await.assert_exit(0).json()
     }
 
-    /// Adds a folder of skills, served over pipes by this very program.
-    pub(crate) async fn serves(&self, label: &str, folder: &SkillFolder) {
+    /// Configures a server of the program itself, over stdio, for a folder of skills.
+    pub(crate) async fn add_folder_server(&self, label: &str, folder: &SkillFolder) {
         let path = folder.path().to_str().unwrap();
-        self.gets(&["server", "add", label, "--", BINARY, "serve", "--no-index", path]).await;
+        self.run_ok(&["server", "add", label, "--", BINARY, "serve", "--no-index", path]).await;
     }
 
-    /// Adds a server over HTTP.
-    pub(crate) async fn adds(&self, label: &str, server: &ListeningServer) {
-        self.gets(&["server", "add", label, &server.url()]).await;
+    /// Configures a server over HTTP.
+    pub(crate) async fn add_http_server(&self, label: &str, server: &ListeningServer) {
+        self.run_ok(&["server", "add", label, &server.url()]).await;
     }
 
     /// Approves a skill.
-    pub(crate) async fn approves(&self, handle: &str) {
-        self.gets(&["approve", handle, "--yes"]).await;
+    pub(crate) async fn approve(&self, handle: &str) {
+        self.run_ok(&["approve", handle, "--yes"]).await;
     }
 
-    /// Starts the program with a terminal to ask on.
+    /// Starts the program on a terminal.
     #[cfg(unix)]
-    pub(crate) fn on_a_terminal(&self, arguments: &[&str]) -> AtTerminal {
-        AtTerminal::start(self.command(arguments))
+    pub(crate) fn start_on_terminal(&self, arguments: &[&str]) -> TerminalSession {
+        TerminalSession::start(self.command(arguments))
     }
 
-    /// The state of a skill, as listed.
+    /// The state that `list` shows for a skill.
     pub(crate) async fn state_of(&self, handle: &str) -> String {
-        let listing = self.reads(&["list", "--json"]).await;
+        let listing = self.run_json(&["list", "--json"]).await;
         let skills = listing["skills"].as_array().unwrap();
         let skill = skills.iter().find(|skill| skill["handle"] == handle);
         let skill = skill.unwrap_or_else(|| panic!("{handle} is not listed: {listing}"));

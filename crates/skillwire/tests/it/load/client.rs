@@ -1,4 +1,4 @@
-//! One way to ask, whatever the era and the transport.
+//! A client with one interface for both eras.
 
 use std::net::SocketAddr;
 
@@ -8,19 +8,19 @@ use skillwire_testkit::{
     modern_request,
 };
 
-use crate::support::Piped;
+use crate::support::StdioServer;
 
 /// A client that keeps its connection.
-pub(super) enum Client {
+pub(super) enum LoadClient {
     Modern(HttpConnection),
     Legacy(HttpConnection, String),
-    Piped(Box<Piped>),
+    StdioServer(Box<StdioServer>),
 }
 
-/// An answer: a result, or the code of an error.
-pub(super) type Answer = Result<Value, i64>;
+/// The answer to a request: a result, or an error code.
+pub(super) type LoadAnswer = Result<Value, i64>;
 
-impl Client {
+impl LoadClient {
     /// A modern client over HTTP.
     pub(super) async fn modern(address: SocketAddr) -> Self {
         Self::Modern(HttpConnection::open(address).await)
@@ -36,8 +36,8 @@ impl Client {
         Self::Legacy(connection, session)
     }
 
-    /// Asks for something.
-    pub(super) async fn ask(&mut self, method: &str, params: Value) -> Answer {
+    /// Sends a request and reads its answer.
+    pub(super) async fn ask(&mut self, method: &str, params: Value) -> LoadAnswer {
         let answer = match self {
             Self::Modern(connection) => {
                 let name = params["uri"].as_str().map(str::to_owned);
@@ -53,7 +53,7 @@ impl Client {
                 let body = legacy_request(1, method, params).to_string();
                 legacy_post(connection, session, &body).await.message().0
             }
-            Self::Piped(server) => server.modern(method, params).await.0,
+            Self::StdioServer(server) => server.modern(method, params).await.0,
         };
         match answer.get("result") {
             Some(result) => Ok(result.clone()),
@@ -63,7 +63,7 @@ impl Client {
         }
     }
 
-    /// Every entry that is listed.
+    /// Lists every entry, page by page.
     pub(super) async fn list(&mut self) -> Vec<Value> {
         let (mut entries, mut params) = (Vec::new(), json!({}));
         loop {

@@ -1,4 +1,4 @@
-//! More clients than a server takes at once, clients that do not read, clients that go away.
+//! More clients than a server takes at once, clients that do not read, and clients that disconnect.
 
 use std::net::SocketAddr;
 
@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use skillwire_testkit::{HttpConnection, legacy_request, modern_headers, modern_request};
 use tokio::io::AsyncWriteExt;
 
-use super::client::{Client, legacy_post};
-use crate::support::Piped;
+use super::client::{LoadClient, legacy_post};
+use crate::support::StdioServer;
 
-/// Sends a modern request and leaves the answer where it is.
-pub(super) async fn begin(
+/// Sends a modern request and does not read its answer.
+pub(super) async fn send_without_reading(
     connection: &mut HttpConnection,
     method: &str,
     name: Option<&str>,
@@ -22,21 +22,21 @@ pub(super) async fn begin(
     connection.send("POST", "/mcp", &headers, body.as_bytes()).await;
 }
 
-/// Opens more connections than there may be, all with a request; each is answered in its turn.
+/// Opens more connections than the server takes at once, each with a request. Each gets its answer.
 pub(super) async fn crowd(address: SocketAddr, connections: usize) {
     let mut waiting = Vec::new();
     for _ in 0..connections {
         let mut connection = HttpConnection::open(address).await;
-        begin(&mut connection, "server/discover", None, json!({})).await;
+        send_without_reading(&mut connection, "server/discover", None, json!({})).await;
         waiting.push(connection);
     }
     for mut connection in waiting {
-        // Going away afterwards is what lets the next one in.
+        // Closing the connection makes room for the next one.
         assert_eq!(connection.reply().await.status, 200);
     }
 }
 
-/// Opens connections that ask for a large file many times and never read; returns them.
+/// Opens connections that request a large file many times and never read, and returns them.
 pub(super) async fn stalled(
     address: SocketAddr,
     connections: usize,
@@ -46,39 +46,50 @@ pub(super) async fn stalled(
     for _ in 0..connections {
         let mut connection = HttpConnection::open(address).await;
         for _ in 0..8 {
-            begin(&mut connection, "resources/read", Some(uri), json!({ "uri": uri })).await;
+            send_without_reading(
+                &mut connection,
+                "resources/read",
+                Some(uri),
+                json!({ "uri": uri }),
+            )
+            .await;
         }
         silent.push(connection);
     }
     silent
 }
 
-/// Asks for files and is gone before the answer, again and again.
+/// Requests files and disconnects before the answers, many times.
 pub(super) async fn gone(address: SocketAddr, requests: usize, uris: &[String]) {
     for uri in uris.iter().cycle().take(requests) {
         let mut connection = HttpConnection::open(address).await;
-        begin(&mut connection, "resources/read", Some(uri), json!({ "uri": uri })).await;
+        send_without_reading(&mut connection, "resources/read", Some(uri), json!({ "uri": uri }))
+            .await;
     }
 }
 
-/// Asks within a session and takes it back, again and again.
-pub(super) async fn taken_back(address: SocketAddr, requests: usize, uris: &[String]) {
-    let Client::Legacy(mut connection, session) = Client::legacy(address).await else {
+/// Sends requests in a legacy session and cancels them.
+pub(super) async fn cancel_over_http(address: SocketAddr, requests: usize, uris: &[String]) {
+    let LoadClient::Legacy(mut connection, session) = LoadClient::legacy(address).await else {
         unreachable!("it is a legacy client");
     };
     for (id, uri) in uris.iter().cycle().take(requests).enumerate() {
         let request = legacy_request(id, "resources/read", json!({ "uri": uri })).to_string();
-        // The answer is there before the cancellation, which must not matter.
+        // The answer may arrive before the cancellation is sent, which must make no difference.
         assert_eq!(legacy_post(&mut connection, &session, &request).await.status, 200);
         assert_eq!(legacy_post(&mut connection, &session, &cancel(id)).await.status, 202);
     }
     end(&mut connection, &session).await;
 }
 
-/// Asks on a pipe and takes it back at once, again and again; what is answered is what was asked.
-pub(super) async fn taken_back_on_a_pipe(server: &mut Piped, requests: usize, uris: &[String]) {
+/// Sends requests over stdio and cancels them at once. Every answer belongs to a request.
+pub(super) async fn taken_back_on_a_pipe(
+    server: &mut StdioServer,
+    requests: usize,
+    uris: &[String],
+) {
     let mut input = server.input.take().expect("standard input is open");
-    // A client that writes without reading would wait for a server that waits for it.
+    // Reads while it writes. Otherwise client and server could each wait for the other to read.
     let writing = async {
         for (id, uri) in uris.iter().cycle().take(requests).enumerate() {
             let request = modern_request(id, "resources/read", json!({ "uri": uri }));

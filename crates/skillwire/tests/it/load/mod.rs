@@ -1,6 +1,6 @@
-//! Servers under load: trees that change while they are read, and more than a server can hold.
+//! Servers under load: trees that change while clients read them, and more requests than a server can hold.
 //!
-//! Each test has a short form that always runs and a long one that is run with `bash tools/soak`.
+//! Each test has a short form that always runs and a long form that `bash tools/soak` runs.
 
 mod client;
 #[cfg(target_os = "linux")]
@@ -15,7 +15,7 @@ mod subscribers;
 #[cfg(target_os = "linux")]
 mod vitals;
 
-/// Says how a test goes, to whoever runs it with `--nocapture`.
+/// Prints how far a test is, for a run with `--nocapture`.
 #[expect(clippy::print_stdout, reason = "the harness keeps what tests print to itself")]
 fn say(line: impl std::fmt::Display) {
     println!("{line}");

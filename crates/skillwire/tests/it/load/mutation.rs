@@ -1,4 +1,4 @@
-//! A tree that changes all the time while clients of both eras list, get and read.
+//! A tree of skills that keeps changing while modern and legacy clients list, get and read.
 
 use std::{
     sync::{
@@ -13,44 +13,49 @@ use skillwire_testkit::SkillFolder;
 
 use super::say;
 use super::{
-    client::Client,
-    history::{History, digest, manifest},
+    client::LoadClient,
+    history::{TreeHistory, digest, manifest},
     mutator::Mutator,
 };
-use crate::support::{Listening, Piped};
+use crate::support::{HttpServer, StdioServer};
 
-/// How soon a tree that stands still again must be served as it is.
-const SOON: Duration = Duration::from_secs(20);
+/// How soon after the last change the server must serve the tree as it is.
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// When it is enough: after some time, and once something has changed under a reader, which takes
-/// longer on a machine that is busy with other things.
-struct Enough {
+/// When readers stop: after some time, and once a file has changed under a reader, which takes longer on a
+/// busy machine.
+struct StopCondition {
     time: Instant,
     changed: AtomicBool,
 }
 
-impl Enough {
+impl StopCondition {
     fn is_over(&self) -> bool {
         let now = Instant::now();
-        now > self.time && (self.changed.load(Ordering::Relaxed) || now > self.time + SOON)
+        now > self.time
+            && (self.changed.load(Ordering::Relaxed) || now > self.time + SETTLE_TIMEOUT)
     }
 }
 
-/// What one reader saw.
+/// What one reader counted.
 #[derive(Debug, Default)]
-struct Seen {
+struct ReaderTotals {
     walks: usize,
-    /// Files whose bytes had the digest of an entry.
+    /// Files whose bytes had the digest in the entry.
     verified: usize,
-    /// Files that were replaced between the entry and the bytes.
+    /// Files that were replaced after the entry was read and before the bytes were.
     replaced: usize,
-    /// Files and skills that were refused.
+    /// Files and skills that the server did not have any more.
     refused: usize,
 }
 
-/// Lists, gets and reads until it is over, and judges everything that comes back.
-async fn read(mut client: Client, history: Arc<History>, enough: Arc<Enough>) -> (Client, Seen) {
-    let mut seen = Seen::default();
+/// Lists, gets and reads until the readers stop, and checks every answer.
+async fn read(
+    mut client: LoadClient,
+    history: Arc<TreeHistory>,
+    enough: Arc<StopCondition>,
+) -> (LoadClient, ReaderTotals) {
+    let mut seen = ReaderTotals::default();
     // Each reader sees the tree at least once.
     while seen.walks == 0 || !enough.is_over() {
         let entries = client.list().await;
@@ -58,7 +63,7 @@ async fn read(mut client: Client, history: Arc<History>, enough: Arc<Enough>) ->
         assert!(uris.is_sorted_by(|a, b| a < b), "out of order, or twice: {uris:?}");
         for (number, listed) in entries.iter().enumerate() {
             history.assert_whole(listed);
-            // A different part of the tree each time.
+            // Starts in another part of the tree each time.
             if number % 5 == seen.walks % 5 {
                 verify(&mut client, &history, listed, &mut seen).await;
             }
@@ -71,8 +76,13 @@ async fn read(mut client: Client, history: Arc<History>, enough: Arc<Enough>) ->
     (client, seen)
 }
 
-/// Reads every file of a skill and holds it against the skill's entry before and after.
-async fn verify(client: &mut Client, history: &History, listed: &Value, seen: &mut Seen) {
+/// Reads every file of a skill and compares it with the skill's entry before and after the read.
+async fn verify(
+    client: &mut LoadClient,
+    history: &TreeHistory,
+    listed: &Value,
+    seen: &mut ReaderTotals,
+) {
     let Some(mut before) = get(client, history, &listed["uri"], seen).await else { return };
     for uri in manifest(&before).into_keys() {
         let bytes = match client.ask("resources/read", json!({ "uri": uri })).await {
@@ -86,7 +96,7 @@ async fn verify(client: &mut Client, history: &History, listed: &Value, seen: &m
         history.assert_held(&uri, &bytes);
         let Some(after) = get(client, history, &listed["uri"], seen).await else { return };
         let digests = [&before, &after].map(|entry| manifest(entry).remove(&uri));
-        // No two versions share bytes, so an entry that is the same was the same all the while.
+        // No two versions share bytes, so if the entry is the same now, it did not change in between.
         if digests.contains(&Some(digest(&bytes))) {
             seen.verified += 1;
         } else {
@@ -98,10 +108,10 @@ async fn verify(client: &mut Client, history: &History, listed: &Value, seen: &m
 }
 
 async fn get(
-    client: &mut Client,
-    history: &History,
+    client: &mut LoadClient,
+    history: &TreeHistory,
     uri: &Value,
-    seen: &mut Seen,
+    seen: &mut ReaderTotals,
 ) -> Option<Value> {
     match client.ask("skills/get", json!({ "uri": uri })).await {
         Ok(result) => {
@@ -116,35 +126,35 @@ async fn get(
     }
 }
 
-/// Tells whether an error says that something is not there, on either era.
+/// Whether an error of either era says that a resource does not exist.
 fn is_clean(code: i64) -> bool {
     matches!(code, -32602 | -32002)
 }
 
-/// Changes a tree for some time under readers of every kind.
+/// Changes a tree for some time while modern and legacy clients read it.
 async fn mutate(time: Duration) {
     let folder = SkillFolder::new();
-    let history = Arc::new(History::default());
+    let history = Arc::new(TreeHistory::default());
     let mutator = Mutator::new(&folder, Arc::clone(&history));
     let arguments = ["skills", "--page-size", "7"];
-    let server = Listening::serve(&folder, &arguments).await;
-    let piped = Piped::serve(&folder, &[&arguments[..], &["--no-index"]].concat());
+    let server = HttpServer::serve(&folder, &arguments).await;
+    let piped = StdioServer::serve(&folder, &[&arguments[..], &["--no-index"]].concat());
     let time = Instant::now() + time;
-    let enough = Arc::new(Enough { time, changed: AtomicBool::new(false) });
+    let enough = Arc::new(StopCondition { time, changed: AtomicBool::new(false) });
     let mut readers = Vec::new();
     for client in [
-        Client::modern(server.address).await,
-        Client::modern(server.address).await,
-        Client::legacy(server.address).await,
-        Client::legacy(server.address).await,
-        Client::Piped(Box::new(piped)),
+        LoadClient::modern(server.address).await,
+        LoadClient::modern(server.address).await,
+        LoadClient::legacy(server.address).await,
+        LoadClient::legacy(server.address).await,
+        LoadClient::StdioServer(Box::new(piped)),
     ] {
         readers.push(tokio::spawn(read(client, Arc::clone(&history), Arc::clone(&enough))));
     }
     let changes =
         tokio::task::spawn_blocking(move || mutator.run(|| enough.is_over())).await.unwrap();
     let expected = Mutator::on_disk(&folder.join("skills"));
-    let mut total = Seen::default();
+    let mut total = ReaderTotals::default();
     for reader in readers {
         let (mut client, one) = reader.await.expect("every answer was a good one");
         assert!(one.walks > 0 && one.verified > 0, "{one:?}");
@@ -159,7 +169,7 @@ async fn mutate(time: Duration) {
             if listed == expected {
                 break;
             }
-            assert!(started.elapsed() < SOON, "{listed:#?} is served, not {expected:#?}");
+            assert!(started.elapsed() < SETTLE_TIMEOUT, "{listed:#?} is served, not {expected:#?}");
         }
     }
     say(format_args!("{changes} changes, {total:?}"));
@@ -168,12 +178,12 @@ async fn mutate(time: Duration) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_sees_half_of_a_change_srv_52_v_58() {
+async fn no_client_sees_half_of_a_change_srv_52_v_58() {
     mutate(Duration::from_secs(3)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes minutes; `bash tools/soak` runs it"]
-async fn long_srv_52_v_58_nobody_sees_half_of_a_change() {
+async fn no_client_sees_half_of_a_change_for_minutes_srv_52_v_58() {
     mutate(Duration::from_mins(2)).await;
 }

@@ -1,4 +1,4 @@
-//! A tree of skills that never stands still: saves, checkouts, deletions, additions and swaps.
+//! Keeps changing a tree of skills: saves, checkouts, deletions, additions and swaps.
 
 use std::{
     fs,
@@ -9,54 +9,54 @@ use std::{
 
 use skillwire_testkit::SkillFolder;
 
-use super::history::{History, Manifest, SWAPPED, digest};
+use super::history::{Manifest, SWAPPED, TreeHistory, digest};
 
-/// Skills that are edited file by file.
-const EDITED: usize = 12;
+/// How many skills are edited file by file.
+const EDITED_SKILLS: usize = 12;
 
-/// Skills that are replaced whole.
-const WHOLE: usize = 4;
+/// How many skills are replaced as a whole.
+const SWAPPED_SKILLS: usize = 4;
 
-/// Skills that a checkout touches at once, with as many files each.
-const CHECKED_OUT: usize = 30;
+/// How many skills a checkout rewrites.
+const CHECKED_OUT_SKILLS: usize = 30;
 
-/// Files beside each `SKILL.md`.
-const FILES: usize = 9;
+/// How many files each skill has besides its `SKILL.md`.
+const FILES_PER_SKILL: usize = 9;
 
-/// Changes a tree until it is told to stop.
+/// Changes a tree until it is stopped.
 pub(super) struct Mutator {
     root: PathBuf,
-    /// Outside of what is served, on the same file system.
+    /// A folder on the same file system that is not served.
     aside: PathBuf,
-    history: Arc<History>,
+    history: Arc<TreeHistory>,
     version: u64,
     random: u64,
 }
 
 impl Mutator {
-    /// Fills a folder; `skills` in it is what changes.
-    pub(super) fn new(folder: &SkillFolder, history: Arc<History>) -> Self {
+    /// Fills a folder with a tree. The mutator changes `skills` in it.
+    pub(super) fn new(folder: &SkillFolder, history: Arc<TreeHistory>) -> Self {
         let (root, aside) = (folder.join("skills"), folder.join("aside"));
         fs::create_dir_all(&root).unwrap();
         fs::create_dir_all(&aside).unwrap();
         let random = 0x9e37_79b9_7f4a_7c15;
         let mut mutator = Self { root, aside, history, version: 0, random };
         mutator.history.will_hold(b"");
-        for number in 0..EDITED {
+        for number in 0..EDITED_SKILLS {
             mutator.add(&format!("edited/e{number}"));
         }
-        for number in 0..WHOLE {
+        for number in 0..SWAPPED_SKILLS {
             mutator.swap(&format!("{SWAPPED}s{number}"));
         }
         mutator.check_out();
         mutator
     }
 
-    /// Changes one thing after another until it is over, and says how many there were.
+    /// Makes one change after the other until `over` says so. Returns how many it made.
     pub(super) fn run(mut self, over: impl Fn() -> bool) -> usize {
         let mut changes = 0;
         while !over() {
-            let edited = format!("edited/e{}", self.below(EDITED));
+            let edited = format!("edited/e{}", self.below(EDITED_SKILLS));
             match self.below(20) {
                 0..=6 => self.save(&edited),
                 7..=9 => self.write_in_place(&edited),
@@ -66,7 +66,7 @@ impl Mutator {
                 }
                 12 => self.check_out(),
                 _ => {
-                    let whole = self.below(WHOLE);
+                    let whole = self.below(SWAPPED_SKILLS);
                     self.swap(&format!("{SWAPPED}s{whole}"));
                 }
             }
@@ -75,7 +75,7 @@ impl Mutator {
         changes
     }
 
-    /// What each skill of the tree is now, by its URI.
+    /// The manifests of all skills as they are on disk now.
     pub(super) fn on_disk(root: &Path) -> Vec<Manifest> {
         let mut skills = Vec::new();
         for group in fs::read_dir(root).unwrap() {
@@ -87,7 +87,7 @@ impl Mutator {
         skills
     }
 
-    /// As editors save: a new file takes the place of the old one.
+    /// Saves as editors do: a new file replaces the old one.
     fn save(&mut self, skill: &str) {
         let (path, text) = self.some_file(skill);
         let new = path.with_extension("md.new");
@@ -95,7 +95,7 @@ impl Mutator {
         fs::rename(new, path).unwrap();
     }
 
-    /// As scripts write: the file is empty, then half, then whole.
+    /// Writes as scripts do: the file is empty, then half written, then complete.
     fn write_in_place(&mut self, skill: &str) {
         let (path, text) = self.some_file(skill);
         let half = text.len() / 2;
@@ -106,9 +106,9 @@ impl Mutator {
         file.write_all(&text.as_bytes()[half..]).unwrap();
     }
 
-    /// As `git checkout` does: hundreds of files removed and written, one by one.
+    /// Rewrites as `git checkout` does: removes and writes hundreds of files one by one.
     fn check_out(&mut self) {
-        for number in 0..CHECKED_OUT {
+        for number in 0..CHECKED_OUT_SKILLS {
             let skill = format!("repository/r{number}");
             fs::create_dir_all(self.root.join(&skill)).unwrap();
             for (name, text) in self.texts(&skill) {
@@ -126,7 +126,7 @@ impl Mutator {
         }
     }
 
-    /// Replaces a skill by one that was made elsewhere.
+    /// Replaces a skill by a folder that was prepared elsewhere.
     fn swap(&mut self, skill: &str) {
         let (new, old, place) =
             (self.aside.join("new"), self.aside.join("old"), self.root.join(skill));
@@ -149,7 +149,7 @@ impl Mutator {
         fs::write(path, text).unwrap();
     }
 
-    /// A file of a skill and what it is to hold next.
+    /// A file of a skill, and its next content.
     fn some_file(&mut self, skill: &str) -> (PathBuf, String) {
         let texts = self.texts(skill);
         let chosen = self.below(texts.len());
@@ -157,7 +157,7 @@ impl Mutator {
         (self.root.join(skill).join(name), text)
     }
 
-    /// All files of the next version of a skill; no two versions share bytes.
+    /// All files of the next version of a skill. No two versions share bytes.
     fn texts(&mut self, skill: &str) -> Vec<(String, String)> {
         self.version += 1;
         let version = self.version;
@@ -165,8 +165,8 @@ impl Mutator {
         let own = format!(
             "---\nname: {name}\ndescription: Version {version}. Use when testing.\n---\n\n# {name}\n"
         );
-        let filler = "Nobody reads half of this line.\n".repeat(40);
-        let rest = (0..FILES).map(|number| {
+        let filler = "No client reads half of this line.\n".repeat(40);
+        let rest = (0..FILES_PER_SKILL).map(|number| {
             (format!("f{number}.md"), format!("{name} {number} {version}\n{filler}{version}\n"))
         });
         std::iter::once(("SKILL.md".to_owned(), own)).chain(rest).collect()

@@ -1,4 +1,4 @@
-//! Everything that costs a server something, again and again; then it holds what it held before.
+//! Repeats everything that costs a server something, and checks that it then holds what it held before.
 
 use std::time::Instant;
 
@@ -7,40 +7,40 @@ use skillwire_testkit::{SkillFolder, modern_request};
 
 use super::say;
 use super::{
-    crowd::{crowd, gone, stalled, taken_back, taken_back_on_a_pipe},
-    subscribers::{EACH, Sessions, all_hear, on_a_pipe, streams},
-    vitals::{Vitals, most_open_files, of_process},
+    crowd::{cancel_over_http, crowd, gone, stalled, taken_back_on_a_pipe},
+    subscribers::{FILES_PER_SESSION, LegacySessions, all_hear, on_a_pipe, streams},
+    vitals::{ServerVitals, of_process, open_files_limit},
 };
-use crate::support::{Listening, Piped};
+use crate::support::{HttpServer, StdioServer};
 
-/// Connections a server takes at once.
-const CAP: usize = 1_024;
+/// Connections that a server takes at once.
+const MAX_CONNECTIONS: usize = 1_024;
 
-/// How much is asked for in each round.
-struct Plan {
+/// How much load each round makes.
+struct SoakPlan {
     rounds: usize,
-    /// Connections beyond the cap.
+    /// Connections beyond the limit.
     beyond: usize,
     /// Clients that never read.
     silent: usize,
-    /// Whether those are left alone until the server gives them up.
+    /// Whether the round waits until the server closes their connections.
     given_up: bool,
-    /// Requests that are cancelled, in each of three ways.
+    /// Requests that are cancelled in each of three ways.
     cancelled: usize,
     /// Streams of notifications, each with a hundred files.
     streams: usize,
     /// Files that legacy sessions subscribe to.
     subscribed: usize,
-    /// Subscriptions that are asked for on a pipe.
+    /// Subscriptions that are requested over stdio.
     piped: usize,
-    /// Threads that may still wait for work after a round; they end after ten seconds.
+    /// Idle threads that may be left after a round. They end after ten seconds.
     idle: usize,
-    /// Resident memory that may come with the allocator between the first round and the last, in
-    /// KiB; in the long form that is some 400 bytes for each cancelled request.
+    /// KiB of resident memory that the allocator may add between the first round and the last. In the long
+    /// form that is about 400 bytes for each cancelled request.
     slack: usize,
 }
 
-const SHORT: Plan = Plan {
+const SHORT: SoakPlan = SoakPlan {
     rounds: 2,
     beyond: 16,
     silent: 8,
@@ -50,11 +50,11 @@ const SHORT: Plan = Plan {
     subscribed: 1_000,
     piped: 400,
     idle: 48,
-    // Too few requests for a leak to show; this is about descriptors, threads and streams.
+    // Too few requests to show a leak of memory; this finds leaks of descriptors, threads and streams.
     slack: 24 * 1024,
 };
 
-const LONG: Plan = Plan {
+const LONG: SoakPlan = SoakPlan {
     rounds: 3,
     beyond: 500,
     silent: 200,
@@ -67,14 +67,14 @@ const LONG: Plan = Plan {
     slack: 8 * 1024,
 };
 
-/// A folder with enough files to subscribe to, and a large one.
+/// A folder with enough files to subscribe to and one large file, and the URIs of its files.
 fn folder() -> (SkillFolder, Vec<String>) {
     let folder = SkillFolder::new();
     let mut uris = Vec::new();
     for skill in 0..10 {
         let name = format!("skills/s{skill}");
         folder.skill(&name);
-        for file in 0..EACH / 10 {
+        for file in 0..FILES_PER_SESSION / 10 {
             folder.file(&format!("{name}/f{file}.md"), format!("{skill} {file}"));
             uris.push(format!("skill://s{skill}/f{file}.md"));
         }
@@ -83,23 +83,23 @@ fn folder() -> (SkillFolder, Vec<String>) {
     (folder, uris)
 }
 
-async fn soak(plan: &Plan) {
+async fn soak(plan: &SoakPlan) {
     let (folder, uris) = folder();
-    let server = Listening::serve(&folder, &["skills", "--metrics", "--no-index"]).await;
-    let mut before = Vitals::of(&server).await;
+    let server = HttpServer::serve(&folder, &["skills", "--metrics", "--no-index"]).await;
+    let mut before = ServerVitals::of(&server).await;
     say(format_args!("at the start  {before}"));
     let (mut after, mut pipe) = (Vec::new(), Vec::new());
     for round in 1..=plan.rounds {
         let started = Instant::now();
         one_round(plan, round, &folder, &server, &uris).await;
-        let now = Vitals::back_to(&before, plan.idle, &server).await;
+        let now = ServerVitals::back_to(&before, plan.idle, &server).await;
         say(format_args!("after round {round} {now} ({} s)", started.elapsed().as_secs()));
         after.push(now.memory);
-        // What was still being set up at the start is no measure for the rounds to come.
+        // The server may still have been starting up at the first measurement.
         before = now;
         pipe.push(on_pipes(plan, &folder, &uris).await);
     }
-    // The first round fills caches and the allocator's pools; after that nothing grows.
+    // The first round fills caches and the allocator's pools. After it nothing may grow.
     for memory in [after, pipe] {
         let (first, last) = (memory[0], memory[memory.len() - 1]);
         assert!(last <= first + plan.slack, "{memory:?} KiB");
@@ -107,50 +107,58 @@ async fn soak(plan: &Plan) {
 }
 
 async fn one_round(
-    plan: &Plan,
+    plan: &SoakPlan,
     round: usize,
     folder: &SkillFolder,
-    server: &Listening,
+    server: &HttpServer,
     uris: &[String],
 ) {
     let address = server.address;
-    // A limit on open files holds for the clients as well; `tools/soak` and `.ci/run` raise it.
-    let crowded = (CAP + plan.beyond).min(most_open_files() / 2);
+    // The limit on open files also applies to the clients; `tools/soak` and `.ci/run` raise it.
+    let crowded = (MAX_CONNECTIONS + plan.beyond).min(open_files_limit() / 2);
     crowd(address, crowded).await;
-    say(format_args!("  {crowded} connections, {CAP} at once: all answered"));
+    say(format_args!("  {crowded} connections, {MAX_CONNECTIONS} at once: all answered"));
     let silent = stalled(address, plan.silent, "skill://large/large.txt").await;
-    say(format_args!("  {} silent readers: {}", plan.silent, Vitals::of(server).await));
+    say(format_args!("  {} silent readers: {}", plan.silent, ServerVitals::of(server).await));
     if plan.given_up {
-        // They stay open here; it is the server that has to let go.
+        // The clients keep them open; the server has to close them.
         let mut open = plan.silent;
         let started = Instant::now();
         while open > 0 {
             assert!(started.elapsed().as_secs() < 120, "{open} silent readers are still held");
             tokio::time::sleep(std::time::Duration::from_millis(200)).await;
-            open = Vitals::of(server).await.connections;
+            open = ServerVitals::of(server).await.connections;
         }
         say(format_args!("  given up by the server after {} s", started.elapsed().as_secs()));
     }
     drop(silent);
     gone(address, plan.cancelled, uris).await;
-    taken_back(address, plan.cancelled, uris).await;
+    cancel_over_http(address, plan.cancelled, uris).await;
     say(format_args!("  {} requests cancelled in each of two ways", plan.cancelled));
     let mut open = streams(address, plan.streams, &uris[..100]).await;
     folder.file("skills/s0/f0.md", format!("changed in round {round}"));
     all_hear(&mut open, "skill://s0/f0.md").await;
-    say(format_args!("  {} streams of 100 files: {}", plan.streams, Vitals::of(server).await));
+    say(format_args!(
+        "  {} streams of 100 files: {}",
+        plan.streams,
+        ServerVitals::of(server).await
+    ));
     drop(open);
-    let mut sessions = Sessions::default();
+    let mut sessions = LegacySessions::default();
     let held = sessions.subscribe(address, plan.subscribed, uris).await;
-    say(format_args!("  {held} of {} files held: {}", plan.subscribed, Vitals::of(server).await));
+    say(format_args!(
+        "  {held} of {} files held: {}",
+        plan.subscribed,
+        ServerVitals::of(server).await
+    ));
     assert!(held == plan.subscribed || held >= 100_000, "{held}");
     sessions.end().await;
 }
 
-/// A server on pipes under requests that are taken back and subscriptions it cannot all hold;
-/// returns the memory it held at the end.
-async fn on_pipes(plan: &Plan, folder: &SkillFolder, uris: &[String]) -> usize {
-    let mut server = Piped::serve(folder, &["skills", "--no-index"]);
+/// Loads a stdio server with cancelled requests and with more subscriptions than it can hold. Returns the
+/// memory that it held at the end.
+async fn on_pipes(plan: &SoakPlan, folder: &SkillFolder, uris: &[String]) -> usize {
+    let mut server = StdioServer::serve(folder, &["skills", "--no-index"]);
     server.uris().await;
     let before = of_process(server.process.id());
     taken_back_on_a_pipe(&mut server, plan.cancelled, uris).await;
@@ -162,15 +170,15 @@ async fn on_pipes(plan: &Plan, folder: &SkillFolder, uris: &[String]) -> usize {
             json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params });
         server.send(&cancelled).await;
     }
-    // All ids are free again, so none was left behind.
+    // The server accepts the same ids again, so it has forgotten every request.
     let filter = json!({ "notifications": { "resourcesListChanged": true } });
     let again = server.request(&modern_request(0, "subscriptions/listen", filter)).await;
     assert_eq!(again.0["method"], "notifications/subscriptions/acknowledged");
     let (descriptors, _, memory) = of_process(server.process.id());
-    // A look at the folder may be under way at either moment and holds a few.
+    // A scan of the folder may run at either moment, and holds a few descriptors.
     assert!(descriptors <= before.0 + 4, "{descriptors} descriptors, {} before", before.0);
     say(format_args!("  on a pipe: {held} subscriptions held, {refused} refused, {memory} KiB"));
-    server.close().await.exits(0);
+    server.close().await.assert_exit(0);
     memory
 }
 

@@ -1,4 +1,4 @@
-//! Subscriptions by the hundred thousand, held or refused.
+//! Hundreds of thousands of subscriptions, which the server accepts or refuses.
 
 use std::net::SocketAddr;
 
@@ -6,15 +6,15 @@ use serde_json::json;
 use skillwire_testkit::{HttpConnection, legacy_request, modern_request};
 
 use super::{
-    client::{Client, legacy_post},
-    crowd::{begin, end},
+    client::{LoadClient, legacy_post},
+    crowd::{end, send_without_reading},
 };
-use crate::support::Piped;
+use crate::support::StdioServer;
 
-/// Files one legacy session subscribes to.
-pub(super) const EACH: usize = 4_000;
+/// How many files one legacy session subscribes to.
+pub(super) const FILES_PER_SESSION: usize = 4_000;
 
-/// Opens streams that follow so many files each.
+/// Opens streams that each subscribe to some of the files.
 pub(super) async fn streams(
     address: SocketAddr,
     streams: usize,
@@ -24,7 +24,7 @@ pub(super) async fn streams(
     for _ in 0..streams {
         let mut connection = HttpConnection::open(address).await;
         let params = json!({ "notifications": { "resourceSubscriptions": uris } });
-        begin(&mut connection, "subscriptions/listen", None, params).await;
+        send_without_reading(&mut connection, "subscriptions/listen", None, params).await;
         assert_eq!(connection.head().await.expect("an answer").0, 200);
         let first = connection.event().await.expect("an acknowledgment");
         let honoured = &first["params"]["notifications"]["resourceSubscriptions"];
@@ -34,7 +34,7 @@ pub(super) async fn streams(
     open
 }
 
-/// Insists that every stream hears of a change of this file.
+/// Asserts that every stream is notified of a change of this file.
 pub(super) async fn all_hear(streams: &mut [HttpConnection], uri: &str) {
     for stream in streams {
         while stream.event().await.expect("the stream lives")["params"]["uri"] != uri {}
@@ -43,24 +43,26 @@ pub(super) async fn all_hear(streams: &mut [HttpConnection], uri: &str) {
 
 /// Legacy sessions, each with its connection.
 #[derive(Default)]
-pub(super) struct Sessions(Vec<(HttpConnection, String)>);
+pub(super) struct LegacySessions(Vec<(HttpConnection, String)>);
 
-impl Sessions {
-    /// Subscribes to files in sessions of [`EACH`]; tells how many were held before one was refused.
+impl LegacySessions {
+    /// Subscribes to files, [`FILES_PER_SESSION`] in each session. Returns how many subscriptions the server
+    /// accepted before it refused one.
     pub(super) async fn subscribe(
         &mut self,
         address: SocketAddr,
         wanted: usize,
         uris: &[String],
     ) -> usize {
-        assert!(uris.len() >= EACH, "{} files are too few", uris.len());
+        assert!(uris.len() >= FILES_PER_SESSION, "{} files are too few", uris.len());
         let mut held = 0;
         while held < wanted {
-            let Client::Legacy(mut connection, session) = Client::legacy(address).await else {
+            let LoadClient::Legacy(mut connection, session) = LoadClient::legacy(address).await
+            else {
                 unreachable!("it is a legacy client");
             };
             let mut refused = false;
-            for uri in uris.iter().take(EACH.min(wanted - held)) {
+            for uri in uris.iter().take(FILES_PER_SESSION.min(wanted - held)) {
                 let body = legacy_request(1, "resources/subscribe", json!({ "uri": uri }));
                 let reply = legacy_post(&mut connection, &session, &body.to_string()).await;
                 let message = reply.message();
@@ -87,8 +89,9 @@ impl Sessions {
     }
 }
 
-/// Asks for more subscriptions than a pipe may have; tells how many are held and how many refused.
-pub(super) async fn on_a_pipe(server: &mut Piped, wanted: usize) -> (usize, usize) {
+/// Requests more subscriptions than a stdio client may have. Returns how many the server accepted and how
+/// many it refused.
+pub(super) async fn on_a_pipe(server: &mut StdioServer, wanted: usize) -> (usize, usize) {
     let (mut held, mut refused) = (0, 0);
     for id in 0..wanted {
         let filter = json!({ "notifications": { "resourcesListChanged": true } });

@@ -1,18 +1,18 @@
-//! What a server holds, as the system and the server itself count it.
+//! Descriptors, threads, memory and connections of a server, as the system and the server count them.
 
 use std::{
     fmt, fs,
     time::{Duration, Instant},
 };
 
-use crate::support::Listening;
+use crate::support::HttpServer;
 
-/// How long what was let go may take to be gone: threads that idle live for ten seconds.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// How long a server may take to release what it no longer uses. Idle threads live for ten seconds.
+const TEST_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// What a server holds at one moment.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Vitals {
+pub(super) struct ServerVitals {
     pub(super) descriptors: usize,
     pub(super) threads: usize,
     /// Resident memory in KiB.
@@ -22,9 +22,9 @@ pub(super) struct Vitals {
     pub(super) sessions: usize,
 }
 
-impl Vitals {
-    /// Looks at a server that answers `/metrics`.
-    pub(super) async fn of(server: &Listening) -> Self {
+impl ServerVitals {
+    /// Measures a server that answers `/metrics`.
+    pub(super) async fn of(server: &HttpServer) -> Self {
         let numbers = server.get("/metrics").await.text();
         let gauge = |name: &str| -> usize {
             let line = numbers.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
@@ -35,15 +35,15 @@ impl Vitals {
             descriptors,
             threads,
             memory,
-            // The one that asks is there too.
+            // Without the connection that asks for the metrics.
             connections: gauge("skillwire_connections") - 1,
             streams: gauge("skillwire_streams"),
             sessions: gauge("skillwire_sessions"),
         }
     }
 
-    /// Waits until a server holds nothing that it did not hold before, but for so many threads.
-    pub(super) async fn back_to(before: &Self, idle: usize, server: &Listening) -> Self {
+    /// Waits until a server holds no more than before, apart from `idle` threads.
+    pub(super) async fn back_to(before: &Self, idle: usize, server: &HttpServer) -> Self {
         let started = Instant::now();
         loop {
             let now = Self::of(server).await;
@@ -53,13 +53,13 @@ impl Vitals {
             if back {
                 return now;
             }
-            assert!(started.elapsed() < PATIENCE, "{now} is left, not {before}");
+            assert!(started.elapsed() < TEST_TIMEOUT, "{now} is left, not {before}");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
 }
 
-impl fmt::Display for Vitals {
+impl fmt::Display for ServerVitals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { descriptors, threads, memory, connections, streams, sessions } = self;
         write!(
@@ -81,8 +81,8 @@ pub(super) fn of_process(id: u32) -> (usize, usize, usize) {
     (descriptors, number("Threads:"), number("VmRSS:"))
 }
 
-/// How many files this process, and any it starts, may have open.
-pub(super) fn most_open_files() -> usize {
+/// How many files this process and each process that it starts may have open.
+pub(super) fn open_files_limit() -> usize {
     let limits = fs::read_to_string("/proc/self/limits").unwrap();
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap();
     line.split_whitespace().next().unwrap().parse().unwrap_or(usize::MAX)

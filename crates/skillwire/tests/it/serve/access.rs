@@ -1,9 +1,9 @@
-//! Who is let in over HTTP.
+//! Which HTTP requests are accepted.
 
 use serde_json::{Value, json};
 use skillwire_testkit::SkillFolder;
 
-use crate::support::{Listening, command, uris};
+use crate::support::{HttpServer, command, uris};
 
 const TOKENS: &str =
     "# callers\nci       0123456789abcdef0123\nbilling  fedcba9876543210fedc  acme/**\n";
@@ -19,7 +19,7 @@ fn folder() -> SkillFolder {
 #[tokio::test]
 async fn a_token_file_lets_in_only_who_has_a_token_srv_109() {
     let folder = folder();
-    let server = Listening::serve(&folder, &[".", "--token-file", "tokens"]).await;
+    let server = HttpServer::serve(&folder, &[".", "--token-file", "tokens"]).await;
     for wrong in ["", "Bearer wrong-wrong-wrong-wrong", "Basic 0123456789abcdef0123"] {
         let headers = [("Authorization", wrong)];
         let headers = if wrong.is_empty() { &[][..] } else { &headers };
@@ -35,7 +35,7 @@ async fn a_token_file_lets_in_only_who_has_a_token_srv_109() {
 #[tokio::test]
 async fn a_caller_with_patterns_sees_only_those_skills_srv_107() {
     let folder = folder();
-    let server = Listening::serve(&folder, &[".", "--token-file", "tokens"]).await;
+    let server = HttpServer::serve(&folder, &[".", "--token-file", "tokens"]).await;
     let reply = server.request(&[BILLING], "skills/list", Value::Null).await;
     assert_eq!(uris(&reply.message()), ["skill://acme/refunds/SKILL.md"]);
     assert_eq!(reply.message().result()["cacheScope"], "private");
@@ -50,7 +50,7 @@ async fn a_caller_with_patterns_sees_only_those_skills_srv_107() {
 async fn with_tokens_every_address_may_be_listened_on_v_28() {
     let folder = folder();
     let arguments = ["serve", ".", "--http", "0.0.0.0:0", "--token-file", "tokens"];
-    let mut server = Listening::start(command(&folder, &arguments)).await;
+    let mut server = HttpServer::start(command(&folder, &arguments)).await;
     server.address.set_ip([127, 0, 0, 1].into());
     assert_eq!(server.request(&[], "skills/list", Value::Null).await.status, 401);
     assert_eq!(server.request(&[CI], "skills/list", Value::Null).await.status, 200);
@@ -62,14 +62,14 @@ async fn tokens_never_show_up_in_the_log_srv_109() {
     let arguments = ["serve", ".", "--http", "127.0.0.1:0", "--token-file", "tokens"];
     let mut command = command(&folder, &arguments);
     command.env("SKILLWIRE_LOG", "trace");
-    let server = Listening::start(command).await;
+    let server = HttpServer::start(command).await;
     for caller in [CI, BILLING, ("Authorization", "Bearer mistyped-secret-token")] {
         server.request(&[caller], "skills/list", Value::Null).await;
     }
     #[cfg(unix)]
     {
         server.process.signal("TERM");
-        let said = server.process.ended().await.exits(0).stderr;
+        let said = server.process.wait().await.assert_exit(0).stderr;
         for secret in ["0123456789abcdef0123", "fedcba9876543210fedc", "mistyped-secret"] {
             assert!(!said.contains(secret), "{said}");
         }
@@ -80,9 +80,10 @@ async fn tokens_never_show_up_in_the_log_srv_109() {
 async fn origins_are_refused_unless_they_are_allowed_srv_97() {
     let folder = folder();
     let app = ("Origin", "https://app.example.com");
-    let closed = Listening::serve(&folder, &["."]).await;
+    let closed = HttpServer::serve(&folder, &["."]).await;
     assert_eq!(closed.request(&[app], "skills/list", Value::Null).await.status, 403);
-    let open = Listening::serve(&folder, &[".", "--allow-origin", "https://App.example.com"]).await;
+    let open =
+        HttpServer::serve(&folder, &[".", "--allow-origin", "https://App.example.com"]).await;
     assert_eq!(open.request(&[app], "skills/list", Value::Null).await.status, 200);
     for origin in ["https://evil.example", "null", "http://app.example.com"] {
         let reply = open.request(&[("Origin", origin)], "skills/list", Value::Null).await;
@@ -94,9 +95,9 @@ async fn origins_are_refused_unless_they_are_allowed_srv_97() {
 async fn host_names_are_refused_unless_they_are_allowed_v_21() {
     let folder = folder();
     let host = ("Host", "skills.example.com:8640");
-    let closed = Listening::serve(&folder, &["."]).await;
+    let closed = HttpServer::serve(&folder, &["."]).await;
     assert_eq!(closed.request(&[host], "skills/list", Value::Null).await.status, 403);
-    let open = Listening::serve(&folder, &[".", "--allow-host", "Skills.Example.com"]).await;
+    let open = HttpServer::serve(&folder, &[".", "--allow-host", "Skills.Example.com"]).await;
     assert_eq!(open.request(&[host], "skills/list", Value::Null).await.status, 200);
     let foreign = [("Host", "evil.example")];
     assert_eq!(open.request(&foreign, "skills/list", Value::Null).await.status, 403);

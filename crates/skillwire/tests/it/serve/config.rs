@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use skillwire_testkit::SkillFolder;
 
-use crate::support::{Listening, Piped, command};
+use crate::support::{HttpServer, StdioServer, command};
 
 fn folder(config: &str) -> SkillFolder {
     let folder = SkillFolder::with_skills(&["one/a", "one/b", "two/c"]);
@@ -13,9 +13,10 @@ fn folder(config: &str) -> SkillFolder {
 
 /// The first page of a server's listing.
 async fn page(folder: &SkillFolder, arguments: &[&str]) -> Value {
-    let mut server = Piped::serve(folder, &[&["--config", "skillwire.toml"], arguments].concat());
+    let mut server =
+        StdioServer::serve(folder, &[&["--config", "skillwire.toml"], arguments].concat());
     let result = server.modern("skills/list", Value::Null).await.result().clone();
-    server.close().await.exits(0);
+    server.close().await.assert_exit(0);
     result
 }
 
@@ -67,7 +68,7 @@ async fn typed_strictness_replaces_the_files() {
 async fn the_transport_can_be_in_the_file_or_typed() {
     let folder = folder("dirs = [\"two\"]\nhttp = \"127.0.0.1:0\"\n");
     let arguments = ["serve", "--config", "skillwire.toml"];
-    let server = Listening::start(command(&folder, &arguments)).await;
+    let server = HttpServer::start(command(&folder, &arguments)).await;
     assert_eq!(server.uris().await, ["skill://c/SKILL.md"]);
     assert_eq!(uris(&page(&folder, &["--stdio"]).await), ["skill://c/SKILL.md"]);
 }
@@ -76,5 +77,5 @@ async fn the_transport_can_be_in_the_file_or_typed() {
 async fn the_file_cannot_open_the_server_without_tokens_either_v_28() {
     let folder = folder("dirs = [\"two\"]\nhttp = \"0.0.0.0:0\"\n");
     let ran = crate::support::run(&folder, &["serve", "--config", "skillwire.toml"]).await;
-    ran.refuses(8, "no tokens are required.");
+    ran.assert_refused(8, "no tokens are required.");
 }

@@ -1,14 +1,14 @@
-//! Which folders are served, and where.
+//! Which folders are served, and under which paths.
 
 use skillwire_testkit::{SkillFolder, skill_md};
 
-use crate::support::{Piped, run};
+use crate::support::{StdioServer, run};
 
-/// What is listed for these arguments, and what was said.
+/// The URIs that a server with these arguments lists, and its standard error.
 async fn listed(folder: &SkillFolder, arguments: &[&str]) -> (Vec<String>, String) {
-    let mut server = Piped::serve(folder, arguments);
+    let mut server = StdioServer::serve(folder, arguments);
     let uris = server.uris().await;
-    (uris, server.close().await.exits(0).stderr)
+    (uris, server.close().await.assert_exit(0).stderr)
 }
 
 #[tokio::test]
@@ -33,11 +33,11 @@ async fn a_prefix_is_taken_off_only_where_no_folder_has_the_whole_name() {
     assert_eq!(listed(&folder, &["./team=skills"]).await.0, ["skill://whole/SKILL.md"]);
     assert_eq!(listed(&folder, &["x=team=skills"]).await.0, ["skill://x/whole/SKILL.md"]);
     assert_eq!(listed(&folder, &["x=a=b=c"]).await.0, ["skill://x/deep/SKILL.md"]);
-    // What is no path cannot be a prefix.
+    // A prefix must be a path.
     for argument in ["../x=skills", "/x=skills", "x//y=skills", "=skills"] {
         run(&folder, &["serve", argument])
             .await
-            .refuses(2, &format!("`{argument}` cannot be read."));
+            .assert_refused(2, &format!("`{argument}` cannot be read."));
     }
 }
 
@@ -96,10 +96,10 @@ async fn strict_refuses_to_start_on_a_collision_v_45() {
         let ran = run(&folder, &arguments).await;
         assert!(!ran.stderr.contains("listening"), "{ran:?}");
         assert!(ran.stderr.contains("one/same") && ran.stderr.contains("two/same"), "{ran:?}");
-        ran.refuses(1, "Skills collide, and `--strict` forbids that.");
+        ran.assert_refused(1, "Skills collide, and `--strict` forbids that.");
     }
     let arguments = ["serve", "--strict", "team=one", "two"];
-    run(&folder, &arguments).await.exits(0);
+    run(&folder, &arguments).await.assert_exit(0);
 }
 
 #[tokio::test]

@@ -8,18 +8,18 @@ use skillwire_testkit::{
 #[cfg(target_os = "linux")]
 use tokio::net::TcpStream;
 
-use crate::support::{BINARY, Listening, Piped, command, run, uris};
+use crate::support::{BINARY, HttpServer, StdioServer, command, run, uris};
 
 #[tokio::test]
 async fn the_server_listens_where_it_says_and_only_on_loopback_srv_98() {
     let folder = SkillFolder::with_skills(&["a"]);
-    let server = Listening::serve(&folder, &["."]).await;
+    let server = HttpServer::serve(&folder, &["."]).await;
     assert!(server.address.ip().is_loopback() && server.address.port() != 0);
     assert_eq!(server.get("/healthz").await.status, 200);
     assert_eq!(server.uris().await, ["skill://a/SKILL.md"]);
-    // The same port is free on every other address of the machine.
+    // The port is taken on one address of the machine and free on all others.
     #[cfg(target_os = "linux")]
-    TcpStream::connect(("127.0.0.2", server.address.port())).await.expect_err("nobody listens");
+    TcpStream::connect(("127.0.0.2", server.address.port())).await.expect_err("nothing listens");
 }
 
 #[tokio::test]
@@ -28,7 +28,7 @@ async fn every_loopback_address_answers_to_its_own_name_srv_98() {
     let addresses: &[&str] =
         if cfg!(target_os = "linux") { &["127.0.0.1:0", "127.1.2.3:0"] } else { &["127.0.0.1:0"] };
     for address in addresses {
-        let server = Listening::start(command(&folder, &["serve", ".", "--http", address])).await;
+        let server = HttpServer::start(command(&folder, &["serve", ".", "--http", address])).await;
         let host = server.address.to_string();
         let reply = server.request(&[("Host", &host)], "skills/list", Value::Null).await;
         assert_eq!(reply.status, 200, "{host}: {}", reply.text());
@@ -38,7 +38,7 @@ async fn every_loopback_address_answers_to_its_own_name_srv_98() {
 #[tokio::test]
 async fn both_eras_are_served_by_one_process_over_http() {
     let folder = SkillFolder::with_skills(&["a"]);
-    let server = Listening::serve(&folder, &["."]).await;
+    let server = HttpServer::serve(&folder, &["."]).await;
     let mut connection = HttpConnection::open(server.address).await;
     let initialize = legacy_request(1, "initialize", initialize_params("2025-06-18")).to_string();
     let headers = skillwire_testkit::LEGACY_HEADERS;
@@ -74,14 +74,14 @@ async fn both_eras_are_served_over_stdio_srv_105() {
 #[tokio::test]
 async fn stdin_that_is_closed_at_once_is_an_ordinary_end_v_29() {
     let folder = SkillFolder::with_skills(&["a"]);
-    let ran = run(&folder, &["serve", "."]).await.exits(0);
+    let ran = run(&folder, &["serve", "."]).await.assert_exit(0);
     assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", ""));
 }
 
 #[tokio::test]
 async fn requests_before_the_end_of_input_are_answered_srv_103() {
     let folder = SkillFolder::with_skills(&["a"]);
-    let mut server = Piped::serve(&folder, &["."]);
+    let mut server = StdioServer::serve(&folder, &["."]);
     for id in 0..50 {
         server.send(&modern_request(id, "skills/list", json!({}))).await;
     }
@@ -92,7 +92,7 @@ async fn requests_before_the_end_of_input_are_answered_srv_103() {
     }
     ids.sort_unstable();
     assert_eq!(ids, (0..50).collect::<Vec<_>>());
-    server.close().await.exits(0);
+    server.close().await.assert_exit(0);
 }
 
 #[cfg(unix)]
@@ -100,12 +100,12 @@ async fn requests_before_the_end_of_input_are_answered_srv_103() {
 async fn signals_stop_a_server_on_pipes_in_order() {
     let folder = SkillFolder::with_skills(&["a"]);
     for signal in ["TERM", "INT"] {
-        let mut server = Piped::serve(&folder, &["."]);
+        let mut server = StdioServer::serve(&folder, &["."]);
         assert_eq!(server.uris().await, ["skill://a/SKILL.md"]);
         let filter = json!({ "notifications": { "resourcesListChanged": true } });
         server.request(&modern_request(2, "subscriptions/listen", filter)).await;
         server.process.signal(signal);
-        // The input stays open: only the signal can end the server.
+        // Standard input stays open, so only the signal can end the server.
         let completion = server.next().await.expect("the subscription is completed");
         assert_eq!(
             (&completion["id"], &completion["result"]["resultType"]),
@@ -113,7 +113,7 @@ async fn signals_stop_a_server_on_pipes_in_order() {
         );
         assert_eq!(server.next().await, None);
         let input = server.input.take();
-        server.close().await.exits(0);
+        server.close().await.assert_exit(0);
         drop(input);
     }
 }
@@ -123,8 +123,8 @@ async fn signals_stop_a_server_on_pipes_in_order() {
 async fn signals_stop_a_server_on_a_port_in_order() {
     let folder = SkillFolder::with_skills(&["a"]);
     for signal in ["TERM", "INT"] {
-        let server = Listening::serve(&folder, &["."]).await;
-        // One connection is idle, one has a stream that never ends by itself.
+        let server = HttpServer::serve(&folder, &["."]).await;
+        // One connection is idle, and one has a stream that does not end by itself.
         let mut idle = HttpConnection::open(server.address).await;
         idle.send("GET", "/healthz", &[], b"").await;
         assert_eq!(idle.reply().await.status, 200);
@@ -138,7 +138,7 @@ async fn signals_stop_a_server_on_a_port_in_order() {
         server.process.signal(signal);
         while stream.event().await.is_some() {}
         assert!(idle.is_closed().await);
-        let ended = server.process.ended().await.exits(0);
+        let ended = server.process.wait().await.assert_exit(0);
         assert!(ended.stderr.ends_with("stopping"), "{}", ended.stderr);
     }
 }
@@ -146,9 +146,9 @@ async fn signals_stop_a_server_on_a_port_in_order() {
 #[tokio::test]
 async fn an_address_that_is_taken_is_named() {
     let folder = SkillFolder::with_skills(&["a"]);
-    let server = Listening::serve(&folder, &["."]).await;
+    let server = HttpServer::serve(&folder, &["."]).await;
     let address = server.address.to_string();
     let ran = run(&folder, &["serve", ".", "--http", &address]).await;
     assert!(ran.stderr.contains("port 0 for a free one"), "{ran:?}");
-    ran.refuses(2, &format!("{address} cannot be listened on"));
+    ran.assert_refused(2, &format!("{address} cannot be listened on"));
 }

@@ -5,12 +5,12 @@ use std::fs;
 use serde_json::json;
 use skillwire_testkit::{SkillFolder, skill_md};
 
-use crate::support::Piped;
+use crate::support::StdioServer;
 
 #[tokio::test]
 async fn a_change_appears_by_itself_srv_68() {
     let folder = SkillFolder::with_skills(&["a"]);
-    let mut server = Piped::serve(&folder, &["."]);
+    let mut server = StdioServer::serve(&folder, &["."]);
     assert_eq!(server.uris().await, ["skill://a/SKILL.md"]);
     folder.skill("b");
     server.until_listed(&["skill://a/SKILL.md", "skill://b/SKILL.md"]).await;
@@ -18,35 +18,35 @@ async fn a_change_appears_by_itself_srv_68() {
     server.until_listed(&["skill://b/SKILL.md"]).await;
     let gone = server.modern("skills/get", json!({ "uri": "skill://a/SKILL.md" })).await;
     assert_eq!(gone.code(), -32602);
-    server.close().await.exits(0);
+    server.close().await.assert_exit(0);
 }
 
 #[cfg(unix)]
 #[tokio::test]
 async fn sighup_reads_at_once_srv_68() {
     let folder = SkillFolder::with_skills(&["a"]);
-    let mut server = Piped::serve(&folder, &["."]);
+    let mut server = StdioServer::serve(&folder, &["."]);
     assert_eq!(server.uris().await, ["skill://a/SKILL.md"]);
     for name in ["b", "c", "d"] {
         folder.skill(name);
         server.process.signal("HUP");
-        server.process.says("reading all folders again").await;
+        server.process.wait_for_line("reading all folders again").await;
     }
     let expected = ["a", "b", "c", "d"].map(|name| format!("skill://{name}/SKILL.md"));
     server.until_listed(&expected.each_ref().map(String::as_str)).await;
-    server.close().await.exits(0);
+    server.close().await.assert_exit(0);
 }
 
 #[cfg(unix)]
 #[tokio::test]
 async fn a_vanished_folder_is_served_as_it_was_and_the_operator_is_told() {
     let folder = SkillFolder::with_skills(&["skills/a", "other/b"]);
-    let mut server = Piped::serve(&folder, &["skills", "other"]);
+    let mut server = StdioServer::serve(&folder, &["skills", "other"]);
     let both = ["skill://a/SKILL.md", "skill://b/SKILL.md"];
     assert_eq!(server.uris().await, both);
     fs::rename(folder.join("skills"), folder.join("away")).unwrap();
     server.process.signal("HUP");
-    let told = server.process.says("skills cannot be read").await;
+    let told = server.process.wait_for_line("skills cannot be read").await;
     assert!(told.ends_with(" What it held before is still served."), "{told}");
     assert_eq!(server.uris().await, both);
     let read = server.modern("resources/read", json!({ "uri": both[0] })).await;
@@ -57,22 +57,22 @@ async fn a_vanished_folder_is_served_as_it_was_and_the_operator_is_told() {
 
     fs::rename(folder.join("away"), folder.join("skills")).unwrap();
     server.process.signal("HUP");
-    server.process.says("no longer: skills cannot be read").await;
-    server.close().await.exits(0);
+    server.process.wait_for_line("no longer: skills cannot be read").await;
+    server.close().await.assert_exit(0);
 }
 
 #[tokio::test]
 async fn a_skill_that_goes_bad_is_withdrawn_with_a_reason_and_comes_back_v_63() {
     let folder = SkillFolder::with_skills(&["a", "b"]);
-    let mut server = Piped::serve(&folder, &["."]);
+    let mut server = StdioServer::serve(&folder, &["."]);
     let both = ["skill://a/SKILL.md", "skill://b/SKILL.md"];
     assert_eq!(server.uris().await, both);
     folder.file("a/.env", "TOKEN=1\n");
     server.until_listed(&both[1..]).await;
-    let told = server.process.says("skipped ./a: ").await;
+    let told = server.process.wait_for_line("skipped ./a: ").await;
     assert!(told.contains("WARN") && told.ends_with("[secret-file]"), "{told}");
     folder.remove("a/.env");
     server.until_listed(&both).await;
-    server.process.says("no longer: skipped ./a: ").await;
-    server.close().await.exits(0);
+    server.process.wait_for_line("no longer: skipped ./a: ").await;
+    server.close().await.assert_exit(0);
 }

@@ -1,11 +1,11 @@
-//! The log, and what standard output is kept free of.
+//! The log, which is never written to standard output.
 
 use serde_json::{Value, json};
 use skillwire_testkit::SkillFolder;
 
-use crate::support::{Listening, Piped, command, finish, run};
+use crate::support::{HttpServer, StdioServer, command, finish, run};
 
-/// A folder that gives a server something to say.
+/// A folder that makes a server log warnings.
 fn noisy() -> SkillFolder {
     let folder = SkillFolder::with_skills(&["a"]);
     folder.file("bad/SKILL.md", "# No frontmatter\n");
@@ -18,8 +18,8 @@ async fn stdout_carries_only_messages_srv_103() {
     for format in ["text", "json"] {
         let mut command = command(&folder, &["serve", ".", "--log-format", format]);
         command.env("SKILLWIRE_LOG", "trace");
-        let mut server = Piped::start(command);
-        // Each line that is read must be a message.
+        let mut server = StdioServer::start(command);
+        // Fails if a line of standard output is not a message.
         assert_eq!(server.uris().await, ["skill://a/SKILL.md"]);
         let unknown = server.modern("no/such/method", Value::Null).await;
         assert_eq!(unknown.code(), -32601);
@@ -27,7 +27,7 @@ async fn stdout_carries_only_messages_srv_103() {
         assert_eq!(server.modern("resources/read", missing).await.code(), -32602);
         server.input = None;
         assert_eq!(server.next().await, None);
-        let ended = server.close().await.exits(0);
+        let ended = server.close().await.assert_exit(0);
         assert!(ended.stderr.contains("frontmatter-missing"), "{}", ended.stderr);
     }
 }
@@ -37,9 +37,9 @@ async fn stdout_of_a_server_on_a_port_stays_empty_v_30() {
     let folder = noisy();
     let mut command = command(&folder, &["serve", ".", "--http", "127.0.0.1:0"]);
     command.env("SKILLWIRE_LOG", "trace");
-    let server = Listening::start(command).await;
+    let server = HttpServer::start(command).await;
     assert_eq!(server.uris().await, ["skill://a/SKILL.md"]);
-    assert_eq!(server.process.killed().await, "");
+    assert_eq!(server.process.kill().await, "");
 }
 
 #[tokio::test]
@@ -47,7 +47,7 @@ async fn json_logs_are_one_object_a_line() {
     let folder = noisy();
     let mut command = command(&folder, &["serve", ".", "--log-format", "json"]);
     command.env("SKILLWIRE_LOG", "trace").env("CLICOLOR_FORCE", "1");
-    let ran = finish(command).await.exits(0);
+    let ran = finish(command).await.assert_exit(0);
     assert!(!ran.stderr.is_empty());
     for line in ran.stderr.lines() {
         let event: Value =
@@ -63,7 +63,7 @@ async fn the_log_is_quiet_unless_it_is_asked() {
     let said = |filter: &'static str| {
         let mut command = command(&folder, &["serve", "."]);
         command.env("SKILLWIRE_LOG", filter);
-        async { finish(command).await.exits(0).stderr }
+        async { finish(command).await.assert_exit(0).stderr }
     };
     assert_eq!(said("info").await.lines().count(), 1);
     assert_eq!(said("error").await, "");
@@ -79,7 +79,7 @@ async fn strangers_cannot_write_lines_into_the_log_v_54() {
     let folder = SkillFolder::with_skills(&["a"]);
     folder.file("b\u{1b}[2J\nlistening on http://evil/SKILL.md", "# No frontmatter\n");
     folder.file("a/x\nfake: line", "").file("a/.env", "");
-    let ran = run(&folder, &["serve", "."]).await.exits(0);
+    let ran = run(&folder, &["serve", "."]).await.assert_exit(0);
     assert!(!ran.stderr.contains("\u{1b}[2J"), "{ran:?}");
     assert!(ran.stderr.lines().all(|line| line.contains(" WARN ")), "{ran:?}");
 }

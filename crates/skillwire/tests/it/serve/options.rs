@@ -1,14 +1,14 @@
-//! The options of `serve`, each shown on the wire.
+//! The options of `serve`, each tested by what clients receive.
 
 use serde_json::{Value, json};
 use skillwire_testkit::SkillFolder;
 
-use crate::support::{Listening, Piped, run, uris};
+use crate::support::{HttpServer, StdioServer, run, uris};
 
 const EXTENSION: &str = "io.modelcontextprotocol/skills";
 
 /// The URIs of `resources/list`.
-async fn resources(server: &mut Piped) -> Vec<String> {
+async fn resources(server: &mut StdioServer) -> Vec<String> {
     let reply = server.modern("resources/list", Value::Null).await;
     let resources = reply.result()["resources"].as_array().unwrap();
     resources.iter().map(|resource| resource["uri"].as_str().unwrap().to_owned()).collect()
@@ -18,7 +18,7 @@ async fn resources(server: &mut Piped) -> Vec<String> {
 async fn unlisted_skills_are_served_and_not_listed_srv_67() {
     let folder = SkillFolder::with_skills(&["acme/open", "acme/internal/deep/plan", "side"]);
     let mut server =
-        Piped::serve(&folder, &[".", "--unlisted", "acme/internal/**", "--unlisted", "sid*"]);
+        StdioServer::serve(&folder, &[".", "--unlisted", "acme/internal/**", "--unlisted", "sid*"]);
     assert_eq!(server.uris().await, ["skill://acme/open/SKILL.md"]);
     assert_eq!(resources(&mut server).await, ["skill://acme/open/SKILL.md"]);
     for uri in ["skill://acme/internal/deep/plan/SKILL.md", "skill://side/SKILL.md"] {
@@ -27,28 +27,28 @@ async fn unlisted_skills_are_served_and_not_listed_srv_67() {
         let read = server.modern("resources/read", json!({ "uri": uri })).await;
         assert_eq!(read.result()["contents"][0]["uri"], uri);
     }
-    server.close().await.exits(0);
+    server.close().await.assert_exit(0);
 }
 
 #[tokio::test]
 async fn list_files_lists_supporting_files_too() {
     let folder = SkillFolder::with_skills(&["a"]);
     folder.file("a/references/facts.md", "# Facts\n");
-    let mut usual = Piped::serve(&folder, &["."]);
+    let mut usual = StdioServer::serve(&folder, &["."]);
     assert_eq!(resources(&mut usual).await, ["skill://a/SKILL.md"]);
-    let mut all = Piped::serve(&folder, &[".", "--list-files"]);
+    let mut all = StdioServer::serve(&folder, &[".", "--list-files"]);
     let listed = resources(&mut all).await;
     assert_eq!(listed, ["skill://a/SKILL.md", "skill://a/references/facts.md"]);
     for server in [usual, all] {
-        server.close().await.exits(0);
+        server.close().await.assert_exit(0);
     }
 }
 
 #[tokio::test]
 async fn directories_can_be_switched_off_srv_10() {
     let folder = SkillFolder::with_skills(&["a"]);
-    let mut on = Piped::serve(&folder, &["."]);
-    let mut off = Piped::serve(&folder, &[".", "--no-directory-read"]);
+    let mut on = StdioServer::serve(&folder, &["."]);
+    let mut off = StdioServer::serve(&folder, &[".", "--no-directory-read"]);
     let params = json!({ "uri": "skill://a" });
     let read = on.modern("resources/directory/read", params.clone()).await;
     assert_eq!(read.result()["resources"][0]["uri"], "skill://a/SKILL.md");
@@ -58,7 +58,7 @@ async fn directories_can_be_switched_off_srv_10() {
         let settings = &declared.result()["capabilities"]["extensions"][EXTENSION];
         assert_eq!(settings["directoryRead"], expected);
     }
-    let http = Listening::serve(&folder, &[".", "--no-directory-read"]).await;
+    let http = HttpServer::serve(&folder, &[".", "--no-directory-read"]).await;
     let reply = http.request(&[], "resources/directory/read", params).await;
     assert_eq!((reply.status, reply.message().code()), (404, -32601));
 }
@@ -66,7 +66,7 @@ async fn directories_can_be_switched_off_srv_10() {
 #[tokio::test]
 async fn another_scheme_works_throughout_srv_21() {
     let folder = SkillFolder::with_skills(&["a"]);
-    let mut server = Piped::serve(&folder, &[".", "--scheme", "acme-skills"]);
+    let mut server = StdioServer::serve(&folder, &[".", "--scheme", "acme-skills"]);
     let uri = "acme-skills://a/SKILL.md";
     assert_eq!(server.uris().await, [uri]);
     let got = server.modern("skills/get", json!({ "uri": uri })).await;
@@ -75,18 +75,18 @@ async fn another_scheme_works_throughout_srv_21() {
     assert_eq!(read.result()["contents"][0]["uri"], uri);
     let foreign = server.modern("skills/get", json!({ "uri": "skill://a/SKILL.md" })).await;
     assert_eq!(foreign.code(), -32602);
-    server.close().await.exits(0);
+    server.close().await.assert_exit(0);
 }
 
 #[tokio::test]
 async fn page_size_ttl_and_cache_scope_are_seen_by_clients() {
     let folder = SkillFolder::with_skills(&["a", "b", "c"]);
-    let mut usual = Piped::serve(&folder, &["."]);
+    let mut usual = StdioServer::serve(&folder, &["."]);
     let result = usual.modern("skills/list", Value::Null).await.result().clone();
     assert_eq!((&result["ttlMs"], &result["cacheScope"]), (&json!(60_000), &json!("public")));
     assert!(result.get("nextCursor").is_none());
     let arguments = [".", "--page-size", "2", "--ttl-ms", "5", "--cache-scope", "private"];
-    let mut tuned = Piped::serve(&folder, &arguments);
+    let mut tuned = StdioServer::serve(&folder, &arguments);
     let reply = tuned.modern("skills/list", Value::Null).await;
     let result = reply.result();
     assert_eq!((&result["ttlMs"], &result["cacheScope"]), (&json!(5), &json!("private")));
@@ -94,7 +94,7 @@ async fn page_size_ttl_and_cache_scope_are_seen_by_clients() {
     let next = tuned.modern("skills/list", json!({ "cursor": result["nextCursor"] })).await;
     assert_eq!(uris(&next), ["skill://c/SKILL.md"]);
     for server in [usual, tuned] {
-        server.close().await.exits(0);
+        server.close().await.assert_exit(0);
     }
 }
 
@@ -108,9 +108,9 @@ async fn lenient_serves_what_is_only_too_long() {
         (&[".", "--strict"], &["skill://good/SKILL.md"]),
         (&[".", "--lenient"], &["skill://good/SKILL.md", "skill://long/SKILL.md"]),
     ] {
-        let mut server = Piped::serve(&folder, flags);
+        let mut server = StdioServer::serve(&folder, flags);
         assert_eq!(server.uris().await, expected, "{flags:?}");
-        let ended = server.close().await.exits(0);
+        let ended = server.close().await.assert_exit(0);
         assert!(ended.stderr.contains("[description-too-long]"), "{flags:?}: {}", ended.stderr);
     }
 }
@@ -119,13 +119,13 @@ async fn lenient_serves_what_is_only_too_long() {
 async fn a_secret_is_served_only_by_name_v_43() {
     let folder = SkillFolder::with_skills(&["a"]);
     folder.file("a/.env", "EXAMPLE=1\n");
-    let mut server = Piped::serve(&folder, &["."]);
+    let mut server = StdioServer::serve(&folder, &["."]);
     assert_eq!(server.uris().await, [""; 0]);
-    server.close().await.exits(0);
-    let mut server = Piped::serve(&folder, &[".", "--allow-secret-file", ".env"]);
+    server.close().await.assert_exit(0);
+    let mut server = StdioServer::serve(&folder, &[".", "--allow-secret-file", ".env"]);
     let read = server.modern("resources/read", json!({ "uri": "skill://a/.env" })).await;
     assert_eq!(read.result()["contents"][0]["text"], "EXAMPLE=1\n");
-    server.close().await.exits(0);
+    server.close().await.assert_exit(0);
 }
 
 #[cfg(unix)]
@@ -134,12 +134,12 @@ async fn hard_links_can_be_refused_v_36() {
     let folder = SkillFolder::with_skills(&["a", "b"]);
     folder.file("outside.txt", "somebody else's");
     std::fs::hard_link(folder.join("outside.txt"), folder.join("a/linked.txt")).unwrap();
-    let mut server = Piped::serve(&folder, &["."]);
+    let mut server = StdioServer::serve(&folder, &["."]);
     assert_eq!(server.uris().await.len(), 2);
-    server.close().await.exits(0);
-    let mut server = Piped::serve(&folder, &[".", "--require-single-link"]);
+    server.close().await.assert_exit(0);
+    let mut server = StdioServer::serve(&folder, &[".", "--require-single-link"]);
     assert_eq!(server.uris().await, ["skill://b/SKILL.md"]);
-    let ended = server.close().await.exits(0);
+    let ended = server.close().await.assert_exit(0);
     assert!(ended.stderr.contains("[hard-link]"), "{}", ended.stderr);
 }
 
@@ -156,12 +156,12 @@ async fn options_about_http_are_refused_on_pipes() {
         let option = arguments[0];
         let ran = run(&folder, &[&["serve", "."], arguments].concat()).await;
         assert!(ran.stderr.contains("leave the option out"), "{ran:?}");
-        ran.refuses(2, &format!("`{option}` needs `--http`."));
+        ran.assert_refused(2, &format!("`{option}` needs `--http`."));
     }
-    // A file written for HTTP may be used for pipes as well, by whoever says so.
+    // A configuration file for HTTP may be used with `--stdio`, if the user types that option.
     folder.file("http.toml", "http = \"127.0.0.1:0\"\ntoken-file = \"tokens\"\nmetrics = true\n");
-    run(&folder, &["serve", ".", "--config", "http.toml", "--stdio"]).await.exits(0);
+    run(&folder, &["serve", ".", "--config", "http.toml", "--stdio"]).await.assert_exit(0);
     folder.file("pipes.toml", "token-file = \"tokens\"\n");
     let ran = run(&folder, &["serve", ".", "--config", "pipes.toml"]).await;
-    ran.refuses(2, "`--token-file` needs `--http`.");
+    ran.assert_refused(2, "`--token-file` needs `--http`.");
 }

@@ -1,4 +1,4 @@
-//! Our own server against every conversation in `testdata/conformance`.
+//! Replays every conversation in `testdata/conformance` against the server.
 
 use std::{fs, path::Path};
 
@@ -28,7 +28,7 @@ async fn transcripts_of_every_dialect_and_profile_hold() {
         }
         held.push(name);
     }
-    // Every dialect that is spoken over MCP, to clients of either era.
+    // Every dialect that MCP carries, for clients of either era.
     for dialect in (1..=10).chain([12]) {
         for profile in ["legacy", "strict"] {
             let name = format!("d{dialect}-{profile}");
