@@ -15,9 +15,9 @@ use skillwire_source::{PathPatterns, Skill, SkillContent, path_of};
 use tokio::sync::{Mutex, broadcast, mpsc, watch};
 
 use crate::{
-    asked::Asked,
-    change::Change,
-    snapshot::{Delta, Snapshot, SnapshotOptions},
+    change::ViewChange,
+    requested_skills::RequestedSkills,
+    snapshot::{CatalogDelta, Snapshot, SnapshotOptions},
 };
 
 /// Swaps a slow listener may fall behind before it is told only that something changed.
@@ -41,17 +41,17 @@ struct Views(Vec<Arc<Snapshot>>);
 
 /// What one swap changed, for each view.
 #[derive(Debug, Default)]
-pub struct Changes(Vec<Change>);
+pub struct CatalogChanges(Vec<ViewChange>);
 
-impl Changes {
+impl CatalogChanges {
     /// What changed for one view.
-    pub fn of(&self, view: ViewId) -> Option<&Change> {
+    pub fn of(&self, view: ViewId) -> Option<&ViewChange> {
         self.0.get(view.0)
     }
 
     /// Tells whether nothing changed for anybody.
     pub fn is_empty(&self) -> bool {
-        self.0.iter().all(Change::is_empty)
+        self.0.iter().all(ViewChange::is_empty)
     }
 }
 
@@ -65,10 +65,10 @@ pub struct Catalog {
     views: Vec<Option<PathPatterns>>,
     current: ArcSwapOption<Views>,
     ready: watch::Sender<bool>,
-    changes: broadcast::Sender<Arc<Changes>>,
+    changes: broadcast::Sender<Arc<CatalogChanges>>,
     stale: mpsc::Sender<PathBuf>,
     stale_reports: Mutex<mpsc::Receiver<PathBuf>>,
-    asked: Asked,
+    requested: RequestedSkills,
     generation: AtomicU64,
 }
 
@@ -100,7 +100,7 @@ impl Catalog {
             changes: broadcast::Sender::new(CHANGE_BACKLOG),
             stale,
             stale_reports: Mutex::new(stale_reports),
-            asked: Asked::default(),
+            requested: RequestedSkills::default(),
             generation: AtomicU64::new(0),
         }
     }
@@ -114,7 +114,7 @@ impl Catalog {
     /// Replaces what a delta names, for every view at once, and returns what changed.
     ///
     /// One writer at a time: each snapshot is made from the one before.
-    pub fn publish(&self, delta: &Delta) -> Arc<Changes> {
+    pub fn publish(&self, delta: &CatalogDelta) -> Arc<CatalogChanges> {
         let mut changes = Vec::new();
         let generation = self.generation.fetch_add(1, Ordering::Relaxed);
         let views: Vec<Snapshot> = match self.current.load_full() {
@@ -133,7 +133,7 @@ impl Catalog {
         let views = views.into_iter().map(|view| Arc::new(view.of_generation(generation)));
         self.current.store(Some(Arc::new(Views(views.collect()))));
         self.ready.send_replace(true);
-        let changes = Arc::new(Changes(changes));
+        let changes = Arc::new(CatalogChanges(changes));
         if !changes.is_empty() {
             // Nobody listening is fine.
             let _ = self.changes.send(Arc::clone(&changes));
@@ -141,7 +141,7 @@ impl Catalog {
         changes
     }
 
-    fn first(&self, visible: Option<&PathPatterns>, delta: &Delta) -> Snapshot {
+    fn first(&self, visible: Option<&PathPatterns>, delta: &CatalogDelta) -> Snapshot {
         let skills = delta.placed.iter().filter(|skill| is_visible(skill, visible)).cloned();
         Snapshot::new(skills.collect(), &self.options)
     }
@@ -150,9 +150,9 @@ impl Catalog {
         &self,
         old: &Snapshot,
         visible: Option<&PathPatterns>,
-        delta: &Delta,
-    ) -> (Snapshot, Change) {
-        let own = Delta {
+        delta: &CatalogDelta,
+    ) -> (Snapshot, ViewChange) {
+        let own = CatalogDelta {
             removed: delta.removed.clone(),
             placed: delta.placed.iter().filter(|s| is_visible(s, visible)).cloned().collect(),
         };
@@ -204,24 +204,24 @@ impl Catalog {
     }
 
     /// Says whether it is of interest which skills are asked for by name.
-    pub fn want_asked(&self, wanted: bool) {
-        self.asked.want(wanted);
+    pub fn track_requests(&self, wanted: bool) {
+        self.requested.want(wanted);
     }
 
     /// Notes that somebody asked for a skill by name.
-    pub fn note_asked(&self, skill: &Skill) {
-        self.asked.note(skill);
+    pub fn note_request(&self, skill: &Skill) {
+        self.requested.note(skill);
     }
 
     /// Waits until skills were asked for by name and returns where their files are.
     ///
     /// One listener at a time.
-    pub async fn asked(&self) -> BTreeSet<PathBuf> {
-        self.asked.next().await
+    pub async fn requested(&self) -> BTreeSet<PathBuf> {
+        self.requested.next().await
     }
 
     /// Listens to swaps from now on.
-    pub fn changes(&self) -> broadcast::Receiver<Arc<Changes>> {
+    pub fn changes(&self) -> broadcast::Receiver<Arc<CatalogChanges>> {
         self.changes.subscribe()
     }
 }

@@ -10,14 +10,14 @@ use skillwire_source::{Skill, SkillContent};
 
 /// What a listener needs to know about a swap.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Change {
+pub struct ViewChange {
     /// The listings differ: a skill came, went, or has another entry.
     pub list: bool,
     /// Files that are new, changed or gone, and the `SKILL.md` of every changed skill.
     pub updated: HashSet<Arc<str>>,
 }
 
-impl Change {
+impl ViewChange {
     /// Adds what becomes of one skill.
     pub(crate) fn note(
         &mut self,

@@ -1,17 +1,48 @@
-//! Everything a server serves, as immutable snapshots that are swapped whole.
+//! Holds everything a server serves, as immutable snapshots that are swapped whole.
 //!
-//! A [`Snapshot`](snapshot::Snapshot) answers by exact lookup and by binary search; no request
-//! costs work that grows with the number of skills. A [`Catalog`](catalog::Catalog) holds the
-//! current snapshot behind an atomic pointer and tells listeners what each swap changed.
+//! A [`Snapshot`] answers by exact lookup and by binary search; no request costs work that grows with
+//! the number of skills. A [`Catalog`] holds the current snapshot behind an atomic pointer and tells
+//! listeners what each swap changed; a [`Refresher`] fills it from its sources. This crate knows no
+//! transport and opens no file.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use skillwire_catalog::{Catalog, Refresher, SnapshotOptions, ViewId};
+//! use skillwire_source::{EmbeddedSkill, MemorySource, ScanRequest};
+//!
+//! let greeting = EmbeddedSkill {
+//!     path: "greeting",
+//!     files: &[("SKILL.md", b"---\nname: greeting\ndescription: Greets. Use on arrival.\n---\n")],
+//! };
+//! let mut source = MemorySource::new("embedded");
+//! source.add_embedded(&greeting)?;
+//! let catalog = Arc::new(Catalog::new(SnapshotOptions::default()));
+//! Refresher::new(Arc::clone(&catalog), vec![Box::new(source)]).refresh(&ScanRequest::everything());
+//!
+//! let snapshot = catalog.now(ViewId::EVERYTHING).expect("it was refreshed");
+//! assert!(snapshot.skill("skill://greeting/SKILL.md").is_some());
+//! # Ok::<(), skillwire_source::InvalidEmbedded>(())
+//! ```
 
-mod asked;
-mod by_uri;
-pub mod catalog;
-pub mod change;
-pub mod cursor;
-pub mod directories;
+mod catalog;
+mod change;
+mod cursor;
+mod directories;
 mod instructions;
-pub mod listing;
-pub mod refresh;
-pub mod snapshot;
-mod sorted;
+mod listing;
+mod refresh;
+mod requested_skills;
+mod snapshot;
+mod sorted_skills;
+mod uri_index;
+
+pub use self::{
+    catalog::{Catalog, CatalogChanges, StaleReporter, ViewId},
+    change::ViewChange,
+    cursor::{CursorSeal, InvalidCursor},
+    directories::{FoundDirectory, generated_children, remote_children},
+    listing::Page,
+    refresh::{Refreshed, Refresher},
+    snapshot::{CatalogDelta, FoundFile, Snapshot, SnapshotOptions},
+};

@@ -14,8 +14,8 @@ use skillwire_source::{
 };
 
 use crate::{
-    catalog::{Catalog, Changes},
-    snapshot::Delta,
+    catalog::{Catalog, CatalogChanges},
+    snapshot::CatalogDelta,
 };
 
 /// Reads sources into a catalogue; what a source cannot show any more is kept as it was.
@@ -42,7 +42,7 @@ pub struct Refreshed {
     /// Sources that could not be read; what they had before is still served.
     pub unavailable: Vec<SourceUnavailable>,
     /// What the swap changed.
-    pub changes: Arc<Changes>,
+    pub changes: Arc<CatalogChanges>,
 }
 
 impl Refreshed {
@@ -128,8 +128,8 @@ impl Refresher {
     }
 
     /// Decides who stands at each touched URI.
-    fn resolve(&self, touched: &BTreeSet<Arc<str>>, refreshed: &mut Refreshed) -> Delta {
-        let mut delta = Delta::default();
+    fn resolve(&self, touched: &BTreeSet<Arc<str>>, refreshed: &mut Refreshed) -> CatalogDelta {
+        let mut delta = CatalogDelta::default();
         for uri in touched {
             let disputes = self.namespace.conflicts(uri).into_iter();
             let disputes: Vec<_> =

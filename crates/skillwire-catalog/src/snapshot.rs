@@ -10,10 +10,10 @@ use skillwire_core::{RelPath, SKILL_FILE, percent::decode_path};
 use skillwire_source::{FileRecord, FileStore, FileTree, PathPatterns, Skill, SkillContent};
 
 use crate::{
-    by_uri::ByUri,
-    change::Change,
+    change::ViewChange,
     instructions,
-    sorted::{Key, Sorted},
+    sorted_skills::{Key, SortedSkills},
+    uri_index::UriIndex,
 };
 
 /// The longest URI that is looked for; a file's path is at most a third of it.
@@ -49,7 +49,7 @@ pub enum FoundFile<'a> {
 
 /// What one publication takes away and puts in place.
 #[derive(Debug, Default)]
-pub struct Delta {
+pub struct CatalogDelta {
     /// URIs at which no skill stands any more.
     pub removed: Vec<Arc<str>>,
     /// Skills that are new or different.
@@ -59,10 +59,10 @@ pub struct Delta {
 /// Everything that is served at one moment, to callers with the same rights.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
-    by_uri: ByUri,
-    pub(crate) all: Sorted,
-    pub(crate) listed: Sorted,
-    pub(crate) names: Sorted,
+    by_uri: UriIndex,
+    pub(crate) all: SortedSkills,
+    pub(crate) listed: SortedSkills,
+    pub(crate) names: SortedSkills,
     pub(crate) list_files: bool,
     schemes: Vec<String>,
     instructions: String,
@@ -83,10 +83,10 @@ impl Snapshot {
         let shown: Vec<_> =
             skills.iter().filter(|skill| is_listed(skill, options)).cloned().collect();
         let mut snapshot = Self {
-            names: Sorted::new(by_name, shown.clone()),
-            listed: Sorted::new(by_uri, shown),
-            by_uri: ByUri::new(skills.iter()),
-            all: Sorted::new(by_uri, skills),
+            names: SortedSkills::new(by_name, shown.clone()),
+            listed: SortedSkills::new(by_uri, shown),
+            by_uri: UriIndex::new(skills.iter()),
+            all: SortedSkills::new(by_uri, skills),
             list_files: options.list_files,
             schemes: Vec::new(),
             instructions: String::new(),
@@ -97,9 +97,9 @@ impl Snapshot {
     }
 
     /// Makes the next snapshot, which shares everything that did not change, and says what did.
-    pub fn next(&self, delta: &Delta, options: &SnapshotOptions) -> (Self, Change) {
+    pub fn next(&self, delta: &CatalogDelta, options: &SnapshotOptions) -> (Self, ViewChange) {
         let mut next = self.clone();
-        let mut change = Change::default();
+        let mut change = ViewChange::default();
         for uri in &delta.removed {
             if let Some(old) = self.skill(uri) {
                 next.take_out(old);

@@ -1,6 +1,6 @@
 //! Who is asking.
 
-use skillwire_catalog::catalog::ViewId;
+use skillwire_catalog::ViewId;
 
 /// The party a request comes from, as far as the server knows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -11,10 +11,7 @@ use std::{
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use skillwire_catalog::{
-    catalog::{Changes, ViewId},
-    change::Change,
-};
+use skillwire_catalog::{CatalogChanges, ViewChange, ViewId};
 use skillwire_protocol::{
     ErrorCode, RequestId, RpcError,
     message::{Request, response, string},
@@ -76,7 +73,7 @@ pub enum Followed {
 }
 
 impl Followed {
-    fn concerns(&self, change: &Change) -> bool {
+    fn concerns(&self, change: &ViewChange) -> bool {
         match self {
             Self::Itself => false,
             Self::File(uri) => change.updated.contains(uri),
@@ -107,7 +104,7 @@ impl Filter {
     }
 
     /// The notifications one change gives rise to, as method and parameters.
-    fn notifications(&self, change: &Change) -> Vec<(&'static str, Value)> {
+    fn notifications(&self, change: &ViewChange) -> Vec<(&'static str, Value)> {
         let mut found = Vec::new();
         if self.list && change.list {
             found.push((method::RESOURCES_LIST_CHANGED, json!({})));
@@ -137,7 +134,7 @@ impl Filter {
             Followed::File(uri) => Some(Arc::clone(uri)),
             _ => None,
         }));
-        self.notifications(&Change { list: true, updated })
+        self.notifications(&ViewChange { list: true, updated })
     }
 
     /// The notifications that a change of what is offered gives rise to.
@@ -244,7 +241,7 @@ impl LegacySubscriptions {
 #[derive(Debug)]
 pub struct Feed {
     view: ViewId,
-    changes: broadcast::Receiver<Arc<Changes>>,
+    changes: broadcast::Receiver<Arc<CatalogChanges>>,
     offers: Option<Lists>,
 }
 
@@ -269,7 +266,7 @@ impl Lists {
 
 impl Feed {
     /// Follows the changes of a view.
-    pub fn new(view: ViewId, changes: broadcast::Receiver<Arc<Changes>>) -> Self {
+    pub fn new(view: ViewId, changes: broadcast::Receiver<Arc<CatalogChanges>>) -> Self {
         Self { view, changes, offers: None }
     }
 

@@ -11,7 +11,7 @@ use rmcp::{
     service::SubscriptionSink,
 };
 use serde_json::Value;
-use skillwire_catalog::catalog::{Catalog, Changes, ViewId};
+use skillwire_catalog::{Catalog, CatalogChanges, ViewId};
 use skillwire_protocol::{message::Request, method};
 use tokio::{sync::broadcast, task::AbortHandle};
 
@@ -29,7 +29,7 @@ pub(super) struct Session {
     feed: Mutex<Option<AbortHandle>>,
     /// The SDK asks what is accepted and acknowledges it before it lets us listen. Listening begins
     /// when we are asked, so that no change falls between.
-    beginning: Mutex<VecDeque<(SubscriptionFilter, broadcast::Receiver<Arc<Changes>>)>>,
+    beginning: Mutex<VecDeque<(SubscriptionFilter, broadcast::Receiver<Arc<CatalogChanges>>)>>,
 }
 
 impl Default for Session {

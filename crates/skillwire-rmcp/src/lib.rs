@@ -34,7 +34,7 @@ use rmcp::{
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use skillwire_catalog::catalog::ViewId;
+use skillwire_catalog::ViewId;
 use skillwire_protocol::{Era, meta, method, version::MODERN};
 
 use self::changes::Session;

@@ -5,7 +5,7 @@ use rmcp::{
     model::{ResourcesCapability, ServerCapabilities},
 };
 use serde_json::{Value, json};
-use skillwire_catalog::catalog::ViewId;
+use skillwire_catalog::ViewId;
 use skillwire_protocol::{SKILLS_EXTENSION, skills_server_capabilities};
 
 use super::ask;

@@ -31,7 +31,7 @@ mod run_tool;
 mod runner;
 mod skills_page;
 
-pub use skillwire_catalog::catalog::Catalog;
+pub use skillwire_catalog::Catalog;
 pub use skillwire_core::RelPath;
 pub use skillwire_sandbox::{
     InterpreterFinder, InvalidArguments, InvalidJob, NetworkDestination, OutputFile, RunError,

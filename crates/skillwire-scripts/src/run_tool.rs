@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::{FutureExt as _, future::BoxFuture};
 use serde_json::{Value, json};
-use skillwire_catalog::{catalog::Catalog, snapshot::Snapshot};
+use skillwire_catalog::{Catalog, Snapshot};
 use skillwire_core::RelPath;
 use skillwire_engine::{
     Caller,

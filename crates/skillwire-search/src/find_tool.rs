@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use futures_util::{FutureExt as _, future::BoxFuture};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use skillwire_catalog::catalog::{Catalog, ViewId};
+use skillwire_catalog::{Catalog, ViewId};
 use skillwire_core::{Digest, RelPath, skill_file};
 use skillwire_engine::{
     Caller,

@@ -2,9 +2,7 @@
 
 use std::{fmt, path::PathBuf, sync::Arc};
 
-use skillwire_catalog::{
-    catalog::Catalog, cursor::CursorSeal, refresh::Refresher, snapshot::SnapshotOptions,
-};
+use skillwire_catalog::{Catalog, CursorSeal, Refresher, SnapshotOptions};
 use skillwire_core::{InvalidPath, Scheme, SkillPath, Strictness};
 use skillwire_engine::{
     Config, Engine,

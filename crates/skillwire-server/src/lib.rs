@@ -31,11 +31,7 @@ pub mod stdio;
 #[cfg(feature = "macros")]
 pub use skillwire_macros::embed_skills;
 
-pub use skillwire_catalog::{
-    catalog::{Catalog, ViewId},
-    refresh::Refreshed,
-    snapshot::SnapshotOptions,
-};
+pub use skillwire_catalog::{Catalog, Refreshed, SnapshotOptions, ViewId};
 pub use skillwire_core::Strictness;
 pub use skillwire_engine::{CacheScope, Caller, Config, Engine, EngineBuilder, dialect, offer};
 pub use skillwire_source::{

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use skillwire_catalog::{catalog::ViewId, refresh::Refreshed};
+use skillwire_catalog::{Refreshed, ViewId};
 use skillwire_source::ScanRequest;
 use tokio::net::TcpListener;
 

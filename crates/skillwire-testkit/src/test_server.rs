@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, net::SocketAddr, path::Path, sync::Arc};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
-use skillwire_catalog::{refresh::Refreshed, snapshot::SnapshotOptions};
+use skillwire_catalog::{Refreshed, SnapshotOptions};
 use skillwire_server::{
     Config, Engine, Skills,
     dialect::RunScripts,

@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use bytes::Bytes;
 use quick_cache::sync::Cache;
 pub(crate) use skillwire_archive::Format;
-use skillwire_catalog::snapshot::Snapshot;
+use skillwire_catalog::Snapshot;
 use skillwire_core::Digest;
 use skillwire_dialects::index::{IndexArchive, archive_uri};
 use skillwire_protocol::RpcError;

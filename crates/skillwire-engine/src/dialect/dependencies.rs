@@ -1,7 +1,7 @@
 //! What skills say they need of the server they come from.
 
 use serde_json::{Map, Value};
-use skillwire_catalog::snapshot::Snapshot;
+use skillwire_catalog::Snapshot;
 use skillwire_dialects::SkillCard;
 
 use crate::engine::OwnedCall;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use quick_cache::{Weighter, sync::Cache};
-use skillwire_catalog::catalog::ViewId;
+use skillwire_catalog::ViewId;
 use skillwire_core::Digest;
 use skillwire_protocol::{Era, RpcError};
 use tokio::sync::Semaphore;

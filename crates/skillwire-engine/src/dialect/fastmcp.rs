@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use skillwire_catalog::snapshot::Snapshot;
+use skillwire_catalog::Snapshot;
 use skillwire_core::RelPath;
 use skillwire_dialects::fastmcp::{MANIFEST, ManifestDocument, ManifestFile, skill_of_manifest};
 use skillwire_source::{FileTree, Skill, SkillContent};

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use skillwire_catalog::listing::Page;
+use skillwire_catalog::Page;
 use skillwire_dialects::{
     SKILL_PRIORITY,
     fastmcp::manifest_resource,

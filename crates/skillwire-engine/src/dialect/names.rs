@@ -5,7 +5,7 @@
 
 use std::{collections::HashMap, fmt::Write as _, sync::Arc};
 
-use skillwire_catalog::snapshot::Snapshot;
+use skillwire_catalog::Snapshot;
 use skillwire_core::{Digest, MAX_NAME_CHARS, SkillName};
 use skillwire_source::Skill;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use quick_cache::sync::Cache;
-use skillwire_catalog::catalog::ViewId;
+use skillwire_catalog::ViewId;
 
 use super::{archives::Archives, documents::Documents, names::LookupNames};
 

@@ -1,9 +1,6 @@
 //! `resources/list` below one URI, as drafts had it before there was an index.
 
-use skillwire_catalog::{
-    directories::{FoundDirectory, generated_children},
-    listing::Page,
-};
+use skillwire_catalog::{FoundDirectory, Page, generated_children};
 use skillwire_protocol::{method, truncated};
 
 use crate::engine::Outcome;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use futures_util::{FutureExt, future::BoxFuture};
 use quick_cache::sync::Cache;
 use serde_json::{Map, Value, json};
-use skillwire_catalog::catalog::ViewId;
+use skillwire_catalog::ViewId;
 use skillwire_core::RelPath;
 use skillwire_dialects::skilljack::{
     self, AvailableSkill, AvailableSkills, MAX_NAMED, SKILL, file_uri,

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use skillwire_catalog::listing::Page;
+use skillwire_catalog::Page;
 use skillwire_core::SKILL_FILE;
 use skillwire_dialects::{
     fastmcp::{files_template, skill_of_template},

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, value::RawValue};
-use skillwire_catalog::{catalog::ViewId, listing::Page};
+use skillwire_catalog::{Page, ViewId};
 use skillwire_dialects::sep_2076::read_arguments;
 use skillwire_protocol::{
     Era, RpcError,

@@ -2,10 +2,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use skillwire_catalog::{
-    directories::{FoundDirectory, generated_children, remote_children},
-    listing::Page,
-};
+use skillwire_catalog::{FoundDirectory, Page, generated_children, remote_children};
 use skillwire_protocol::{RpcError, method, truncated};
 use skillwire_source::{Skill, SkillContent};
 

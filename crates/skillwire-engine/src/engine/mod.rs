@@ -25,12 +25,7 @@ use std::{
 
 use bytes::Bytes;
 use futures_util::{FutureExt, future::BoxFuture};
-use skillwire_catalog::{
-    catalog::{Catalog, ViewId},
-    cursor::CursorSeal,
-    directories::FoundDirectory,
-    snapshot::Snapshot,
-};
+use skillwire_catalog::{Catalog, CursorSeal, FoundDirectory, Snapshot, ViewId};
 use skillwire_protocol::{
     Era, ErrorCode, RpcError,
     message::{Params, Request, string},
@@ -354,7 +349,7 @@ pub(crate) fn invalid_cursor() -> RpcError {
 
 #[cfg(test)]
 mod tests {
-    use skillwire_catalog::snapshot::SnapshotOptions;
+    use skillwire_catalog::SnapshotOptions;
     use skillwire_protocol::message::{self, Message};
 
     use super::*;

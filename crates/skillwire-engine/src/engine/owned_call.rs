@@ -3,7 +3,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use bytes::Bytes;
-use skillwire_catalog::{listing::Page, snapshot::Snapshot};
+use skillwire_catalog::{Page, Snapshot};
 use skillwire_core::{RelPath, ResourceUri, skill_file};
 use skillwire_protocol::{Era, RpcError};
 use skillwire_source::{FileTree, RemoteGenerator, Skill, SkillContent};

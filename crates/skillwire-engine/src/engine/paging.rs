@@ -7,7 +7,7 @@ use std::{
 
 use bytes::Bytes;
 use quick_cache::{Equivalent, Weighter, sync::Cache};
-use skillwire_catalog::{catalog::ViewId, listing::Page};
+use skillwire_catalog::{Page, ViewId};
 use skillwire_protocol::{Era, RpcError, message::string, method};
 
 use super::{

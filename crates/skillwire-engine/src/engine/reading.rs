@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use skillwire_catalog::snapshot::FoundFile;
+use skillwire_catalog::FoundFile;
 use skillwire_core::{RelPath, media_type};
 use skillwire_protocol::RpcError;
 use skillwire_source::{FileRecord, FileTree, GenerateError, Skill, SkillContent, SkillGenerator};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde::Serialize;
 use serde_json::json;
-use skillwire_catalog::listing::Page;
+use skillwire_catalog::Page;
 use skillwire_protocol::{Era, meta};
 
 use super::quote::quote;

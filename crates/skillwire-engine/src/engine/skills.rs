@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use skillwire_catalog::catalog::{Catalog, ViewId};
+use skillwire_catalog::{Catalog, ViewId};
 use skillwire_core::SkillUri;
 use skillwire_protocol::{RpcError, truncated};
 use skillwire_source::{LookupOutcome, Skill, SkillLookup};
@@ -43,7 +43,7 @@ impl Call<'_> {
     }
 
     fn get_known(&self, skill: &Arc<Skill>) -> Answer {
-        self.state.catalog.note_asked(skill);
+        self.state.catalog.note_request(skill);
         if self.has_superset() {
             return self.get_superset(Arc::clone(skill));
         }

@@ -6,7 +6,7 @@ use std::{
     time::Instant,
 };
 
-use skillwire_catalog::{catalog::Catalog, cursor::CursorSeal};
+use skillwire_catalog::{Catalog, CursorSeal};
 use skillwire_protocol::Era;
 use skillwire_source::{CachePolicy, SkillLookup};
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use skillwire_catalog::listing::Page;
+use skillwire_catalog::Page;
 
 /// One tool or prompt as it is listed.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use skillwire_catalog::cursor::CursorSeal;
+use skillwire_catalog::CursorSeal;
 use skillwire_core::Digest;
 use skillwire_protocol::RpcError;
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use http::{HeaderMap, header};
-use skillwire_catalog::catalog::{Catalog, ViewId};
+use skillwire_catalog::{Catalog, ViewId};
 use skillwire_core::Digest;
 use skillwire_source::{InvalidPattern, PathPatterns};
 
@@ -108,7 +108,7 @@ impl TokenTable {
 
 #[cfg(test)]
 mod tests {
-    use skillwire_catalog::snapshot::SnapshotOptions;
+    use skillwire_catalog::SnapshotOptions;
 
     use super::*;
 

@@ -413,7 +413,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use skillwire_catalog::{catalog::Catalog, cursor::CursorSeal, snapshot::SnapshotOptions};
+    use skillwire_catalog::{Catalog, CursorSeal, SnapshotOptions};
 
     use super::*;
 

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body::Body;
-use skillwire_catalog::catalog::ViewId;
+use skillwire_catalog::ViewId;
 use skillwire_protocol::{message::Message, meta, method, version::LEGACY};
 use tokio::sync::{Semaphore, watch};
 

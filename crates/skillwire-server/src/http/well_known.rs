@@ -1,7 +1,7 @@
 //! Public skills under `/.well-known/`, with everything a cache needs to know.
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header};
-use skillwire_catalog::catalog::ViewId;
+use skillwire_catalog::ViewId;
 
 use super::{body::ResponseBody, reply};
 use skillwire_engine::{Engine, dialect::Published};

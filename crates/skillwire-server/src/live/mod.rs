@@ -11,10 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use skillwire_catalog::{
-    catalog::{Catalog, ViewId},
-    refresh::{Refreshed, Refresher},
-};
+use skillwire_catalog::{Catalog, Refreshed, Refresher, ViewId};
 use skillwire_core::Strictness;
 use skillwire_source::{
     ChangeCallback, FolderChanges, ScanRequest, WatchCoverage, WatchState, watch_skill_folders,
@@ -237,7 +234,7 @@ impl Keeper {
             };
             let in_turns =
                 roots.iter().any(|(_, watch)| matches!(watch, WatchCoverage::Partial(_)));
-            self.engine.catalog().want_asked(in_turns);
+            self.engine.catalog().track_requests(in_turns);
             let less = roots.into_iter().filter_map(|(root, watch)| match watch {
                 WatchCoverage::Partial(turns) => Some(Subject::InTurns { root, turns }),
                 WatchCoverage::Unwatched(reason) => Some(Subject::Unwatched { root, reason }),
@@ -281,7 +278,7 @@ impl Keeper {
 /// Waits until some time, and then for skills that somebody asked for.
 async fn asked(catalog: &Catalog, from: Instant) -> BTreeSet<PathBuf> {
     sleep_until(from.into()).await;
-    catalog.asked().await
+    catalog.requested().await
 }
 
 /// What a source calls that has something to report: the news is that no path changed.

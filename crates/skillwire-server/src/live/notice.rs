@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc};
 
-use skillwire_catalog::refresh::Refreshed;
+use skillwire_catalog::Refreshed;
 use skillwire_core::{Code, Finding, Level, Strictness};
 use skillwire_source::{GroupId, InspectedSkill, PartialCoverage, SourceUnavailable};
 

@@ -10,7 +10,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use skillwire_catalog::catalog::ViewId;
+use skillwire_catalog::ViewId;
 use skillwire_core::Finding;
 use skillwire_server::Config;
 use skillwire_source::{

@@ -7,7 +7,7 @@ use std::{
 
 use axum::{Router, routing::get};
 use serde_json::{Value, json};
-use skillwire_catalog::catalog::ViewId;
+use skillwire_catalog::ViewId;
 use skillwire_core::Code;
 use skillwire_server::{
     BuildError, Skills, embed_skills,

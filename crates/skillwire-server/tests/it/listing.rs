@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use skillwire_catalog::snapshot::SnapshotOptions;
+use skillwire_catalog::SnapshotOptions;
 use skillwire_core::Scheme;
 use skillwire_server::{CacheScope, Config};
 use skillwire_source::PathPatterns;

@@ -10,9 +10,7 @@ use std::{
     },
 };
 
-use skillwire_catalog::{
-    catalog::Catalog, cursor::CursorSeal, refresh::Refresher, snapshot::SnapshotOptions,
-};
+use skillwire_catalog::{Catalog, CursorSeal, Refresher, SnapshotOptions};
 use skillwire_core::Strictness;
 use skillwire_server::{
     Engine,

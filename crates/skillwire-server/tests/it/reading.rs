@@ -1,7 +1,7 @@
 //! Reading: SRV-72 to SRV-79.
 
 use serde_json::json;
-use skillwire_catalog::snapshot::SnapshotOptions;
+use skillwire_catalog::SnapshotOptions;
 use skillwire_source::PathPatterns;
 use skillwire_testkit::{SkillFolder, StdioClient, TestOptions, TestServer, skill_md};
 

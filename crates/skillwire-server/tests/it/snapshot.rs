@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fs, path::Path, sync::Arc, thread};
 
 use serde_json::{Value, json};
-use skillwire_catalog::refresh::Refresher;
+use skillwire_catalog::Refresher;
 use skillwire_source::{DirectoryOptions, DirectorySource, ScanRequest};
 use skillwire_testkit::{SkillFolder, TestOptions, TestServer};
 

@@ -6,7 +6,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use skillwire_catalog::refresh::Refreshed;
+use skillwire_catalog::Refreshed;
 use skillwire_core::{Code, RelPath, Scheme, SkillPath};
 use skillwire_server::Config;
 use skillwire_source::{GeneratedSource, MemorySource, SkillGenerator, SkillSource};

@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, path::Path};
 
-use skillwire_catalog::snapshot::SnapshotOptions;
+use skillwire_catalog::SnapshotOptions;
 use skillwire_core::Strictness;
 #[cfg(feature = "execute")]
 use skillwire_scripts::ScriptRunner;

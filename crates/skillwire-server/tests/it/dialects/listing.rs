@@ -1,7 +1,7 @@
 //! `resources/list` with what dialects add.
 
 use serde_json::json;
-use skillwire_catalog::snapshot::SnapshotOptions;
+use skillwire_catalog::SnapshotOptions;
 use skillwire_server::dialect::ALIAS_OF;
 use skillwire_testkit::reference_skills;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use skillwire_catalog::refresh::Refreshed;
+use skillwire_catalog::Refreshed;
 use skillwire_core::Strictness;
 use skillwire_server::live::{Keeper, Notice};
 use skillwire_source::ScanRequest;

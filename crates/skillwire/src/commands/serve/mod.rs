@@ -9,7 +9,7 @@ mod tools;
 
 use std::{io::Write, num::NonZero, sync::Arc};
 
-use skillwire_catalog::{catalog::Catalog, refresh::Refreshed};
+use skillwire_catalog::{Catalog, Refreshed};
 use skillwire_core::{Code, Strictness};
 use skillwire_server::{
     BuildError, Engine, Skills,

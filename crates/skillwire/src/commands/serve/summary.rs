@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write};
 
 use serde_json::{Value, json};
-use skillwire_catalog::refresh::Refreshed;
+use skillwire_catalog::Refreshed;
 use skillwire_core::Strictness;
 
 use crate::{
@@ -107,7 +107,7 @@ fn one_line(text: &str, width: usize) -> String {
 mod tests {
     use std::sync::Arc;
 
-    use skillwire_catalog::{catalog::Catalog, refresh::Refresher, snapshot::SnapshotOptions};
+    use skillwire_catalog::{Catalog, Refresher, SnapshotOptions};
     use skillwire_source::{DirectoryOptions, DirectorySource, ScanRequest};
     use skillwire_testkit::SkillFolder;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 #[cfg(any(feature = "search", feature = "execute"))]
-use skillwire_catalog::catalog::Catalog;
+use skillwire_catalog::Catalog;
 #[cfg(feature = "execute")]
 use skillwire_scripts::{RunScriptTool, ScriptRunner};
 #[cfg(feature = "search")]

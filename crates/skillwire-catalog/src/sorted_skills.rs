@@ -15,13 +15,13 @@ pub(crate) type Key<'a> = (&'a str, &'a str);
 
 /// Skills ordered by a key that is part of them.
 #[derive(Debug, Clone)]
-pub(crate) struct Sorted {
+pub(crate) struct SortedSkills {
     key: fn(&Skill) -> Key<'_>,
     chunks: Vec<Arc<Vec<Arc<Skill>>>>,
     len: usize,
 }
 
-impl Sorted {
+impl SortedSkills {
     /// Orders skills by `key`.
     pub(crate) fn new(key: fn(&Skill) -> Key<'_>, mut skills: Vec<Arc<Skill>>) -> Self {
         skills.sort_unstable_by(|a, b| key(a).cmp(&key(b)));

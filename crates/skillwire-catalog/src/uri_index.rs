@@ -19,14 +19,14 @@ type Bucket = Arc<[(u64, Arc<Skill>)]>;
 
 /// Skills in buckets that successive snapshots share: a change copies one bucket.
 #[derive(Debug, Clone)]
-pub(crate) struct ByUri {
+pub(crate) struct UriIndex {
     hasher: RandomState,
     /// A power of two of them.
     buckets: Vec<Bucket>,
     len: usize,
 }
 
-impl ByUri {
+impl UriIndex {
     pub(crate) fn new<'a>(skills: impl ExactSizeIterator<Item = &'a Arc<Skill>>) -> Self {
         let count = (skills.len() / BUCKET).next_power_of_two();
         let hasher = RandomState::default();
@@ -112,7 +112,7 @@ mod tests {
     fn skills_are_found_however_many_there_come_to_be_srv_47() {
         let skills = skills(10 * CROWDED);
         let (first, later) = skills.split_at(3);
-        let mut all = ByUri::new(first.iter());
+        let mut all = UriIndex::new(first.iter());
         assert_eq!(all.buckets.len(), 1);
         for skill in later {
             all.insert(Arc::clone(skill));

@@ -17,20 +17,20 @@ const BACKLOG: usize = 64;
 
 /// What was asked for, as long as somebody wants to know.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct RequestedSkills {
     wanted: AtomicBool,
     sender: mpsc::Sender<PathBuf>,
     places: Mutex<mpsc::Receiver<PathBuf>>,
 }
 
-impl Default for Asked {
+impl Default for RequestedSkills {
     fn default() -> Self {
         let (sender, places) = mpsc::channel(BACKLOG);
         Self { wanted: AtomicBool::new(false), sender, places: Mutex::new(places) }
     }
 }
 
-impl Asked {
+impl RequestedSkills {
     /// Says whether anybody wants to know.
     pub(crate) fn want(&self, wanted: bool) {
         self.wanted.store(wanted, Ordering::Relaxed);
@@ -91,7 +91,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_asked_for_is_told_while_somebody_wants_to_know() {
-        let asked = Asked::default();
+        let asked = RequestedSkills::default();
         asked.note(&skill("/unwanted"));
         asked.want(true);
         for _ in 0..BACKLOG * 2 {
