@@ -12,7 +12,21 @@
 //! - A [`Bridge`] offers skills as tools, prompts and instructions to clients that do not know the
 //!   Skills extension. It asks the user before it loads a skill, and passes on what they approved.
 //!
-//! There is no terminal, environment or file system in this crate.
+//! The crate never knows a transport, a terminal, an environment or a file system.
+//!
+//! ```
+//! use skillwire_core::{Scheme, SkillUri};
+//! use skillwire_gateway::UriMapping;
+//! use skillwire_trust::Origin;
+//!
+//! // Skills of the server `docs` are passed on under URIs that name it.
+//! let mapping = UriMapping::new(Scheme::default(), Origin::parse("docs")?);
+//! let own = SkillUri::parse("skill://acme/pdf/SKILL.md")?;
+//! let passed_on = mapping.passed_on_skill(&own).expect("every URI can be passed on");
+//! assert_eq!(passed_on.as_str(), "skill://docs/acme/pdf/SKILL.md");
+//! assert_eq!(mapping.own_skill(&passed_on), Some(own));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod bridge;
 mod followed;

@@ -1,14 +1,14 @@
-//! What is passed on to clients that know the Skills extension: what the user approved.
+//! Clients that know the Skills extension get the skills that the user approved.
 
 use std::{fmt, sync::Arc};
 
-use crate::passing_on::admission::Admission;
 use arc_swap::ArcSwap;
 use skillwire_trust::ListedSkill;
 
 use super::view::BridgeView;
+use crate::passing_on::admission::Admission;
 
-/// Passes on what stands as approved in the view, with exactly that content.
+/// Admits skills that the view shows as approved, with exactly that content.
 pub(crate) struct ApprovedOnly(pub(crate) Arc<ArcSwap<BridgeView>>);
 
 impl fmt::Debug for ApprovedOnly {

@@ -26,7 +26,7 @@ impl Bridge {
             Ok(approved) => return Ok(approved),
             Err(undecided) => undecided,
         };
-        if !self.options().asks || !client.can_ask() {
+        if !self.options().asks_user || !client.can_ask() {
             return Err(undecided.into());
         }
         // The user should not be asked about a content that is gone, so the server is asked first.

@@ -1,9 +1,9 @@
-//! The arguments of a call, which a model made up.
+//! The arguments of a call, which a model wrote and may have got wrong.
 
 use serde_json::{Map, Value};
 use skillwire_trust::{Reason, Refusal, Subject};
 
-/// Arguments that should be strings.
+/// The arguments of a tool or prompt; all of them are strings.
 pub(crate) struct ToolArguments<'a> {
     tool: &'a str,
     given: &'a Map<String, Value>,
@@ -27,7 +27,7 @@ impl<'a> ToolArguments<'a> {
         found.ok_or_else(|| self.refuse(&format!("the argument `{name}`"), "nothing"))
     }
 
-    /// Refuses an argument that is not what the schema describes.
+    /// Refuses an argument that does not fit the schema.
     pub(crate) fn refuse(&self, expected: &str, actual: &str) -> Refusal {
         Refusal::new(Reason::ToolInputInvalid)
             .about(Subject::tool(self.tool))

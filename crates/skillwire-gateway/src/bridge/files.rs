@@ -1,4 +1,4 @@
-//! `read_skill_file`, `list_skill_files` and `unload_skill`: through windows, and only through them.
+//! The tools that use a window: `read_skill_file`, `list_skill_files` and `unload_skill`.
 
 use skillwire_engine::offer::ToolReply;
 use skillwire_host::{
@@ -30,8 +30,8 @@ impl Bridge {
         handle: &str,
         path: &str,
     ) -> Result<String, CallError> {
-        // Who changes a skill, or takes an approval back, ends the reads of windows that are open:
-        // the user of a bridge has no other way to reach into a conversation.
+        // A changed skill or a withdrawn approval ends the reads of open windows as well: the user of
+        // a bridge has no other way to stop a conversation from reading on.
         window.still_approved()?;
         let content = match window.read(path).await {
             Ok(content) => content,

@@ -1,10 +1,8 @@
 //! An index that the first search builds, and that is built again when a text came in since.
 
-use std::{
-    collections::BTreeSet,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::BTreeSet, sync::Arc};
 
+use parking_lot::{Mutex, MutexGuard};
 use skillwire_search::SearchIndex;
 
 /// An index, and the texts that it lacks.
@@ -37,7 +35,7 @@ impl LazyIndex {
         if let Some(built) = self.state().built.clone() {
             return built;
         }
-        let _building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
+        let _building = self.building.lock();
         // Another caller may have built it while this one waited.
         let State { built, arrivals } = self.state().clone();
         if let Some(built) = built {
@@ -66,7 +64,7 @@ impl LazyIndex {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -1,4 +1,4 @@
-//! `list_skills`.
+//! The tool `list_skills`.
 
 use std::fmt::Write as _;
 
@@ -50,7 +50,7 @@ impl Bridge {
         }
     }
 
-    /// What is said about an origin that is not there.
+    /// The answer for an origin that does not exist.
     fn unknown_origin(&self, server: &str) -> Option<ToolReply> {
         let view = self.view();
         let origins = view.origins();
@@ -101,7 +101,7 @@ impl Bridge {
         for trouble in view.troubles() {
             let _ = writeln!(text, "{trouble}");
         }
-        // Only what is approved can be read as a resource.
+        // Only approved skills can be read as resources.
         let approved =
             found.iter().take(MOST_LISTED).filter(|(_, shown)| *shown == SkillStatus::Approved);
         let links = approved.filter_map(|(item, _)| self.link(item));

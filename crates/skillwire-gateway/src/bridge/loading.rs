@@ -1,4 +1,4 @@
-//! `load_skill`, and what a prompt of a skill has in common with it.
+//! Loading a skill for a client: the tool `load_skill`, and the prompt of a skill.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use skillwire_trust::{Handle, KnownSkill, Reason, Refusal, SkillId};
 
 use super::{Bridge, arguments::ToolArguments, stop::CallError, windows::OpenWindow};
 
-/// What stands above every text that is passed on: what the bridge cannot do about it.
+/// The sentences above every text of a skill: what was checked, and what a bridge cannot enforce.
 const CANNOT: &str = "Skillwire checked where this text comes from and that it is what the user \
                       approved. It cannot control this client: what the text asks for still needs \
                       the user's permission.";
@@ -20,7 +20,7 @@ const CANNOT: &str = "Skillwire checked where this text comes from and that it i
 pub(crate) struct OpenedSkill {
     pub(crate) handle: String,
     pub(crate) window: Arc<Window>,
-    /// What the client calls the window.
+    /// The id of the window.
     pub(crate) word: String,
     /// The text for the model, under the banner.
     pub(crate) block: String,
@@ -49,7 +49,7 @@ impl Bridge {
         let (mut known, mut called) = self.resolve(&handle).await?;
         let mut loaded = self.load(client, &known).await;
         if matches!(&loaded, Err(CallError::Refused(refusal)) if may_be_outdated(refusal.reason)) {
-            // What is known may be older than what the server has now.
+            // The view may be older than the server's listing.
             self.look_again();
             let now = KnownSkill::from(self.host().resolve(&handle).await?);
             if now != known {
@@ -81,7 +81,7 @@ impl Bridge {
         Ok(self.host().load(approved).await?)
     }
 
-    /// Finds a skill among what is known, else by asking its server.
+    /// Finds a skill in the view, or else asks its server.
     async fn resolve(&self, handle: &Handle) -> Result<(KnownSkill, String), Refusal> {
         let view = self.view();
         match view.find(handle) {
@@ -95,14 +95,14 @@ impl Bridge {
         }
     }
 
-    /// The handle a listing shows, or the one that was used for a skill no listing mentions.
+    /// The handle that listings show, or the one the client used if no listing mentions the skill.
     fn called(&self, skill: &SkillId, used: &Handle) -> String {
         let view = self.view();
         view.skill(skill).map_or_else(|| used.to_string(), |item| item.handle.clone())
     }
 }
 
-/// Tells whether a refusal may come from knowing an old entry.
+/// Tells whether the reason may be that the entry in the view is outdated.
 fn may_be_outdated(reason: Reason) -> bool {
     matches!(
         reason,

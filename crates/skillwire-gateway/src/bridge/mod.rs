@@ -19,13 +19,6 @@ mod windows;
 
 use std::sync::Arc;
 
-use crate::{
-    followed::folders::FollowedFolders,
-    followed::server::{FollowOptions, FollowedServer},
-    followed::servers::{FollowedServers, StartError},
-    passing_on::admission::Admission,
-    passing_on::uri_mapping::UriMapping,
-};
 use arc_swap::ArcSwap;
 use futures_util::{FutureExt, future::BoxFuture};
 use skillwire_core::SkillUri;
@@ -41,6 +34,14 @@ use self::{
     approved_only::ApprovedOnly, arguments::ToolArguments, follow::statuses,
     options::BridgeOptions, stop::CallError, view::BridgeView, windows::ClientWindows,
 };
+use crate::{
+    followed::{
+        folders::FollowedFolders,
+        server::{FollowOptions, FollowedServer},
+        servers::{FollowedServers, StartError},
+    },
+    passing_on::{admission::Admission, uri_mapping::UriMapping},
+};
 
 /// Offers the skills of a host to a client that knows tools and prompts; clones are the same bridge.
 #[derive(Clone)]
@@ -52,32 +53,43 @@ struct Inner {
     boundaries: Boundaries,
     windows: ClientWindows,
     view: Arc<ArcSwap<BridgeView>>,
-    upstreams: FollowedServers,
+    servers: FollowedServers,
     folders: FollowedFolders,
-    /// Rings when what is known may have changed.
-    bell: Arc<Notify>,
-    changes: ListChanges,
+    /// Notified when what is known, or what is approved, may have changed.
+    changed: Arc<Notify>,
+    list_changes: ListChanges,
 }
 
 impl Bridge {
-    /// Begins to follow the servers of a host on a runtime; what is offered otherwise than before is
-    /// announced through `changes`.
+    /// Begins to follow the servers of a host on a runtime. Changes of the tools and prompts are
+    /// announced through `list_changes`.
     ///
-    /// The tools are there at once; skills come as servers answer, while [`Self::follow`] runs and
-    /// a catalogue looks at [`Self::sources`].
+    /// The tools are there at once. Skills are added as servers answer, while [`Self::follow`] runs
+    /// and a catalogue scans [`Self::sources`].
+    #[tracing::instrument(skip_all)]
     pub fn start(
         host: Host,
         options: BridgeOptions,
-        changes: ListChanges,
+        list_changes: ListChanges,
         runtime: &runtime::Handle,
     ) -> Result<Self, StartError> {
         let view = Arc::new(ArcSwap::from_pointee(BridgeView::default()));
         let admission: Arc<dyn Admission> = Arc::new(ApprovedOnly(Arc::clone(&view)));
-        let (labels, following) = (host.servers(), FollowOptions::default());
-        let upstreams = FollowedServers::start(&host, &labels, &admission, &following, runtime)?;
-        let instance = upstreams.instance().clone();
-        let folders = FollowedFolders::new(host.clone(), admission, instance, &following.scheme);
-        let (nothing, statuses) = (Discovered::default(), statuses(&upstreams));
+        let labels = host.servers();
+        let following = FollowOptions::default();
+        let changed = Arc::new(Notify::new());
+        let servers = FollowedServers::start_with(
+            &host,
+            &labels,
+            &admission,
+            &following,
+            runtime,
+            Some(&changed),
+        )?;
+        let gateway = servers.gateway().clone();
+        let folders = FollowedFolders::new(host.clone(), admission, gateway, &following.scheme);
+        let nothing = Discovered::default();
+        let statuses = statuses(&servers);
         let first = BridgeView::new(&host, &BridgeView::default(), nothing, statuses, &options);
         view.store(Arc::new(first));
         Ok(Self(Arc::new(Inner {
@@ -86,10 +98,10 @@ impl Bridge {
             boundaries: Boundaries::random(),
             windows: ClientWindows::default(),
             view,
-            upstreams,
+            servers,
             folders,
-            bell: Arc::new(Notify::new()),
-            changes,
+            changed,
+            list_changes,
         })))
     }
 
@@ -98,10 +110,10 @@ impl Bridge {
         &self.0.host
     }
 
-    /// Has everything that is known put together anew, since something changed: an approval was
-    /// given elsewhere, or a folder was read again.
+    /// Notifies the bridge that something changed that it cannot notice by itself: an approval was
+    /// given in a terminal, or a folder was read again.
     pub fn look_again(&self) {
-        self.0.bell.notify_one();
+        self.0.changed.notify_one();
     }
 
     pub(crate) fn options(&self) -> &BridgeOptions {
@@ -120,17 +132,14 @@ impl Bridge {
         self.0.view.load_full()
     }
 
-    pub(crate) async fn rung(&self) {
-        self.0.bell.notified().await;
+    /// Waits until something has changed since the last wait.
+    pub(crate) async fn changed(&self) {
+        self.0.changed.notified().await;
     }
 
-    pub(crate) fn bell(&self) -> &Arc<Notify> {
-        &self.0.bell
-    }
-
-    /// The servers, which also look for skills that no listing mentions.
-    pub fn upstreams(&self) -> &FollowedServers {
-        &self.0.upstreams
+    /// The servers, which also look up skills that no listing mentions.
+    pub fn servers(&self) -> &FollowedServers {
+        &self.0.servers
     }
 
     /// The folders of this machine as a source.
@@ -140,46 +149,49 @@ impl Bridge {
 
     /// The URI under which a skill is passed on.
     pub(crate) fn passed_on_as(&self, skill: &SkillId) -> Option<SkillUri> {
-        let mut all = self.rewritings();
-        all.find(|rewriting| *rewriting.origin() == skill.origin)?.down_skill(&skill.uri)
+        let mut all = self.mappings();
+        all.find(|mapping| *mapping.origin() == skill.origin)?.passed_on_skill(&skill.uri)
     }
 
     /// The skill that is passed on under a URI.
     pub(crate) fn passed_on_from(&self, uri: &str) -> Option<Handle> {
         let uri = SkillUri::parse(uri).ok()?;
-        self.rewritings().find_map(|rewriting| {
-            let own = rewriting.up_skill(&uri)?;
-            Some(Handle::Uri(rewriting.origin().clone(), own))
+        self.mappings().find_map(|mapping| {
+            let own = mapping.own_skill(&uri)?;
+            Some(Handle::Uri(mapping.origin().clone(), own))
         })
     }
 
-    fn rewritings(&self) -> impl Iterator<Item = &UriMapping> {
-        let servers = self.0.upstreams.all().iter().map(FollowedServer::rewriting);
-        self.0.folders.rewritings().iter().chain(servers)
+    fn mappings(&self) -> impl Iterator<Item = &UriMapping> {
+        let servers = self.0.servers.all().iter().map(FollowedServer::uris);
+        self.0.folders.mappings().iter().chain(servers)
     }
 
-    /// Has a server listed again that could not be reached, so that `list_skills` tells of it.
+    /// Lists a server again that could not be reached, so that `list_skills` mentions the failure.
     pub(crate) fn note_trouble(&self, skill: &SkillId, refusal: &Refusal) {
         if matches!(refusal.reason, Reason::ServerUnreachable | Reason::ServerTimeout)
             && let Some(label) = skill.origin.server()
-            && let Some(server) = self.0.upstreams.all().iter().find(|it| it.label() == label)
+            && let Some(server) = self.0.servers.all().iter().find(|it| it.label() == label)
         {
             server.relist();
         }
     }
 
-    /// Takes over a new view, and announces what is offered otherwise than before.
+    /// Shows a new view: announces changed lists to clients, and has the sources pass on what is
+    /// approved now.
     pub(crate) fn show(&self, view: BridgeView) {
         let view = Arc::new(view);
         let old = self.0.view.swap(Arc::clone(&view));
         if old.tools != view.tools {
-            self.0.changes.tools();
+            self.0.list_changes.tools();
         }
         if old.prompts != view.prompts {
-            self.0.changes.prompts();
+            self.0.list_changes.prompts();
         }
-        if !old.approves_the_same_as(&view) {
-            self.0.upstreams.reconsider();
+        if old.approves_the_same_as(&view) {
+            self.0.servers.wake();
+        } else {
+            self.0.servers.reconsider();
             self.0.folders.reconsider();
         }
     }

@@ -1,28 +1,55 @@
-//! What can be set about a bridge.
+//! How a bridge behaves.
 
-/// How many tokens of the catalogue stand in the instructions.
+/// The usual number of tokens of the catalogue in the instructions.
 const USUAL_BUDGET: usize = 2_000;
 
-/// What can be set about a bridge.
+/// How a bridge behaves.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BridgeOptions {
     /// How many handles the schema of `load_skill` lists before it points to `list_skills`.
-    pub handles: usize,
+    pub max_handles: usize,
     /// The most tokens of the catalogue in the instructions, estimated as a quarter of the bytes.
-    pub budget: usize,
-    /// What the user types before a handle to approve a skill in a terminal.
+    pub catalogue_budget: usize,
+    /// The command that approves a skill in a terminal; the user adds the handle.
     pub approve_command: String,
     /// Whether the user may be asked at all; with a lock file, the file alone decides.
-    pub asks: bool,
+    pub asks_user: bool,
 }
 
 impl Default for BridgeOptions {
     fn default() -> Self {
         Self {
-            handles: skillwire_host::tools::MOST_HANDLES,
-            budget: USUAL_BUDGET,
+            max_handles: skillwire_host::tools::MOST_HANDLES,
+            catalogue_budget: USUAL_BUDGET,
             approve_command: "skillwire approve".to_owned(),
-            asks: true,
+            asks_user: true,
         }
+    }
+}
+
+impl BridgeOptions {
+    /// Sets how many handles the schema of `load_skill` lists.
+    #[must_use]
+    pub fn max_handles(self, max_handles: usize) -> Self {
+        Self { max_handles, ..self }
+    }
+
+    /// Sets the most tokens of the catalogue in the instructions.
+    #[must_use]
+    pub fn catalogue_budget(self, catalogue_budget: usize) -> Self {
+        Self { catalogue_budget, ..self }
+    }
+
+    /// Sets the command that approves a skill in a terminal.
+    #[must_use]
+    pub fn approve_command(self, approve_command: impl Into<String>) -> Self {
+        Self { approve_command: approve_command.into(), ..self }
+    }
+
+    /// Sets whether the user may be asked at all.
+    #[must_use]
+    pub fn asks_user(self, asks_user: bool) -> Self {
+        Self { asks_user, ..self }
     }
 }

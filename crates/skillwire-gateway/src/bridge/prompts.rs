@@ -1,4 +1,4 @@
-//! Approved skills as prompts, which many clients show as commands of the user.
+//! Approved skills as prompts, which many clients show to their user as commands.
 
 use serde_json::{Value, json};
 use skillwire_core::Resources;
@@ -35,7 +35,7 @@ impl Bridge {
         Ok(PromptReply { description: Some(one_line(description)), messages })
     }
 
-    /// The files of a skill whose path begins with what is typed.
+    /// The paths of a skill's files that begin with the typed text.
     pub(crate) fn complete_file(&self, typing: &Typing<'_>) -> Vec<String> {
         let view = self.view();
         let Ok(item) = Handle::parse(typing.prompt).and_then(|handle| view.find(&handle)) else {
@@ -55,7 +55,8 @@ fn message(content: &Value) -> Value {
     json!({ "role": "user", "content": content })
 }
 
-/// Text of a skill, which is never the user's own words.
+/// A message with the text of a skill, marked as a resource so that it does not pass for the user's
+/// own words.
 fn resource(uri: &str, text: &str) -> Value {
     let resource = json!({ "uri": uri, "mimeType": "text/markdown", "text": text });
     message(&json!({ "type": "resource", "resource": resource }))

@@ -1,4 +1,4 @@
-//! Words in commands that a user is told to type.
+//! Words of a command line that a message asks the user to type.
 
 /// A word as a shell takes it, quoted if it holds anything a shell might act on.
 pub fn word(word: &str) -> String {

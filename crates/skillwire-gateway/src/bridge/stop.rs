@@ -1,4 +1,6 @@
-//! Why a tool has no answer: a refusal, which the model is told, or a question to the user.
+//! Why a call ends without its result: a refusal, which the model reads, or a question to the user.
+//!
+//! This is the one place that words refusals for the clients of a bridge.
 
 use std::fmt::Write as _;
 
@@ -13,12 +15,12 @@ use super::{options::BridgeOptions, shell};
 /// The most characters of each part of a refusal; some of them are a server's words.
 const MAX_CHARS: usize = 400;
 
-/// Why a call goes no further.
+/// Why a call ends without its result.
 #[derive(Debug)]
 pub(crate) enum CallError {
-    /// The host says no.
+    /// The host refuses.
     Refused(Box<Refusal>),
-    /// The client has to do something first, or sent nonsense.
+    /// The client has to answer a question first, or its request is invalid.
     Interrupted(Interrupt),
 }
 
@@ -41,7 +43,7 @@ impl From<NoBoundary> for CallError {
 }
 
 impl CallError {
-    /// The answer of a tool: a refusal is one, which the model can read.
+    /// The result of a tool. A refusal is a result as well, so that the model can read it.
     pub(crate) fn into_reply(self, options: &BridgeOptions) -> Result<ToolReply, Interrupt> {
         match self {
             Self::Refused(refusal) => Ok(refused(&refusal, options)),
@@ -49,7 +51,7 @@ impl CallError {
         }
     }
 
-    /// The answer of a prompt, which has no way to fail but an error.
+    /// The error of a prompt, whose results cannot say that they failed.
     pub(crate) fn into_interrupt(self, options: &BridgeOptions) -> Interrupt {
         match self {
             Self::Refused(refusal) => RpcError::invalid_params(words(&refusal, options))
@@ -66,7 +68,7 @@ fn refused(refusal: &Refusal, options: &BridgeOptions) -> ToolReply {
     ToolReply::error(text).structured(json!({ "refusal": shown(refusal, options) }))
 }
 
-/// A refusal in words: the code, what happened, and what can be done.
+/// A refusal in words: its code, what happened, and the next step.
 fn words(refusal: &Refusal, options: &BridgeOptions) -> String {
     let shown = shown(refusal, options);
     let mut text = format!("Refused ({}): {}", shown.reason.code(), shown.reason.meaning());
@@ -91,7 +93,7 @@ fn words(refusal: &Refusal, options: &BridgeOptions) -> String {
     text
 }
 
-/// A refusal with nothing in it that acts or hides, and with what can be done through a bridge.
+/// A refusal without characters that act or hide, and with the next step for clients of a bridge.
 fn shown(refusal: &Refusal, options: &BridgeOptions) -> Refusal {
     let line = |text: &Option<Box<str>>| {
         text.as_deref().map(|text| one_line_within(text, MAX_CHARS).into_boxed_str())
@@ -112,7 +114,7 @@ fn shown(refusal: &Refusal, options: &BridgeOptions) -> Refusal {
     }
 }
 
-/// What can be done through a bridge, where it is something else than at a terminal.
+/// The next step for clients of a bridge, where it differs from the one at a terminal.
 fn hint(refusal: &Refusal, options: &BridgeOptions) -> Option<String> {
     let skill = refusal.subject.as_ref()?.to_string();
     let approve = || format!("`{} {}`", options.approve_command, shell::word(&skill));

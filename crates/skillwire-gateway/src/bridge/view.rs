@@ -1,4 +1,5 @@
-//! Everything that is known at one moment, ready to be listed.
+//! A view: the skills that are known at one moment, what the user decided about them, and the lists
+//! that clients get.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -40,21 +41,21 @@ const USE: &str = "Skills are instructions for particular tasks. `load_skill` lo
                    authority of their own. Skillwire checks what it passes on; it does not control \
                    this client's other tools, its permissions, or what is done with the texts.";
 
-/// How a server could be listed.
+/// Whether a server could be listed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ServerStatus {
-    /// It was not tried to the end yet.
+    /// The first listing is under way.
     Pending,
-    /// What it lists is known.
+    /// The last listing succeeded.
     Listed,
-    /// Why it cannot be listed now; what it listed before stays known.
+    /// The last listing failed for this reason; the skills of the one before stay known.
     Failed(String),
 }
 
-/// Where a skill stands, in what a listing says of it.
+/// What the user decided about a skill, as listings say it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SkillStatus {
-    /// It loads without asking.
+    /// It is loaded without a question.
     Approved,
     /// The user has not decided.
     New,
@@ -67,7 +68,7 @@ pub(crate) enum SkillStatus {
 }
 
 impl SkillStatus {
-    /// What a listing says behind the handle.
+    /// The words of a listing behind the handle.
     pub(crate) fn words(self) -> &'static str {
         match self {
             Self::Approved => "approved",
@@ -81,13 +82,13 @@ impl SkillStatus {
 
 /// What a search found.
 pub(crate) struct FoundSkills<'a> {
-    /// The best, with where each stands.
+    /// The best, with the user's decision about each.
     pub(crate) best: Vec<(&'a RegistryItem, SkillStatus)>,
     /// How many there are in all.
     pub(crate) all: usize,
 }
 
-/// Everything that is known at one moment.
+/// What is known and decided at one moment.
 #[derive(Debug, Default)]
 pub(crate) struct BridgeView {
     registry: Registry,
@@ -100,8 +101,7 @@ pub(crate) struct BridgeView {
 }
 
 impl BridgeView {
-    /// Puts together what was found; what was worked out for the view before is kept if it still
-    /// holds.
+    /// Makes a view of what the host knows. The index of the view before is kept if it is still right.
     pub(crate) fn new(
         host: &Host,
         before: &Self,
@@ -127,7 +127,7 @@ impl BridgeView {
         view
     }
 
-    /// Every skill that is shown, with where it stands.
+    /// Every skill that is shown, with the user's decision about it.
     pub(crate) fn items(&self) -> impl Iterator<Item = (&RegistryItem, SkillStatus)> {
         let items = self.registry.items().iter().zip(self.shown.iter().copied());
         items.filter(|(_, shown)| *shown != SkillStatus::Disabled)
@@ -202,8 +202,8 @@ impl BridgeView {
         })
     }
 
-    /// Tells whether an index of another view is one of this: of the same skills, of which the same
-    /// may be cached.
+    /// Tells whether the index of another view is right for this one: it has the same skills, and the
+    /// texts of the same skills may be cached.
     fn reads_like(&self, other: &Self) -> bool {
         let (ours, theirs) = (self.registry.items(), other.registry.items());
         let alike = |(one, two): (&RegistryItem, &RegistryItem)| {
@@ -241,7 +241,7 @@ impl BridgeView {
         all
     }
 
-    /// What should be known about servers that are not listed as they are now.
+    /// A sentence for each server that is not listed as it is now.
     pub(crate) fn troubles(&self) -> Vec<String> {
         let trouble = |(label, status): (&ServerLabel, &ServerStatus)| match status {
             ServerStatus::Listed => None,
@@ -257,7 +257,7 @@ impl BridgeView {
 
     fn list_tools(&self, options: &BridgeOptions) -> Arc<Items> {
         let handles: Vec<String> = self.items().map(|(item, _)| item.handle.clone()).collect();
-        let specs = tools::all(&handles, options.handles);
+        let specs = tools::all(&handles, options.max_handles);
         // The general read is for hosts: a client has its own for this server's resources.
         let offered = specs.iter().filter(|spec| spec.name != "read_resource");
         Items::of(offered.map(|spec| {
@@ -289,7 +289,7 @@ impl BridgeView {
             .collect();
         let catalogue_options = CatalogueOptions {
             format: Format::Markdown,
-            budget: Some(options.budget),
+            budget: Some(options.catalogue_budget),
             ..CatalogueOptions::default()
         };
         let mut text = USE.to_owned();

@@ -1,22 +1,23 @@
-//! Windows that clients opened, each known by a word that cannot be guessed.
+//! The windows of clients, each with an id that cannot be guessed.
 //!
-//! On the stateless era nothing but that word ties a request to the load before it, so it works on
-//! any connection. Windows that a legacy session opened end with the session.
+//! Requests of the modern era have no session, so the id alone ties a request to the load before it,
+//! on any connection. Windows that a legacy session opened are closed with the session.
 
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use skillwire_core::SkillEntry;
 use skillwire_host::Window;
 use skillwire_trust::{Reason, Refusal, SkillId, Subject};
 
-/// Windows at once; the one unused for longest makes room, since a stateless client may never say
-/// that it needs one no more.
+/// The most open windows. The one that was not used for longest is closed for a new one, since a
+/// client without a session may never close its windows.
 const MAX_WINDOWS: usize = 1_024;
 
-/// A window and what the client knows about it.
+/// A window, and the handle the client knows its skill by.
 #[derive(Clone)]
 pub(crate) struct OpenWindow {
     pub(crate) handle: String,
@@ -26,24 +27,24 @@ pub(crate) struct OpenWindow {
 struct HeldWindow {
     opened: OpenWindow,
     session: Option<String>,
-    /// The larger, the later it was used.
+    /// When it was used last, by the table's clock.
     used: u64,
 }
 
-/// Every window that clients may use.
+/// Every open window of clients.
 #[derive(Default)]
 pub(crate) struct ClientWindows(Mutex<State>);
 
 #[derive(Default)]
 struct State {
     held: HashMap<String, HeldWindow>,
-    /// The words, by when they were last used.
+    /// The ids, by when the window was used last.
     by_use: BTreeMap<u64, String>,
     clock: u64,
 }
 
 impl ClientWindows {
-    /// Keeps a window and returns the word it is known by.
+    /// Keeps a window and returns its id.
     pub(crate) fn keep(
         &self,
         opened: OpenWindow,
@@ -68,7 +69,7 @@ impl ClientWindows {
         Ok(word)
     }
 
-    /// The window a word stands for.
+    /// The window with this id.
     pub(crate) fn get(&self, word: &str) -> Result<OpenWindow, Refusal> {
         let mut state = self.lock();
         let now = state.tick();
@@ -101,7 +102,7 @@ impl ClientWindows {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -23,17 +23,18 @@ use crate::{
 
 /// The skills that a host found in folders, passed on; clones are the same.
 ///
-/// The host is told of folders by the program around it, which calls [`Self::reconsider`] then.
+/// The program reads the folders, gives what it found to the host, and then calls
+/// [`Self::reconsider`].
 #[derive(Debug, Clone)]
 pub struct FollowedFolders(Arc<Inner>);
 
 struct Inner {
     host: Host,
     admission: Arc<dyn Admission>,
-    instance: GatewayId,
-    rewritings: [UriMapping; 2],
-    ledger: ChangeTracker,
-    news: ChangeSignal,
+    gateway: GatewayId,
+    mappings: [UriMapping; 2],
+    reported: ChangeTracker,
+    signal: ChangeSignal,
 }
 
 impl fmt::Debug for Inner {
@@ -47,23 +48,30 @@ impl FollowedFolders {
     pub fn new(
         host: Host,
         admission: Arc<dyn Admission>,
-        instance: GatewayId,
+        gateway: GatewayId,
         scheme: &Scheme,
     ) -> Self {
-        let rewritings =
+        let mappings =
             [Origin::Local, Origin::Project].map(|origin| UriMapping::new(scheme.clone(), origin));
-        let (ledger, news) = Default::default();
-        Self(Arc::new(Inner { host, admission, instance, rewritings, ledger, news }))
+        Self(Arc::new(Inner {
+            host,
+            admission,
+            gateway,
+            mappings,
+            reported: ChangeTracker::default(),
+            signal: ChangeSignal::default(),
+        }))
     }
 
-    /// How URIs of the user's and of the project's folders are rewritten.
-    pub fn rewritings(&self) -> &[UriMapping] {
-        &self.0.rewritings
+    /// The mappings of the URIs of the user's folders and of the project's folders.
+    pub fn mappings(&self) -> &[UriMapping] {
+        &self.0.mappings
     }
 
-    /// Asks the host and the admission anew, since something changed.
+    /// Has the source scanned again, because the folders or the admission changed.
     pub fn reconsider(&self) {
-        self.0.news.tell();
+        self.0.signal.mark();
+        self.0.signal.wake();
     }
 }
 
@@ -73,36 +81,36 @@ impl SkillSource for FollowedFolders {
         look: &ScanRequest,
         report: &mut (dyn FnMut(SourceChange) + Send),
     ) -> Result<Vec<Finding>, SourceUnavailable> {
-        // Before the host is asked, so that what comes later is told again.
-        let pending = self.0.news.take();
-        if pending || look.forces_pathless_read() {
+        // The mark is taken before the host is asked, so that a change in between marks again.
+        let is_marked = self.0.signal.take();
+        if is_marked || look.forces_pathless_read() {
             self.0.report(report);
         }
         Ok(Vec::new())
     }
 
-    fn on_change(&self, wake: ChangeCallback) {
-        self.0.news.on_change(wake);
+    fn on_change(&self, callback: ChangeCallback) {
+        self.0.signal.on_change(callback);
     }
 }
 
 impl Inner {
-    /// Reports every skill that is news.
+    /// Reports every skill that differs from what was reported before.
     fn report(&self, report: &mut (dyn FnMut(SourceChange) + Send)) {
         let found = self.host.in_folders();
         let sites: BTreeMap<GroupKey, &ListedSkill> = self
-            .rewritings
+            .mappings
             .iter()
-            .flat_map(|rewriting| self.passed_on(&found, rewriting.origin()))
+            .flat_map(|mapping| self.passed_on(&found, mapping.origin()))
             .map(|listed| (GroupKey(listed.id().uri.file().shared()), listed))
             .collect();
         let fingerprint = |listed: &&ListedSkill| Digest::of(text_of(listed).as_bytes());
         let now = sites.iter().map(|(key, listed)| (key.clone(), fingerprint(listed))).collect();
         let inspect = |key: &GroupKey| sites.get(key).map_or_else(Vec::new, |it| self.inspect(it));
-        self.ledger.report(&now, inspect, report);
+        self.reported.report(&now, inspect, report);
     }
 
-    /// What is passed on of one origin.
+    /// The skills of one origin that are passed on.
     fn passed_on<'a>(&self, found: &'a [ListedSkill], origin: &Origin) -> Vec<&'a ListedSkill> {
         let of_origin = found.iter().filter(|listed| listed.id().origin == *origin);
         let all: BTreeMap<&SkillUri, &ListedSkill> =
@@ -113,11 +121,11 @@ impl Inner {
 
     fn inspect(&self, listed: &ListedSkill) -> Vec<InspectedSkill> {
         let id = listed.id();
-        let rewriting = self.rewritings.iter().find(|it| *it.origin() == id.origin);
+        let mapping = self.mappings.iter().find(|it| *it.origin() == id.origin);
         let store = FolderFiles { host: self.host.clone(), listed: listed.clone() };
-        let made = rewriting.map(|rewriting| {
+        let made = mapping.map(|mapping| {
             let content = SkillContent::Files(files(listed, Arc::new(store))?);
-            skill(listed, content, rewriting, &self.instance)
+            skill(listed, content, mapping, &self.gateway)
         });
         made.map_or_else(Vec::new, |made| inspected(id, made))
     }

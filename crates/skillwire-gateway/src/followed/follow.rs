@@ -1,4 +1,5 @@
-//! Keeping up with one server: listing it, hearing of changes, and trying again when it fails.
+//! The task that follows one server: it lists the server, listens for changes, and tries again when
+//! the server fails.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -8,31 +9,34 @@ use skillwire_host::FreshListing;
 use skillwire_trust::{Class, Refusal};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use crate::followed::shared::Shared;
+use crate::followed::server_state::ServerState;
 
-/// The most skills whose changes are subscribed to one by one; the listing tells of the others.
+/// The most skills that are subscribed to one by one; a new listing tells of changes of the others.
 const MAX_SUBSCRIBED: usize = 500;
 
 /// The most refused entries that one listing logs.
 const MAX_LOGGED: usize = 10;
 
-/// A server that tells of changes without end is asked no more often than this.
+/// The shortest time between two listings of a server that announces changes without end.
 const SPACING: Duration = Duration::from_millis(200);
 
-/// How long a server has to take a subscription.
+/// How long a server has to accept a subscription.
 const LISTENING: Duration = Duration::from_secs(2);
 
-/// Follows a server for ever.
-pub(crate) async fn follow(shared: Arc<Shared>) {
-    let mut following =
-        Follower { retry: shared.options.retry.0, shared, ears: ChangeSubscriptions::default() };
+/// Follows a server until the task is aborted.
+pub(crate) async fn follow(shared: Arc<ServerState>) {
+    let mut following = Follower {
+        retry: shared.options.first_retry,
+        shared,
+        subscriptions: ChangeSubscriptions::default(),
+    };
     loop {
-        // Listening begins before the listing, so that no change falls between.
+        // The subscription begins before the listing, so that no change is lost between the two.
         following.listen_to_listing().await;
         let started = Instant::now();
         let pause = following.list().await;
         following.shared.tried.send_replace(true);
-        if following.shared.stock().failure().is_none() {
+        if following.shared.skills().failure().is_none() {
             following.listen_to_skills().await;
         }
         let spaced = Instant::now() + SPACING.max(4 * started.elapsed());
@@ -43,16 +47,16 @@ pub(crate) async fn follow(shared: Arc<Shared>) {
 }
 
 struct Follower {
-    shared: Arc<Shared>,
-    ears: ChangeSubscriptions,
+    shared: Arc<ServerState>,
+    subscriptions: ChangeSubscriptions,
     /// How long to wait before a server that fails again is tried again.
     retry: Duration,
 }
 
 /// The subscriptions to a server.
 ///
-/// They are two, so that the one to the listing stays as it is when the skills are others: what is
-/// told while a subscription is replaced can be lost.
+/// They are two, because notifications can be lost while a subscription is replaced: the one to the
+/// listing stays when the one to the skills is replaced.
 #[derive(Default)]
 struct ChangeSubscriptions {
     listing: Option<Changes>,
@@ -67,45 +71,44 @@ struct SkillSubscription {
 
 impl Follower {
     async fn listen_to_listing(&mut self) {
-        if self.ears.listing.is_none() {
+        if self.subscriptions.listing.is_none() {
             let heard = timeout(LISTENING, self.shared.relay.listen()).await;
-            self.ears.listing = heard.ok().and_then(Result::ok);
+            self.subscriptions.listing = heard.ok().and_then(Result::ok);
         }
     }
 
-    /// Some take no subscriptions to resources, and tell of the listing all the same.
+    /// Subscribes to the listed skills. A server that refuses may still announce changes of its listing.
     async fn listen_to_skills(&mut self) {
         let uris: BTreeSet<SkillUri> =
-            self.shared.stock().listed_uris().take(MAX_SUBSCRIBED).cloned().collect();
-        if self.ears.skills.as_ref().is_some_and(|named| named.uris == uris) {
+            self.shared.skills().listed_uris().take(MAX_SUBSCRIBED).cloned().collect();
+        if self.subscriptions.skills.as_ref().is_some_and(|named| named.uris == uris) {
             return;
         }
         if uris.is_empty() {
-            self.ears.skills = None;
+            self.subscriptions.skills = None;
             return;
         }
         let wanted: Vec<&str> = uris.iter().map(SkillUri::as_str).collect();
         let heard = timeout(LISTENING, self.shared.relay.listen_to(&wanted)).await;
         if let Ok(Ok(Some(changes))) = heard {
-            self.ears.skills = Some(SkillSubscription { changes, uris });
+            self.subscriptions.skills = Some(SkillSubscription { changes, uris });
         }
     }
 
-    /// Lists the server, and says when to do so again.
+    /// Lists the server, and returns how long to wait before the next listing.
     async fn list(&mut self) -> Duration {
         let options = &self.shared.options;
-        let (first, longest) = options.retry;
         match self.shared.relay.list().await {
             Ok(fresh) => {
-                self.retry = first;
-                let lifetime = fresh.lifetime.unwrap_or(options.pause);
-                let pause = lifetime.clamp(options.pause, options.longest_pause);
+                self.retry = options.first_retry;
+                let lifetime = fresh.lifetime.unwrap_or(options.min_pause);
+                let pause = lifetime.clamp(options.min_pause, options.max_pause);
                 self.take(&fresh, lifetime.min(pause));
                 pause
             }
             Err(refusal) => {
                 let retry = self.retry;
-                self.retry = (2 * retry).min(longest);
+                self.retry = (2 * retry).min(options.max_retry);
                 self.fail(&refusal, retry).await;
                 retry
             }
@@ -126,28 +129,28 @@ impl Follower {
             tracing::warn!("`{label}` could not be listed to its end. {refusal}");
         }
         let recovered = {
-            let mut stock = shared.stock();
-            let recovered = stock.failure().is_some();
-            stock.list(fresh, lifetime);
+            let mut skills = shared.skills();
+            let recovered = skills.failure().is_some();
+            skills.list(fresh, lifetime);
             recovered
         };
         if recovered {
             tracing::info!("`{label}` can be listed again.");
         }
-        shared.tell();
+        shared.announce();
     }
 
     async fn fail(&mut self, refusal: &Refusal, retry: Duration) {
         let shared = &self.shared;
         let reason = refusal.to_string();
-        let known = shared.stock().failure() == Some(&reason);
+        let known = shared.skills().failure() == Some(&reason);
         if !known {
             tracing::warn!("`{}` cannot be listed. {reason}", shared.relay.label());
         }
-        shared.stock().fail(reason, retry);
-        shared.tell();
-        // It may have been restarted as something else: what it is, is found out anew.
-        self.ears = ChangeSubscriptions::default();
+        shared.skills().fail(reason, retry);
+        shared.announce();
+        // The server may have been restarted as another version, so the connection begins anew.
+        self.subscriptions = ChangeSubscriptions::default();
         shared.relay.disconnect().await;
     }
 
@@ -157,16 +160,16 @@ impl Follower {
             let shared = Arc::clone(&self.shared);
             tokio::select! {
                 () = sleep_until(until) => return,
-                () = shared.wanted.notified() => return,
-                change = self.ears.hear() => match change {
+                () = shared.relist.notified() => return,
+                change = self.subscriptions.next() => match change {
                     Some(Change::SkillsChanged) => return,
                     Some(Change::Updated(uri)) => {
                         update(&shared, &uri).await;
                         sleep(SPACING / 10).await;
                     }
-                    // Who tells of nothing any more has to be looked at, however long the listing
-                    // was said to stay as it is.
-                    None => until = until.min(Instant::now() + shared.options.pause),
+                    // Without this subscription, changes show only in the next listing, which must
+                    // then not wait for the whole stated lifetime.
+                    None => until = until.min(Instant::now() + shared.options.min_pause),
                 },
             }
         }
@@ -174,14 +177,14 @@ impl Follower {
 }
 
 impl ChangeSubscriptions {
-    /// Waits for a change, or for the end of a subscription, which is told once.
-    async fn hear(&mut self) -> Option<Change> {
+    /// Waits for a change, or for the end of a subscription, which is returned once as `None`.
+    async fn next(&mut self) -> Option<Change> {
         let Self { listing, skills } = self;
         loop {
             tokio::select! {
                 change = next(listing.as_mut()) => match change {
                     Some(Change::SkillsChanged) => return change,
-                    // Nobody asked for this here.
+                    // This subscription is not for single resources.
                     Some(Change::Updated(_)) => {}
                     None => {
                         *listing = None;
@@ -199,7 +202,7 @@ impl ChangeSubscriptions {
     }
 }
 
-/// The next change that a subscription tells; one that is not there tells nothing.
+/// The next change of a subscription; a missing one never has any.
 async fn next(changes: Option<&mut Changes>) -> Option<Change> {
     match changes {
         Some(changes) => changes.next().await,
@@ -208,23 +211,23 @@ async fn next(changes: Option<&mut Changes>) -> Option<Change> {
 }
 
 /// Asks anew for the skills that a changed resource belongs to.
-async fn update(shared: &Shared, uri: &str) {
+async fn update(shared: &ServerState, uri: &str) {
     let Ok(uri) = ResourceUri::parse(uri) else { return };
-    let around = shared.stock().around(&uri);
+    let around = shared.skills().around(&uri);
     for skill in around {
         let id = &skill.id().uri;
         if skill.integrity().is_dynamic() {
-            shared.stock().revise(id);
+            shared.skills().revise(id);
         }
         match shared.relay.get(id).await {
             Ok(entry) => {
-                let lifetime = entry.lifetime.unwrap_or(shared.options.pause);
-                shared.stock().name(entry.listed, lifetime, shared.options.named_for);
+                let lifetime = entry.lifetime.unwrap_or(shared.options.min_pause);
+                shared.skills().name(entry.listed, lifetime, shared.options.named_for);
             }
-            Err(refusal) if refusal.class() == Class::NotFound => shared.stock().remove(id),
-            // The next listing says what became of it.
+            Err(refusal) if refusal.class() == Class::NotFound => shared.skills().remove(id),
+            // The next listing shows what became of the skill.
             Err(refusal) => tracing::info!("{refusal}"),
         }
-        shared.tell();
+        shared.announce();
     }
 }

@@ -2,8 +2,8 @@
 
 pub(crate) mod folders;
 pub(crate) mod server;
+pub(crate) mod server_state;
 pub(crate) mod servers;
-pub(crate) mod shared;
 pub(crate) mod skills;
 
 mod follow;

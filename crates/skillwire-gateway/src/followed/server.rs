@@ -9,11 +9,11 @@ use skillwire_source::{
     SourceChange, SourceUnavailable,
 };
 use skillwire_trust::{Origin, ServerLabel};
-use tokio::{runtime::Handle, task::AbortHandle, time::Instant};
+use tokio::{runtime::Handle, sync::Notify, task::AbortHandle, time::Instant};
 
 use crate::{
     followed::follow,
-    followed::shared::{Fresh, Shared},
+    followed::server_state::{Freshness, ServerState},
     followed::skills::PassedOnSkill,
     passing_on::admission::Admission,
     passing_on::provenance::GatewayId,
@@ -22,16 +22,19 @@ use crate::{
 
 /// How a server is followed.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct FollowOptions {
     /// The scheme of the URIs its skills are passed on under.
     pub scheme: Scheme,
-    /// The shortest time between two listings of a server that tells of no changes.
-    pub pause: Duration,
-    /// The longest time between two listings, whatever the server says about lifetimes.
-    pub longest_pause: Duration,
-    /// The first and the longest pause before a server that failed is tried again.
-    pub retry: (Duration, Duration),
-    /// How long a skill is known that is not listed and was asked for by name.
+    /// The shortest time between two listings of a server that announces no changes.
+    pub min_pause: Duration,
+    /// The longest time between two listings, whatever lifetime the server states.
+    pub max_pause: Duration,
+    /// The pause before a server that failed once is tried again; it doubles with each failure.
+    pub first_retry: Duration,
+    /// The longest pause before a server that failed is tried again.
+    pub max_retry: Duration,
+    /// How long a skill stays known that no listing mentions and a client asked for by name.
     pub named_for: Duration,
 }
 
@@ -39,25 +42,52 @@ impl Default for FollowOptions {
     fn default() -> Self {
         Self {
             scheme: Scheme::default(),
-            pause: Duration::from_mins(1),
-            longest_pause: Duration::from_hours(1),
-            retry: (Duration::from_secs(1), Duration::from_mins(1)),
+            min_pause: Duration::from_mins(1),
+            max_pause: Duration::from_hours(1),
+            first_retry: Duration::from_secs(1),
+            max_retry: Duration::from_mins(1),
             named_for: Duration::from_mins(10),
         }
     }
 }
 
+impl FollowOptions {
+    /// Sets the scheme of the URIs under which skills are passed on.
+    #[must_use]
+    pub fn scheme(self, scheme: Scheme) -> Self {
+        Self { scheme, ..self }
+    }
+
+    /// Sets the shortest and the longest time between two listings.
+    #[must_use]
+    pub fn pauses(self, min_pause: Duration, max_pause: Duration) -> Self {
+        Self { min_pause, max_pause, ..self }
+    }
+
+    /// Sets the first and the longest pause before a server that failed is tried again.
+    #[must_use]
+    pub fn retries(self, first_retry: Duration, max_retry: Duration) -> Self {
+        Self { first_retry, max_retry, ..self }
+    }
+
+    /// Sets how long a skill stays known that a client asked for by name.
+    #[must_use]
+    pub fn named_for(self, named_for: Duration) -> Self {
+        Self { named_for, ..self }
+    }
+}
+
 /// One server whose skills are passed on; clones are the same one.
 ///
-/// It is followed in the background: listed, listened to, and listed again. A [`ScanRequest`] at it only
-/// reports what has become known, and never waits for the server.
+/// A task in the background lists it, listens for its changes, and lists it again. A scan of this
+/// source only reports what that task knows, and never waits for the server.
 #[derive(Debug, Clone)]
 pub struct FollowedServer {
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     _following: Arc<Following>,
 }
 
-/// The task that follows a server until nobody needs it.
+/// Ends the task that follows a server when the last clone of the server is dropped.
 #[derive(Debug)]
 struct Following(AbortHandle);
 
@@ -68,17 +98,19 @@ impl Drop for Following {
 }
 
 impl FollowedServer {
-    /// Begins to follow a server on a runtime; `admission` says what is passed on.
-    pub fn start(
+    /// Begins to follow a server on a runtime; `admission` decides what is passed on.
+    pub(crate) fn start(
         relay: Relay,
         admission: Arc<dyn Admission>,
-        instance: GatewayId,
+        gateway: GatewayId,
         options: FollowOptions,
         runtime: &Handle,
+        listener: Option<Arc<Notify>>,
     ) -> Self {
-        let rewriting =
-            UriMapping::new(options.scheme.clone(), Origin::Server(relay.label().clone()));
-        let shared = Arc::new(Shared::new(relay, rewriting, admission, instance, options, runtime));
+        let origin = Origin::Server(relay.label().clone());
+        let uris = UriMapping::new(options.scheme.clone(), origin);
+        let shared = ServerState::new(relay, uris, admission, gateway, options, runtime, listener);
+        let shared = Arc::new(shared);
         let task = runtime.spawn(follow::follow(Arc::clone(&shared)));
         Self { shared, _following: Arc::new(Following(task.abort_handle())) }
     }
@@ -88,9 +120,9 @@ impl FollowedServer {
         self.shared.relay.label()
     }
 
-    /// How its URIs are rewritten.
-    pub fn rewriting(&self) -> &UriMapping {
-        &self.shared.rewriting
+    /// The mapping between the server's URIs and those they are passed on under.
+    pub fn uris(&self) -> &UriMapping {
+        &self.shared.uris
     }
 
     /// Waits until the server has been tried once.
@@ -100,24 +132,30 @@ impl FollowedServer {
         let _ = tried.wait_for(|tried| *tried).await;
     }
 
-    /// Has the server listed again at once.
+    /// Lists the server again at once.
     pub fn relist(&self) {
-        self.shared.wanted.notify_one();
+        self.shared.relist.notify_one();
     }
 
-    /// Asks the admission anew about everything, since it decides otherwise than before.
+    /// Has the source scanned again, because the admission decides differently now.
     pub fn reconsider(&self) {
-        self.shared.tell();
+        self.shared.signal.mark();
+        self.shared.signal.wake();
+    }
+
+    /// Has the source scanned if the server's skills changed since the last scan.
+    pub(crate) fn wake(&self) {
+        self.shared.signal.wake();
     }
 
     /// Why the server cannot be listed now, if it cannot.
     pub fn failure(&self) -> Option<String> {
-        self.shared.stock().failure().map(str::to_owned)
+        self.shared.skills().failure().map(str::to_owned)
     }
 
     /// How answers made from what is known now may be reused.
     pub fn cache_policy(&self) -> CachePolicy {
-        let Fresh { stale_at, private } = *self.shared.fresh();
+        let Freshness { stale_at, private } = self.shared.freshness();
         let left = |until: Instant| until.saturating_duration_since(Instant::now());
         CachePolicy { max_age: Some(stale_at.map_or(Duration::ZERO, left)), private }
     }
@@ -137,9 +175,9 @@ impl SkillSource for FollowedServer {
         report: &mut (dyn FnMut(SourceChange) + Send),
     ) -> Result<Vec<Finding>, SourceUnavailable> {
         let shared = &self.shared;
-        // Before the stock is looked at, so that what comes later is told again.
-        let pending = shared.news.take();
-        if pending || look.forces_pathless_read() {
+        // The mark is taken before the skills are read, so that a change in between marks again.
+        let is_marked = shared.signal.take();
+        if is_marked || look.forces_pathless_read() {
             self.report(report);
         }
         match self.failure() {
@@ -151,22 +189,22 @@ impl SkillSource for FollowedServer {
         }
     }
 
-    fn on_change(&self, wake: ChangeCallback) {
-        self.shared.news.on_change(wake);
+    fn on_change(&self, callback: ChangeCallback) {
+        self.shared.signal.on_change(callback);
     }
 }
 
 impl FollowedServer {
-    /// Reports every skill that is news.
+    /// Reports every skill that differs from what was reported before.
     fn report(&self, report: &mut (dyn FnMut(SourceChange) + Send)) {
         let shared = &self.shared;
-        let passed = shared.stock().passed_on(&*shared.admission);
+        let passed = shared.skills().passed_on(&*shared.admission);
         let sites: BTreeMap<GroupKey, PassedOnSkill> = passed
             .into_iter()
             .map(|passed| (GroupKey(passed.skill.id().uri.file().shared()), passed))
             .collect();
         let now = sites.iter().map(|(key, passed)| (key.clone(), passed.fingerprint)).collect();
         let inspect = |key: &GroupKey| sites.get(key).map_or_else(Vec::new, |p| shared.inspect(p));
-        shared.ledger.report(&now, inspect, report);
+        shared.reported.report(&now, inspect, report);
     }
 }

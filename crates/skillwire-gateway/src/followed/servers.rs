@@ -6,7 +6,7 @@ use skillwire_core::SkillUri;
 use skillwire_host::Host;
 use skillwire_source::{BoxFuture, CachePolicy, LookupOutcome, SkillLookup, SkillSource};
 use skillwire_trust::{Refusal, ServerLabel};
-use tokio::{runtime::Handle, time::timeout};
+use tokio::{runtime::Handle, sync::Notify, time::timeout};
 
 use crate::{
     followed::server::{FollowOptions, FollowedServer},
@@ -19,25 +19,26 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct FollowedServers {
     all: Vec<FollowedServer>,
-    instance: GatewayId,
+    gateway: GatewayId,
 }
 
 /// Why servers cannot be followed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StartError {
-    /// There is no such server.
+    /// The host does not know a server of this label.
     #[error(transparent)]
-    Unknown(#[from] Refusal),
-    /// This server could not recognise itself.
+    UnknownServer(#[from] Refusal),
+    /// This gateway could not recognise its own skills when they come back.
     #[error(transparent)]
-    Random(#[from] NoRandomness),
+    NoRandomness(#[from] NoRandomness),
 }
 
 impl FollowedServers {
-    /// Begins to follow servers of a host; `admission` says what of them is passed on.
+    /// Begins to follow servers of a host; `admission` decides which of their skills are passed on.
     ///
-    /// Requests to the servers run on `runtime`, whoever waits for them. The host's policy should
-    /// keep the text of entries, else they are passed on as they were understood.
+    /// All requests to the servers run on `runtime`. The host's policy should keep the text of
+    /// entries; otherwise members that this program does not know are not passed on.
+    #[tracing::instrument(skip_all)]
     pub fn start<'a>(
         host: &Host,
         labels: impl IntoIterator<Item = &'a ServerLabel>,
@@ -45,24 +46,39 @@ impl FollowedServers {
         options: &FollowOptions,
         runtime: &Handle,
     ) -> Result<Self, StartError> {
-        let instance = GatewayId::random()?;
+        Self::start_with(host, labels, admission, options, runtime, None)
+    }
+
+    /// The same for a caller that is notified of changes first, and then [wakes](Self::wake) the
+    /// sources itself.
+    pub(crate) fn start_with<'a>(
+        host: &Host,
+        labels: impl IntoIterator<Item = &'a ServerLabel>,
+        admission: &Arc<dyn Admission>,
+        options: &FollowOptions,
+        runtime: &Handle,
+        listener: Option<&Arc<Notify>>,
+    ) -> Result<Self, StartError> {
+        let gateway = GatewayId::random()?;
         let relays: Vec<_> =
             labels.into_iter().map(|label| host.relay(label)).collect::<Result<_, _>>()?;
         let start = |relay| {
-            let (admission, instance) = (Arc::clone(admission), instance.clone());
-            FollowedServer::start(relay, admission, instance, options.clone(), runtime)
+            let admission = Arc::clone(admission);
+            let gateway = gateway.clone();
+            let options = options.clone();
+            FollowedServer::start(relay, admission, gateway, options, runtime, listener.cloned())
         };
-        Ok(Self { all: relays.into_iter().map(start).collect(), instance })
+        Ok(Self { all: relays.into_iter().map(start).collect(), gateway })
     }
 
     /// Each server as a source.
     pub fn sources(&self) -> Vec<Box<dyn SkillSource>> {
-        self.all.iter().map(|upstream| Box::new(upstream.clone()) as Box<dyn SkillSource>).collect()
+        self.all.iter().map(|server| Box::new(server.clone()) as Box<dyn SkillSource>).collect()
     }
 
-    /// What this server recognises itself by in skills that come back to it.
-    pub fn instance(&self) -> &GatewayId {
-        &self.instance
+    /// The id by which this gateway recognises its own skills when they come back to it.
+    pub fn gateway(&self) -> &GatewayId {
+        &self.gateway
     }
 
     /// The servers.
@@ -73,15 +89,20 @@ impl FollowedServers {
     /// Waits until every server has been tried once, but no longer than this.
     pub async fn settle(&self, at_most: Duration) {
         let all = async {
-            for upstream in &self.all {
-                upstream.tried().await;
+            for server in &self.all {
+                server.tried().await;
             }
         };
-        // Who is late is listed when it comes.
+        // The skills of slower servers are added when they are listed.
         let _ = timeout(at_most, all).await;
     }
 
-    /// Asks the admission anew about everything, since it decides otherwise than before.
+    /// Has the sources scanned if servers changed since the last scan.
+    pub(crate) fn wake(&self) {
+        self.all.iter().for_each(FollowedServer::wake);
+    }
+
+    /// Has every source scanned again, because the admission decides differently now.
     pub fn reconsider(&self) {
         self.all.iter().for_each(FollowedServer::reconsider);
     }
@@ -89,13 +110,13 @@ impl FollowedServers {
 
 impl SkillLookup for FollowedServers {
     fn aliases(&self, uri: &SkillUri) -> Vec<SkillUri> {
-        self.all.iter().filter_map(|upstream| upstream.rewriting().down_skill(uri)).collect()
+        self.all.iter().filter_map(|server| server.uris().passed_on_skill(uri)).collect()
     }
 
     fn look_up(&self, uri: &SkillUri) -> Option<BoxFuture<LookupOutcome>> {
         let mut all = self.all.iter();
-        let found = all.find_map(|upstream| Some((upstream, upstream.rewriting().up_skill(uri)?)));
-        found.map(|(upstream, uri)| upstream.find(uri))
+        let found = all.find_map(|server| Some((server, server.uris().own_skill(uri)?)));
+        found.map(|(server, uri)| server.find(uri))
     }
 
     fn cache_policy(&self) -> CachePolicy {

@@ -1,49 +1,52 @@
-//! Telling whoever looks at a source that there is something to report.
+//! Waking the scanner of a source that has changes to report.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
+use parking_lot::{Mutex, MutexGuard};
 use skillwire_source::ChangeCallback;
 
-/// Whether there is something that no look has reported, and whom to tell.
+/// Whether a source has changes that no scan has reported, and the callback that asks for a scan.
+///
+/// Marking and waking are two steps, because the skills of a bridge pass through the user's
+/// approvals in between: a server marks its source, the bridge works out what is approved now, and
+/// only then is the source scanned.
 #[derive(Default)]
 pub(crate) struct ChangeSignal(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    wake: Option<ChangeCallback>,
-    pending: bool,
+    callback: Option<ChangeCallback>,
+    is_marked: bool,
 }
 
 impl ChangeSignal {
-    /// There is something to report.
-    pub(crate) fn tell(&self) {
-        let mut state = self.lock();
-        // One look reports everything, so that one call is enough.
-        if !std::mem::replace(&mut state.pending, true)
-            && let Some(wake) = state.wake.clone()
-        {
-            drop(state);
-            wake();
+    /// Notes that there are changes to report.
+    pub(crate) fn mark(&self) {
+        self.lock().is_marked = true;
+    }
+
+    /// Asks for a scan if there are changes to report.
+    pub(crate) fn wake(&self) {
+        let callback = {
+            let state = self.lock();
+            state.callback.clone().filter(|_| state.is_marked)
+        };
+        // The callback may look at this source at once, so nothing is locked here.
+        if let Some(callback) = callback {
+            callback();
         }
     }
 
-    /// Tells whether there is something to report, and takes it for reported.
+    /// Tells whether there are changes to report, and takes them for reported.
     pub(crate) fn take(&self) -> bool {
-        std::mem::take(&mut self.lock().pending)
+        std::mem::take(&mut self.lock().is_marked)
     }
 
-    /// Has somebody told from now on, and at once if there is something.
-    pub(crate) fn on_change(&self, wake: ChangeCallback) {
-        let mut state = self.lock();
-        let at_once = state.pending.then(|| ChangeCallback::clone(&wake));
-        state.wake = Some(wake);
-        drop(state);
-        if let Some(wake) = at_once {
-            wake();
-        }
+    /// Sets the callback, and calls it at once if there are changes to report.
+    pub(crate) fn on_change(&self, callback: ChangeCallback) {
+        self.lock().callback = Some(callback);
+        self.wake();
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }

@@ -1,4 +1,4 @@
-//! What is known of one server's skills.
+//! The skills of one server: the one list that the source, the bridge's admission and lookups use.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -15,7 +15,7 @@ use crate::{
     passing_on::entry::text_of,
 };
 
-/// The most skills that are known only because somebody named them.
+/// The most skills that are known only because a client named them.
 const MAX_NAMED: usize = 1_000;
 
 /// The skills of one server, listed or named, and how long they may be taken for current.
@@ -23,11 +23,11 @@ const MAX_NAMED: usize = 1_000;
 pub(crate) struct FollowedSkills {
     listed: BTreeMap<SkillUri, ListedSkill>,
     named: HashMap<SkillUri, Named>,
-    /// How often content without digests was said to have changed.
+    /// How often the server announced a change of a skill without digests.
     revisions: HashMap<SkillUri, u64>,
     /// When what is listed must be asked for again.
     stale_at: Option<Instant>,
-    /// Whether only whoever asked may reuse what is listed.
+    /// Whether only this user may reuse the listing.
     private: bool,
     /// Why the server cannot be listed now.
     failure: Option<String>,
@@ -51,9 +51,9 @@ pub(crate) struct PassedOnSkill {
 }
 
 impl FollowedSkills {
-    /// Takes over a listing in the place of the one before.
+    /// Replaces the listing.
     pub(crate) fn list(&mut self, fresh: &FreshListing, lifetime: Duration) {
-        // A skill with two contents has none; whoever names it has the server asked.
+        // A skill that the listing contradicts is left out; a client that names it has the server asked.
         let certain = fresh.skills();
         self.listed = certain.map(|skill| (skill.id().uri.clone(), skill.clone())).collect();
         let now = Instant::now();
@@ -65,13 +65,13 @@ impl FollowedSkills {
         self.failure = None;
     }
 
-    /// Notes that the server cannot be listed; what was listed stays.
+    /// Notes that the server cannot be listed; the last listing stays.
     pub(crate) fn fail(&mut self, reason: String, retry: Duration) {
         self.stale_at = Some(Instant::now() + retry);
         self.failure = Some(reason);
     }
 
-    /// Takes over the entry of one skill that somebody asked for.
+    /// Adds or replaces the entry of one skill that a client asked for.
     pub(crate) fn name(&mut self, skill: ListedSkill, lifetime: Duration, kept_for: Duration) {
         let uri = skill.id().uri.clone();
         if let Some(listed) = self.listed.get_mut(&uri) {
@@ -90,14 +90,14 @@ impl FollowedSkills {
         self.named.insert(uri, Named { listed: skill, stale_at, forgotten_at });
     }
 
-    /// Takes a skill out that the server no longer has.
+    /// Removes a skill that the server no longer has.
     pub(crate) fn remove(&mut self, uri: &SkillUri) {
         self.listed.remove(uri);
         self.named.remove(uri);
         self.revisions.remove(uri);
     }
 
-    /// Notes that the content of a skill changed which has no digests to tell.
+    /// Notes that the server announced a change of a skill without digests.
     pub(crate) fn revise(&mut self, uri: &SkillUri) {
         *self.revisions.entry(uri.clone()).or_default() += 1;
     }
@@ -120,7 +120,7 @@ impl FollowedSkills {
         self.listed.get(uri).or_else(named)
     }
 
-    /// Everything that is passed on.
+    /// The skills that are passed on.
     pub(crate) fn passed_on(&self, admission: &dyn Admission) -> Vec<PassedOnSkill> {
         let all = self.all();
         let admitted = admitted(&all, admission);
@@ -146,7 +146,7 @@ impl FollowedSkills {
         self.listed.iter().chain(named).collect()
     }
 
-    /// Until when everything here may be taken for current; nothing before the first listing.
+    /// When the first of the entries goes stale; none before the first listing.
     pub(crate) fn stale_at(&self) -> Option<Instant> {
         let named = self.named.values().map(|named| named.stale_at);
         self.stale_at.map(|listing| named.fold(listing, Instant::min))

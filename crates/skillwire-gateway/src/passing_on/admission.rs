@@ -1,13 +1,14 @@
-//! What of a server's skills may be passed on.
+//! Which skills may be passed on.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use skillwire_core::{RelPath, Resources, SKILL_FILE, SkillUri};
 use skillwire_trust::ListedSkill;
 
-/// Decides what may be passed on. What it denies is not there, for every method alike.
+/// Decides what may be passed on. A client that asks for anything else, by any method, gets the same
+/// answer as for something that does not exist.
 pub trait Admission: Send + Sync + std::fmt::Debug {
-    /// Tells whether a skill may be passed on, as it is listed now.
+    /// Tells whether a skill may be passed on as it is listed now.
     fn admits(&self, skill: &ListedSkill) -> bool;
 
     /// Tells whether a file of a skill may be passed on.
@@ -16,7 +17,7 @@ pub trait Admission: Send + Sync + std::fmt::Debug {
     }
 }
 
-/// Passes everything on.
+/// Admits every skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AdmitAll;
 
@@ -26,8 +27,8 @@ impl Admission for AdmitAll {
     }
 }
 
-/// The skills that are passed on, whole: a skill with anything in it that is denied, be it a file or
-/// a skill of its own, is denied as well, since a manifest cannot be thinned.
+/// The skills that are passed on. A skill is passed on whole or not at all, since its manifest lists
+/// every file: one denied file, or one denied skill inside it, denies the skill.
 pub(crate) fn admitted<'a>(
     skills: &BTreeMap<&'a SkillUri, &'a ListedSkill>,
     admission: &dyn Admission,

@@ -1,4 +1,4 @@
-//! An entry as it is passed on: every URI rewritten, everything else as it was written.
+//! An entry as it is passed on: every URI mapped, everything else as its server wrote it.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use skillwire_trust::{ListedSkill, Origin};
 
 use crate::{
     passing_on::json::{ObjectText, RawObject, compact, object, string},
-    passing_on::provenance::{GatewayId, PROVENANCE, Provenance},
+    passing_on::provenance::{GatewayId, MAX_HOPS, PROVENANCE, Provenance},
     passing_on::uri_mapping::UriMapping,
 };
 
@@ -18,15 +18,15 @@ pub(crate) enum NotPassedOn {
     /// It cannot be taken apart without changing what it says.
     #[error("it has a member twice, or a URI that cannot be rewritten")]
     Unreadable,
-    /// This server passed it on before, or too many others did.
-    #[error("it came back to where it has been, or through more than 8 servers")]
+    /// This gateway passed it on before, or too many others did.
+    #[error("it was passed on by this gateway before, or by more than {MAX_HOPS} others")]
     Circle,
 }
 
-/// Writes the entry that is passed on, with a note that says where it came from.
+/// Writes the entry that is passed on, with a note on where it came from.
 pub(crate) fn passed_on(
     listed: &ListedSkill,
-    rewriting: &UriMapping,
+    mapping: &UriMapping,
     instance: &GatewayId,
 ) -> Result<String, NotPassedOn> {
     let text = text_of(listed);
@@ -35,10 +35,10 @@ pub(crate) fn passed_on(
     let mut noted = false;
     for (name, value) in members {
         match name.as_str() {
-            "uri" => entry.member(&name, &rewritten(value, rewriting)?),
-            "resources" => entry.member(&name, &resources(value, rewriting)?),
+            "uri" => entry.member(&name, &rewritten(value, mapping)?),
+            "resources" => entry.member(&name, &resources(value, mapping)?),
             "_meta" => {
-                entry.member(&name, &annotated(value, rewriting.origin(), instance)?);
+                entry.member(&name, &annotated(value, mapping.origin(), instance)?);
                 noted = true;
             }
             _ => entry.member(&name, &compact(value)),
@@ -46,27 +46,27 @@ pub(crate) fn passed_on(
     }
     if !noted {
         let mut meta = ObjectText::new();
-        meta.member(PROVENANCE, &note(&Provenance::default(), rewriting.origin(), instance)?);
+        meta.member(PROVENANCE, &note(&Provenance::default(), mapping.origin(), instance)?);
         entry.member("_meta", &meta.finish());
     }
     Ok(entry.finish())
 }
 
-/// The entry as its server wrote it, or as it was understood where there was no entry to write.
+/// The entry as its server wrote it, or as it was read where no server wrote one.
 pub(crate) fn text_of(listed: &ListedSkill) -> Cow<'_, str> {
     let understood = || serde_json::to_string(&**listed.entry()).unwrap_or_default().into();
     listed.text().map_or_else(understood, |text| Cow::Borrowed(&**text))
 }
 
-fn rewritten(uri: &RawValue, rewriting: &UriMapping) -> Result<String, NotPassedOn> {
+fn rewritten(uri: &RawValue, mapping: &UriMapping) -> Result<String, NotPassedOn> {
     let text: String = serde_json::from_str(uri.get()).map_err(|_| NotPassedOn::Unreadable)?;
     let uri = ResourceUri::parse(&text).map_err(|_| NotPassedOn::Unreadable)?;
-    let uri = rewriting.down(&uri).ok_or(NotPassedOn::Unreadable)?;
+    let uri = mapping.passed_on(&uri).ok_or(NotPassedOn::Unreadable)?;
     Ok(string(uri.as_str()))
 }
 
 /// Rewrites a manifest; `"dynamic"` stays what it is.
-fn resources(value: &RawValue, rewriting: &UriMapping) -> Result<String, NotPassedOn> {
+fn resources(value: &RawValue, mapping: &UriMapping) -> Result<String, NotPassedOn> {
     if !value.get().starts_with('[') {
         return Ok(compact(value));
     }
@@ -77,7 +77,7 @@ fn resources(value: &RawValue, rewriting: &UriMapping) -> Result<String, NotPass
         let RawObject(members) = object(file.get()).ok_or(NotPassedOn::Unreadable)?;
         let mut element = ObjectText::new();
         for (name, value) in members {
-            let json = if name == "uri" { rewritten(value, rewriting)? } else { compact(value) };
+            let json = if name == "uri" { rewritten(value, mapping)? } else { compact(value) };
             element.member(&name, &json);
         }
         list.push(element.finish());
@@ -85,13 +85,13 @@ fn resources(value: &RawValue, rewriting: &UriMapping) -> Result<String, NotPass
     Ok(format!("[{}]", list.join(",")))
 }
 
-/// Adds our note to those of others; one under our own key is only read for the way it describes.
+/// Adds our note to those of others. One under our own key is replaced: it lists the gateways before.
 fn annotated(
     meta: &RawValue,
     origin: &Origin,
     instance: &GatewayId,
 ) -> Result<String, NotPassedOn> {
-    // What is no object has no room for notes, and is not ours to mend.
+    // Only an object has room for a note; anything else is passed on as it is.
     let Some(RawObject(members)) = object(meta.get()) else { return Ok(compact(meta)) };
     let mut hops = Provenance::default();
     let mut annotated = ObjectText::new();

@@ -1,4 +1,4 @@
-//! The files of skills that are passed on: asked for when a client reads them, and not before.
+//! The files of skills that are passed on, which are fetched when a client reads them.
 
 use std::{
     pin::Pin,
@@ -15,28 +15,28 @@ use skillwire_source::{
 use skillwire_trust::{ListedSkill, Reason, Refusal};
 use tokio::task::JoinHandle;
 
-use crate::followed::shared::Shared;
+use crate::followed::server_state::ServerState;
 
-/// What a reader is told who did not ask as one asks somebody else.
-const ASK: &str = "the file has to be asked for";
+/// The error of a caller that reads at once, although the file has to be fetched.
+const NOT_LOCAL: &str = "the file has to be fetched from its server";
 
-/// Why a server has no such file: it says so, or never listed it where its dialect lists files.
+/// The refusals that mean that there is no such file: the server says so, or its listing does.
 const NOT_THERE: [Reason; 2] = [Reason::FileMissing, Reason::FileNotListed];
 
 /// The listed files of one skill.
 #[derive(Debug)]
 pub(crate) struct ServerFiles {
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     listed: ListedSkill,
 }
 
 impl ServerFiles {
-    pub(crate) fn new(shared: Arc<Shared>, listed: ListedSkill) -> Self {
+    pub(crate) fn new(shared: Arc<ServerState>, listed: ListedSkill) -> Self {
         Self { shared, listed }
     }
 }
 
-/// What an entry lists about one of the skill's files.
+/// The entry's record of one of the skill's files.
 pub(crate) fn resource<'a>(listed: &'a ListedSkill, path: &RelPath) -> Option<&'a SkillResource> {
     let Resources::Listed(files) = &listed.entry().resources else { return None };
     let uri = listed.id().uri.root().child(path);
@@ -45,7 +45,7 @@ pub(crate) fn resource<'a>(listed: &'a ListedSkill, path: &RelPath) -> Option<&'
 
 impl FileStore for ServerFiles {
     fn read(&self, _path: &RelPath, _size: u64) -> Result<Bytes, FileStoreError> {
-        Err(FileStoreError::Failed(ASK.to_owned()))
+        Err(FileStoreError::Failed(NOT_LOCAL.to_owned()))
     }
 
     fn remote(&self) -> Option<&dyn RemoteFiles> {
@@ -59,10 +59,9 @@ impl RemoteFiles for ServerFiles {
             return Box::pin(async { Err(FileStoreError::Changed) });
         };
         let (shared, listed) = (Arc::clone(&self.shared), self.listed.clone());
-        let asked = self.shared.runtime.spawn(async move {
+        let request = self.shared.runtime.spawn(async move {
             let read = {
-                // The semaphore is never closed, so there is always a turn.
-                let _turn = shared.turns.acquire().await;
+                let _permit = shared.permits.acquire().await;
                 shared.relay.read(&listed, &file).await
             };
             match read {
@@ -76,7 +75,7 @@ impl RemoteFiles for ServerFiles {
             }
         });
         let broken = |error: &dyn std::fmt::Display| Err(FileStoreError::Failed(error.to_string()));
-        Box::pin(async move { Asked(asked).await.unwrap_or_else(|error| broken(&error)) })
+        Box::pin(async move { AbortOnDrop(request).await.unwrap_or_else(|error| broken(&error)) })
     }
 
     fn owner(&self) -> ContentOwner {
@@ -87,23 +86,23 @@ impl RemoteFiles for ServerFiles {
 /// The files of one skill whose server lists no digests.
 #[derive(Debug)]
 pub(crate) struct ServerGenerator {
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     listed: ListedSkill,
 }
 
 impl ServerGenerator {
-    pub(crate) fn new(shared: Arc<Shared>, listed: ListedSkill) -> Self {
+    pub(crate) fn new(shared: Arc<ServerState>, listed: ListedSkill) -> Self {
         Self { shared, listed }
     }
 }
 
 impl SkillGenerator for ServerGenerator {
     fn read(&self, _path: &RelPath) -> Result<Option<Bytes>, GenerateError> {
-        Err(GenerateError(ASK.to_owned()))
+        Err(GenerateError(NOT_LOCAL.to_owned()))
     }
 
     fn paths(&self) -> Result<Vec<RelPath>, GenerateError> {
-        Err(GenerateError(ASK.to_owned()))
+        Err(GenerateError(NOT_LOCAL.to_owned()))
     }
 
     fn remote(&self) -> Option<&dyn RemoteGenerator> {
@@ -118,8 +117,8 @@ impl RemoteGenerator for ServerGenerator {
         }
         let (shared, listed) = (Arc::clone(&self.shared), self.listed.clone());
         let uri = listed.id().uri.root().child(path);
-        let asked = self.shared.runtime.spawn(async move {
-            let _turn = shared.turns.acquire().await;
+        let request = self.shared.runtime.spawn(async move {
+            let _permit = shared.permits.acquire().await;
             match shared.relay.read_dynamic(&listed, &uri).await {
                 Ok(bytes) => Ok(Some(bytes)),
                 Err(refusal) if NOT_THERE.contains(&refusal.reason) => Ok(None),
@@ -127,10 +126,10 @@ impl RemoteGenerator for ServerGenerator {
             }
         });
         let broken = |error: &dyn std::fmt::Display| Err(GenerateError(error.to_string()));
-        Box::pin(async move { Asked(asked).await.unwrap_or_else(|error| broken(&error)) })
+        Box::pin(async move { AbortOnDrop(request).await.unwrap_or_else(|error| broken(&error)) })
     }
 
-    /// There is no manifest, so that only the server can say what is there, if it does.
+    /// Without a manifest, only the server can list its files, and some servers do not.
     fn children(
         &self,
         directory: &str,
@@ -141,13 +140,13 @@ impl RemoteGenerator for ServerGenerator {
             Ok(path) => root.child(&path),
             Err(_) => root.clone(),
         };
-        let asked = self.shared.runtime.spawn(async move {
+        let request = self.shared.runtime.spawn(async move {
             let children = {
-                let _turn = shared.turns.acquire().await;
+                let _permit = shared.permits.acquire().await;
                 shared.relay.children(&uri).await
             };
             let children = children.map_err(|refusal| GenerateError(refusal.to_string()))?;
-            let told = children.map(|children| {
+            let listed_children = children.map(|children| {
                 let children = children.into_iter().filter_map(|child| {
                     let path = listed.id().uri.below(&child.uri)?;
                     let admitted = shared.admission.admits_file(&listed, &path);
@@ -155,23 +154,23 @@ impl RemoteGenerator for ServerGenerator {
                 });
                 children.collect()
             });
-            Ok(told)
+            Ok(listed_children)
         });
         let broken = |error: &dyn std::fmt::Display| Err(GenerateError(error.to_string()));
-        Box::pin(async move { Asked(asked).await.unwrap_or_else(|error| broken(&error)) })
+        Box::pin(async move { AbortOnDrop(request).await.unwrap_or_else(|error| broken(&error)) })
     }
 }
 
-/// Tells whether the entry is to be asked for anew.
+/// Tells whether a refusal means that the entry is outdated.
 pub(crate) fn is_about_content(refusal: &Refusal) -> bool {
     let changed = [Reason::Changed, Reason::SkillUnstable, Reason::SkillNotFound];
     refusal.reason.is_about_content() || changed.contains(&refusal.reason)
 }
 
-/// A request to a server, which ends when nobody waits for it any more.
-struct Asked<T>(JoinHandle<T>);
+/// A request to a server that runs in a task of its own and ends when its caller drops this.
+struct AbortOnDrop<T>(JoinHandle<T>);
 
-impl<T> Future for Asked<T> {
+impl<T> Future for AbortOnDrop<T> {
     type Output = Result<T, tokio::task::JoinError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -179,7 +178,7 @@ impl<T> Future for Asked<T> {
     }
 }
 
-impl<T> Drop for Asked<T> {
+impl<T> Drop for AbortOnDrop<T> {
     fn drop(&mut self) {
         self.0.abort();
     }

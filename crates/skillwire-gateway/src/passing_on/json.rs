@@ -1,4 +1,4 @@
-//! JSON that is taken apart and put together again without being read further than needed.
+//! JSON objects that are taken apart and put together again with their values as they were written.
 
 use std::fmt;
 
@@ -44,7 +44,7 @@ pub(crate) fn object(text: &str) -> Option<RawObject<'_>> {
     serde_json::from_str(text).ok()
 }
 
-/// An object on its way out.
+/// An object that is being written.
 pub(crate) struct ObjectText(String);
 
 impl ObjectText {

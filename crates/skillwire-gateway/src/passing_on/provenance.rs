@@ -1,29 +1,29 @@
-//! Which servers a skill has been passed on by, so that none passes its own skills on for ever.
+//! The gateways that passed a skill on, so that no gateway passes its own skills on for ever.
 
 use serde_json::{Value, json};
 use skillwire_trust::Origin;
 
-/// The key of our note in the `_meta` of an entry. It says where the skill came from and nothing
-/// about whether that is any good.
+/// The key of our note in the `_meta` of an entry. It says where the skill came from, and is no reason
+/// to trust it.
 pub(crate) const PROVENANCE: &str = "dev.skillwire/upstream";
 
-/// The most servers a skill is passed on by.
+/// The most gateways that pass a skill on.
 pub(crate) const MAX_HOPS: usize = 8;
 
-/// The digits of an [`GatewayId`].
+/// The hexadecimal digits of a [`GatewayId`].
 const ID_DIGITS: usize = 32;
 
-/// A running server that passes skills on, as it recognises itself.
+/// Identifies a running gateway.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GatewayId(String);
 
-/// The system gave no random numbers, without which two servers could take each other for one.
+/// The system gave no random numbers, without which two gateways could have the same id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("The system gives no random numbers.")]
 pub struct NoRandomness;
 
 impl GatewayId {
-    /// Makes an id that no other server has.
+    /// Makes an id that no other gateway has.
     pub fn random() -> Result<Self, NoRandomness> {
         let mut bytes = [0; ID_DIGITS / 2];
         getrandom::fill(&mut bytes).map_err(|_| NoRandomness)?;
@@ -31,12 +31,12 @@ impl GatewayId {
     }
 }
 
-/// The way a skill came.
+/// The gateways that passed a skill on, the first one first.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Provenance(Vec<String>);
 
 impl Provenance {
-    /// Reads the note another server of this kind left; whatever is no such note counts as none.
+    /// Reads the note of another gateway; anything else counts as no note.
     pub(crate) fn read(note: &Value) -> Self {
         let via = note.get("via").and_then(Value::as_array);
         let ids = via.into_iter().flatten().filter_map(Value::as_str);
@@ -44,7 +44,7 @@ impl Provenance {
         Self(ids.filter(is_id).take(MAX_HOPS + 1).map(str::to_owned).collect())
     }
 
-    /// The way after one more server; nothing if it was there before, or if it is too long.
+    /// Adds a gateway; none if it is there already, or if there are too many.
     pub(crate) fn and(mut self, instance: &GatewayId) -> Option<Self> {
         if self.0.len() >= MAX_HOPS || self.0.contains(&instance.0) {
             return None;
@@ -53,7 +53,7 @@ impl Provenance {
         Some(self)
     }
 
-    /// The note for the next one.
+    /// The note for the next gateway.
     pub(crate) fn note(&self, origin: &Origin) -> Value {
         json!({ "label": origin, "via": self.0 })
     }

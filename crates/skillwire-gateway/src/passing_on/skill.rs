@@ -7,7 +7,7 @@ use skillwire_source::{FileRecord, FileStore, FileTree, InspectedSkill, Skill, S
 use skillwire_trust::{ListedSkill, SkillId};
 
 use crate::{
-    followed::shared::Shared,
+    followed::server_state::ServerState,
     followed::skills::PassedOnSkill,
     passing_on::entry::{NotPassedOn, passed_on},
     passing_on::files::{ServerFiles, ServerGenerator},
@@ -15,8 +15,11 @@ use crate::{
     passing_on::uri_mapping::UriMapping,
 };
 
-/// Makes the skill of a server that is served; none of its files is asked for.
-pub(crate) fn serve(shared: &Arc<Shared>, passed: &PassedOnSkill) -> Result<Skill, NotPassedOn> {
+/// Makes the served skill of a server's skill, without fetching any of its files.
+pub(crate) fn serve(
+    shared: &Arc<ServerState>,
+    passed: &PassedOnSkill,
+) -> Result<Skill, NotPassedOn> {
     let listed = &passed.skill;
     let content = match &listed.entry().resources {
         Resources::Dynamic => {
@@ -28,7 +31,7 @@ pub(crate) fn serve(shared: &Arc<Shared>, passed: &PassedOnSkill) -> Result<Skil
             SkillContent::Files(files(listed, Arc::new(store))?)
         }
     };
-    let skill = skill(listed, content, &shared.rewriting, &shared.instance)?;
+    let skill = skill(listed, content, &shared.uris, &shared.gateway)?;
     Ok(Skill { listed: passed.is_listed, ..skill })
 }
 
@@ -43,7 +46,7 @@ pub(crate) fn files(
     };
     let records = resources.iter().map(|resource| {
         let path = listed.id().uri.below(&resource.uri).ok_or(NotPassedOn::Unreadable)?;
-        // Nobody here has seen the bytes; what is no text is not sent as such.
+        // The bytes are not here to look at, so the name alone decides the media type.
         let media_type = media_type::of(path.file_name(), b"");
         let (digest, size) = (resource.digest, resource.size);
         Ok(FileRecord { path, digest, size, media_type })
@@ -53,21 +56,21 @@ pub(crate) fn files(
     Ok(FileTree { files: files.into(), empty_directories: Box::default(), store })
 }
 
-/// Writes down what is sent about a skill: its entry as it was written, under the URIs it has here.
+/// Makes the served skill: the entry as its server wrote it, with the URIs it has here.
 pub(crate) fn skill(
     listed: &ListedSkill,
     content: SkillContent,
-    rewriting: &UriMapping,
+    mapping: &UriMapping,
     instance: &GatewayId,
 ) -> Result<Skill, NotPassedOn> {
-    let uri = rewriting.down_skill(&listed.id().uri).ok_or(NotPassedOn::Unreadable)?;
-    let entry = passed_on(listed, rewriting, instance)?;
+    let uri = mapping.passed_on_skill(&listed.id().uri).ok_or(NotPassedOn::Unreadable)?;
+    let entry = passed_on(listed, mapping, instance)?;
     Ok(Skill { uri, entry: entry.into(), content, listed: true })
 }
 
 /// The report of one skill.
 pub(crate) fn inspected(id: &SkillId, made: Result<Skill, NotPassedOn>) -> Vec<InspectedSkill> {
-    // Where it is, as a folder would be named: whoever points at a file adds it.
+    // The skill's root, to which findings add the path of a file.
     let origin = format!("{}:{}", id.origin, id.uri.root());
     let skill = match made {
         Ok(skill) => Some(Arc::new(skill)),

@@ -1,19 +1,19 @@
-//! From the URIs of an origin to URIs that say whose they are, and back.
+//! From the URIs of an origin to URIs that name the origin, and back.
 
 use skillwire_core::{ResourceUri, Scheme, SkillUri};
 use skillwire_trust::Origin;
 
-/// What begins the segment that names the scheme of a URI which is not an ordinary one.
+/// Begins the segment that names the scheme of a URI that has another than the ordinary one.
 const SCHEME_MARK: char = '+';
 
 /// A one-to-one mapping between the URIs of one origin and those they are passed on under.
 ///
 /// `skill://acme/pdf/SKILL.md` of the server `docs` becomes `skill://docs/acme/pdf/SKILL.md`. A URI
 /// of another scheme, and one whose first segment begins with `+`, gets a segment that says which
-/// scheme it has: `github://acme/pdf/SKILL.md` becomes `skill://docs/+github/acme/pdf/SKILL.md`. What
-/// is ordinary in a folder of this machine has that origin's own scheme: `local://pdf/SKILL.md`
-/// becomes `skill://local/pdf/SKILL.md`. A label has no slash and no server is called like a folder's
-/// origin, so that no two origins can come to share a URI.
+/// scheme it has: `github://acme/pdf/SKILL.md` becomes `skill://docs/+github/acme/pdf/SKILL.md`. The
+/// ordinary scheme of this machine's folders is the name of their origin: `local://pdf/SKILL.md`
+/// becomes `skill://local/pdf/SKILL.md`. A label has no slash, and no server may have the name of a
+/// folder's origin, so two origins never share a URI.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UriMapping {
     scheme: Scheme,
@@ -39,10 +39,10 @@ impl UriMapping {
         }
     }
 
-    /// The URI under which something of the origin is passed on.
+    /// The URI under which a resource of the origin is passed on.
     ///
     /// There always is one, since every segment of one URI can be a segment of another.
-    pub fn down(&self, uri: &ResourceUri) -> Option<ResourceUri> {
+    pub fn passed_on(&self, uri: &ResourceUri) -> Option<ResourceUri> {
         let segments = uri.segments();
         let mark = format!("{SCHEME_MARK}{}", uri.scheme());
         let needs_mark = uri.scheme() != self.ordinary() || is_marked(&segments);
@@ -53,8 +53,8 @@ impl UriMapping {
         ResourceUri::from_segments(&self.scheme, whole).ok()
     }
 
-    /// The origin's URI of something that was asked for; nothing when it is none of this origin's.
-    pub fn up(&self, uri: &ResourceUri) -> Option<ResourceUri> {
+    /// The origin's own URI of a resource that a client asked for; none if it is not of this origin.
+    pub fn own(&self, uri: &ResourceUri) -> Option<ResourceUri> {
         let segments = uri.segments();
         let (label, rest) = segments.split_first()?;
         if uri.scheme() != self.scheme.as_str() || label != self.origin.label() {
@@ -62,7 +62,7 @@ impl UriMapping {
         }
         let (scheme, rest) = match rest.first()?.strip_prefix(SCHEME_MARK) {
             None => (self.ordinary(), rest),
-            // What needs no mark has none, else there were two URIs for it.
+            // Only URIs that need the mark have it, so that each resource has exactly one URI.
             Some(scheme) if scheme == self.ordinary() && !is_marked(&rest[1..]) => return None,
             Some(scheme) => (scheme, &rest[1..]),
         };
@@ -71,13 +71,13 @@ impl UriMapping {
     }
 
     /// The URI under which a skill of the origin is passed on.
-    pub fn down_skill(&self, uri: &SkillUri) -> Option<SkillUri> {
-        SkillUri::parse(self.down(uri.file())?.as_str()).ok()
+    pub fn passed_on_skill(&self, uri: &SkillUri) -> Option<SkillUri> {
+        SkillUri::parse(self.passed_on(uri.file())?.as_str()).ok()
     }
 
-    /// The origin's URI of a skill that was asked for; nothing when it is none of this origin's.
-    pub fn up_skill(&self, uri: &SkillUri) -> Option<SkillUri> {
-        SkillUri::parse(self.up(uri.file())?.as_str()).ok()
+    /// The origin's own URI of a skill that a client asked for; none if it is not of this origin.
+    pub fn own_skill(&self, uri: &SkillUri) -> Option<SkillUri> {
+        SkillUri::parse(self.own(uri.file())?.as_str()).ok()
     }
 }
 

@@ -86,7 +86,7 @@ async fn serve(
         .config(config)
         .offers(offers)
         .sources(bridge.sources())
-        .lookup(Arc::new(bridge.upstreams().clone()))
+        .lookup(Arc::new(bridge.servers().clone()))
         // What a server lists and does is told in `list_skills`, where the user looks.
         .on_notice(|notice| tracing::debug!("{notice}"));
     if let BridgeTransport::Http { token, .. } = &transport {

@@ -63,12 +63,11 @@ pub(crate) fn options(args: &BridgeArgs) -> BridgeOptions {
         let home = std::path::absolute(&home).unwrap_or_else(|_| PathBuf::from(&home));
         format!("SKILLWIRE_HOME={} ", shell::word(&home.display().to_string()))
     });
-    BridgeOptions {
-        handles: args.handles,
-        budget: args.budget,
-        approve_command: format!("{}skillwire approve", home.unwrap_or_default()),
-        asks: args.lock.is_none(),
-    }
+    BridgeOptions::default()
+        .max_handles(args.handles)
+        .catalogue_budget(args.budget)
+        .approve_command(format!("{}skillwire approve", home.unwrap_or_default()))
+        .asks_user(args.lock.is_none())
 }
 
 /// The folders that local skills are read from, as they are without symbolic links.

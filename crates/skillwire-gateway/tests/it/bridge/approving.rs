@@ -158,7 +158,7 @@ async fn with_a_lock_file_nobody_is_asked_and_the_file_decides_hst_92() {
     lock.insert(item.skill.id(), &item.skill.content().unwrap(), Grants::load_only());
     let locked = Host::builder().lock(Some(lock)).build();
     locked.add_server(label("acme"), endpoint(&server));
-    let options = BridgeOptions { asks: false, ..BridgeOptions::default() };
+    let options = BridgeOptions::default().asks_user(false);
     let bridged = Bridged::with(locked, options);
     bridged.settled(&["acme:refunds", "acme:other"]).await;
     let mut client = bridged.modern(true);

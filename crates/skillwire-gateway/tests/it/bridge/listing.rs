@@ -118,7 +118,7 @@ async fn many_handles_are_not_in_the_schema() {
     for n in 0..5 {
         server = server.skill(&format!("s{n}"), NONE);
     }
-    let options = BridgeOptions { handles: 4, ..BridgeOptions::default() };
+    let options = BridgeOptions::default().max_handles(4);
     let bridged = Bridged::with(host(&server), options);
     let mut client = bridged.modern(false);
     while !done(&client.call("list_skills", json!({})).await).starts_with("5 skills found.") {}

@@ -74,7 +74,7 @@ impl Bridged {
         let skills = Skills::builder()
             .offers(offers)
             .sources(bridge.sources())
-            .lookup(Arc::new(bridge.upstreams().clone()))
+            .lookup(Arc::new(bridge.servers().clone()))
             .on_notice(|_| {})
             .prepare()
             .expect("a bridge can be put together");

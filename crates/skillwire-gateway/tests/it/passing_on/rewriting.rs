@@ -38,8 +38,8 @@ fn any_label() -> impl Strategy<Value = UriMapping> {
 proptest! {
     #[test]
     fn going_down_and_up_again_comes_back_gw_05_g_02(uri in any_uri(), server in any_label()) {
-        let down = server.down(&uri).unwrap();
-        prop_assert_eq!(server.up(&down), Some(uri));
+        let down = server.passed_on(&uri).unwrap();
+        prop_assert_eq!(server.own(&down), Some(uri));
     }
 
     #[test]
@@ -47,20 +47,20 @@ proptest! {
         a in any_uri(), b in any_uri(), one in any_label(), other in any_label(),
     ) {
         let same = a == b && one == other;
-        prop_assert_eq!(one.down(&a) == other.down(&b), same);
+        prop_assert_eq!(one.passed_on(&a) == other.passed_on(&b), same);
     }
 
     #[test]
     fn going_up_and_down_again_comes_back_gw_05(uri in any_uri(), server in any_label()) {
-        if let Some(up) = server.up(&uri) {
-            prop_assert_eq!(server.down(&up), Some(uri));
+        if let Some(up) = server.own(&uri) {
+            prop_assert_eq!(server.passed_on(&up), Some(uri));
         }
     }
 
     #[test]
     fn what_is_inside_stays_inside_gw_05(uri in any_uri(), server in any_label()) {
         if let Some(parent) = uri.parent() {
-            prop_assert_eq!(server.down(&uri).unwrap().parent(), server.down(&parent));
+            prop_assert_eq!(server.passed_on(&uri).unwrap().parent(), server.passed_on(&parent));
         }
     }
 }
@@ -77,10 +77,10 @@ fn a_rewritten_uri_is_that_of_a_skill_and_names_its_server_gw_04_gw_22() {
         ("skill://a%3Ab/pdf/SKILL.md", "skill://acme/a:b/pdf/SKILL.md"),
     ] {
         let skill = SkillUri::parse(up).unwrap();
-        let passed_on = server.down_skill(&skill).unwrap();
+        let passed_on = server.passed_on_skill(&skill).unwrap();
         assert_eq!(passed_on.as_str(), down);
         assert_eq!(passed_on.root().name(), skill.root().name());
-        assert_eq!(server.up_skill(&passed_on), Some(skill));
+        assert_eq!(server.own_skill(&passed_on), Some(skill));
     }
 }
 
@@ -98,6 +98,6 @@ fn what_was_never_made_leads_nowhere_gw_05() {
         "skill://acme/+file/etc/SKILL.md",
         "skill://acme/+HTTP/x/SKILL.md",
     ] {
-        assert_eq!(server.up(&uri(other)), None, "{other}");
+        assert_eq!(server.own(&uri(other)), None, "{other}");
     }
 }

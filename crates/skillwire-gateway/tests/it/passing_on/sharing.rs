@@ -101,7 +101,7 @@ async fn cursors_of_merged_pages_are_sealed_and_personal_gw_09_g_11() {
 async fn a_server_of_the_old_era_is_as_fresh_as_it_is_looked_at_gw_13() {
     let server = HostileServer::new().skill("a", [("x", "x")]).fault(Fault::LegacyOnly);
     let mut plan = Plan::default();
-    plan.options.pause = Duration::from_secs(30);
+    plan.options.min_pause = Duration::from_secs(30);
     let gateway = plan.start(&[("acme", &server)]).await;
     let ttl = gateway.server.call("skills/list", json!({})).await["ttlMs"].as_u64().unwrap();
     assert!((1_000..=30_000).contains(&ttl), "{ttl}");

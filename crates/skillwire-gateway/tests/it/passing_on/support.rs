@@ -40,10 +40,10 @@ pub(crate) struct Plan {
 
 impl Default for Plan {
     fn default() -> Self {
-        let (retry, pause) = (Duration::from_millis(50), Duration::from_mins(1));
+        let retry = Duration::from_millis(50);
         Self {
             admission: Arc::new(AdmitAll),
-            options: FollowOptions { retry: (retry, retry), pause, ..FollowOptions::default() },
+            options: FollowOptions::default().retries(retry, retry),
             policy: Policy { keeps_entry_text: true, ..Policy::default() },
             server: TestOptions::default(),
             folders: Vec::new(),

@@ -45,7 +45,7 @@ impl Passing {
             }
         }
         let admission: Arc<dyn Admission> = Arc::new(AdmitAll);
-        let options = FollowOptions { scheme, ..FollowOptions::default() };
+        let options = FollowOptions::default().scheme(scheme);
         let upstreams =
             FollowedServers::start(&host, &labels, &admission, &options, runtime.handle())
                 .map_err(|error| Failure::new(Exit::Internal, error.to_string()))?;

@@ -1,0 +1,168 @@
+//! The state that a followed server's source, its files and the task that follows it share.
+
+use std::{fmt, sync::Arc};
+
+use parking_lot::{Mutex, MutexGuard};
+use skillwire_core::SkillUri;
+use skillwire_host::Relay;
+use skillwire_source::{ChangeTracker, ContentOwner, InspectedSkill, LookupOutcome};
+use skillwire_trust::{Class, ListedSkill, Reason, Refusal};
+use tokio::{
+    runtime::Handle,
+    sync::{Notify, Semaphore, watch},
+    time::Instant,
+};
+
+use crate::{
+    followed::server::FollowOptions,
+    followed::signal::ChangeSignal,
+    followed::skills::{FollowedSkills, PassedOnSkill},
+    passing_on::admission::Admission,
+    passing_on::provenance::GatewayId,
+    passing_on::skill::{inspected, serve},
+    passing_on::uri_mapping::UriMapping,
+};
+
+/// The most requests for files and entries that one server gets at the same time.
+const MAX_REQUESTS: usize = 16;
+
+/// The state that a followed server's source, its files and the task that follows it share.
+pub(crate) struct ServerState {
+    pub(crate) relay: Relay,
+    pub(crate) uris: UriMapping,
+    pub(crate) admission: Arc<dyn Admission>,
+    pub(crate) gateway: GatewayId,
+    pub(crate) options: FollowOptions,
+    pub(crate) owner: ContentOwner,
+    /// The runtime of all requests to the server, also of those that another runtime waits for.
+    pub(crate) runtime: Handle,
+    /// Permits for requests to the server. The semaphore is never closed, so acquiring one succeeds.
+    pub(crate) permits: Semaphore,
+    /// Notified when the server should be listed at once.
+    pub(crate) relist: Notify,
+    /// Whether the server has been tried once.
+    pub(crate) tried: watch::Sender<bool>,
+    /// What scans have reported.
+    pub(crate) reported: ChangeTracker,
+    skills: Mutex<FollowedSkills>,
+    /// A copy of what every response needs to know of the skills, whose lock may be held for a while.
+    freshness: Mutex<Freshness>,
+    pub(crate) signal: ChangeSignal,
+    /// Notified of every change; without it, a change has the source scanned at once.
+    listener: Option<Arc<Notify>>,
+}
+
+/// How long the skills may be taken for current, and whether only this user may reuse them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Freshness {
+    pub(crate) stale_at: Option<Instant>,
+    pub(crate) private: bool,
+}
+
+impl fmt::Debug for ServerState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FollowedServer").field("label", self.relay.label()).finish_non_exhaustive()
+    }
+}
+
+impl ServerState {
+    pub(crate) fn new(
+        relay: Relay,
+        uris: UriMapping,
+        admission: Arc<dyn Admission>,
+        gateway: GatewayId,
+        options: FollowOptions,
+        runtime: &Handle,
+        listener: Option<Arc<Notify>>,
+    ) -> Self {
+        Self {
+            relay,
+            uris,
+            admission,
+            gateway,
+            options,
+            owner: ContentOwner::unique(),
+            runtime: runtime.clone(),
+            permits: Semaphore::new(MAX_REQUESTS),
+            relist: Notify::new(),
+            tried: watch::Sender::new(false),
+            skills: Mutex::default(),
+            freshness: Mutex::default(),
+            reported: ChangeTracker::default(),
+            signal: ChangeSignal::default(),
+            listener,
+        }
+    }
+
+    pub(crate) fn skills(&self) -> MutexGuard<'_, FollowedSkills> {
+        self.skills.lock()
+    }
+
+    pub(crate) fn freshness(&self) -> Freshness {
+        *self.freshness.lock()
+    }
+
+    /// Announces that the skills have changed: to the listener, or else to the source's scanner.
+    pub(crate) fn announce(&self) {
+        let freshness = {
+            let skills = self.skills();
+            Freshness { stale_at: skills.stale_at(), private: skills.is_private() }
+        };
+        *self.freshness.lock() = freshness;
+        self.signal.mark();
+        match &self.listener {
+            Some(listener) => listener.notify_one(),
+            None => self.signal.wake(),
+        }
+    }
+
+    /// Asks the server for a skill, and passes it on if the admission allows that.
+    pub(crate) async fn find(&self, uri: &SkillUri) -> LookupOutcome {
+        let asked = {
+            let _permit = self.permits.acquire().await;
+            self.relay.get(uri).await
+        };
+        match asked {
+            Ok(entry) => {
+                let lifetime = entry.lifetime.unwrap_or(self.options.min_pause);
+                let known = {
+                    let mut skills = self.skills();
+                    skills.name(entry.listed, lifetime, self.options.named_for);
+                    skills.passes_on(uri, &*self.admission)
+                };
+                self.announce();
+                if known { LookupOutcome::Found } else { LookupOutcome::NotFound }
+            }
+            Err(refusal) => {
+                tracing::info!("{refusal}");
+                match refusal.class() {
+                    Class::NotFound | Class::Verification | Class::Declined => {
+                        LookupOutcome::NotFound
+                    }
+                    _ => LookupOutcome::Failed,
+                }
+            }
+        }
+    }
+
+    /// Replaces an entry by the newer one that the host got when a file did not match this one.
+    pub(crate) fn look_again(&self, listed: &ListedSkill, refusal: &Refusal) {
+        let uri = &listed.id().uri;
+        let newer = self.relay.newer(uri).filter(|newer| newer.entry() != listed.entry());
+        match newer {
+            _ if refusal.reason == Reason::SkillNotFound => self.skills().remove(uri),
+            Some(newer) => {
+                let Self { options, .. } = self;
+                self.skills().name(newer, options.min_pause, options.named_for);
+            }
+            // The server still lists a file that it does not serve.
+            None => return,
+        }
+        self.announce();
+    }
+
+    /// Makes the report of one skill.
+    pub(crate) fn inspect(self: &Arc<Self>, passed: &PassedOnSkill) -> Vec<InspectedSkill> {
+        inspected(passed.skill.id(), serve(self, passed))
+    }
+}
