@@ -4,7 +4,11 @@ use std::fmt;
 
 use skillwire_trust::Refusal;
 
-use crate::{exit::Exit, refusals};
+use crate::{
+    exit::Exit,
+    output::{ERROR, HELP},
+    refusals,
+};
 
 /// An error that ends the program.
 #[derive(Debug)]
@@ -54,12 +58,11 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(refusal) = &self.refusal {
-            return refusals::Shown(refusal).fmt(f);
+            return refusals::RefusalText(refusal).fmt(f);
         }
-        let (error, help) = (crate::output::ERROR, crate::output::HELP);
-        write!(f, "{error}error:{error:#} {}", self.message)?;
+        write!(f, "{ERROR}error:{ERROR:#} {}", self.message)?;
         if let Some(hint) = &self.hint {
-            write!(f, "\n{help}help:{help:#} {hint}")?;
+            write!(f, "\n{HELP}help:{HELP:#} {hint}")?;
         }
         Ok(())
     }

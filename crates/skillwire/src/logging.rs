@@ -33,7 +33,7 @@ pub(crate) fn start(format: LogFormat) {
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .with_target(false)
-        // A log that nobody reads any more is let go; complaining about it would be a panic.
+        // A closed standard error ends the log. Reporting that on standard error would panic.
         .log_internal_errors(false);
     // Starting twice can only happen in tests, where the first log is as good.
     let _ = match format {

@@ -24,6 +24,7 @@ mod failure;
 mod features;
 mod logging;
 mod output;
+mod progress;
 mod refusals;
 mod remedies;
 mod report;
@@ -32,7 +33,6 @@ mod session;
 mod settings;
 #[cfg(feature = "host")]
 mod terminal;
-mod waiting;
 
 use std::process::ExitCode;
 

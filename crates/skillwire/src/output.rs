@@ -1,4 +1,4 @@
-//! Colours; `anstream` takes them out where nobody wants them.
+//! Words and colours that many commands share; `anstream` takes colours out of pipes and files.
 
 use anstyle::{AnsiColor, Style};
 
@@ -18,3 +18,11 @@ pub(crate) const REMOVED: Style = AnsiColor::Red.on_default();
 pub(crate) const STRONG: Style = Style::new().bold();
 /// What matters less.
 pub(crate) const FAINT: Style = Style::new().dimmed();
+
+/// A number with its noun: `1 file`, `2 files`.
+pub(crate) fn counted(count: usize, one: &str) -> String {
+    match count {
+        1 => format!("1 {one}"),
+        many => format!("{many} {one}s"),
+    }
+}

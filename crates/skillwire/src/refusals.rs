@@ -40,9 +40,9 @@ pub(crate) fn answer(json: bool, outcome: Outcome) -> Outcome {
 }
 
 /// A refusal in the form of a compiler's message.
-pub(crate) struct Shown<'a>(pub(crate) &'a Refusal);
+pub(crate) struct RefusalText<'a>(pub(crate) &'a Refusal);
 
-impl fmt::Display for Shown<'_> {
+impl fmt::Display for RefusalText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let worded = self.0.worded(|remedy| remedies::sentence(remedy, argument));
         let Refusal { reason, subject, file, expected, actual, hint, .. } = &worded;
@@ -66,7 +66,7 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// A stranger's text as one argument of a command that people copy into a shell.
+/// Foreign text as one argument of a command that people copy into a shell.
 ///
 /// A URI may hold `;`, `&`, `$`, parentheses and quotes, and a server chose it.
 pub(crate) fn argument(text: &str) -> String {
@@ -131,7 +131,7 @@ mod tests {
         let uri = SkillUri::parse("skill://$(reboot);x'y/a/SKILL.md").unwrap();
         let skill = SkillId { origin: Origin::parse("acme").unwrap(), uri };
         let refusal = Refusal::new(Reason::NotApproved).about(&skill);
-        let shown = Shown(&refusal.remedy(Remedy::ApproveSkill(skill))).to_string();
+        let shown = RefusalText(&refusal.remedy(Remedy::ApproveSkill(skill))).to_string();
         let copied = "skillwire approve 'acme:skill://$(reboot);x'\"'y/a/SKILL.md\"";
         assert!(shown.contains(copied), "{shown}");
         assert_eq!(argument("acme:billing/refunds"), "acme:billing/refunds");
@@ -146,7 +146,7 @@ mod tests {
             .expected("a\nb")
             .actual("\u{7}")
             .hint("\u{1b}]0;x");
-        let shown = anstream::adapter::strip_str(&Shown(&refusal).to_string()).to_string();
+        let shown = anstream::adapter::strip_str(&RefusalText(&refusal).to_string()).to_string();
         assert!(!shown.contains(['\u{1b}', '\u{202e}', '\u{7}']), "{shown:?}");
         assert_eq!(shown.lines().count(), 6);
     }

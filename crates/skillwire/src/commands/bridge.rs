@@ -1,6 +1,6 @@
 //! `skillwire bridge`: the skills of all origins for a client that knows tools and prompts.
 
-use std::{io::Write as _, path::Path, sync::Arc, time::Duration};
+use std::{io::Write as _, sync::Arc, time::Duration};
 
 use skillwire_gateway::Bridge;
 use skillwire_server::{
@@ -17,7 +17,7 @@ use crate::{
     exit::Exit,
     failure::Failure,
     logging, refusals,
-    session::{self, Session},
+    session::{self, Session, SkillFolders},
     settings::{
         HostSettings,
         bridge::{self, BridgeTransport},
@@ -34,22 +34,22 @@ pub(super) fn run(args: &BridgeArgs) -> Outcome {
     let transport = bridge::transport(args)?;
     logging::start(args.log_format);
     let lock = args.lock.as_deref().map(lock::read).transpose()?;
-    // Folders are read later: whoever starts us wants to be answered at once.
-    let options = session::Options {
+    // Folders are read later: a client that starts the bridge waits for its first answer.
+    let options = session::SessionOptions {
         lock,
         allow_dynamic: args.allow_dynamic,
         passes_on: true,
-        ..session::Options::default()
+        ..session::SessionOptions::default()
     };
     let session = Session::open(&options)?;
     for refusal in session.unusable() {
-        let _ = writeln!(anstream::stderr(), "{}", refusals::Shown(refusal));
+        let _ = writeln!(anstream::stderr(), "{}", refusals::RefusalText(refusal));
     }
     let no_threads = |error: std::io::Error| {
         Failure::new(Exit::Internal, format!("The runtime could not be started: {error}."))
     };
     // A bridge has one user, whose requests are answered on one thread; what servers send is received
-    // on another, so that nobody waits for it.
+    // on another, so that it delays no answer.
     let front =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(no_threads)?;
     let behind = tokio::runtime::Builder::new_multi_thread()
@@ -119,15 +119,12 @@ async fn serve(
     }
 }
 
-/// Waits a moment for folders and servers, so that the first answer can name their skills; whoever
-/// is slower is filled in later.
+/// Waits a moment for folders and servers, so that the first answer can name their skills; a
+/// slower one is filled in later.
 async fn start(args: &BridgeArgs, settings: &HostSettings, bridge: &Bridge) {
-    let (home, project) =
-        (settings.home().map(Path::to_owned), settings.project().map(Path::to_owned));
-    let (origins, host) = (args.origins, bridge.host().clone());
-    let folders = tokio::task::spawn_blocking(move || {
-        host.set_folders(session::folders(home.as_deref(), project.as_deref(), origins));
-    });
+    let folders = SkillFolders::new(settings, args.origins);
+    let host = bridge.host().clone();
+    let folders = tokio::task::spawn_blocking(move || host.set_folders(folders.read()));
     let (_, ()) = tokio::join!(tokio::time::timeout(SETTLING, folders), bridge.settle(SETTLING));
     bridge.settle(Duration::ZERO).await;
 }
@@ -150,7 +147,7 @@ async fn over_http(
     };
     let listener = TcpListener::bind(address).await.map_err(cannot)?;
     let address = listener.local_addr().map_err(cannot)?;
-    // Nobody may be reading; that is no reason not to serve.
+    // A closed standard error is no reason not to serve.
     let _ = writeln!(std::io::stderr(), "listening on http://{address}{}", http::ENDPOINT);
     let service = skills.http_service(options);
     let limits = ConnectionLimits::default();
@@ -166,12 +163,10 @@ fn watch(args: &BridgeArgs, settings: &HostSettings, bridge: &Bridge) -> Vec<Fol
             .0
     };
     let folders = {
-        let (bridge, origins) = (bridge.clone(), args.origins);
-        let (home, project) =
-            (settings.home().map(Path::to_owned), settings.project().map(Path::to_owned));
+        let bridge = bridge.clone();
+        let folders = SkillFolders::new(settings, args.origins);
         let on_news = move |_: FolderChanges| {
-            let found = session::folders(home.as_deref(), project.as_deref(), origins);
-            bridge.host().set_folders(found);
+            bridge.host().set_folders(folders.read());
             bridge.look_again();
         };
         watch_skill_folders(bridge::skill_folders(settings, args.origins.trust_project), on_news).0

@@ -14,7 +14,8 @@ use crate::{args::ConvertArgs, exit::Exit, failure::Failure, report};
 const MOST_BYTES: u64 = 16 << 20;
 
 pub(super) fn run(args: &ConvertArgs) -> Outcome {
-    let (from, to) = (parse(&args.from, "--from")?, parse(&args.to, "--to")?);
+    let from = parse(&args.from, "--from")?;
+    let to = parse(&args.to, "--to")?;
     let mut text = String::new();
     let path = args.file.display();
     let read = fs::File::open(&args.file)

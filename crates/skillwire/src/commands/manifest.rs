@@ -12,35 +12,35 @@ use crate::{
     args::ManifestArgs,
     exit::Exit,
     output::{FAINT, STRONG, WARNING},
+    progress::ScanSpinner,
     report,
-    settings::{Reading, unavailable},
-    waiting::Waiting,
+    settings::{FolderReading, unavailable},
 };
 
 #[derive(Serialize)]
-struct Manifest {
+struct ManifestReport {
     #[serde(serialize_with = "entries")]
     skills: Vec<Arc<Skill>>,
-    skipped: Vec<Skipped>,
+    skipped: Vec<SkippedSkill>,
     findings: Vec<Finding>,
 }
 
 #[derive(Serialize)]
-struct Skipped {
+struct SkippedSkill {
     origin: String,
     reasons: Vec<Finding>,
 }
 
 pub(super) fn run(args: &ManifestArgs) -> Outcome {
-    let reading = Reading::resolve(&args.reading)?;
+    let reading = FolderReading::resolve(&args.reading)?;
     let sources: Vec<_> =
         args.paths.iter().map(|path| reading.source(path)).collect::<Result<_, _>>()?;
     let sources: Vec<&dyn SkillSource> =
         sources.iter().map(|source| source as &dyn SkillSource).collect();
-    let waiting = Waiting::new(reading.progress.clone());
+    let waiting = ScanSpinner::new(reading.progress.clone());
     let scan = scan_all(&sources).map_err(unavailable)?;
     drop(waiting);
-    let manifest = Manifest {
+    let manifest = ManifestReport {
         skills: scan.skills.iter().filter_map(|inspected| inspected.skill.clone()).collect(),
         skipped: scan
             .skills
@@ -67,8 +67,8 @@ fn entries<S: Serializer>(skills: &[Arc<Skill>], serializer: S) -> Result<S::Ok,
     )
 }
 
-fn skipped(inspected: &InspectedSkill, strictness: Strictness) -> Skipped {
-    Skipped {
+fn skipped(inspected: &InspectedSkill, strictness: Strictness) -> SkippedSkill {
+    SkippedSkill {
         origin: inspected.origin.clone(),
         reasons: inspected.reasons(strictness).cloned().collect(),
     }
@@ -88,7 +88,7 @@ pub(super) fn files(out: &mut impl Write, skill: &Skill) -> std::io::Result<()> 
     Ok(())
 }
 
-fn print(out: &mut impl Write, manifest: &Manifest) -> std::io::Result<()> {
+fn print(out: &mut impl Write, manifest: &ManifestReport) -> std::io::Result<()> {
     for skill in &manifest.skills {
         writeln!(out, "{STRONG}{}{STRONG:#}", skill.uri)?;
         files(out, skill)?;

@@ -13,8 +13,9 @@ use crate::{
     args::{PackArgs, ReadingArgs},
     exit::Exit,
     failure::Failure,
+    output::counted,
     report,
-    settings::{Reading, unavailable},
+    settings::{FolderReading, unavailable},
 };
 
 pub(super) fn run(args: &PackArgs) -> Outcome {
@@ -41,18 +42,16 @@ pub(super) fn run(args: &PackArgs) -> Outcome {
         });
         report::json(&mut std::io::stdout().lock(), &packed)?;
     } else {
-        let (size, count) = (archive.len(), files.len());
-        let plural = if count == 1 { "" } else { "s" };
-        let out = out.display();
-        let mut stdout = anstream::stdout();
-        writeln!(stdout, "Packed {count} file{plural} into `{out}`, {size} bytes.\n{digest}")?;
+        let count = counted(files.len(), "file");
+        let size = counted(archive.len(), "byte");
+        writeln!(anstream::stdout(), "Packed {count} into `{}`, {size}.\n{digest}", out.display())?;
     }
     Ok(Exit::Ok)
 }
 
 /// Reads the one skill of a folder, as a server would.
 fn read_skill(folder: &str) -> Result<Arc<Skill>, Failure> {
-    let source = Reading::resolve(&ReadingArgs::default())?.source(folder)?;
+    let source = FolderReading::resolve(&ReadingArgs::default())?.source(folder)?;
     let scan = scan_all(&[&source as &dyn SkillSource]).map_err(unavailable)?;
     let skills: Vec<_> = scan.skills.iter().filter_map(|found| found.skill.clone()).collect();
     // A nested skill is part of the one around it.
@@ -85,20 +84,20 @@ fn files_of(skill: &Skill) -> Result<Vec<(RelPath, Bytes)>, Failure> {
         let bytes = bytes.filter(|bytes| Digest::of(bytes) == file.digest);
         let bytes = bytes.ok_or_else(|| {
             Failure::usage(format!("`{}` changed while it was read.", file.path))
-                .hint("Pack again when nobody writes to the skill.")
+                .hint("Pack again when no other program writes to the skill.")
         })?;
         Ok((file.path.clone(), bytes))
     });
     read.collect()
 }
 
-/// Replaces the file whole, so that nobody ever sees half an archive.
+/// Replaces the file by a rename, so that no reader ever sees half an archive.
 fn write(out: &std::path::Path, archive: &[u8]) -> Result<(), Failure> {
     let mut name = out.file_name().unwrap_or_default().to_os_string();
     name.push(format!(".{}.new", std::process::id()));
     let new = out.with_file_name(name);
     fs::write(&new, archive).and_then(|()| fs::rename(&new, out)).map_err(|error| {
-        // What was begun is of no use to anybody.
+        // Half an archive is of no use.
         let _ = fs::remove_file(&new);
         Failure::usage(format!("`{}` cannot be written: {error}.", out.display()))
     })

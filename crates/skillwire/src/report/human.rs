@@ -29,17 +29,17 @@ const GUTTER: usize = 6;
 const LEAST_MARK: usize = 8;
 
 /// A line that is added to a finding, with the word it begins with.
-pub(crate) type Note<'a> = (&'a str, &'a str);
+pub(crate) type FindingNote<'a> = (&'a str, &'a str);
 
 /// Prints findings one after the other.
-pub(crate) struct Human {
+pub(crate) struct HumanReport {
     renderer: Renderer,
     width: usize,
     /// The codes whose reason was given; once is enough. Nothing when no reasons are wanted.
     explained: Option<BTreeSet<Code>>,
 }
 
-impl Human {
+impl HumanReport {
     /// Prints findings alone.
     pub(crate) fn brief() -> Self {
         let width = terminal_size::terminal_size_of(std::io::stdout())
@@ -68,7 +68,7 @@ impl Human {
         &mut self,
         out: &mut impl Write,
         finding: &Finding,
-        note: Option<Note<'_>>,
+        note: Option<FindingNote<'_>>,
     ) -> std::io::Result<()> {
         let severity = match finding.level {
             Level::Error => Severity::ERROR,
@@ -171,7 +171,7 @@ mod tests {
         let forgotten = Finding::new(Code::IndexNotKept, "skills", "The disk is full.")
             .help("Make the cache folder writable, or serve with `--no-index`.");
         let mut out = Vec::new();
-        let mut human = Human::explaining();
+        let mut human = HumanReport::explaining();
         for finding in [unreadable, unstable, generated, forgotten] {
             human.finding(&mut out, &finding, None).unwrap();
         }

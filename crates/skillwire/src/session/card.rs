@@ -8,7 +8,7 @@ use skillwire_core::{ContentDiff, Resources, SkillEntry, SkillResource, SkillUri
 use skillwire_dialects::Dialect;
 use skillwire_trust::{ApprovalCard, Grants, Origin};
 
-use crate::output::{ADDED, FAINT, REMOVED, STRONG, WARNING};
+use crate::output::{ADDED, FAINT, REMOVED, STRONG, WARNING, counted};
 
 /// The longest value of the frontmatter that is shown whole.
 const MAX_VALUE_CHARS: usize = 600;
@@ -73,8 +73,7 @@ fn files(out: &mut impl Write, entry: &SkillEntry) -> io::Result<()> {
         );
     };
     let bytes: u64 = files.iter().map(|file| file.size).sum();
-    let plural = if files.len() == 1 { "" } else { "s" };
-    writeln!(out, "{} file{plural}, {bytes} bytes:", files.len())?;
+    writeln!(out, "{}, {bytes} bytes:", counted(files.len(), "file"))?;
     for file in files.iter().take(MAX_FILES) {
         writeln!(out, "  {:>9}  {}", file.size, path(&entry.uri, file))?;
     }

@@ -3,7 +3,12 @@
 pub(crate) mod card;
 mod prompter;
 
-use std::{collections::BTreeMap, io::Write as _, path::Path, time::Duration};
+use std::{
+    collections::BTreeMap,
+    io::Write as _,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use skillwire_client::ClientOptions;
 use skillwire_host::{
@@ -14,7 +19,7 @@ use skillwire_trust::{
     DynamicPolicy, Handle, ListedSkill, Lock, Origin, Policy, Refusal, Registry, ServerLabel,
 };
 
-use self::prompter::Terminal;
+use self::prompter::TerminalPrompter;
 use crate::{
     args::OriginArgs,
     commands::Outcome,
@@ -27,12 +32,12 @@ use crate::{
     settings::{HostSettings, endpoint},
 };
 
-/// How long a started server has to end by itself; nobody wants to wait for it at a prompt.
+/// How long a started server has to end by itself before it is ended; the user waits for the prompt.
 const GRACE: Duration = Duration::from_millis(500);
 
 /// What one run may do.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Options {
+pub(crate) struct SessionOptions {
     /// Use only what is remembered and cached.
     pub(crate) offline: bool,
     /// Ask about skills without digests instead of declining them.
@@ -45,7 +50,7 @@ pub(crate) struct Options {
     pub(crate) folders: Option<OriginArgs>,
 }
 
-impl Options {
+impl SessionOptions {
     /// Looks at every origin.
     pub(crate) fn everywhere(origins: OriginArgs) -> Self {
         Self { folders: Some(origins), ..Self::default() }
@@ -73,7 +78,7 @@ pub(crate) struct Session {
 
 /// A skill that a handle named.
 #[derive(Debug, Clone)]
-pub(crate) struct Named {
+pub(crate) struct NamedSkill {
     /// The handle that names this skill and no other.
     pub(crate) handle: String,
     /// The skill.
@@ -84,7 +89,7 @@ pub(crate) struct Named {
 #[expect(clippy::needless_pass_by_value, reason = "callers make the options for this one call")]
 pub(crate) fn with(
     json: bool,
-    options: Options,
+    options: SessionOptions,
     work: impl AsyncFnOnce(&Session) -> Outcome,
 ) -> Outcome {
     run(json, async || {
@@ -114,7 +119,7 @@ pub(crate) fn client_options() -> ClientOptions {
 
 impl Session {
     /// Puts the host together; nothing is asked of any server.
-    pub(crate) fn open(options: &Options) -> Result<Self, Failure> {
+    pub(crate) fn open(options: &SessionOptions) -> Result<Self, Failure> {
         let settings = HostSettings::resolve()?;
         let configured = settings.servers().load().map_err(|error| {
             Failure::usage(format!("{error}.")).hint("No server is used until that is mended.")
@@ -124,7 +129,7 @@ impl Session {
         }
         let host = self::host(&settings, options)?.build();
         if let Some(origins) = options.folders {
-            host.set_folders(folders(settings.home(), settings.project(), origins));
+            host.set_folders(SkillFolders::new(&settings, origins).read());
         }
         let mut unusable = BTreeMap::new();
         for (label, config) in configured.servers {
@@ -192,7 +197,7 @@ impl Session {
     }
 
     /// Finds the one skill a handle names, as its origin lists it.
-    pub(crate) async fn find(&self, text: &str) -> Result<Named, Refusal> {
+    pub(crate) async fn find(&self, text: &str) -> Result<NamedSkill, Refusal> {
         let handle = Handle::parse(text)?;
         self.check_usable(handle.origin().and_then(Origin::server))?;
         let listed = self.host.resolve(&handle).await?;
@@ -200,33 +205,33 @@ impl Session {
     }
 
     /// Finds the one skill a handle names, as its origin gives it when it is asked for it alone.
-    pub(crate) async fn find_now(&self, text: &str) -> Result<Named, Refusal> {
+    pub(crate) async fn find_now(&self, text: &str) -> Result<NamedSkill, Refusal> {
         let found = self.find(text).await?;
         // A URI was asked for alone already, and so was a skill that no listing describes whole.
         if matches!(Handle::parse(text)?, Handle::Uri(..)) || found.listed.offer().is_some() {
             return Ok(found);
         }
         let listed = self.host.refresh(&found.listed.clone().into()).await?;
-        Ok(Named { listed, ..found })
+        Ok(NamedSkill { listed, ..found })
     }
 
     /// Finds the one skill a handle names, among those that were approved if the handle says where;
     /// this works while a server is away.
-    pub(crate) async fn find_remembered(&self, text: &str) -> Result<Named, Refusal> {
+    pub(crate) async fn find_remembered(&self, text: &str) -> Result<NamedSkill, Refusal> {
         let handle = Handle::parse(text)?;
         if let Ok(listed) = self.host.recall(&handle) {
-            return Ok(Named { handle: handle.to_string(), listed });
+            return Ok(NamedSkill { handle: handle.to_string(), listed });
         }
         self.find(text).await
     }
 
     /// Gives a skill the handle that listings show.
-    async fn named(&self, listed: ListedSkill) -> Named {
+    async fn named(&self, listed: ListedSkill) -> NamedSkill {
         let known = if self.offline { self.host.discover().await } else { self.host.known().await };
         let id = listed.id();
         let item = known.registry.items().iter().find(|item| item.skill.id() == id);
         let handle = item.map_or_else(|| id.to_string(), |item| item.handle.clone());
-        Named { handle, listed }
+        NamedSkill { handle, listed }
     }
 
     fn check_usable(&self, label: Option<&ServerLabel>) -> Result<(), Refusal> {
@@ -237,17 +242,32 @@ impl Session {
     }
 }
 
-/// Reads the skill folders of this machine.
-pub(crate) fn folders(
-    home: Option<&Path>,
-    project: Option<&Path>,
-    origins: OriginArgs,
-) -> Discovery {
-    let trust = if origins.trust_project { ProjectTrust::Trusted } else { ProjectTrust::Untrusted };
-    local::discover(home, project.map(|project| (project, trust)))
+/// The skill folders of this machine that a command reads.
+#[derive(Debug, Clone)]
+pub(crate) struct SkillFolders {
+    home: Option<PathBuf>,
+    project: Option<PathBuf>,
+    trust: ProjectTrust,
 }
 
-fn host(settings: &HostSettings, options: &Options) -> Result<HostBuilder, Failure> {
+impl SkillFolders {
+    pub(crate) fn new(settings: &HostSettings, origins: OriginArgs) -> Self {
+        let trusted = origins.trust_project;
+        Self {
+            home: settings.home().map(Path::to_owned),
+            project: settings.project().map(Path::to_owned),
+            trust: if trusted { ProjectTrust::Trusted } else { ProjectTrust::Untrusted },
+        }
+    }
+
+    /// Reads them as they are now.
+    pub(crate) fn read(&self) -> Discovery {
+        let project = self.project.as_deref().map(|project| (project, self.trust));
+        local::discover(self.home.as_deref(), project)
+    }
+}
+
+fn host(settings: &HostSettings, options: &SessionOptions) -> Result<HostBuilder, Failure> {
     let dynamic = if options.allow_dynamic { DynamicPolicy::Ask } else { DynamicPolicy::Decline };
     let mut policy = Policy { dynamic, ..Policy::default() };
     if options.passes_on {
@@ -263,7 +283,7 @@ fn host(settings: &HostSettings, options: &Options) -> Result<HostBuilder, Failu
         .cache(settings.cache()?)
         .dialects(settings.dialects())
         .audit(settings.audit())
-        .prompter(Terminal)
+        .prompter(TerminalPrompter)
         .lock(options.lock.clone())
         .offline(options.offline))
 }
@@ -276,7 +296,7 @@ pub(crate) fn warn(message: &str) -> std::io::Result<()> {
 /// Tells the user what could not be listed.
 pub(crate) fn report_incomplete(found: &Discovered) -> std::io::Result<()> {
     for refusal in &found.incomplete {
-        writeln!(anstream::stderr(), "{}", refusals::Shown(refusal))?;
+        writeln!(anstream::stderr(), "{}", refusals::RefusalText(refusal))?;
     }
     for skill in &found.references {
         let handle = argument(&skill.to_string());

@@ -11,9 +11,9 @@ use crate::terminal::{agrees, is_interactive};
 
 /// Asks the user at the terminal.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Terminal;
+pub(crate) struct TerminalPrompter;
 
-impl Prompter for Terminal {
+impl Prompter for TerminalPrompter {
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Answer> {
         if !is_interactive() {
             return Box::pin(std::future::ready(Answer::Unavailable));

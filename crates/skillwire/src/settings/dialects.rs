@@ -71,7 +71,7 @@ fn public(args: &ServeArgs) -> Result<Option<PathPatterns>, Failure> {
     }
     if matches!(args.cache_scope, Some(CacheScopeArg::Private)) {
         return Err(Failure::usage("`--public` and `--cache-scope private` exclude each other.")
-            .hint("What is public may be cached by anybody; leave one of them out."));
+            .hint("Every client may cache what is public; leave one of them out."));
     }
     PathPatterns::parse(&args.public).map(Some).map_err(|error| bad_pattern("--public", &error))
 }

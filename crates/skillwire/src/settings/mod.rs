@@ -18,8 +18,8 @@ mod upstream;
 pub(crate) use self::environment::{isolation_file, variable};
 pub(crate) use self::{
     environment::{colour_on_stderr, log_filter},
-    reading::{Reading, folder_of, unavailable},
-    serve::{ServeSettings, Transport},
+    reading::{FolderReading, folder_of, unavailable},
+    serve::{ServeSettings, ServeTransport},
 };
 #[cfg(feature = "host")]
 pub(crate) use self::{

@@ -10,7 +10,7 @@ use skillwire_source::{
 use crate::{args::ReadingArgs, failure::Failure};
 
 /// How folders are read, resolved.
-pub(crate) struct Reading {
+pub(crate) struct FolderReading {
     pub(crate) strictness: Strictness,
     pub(super) scheme: Scheme,
     allow_secret: SecretAllowList,
@@ -23,7 +23,7 @@ pub(crate) struct Reading {
     pub(crate) progress: ScanProgress,
 }
 
-impl Reading {
+impl FolderReading {
     pub(crate) fn resolve(args: &ReadingArgs) -> Result<Self, Failure> {
         let strictness = match (args.strict, args.lenient) {
             (true, true) => {

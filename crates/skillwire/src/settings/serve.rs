@@ -17,7 +17,7 @@ use super::{
     client,
     dialects::DialectSettings,
     environment::cache_folder,
-    reading::{Reading, bad_pattern},
+    reading::{FolderReading, bad_pattern},
 };
 use crate::{
     args::{CacheScopeArg, HttpAddress, LogFormat, ReadingArgs, ServeArgs},
@@ -35,7 +35,7 @@ pub(crate) struct ServeSettings {
     pub(crate) snapshot: SnapshotOptions,
     pub(crate) config: Config,
     pub(crate) strictness: Strictness,
-    pub(crate) transport: Transport,
+    pub(crate) transport: ServeTransport,
     pub(crate) log_format: LogFormat,
     /// Where the sources count what they have looked at.
     pub(crate) progress: ScanProgress,
@@ -50,7 +50,7 @@ pub(crate) struct ServeSettings {
 }
 
 /// How clients reach the server.
-pub(crate) enum Transport {
+pub(crate) enum ServeTransport {
     Stdio,
     Http {
         address: SocketAddr,
@@ -80,7 +80,7 @@ impl ServeSettings {
                 .hint("Name a folder of skills: `skillwire serve ./skills`."));
         }
         let index = if args.no_index { None } else { cache_folder() };
-        let reading = Reading::resolve(&args.reading)?.for_serving(index);
+        let reading = FolderReading::resolve(&args.reading)?.for_serving(index);
         let sources = args.dirs.iter().map(|dir| reading.source(dir)).collect::<Result<_, _>>()?;
         let name = Config::default().name;
         let DialectSettings { dialects, usage, public } = DialectSettings::resolve(&args, &name)?;
@@ -138,7 +138,7 @@ fn page_size(size: Option<usize>) -> Result<usize, Failure> {
     }
 }
 
-fn transport(args: &ServeArgs, public: Option<PathPatterns>) -> Result<Transport, Failure> {
+fn transport(args: &ServeArgs, public: Option<PathPatterns>) -> Result<ServeTransport, Failure> {
     let Some(HttpAddress(address)) = args.http else {
         let needs_http = [
             ("--allow-origin", !args.allow_origin.is_empty()),
@@ -148,7 +148,7 @@ fn transport(args: &ServeArgs, public: Option<PathPatterns>) -> Result<Transport
             ("--public", !args.public.is_empty()),
         ];
         return match needs_http.into_iter().find(|(_, given)| *given) {
-            None => Ok(Transport::Stdio),
+            None => Ok(ServeTransport::Stdio),
             Some((option, _)) => Err(Failure::usage(format!("`{option}` needs `--http`."))
                 .hint("Pass `--http 127.0.0.1:8640` as well, or leave the option out.")),
         };
@@ -178,7 +178,7 @@ fn transport(args: &ServeArgs, public: Option<PathPatterns>) -> Result<Transport
         .hosts(hosts)
         .origins(origins.collect::<Result<Vec<_>, _>>()?)
         .any_host(!loopback && args.allow_host.is_empty());
-    Ok(Transport::Http { address, access, tokens, metrics: args.metrics, public })
+    Ok(ServeTransport::Http { address, access, tokens, metrics: args.metrics, public })
 }
 
 pub(super) fn host_of(address: SocketAddr) -> String {
@@ -247,7 +247,7 @@ pub(super) fn read_file(path: &Path, option: &str) -> Result<String, Failure> {
 /// What was typed wins; lists are replaced, not joined.
 fn overlay(typed: ServeArgs, mut file: ServeArgs) -> ServeArgs {
     if typed.stdio {
-        // Whoever wants pipes this once does not want what the file says about HTTP.
+        // A typed `--stdio` is for this run: what the file says about HTTP does not apply.
         let ServeArgs { http, allow_origin, allow_host, token_file, public, metrics, .. } =
             ServeArgs::default();
         file = ServeArgs { http, allow_origin, allow_host, token_file, public, metrics, ..file };

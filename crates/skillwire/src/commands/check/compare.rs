@@ -12,20 +12,23 @@ use skillwire_core::{
     reference::{self, Complaint},
 };
 
-use super::{Item, scan::Place, summary::counted};
-use crate::report::{Note, printable};
+use super::{CheckedFinding, scan::CheckedPlace};
+use crate::{
+    output::counted,
+    report::{FindingNote, printable},
+};
 
 /// What the reference validator makes of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Verdict {
+pub(super) enum ReferenceVerdict {
     Raised,
     Missed,
 }
 
-impl Verdict {
+impl ReferenceVerdict {
     /// The line below a finding.
-    pub(super) fn note(self) -> Note<'static> {
+    pub(super) fn note(self) -> FindingNote<'static> {
         match self {
             Self::Raised => ("reference", "The reference validator raises this too."),
             Self::Missed => ("reference", "The reference validator does not raise this."),
@@ -35,7 +38,7 @@ impl Verdict {
 
 /// What the reference validator makes of all skills.
 #[derive(Debug, Serialize)]
-pub(super) struct Compared {
+pub(super) struct ReferenceComparison {
     version: &'static str,
     raised: usize,
     missed: usize,
@@ -46,12 +49,12 @@ pub(super) struct Compared {
 #[derive(Debug, Serialize)]
 struct RefusedSkill {
     origin: String,
-    complaints: Vec<Raised>,
+    complaints: Vec<RaisedComplaint>,
 }
 
 /// Something that the reference validator would raise.
 #[derive(Debug, Serialize)]
-struct Raised {
+struct RaisedComplaint {
     /// The code under which we report the same, where there is one.
     code: Option<Code>,
     message: String,
@@ -59,21 +62,21 @@ struct Raised {
     reported: bool,
 }
 
-impl Default for Compared {
+impl Default for ReferenceComparison {
     fn default() -> Self {
         Self { version: reference::VERSION, raised: 0, missed: 0, refused: Vec::new() }
     }
 }
 
-impl Compared {
+impl ReferenceComparison {
     /// Judges one skill.
-    pub(super) fn place(&mut self, place: Place) -> Vec<Item> {
+    pub(super) fn place(&mut self, place: CheckedPlace) -> Vec<CheckedFinding> {
         let complaints = complaints(&place);
-        let Place { origin, findings, .. } = place;
+        let CheckedPlace { origin, findings, .. } = place;
         let reports = |complaint: &Complaint| {
             findings.iter().any(|finding| complaint.code == Some(finding.code))
         };
-        let raised = complaints.iter().map(|complaint| Raised {
+        let raised = complaints.iter().map(|complaint| RaisedComplaint {
             code: complaint.code,
             message: complaint.message.clone(),
             reported: reports(complaint),
@@ -85,12 +88,12 @@ impl Compared {
             let same = |complaint: &Complaint| complaint.code == Some(finding.code);
             let verdict = if own(&finding.file) && complaints.iter().any(same) {
                 self.raised += 1;
-                Verdict::Raised
+                ReferenceVerdict::Raised
             } else {
                 self.missed += 1;
-                Verdict::Missed
+                ReferenceVerdict::Missed
             };
-            items.push(Item { finding, reference: Some(verdict) });
+            items.push(CheckedFinding { finding, reference: Some(verdict) });
         }
         if !raised.is_empty() {
             self.refused.push(RefusedSkill { origin, complaints: raised });
@@ -101,7 +104,9 @@ impl Compared {
     /// Writes the comparison as sentences.
     pub(super) fn write(&self, out: &mut impl Write) -> io::Result<()> {
         for RefusedSkill { origin, complaints } in &self.refused {
-            for Raised { message, .. } in complaints.iter().filter(|raised| !raised.reported) {
+            for RaisedComplaint { message, .. } in
+                complaints.iter().filter(|raised| !raised.reported)
+            {
                 let origin = printable(origin);
                 writeln!(out, "Only the reference validator objects to `{origin}`: {message}")?;
             }
@@ -119,7 +124,7 @@ impl Compared {
 }
 
 /// What the reference validator would complain about.
-fn complaints(place: &Place) -> Vec<Complaint> {
+fn complaints(place: &CheckedPlace) -> Vec<Complaint> {
     let odd = place.findings.iter().find(|finding| finding.code == Code::SkillFileCase);
     let name = odd.and_then(|finding| finding.file.rsplit('/').next()).unwrap_or(SKILL_FILE);
     let Some(directory) = place.directory.file_name().and_then(|name| name.to_str()) else {

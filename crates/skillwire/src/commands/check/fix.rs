@@ -13,30 +13,30 @@ use skillwire_core::{
     repair::{Repair, mend},
 };
 
-use self::write::{Original, Refused, rename, replace};
-use super::{Outcome, diff, scan::Folder, summary::counted};
-use crate::{exit::Exit, failure::Failure, report::printable};
+use self::write::{NotRepaired, OriginalFile, rename, replace};
+use super::{Outcome, diff, scan::CheckedFolder};
+use crate::{exit::Exit, failure::Failure, output::counted, report::printable};
 
 /// How often folders are read again for repairs that came to light by others.
 const MOST_ROUNDS: usize = 3;
 
 /// Something to do to one file.
-enum Step {
+enum RepairStep {
     Rename { from: PathBuf, to: PathBuf, name: String },
-    Replace { original: Original, after: Vec<u8> },
+    Replace { original: OriginalFile, after: Vec<u8> },
 }
 
 /// A step, and the file as findings call it.
-struct Planned {
+struct PlannedRepair {
     file: String,
-    step: Step,
+    step: RepairStep,
 }
 
 /// A step, or the file of which there is none and why.
-type Possible = Result<Planned, (String, Refused)>;
+type RepairAttempt = Result<PlannedRepair, (String, NotRepaired)>;
 
 /// Shows the repairs and makes none.
-pub(super) fn show(folders: &[Folder<'_>]) -> Outcome {
+pub(super) fn show(folders: &[CheckedFolder<'_>]) -> Outcome {
     let mut planned = Vec::new();
     for folder in folders {
         planned.extend(plan(folder)?.into_iter().filter_map(Result::ok));
@@ -54,16 +54,17 @@ pub(super) fn show(folders: &[Folder<'_>]) -> Outcome {
 }
 
 /// Makes the repairs, and shows each before it is made if that is wanted.
-pub(super) fn run(folders: &[Folder<'_>], show: bool) -> Result<(), Failure> {
+pub(super) fn run(folders: &[CheckedFolder<'_>], show: bool) -> Result<(), Failure> {
     let mut err = anstream::stderr().lock();
-    let (mut repaired, mut refused) = (0, BTreeMap::new());
+    let mut repaired = 0;
+    let mut refused = BTreeMap::new();
     for folder in folders {
         for _ in 0..MOST_ROUNDS {
             let mut done = 0;
             for planned in plan(folder)? {
                 let outcome = planned.and_then(|planned| {
                     if show {
-                        // A diff that nobody reads does not keep the repair from being made.
+                        // A closed standard output does not keep the repair from being made.
                         let _ = print(&planned);
                     }
                     planned.step.make(folder).map_err(|refused| (planned.file, refused))
@@ -89,7 +90,7 @@ pub(super) fn run(folders: &[Folder<'_>], show: bool) -> Result<(), Failure> {
 }
 
 /// What there is to do in a folder, or why it cannot be done.
-fn plan(folder: &Folder<'_>) -> Result<Vec<Possible>, Failure> {
+fn plan(folder: &CheckedFolder<'_>) -> Result<Vec<RepairAttempt>, Failure> {
     let scanned = folder.scan(false)?;
     let mut findings: BTreeMap<String, Finding> = BTreeMap::new();
     let all = scanned.places.into_iter().flat_map(|place| place.findings);
@@ -100,30 +101,30 @@ fn plan(folder: &Folder<'_>) -> Result<Vec<Possible>, Failure> {
         let path = folder.path_of(&file)?;
         let step = match finding.repair? {
             Repair::Rename(name) => {
-                Ok(Step::Rename { to: path.with_file_name(&name), from: path, name })
+                Ok(RepairStep::Rename { to: path.with_file_name(&name), from: path, name })
             }
             // The file is read anew, so that what is written comes from what is there now.
-            Repair::Replace(_) => match Original::read(folder.root(), path) {
+            Repair::Replace(_) => match OriginalFile::read(folder.root(), path) {
                 Ok(original) => {
                     let after = mend(original.bytes())?.bytes;
-                    Ok(Step::Replace { original, after })
+                    Ok(RepairStep::Replace { original, after })
                 }
                 Err(refused) => Err(refused),
             },
         };
         Some(match step {
-            Ok(step) => Ok(Planned { file, step }),
+            Ok(step) => Ok(PlannedRepair { file, step }),
             Err(refused) => Err((file, refused)),
         })
     });
     Ok(planned.collect())
 }
 
-fn print(planned: &Planned) -> std::io::Result<()> {
+fn print(planned: &PlannedRepair) -> std::io::Result<()> {
     let out = &mut anstream::stdout().lock();
     match &planned.step {
-        Step::Rename { name, .. } => diff::name(out, &planned.file, name)?,
-        Step::Replace { original, after } => {
+        RepairStep::Rename { name, .. } => diff::name(out, &planned.file, name)?,
+        RepairStep::Replace { original, after } => {
             let [before, after] = [original.bytes(), after].map(String::from_utf8_lossy);
             let visible = std::io::stdout().is_terminal();
             diff::content(out, &planned.file, &before, &after, visible)?;
@@ -132,8 +133,8 @@ fn print(planned: &Planned) -> std::io::Result<()> {
     out.flush()
 }
 
-impl Step {
-    fn make(&self, folder: &Folder<'_>) -> Result<(), Refused> {
+impl RepairStep {
+    fn make(&self, folder: &CheckedFolder<'_>) -> Result<(), NotRepaired> {
         match self {
             Self::Rename { from, to, .. } => rename(folder.root(), from, to),
             Self::Replace { original, after } => replace(original, after),

@@ -5,33 +5,33 @@ use std::path::{Path, PathBuf};
 use skillwire_core::{Finding, Level, RelPath, SKILL_FILE};
 use skillwire_source::{InspectedSkill, scan_all};
 
-use super::silence::Silences;
+use super::silence::SilenceRules;
 use crate::{
     failure::Failure,
     report::Silenced,
-    settings::{Reading, folder_of, unavailable},
+    settings::{FolderReading, folder_of, unavailable},
 };
 
 /// A folder to check, and how.
-pub(super) struct Folder<'a> {
+pub(super) struct CheckedFolder<'a> {
     /// As it was named, or the folder around the `SKILL.md` that was.
     argument: &'a str,
     /// Where it is, without symbolic links.
     root: PathBuf,
-    silences: Silences,
-    reading: &'a Reading,
+    silences: SilenceRules,
+    reading: &'a FolderReading,
 }
 
 /// What one folder holds.
-pub(super) struct Scanned {
-    pub(super) places: Vec<Place>,
+pub(super) struct FolderScan {
+    pub(super) places: Vec<CheckedPlace>,
     /// Findings that belong to no skill.
     pub(super) findings: Vec<Finding>,
     pub(super) silenced: Vec<Silenced>,
 }
 
 /// A skill, or what tried to be one.
-pub(super) struct Place {
+pub(super) struct CheckedPlace {
     /// Its directory, without symbolic links.
     pub(super) directory: PathBuf,
     /// What the findings call its directory.
@@ -39,16 +39,16 @@ pub(super) struct Place {
     pub(super) findings: Vec<Finding>,
 }
 
-impl<'a> Folder<'a> {
-    pub(super) fn open(path: &'a str, reading: &'a Reading) -> Result<Self, Failure> {
+impl<'a> CheckedFolder<'a> {
+    pub(super) fn open(path: &'a str, reading: &'a FolderReading) -> Result<Self, Failure> {
         let argument = around_skill_file(path);
         let root = reading.source(argument)?.canonical_root().to_owned();
-        let silences = Silences::beside(&root)?;
+        let silences = SilenceRules::beside(&root)?;
         Ok(Self { argument, root, silences, reading })
     }
 
     /// Reads everything and judges it.
-    pub(super) fn scan(&self, strict: bool) -> Result<Scanned, Failure> {
+    pub(super) fn scan(&self, strict: bool) -> Result<FolderScan, Failure> {
         let collected = scan_all(&[&self.reading.source(self.argument)?]).map_err(unavailable)?;
         let mut silenced = Vec::new();
         let mut heed = |findings: Vec<Finding>| -> Vec<Finding> {
@@ -67,13 +67,13 @@ impl<'a> Folder<'a> {
             heeded
         };
         let findings = heed(collected.findings);
-        let place = |InspectedSkill { origin, findings, .. }| Place {
+        let place = |InspectedSkill { origin, findings, .. }| CheckedPlace {
             directory: self.path_of(&origin).unwrap_or_else(|| self.root.clone()),
             origin,
             findings: heed(findings),
         };
         let places = collected.skills.into_iter().map(place).collect();
-        Ok(Scanned { places, findings, silenced })
+        Ok(FolderScan { places, findings, silenced })
     }
 
     /// Where a file is that findings call by this name; nothing when it is not in the folder.

@@ -20,13 +20,13 @@ const MOST_BYTES: u64 = 1 << 20;
 
 /// Everything that is silenced for one folder.
 #[derive(Default)]
-pub(super) struct Silences {
+pub(super) struct SilenceRules {
     /// The folder the file is in, to which patterns are relative.
     base: PathBuf,
-    all: Vec<Silence>,
+    all: Vec<SilenceRule>,
 }
 
-struct Silence {
+struct SilenceRule {
     code: Code,
     reason: String,
     files: Option<PathPatterns>,
@@ -34,14 +34,14 @@ struct Silence {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct SilenceFile {
     #[serde(default)]
-    silence: Vec<Entry>,
+    silence: Vec<SilenceEntry>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct SilenceEntry {
     code: Spanned<String>,
     reason: Spanned<String>,
     files: Option<Spanned<Vec<String>>>,
@@ -56,7 +56,7 @@ fn read(path: &Path) -> io::Result<String> {
     std::fs::read_to_string(path)
 }
 
-impl Silences {
+impl SilenceRules {
     /// Reads the file that is nearest to a folder: in it, or in one above it.
     ///
     /// The search ends at the root of a repository. A file inside a skill belongs to the skill.
@@ -88,13 +88,13 @@ impl Silences {
                 place.display()
             ))
         };
-        let file: File = toml::from_str(text).map_err(|error| {
+        let file: SilenceFile = toml::from_str(text).map_err(|error| {
             let problem = error.message().trim_end_matches('.').replace('\n', " ");
             refuse(error.span().map_or(0, |span| span.start), &format!("{problem}."))
                 .hint("Write `[[silence]]` with a `code`, a `reason` and, if need be, `files`.")
         })?;
         let mut all = Vec::new();
-        for Entry { code, reason, files } in file.silence {
+        for SilenceEntry { code, reason, files } in file.silence {
             let known = Code::parse(code.get_ref()).ok_or_else(|| {
                 refuse(code.span().start, &format!("There is no code `{}`.", code.get_ref()))
                     .hint("`skillwire check` prints the code of each finding in brackets.")
@@ -114,7 +114,7 @@ impl Silences {
                     .map_err(|error| refuse(files.span().start, &format!("{error}.")))
             });
             let reason = reason.into_inner();
-            all.push(Silence { code: known, reason, files: files.transpose()? });
+            all.push(SilenceRule { code: known, reason, files: files.transpose()? });
         }
         Ok(Self { base: base.to_owned(), all })
     }
@@ -122,7 +122,7 @@ impl Silences {
     /// Why a finding is not to be reported, when it is not.
     pub(super) fn reason(&self, finding: &Finding, path: Option<&Path>) -> Option<&str> {
         let relative = || path?.strip_prefix(&self.base).ok()?.to_str();
-        let fits = |silence: &&Silence| {
+        let fits = |silence: &&SilenceRule| {
             silence.code == finding.code
                 && silence
                     .files

@@ -3,9 +3,11 @@
 use serde::Serialize;
 use skillwire_core::{Finding, Level};
 
+use crate::output::counted;
+
 /// What a check came to.
 #[derive(Debug, Default, Serialize)]
-pub(crate) struct Summary {
+pub(crate) struct CheckSummary {
     pub(crate) skills: usize,
     pub(crate) errors: usize,
     warnings: usize,
@@ -17,7 +19,7 @@ pub(crate) struct Summary {
     silenced: usize,
 }
 
-impl Summary {
+impl CheckSummary {
     pub(crate) fn of<'a>(
         skills: usize,
         findings: impl IntoIterator<Item = &'a Finding>,
@@ -55,13 +57,5 @@ impl Summary {
             many => format!(" `skillwire check --fix` repairs {many} of them."),
         };
         format!("{} checked: {found}.{repairs}", counted(self.skills, "skill"))
-    }
-}
-
-/// A number with its noun.
-pub(crate) fn counted(count: usize, one: &str) -> String {
-    match count {
-        1 => format!("1 {one}"),
-        many => format!("{many} {one}s"),
     }
 }

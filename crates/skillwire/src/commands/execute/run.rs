@@ -22,8 +22,9 @@ use crate::{
     execution,
     exit::Exit,
     failure::Failure,
+    output::counted,
     report,
-    session::{self, Named},
+    session::{self, NamedSkill},
     settings,
 };
 
@@ -31,7 +32,7 @@ use crate::{
 const MAX_STDIN: u64 = 1024 * 1024;
 
 pub(in crate::commands) fn run(args: &RunArgs) -> Outcome {
-    let options = session::Options::about(&args.handle, args.origins);
+    let options = session::SessionOptions::about(&args.handle, args.origins);
     session::with(args.json, options, async |session| {
         if let Some(folder) = &args.output {
             check_output(folder)?;
@@ -44,7 +45,7 @@ pub(in crate::commands) fn run(args: &RunArgs) -> Outcome {
     })
 }
 
-async fn run_script(args: &RunArgs, named: &Named, window: &Window) -> Outcome {
+async fn run_script(args: &RunArgs, named: &NamedSkill, window: &Window) -> Outcome {
     if let Err(refusal) = window.may_run_scripts() {
         window.log_run(Err(refusal.reason), &args.script);
         return Err(refusal.into());
@@ -58,7 +59,7 @@ async fn run_script(args: &RunArgs, named: &Named, window: &Window) -> Outcome {
     sandbox.prestart_helper();
     let (job, digest) = job(args, window).await?;
     if !args.json {
-        announce(args, named, window, &job, (&isolation, &sandbox.aggregate_enforcement()))?;
+        announce(args, named, window, &job, &isolation, &sandbox.aggregate_enforcement())?;
     }
     let cancel =
         CancelHandle::new().map_err(|error| Failure::new(Exit::Internal, error.to_string()))?;
@@ -152,10 +153,11 @@ fn read_stdin() -> Result<Vec<u8>, Failure> {
 /// Says what will run and where, before it does.
 fn announce(
     args: &RunArgs,
-    named: &Named,
+    named: &NamedSkill,
     window: &Window,
     job: &ScriptJob,
-    (isolation, enforcement): (&AvailableIsolation, &AggregateEnforcement),
+    isolation: &AvailableIsolation,
+    enforcement: &AggregateEnforcement,
 ) -> io::Result<()> {
     let mut err = anstream::stderr().lock();
     let content = window.fingerprint().map(|digest| digest.to_string()).unwrap_or_default();
@@ -198,14 +200,20 @@ fn print(args: &RunArgs, ran: &RunOutcome) -> Result<(), Failure> {
     match (&args.output, ran.files.len()) {
         (_, 0) => {}
         (None, count) => {
-            writeln!(err, "It left {count} files, which are gone. `--output DIR` keeps them.")?;
+            writeln!(
+                err,
+                "It left {}, now gone. `--output DIR` keeps them.",
+                counted(count, "file")
+            )?;
         }
-        (Some(folder), count) => writeln!(err, "It left {count} files in `{}`.", folder.display())?,
+        (Some(folder), count) => {
+            writeln!(err, "It left {} in `{}`.", counted(count, "file"), folder.display())?;
+        }
     }
     Ok(())
 }
 
-fn print_json(named: &Named, args: &RunArgs, ran: &RunOutcome) -> Result<(), Failure> {
+fn print_json(named: &NamedSkill, args: &RunArgs, ran: &RunOutcome) -> Result<(), Failure> {
     let files: Map<_, _> = ran
         .files
         .iter()

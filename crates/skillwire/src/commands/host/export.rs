@@ -18,8 +18,9 @@ use crate::{
     args::ExportArgs,
     exit::Exit,
     failure::Failure,
+    output::counted,
     report,
-    session::{self, Named, card},
+    session::{self, NamedSkill, card},
     settings::HostSettings,
 };
 
@@ -27,7 +28,7 @@ use crate::{
 const MARKER: &str = ".skillwire-export.json";
 
 pub(super) fn run(args: &ExportArgs) -> Outcome {
-    let options = session::Options::about(&args.handle, args.origins);
+    let options = session::SessionOptions::about(&args.handle, args.origins);
     session::with(args.json, options, async |session| {
         check_place(session.settings(), &args.dir, args.force)?;
         let named = session.find_now(&args.handle).await?;
@@ -45,11 +46,10 @@ pub(super) fn run(args: &ExportArgs) -> Outcome {
             });
             report::json(&mut io::stdout().lock(), &copied)?;
         } else {
-            let plural = if files.len() == 1 { "" } else { "s" };
             writeln!(
                 anstream::stdout(),
-                "Copied {} file{plural} of {} from {} to `{}`.",
-                files.len(),
+                "Copied {} of {} from {} to `{}`.",
+                counted(files.len(), "file"),
                 named.handle,
                 card::origin(&named.listed.id().origin),
                 args.dir.display()
@@ -74,7 +74,7 @@ fn check_place(settings: &HostSettings, dir: &Path, force: bool) -> Result<(), F
     check_empty(dir, "Name a new folder")
 }
 
-fn write(dir: &Path, files: &[ExportedFile], named: &Named) -> Result<(), Failure> {
+fn write(dir: &Path, files: &[ExportedFile], named: &NamedSkill) -> Result<(), Failure> {
     let marker = json!({
         "origin": named.listed.id().origin,
         "uri": named.listed.id().uri,

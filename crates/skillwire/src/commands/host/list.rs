@@ -27,9 +27,9 @@ const MIN_DESCRIPTION: usize = 30;
 const STATE: usize = 8;
 
 #[derive(Serialize)]
-pub(super) struct Listing<'a> {
-    servers: Vec<Server<'a>>,
-    skills: Vec<Row<'a>>,
+pub(super) struct ListReport<'a> {
+    servers: Vec<ServerRow<'a>>,
+    skills: Vec<SkillRow<'a>>,
     refused: Vec<Refusal>,
     incomplete: Vec<Refusal>,
     warnings: &'a [String],
@@ -39,14 +39,14 @@ pub(super) struct Listing<'a> {
 
 /// How a server offers its skills.
 #[derive(Serialize)]
-struct Server<'a> {
+struct ServerRow<'a> {
     label: &'a ServerLabel,
     dialect: Dialect,
     title: &'static str,
 }
 
 #[derive(Serialize)]
-pub(super) struct Row<'a> {
+pub(super) struct SkillRow<'a> {
     pub(super) handle: &'a str,
     name: &'a str,
     origin: &'a Origin,
@@ -66,7 +66,7 @@ pub(super) struct Row<'a> {
 }
 
 pub(super) fn run(args: &ListArgs) -> Outcome {
-    let options = session::Options::everywhere(args.origins);
+    let options = session::SessionOptions::everywhere(args.origins);
     session::with(args.json, options, async |session| {
         if let (true, Some(label)) = (args.browse, args.server.as_deref()) {
             return super::browse::run(session, label, args.json).await;
@@ -97,16 +97,16 @@ pub(super) fn run(args: &ListArgs) -> Outcome {
 }
 
 /// What is printed as JSON.
-pub(super) fn listing<'a>(found: &'a Discovered, skills: Vec<Row<'a>>) -> Listing<'a> {
+pub(super) fn listing<'a>(found: &'a Discovered, skills: Vec<SkillRow<'a>>) -> ListReport<'a> {
     let Discovered { refused, incomplete, warnings, dialects, references, .. } = found;
     let servers = dialects
         .iter()
-        .map(|(label, dialect)| Server { label, dialect: *dialect, title: dialect.title() })
+        .map(|(label, dialect)| ServerRow { label, dialect: *dialect, title: dialect.title() })
         .collect();
     let references = references.iter().map(ToString::to_string).collect();
     let refused = refused.iter().map(remedies::worded).collect();
     let incomplete = incomplete.iter().map(remedies::worded).collect();
-    Listing { servers, skills, refused, incomplete, warnings, references }
+    ListReport { servers, skills, refused, incomplete, warnings, references }
 }
 
 fn origin(label: &str) -> Result<Origin, Refusal> {
@@ -118,14 +118,14 @@ fn origin(label: &str) -> Result<Origin, Refusal> {
     })
 }
 
-pub(super) fn row<'a>(host: &Host, item: &'a RegistryItem) -> Row<'a> {
+pub(super) fn row<'a>(host: &Host, item: &'a RegistryItem) -> SkillRow<'a> {
     let (state, reason) = match host.standing_of_known(&item.skill) {
         Ok(standing) => (standing.word(), None),
         // A decision that cannot be read is none, and its neighbours are as they were.
         Err(refusal) => ("refused", Some(refusal.reason)),
     };
     let entry = item.skill.entry();
-    Row {
+    SkillRow {
         handle: &item.handle,
         name: item.skill.name().as_str(),
         origin: &item.skill.id().origin,
@@ -142,7 +142,7 @@ pub(super) fn row<'a>(host: &Host, item: &'a RegistryItem) -> Row<'a> {
 
 fn print(
     out: &mut impl Write,
-    rows: &[Row<'_>],
+    rows: &[SkillRow<'_>],
     found: &Discovered,
     width: Option<usize>,
 ) -> io::Result<()> {
@@ -191,7 +191,7 @@ fn print(
 
 fn print_row(
     out: &mut impl Write,
-    row: &Row<'_>,
+    row: &SkillRow<'_>,
     widest: usize,
     width: Option<usize>,
 ) -> io::Result<()> {

@@ -28,7 +28,7 @@ use crate::{
 };
 
 #[derive(Serialize)]
-struct Loaded {
+struct LoadReport {
     handle: String,
     origin: Origin,
     uri: String,
@@ -37,22 +37,22 @@ struct Loaded {
     dialect: Option<Dialect>,
     /// Whether files are held to what was seen first, for want of digests.
     first_seen: bool,
-    blocks: Vec<Block>,
+    blocks: Vec<TextBlock>,
 }
 
 #[derive(Serialize)]
-struct Block {
+struct TextBlock {
     uri: String,
     text: String,
 }
 
 pub(super) fn run(args: &LoadArgs) -> Outcome {
     let lock = args.lock.as_deref().map(lock::read).transpose()?;
-    let options = session::Options {
+    let options = session::SessionOptions {
         lock,
         offline: args.offline,
         allow_dynamic: args.allow_dynamic,
-        ..session::Options::about(&args.handle, args.origins)
+        ..session::SessionOptions::about(&args.handle, args.origins)
     };
     session::with(args.json, options, async |session| {
         // A reader gets all that was asked for or nothing.
@@ -62,7 +62,7 @@ pub(super) fn run(args: &LoadArgs) -> Outcome {
             report::json(&mut out, &loaded)?;
             return Ok(Exit::Ok);
         }
-        for Block { text, .. } in &loaded.blocks {
+        for TextBlock { text, .. } in &loaded.blocks {
             // A model gets the bytes as they are; a terminal must not obey them.
             if io::stdout().is_terminal() {
                 out.write_all(text::lines(text).as_bytes())?;
@@ -75,7 +75,7 @@ pub(super) fn run(args: &LoadArgs) -> Outcome {
     })
 }
 
-async fn load(session: &Session, args: &LoadArgs) -> Result<Loaded, Refusal> {
+async fn load(session: &Session, args: &LoadArgs) -> Result<LoadReport, Refusal> {
     let named = session.find_now(&args.handle).await?;
     let host = session.host();
     let approved = host.approved_or_ask(&named.listed).await?;
@@ -86,7 +86,7 @@ async fn load(session: &Session, args: &LoadArgs) -> Result<Loaded, Refusal> {
     window.release();
     let blocks = blocks?;
     let id = window.skill();
-    Ok(Loaded {
+    Ok(LoadReport {
         handle: named.handle,
         origin: id.origin.clone(),
         uri: id.uri.to_string(),
@@ -117,17 +117,18 @@ async fn blocks(
     handle: &str,
     directory: Option<&Path>,
     files: &[String],
-) -> Result<Vec<Block>, Refusal> {
+) -> Result<Vec<TextBlock>, Refusal> {
     let boundaries = Boundaries::random();
-    let (entry, content) = (&**window.entry(), window.skill_file());
+    let entry = &**window.entry();
+    let content = window.skill_file();
     let skill = LoadedSkill { handle, entry, content, directory };
     let text = loaded_skill(skill, &boundaries)?.into_string();
-    let mut blocks = vec![Block { uri: content.uri().to_string(), text }];
+    let mut blocks = vec![TextBlock { uri: content.uri().to_string(), text }];
     for reference in files {
         let content = window.read(reference).await?;
         notice(&content);
         let text = skill_file(SkillFile { handle, content: &content }, &boundaries)?.into_string();
-        blocks.push(Block { uri: content.uri().to_string(), text });
+        blocks.push(TextBlock { uri: content.uri().to_string(), text });
     }
     Ok(blocks)
 }

@@ -14,7 +14,7 @@ use crate::{
     args::LockArgs,
     exit::Exit,
     failure::Failure,
-    output::{ADDED, REMOVED, WARNING},
+    output::{ADDED, REMOVED, WARNING, counted},
     settings::HostSettings,
 };
 
@@ -35,7 +35,7 @@ fn approved(settings: &HostSettings) -> Result<Lock, Failure> {
     }
     let mut lock = Lock::default();
     for record in records.into_iter().filter(|record| !record.disabled) {
-        // A file that is only known as it was first seen is nobody else's to rely on.
+        // What was only seen first on this machine says nothing about other machines.
         let lasting = |approval: &Approval| {
             !approval.revoked && approval.binding == ApprovalBinding::Manifest
         };
@@ -60,9 +60,8 @@ fn write(lock: &Lock, file: &Path) -> Outcome {
         let _ = fs::remove_file(&new);
         return Err(cannot(error));
     }
-    let count = lock.skills().count();
-    let plural = if count == 1 { "" } else { "s" };
-    writeln!(anstream::stdout(), "Wrote {count} approved skill{plural} to `{}`.", file.display())?;
+    let count = counted(lock.skills().count(), "approved skill");
+    writeln!(anstream::stdout(), "Wrote {count} to `{}`.", file.display())?;
     Ok(Exit::Ok)
 }
 

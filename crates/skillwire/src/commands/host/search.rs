@@ -20,7 +20,7 @@ use crate::{
 };
 
 pub(super) fn run(args: &SearchArgs) -> Outcome {
-    let options = session::Options::everywhere(args.origins);
+    let options = session::SessionOptions::everywhere(args.origins);
     session::with(args.json, options, async |session| {
         let found = session.discover(None).await?;
         let items = found.registry.items();

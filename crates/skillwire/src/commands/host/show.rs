@@ -17,11 +17,11 @@ use crate::{
     output::{FAINT, STRONG, WARNING},
     refusals::argument,
     report,
-    session::{self, Named, card},
+    session::{self, NamedSkill, card},
 };
 
 pub(super) fn run(args: &ShowArgs) -> Outcome {
-    let options = session::Options::about(&args.handle, args.origins);
+    let options = session::SessionOptions::about(&args.handle, args.origins);
     session::with(args.json, options, async |session| {
         let named = session.find_now(&args.handle).await?;
         if let Some(file) = &args.file {
@@ -31,7 +31,7 @@ pub(super) fn run(args: &ShowArgs) -> Outcome {
         }
         let standing = session.host().standing(&named.listed)?;
         if args.json {
-            let Named { handle, listed } = &named;
+            let NamedSkill { handle, listed } = &named;
             let shown = json!({
                 "handle": handle,
                 "origin": listed.id().origin,
@@ -53,8 +53,8 @@ pub(super) fn run(args: &ShowArgs) -> Outcome {
     })
 }
 
-fn print(out: &mut impl Write, named: &Named, standing: &Standing) -> io::Result<()> {
-    let Named { handle, listed } = named;
+fn print(out: &mut impl Write, named: &NamedSkill, standing: &Standing) -> io::Result<()> {
+    let NamedSkill { handle, listed } = named;
     card::write(out, handle, &ApprovalCard::new(listed, standing))?;
     match standing {
         Standing::Approved(grants) => {

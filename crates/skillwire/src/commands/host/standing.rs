@@ -9,7 +9,7 @@ use crate::{args::HandleArgs, exit::Exit, report, session};
 
 /// `skillwire enable` and `skillwire disable`.
 pub(super) fn set_enabled(args: &HandleArgs, enabled: bool) -> Outcome {
-    let options = session::Options::about(&args.handle, args.origins);
+    let options = session::SessionOptions::about(&args.handle, args.origins);
     session::with(args.json, options, async |session| {
         // Disabling must work while the server is away.
         let named = if enabled {
@@ -31,7 +31,7 @@ pub(super) fn set_enabled(args: &HandleArgs, enabled: bool) -> Outcome {
 
 /// `skillwire revoke`.
 pub(super) fn revoke(args: &HandleArgs) -> Outcome {
-    let options = session::Options::about(&args.handle, args.origins);
+    let options = session::SessionOptions::about(&args.handle, args.origins);
     session::with(args.json, options, async |session| {
         // Revoking must work while the server is away.
         let named = session.find_remembered(&args.handle).await?;

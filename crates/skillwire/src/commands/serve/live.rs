@@ -8,21 +8,21 @@ use skillwire_core::Strictness;
 use skillwire_server::live::{Keeper, Notice};
 use skillwire_source::ScanRequest;
 
-use super::signals::Reload;
-use crate::{exit::Exit, failure::Failure, report::printable, waiting::Waiting};
+use super::signals::ReloadSignal;
+use crate::{exit::Exit, failure::Failure, progress::ScanSpinner, report::printable};
 
 /// Looks at the folders again and again.
-pub(super) struct Live {
+pub(super) struct LiveFolders {
     keeper: Arc<Keeper>,
     strictness: Strictness,
-    /// Who waits for the first look.
-    waiting: Option<Waiting>,
+    /// The spinner that is shown until the first look is done.
+    waiting: Option<ScanSpinner>,
     /// What the first look waits for: servers that are passed on.
     before: Option<BoxFuture<'static, ()>>,
 }
 
-impl Live {
-    pub(super) fn new(keeper: Arc<Keeper>, strictness: Strictness, waiting: Waiting) -> Self {
+impl LiveFolders {
+    pub(super) fn new(keeper: Arc<Keeper>, strictness: Strictness, waiting: ScanSpinner) -> Self {
         Self { keeper, strictness, waiting: Some(waiting), before: None }
     }
 
@@ -48,13 +48,13 @@ impl Live {
         refreshed
     }
 
-    /// Does work that nobody waits for, once nobody asks for anything.
+    /// Does background work once no request has come for a while.
     pub(super) fn when_quiet(&self, work: impl FnOnce() + Send + 'static) {
         self.keeper.when_quiet(work);
     }
 
     /// Keeps up with the folders for ever.
-    pub(super) async fn follow(&self, reload: &mut Reload) {
+    pub(super) async fn follow(&self, reload: &mut ReloadSignal) {
         let reload = async || {
             reload.requested().await;
             tracing::info!("reading all folders again");

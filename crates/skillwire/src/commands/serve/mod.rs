@@ -20,10 +20,10 @@ use skillwire_source::{ScanRequest, SkillSource};
 use tokio::net::TcpListener;
 
 #[cfg(feature = "host")]
-use self::passing::Passing;
+use self::passing::PassedOnServers;
 use self::{
-    live::Live,
-    signals::{Reload, Stop},
+    live::LiveFolders,
+    signals::{ReloadSignal, StopSignal},
     tools::Tools,
 };
 use super::Outcome;
@@ -31,9 +31,10 @@ use crate::{
     args::ServeArgs,
     exit::Exit,
     failure::Failure,
-    logging, report,
-    settings::{ServeSettings, Transport},
-    waiting::Waiting,
+    logging,
+    progress::ScanSpinner,
+    report,
+    settings::{ServeSettings, ServeTransport},
 };
 
 pub(super) fn run(args: ServeArgs) -> Outcome {
@@ -72,8 +73,8 @@ async fn serve(settings: ServeSettings) -> Outcome {
         .on_notice(live::log)
         .sources(sources.into_iter().map(|source| Box::new(source) as Box<dyn SkillSource>));
     let endpoint = match transport {
-        Transport::Stdio => Endpoint::Stdio,
-        Transport::Http { address, access, tokens, metrics, public } => {
+        ServeTransport::Stdio => ServeEndpoint::Stdio,
+        ServeTransport::Http { address, access, tokens, metrics, public } => {
             if let Some(text) = tokens {
                 skills = skills.tokens(Tokens::parse(&text).map_err(|error| {
                     Failure::usage(format!("The token file cannot be used: {error}.")).hint(
@@ -91,7 +92,7 @@ async fn serve(settings: ServeSettings) -> Outcome {
             })?;
             let options =
                 HttpOptions::default().access(access).metrics(metrics).refusal_text(name_option);
-            Endpoint::Http { listener, options }
+            ServeEndpoint::Http { listener, options }
         }
     };
     #[cfg(feature = "execute")]
@@ -119,20 +120,21 @@ async fn serve(settings: ServeSettings) -> Outcome {
     };
     skills = skills.offers_from(offers);
     #[cfg(feature = "host")]
-    let passing = upstream.map(Passing::start).transpose()?;
+    let passing = upstream.map(PassedOnServers::start).transpose()?;
     #[cfg(feature = "host")]
     if let Some(passing) = &passing {
         skills = passing.added_to(skills);
     }
     let skills = skills.prepare().map_err(not_built)?;
-    let mut live = Live::new(Arc::clone(skills.keeper()), strictness, Waiting::new(progress));
+    let mut live =
+        LiveFolders::new(Arc::clone(skills.keeper()), strictness, ScanSpinner::new(progress));
     #[cfg(feature = "host")]
     if let Some(passing) = &passing {
         live.wait_for(passing.settled());
     }
     let outcome = match endpoint {
-        Endpoint::Stdio => serve_stdio(&skills, live, signals, &client_arguments).await,
-        Endpoint::Http { listener, options } => {
+        ServeEndpoint::Stdio => serve_stdio(&skills, live, signals, &client_arguments).await,
+        ServeEndpoint::Http { listener, options } => {
             serve_http(&skills, live, signals, listener, options).await
         }
     };
@@ -143,15 +145,15 @@ async fn serve(settings: ServeSettings) -> Outcome {
     outcome
 }
 
-enum Endpoint {
+enum ServeEndpoint {
     Stdio,
     Http { listener: TcpListener, options: HttpOptions },
 }
 
 async fn serve_stdio(
     skills: &Skills,
-    mut live: Live,
-    (mut stop, mut reload): (Stop, Reload),
+    mut live: LiveFolders,
+    (mut stop, mut reload): (StopSignal, ReloadSignal),
     arguments: &[String],
 ) -> Outcome {
     let first = tokio::select! {
@@ -160,7 +162,7 @@ async fn serve_stdio(
     };
     refuse_collisions(&live, &first)?;
     report_missing(&live, skills.engine());
-    summary::show(&first, live.strictness(), &summary::Client::Stdio { arguments });
+    summary::show(&first, live.strictness(), &summary::ClientSetup::Stdio { arguments });
     forget(first);
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
     let server = stdio::run_until(
@@ -186,15 +188,15 @@ async fn serve_stdio(
     let _ = end.send(());
     tokio::select! {
         ended = &mut server => done(ended),
-        // Who asks twice does not want to wait for requests under way.
+        // A second signal ends the server without waiting for requests under way.
         () = stop.requested() => Ok(Exit::Ok),
     }
 }
 
 async fn serve_http(
     skills: &Skills,
-    mut live: Live,
-    (mut stop, mut reload): (Stop, Reload),
+    mut live: LiveFolders,
+    (mut stop, mut reload): (StopSignal, ReloadSignal),
     listener: TcpListener,
     options: HttpOptions,
 ) -> Outcome {
@@ -219,9 +221,13 @@ async fn serve_http(
     refuse_collisions(&live, &first)?;
     report_missing(&live, skills.engine());
     let url = format!("http://{address}{}", http::ENDPOINT);
-    summary::show(&first, live.strictness(), &summary::Client::Http { url: &url, needs_token });
+    summary::show(
+        &first,
+        live.strictness(),
+        &summary::ClientSetup::Http { url: &url, needs_token },
+    );
     forget(first);
-    // Nobody may be reading; that is no reason not to serve.
+    // A closed standard error is no reason not to serve.
     let _ = writeln!(std::io::stderr(), "listening on {url}");
     tokio::select! {
         () = live.follow(&mut reload) => {}
@@ -236,19 +242,19 @@ async fn serve_http(
         ended = &mut server => ended.map_err(|error| {
             Failure::new(Exit::Internal, format!("The server broke: {error}."))
         })?,
-        // Who asks twice does not want to wait for requests under way.
+        // A second signal ends the server without waiting for requests under way.
         () = stop.requested() => {}
     }
     Ok(Exit::Ok)
 }
 
-/// Lets go of what names every skill, on a thread that nobody waits for.
+/// Drops a report that names every skill, off the event loop: that takes time for many skills.
 fn forget(refreshed: Refreshed) {
     tokio::task::spawn_blocking(move || drop(refreshed));
 }
 
-/// Logs what skills need and this server does not have; nobody waits for that.
-fn report_missing(live: &Live, engine: &Arc<Engine>) {
+/// Logs what skills need and this server does not have, once no request has come for a while.
+fn report_missing(live: &LiveFolders, engine: &Arc<Engine>) {
     let engine = Arc::clone(engine);
     live.when_quiet(move || {
         for missing in engine.missing_dependencies() {
@@ -258,7 +264,7 @@ fn report_missing(live: &Live, engine: &Arc<Engine>) {
 }
 
 /// With `--strict`, two skills on one path are a reason not to start.
-fn refuse_collisions(live: &Live, refreshed: &Refreshed) -> Result<(), Failure> {
+fn refuse_collisions(live: &LiveFolders, refreshed: &Refreshed) -> Result<(), Failure> {
     if live.strictness() != Strictness::Strict {
         return Ok(());
     }

@@ -14,15 +14,14 @@ use crate::{exit::Exit, failure::Failure, session::client_options, settings::Ups
 /// How long the first listings may take before clients are answered without them.
 const SETTLING: Duration = Duration::from_secs(3);
 
-/// Servers that are passed on, with a thread of their own: whatever they send is received there,
-/// and nobody else waits for it.
-pub(super) struct Passing {
+/// Servers that are passed on, with a thread of their own: receiving what they send delays no client.
+pub(super) struct PassedOnServers {
     host: Host,
     upstreams: FollowedServers,
     runtime: Runtime,
 }
 
-impl Passing {
+impl PassedOnServers {
     /// Begins to follow the servers.
     pub(super) fn start(settings: UpstreamSettings) -> Result<Self, Failure> {
         let runtime = tokio::runtime::Builder::new_multi_thread()

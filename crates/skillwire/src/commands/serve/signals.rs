@@ -6,27 +6,27 @@
 use crate::{exit::Exit, failure::Failure};
 
 /// Requests to stop.
-pub(in crate::commands) struct Stop(imp::Stop);
+pub(in crate::commands) struct StopSignal(imp::StopSignal);
 
 /// Requests to read everything again.
-pub(in crate::commands) struct Reload(imp::Reload);
+pub(in crate::commands) struct ReloadSignal(imp::ReloadSignal);
 
 /// Begins to listen.
-pub(in crate::commands) fn listen() -> Result<(Stop, Reload), Failure> {
+pub(in crate::commands) fn listen() -> Result<(StopSignal, ReloadSignal), Failure> {
     let (stop, reload) = imp::listen().map_err(|error| {
         Failure::new(Exit::Internal, format!("Signals cannot be listened to: {error}."))
     })?;
-    Ok((Stop(stop), Reload(reload)))
+    Ok((StopSignal(stop), ReloadSignal(reload)))
 }
 
-impl Stop {
+impl StopSignal {
     /// Waits until the program is asked to stop.
     pub(in crate::commands) async fn requested(&mut self) {
         self.0.requested().await;
     }
 }
 
-impl Reload {
+impl ReloadSignal {
     /// Waits until the program is asked to read everything again.
     pub(in crate::commands) async fn requested(&mut self) {
         self.0.requested().await;
@@ -37,20 +37,20 @@ impl Reload {
 mod imp {
     use tokio::signal::unix::{Signal, SignalKind, signal};
 
-    pub(super) struct Stop {
+    pub(super) struct StopSignal {
         terminate: Signal,
         interrupt: Signal,
     }
 
-    pub(super) struct Reload(Signal);
+    pub(super) struct ReloadSignal(Signal);
 
-    pub(super) fn listen() -> std::io::Result<(Stop, Reload)> {
+    pub(super) fn listen() -> std::io::Result<(StopSignal, ReloadSignal)> {
         let terminate = signal(SignalKind::terminate())?;
         let interrupt = signal(SignalKind::interrupt())?;
-        Ok((Stop { terminate, interrupt }, Reload(signal(SignalKind::hangup())?)))
+        Ok((StopSignal { terminate, interrupt }, ReloadSignal(signal(SignalKind::hangup())?)))
     }
 
-    impl Stop {
+    impl StopSignal {
         pub(super) async fn requested(&mut self) {
             tokio::select! {
                 _ = self.terminate.recv() => {}
@@ -59,7 +59,7 @@ mod imp {
         }
     }
 
-    impl Reload {
+    impl ReloadSignal {
         pub(super) async fn requested(&mut self) {
             self.0.recv().await;
         }
@@ -68,16 +68,16 @@ mod imp {
 
 #[cfg(not(unix))]
 mod imp {
-    pub(super) struct Stop;
+    pub(super) struct StopSignal;
 
-    pub(super) struct Reload;
+    pub(super) struct ReloadSignal;
 
     #[expect(clippy::unnecessary_wraps, reason = "on Unix this can fail")]
-    pub(super) fn listen() -> std::io::Result<(Stop, Reload)> {
-        Ok((Stop, Reload))
+    pub(super) fn listen() -> std::io::Result<(StopSignal, ReloadSignal)> {
+        Ok((StopSignal, ReloadSignal))
     }
 
-    impl Stop {
+    impl StopSignal {
         pub(super) async fn requested(&mut self) {
             if tokio::signal::ctrl_c().await.is_err() {
                 // Without signals only the end of the process stops us.
@@ -86,7 +86,7 @@ mod imp {
         }
     }
 
-    impl Reload {
+    impl ReloadSignal {
         pub(super) async fn requested(&mut self) {
             // There is no such signal here.
             std::future::pending::<()>().await;

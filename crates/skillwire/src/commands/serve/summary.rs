@@ -7,7 +7,7 @@ use skillwire_catalog::Refreshed;
 use skillwire_core::Strictness;
 
 use crate::{
-    output::{FAINT, STRONG, WARNING},
+    output::{FAINT, STRONG, WARNING, counted},
     report::printable,
 };
 
@@ -18,7 +18,7 @@ const SHOWN: usize = 20;
 const WIDTH: usize = 88;
 
 /// How a client reaches this server.
-pub(super) enum Client<'a> {
+pub(super) enum ClientSetup<'a> {
     /// Starts it with these arguments.
     Stdio {
         arguments: &'a [String],
@@ -29,7 +29,7 @@ pub(super) enum Client<'a> {
     },
 }
 
-impl Client<'_> {
+impl ClientSetup<'_> {
     fn configuration(&self) -> Value {
         let server = match self {
             Self::Stdio { arguments } => json!({ "command": "skillwire", "args": arguments }),
@@ -43,7 +43,7 @@ impl Client<'_> {
 }
 
 /// Shows what is served and how to use it, on standard error and only to a terminal.
-pub(super) fn show(refreshed: &Refreshed, strictness: Strictness, client: &Client<'_>) {
+pub(super) fn show(refreshed: &Refreshed, strictness: Strictness, client: &ClientSetup<'_>) {
     if std::io::stderr().is_terminal() {
         // A terminal that is gone is no reason not to serve.
         let _ = write(&mut anstream::stderr().lock(), refreshed, strictness, client);
@@ -54,11 +54,11 @@ fn write(
     out: &mut impl Write,
     refreshed: &Refreshed,
     strictness: Strictness,
-    client: &Client<'_>,
+    client: &ClientSetup<'_>,
 ) -> std::io::Result<()> {
     let mut served: Vec<_> = refreshed.inspected().filter_map(|i| i.skill.as_ref()).collect();
     served.sort_by(|a, b| a.uri.cmp(&b.uri));
-    writeln!(out, "{STRONG}Serving {}{STRONG:#}", skills(served.len()))?;
+    writeln!(out, "{STRONG}Serving {}{STRONG:#}", counted(served.len(), "skill"))?;
     let shown: Vec<_> = served.iter().take(SHOWN).collect();
     let widest = shown.iter().map(|skill| printable(&skill.path()).chars().count()).max();
     let column = widest.unwrap_or(0).min(WIDTH / 2);
@@ -73,7 +73,7 @@ fn write(
     let mut skipped: Vec<_> = refreshed.inspected().filter(|i| i.skill.is_none()).collect();
     skipped.sort_by(|a, b| a.origin.cmp(&b.origin));
     if !skipped.is_empty() {
-        writeln!(out, "{WARNING}Skipped {}{WARNING:#}", skills(skipped.len()))?;
+        writeln!(out, "{WARNING}Skipped {}{WARNING:#}", counted(skipped.len(), "skill"))?;
         for skip in skipped {
             let reason = skip.reasons(strictness).next();
             let text = reason.map_or(String::new(), |r| format!("{} [{}]", r.message, r.code));
@@ -83,17 +83,13 @@ fn write(
     }
     writeln!(out, "Add this to your MCP client's configuration:")?;
     writeln!(out, "{}", serde_json::to_string_pretty(&client.configuration())?)?;
-    if let Client::Stdio { .. } = client {
+    if let ClientSetup::Stdio { .. } = client {
         writeln!(out, "{FAINT}Waiting for a client on standard input; Ctrl-C ends.{FAINT:#}")?;
     }
     Ok(())
 }
 
-fn skills(count: usize) -> String {
-    if count == 1 { "1 skill".to_owned() } else { format!("{count} skills") }
-}
-
-/// Cuts a stranger's text to one printable line.
+/// Cuts foreign text to one printable line.
 fn one_line(text: &str, width: usize) -> String {
     let flat = printable(&text.split_whitespace().collect::<Vec<_>>().join(" "));
     if flat.chars().count() <= width {
@@ -114,7 +110,7 @@ mod tests {
     use super::*;
 
     /// What a person would see, without colours.
-    fn shown(folder: &SkillFolder, client: &Client<'_>) -> String {
+    fn shown(folder: &SkillFolder, client: &ClientSetup<'_>) -> String {
         let options = DirectoryOptions { label: "skills".into(), ..DirectoryOptions::default() };
         let source = DirectorySource::new(folder.path(), options).unwrap();
         let catalog = Arc::new(Catalog::new(SnapshotOptions::default()));
@@ -134,10 +130,10 @@ mod tests {
             .file("bad/SKILL.md", "# No frontmatter\n")
             .file("worse/SKILL.md", "---\nname: Worse\ndescription: Use when.\n---\n");
         let url = "http://127.0.0.1:8640/mcp";
-        let mut all = shown(&folder, &Client::Http { url, needs_token: false });
+        let mut all = shown(&folder, &ClientSetup::Http { url, needs_token: false });
         for client in [
-            Client::Http { url, needs_token: true },
-            Client::Stdio { arguments: &["serve".to_owned(), "team=/srv/team".to_owned()] },
+            ClientSetup::Http { url, needs_token: true },
+            ClientSetup::Stdio { arguments: &["serve".to_owned(), "team=/srv/team".to_owned()] },
         ] {
             all.push_str("\n...\n");
             let text = shown(&SkillFolder::with_skills(&["a"]), &client);
@@ -152,7 +148,7 @@ mod tests {
         for index in 0..25 {
             folder.skill(&format!("s{index}"));
         }
-        let text = shown(&folder, &Client::Stdio { arguments: &[] });
+        let text = shown(&folder, &ClientSetup::Stdio { arguments: &[] });
         assert!(text.starts_with("Serving 25 skills\n"), "{text}");
         assert!(text.contains("\n  and 5 more\n"), "{text}");
     }

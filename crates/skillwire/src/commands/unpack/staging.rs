@@ -1,4 +1,4 @@
-//! A folder that fills where nobody looks, and appears all at once.
+//! A hidden folder that is filled first, and whose files then appear all at once.
 
 use std::{
     fs,
@@ -9,7 +9,7 @@ use std::{
 use skillwire_archive::File;
 
 /// Files on their way into an empty folder. Dropped before the end, it leaves the folder as it was.
-pub(super) struct Staging {
+pub(super) struct StagingFolder {
     target: PathBuf,
     /// Whether the target was made for this.
     made: bool,
@@ -18,7 +18,7 @@ pub(super) struct Staging {
     finished: bool,
 }
 
-impl Staging {
+impl StagingFolder {
     pub(super) fn new(target: &Path) -> io::Result<Self> {
         let made = !target.exists();
         fs::create_dir_all(target)?;
@@ -55,7 +55,7 @@ impl Staging {
     }
 }
 
-impl Drop for Staging {
+impl Drop for StagingFolder {
     fn drop(&mut self) {
         if self.finished {
             return;

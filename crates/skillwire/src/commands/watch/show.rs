@@ -8,13 +8,13 @@ use skillwire_core::Finding;
 use skillwire_source::{InspectedSkill, Skill};
 
 use crate::{
-    commands::{check::summary::Summary, manifest},
+    commands::{check::summary::CheckSummary, manifest},
     output::{FAINT, STRONG, WARNING},
-    report::{self, Human, printable},
+    report::{self, HumanReport, printable},
 };
 
 /// What is to be shown at one time.
-pub(super) struct Batch<'a> {
+pub(super) struct WatchBatch<'a> {
     /// Whether nothing was shown before.
     pub(super) first: bool,
     /// The places of which something else is to be said than before.
@@ -27,38 +27,38 @@ pub(super) struct Batch<'a> {
     pub(super) findings: &'a [Finding],
 }
 
-impl Batch<'_> {
-    fn summary(&self) -> Summary {
+impl WatchBatch<'_> {
+    fn summary(&self) -> CheckSummary {
         let inside = self.places.iter().flat_map(|place| &place.findings);
-        Summary::of(self.places.len(), inside.chain(self.findings), 0)
+        CheckSummary::of(self.places.len(), inside.chain(self.findings), 0)
     }
 }
 
-/// Somebody who wants to know.
-pub(super) trait Show {
-    fn batch(&mut self, batch: &Batch<'_>) -> io::Result<()>;
+/// Where changes are shown.
+pub(super) trait WatchOutput {
+    fn batch(&mut self, batch: &WatchBatch<'_>) -> io::Result<()>;
 }
 
-/// People at a terminal, or reading what was written for them.
-pub(super) struct People<W> {
+/// For people, at a terminal or in a file.
+pub(super) struct HumanOutput<W> {
     out: W,
     /// Whether each change begins on an empty screen.
     clear: bool,
 }
 
-impl<W: Write> People<W> {
+impl<W: Write> HumanOutput<W> {
     pub(super) fn new(out: W, clear: bool) -> Self {
         Self { out, clear }
     }
 }
 
-impl<W: Write> Show for People<W> {
-    fn batch(&mut self, batch: &Batch<'_>) -> io::Result<()> {
+impl<W: Write> WatchOutput for HumanOutput<W> {
+    fn batch(&mut self, batch: &WatchBatch<'_>) -> io::Result<()> {
         let out = &mut self.out;
         if self.clear {
             write!(out, "\x1b[2J\x1b[H")?;
         }
-        let mut human = Human::explaining();
+        let mut human = HumanReport::explaining();
         for finding in batch.findings {
             human.finding(out, finding, None)?;
         }
@@ -98,9 +98,9 @@ fn received(out: &mut impl Write, place: &InspectedSkill) -> io::Result<()> {
 }
 
 /// A program that reads one object from each line.
-pub(super) struct Json<W>(W);
+pub(super) struct JsonOutput<W>(W);
 
-impl<W: Write> Json<W> {
+impl<W: Write> JsonOutput<W> {
     pub(super) fn new(out: W) -> Self {
         Self(out)
     }
@@ -108,26 +108,27 @@ impl<W: Write> Json<W> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase", tag = "event")]
-enum Event<'a> {
+enum WatchEvent<'a> {
     /// A skill is new or different, or a place that tried to be one.
     Skill { origin: &'a str, entry: Option<Box<RawValue>>, findings: &'a [Finding] },
     /// A place is there no more.
     Gone { origin: &'a str },
     /// Everything that there is to say at this time was said.
-    Summary { findings: &'a [Finding], summary: &'a Summary },
+    Summary { findings: &'a [Finding], summary: &'a CheckSummary },
 }
 
-impl<W: Write> Show for Json<W> {
-    fn batch(&mut self, batch: &Batch<'_>) -> io::Result<()> {
+impl<W: Write> WatchOutput for JsonOutput<W> {
+    fn batch(&mut self, batch: &WatchBatch<'_>) -> io::Result<()> {
         for InspectedSkill { origin, findings, skill } in batch.changed.iter().flatten() {
             let entry = skill.as_deref().map(entry).transpose()?;
-            report::json_line(&mut self.0, &Event::Skill { origin, entry, findings })?;
+            report::json_line(&mut self.0, &WatchEvent::Skill { origin, entry, findings })?;
         }
         for origin in &batch.gone {
-            report::json_line(&mut self.0, &Event::Gone { origin })?;
+            report::json_line(&mut self.0, &WatchEvent::Gone { origin })?;
         }
-        let (findings, summary) = (batch.findings, &batch.summary());
-        report::json_line(&mut self.0, &Event::Summary { findings, summary })
+        let summary = &batch.summary();
+        let findings = batch.findings;
+        report::json_line(&mut self.0, &WatchEvent::Summary { findings, summary })
     }
 }
 

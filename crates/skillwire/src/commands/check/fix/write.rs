@@ -11,7 +11,7 @@ use skillwire_core::limits::MAX_BYTES;
 
 /// Why a file was left as it is; reads on from "was not repaired:".
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Refused {
+pub(super) enum NotRepaired {
     #[error("it lies behind a symbolic link")]
     BehindLink,
     #[error("it is not a regular file")]
@@ -29,15 +29,15 @@ pub(super) enum Refused {
 }
 
 /// A file as it was read.
-pub(super) struct Original {
+pub(super) struct OriginalFile {
     path: PathBuf,
     root: PathBuf,
     bytes: Vec<u8>,
 }
 
-impl Original {
+impl OriginalFile {
     /// Reads a regular file below `root`, a folder without symbolic links.
-    pub(super) fn read(root: &Path, path: PathBuf) -> Result<Self, Refused> {
+    pub(super) fn read(root: &Path, path: PathBuf) -> Result<Self, NotRepaired> {
         let (bytes, _) = read(root, &path)?;
         Ok(Self { path, root: root.to_owned(), bytes })
     }
@@ -48,22 +48,22 @@ impl Original {
 }
 
 /// Puts other bytes in place of a file's, with the same permissions and owner.
-pub(super) fn replace(original: &Original, bytes: &[u8]) -> Result<(), Refused> {
-    let Original { path, root, bytes: before } = original;
+pub(super) fn replace(original: &OriginalFile, bytes: &[u8]) -> Result<(), NotRepaired> {
+    let OriginalFile { path, root, bytes: before } = original;
     let (now, metadata) = read(root, path)?;
     if now != *before {
-        return Err(Refused::Changed);
+        return Err(NotRepaired::Changed);
     }
-    let draft = Draft::create(path, &metadata, bytes)?;
+    let draft = DraftFile::create(path, &metadata, bytes)?;
     // Looked at once more, now that only the rename is left.
     if read(root, path)?.0 != *before {
-        return Err(Refused::Changed);
+        return Err(NotRepaired::Changed);
     }
     draft.rename_to(path)
 }
 
 /// Gives a file another name in its directory, never over something that is there.
-pub(super) fn rename(root: &Path, from: &Path, to: &Path) -> Result<(), Refused> {
+pub(super) fn rename(root: &Path, from: &Path, to: &Path) -> Result<(), NotRepaired> {
     check_place(root, from)?;
     match fs::hard_link(from, to) {
         Ok(()) => Ok(fs::remove_file(from)?),
@@ -72,7 +72,7 @@ pub(super) fn rename(root: &Path, from: &Path, to: &Path) -> Result<(), Refused>
             if fs::canonicalize(from)? == fs::canonicalize(to)? {
                 Ok(fs::rename(from, to)?)
             } else {
-                Err(Refused::NameTaken)
+                Err(NotRepaired::NameTaken)
             }
         }
         // Not every file system has hard links.
@@ -82,48 +82,48 @@ pub(super) fn rename(root: &Path, from: &Path, to: &Path) -> Result<(), Refused>
 }
 
 /// Reads a file that is where it seems to be.
-fn read(root: &Path, path: &Path) -> Result<(Vec<u8>, Metadata), Refused> {
+fn read(root: &Path, path: &Path) -> Result<(Vec<u8>, Metadata), NotRepaired> {
     check_place(root, path)?;
     let file = File::open(path)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() {
-        return Err(Refused::NotAFile);
+        return Err(NotRepaired::NotAFile);
     }
     #[cfg(unix)]
     if std::os::unix::fs::MetadataExt::nlink(&metadata) > 1 {
-        return Err(Refused::HardLink);
+        return Err(NotRepaired::HardLink);
     }
     let mut bytes = Vec::new();
     file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(Refused::TooLarge);
+        return Err(NotRepaired::TooLarge);
     }
     Ok((bytes, metadata))
 }
 
 /// Makes sure that no symbolic link leads to a file, or is it.
-fn check_place(root: &Path, path: &Path) -> Result<(), Refused> {
-    let directory = path.parent().ok_or(Refused::NotAFile)?;
+fn check_place(root: &Path, path: &Path) -> Result<(), NotRepaired> {
+    let directory = path.parent().ok_or(NotRepaired::NotAFile)?;
     if !directory.starts_with(root) || fs::canonicalize(directory)? != directory {
-        return Err(Refused::BehindLink);
+        return Err(NotRepaired::BehindLink);
     }
     let kind = fs::symlink_metadata(path)?.file_type();
     if kind.is_symlink() {
-        Err(Refused::BehindLink)
+        Err(NotRepaired::BehindLink)
     } else if kind.is_file() {
         Ok(())
     } else {
-        Err(Refused::NotAFile)
+        Err(NotRepaired::NotAFile)
     }
 }
 
 /// A file that is not yet where it belongs; it goes away when it never gets there.
-struct Draft(Option<PathBuf>);
+struct DraftFile(Option<PathBuf>);
 
-impl Draft {
-    fn create(beside: &Path, like: &Metadata, bytes: &[u8]) -> Result<Self, Refused> {
+impl DraftFile {
+    fn create(beside: &Path, like: &Metadata, bytes: &[u8]) -> Result<Self, NotRepaired> {
         let name = beside.file_name().unwrap_or_default().to_string_lossy();
-        // Nobody takes a name that ends in `~` for a part of the skill.
+        // Files whose name ends in `~` are never part of a skill.
         let path = beside.with_file_name(format!(".{name}.{}~", std::process::id()));
         let mut file = OpenOptions::new().write(true).create_new(true).open(&path)?;
         let draft = Self(Some(path));
@@ -134,7 +134,7 @@ impl Draft {
         Ok(draft)
     }
 
-    fn rename_to(mut self, path: &Path) -> Result<(), Refused> {
+    fn rename_to(mut self, path: &Path) -> Result<(), NotRepaired> {
         if let Some(draft) = &self.0 {
             fs::rename(draft, path)?;
         }
@@ -143,7 +143,7 @@ impl Draft {
     }
 }
 
-impl Drop for Draft {
+impl Drop for DraftFile {
     fn drop(&mut self) {
         if let Some(path) = &self.0 {
             // The refusal that led here is told; a left-over file ends in `~` and is ignored.
@@ -192,9 +192,9 @@ mod tests {
     fn a_file_that_changed_since_it_was_read_is_left_alone() {
         let (folder, root) = folder();
         let path = root.join("a/SKILL.md");
-        let original = Original::read(&root, path.clone()).unwrap();
+        let original = OriginalFile::read(&root, path.clone()).unwrap();
         folder.file("a/SKILL.md", "newer");
-        assert!(matches!(replace(&original, b"after"), Err(Refused::Changed)));
+        assert!(matches!(replace(&original, b"after"), Err(NotRepaired::Changed)));
         assert_eq!(fs::read(&path).unwrap(), b"newer");
         assert_eq!(files(&root), 1);
         folder.file("a/SKILL.md", "before");
@@ -209,7 +209,7 @@ mod tests {
         folder.file("a/skill.md", "other");
         let [from, to] = ["a/skill.md", "a/SKILL.md"].map(|path| root.join(path));
         if files(&root) == 2 {
-            assert!(matches!(rename(&root, &from, &to), Err(Refused::NameTaken)));
+            assert!(matches!(rename(&root, &from, &to), Err(NotRepaired::NameTaken)));
             assert_eq!(fs::read(&to).unwrap(), b"before");
         }
         rename(&root, &from, &root.join("a/new.md")).unwrap();
@@ -221,17 +221,17 @@ mod tests {
     #[test]
     fn a_directory_that_became_a_link_is_not_followed_v_31() {
         let (folder, root) = folder();
-        let original = Original::read(&root, root.join("a/SKILL.md")).unwrap();
+        let original = OriginalFile::read(&root, root.join("a/SKILL.md")).unwrap();
         let (outside, elsewhere) = self::folder();
         folder.remove("a");
         std::os::unix::fs::symlink(elsewhere.join("a"), root.join("a")).unwrap();
-        assert!(matches!(replace(&original, b"after"), Err(Refused::BehindLink)));
+        assert!(matches!(replace(&original, b"after"), Err(NotRepaired::BehindLink)));
         let from = root.join("a/SKILL.md");
-        assert!(matches!(rename(&root, &from, &root.join("a/x")), Err(Refused::BehindLink)));
+        assert!(matches!(rename(&root, &from, &root.join("a/x")), Err(NotRepaired::BehindLink)));
         assert_eq!(fs::read(outside.join("a/SKILL.md")).unwrap(), b"before");
         // Nor is a file that became one.
         folder.remove("a").directory("a");
         std::os::unix::fs::symlink(elsewhere.join("a/SKILL.md"), &from).unwrap();
-        assert!(matches!(replace(&original, b"after"), Err(Refused::BehindLink)));
+        assert!(matches!(replace(&original, b"after"), Err(NotRepaired::BehindLink)));
     }
 }

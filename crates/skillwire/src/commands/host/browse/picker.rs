@@ -14,25 +14,24 @@ use crate::{
 const MOST_SHOWN: usize = 20;
 
 /// What a server is asked to complete.
-pub(super) struct Asked<'a> {
+pub(super) struct CompletionRequest<'a> {
     pub(super) variable: &'a str,
     pub(super) typed: &'a str,
     pub(super) filled: &'a Map<String, Value>,
 }
 
 /// Asks for a template and its values, one line at a time.
-pub(super) struct Picker<R, W> {
+pub(super) struct TemplatePicker<R, W> {
     input: R,
     output: W,
 }
 
-impl<R: BufRead, W: Write> Picker<R, W> {
+impl<R: BufRead, W: Write> TemplatePicker<R, W> {
     pub(super) fn new(input: R, output: W) -> Self {
         Self { input, output }
     }
 
-    /// Asks for the number of a template until it is one; where there is one template, nobody is
-    /// asked.
+    /// Asks for the number of a template until it is one; a single template needs no question.
     pub(super) fn choose<'a>(
         &mut self,
         templates: &'a [SkillTemplate],
@@ -58,13 +57,13 @@ impl<R: BufRead, W: Write> Picker<R, W> {
     pub(super) async fn fill(
         &mut self,
         template: &SkillTemplate,
-        complete: impl AsyncFn(Asked<'_>) -> Result<Vec<String>, Failure>,
+        complete: impl AsyncFn(CompletionRequest<'_>) -> Result<Vec<String>, Failure>,
     ) -> Result<Map<String, Value>, Failure> {
         let mut filled = Map::new();
         for variable in template.variables() {
             let mut typed = String::new();
             loop {
-                let asked = Asked { variable, typed: &typed, filled: &filled };
+                let asked = CompletionRequest { variable, typed: &typed, filled: &filled };
                 let values = complete(asked).await?;
                 if values.contains(&typed) || (values.is_empty() && !typed.is_empty()) {
                     break;
@@ -107,15 +106,15 @@ mod tests {
         texts.iter().map(|text| SkillTemplate::parse(text, "x", None).unwrap()).collect()
     }
 
-    /// What a user sees who types this, without colours, and what comes of it.
+    /// What a user sees after typing this, without colours, and the result.
     fn picked(
         texts: &[&str],
         typed: &str,
-        complete: impl AsyncFn(Asked<'_>) -> Result<Vec<String>, Failure>,
+        complete: impl AsyncFn(CompletionRequest<'_>) -> Result<Vec<String>, Failure>,
     ) -> (String, Result<String, Failure>) {
         let templates = templates(texts);
         let mut seen = anstream::StripStream::new(Vec::new());
-        let mut picker = Picker::new(typed.as_bytes(), &mut seen);
+        let mut picker = TemplatePicker::new(typed.as_bytes(), &mut seen);
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let values = runtime.block_on(async {
             let template = picker.choose(&templates)?;
@@ -129,7 +128,7 @@ mod tests {
 
     #[test]
     fn each_variable_is_completed_with_what_was_chosen_before_d12() {
-        let complete = async |asked: Asked<'_>| {
+        let complete = async |asked: CompletionRequest<'_>| {
             let all: &[&str] = match (asked.variable, asked.filled.get("domain")) {
                 ("domain", None) => &["billing", "support"],
                 ("workflow", Some(domain)) if domain == "billing" => &["refunds", "reports"],
@@ -147,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_number_that_is_none_is_asked_for_again_and_nothing_ends_it_d12() {
-        let nothing = async |_: Asked<'_>| Ok(Vec::new());
+        let nothing = async |_: CompletionRequest<'_>| Ok(Vec::new());
         let texts = ["skill://docs/{product}/SKILL.md", "skill://{+path}/SKILL.md"];
         let (seen, values) = picked(&texts, "0\n3\nx\n2\na/b\n", nothing);
         assert_eq!(values.unwrap(), r#"{"path":"a/b"}"#);
@@ -160,7 +159,7 @@ mod tests {
 
     #[test]
     fn values_cannot_draw_on_the_terminal_and_are_not_all_shown_d12() {
-        let complete = async |asked: Asked<'_>| match asked.typed {
+        let complete = async |asked: CompletionRequest<'_>| match asked.typed {
             "" => Ok((0..100).map(|n| format!("\u{1b}[2Jvalue\n{n}")).collect()),
             typed => Ok(vec![typed.to_owned()]),
         };

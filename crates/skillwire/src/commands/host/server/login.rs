@@ -20,7 +20,8 @@ pub(super) fn run(args: &ServerLoginArgs) -> Outcome {
     let settings = HostSettings::resolve()?;
     let server = server(&settings, &label)?;
     session::run(false, async || {
-        let (options, client_id) = (session::client_options(), args.client_id.as_deref());
+        let options = session::client_options();
+        let client_id = args.client_id.as_deref();
         let pending = oauth::begin(&label, server.url(), client_id, &options).await?;
         let wait = args.wait;
         let mut err = anstream::stderr();
@@ -42,13 +43,13 @@ fn server(settings: &HostSettings, label: &ServerLabel) -> Result<HttpServer, Fa
     let config = servers.remove(label).ok_or_else(|| unknown(label))?;
     match config {
         ServerConfig::Stdio(_) => {
-            Err(Failure::usage(format!("`{label}` is a program, which nobody logs in to."))
+            Err(Failure::usage(format!("`{label}` is a program, and programs have no login."))
                 .hint("Pass it what it needs with `--env` when you add it."))
         }
-        ServerConfig::WellKnown(_) => {
-            Err(Failure::usage(format!("`{label}` is a web origin, which nobody logs in to."))
-                .hint("What it publishes is for everybody."))
-        }
+        ServerConfig::WellKnown(_) => Err(Failure::usage(format!(
+            "`{label}` is a web origin, and web origins have no login."
+        ))
+        .hint("What it publishes is for everybody.")),
         ServerConfig::Http(server) if server.is_authorized() => {
             Err(Failure::usage(format!("`{label}` has a token configured, which is used instead."))
                 .hint(format!(

@@ -18,7 +18,7 @@ use crate::{
     },
     exit::Exit,
     failure::Failure,
-    output::STRONG,
+    output::{STRONG, counted},
     report,
     session::{self, warn},
     settings::HostSettings,
@@ -129,7 +129,7 @@ fn allow_legacy(args: &ServerAllowLegacyArgs) -> Outcome {
 /// Removes a server and everything that came from it.
 fn remove(args: &ServerRemoveArgs) -> Outcome {
     let label = label(&args.label)?;
-    let options = session::Options { offline: true, ..session::Options::default() };
+    let options = session::SessionOptions { offline: true, ..session::SessionOptions::default() };
     session::with(args.json, options, async |session| {
         // Files and decisions go first: a label that is free again must not bring them back.
         let removed = session.host().remove_server(&label)?;
@@ -146,10 +146,6 @@ fn remove(args: &ServerRemoveArgs) -> Outcome {
             report::json(&mut std::io::stdout().lock(), &removed)?;
             return Ok(Exit::Ok);
         }
-        let counted = |count: usize, one: &str| match count {
-            1 => format!("1 {one}"),
-            many => format!("{many} {one}s"),
-        };
         writeln!(
             anstream::stdout(),
             "Removed the server `{label}`, {}{} and {} about its skills.",

@@ -10,7 +10,7 @@ use skillwire_host::{
     verification::{Demand, Finding, Verification},
 };
 
-use crate::output::{ERROR, FAINT, STRONG, WARNING};
+use crate::output::{ERROR, FAINT, STRONG, WARNING, counted};
 
 /// Writes the findings, skill by skill, and a line that sums them up.
 pub(super) fn write(out: &mut impl Write, found: &Verification) -> io::Result<()> {
@@ -26,7 +26,8 @@ pub(super) fn write(out: &mut impl Write, found: &Verification) -> io::Result<()
         }
     }
     if let Some(dialect) = found.dialect.filter(|dialect| !dialect.lacks().is_empty()) {
-        let (code, title) = (dialect.code(), dialect.title());
+        let code = dialect.code();
+        let title = dialect.title();
         writeln!(out, "{STRONG}What {code} ({title}) cannot guarantee{STRONG:#}")?;
         for sentence in &found.not_guaranteed {
             writeln!(out, "  {sentence}")?;
@@ -42,7 +43,8 @@ fn write_finding(out: &mut impl Write, finding: &Finding) -> io::Result<()> {
         Demand::Should => (WARNING, "warning"),
     };
     let refusal = &finding.refusal;
-    let (code, meaning) = (refusal.reason.code(), refusal.reason.meaning());
+    let code = refusal.reason.code();
+    let meaning = refusal.reason.meaning();
     writeln!(out, "  {style}{level}[{code}]{style:#}: {meaning}")?;
     let details =
         [("at", &refusal.file), ("expected", &refusal.expected), ("actual", &refusal.actual)];
@@ -57,10 +59,11 @@ fn write_finding(out: &mut impl Write, finding: &Finding) -> io::Result<()> {
 fn summary(found: &Verification) -> String {
     let Verification { skills, files, dynamic, findings, first_seen, .. } = found;
     let count = |demand| findings.iter().filter(|finding| finding.demand == demand).count();
-    let (errors, warnings) = (count(Demand::Must), count(Demand::Should));
+    let errors = count(Demand::Must);
+    let warnings = count(Demand::Should);
     let unverifiable = match dynamic {
         0 => String::new(),
-        _ => format!(" Without digests, which nobody can verify: {}.", counted(*dynamic, "skill")),
+        _ => format!(" Without digests, which cannot be verified: {}.", counted(*dynamic, "skill")),
     };
     let pinned = match first_seen {
         0 => String::new(),
@@ -73,8 +76,4 @@ fn summary(found: &Verification) -> String {
         counted(errors, "error"),
         counted(warnings, "warning"),
     )
-}
-
-fn counted(number: usize, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }

@@ -15,21 +15,21 @@ use skillwire_source::{
 };
 use tokio::sync::mpsc;
 
-use self::show::{Json, People, Show};
+use self::show::{HumanOutput, JsonOutput, WatchOutput};
 use super::{Outcome, serve::signals};
 use crate::{
     args::{ReadingArgs, WatchArgs},
     exit::Exit,
     failure::Failure,
     report::printable,
-    settings::{Reading, unavailable},
+    settings::{FolderReading, unavailable},
 };
 
 /// How often a folder is looked at of whose changes the system does not tell.
 const PAUSE: Duration = Duration::from_secs(1);
 
 pub(super) fn run(args: &WatchArgs) -> Outcome {
-    let reading = Reading::resolve(&ReadingArgs {
+    let reading = FolderReading::resolve(&ReadingArgs {
         allow_secret_file: args.allow_secret_file.clone(),
         ..ReadingArgs::default()
     })?;
@@ -39,26 +39,26 @@ pub(super) fn run(args: &WatchArgs) -> Outcome {
             Failure::new(Exit::Internal, format!("Signals cannot be listened to: {error}."))
         })?;
     let watching =
-        Watching { source, collection: SkillInventory::default(), shown: BTreeMap::new() };
+        WatchLoop { source, collection: SkillInventory::default(), shown: BTreeMap::new() };
     let followed = if args.json {
-        runtime.block_on(watching.follow(&mut Json::new(std::io::stdout())))
+        runtime.block_on(watching.follow(&mut JsonOutput::new(std::io::stdout())))
     } else {
         let clear = std::io::stdout().is_terminal();
-        runtime.block_on(watching.follow(&mut People::new(anstream::stdout(), clear)))
+        runtime.block_on(watching.follow(&mut HumanOutput::new(anstream::stdout(), clear)))
     };
     followed.map(|()| Exit::Ok)
 }
 
-struct Watching {
+struct WatchLoop {
     source: DirectorySource,
     collection: SkillInventory,
     /// What was last shown of each place: where it is, and a digest of what was said about it.
     shown: BTreeMap<GroupKey, (String, Digest)>,
 }
 
-impl Watching {
+impl WatchLoop {
     /// Shows everything once, and then whatever differs, until the program is told to stop.
-    async fn follow(mut self, show: &mut impl Show) -> Result<(), Failure> {
+    async fn follow(mut self, show: &mut impl WatchOutput) -> Result<(), Failure> {
         let (mut stop, _) = signals::listen()?;
         let (sender, mut news) = mpsc::unbounded_channel();
         // The watcher gathers news for a while before it tells them, so few are ever waiting.
@@ -89,11 +89,11 @@ impl Watching {
     }
 
     /// Shows each place of which something else is to be said than before.
-    fn report(&mut self, show: &mut impl Show) -> Result<(), Failure> {
+    fn report(&mut self, show: &mut impl WatchOutput) -> Result<(), Failure> {
         let first = self.shown.is_empty();
         let mut now = BTreeMap::new();
-        let (mut changed, mut places): (Vec<Vec<InspectedSkill>>, Vec<InspectedSkill>) =
-            Default::default();
+        let mut changed: Vec<Vec<InspectedSkill>> = Vec::new();
+        let mut places: Vec<InspectedSkill> = Vec::new();
         for (key, inspected) in self.collection.groups() {
             let origin = inspected.first().map_or_else(String::new, |place| place.origin.clone());
             let said = said(&inspected);
@@ -113,7 +113,7 @@ impl Watching {
         self.shown = now;
         if first || !changed.is_empty() || !gone.is_empty() {
             let findings = self.collection.findings();
-            show.batch(&show::Batch { first, changed, gone, places, findings })?;
+            show.batch(&show::WatchBatch { first, changed, gone, places, findings })?;
         }
         Ok(())
     }
@@ -138,7 +138,7 @@ fn is_watched(state: &WatchState) -> bool {
 fn tell_once(before: &mut Option<String>, error: &SourceUnavailable) {
     let now = format!("`{}` cannot be read: {}", error.origin, error.reason);
     if before.as_ref() != Some(&now) {
-        // Whoever watches without standard error does not want to know.
+        // Nothing can be done when standard error is closed.
         let _ = writeln!(anstream::stderr(), "{}", printable(&now));
         *before = Some(now);
     }

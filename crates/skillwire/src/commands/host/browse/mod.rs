@@ -8,7 +8,7 @@ use serde_json::json;
 use skillwire_core::visible::one_line;
 use skillwire_trust::{Reason, Refusal, ServerLabel};
 
-use self::picker::{Asked, Picker};
+use self::picker::{CompletionRequest, TemplatePicker};
 use super::Outcome;
 use crate::{
     exit::Exit,
@@ -58,10 +58,10 @@ pub(super) async fn run(session: &Session, label: &str, json: bool) -> Outcome {
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         return Ok(Exit::Ok);
     }
-    let mut picker = Picker::new(io::stdin().lock(), anstream::stderr());
+    let mut picker = TemplatePicker::new(io::stdin().lock(), anstream::stderr());
     let template = picker.choose(&templates)?;
-    let complete = async |asked: Asked<'_>| {
-        let Asked { variable, typed, filled } = asked;
+    let complete = async |asked: CompletionRequest<'_>| {
+        let CompletionRequest { variable, typed, filled } = asked;
         Ok(session.host().complete(&label, template, variable, typed, filled).await?)
     };
     let values = picker.fill(template, complete).await?;

@@ -14,39 +14,42 @@ use serde::Serialize;
 use skillwire_core::Finding;
 
 use self::{
-    compare::{Compared, Verdict},
-    scan::{Folder, Scanned},
-    summary::Summary,
+    compare::{ReferenceComparison, ReferenceVerdict},
+    scan::{CheckedFolder, FolderScan},
+    summary::CheckSummary,
 };
 use super::Outcome;
 use crate::{
-    args::{CheckArgs, Compare, Format, ReadingArgs},
+    args::{CheckArgs, OtherValidator, ReadingArgs, ReportFormat},
     exit::Exit,
     failure::Failure,
-    report::{self, Human},
-    settings::Reading,
-    waiting::Waiting,
+    progress::ScanSpinner,
+    report::{self, HumanReport},
+    settings::FolderReading,
 };
 
 pub(super) fn run(args: &CheckArgs) -> Outcome {
     if let Some(code) = &args.explain {
         return explain::run(code);
     }
-    let reading = Reading::resolve(&ReadingArgs {
+    let reading = FolderReading::resolve(&ReadingArgs {
         allow_secret_file: args.allow_secret_file.clone(),
         ..ReadingArgs::default()
     })?;
-    // Each path is judged by itself: nobody said that they would be served together.
-    let folders: Vec<_> =
-        args.paths.iter().map(|path| Folder::open(path, &reading)).collect::<Result<_, _>>()?;
+    // Each path is judged by itself: they need not be served together.
+    let folders: Vec<_> = args
+        .paths
+        .iter()
+        .map(|path| CheckedFolder::open(path, &reading))
+        .collect::<Result<_, _>>()?;
     if args.diff && !args.fix {
         return fix::show(&folders);
     }
     if args.fix {
         fix::run(&folders, args.diff)?;
     }
-    let mut checked = Checked::default();
-    let waiting = Waiting::new(reading.progress.clone());
+    let mut checked = CheckResult::default();
+    let waiting = ScanSpinner::new(reading.progress.clone());
     for folder in &folders {
         checked.add(folder.scan(args.strict)?, args.compare);
     }
@@ -55,7 +58,7 @@ pub(super) fn run(args: &CheckArgs) -> Outcome {
     let summary = checked.summary();
     let exit = if summary.errors > 0 { Exit::Findings } else { Exit::Ok };
     match checked.write(args.format(), &summary) {
-        // The answer stays the same when nobody wants to read the reasons.
+        // The exit code is the answer also where the reasons are not read.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(exit),
         written => Ok(written.map(|()| exit).map_err(Failure::from)?),
     }
@@ -63,48 +66,48 @@ pub(super) fn run(args: &CheckArgs) -> Outcome {
 
 /// A finding, and what the reference validator would make of it.
 #[derive(Serialize)]
-struct Item {
+struct CheckedFinding {
     #[serde(flatten)]
     finding: Finding,
     #[serde(skip_serializing_if = "Option::is_none")]
-    reference: Option<Verdict>,
+    reference: Option<ReferenceVerdict>,
 }
 
 /// Everything that was found below all paths.
 #[derive(Default)]
-struct Checked {
+struct CheckResult {
     skills: usize,
-    items: Vec<Item>,
+    items: Vec<CheckedFinding>,
     silenced: Vec<report::Silenced>,
-    compared: Option<Compared>,
+    compared: Option<ReferenceComparison>,
 }
 
 #[derive(Serialize)]
-struct Json<'a> {
-    findings: &'a [Item],
-    silenced: Vec<JsonSilenced<'a>>,
+struct JsonReport<'a> {
+    findings: &'a [CheckedFinding],
+    silenced: Vec<JsonSilencedFinding<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    reference: Option<&'a Compared>,
-    summary: &'a Summary,
+    reference: Option<&'a ReferenceComparison>,
+    summary: &'a CheckSummary,
 }
 
 #[derive(Serialize)]
-struct JsonSilenced<'a> {
+struct JsonSilencedFinding<'a> {
     #[serde(flatten)]
     finding: &'a Finding,
     reason: &'a str,
 }
 
-impl Checked {
-    fn add(&mut self, scanned: Scanned, compare: Option<Compare>) {
+impl CheckResult {
+    fn add(&mut self, scanned: FolderScan, compare: Option<OtherValidator>) {
         self.skills += scanned.places.len();
-        let plain = |finding| Item { finding, reference: None };
+        let plain = |finding| CheckedFinding { finding, reference: None };
         match compare {
             None => {
                 let all = scanned.places.into_iter().flat_map(|place| place.findings);
                 self.items.extend(all.map(plain));
             }
-            Some(Compare::Reference) => {
+            Some(OtherValidator::Reference) => {
                 let compared = self.compared.get_or_insert_default();
                 for place in scanned.places {
                     self.items.extend(compared.place(place));
@@ -116,26 +119,30 @@ impl Checked {
     }
 
     fn sort(&mut self) {
-        self.items.sort_by(|Item { finding: a, .. }, Item { finding: b, .. }| {
-            (&a.file, a.position, a.code).cmp(&(&b.file, b.position, b.code))
-        });
+        self.items.sort_by(
+            |CheckedFinding { finding: a, .. }, CheckedFinding { finding: b, .. }| {
+                (&a.file, a.position, a.code).cmp(&(&b.file, b.position, b.code))
+            },
+        );
     }
 
-    fn summary(&self) -> Summary {
+    fn summary(&self) -> CheckSummary {
         let findings = self.items.iter().map(|item| &item.finding);
-        Summary::of(self.skills, findings, self.silenced.len())
+        CheckSummary::of(self.skills, findings, self.silenced.len())
     }
 
-    fn write(&self, format: Format, summary: &Summary) -> std::io::Result<()> {
+    fn write(&self, format: ReportFormat, summary: &CheckSummary) -> std::io::Result<()> {
         match format {
-            Format::Human => self.human(&mut BufWriter::new(anstream::stdout().lock()), summary),
-            Format::Json => report::json(&mut std::io::stdout().lock(), &self.json(summary)),
-            Format::Sarif => {
+            ReportFormat::Human => {
+                self.human(&mut BufWriter::new(anstream::stdout().lock()), summary)
+            }
+            ReportFormat::Json => report::json(&mut std::io::stdout().lock(), &self.json(summary)),
+            ReportFormat::Sarif => {
                 let findings: Vec<_> = self.items.iter().map(|item| &item.finding).collect();
                 let sarif = report::sarif(&findings, &self.silenced);
                 report::json(&mut std::io::stdout().lock(), &sarif)
             }
-            Format::Github => {
+            ReportFormat::Github => {
                 let mut out = BufWriter::new(std::io::stdout().lock());
                 for item in &self.items {
                     report::github(&mut out, &item.finding)?;
@@ -145,20 +152,22 @@ impl Checked {
         }
     }
 
-    fn json<'a>(&'a self, summary: &'a Summary) -> Json<'a> {
+    fn json<'a>(&'a self, summary: &'a CheckSummary) -> JsonReport<'a> {
         let silenced = self.silenced.iter();
-        Json {
+        JsonReport {
             findings: &self.items,
-            silenced: silenced.map(|(finding, reason)| JsonSilenced { finding, reason }).collect(),
+            silenced: silenced
+                .map(|(finding, reason)| JsonSilencedFinding { finding, reason })
+                .collect(),
             reference: self.compared.as_ref(),
             summary,
         }
     }
 
-    fn human(&self, out: &mut impl Write, summary: &Summary) -> std::io::Result<()> {
-        let mut human = Human::explaining();
-        for Item { finding, reference } in &self.items {
-            human.finding(out, finding, reference.map(Verdict::note))?;
+    fn human(&self, out: &mut impl Write, summary: &CheckSummary) -> std::io::Result<()> {
+        let mut human = HumanReport::explaining();
+        for CheckedFinding { finding, reference } in &self.items {
+            human.finding(out, finding, reference.map(ReferenceVerdict::note))?;
         }
         writeln!(out, "{}", summary.sentence())?;
         if let Some(compared) = &self.compared {

@@ -30,7 +30,7 @@ const MOST_BYTES: u64 = 1 << 40;
 
 pub(super) fn run(args: &VerifyArgs) -> Outcome {
     session::run(args.json, async || {
-        let (label, endpoint, legacy) = target(args)?;
+        let VerifyTarget { label, endpoint, legacy } = target(args)?;
         let budgets = Budgets { session_bytes: MOST_BYTES, ..Budgets::default() };
         let host = Host::builder()
             .policy(Policy { budgets, ..Policy::default() })
@@ -59,8 +59,16 @@ pub(super) fn run(args: &VerifyArgs) -> Outcome {
     })
 }
 
+/// A server to verify.
+struct VerifyTarget {
+    label: ServerLabel,
+    endpoint: Endpoint,
+    /// Whether all its resources may be searched for skills.
+    legacy: bool,
+}
+
 /// The server to verify, under the user's label or one for this report alone.
-fn target(args: &VerifyArgs) -> Result<(ServerLabel, Endpoint, bool), Failure> {
+fn target(args: &VerifyArgs) -> Result<VerifyTarget, Failure> {
     let invalid = |error: InvalidServer| {
         Failure::usage(format!("This is no server: {error}."))
             .hint("Name a configured server, a URL such as `https://skills.example.com/mcp`, or a program after `--`.")
@@ -79,10 +87,10 @@ fn target(args: &VerifyArgs) -> Result<(ServerLabel, Endpoint, bool), Failure> {
     let label = ServerLabel::parse(UNLABELLED)
         .map_err(|error| Failure::new(Exit::Internal, format!("`{UNLABELLED}` {error}.")))?;
     let endpoint = endpoint(&label, &config)?;
-    Ok((label, endpoint, false))
+    Ok(VerifyTarget { label, endpoint, legacy: false })
 }
 
-fn configured(label: &str) -> Result<(ServerLabel, Endpoint, bool), Failure> {
+fn configured(label: &str) -> Result<VerifyTarget, Failure> {
     let unknown = || {
         Refusal::new(Reason::ServerUnknown).about(label.escape_debug().to_string()).hint(
             "`skillwire server list` shows the labels; a URL or a program after `--` needs none.",
@@ -94,7 +102,7 @@ fn configured(label: &str) -> Result<(ServerLabel, Endpoint, bool), Failure> {
     let config = configured.servers.get(&label).ok_or_else(unknown)?;
     let endpoint = endpoint(&label, config)?;
     let legacy = configured.legacy.contains(&label);
-    Ok((label, endpoint, legacy))
+    Ok(VerifyTarget { label, endpoint, legacy })
 }
 
 /// Only a server with a label can be logged in to.

@@ -17,10 +17,10 @@ const DELAY: Duration = Duration::from_millis(300);
 const PACE: Duration = Duration::from_millis(100);
 
 /// Shows how far reading has come, on standard error, until it is dropped.
-pub(crate) struct Waiting(Option<(Sender<()>, JoinHandle<()>)>);
+pub(crate) struct ScanSpinner(Option<(Sender<()>, JoinHandle<()>)>);
 
-impl Waiting {
-    /// Begins, if somebody is there to see it.
+impl ScanSpinner {
+    /// Begins, if standard error is a terminal.
     pub(crate) fn new(progress: ScanProgress) -> Self {
         if !std::io::stderr().is_terminal() {
             return Self(None);
@@ -33,7 +33,7 @@ impl Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for ScanSpinner {
     fn drop(&mut self) {
         if let Some((done, thread)) = self.0.take() {
             drop(done);
@@ -117,7 +117,7 @@ mod tests {
         }
 
         fn flush(&self) -> io::Result<()> {
-            // Nobody may want to know any more.
+            // The test may have ended.
             let _ = self.shown.send(self.text.lock().unwrap().clone());
             Ok(())
         }

@@ -11,13 +11,13 @@ use skillwire_core::{CharClasses, Finding};
 
 pub(crate) use self::{
     github::github,
-    human::{Human, Note},
+    human::{FindingNote, HumanReport},
     sarif::{Silenced, sarif},
 };
 
 /// Writes one finding in the form of a compiler's message.
 pub(crate) fn finding(out: &mut impl Write, finding: &Finding) -> std::io::Result<()> {
-    Human::brief().finding(out, finding, None)
+    HumanReport::brief().finding(out, finding, None)
 }
 
 /// Writes a value as indented JSON and ends the line.
@@ -49,8 +49,8 @@ fn write_escaped(out: &mut impl Write, text: &str) -> std::io::Result<()> {
     out.flush()
 }
 
-/// Escapes what would act on a terminal or begin a line of its own: names and texts here come from
-/// strangers.
+/// Escapes what would act on a terminal or begin a line of its own: names and texts come from skills and
+/// servers, which are not trusted.
 pub(crate) fn printable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strangers_cannot_act_on_a_terminal_v_54() {
+    fn foreign_text_cannot_act_on_a_terminal_v_54() {
         assert_eq!(printable("a\u{1b}[31mb\u{202e}c\nd"), "a\\u{1b}[31mb\\u{202e}c\\nd");
         assert_eq!(printable("a\u{ad}b\u{3164}"), "a\\u{ad}b\\u{3164}");
     }

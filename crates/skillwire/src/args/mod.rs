@@ -99,7 +99,7 @@ pub(crate) struct CheckArgs {
     pub(crate) strict: bool,
     /// How findings are printed [default: human].
     #[arg(long, value_enum, value_name = "FORMAT")]
-    format: Option<Format>,
+    format: Option<ReportFormat>,
     /// The same as `--format json`.
     #[arg(long, conflicts_with = "format")]
     json: bool,
@@ -111,7 +111,7 @@ pub(crate) struct CheckArgs {
     pub(crate) diff: bool,
     /// Say which findings another validator would raise and which it would miss.
     #[arg(long, value_enum, value_name = "VALIDATOR")]
-    pub(crate) compare: Option<Compare>,
+    pub(crate) compare: Option<OtherValidator>,
     /// Print the page of a reason code.
     #[arg(long, value_name = "CODE", exclusive = true)]
     pub(crate) explain: Option<String>,
@@ -122,13 +122,13 @@ pub(crate) struct CheckArgs {
 
 impl CheckArgs {
     /// How findings are printed.
-    pub(crate) fn format(&self) -> Format {
-        if self.json { Format::Json } else { self.format.unwrap_or_default() }
+    pub(crate) fn format(&self) -> ReportFormat {
+        if self.json { ReportFormat::Json } else { self.format.unwrap_or_default() }
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Default)]
-pub(crate) enum Format {
+pub(crate) enum ReportFormat {
     /// With the text underlined, for people.
     #[default]
     Human,
@@ -141,7 +141,7 @@ pub(crate) enum Format {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Compare {
+pub(crate) enum OtherValidator {
     /// The Python package `skills-ref`.
     Reference,
 }

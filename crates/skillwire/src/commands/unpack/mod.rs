@@ -12,12 +12,12 @@ use serde_json::json;
 use skillwire_archive::{File, Format, Limits, unpack};
 use skillwire_trust::{Reason, Refusal};
 
-use self::staging::Staging;
+use self::staging::StagingFolder;
 use super::{
     Outcome,
     output_folder::{cannot_write, check_empty},
 };
-use crate::{args::UnpackArgs, exit::Exit, failure::Failure, refusals, report};
+use crate::{args::UnpackArgs, exit::Exit, failure::Failure, output::counted, refusals, report};
 
 /// The largest archive that is read; nothing within the limits is larger.
 const MOST_BYTES: u64 = 32 << 20;
@@ -41,9 +41,8 @@ fn unpack_into(args: &UnpackArgs) -> Outcome {
         });
         report::json(&mut io::stdout().lock(), &written)?;
     } else {
-        let plural = if files.len() == 1 { "" } else { "s" };
-        let (count, dir) = (files.len(), dir.display());
-        writeln!(anstream::stdout(), "Unpacked {count} file{plural} into `{dir}`.")?;
+        let count = counted(files.len(), "file");
+        writeln!(anstream::stdout(), "Unpacked {count} into `{}`.", dir.display())?;
     }
     Ok(Exit::Ok)
 }
@@ -61,7 +60,7 @@ fn default_folder(archive: &Path) -> Result<PathBuf, Failure> {
     })
 }
 
-/// Opens the archive in memory; nothing of a refused one is seen by anybody.
+/// Opens the archive in memory; nothing of a refused one is ever written.
 fn open(path: &Path) -> Result<Vec<File>, Failure> {
     let mut bytes = Vec::new();
     let read =
@@ -80,12 +79,12 @@ fn open(path: &Path) -> Result<Vec<File>, Failure> {
             |entry| format!("{} in {}", entry.escape_debug(), path.display()),
         );
         let refusal = Refusal::new(refused.reason().into()).file(file).actual(refused.detail());
-        refusal.hint("Nothing was written. Ask whoever made the archive for another one.").into()
+        refusal.hint("Nothing was written. Ask the author of the archive for another one.").into()
     })
 }
 
 fn write(dir: &Path, files: &[File]) -> Result<(), Failure> {
-    let written = Staging::new(dir).and_then(|staging| {
+    let written = StagingFolder::new(dir).and_then(|staging| {
         for file in files {
             staging.add(file)?;
         }

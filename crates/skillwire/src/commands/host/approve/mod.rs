@@ -13,12 +13,12 @@ use crate::{
     exit::Exit,
     failure::Failure,
     report,
-    session::{self, Named, Session, card},
+    session::{self, NamedSkill, Session, card},
     terminal,
 };
 
 pub(super) fn run(args: &ApproveArgs) -> Outcome {
-    let options = session::Options::about(&args.handle, args.origins);
+    let options = session::SessionOptions::about(&args.handle, args.origins);
     session::with(args.json, options, async |session| {
         let named = session.find_now(&args.handle).await?;
         let grants = grants(args, &named)?;
@@ -41,7 +41,7 @@ pub(super) fn run(args: &ApproveArgs) -> Outcome {
             None => {
                 return Err(Refusal::new(Reason::NotApproved)
                     .about(listed.id())
-                    .actual("nobody to ask")
+                    .actual("no terminal to ask on")
                     .hint("`--yes` approves it without asking.")
                     .into());
             }
@@ -66,14 +66,14 @@ pub(super) fn run(args: &ApproveArgs) -> Outcome {
     })
 }
 
-fn ask(named: &Named, grants: &Grants) -> io::Result<Option<bool>> {
+fn ask(named: &NamedSkill, grants: &Grants) -> io::Result<Option<bool>> {
     writeln!(anstream::stderr(), "If you approve, {}", card::granted(grants))?;
     let origin = card::origin(&named.listed.id().origin);
     Ok(terminal::agrees(&format!("Approve this content from {origin}?")))
 }
 
 /// What is granted besides loading: only what the skill asks for, each thing by the user's word.
-fn grants(args: &ApproveArgs, named: &Named) -> Result<Grants, Failure> {
+fn grants(args: &ApproveArgs, named: &NamedSkill) -> Result<Grants, Failure> {
     let requested = requested_tools(&named.listed.entry().frontmatter);
     if let Some(other) = args.tool.iter().find(|tool| !requested.contains(tool)) {
         return Err(Failure::usage(format!(
@@ -87,8 +87,8 @@ fn grants(args: &ApproveArgs, named: &Named) -> Result<Grants, Failure> {
 }
 
 /// Shows the skill, or how it differs from what was approved before.
-async fn show(session: &Session, named: &Named, shown: &ApprovalCard) -> Result<(), Failure> {
-    let Named { handle, listed } = named;
+async fn show(session: &Session, named: &NamedSkill, shown: &ApprovalCard) -> Result<(), Failure> {
+    let NamedSkill { handle, listed } = named;
     let uri = &shown.skill.uri;
     card::write(&mut anstream::stderr().lock(), handle, shown)?;
     if let Some(changes) = &shown.changes {
