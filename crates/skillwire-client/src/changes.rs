@@ -5,7 +5,7 @@ use tokio::{
     task::AbortHandle,
 };
 
-/// Changes that wait to be taken; whoever falls further behind is told to look at everything.
+/// Changes that wait to be taken; a listener that falls further behind is told to look at everything.
 const CAPACITY: usize = 256;
 
 /// Something changed at the server.

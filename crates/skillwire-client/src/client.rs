@@ -124,7 +124,7 @@ impl Client {
 
     /// Listens for changes.
     ///
-    /// It returns once the server knows that somebody listens. A server that tells nothing by
+    /// It returns once the server knows that this client listens. A server that tells nothing by
     /// itself gives a stream that is at its end. One of the legacy era has one stream for all
     /// listeners, on which more may be told than is asked for here.
     pub async fn listen(

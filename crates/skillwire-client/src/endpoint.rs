@@ -37,7 +37,7 @@ pub enum Endpoint {
         /// Gives the tokens.
         bearer: Arc<dyn Bearer>,
     },
-    /// Pipes to a server that somebody else started.
+    /// Pipes to a server that the embedder started.
     Pipes {
         /// What the server writes.
         input: Box<dyn AsyncRead + Send + Unpin>,
@@ -61,7 +61,7 @@ impl Endpoint {
 }
 
 impl Endpoint {
-    /// The same endpoint for another connection; pipes that somebody else opened have only one.
+    /// The same endpoint for another connection; pipes that the embedder opened have only one.
     pub fn reopen(&self) -> Option<Self> {
         match self {
             Self::Http { url, headers } => {

@@ -35,6 +35,8 @@ pub mod oauth;
 mod pipe;
 mod secret;
 mod task;
+#[cfg(feature = "tls")]
+mod tls;
 mod web;
 
 pub use self::{

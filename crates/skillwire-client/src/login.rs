@@ -36,7 +36,7 @@ pub trait LoginStore: Send + Sync {
     fn lock(&self, label: &ServerLabel) -> Result<Box<dyn LockedLogin>, StoreError>;
 }
 
-/// A login that nobody else changes.
+/// A login that no other process changes while this value lives.
 pub trait LockedLogin: Send + Sync {
     /// The login, if there still is one.
     fn load(&self) -> Result<Option<Login>, StoreError>;

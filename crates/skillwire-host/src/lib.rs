@@ -1,7 +1,22 @@
-//! The host side of the Skills extension: discover, verify, approve, load.
+//! The host side of the Skills extension: discovers skills, verifies them, has the user approve them
+//! and loads them.
 //!
-//! This crate never knows a terminal, an environment or a home directory: storage, prompting and
-//! time come in through the small traits of [`skillwire_trust`].
+//! This crate never knows a terminal, an environment or a home directory: storage, the user and the
+//! time come in through the small traits of [`skillwire_trust`], whose types are re-exported here.
+//!
+//! ```
+//! use skillwire_host::{Handle, Host, Reason};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), skillwire_host::Refusal> {
+//! // Without servers and folders there is nothing to find; `add_server` makes a server known.
+//! let host = Host::builder().build();
+//! assert!(host.discover().await.registry.items().is_empty());
+//! let refused = host.resolve(&Handle::parse("acme:refunds")?).await.unwrap_err();
+//! assert_eq!(refused.reason, Reason::ServerUnknown);
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod context;
 pub mod dialect;
@@ -23,7 +38,7 @@ pub use skillwire_trust::{
     Action, Answer, AnsweredReview, Approval, ApprovalBinding, ApprovalCard, ApprovalReview,
     ApprovedBy, ApprovedSkill, Audit, Budgets, Cache, Class, Clock, Decision, Dialect,
     DialectMemory, DynamicPolicy, EntrySource, Event, Grants, Handle, Integrity, KnownDialect,
-    KnownSkill, ListedSkill, Lock, NoAudit, NoCache, Nobody, Offer, Origin, Policy, Prompter,
+    KnownSkill, ListedSkill, Lock, NoAudit, NoCache, NoPrompter, Offer, Origin, Policy, Prompter,
     Question, Reason, Record, RecordStore, Refusal, Registry, RegistryItem, Remedy, ServerLabel,
     ShownReview, SkillId, Standing, StoreError, Subject, UnreadSkill, VerifiedFile,
     requested_tools,

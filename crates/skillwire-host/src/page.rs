@@ -70,7 +70,7 @@ pub(crate) struct ReceivedEntry {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Freshness {
     pub(crate) lifetime: Duration,
-    /// Whether only we may reuse it; so it is unless the server says that anybody may.
+    /// Whether only we may reuse it; true unless the server says that every client may.
     pub(crate) private: bool,
     /// What is odd about the caching hints, if anything.
     pub(crate) oddity: Option<String>,

@@ -72,9 +72,9 @@ pub(crate) struct Remote {
     clock: Arc<dyn Clock>,
     dialects: Arc<dyn DialectMemory>,
     client: tokio::sync::Mutex<Option<Client>>,
-    /// Whoever lists the server, so that calls at the same time share one listing.
+    /// Held while the server is listed, so that calls at the same time share one listing.
     lister: tokio::sync::Mutex<()>,
-    /// The last listing; nobody waits for a server while it is locked.
+    /// The last listing; no request is sent while it is locked.
     listing: Mutex<Option<Held>>,
     named: NamedEntries,
     spent: AtomicU64,
@@ -167,7 +167,7 @@ impl Remote {
         answer
     }
 
-    /// The endpoint for one connection; pipes that somebody else opened can be used once.
+    /// The endpoint for one connection; pipes that the embedder opened can be used once.
     fn open(&self) -> Result<Endpoint, Refusal> {
         let mut endpoint = self.endpoint.lock().unwrap_or_else(PoisonError::into_inner);
         let again = endpoint.as_ref().and_then(Endpoint::reopen);
@@ -201,7 +201,7 @@ impl Remote {
             return Ok(fresh);
         }
         let _listing = self.lister.lock().await;
-        // Somebody else may have made it meanwhile.
+        // Another caller may have made it while this one waited.
         if let Some(fresh) = self.fresh_listing() {
             return Ok(fresh);
         }
@@ -236,7 +236,7 @@ impl Remote {
         }
     }
 
-    /// The last listing, however old, so that building a context asks nobody and waits for nobody.
+    /// The last listing, however old, so that building a context sends no request.
     pub(crate) fn held_listing(&self) -> Option<Arc<Listing>> {
         self.held().as_ref().map(|held| Arc::clone(&held.listing))
     }
@@ -317,7 +317,7 @@ impl Remote {
         source: EntrySource,
     ) -> Result<ListedSkill, Refusal> {
         let found = listing.skills.iter().find(|listed| listed.id().uri == *uri).cloned();
-        // Whoever looks through all resources may also name one that no listing mentions.
+        // A user who allows all resources to be searched may also name one that no listing mentions.
         let named = || {
             self.allows_legacy()
                 .then(|| dialect::unlisted(&self.origin(), uri).map(KnownSkill::from))
@@ -336,7 +336,7 @@ impl Remote {
         self.settle_named(&listed, source).await
     }
 
-    /// Reads what is needed to approve a skill that somebody named.
+    /// Reads what is needed to approve a skill that a caller named.
     async fn settle_named(
         &self,
         skill: &KnownSkill,

@@ -180,8 +180,9 @@ impl Window {
 
     /// Reads a file by its path in the skill or by its URI.
     ///
-    /// A file that the held entry does not list fails like one with the wrong bytes, and nobody is
-    /// asked for it.
+    /// A file that the held entry does not list fails like one with the wrong bytes, and no
+    /// server is asked for it.
+    #[tracing::instrument(skip_all, fields(skill = %self.skill(), reference))]
     pub async fn read(&self, reference: &str) -> Result<FileContent, Refusal> {
         let read = self.read_unlogged(reference).await;
         let outcome = read.as_ref().map(|_| ()).map_err(|refusal| refusal.reason);
@@ -315,7 +316,7 @@ impl Window {
 
     /// Tells whether the user granted that the skill's own scripts are run, for exactly this content.
     ///
-    /// Nobody is asked: running is granted beforehand, by name, or not at all.
+    /// The user is not asked: running is granted beforehand, by name, or not at all.
     pub fn may_run_scripts(&self) -> Result<(), Refusal> {
         self.check_open()?;
         let handle = self.skill();

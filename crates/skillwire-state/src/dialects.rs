@@ -36,7 +36,8 @@ impl DialectMemory for FileDialects {
         let folder = Folder::make(&self.folder)?;
         let _locked = folder.lock("lock")?;
         let (name, new) = (file_name(server), format!("{}.new", file_name(server)));
-        // One may be there from a process that ended in the middle; the lock says it is nobody's.
+        // A process that ended in the middle may have left one. This process holds the lock, so no
+        // other process still writes to it.
         folder.remove_file(&new)?;
         let known = json!({ "described": known.described.to_string(), "dialect": known.dialect });
         Ok(folder.replace(&name, &new, format!("{known}\n").as_bytes(), false)?)

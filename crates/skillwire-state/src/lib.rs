@@ -2,7 +2,7 @@
 //! only the user can write.
 //!
 //! This crate never decides anything: a record is an approval only of the content it holds, and
-//! whoever reads bytes from the cache compares them with the held entry. It never knows a home
+//! the host compares bytes from the cache with the held entry. It never knows a home
 //! directory; the caller says where the files are.
 //!
 //! ```

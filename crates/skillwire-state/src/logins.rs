@@ -91,7 +91,8 @@ impl LockedLogin for LockedFile {
         let folder = Folder::make(&self.logins.folder)?;
         let name = file_name(&self.label);
         let new = format!("{name}.new");
-        // One may be there from a process that ended in the middle; the lock says it is nobody's.
+        // A process that ended in the middle may have left one. This process holds the lock, so no
+        // other process still writes to it.
         folder.remove_file(&new)?;
         Ok(folder.replace(&name, &new, format!("{:#}\n", write(login)).as_bytes(), true)?)
     }

@@ -11,7 +11,7 @@ use crate::{grants::Grants, listed::ListedSkill, origin::SkillId};
 pub enum ApprovedBy {
     /// The user, for this content until it changes.
     User,
-    /// A lock file that somebody reviewed.
+    /// A lock file, which is reviewed like code.
     Lock,
     /// The user, by putting the skill into a folder of this machine.
     Folder,
@@ -30,7 +30,7 @@ pub struct ApprovedSkill {
 }
 
 impl ApprovedSkill {
-    /// A skill of which the user, or somebody for the user, decided that it may be loaded.
+    /// A skill that may be loaded, because the user, a lock file or a folder decided so.
     pub fn new(listed: ListedSkill, grants: Grants, by: ApprovedBy) -> Self {
         let fingerprint = listed.content().map(|content| content.fingerprint());
         Self { listed, grants, by, fingerprint }

@@ -1,7 +1,7 @@
-//! How servers were found to offer their skills, so that nobody climbs the whole ladder each time.
+//! How servers were found to offer their skills, so that the host does not try every dialect each time.
 //!
 //! What is remembered is only where to begin: an answer is read by the same rules whether or not
-//! anybody expected it, and nothing is asked of a server that did not declare it.
+//! it was expected, and nothing is asked of a server that did not declare it.
 
 use skillwire_core::Digest;
 

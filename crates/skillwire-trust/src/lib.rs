@@ -64,7 +64,7 @@ pub use self::{
     offer::{FetchRoute, Offer, Promise},
     origin::{Origin, SkillId},
     policy::{Budgets, DynamicPolicy, Policy},
-    prompt::{Answer, Nobody, Prompter, Question},
+    prompt::{Answer, NoPrompter, Prompter, Question},
     record::{Approval, Record, RecordStore, StoreError},
     refusal::{Class, Reason, Refusal},
     registry::{Registry, RegistryItem},

@@ -1,4 +1,4 @@
-//! The lock file: approved content for agents that nobody can ask, reviewed like code.
+//! The lock file: approved content for agents that run without a user, reviewed like code.
 
 use std::{collections::BTreeMap, fmt};
 

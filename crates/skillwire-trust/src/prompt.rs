@@ -49,7 +49,7 @@ pub enum Answer {
     Yes(Grants),
     /// No.
     No,
-    /// There is nobody to ask.
+    /// The user cannot be asked.
     Unavailable,
 }
 
@@ -59,11 +59,11 @@ pub trait Prompter: Send + Sync {
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Answer>;
 }
 
-/// Asks nobody.
+/// Answers that the user cannot be asked.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Nobody;
+pub struct NoPrompter;
 
-impl Prompter for Nobody {
+impl Prompter for NoPrompter {
     fn ask<'a>(&'a self, _: &'a Question) -> BoxFuture<'a, Answer> {
         Box::pin(std::future::ready(Answer::Unavailable))
     }

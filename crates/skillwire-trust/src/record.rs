@@ -26,7 +26,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// The record of a skill nobody was asked about.
+    /// The record of a skill that the user was never asked about.
     pub fn new(id: SkillId) -> Self {
         Self { id, approval: None, declined: None, disabled: false, asked: Vec::new() }
     }

@@ -229,7 +229,7 @@ pub struct Refusal {
     pub reason: Reason,
     /// What is refused.
     #[serde(rename = "skill", skip_serializing_if = "Option::is_none")]
-    pub subject: Option<Subject>,
+    pub subject: Option<Box<Subject>>,
     /// The file, as its URI or its path in the skill.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<Box<str>>,
@@ -244,7 +244,7 @@ pub struct Refusal {
     pub hint: Option<Box<str>>,
     /// What the user can do; the program that shows the refusal has the words for it.
     #[serde(skip)]
-    pub remedy: Option<Remedy>,
+    pub remedy: Option<Box<Remedy>>,
 }
 
 impl Refusal {
@@ -264,7 +264,7 @@ impl Refusal {
     /// Says what is refused.
     #[must_use]
     pub fn about(self, subject: impl Into<Subject>) -> Self {
-        Self { subject: Some(subject.into()), ..self }
+        Self { subject: Some(Box::new(subject.into())), ..self }
     }
 
     /// Names the file.
@@ -294,13 +294,13 @@ impl Refusal {
     /// Says what the user can do, in the place of a hint.
     #[must_use]
     pub fn remedy(self, remedy: Remedy) -> Self {
-        Self { hint: None, remedy: Some(remedy), ..self }
+        Self { hint: None, remedy: Some(Box::new(remedy)), ..self }
     }
 
     /// The same refusal for a reader: the remedy is put into words, in front of the hint.
     #[must_use]
     pub fn worded(&self, words: impl FnOnce(&Remedy) -> String) -> Self {
-        let remedy = self.remedy.as_ref().map(words);
+        let remedy = self.remedy.as_deref().map(words);
         let hint = match (remedy, self.hint.as_deref()) {
             (Some(remedy), Some(hint)) => Some(format!("{remedy} {hint}").into()),
             (Some(remedy), None) => Some(remedy.into()),

@@ -7,12 +7,12 @@
 //! | the user needs a look | [`ApprovalReview`] |
 //! | the question was shown | [`ShownReview`], with the digest of what was shown |
 //! | the user answered | [`AnsweredReview`] |
-//! | the answer is recorded | [`ApprovedSkill`], or the [`Refusal`] for whoever wanted the skill |
+//! | the answer is recorded | [`ApprovedSkill`], or the [`Refusal`] for the caller that wanted the skill |
 //!
 //! The question and the answer may be far apart: a client sends the answer with another request, and
 //! a page with another connection. Then the review is begun again and [resumed](ApprovalReview::resume)
 //! with the digest of what was shown. It does not resume if the skill, or what the user approved
-//! before, has changed meanwhile, so that nobody approves something they have not seen.
+//! before, has changed meanwhile, so that users never approve something they have not seen.
 
 use std::time::SystemTime;
 
@@ -34,7 +34,7 @@ use crate::{
 pub struct ApprovalReview {
     listed: ListedSkill,
     card: Box<ApprovalCard>,
-    /// The answer to whoever wants the skill while the user has not decided.
+    /// The answer to the caller that wants the skill while the user has not decided.
     undecided: Refusal,
 }
 

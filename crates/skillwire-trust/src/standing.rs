@@ -12,7 +12,7 @@ use crate::{
 /// Where a skill stands with the user.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Standing {
-    /// Nobody was asked.
+    /// The user was not asked.
     New,
     /// It may be loaded, with these grants.
     Approved(Grants),

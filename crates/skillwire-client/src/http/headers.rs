@@ -29,7 +29,7 @@ pub(super) fn url(text: &str) -> Result<Uri, ClientError> {
     }
 }
 
-/// Makes sure that what is sent to a URL is read by nobody on the way.
+/// Makes sure that what is sent to a URL cannot be read on the way.
 pub(super) fn check_confidential(url: &Uri) -> Result<(), ClientError> {
     if url.scheme() == Some(&Scheme::HTTPS) || url.host().is_some_and(is_loopback) {
         return Ok(());

@@ -213,7 +213,7 @@ impl Http {
         if status.is_success() { Ok(()) } else { Err(ClientError::HttpStatus(status.as_u16())) }
     }
 
-    /// Sends something nobody waits for.
+    /// Sends a message that has no answer.
     fn later(self: &Arc<Self>, version: &'static str, text: String) {
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let http = Arc::clone(self);
@@ -368,7 +368,7 @@ async fn follow(
     }
 }
 
-/// A request that has not been answered; legacy servers have to be told when nobody waits.
+/// A request that has not been answered; legacy servers have to be told when the caller no longer waits.
 struct UnderWay {
     http: Arc<Http>,
     id: u64,

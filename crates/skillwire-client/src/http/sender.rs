@@ -38,12 +38,7 @@ impl Sender {
         {
             connector.enforce_http(false);
             let https = hyper_rustls::HttpsConnectorBuilder::new()
-                .with_provider_and_native_roots(rustls::crypto::ring::default_provider())
-                .map_err(|error| {
-                    ClientError::Unreachable(format!(
-                        "no certificates to trust were found: {error}"
-                    ))
-                })?
+                .with_tls_config(crate::tls::config().map_err(ClientError::Unreachable)?)
                 .https_only()
                 .enable_http1()
                 .wrap_connector(connector);

@@ -1,4 +1,4 @@
-//! Finding the authorization server that speaks for a server, and nobody else.
+//! Finding the authorization server that speaks for a server, and no other.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(super) async fn discover(
     server: &ServerUrl,
     options: &ClientOptions,
 ) -> Result<Discovered, Problem> {
-    // Some services want a key in the query, which is nobody else's business.
+    // Some services want a key in the query, which the authorization server must not see.
     let address = server.reveal().split('?').next().unwrap_or_default();
     let transport = Arc::new(Transport::new(address, options.connect_timeout)?);
     let http = Arc::clone(&transport);

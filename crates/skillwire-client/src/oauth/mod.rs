@@ -43,6 +43,7 @@ impl fmt::Debug for PendingLogin {
 /// Finds out where a server's users log in, and makes everything ready for it.
 ///
 /// Without a client id, this program registers itself, where the authorization server lets it.
+#[tracing::instrument(skip_all, fields(%label, %server))]
 pub async fn begin(
     label: &ServerLabel,
     server: &ServerUrl,
@@ -95,7 +96,7 @@ impl PendingLogin {
     }
 
     async fn tokens(self, patience: Duration) -> Result<Login, Problem> {
-        let late = |_| Problem::new(format!("nobody logged in within {patience:?}"));
+        let late = |_| Problem::new(format!("the user did not log in within {patience:?}"));
         let waited = tokio::time::timeout(patience, self.redirect.wait(&self.state)).await;
         let answer = waited.map_err(late)??;
         let manager: &AuthorizationManager = &self.discovered.manager;
@@ -150,6 +151,6 @@ impl Problem {
 
     fn refuse(self, label: &ServerLabel) -> Refusal {
         let refusal = Refusal::new(Reason::LoginFailed).about(label).actual(self.clause);
-        Refusal { hint: self.hint.map(Into::into), remedy: self.remedy, ..refusal }
+        Refusal { hint: self.hint.map(Into::into), remedy: self.remedy.map(Box::new), ..refusal }
     }
 }

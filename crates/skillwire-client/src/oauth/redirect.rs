@@ -16,7 +16,7 @@ use tokio::{
 
 use super::Problem;
 
-/// Browsers open some connections ahead; nobody needs more.
+/// Browsers open some connections ahead; more are not needed.
 const MAX_CONNECTIONS: usize = 16;
 
 /// How long one connection may take.
@@ -55,7 +55,7 @@ impl Redirect {
         &self.uri
     }
 
-    /// Waits for the browser that has this state; whoever else comes learns and changes nothing.
+    /// Waits for the browser that has this state; any other request learns and changes nothing.
     pub(super) async fn wait(&self, state: &str) -> Result<Answer, Problem> {
         let mut connections = JoinSet::new();
         loop {
@@ -84,7 +84,7 @@ async fn serve(stream: TcpStream, state: String) -> Option<Result<Answer, Proble
         let page = page(outcome.as_ref());
         let mut sender = sender.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let (Some(outcome), Some(sender)) = (outcome, sender.take()) {
-            // Nobody else holds the other end.
+            // Only this function holds the other end.
             let _ = sender.send(outcome);
         }
         std::future::ready(Ok::<_, Infallible>(page))
@@ -138,7 +138,7 @@ fn page(outcome: Option<&Result<Answer, Problem>>) -> Response<Full<Bytes>> {
     let (status, text) = match outcome {
         Some(Ok(_)) => (StatusCode::OK, "You can close this window and go back to the terminal.\n"),
         Some(Err(_)) => (StatusCode::OK, "The login was refused; the terminal says more.\n"),
-        None => (StatusCode::BAD_REQUEST, "Nobody waits for this.\n"),
+        None => (StatusCode::BAD_REQUEST, "No login waits for this answer.\n"),
     };
     let mut response = Response::new(Full::new(Bytes::from_static(text.as_bytes())));
     *response.status_mut() = status;

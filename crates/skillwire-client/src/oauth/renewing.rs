@@ -36,7 +36,7 @@ struct Inner {
     logins: Arc<dyn LoginStore>,
     label: ServerLabel,
     options: ClientOptions,
-    /// The login as it was seen last; whoever holds this renews it.
+    /// The login as it was seen last; the task that holds this lock renews it.
     held: tokio::sync::Mutex<Login>,
 }
 
@@ -98,7 +98,7 @@ impl Inner {
         // Another process may have renewed it, or logged out.
         let stored = locked.load().map_err(|error| unusable(&error))?;
         let stored = stored.filter(|login| login.server == held.server);
-        *held = stored.ok_or_else(|| Problem::ended("somebody logged out"))?;
+        *held = stored.ok_or_else(|| Problem::ended("the user logged out"))?;
         if is_good(&held, refused) {
             return Ok(held.access_token.clone());
         }
@@ -115,7 +115,7 @@ fn is_good(login: &Login, refused: Option<&Secret>) -> bool {
     refused != Some(&login.access_token) && login.expires_at.is_none_or(lasts)
 }
 
-/// Gets new tokens from the issuer that gave the old ones, and from nobody else.
+/// Gets new tokens from the issuer that gave the old ones, and from no other.
 async fn renewed(login: &Login, options: &ClientOptions) -> Result<Login, Problem> {
     let refresh = login.refresh_token.as_ref();
     let refresh = refresh.ok_or_else(|| Problem::ended("there is no token to renew it with"))?;

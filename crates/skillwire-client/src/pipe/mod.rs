@@ -151,7 +151,7 @@ impl Shared {
             Ok(Incoming::Answer { id: Some(id), outcome }) => {
                 self.pending.answer(&id, line.len(), outcome);
             }
-            // Without an id nobody can tell what was wrong.
+            // Without an id the server cannot tell which request was wrong.
             Ok(Incoming::Answer { id: None, .. }) => return Heard::Noise,
             Ok(Incoming::Notification { method, params }) => {
                 self.pending.notification(&method, params, self.legacy.load(Ordering::Relaxed));

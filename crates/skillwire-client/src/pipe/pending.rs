@@ -21,7 +21,7 @@ const UNASKED_BYTES: usize = 256 * 1024;
 /// What a request comes to.
 pub(super) type Outcome = Result<Box<RawValue>, ClientError>;
 
-/// Somebody who waits.
+/// A caller that waits for an answer.
 pub(super) enum Waiting {
     /// For an answer of at most so many bytes.
     Answer { bytes: usize, reply: oneshot::Sender<Outcome> },
@@ -66,7 +66,7 @@ impl Pending {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets somebody wait, unless the connection has ended.
+    /// Registers a caller that waits, unless the connection has ended.
     pub(super) fn add(&self, id: u64, waiting: Waiting) -> Result<(), ClientError> {
         let mut state = self.lock();
         if let Some(ended) = &state.ended {
@@ -81,7 +81,7 @@ impl Pending {
         self.lock().waiting.remove(&id).is_some()
     }
 
-    /// The longest line that anybody could be waiting for.
+    /// The longest line that a caller could be waiting for.
     pub(super) fn longest_line(&self) -> usize {
         let state = self.lock();
         let limits = state.waiting.values().map(|waiting| match waiting {
@@ -96,7 +96,7 @@ impl Pending {
         let mut state = self.lock();
         let ended = state.ended.get_or_insert_with(|| error.clone()).clone();
         let waiting = std::mem::take(&mut state.waiting);
-        // Whoever listens hears the end.
+        // Listeners hear the end.
         state.overheard = changes::channel();
         drop(state);
         for (_, waiting) in waiting {
@@ -104,7 +104,7 @@ impl Pending {
         }
     }
 
-    /// Takes an answer of so many bytes; one that nobody waits for is late, and ignored.
+    /// Takes an answer of so many bytes; one that no caller waits for is late, and ignored.
     pub(super) fn answer(
         &self,
         id: &RequestId,
@@ -161,7 +161,7 @@ impl Pending {
     pub(super) fn notification(&self, method: &str, params: Option<&RawValue>, legacy: bool) {
         if legacy {
             if let Some(change) = incoming::change(method, params) {
-                // Nobody listening is no failure.
+                // Having no listener is no failure.
                 let _ = self.lock().overheard.send(change);
             }
             return;

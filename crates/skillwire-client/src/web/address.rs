@@ -43,7 +43,7 @@ fn is_public_v6(ip: Ipv6Addr) -> bool {
     }
     let [first, second, ..] = ip.segments();
     let translated = first == 0x64 && second == 0xff9b;
-    // Only this block is given out; the rest is local, special or nobody's.
+    // Only this block is given out; the rest is local, special or unassigned.
     !translated
         && first & 0xe000 == 0x2000
         && !(first == 0x2001 && second == 0xdb8)

@@ -1,6 +1,6 @@
 //! Files of a web origin that the user named: fetched from there, and from nowhere private.
 //!
-//! This is the only place that follows an address which somebody else wrote down. An address is
+//! This is the only place that follows an address that a server or an index wrote down. An address is
 //! checked before it is asked for, the machine behind its name is checked when it is looked up, and
 //! the connection goes to exactly the address that was checked.
 
@@ -178,8 +178,7 @@ async fn send(request: Request<Full<Bytes>>, loopback: bool) -> Result<Response<
         {
             connector.enforce_http(false);
             let https = hyper_rustls::HttpsConnectorBuilder::new()
-                .with_provider_and_native_roots(rustls::crypto::ring::default_provider())
-                .map_err(|error| format!("no certificates to trust were found: {error}"))?
+                .with_tls_config(crate::tls::config()?)
                 .https_only()
                 .enable_http1()
                 .wrap_connector(connector);

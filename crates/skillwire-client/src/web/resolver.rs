@@ -45,7 +45,7 @@ impl Service<Name> for Guarded {
     fn call(&mut self, name: Name) -> Self::Future {
         let guard = *self;
         Box::pin(async move {
-            // The port is filled in by whoever connects.
+            // The port is filled in by the connector.
             let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
             let allowed: Vec<_> = found.filter(|found| guard.allows(found)).collect();
             if allowed.is_empty() {

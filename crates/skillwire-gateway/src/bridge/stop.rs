@@ -73,7 +73,7 @@ fn words(refusal: &Refusal, options: &BridgeOptions) -> String {
     let shown = shown(refusal, options);
     let mut text = format!("Refused ({}): {}", shown.reason.code(), shown.reason.meaning());
     if let Some(subject) = &shown.subject {
-        let about = match refusal.subject {
+        let about = match refusal.subject.as_deref() {
             Some(Subject::Tool(_)) => "Tool",
             Some(Subject::Window(_)) => "Window",
             _ if shown.reason == Reason::ServerUnknown => "Origin",
@@ -103,7 +103,7 @@ fn shown(refusal: &Refusal, options: &BridgeOptions) -> Refusal {
         subject: refusal
             .subject
             .as_ref()
-            .map(|subject| one_line_within(&subject.to_string(), MAX_CHARS).into()),
+            .map(|subject| Box::new(one_line_within(&subject.to_string(), MAX_CHARS).into())),
         file: line(&refusal.file),
         expected: line(&refusal.expected),
         actual: line(&refusal.actual),

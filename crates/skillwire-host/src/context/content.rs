@@ -5,7 +5,7 @@ use skillwire_trust::{SkillId, VerifiedFile};
 
 use crate::window::FileContent;
 
-/// Closes [`SkillContent`] to other crates, so that nobody can pass unchecked bytes off as it.
+/// Closes [`SkillContent`] to other crates, so that no other crate can pass unchecked bytes off as it.
 pub(crate) mod sealed {
     /// Only this crate can implement it.
     pub trait Sealed {}

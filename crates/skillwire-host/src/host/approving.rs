@@ -40,7 +40,7 @@ impl Host {
         ApprovalReview::before_load(listed, &self.standing(listed)?, undecided)
     }
 
-    /// Records what the user answered. Returns the approval, or the refusal for whoever wanted the
+    /// Records what the user answered. Returns the approval, or the refusal for the caller that wanted the
     /// skill.
     pub fn record_review(&self, answered: AnsweredReview) -> Result<ApprovedSkill, Refusal> {
         let listed = answered.listed().clone();
@@ -79,7 +79,7 @@ impl Host {
         self.record_review(self.review(listed)?.show().answer(Answer::Yes(grants)))
     }
 
-    /// The approval a skill has, without asking anybody.
+    /// The approval a skill has, without asking the user.
     pub fn approved(&self, listed: &ListedSkill) -> Result<ApprovedSkill, Refusal> {
         let refuse = |reason| Refusal::new(reason).about(listed.id());
         let standing = self.standing(listed)?;
@@ -131,6 +131,7 @@ impl Host {
     /// The approval a skill has, or the one the user gives now.
     ///
     /// The user is not asked about the same skill, or skills of the same server, without end.
+    #[tracing::instrument(skip_all, fields(skill = %listed.id()))]
     pub async fn approved_or_ask(&self, listed: &ListedSkill) -> Result<ApprovedSkill, Refusal> {
         let approved = self.approved_or_asked(listed).await;
         if let Err(refusal) = &approved {

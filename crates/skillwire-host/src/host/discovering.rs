@@ -39,6 +39,7 @@ pub struct Discovered {
 
 impl Host {
     /// Lists one server, or returns what was listed while that is fresh.
+    #[tracing::instrument(skip_all, fields(%label))]
     pub async fn list(&self, label: &ServerLabel) -> Result<Arc<Listing>, Refusal> {
         let remote = self.remote(label)?;
         if self.inner.offline {
@@ -50,6 +51,7 @@ impl Host {
     }
 
     /// Asks a server for one skill, whether or not a listing mentions it.
+    #[tracing::instrument(skip_all, fields(%label, %uri))]
     pub async fn get(&self, label: &ServerLabel, uri: &SkillUri) -> Result<ListedSkill, Refusal> {
         let remote = self.remote(label)?;
         self.get_from(&remote, uri, EntrySource::Named).await
@@ -72,6 +74,7 @@ impl Host {
     }
 
     /// Lists every origin at once; one that fails or is slow leaves the others alone.
+    #[tracing::instrument(skip_all)]
     pub async fn discover(&self) -> Discovered {
         let labels = self.servers();
         let listings = join_all(labels.iter().map(|label| self.list(label))).await;
@@ -88,8 +91,8 @@ impl Host {
         Discovered { dialects, references, ..self.together(listings) }
     }
 
-    /// Puts together what was listed before, so that building a context asks nobody.
-    #[expect(clippy::unused_async, reason = "callers need not know that nobody is waited for")]
+    /// Puts together what was listed before, so that building a context sends no request.
+    #[expect(clippy::unused_async, reason = "callers need not know that no request is sent")]
     pub async fn known(&self) -> Discovered {
         let remotes: Vec<_> = lock(&self.inner.remotes).values().cloned().collect();
         let held = remotes.iter().filter_map(|remote| remote.held_listing());
@@ -122,6 +125,7 @@ impl Host {
     }
 
     /// Finds the one skill a handle names.
+    #[tracing::instrument(skip_all, fields(%handle))]
     pub async fn resolve(&self, handle: &Handle) -> Result<ListedSkill, Refusal> {
         match handle {
             Handle::Bare(_) => {
@@ -221,7 +225,7 @@ impl Host {
         Registry::new(listing.skills).find(handle)?.skill.certain().cloned()
     }
 
-    /// What was approved before, for when nobody can be asked.
+    /// What was approved before, for when the server cannot be asked.
     fn remembered(&self, origin: &Origin) -> Result<Listing, Refusal> {
         let (records, errors) = self.inner.records.all();
         if let (true, Some(error)) = (records.is_empty(), errors.first()) {

@@ -18,9 +18,10 @@ pub struct ExportedFile {
 impl Host {
     /// Gets and checks every file of a skill, so that the user can keep a copy to look at.
     ///
-    /// This is the one place that fetches files nobody asked for one by one. Files that some disk
+    /// This is the one place that fetches files which the caller did not name one by one. Files that some disk
     /// cannot keep apart, or that some system has another meaning for, are refused before that;
     /// `reserved` are names the copy needs for itself.
+    #[tracing::instrument(skip_all, fields(skill = %listed.id()))]
     pub async fn export(
         &self,
         listed: &ListedSkill,

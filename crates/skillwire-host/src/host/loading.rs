@@ -24,6 +24,7 @@ pub struct Loaded {
 impl Host {
     /// Loads an approved skill: fetches `SKILL.md`, compares size, digest and frontmatter with the
     /// entry, and opens the window. Nothing else is fetched.
+    #[tracing::instrument(skip_all, fields(skill = %approved.id()))]
     pub async fn load(&self, approved: ApprovedSkill) -> Result<Loaded, Refusal> {
         let content = approved.fingerprint();
         let open = self.open_windows().into_iter().find(|window| {

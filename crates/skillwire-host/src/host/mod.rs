@@ -1,4 +1,4 @@
-//! The host: every origin, the user's decisions, and the road from one to the other.
+//! The host: every origin, the user's decisions, and the way from one to the other.
 
 mod approving;
 mod comparing;
@@ -23,7 +23,7 @@ use skillwire_client::{ClientOptions, Endpoint};
 use skillwire_core::Digest;
 use skillwire_trust::{
     Action, Answer, ApprovedSkill, Audit, Cache, Clock, DialectMemory, Event, Lock, MemoryDialects,
-    MemoryRecords, NoAudit, NoCache, Nobody, Origin, Policy, Prompter, Question, Reason,
+    MemoryRecords, NoAudit, NoCache, NoPrompter, Origin, Policy, Prompter, Question, Reason,
     RecordStore, Refusal, Remedy, ServerLabel, SkillId, StoreError,
 };
 
@@ -77,7 +77,7 @@ struct Folders {
     gated: Vec<GatedSkill>,
 }
 
-/// Puts a host together; every part has a default that keeps nothing and asks nobody.
+/// Puts a host together; every part has a default that keeps nothing and never asks the user.
 pub struct HostBuilder {
     policy: Policy,
     options: ClientOptions,
@@ -101,7 +101,7 @@ impl Default for HostBuilder {
             cache: Arc::new(NoCache),
             dialects: Arc::new(MemoryDialects::default()),
             audit: Arc::new(NoAudit),
-            prompter: Arc::new(Nobody),
+            prompter: Arc::new(NoPrompter),
             lock: None,
             offline: false,
         }
@@ -157,7 +157,7 @@ impl HostBuilder {
         Self { prompter: Arc::new(prompter), ..self }
     }
 
-    /// Lets a lock file alone decide what may be loaded from servers, for agents nobody watches.
+    /// Lets a lock file alone decide what may be loaded from servers, for agents that run without a user.
     #[must_use]
     pub fn lock(self, lock: Option<Lock>) -> Self {
         Self { lock, ..self }
@@ -219,6 +219,7 @@ impl Host {
     }
 
     /// Makes a server known and connects to it.
+    #[tracing::instrument(skip_all, fields(%label))]
     pub async fn connect(&self, label: ServerLabel, endpoint: Endpoint) -> Result<(), Refusal> {
         self.add_server(label.clone(), endpoint);
         self.remote(&label)?.client().await.map(|_| ())
@@ -227,6 +228,7 @@ impl Host {
     /// Forgets a server together with its cached files and every decision about its skills.
     ///
     /// Windows of its skills stay open and enforced, but nothing more can be fetched.
+    #[tracing::instrument(skip_all, fields(%label))]
     pub fn remove_server(&self, label: &ServerLabel) -> Result<Removed, Refusal> {
         lock(&self.inner.remotes).remove(label);
         let origin = Origin::Server(label.clone());

@@ -153,7 +153,7 @@ impl Host {
             Ok(_) => Refusal {
                 reason: Reason::Changed,
                 hint: None,
-                remedy: Some(Remedy::ReviewChanges(id.clone())),
+                remedy: Some(Box::new(Remedy::ReviewChanges(id.clone()))),
                 ..refusal
             },
             Err(gone) if gone.reason == Reason::SkillNotFound => gone,
@@ -190,6 +190,7 @@ impl Host {
     }
 
     /// Shows a file of a skill to the user before anything is approved. This loads nothing.
+    #[tracing::instrument(skip_all, fields(skill = %listed.id(), file))]
     pub async fn inspect(&self, listed: &ListedSkill, file: &str) -> Result<Inspected, Refusal> {
         let skill = listed.id();
         let refuse = |reason| Refusal::new(reason).about(skill).file(file.escape_debug());
@@ -238,6 +239,7 @@ impl Host {
     /// Reads an ordinary resource of a server. It is never a load, whatever the URI looks like.
     ///
     /// While a skill of another origin is acted on, the user is asked about each read.
+    #[tracing::instrument(skip_all, fields(%server, uri))]
     pub async fn read_resource(
         &self,
         server: &ServerLabel,

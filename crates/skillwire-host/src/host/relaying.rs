@@ -44,9 +44,9 @@ struct RawChild {
     media_type: Option<String>,
 }
 
-/// One server whose skills are passed on: listed, asked for by name, read when somebody reads.
+/// One server whose skills are passed on: listed, asked for by name, read when a client reads.
 ///
-/// Nothing is loaded here, and nothing reaches a model; whoever receives the skills is a host with
+/// Nothing is loaded here, and nothing reaches a model; the receiver of the skills is a host with
 /// rules of its own. Approvals of this host see every change all the same.
 #[derive(Clone)]
 pub struct Relay {

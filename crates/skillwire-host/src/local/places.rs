@@ -7,7 +7,7 @@ use skillwire_core::agent_folders::discovery_paths;
 /// Tells whether some agent might take what lies at a path for a skill of its own.
 ///
 /// Content of a server must not be put there, since it would turn into a local skill. Every agent
-/// known reads folders called `skills` or `skill`, in projects nobody has named here as well, so
+/// known reads folders called `skills` or `skill`, also in agents that are not listed here, so
 /// any such directory on the way counts, in any case and also behind symbolic links.
 pub fn is_discovery_place(path: &Path, home: Option<&Path>, project: Option<&Path>) -> bool {
     let given = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());

@@ -38,7 +38,7 @@ pub struct Listing {
     pub references: Vec<SkillUri>,
     /// Templates of skills that an index lists, for the user to fill in.
     pub templates: Vec<String>,
-    /// Whether only we may reuse it, since the server did not say that anybody may.
+    /// Whether only this user may reuse it, since the server did not say that every client may.
     pub private: bool,
 }
 

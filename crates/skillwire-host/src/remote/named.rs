@@ -15,7 +15,7 @@ const MOST: usize = 10_000;
 /// An entry, and until when it is fresh.
 pub(super) type NamedEntry = (ListedSkill, Duration);
 
-/// The newest entry of each skill that somebody named since the listing was made.
+/// The newest entry of each skill that a caller named since the listing was made.
 #[derive(Default)]
 pub(super) struct NamedEntries(Mutex<HashMap<SkillUri, NamedEntry>>);
 

@@ -53,7 +53,7 @@ pub struct Verification {
     pub skills: usize,
     /// Files whose bytes match.
     pub files: usize,
-    /// Skills without digests, which nobody can verify.
+    /// Skills without digests, which cannot be verified.
     pub dynamic: usize,
     /// Skills with files that have no digests, which are held to what is seen first.
     pub first_seen: usize,
@@ -99,6 +99,7 @@ impl Default for VerifyOptions {
 
 impl Host {
     /// Verifies everything a server lists. Nothing is approved, loaded or cached.
+    #[tracing::instrument(skip_all, fields(%label))]
     pub async fn verify(
         &self,
         label: &ServerLabel,
@@ -106,7 +107,7 @@ impl Host {
         progress: &(dyn Fn(Progress) + Sync),
     ) -> Result<Verification, Refusal> {
         let remote = self.remote(label)?;
-        // Whoever verifies wants to know what the server says now.
+        // A verification is about what the server says now.
         remote.forget_dialect();
         let listing = remote.list().await?;
         let dialect = listing.dialect;
@@ -140,7 +141,7 @@ impl Host {
             found.first_seen += usize::from(checked.first_seen);
             found.findings.extend(checked.findings);
         }
-        // What the extension demands besides is demanded of nobody who does not speak it.
+        // The other duties of the extension hold only for servers that speak it.
         if dialect == Some(Dialect::V1) {
             found.findings.extend(duties::check(&remote, &listing).await);
         }

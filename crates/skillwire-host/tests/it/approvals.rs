@@ -32,7 +32,7 @@ async fn nothing_loads_without_an_approval_hst_40() {
     assert_eq!(host.standing(&listed).unwrap(), Standing::New);
     let refusal = host.approved(&listed).unwrap_err();
     assert_eq!(refusal.reason, Reason::NotApproved);
-    assert!(matches!(refusal.remedy, Some(Remedy::ApproveSkill(_))), "{refusal:?}");
+    assert!(matches!(refusal.remedy.as_deref(), Some(Remedy::ApproveSkill(_))), "{refusal:?}");
     let refusal = host.approved_or_ask(&listed).await.unwrap_err();
     assert_eq!(refusal.reason, Reason::NotApproved, "nobody is there to be asked");
     host.approve(&listed, Grants::load_only()).unwrap();

@@ -425,7 +425,9 @@ async fn a_change_says_how_to_approve_it_hst_61() {
     server.rotate(X, "other details");
     let refusal = window.read("x.md").await.unwrap_err();
     assert_eq!(refusal.reason, Reason::Changed);
-    let Some(Remedy::ReviewChanges(skill)) = refusal.remedy else { panic!("{refusal:?}") };
+    let Some(Remedy::ReviewChanges(skill)) = refusal.remedy.as_deref() else {
+        panic!("{refusal:?}")
+    };
     assert_eq!(skill.to_string(), "acme:skill://refunds/SKILL.md");
 }
 

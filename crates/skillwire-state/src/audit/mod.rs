@@ -53,7 +53,7 @@ impl AuditLog {
     /// Reads every line, oldest first.
     pub fn read(&self) -> Result<AuditLines, StoreError> {
         let Some(folder) = Folder::find(&self.folder)? else { return Ok(AuditLines::none()) };
-        // On a disk that cannot be written there is no lock, and nobody to wait for.
+        // On a disk that cannot be written there is no lock, and no writer to wait for.
         let _locked = folder.lock(LOCK);
         let mut earlier: Vec<(u64, String)> = folder
             .entries()?

@@ -37,7 +37,7 @@ pub struct AuditLines {
     /// Where logs that were put away are opened, one after the other.
     folder: Option<Folder>,
     earlier: VecDeque<String>,
-    /// The log that is written to, opened when nobody could put it away.
+    /// The log that is written to, opened while no process could rotate it.
     current: Option<(String, File)>,
     reading: Option<Reading>,
 }

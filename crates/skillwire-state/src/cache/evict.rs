@@ -33,7 +33,7 @@ pub(super) fn oldest(root: &Path, bound: u64) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Lists the files below a folder; what cannot be opened is somebody else's and is left alone.
+/// Lists the files below a folder; what cannot be opened belongs to another user and is left alone.
 fn collect(folder: &Folder, names: &mut Vec<String>, kept: &mut Vec<Kept>) {
     for (name, kind) in folder.entries().unwrap_or_default() {
         names.push(name);

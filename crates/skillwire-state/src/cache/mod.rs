@@ -38,7 +38,7 @@ const ATTEMPTS: usize = 3;
 /// A cache in a folder: `LABEL/URI/DIGEST`, encoded as by [`encode`].
 ///
 /// Equal bytes of two skills are two files, each below the origin it came from. Nothing in it is
-/// called `SKILL.md`, so that no agent finds a skill there, and nothing in it is trusted: whoever
+/// called `SKILL.md`, so that no agent finds a skill there, and nothing in it is trusted: the host that
 /// asks for bytes compares them with the entry that is held.
 #[derive(Debug)]
 pub struct FileCache {
@@ -76,7 +76,7 @@ impl Way {
     }
 
     /// Tells whether going it again would end in the same folder: every name on it still leads to
-    /// the folder that is open, through no link, and nobody else can write to any of them.
+    /// the folder that is open, through no link, and no other user can write to any of them.
     fn is_still_right(&self) -> bool {
         let mut outer = &self.root;
         self.root.is_still_there()

@@ -1,4 +1,4 @@
-//! What a cache keeps apart, and what it gives to nobody.
+//! What a cache keeps apart, and what it never gives back.
 
 use std::{fs, time::Duration};
 
@@ -375,7 +375,7 @@ mod unix {
 
     #[test]
     fn a_full_or_read_only_disk_is_an_error_and_not_a_failure_h_68() {
-        // Nobody can make a folder there, not even root.
+        // No user can make a folder there, not even root.
         let cache = FileCache::new("/proc/self/cache").unwrap();
         let skill = id("acme", URI);
         assert!(cache.put(&verified(&skill, "a", b"a")).is_err());

@@ -141,7 +141,7 @@ impl From<Fault> for StoreError {
 /// The bytes of a file, and the stamp it had before they were read, where there is one.
 pub(super) type StampedBytes = (Vec<u8>, Option<Stamp>);
 
-/// An open folder that nobody else can write to.
+/// An open folder that no other user can write to.
 #[derive(Debug)]
 pub(super) struct Folder {
     dir: Dir,
@@ -297,7 +297,7 @@ impl Folder {
         Ok(Locked { _file: file })
     }
 
-    /// Replaces a file in one step, by way of a new one that nobody else has open.
+    /// Replaces a file in one step, by way of a new one that no other process has open.
     ///
     /// `new` is what the new file is called until it is complete. A durable file survives a power
     /// cut as either the old or the new one.

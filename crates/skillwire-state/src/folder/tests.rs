@@ -30,7 +30,7 @@ fn a_file_is_replaced_whole_and_nothing_is_left_over_h_66() {
     folder.replace("a", "a.new", b"two", true).unwrap();
     assert_eq!(folder.read("a", 3).unwrap().unwrap(), b"two");
     assert_eq!(folder.entries().unwrap(), [("a".to_owned(), Kind::File)]);
-    // A new file that somebody else put there is not written to.
+    // A new file that another process put there is not written to.
     fs::write(folder.path().join("a.new"), "theirs").unwrap();
     assert!(folder.replace("a", "a.new", b"three", true).is_err());
     assert_eq!(folder.read("a", 3).unwrap().unwrap(), b"two");

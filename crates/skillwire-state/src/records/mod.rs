@@ -160,7 +160,8 @@ impl RecordStore for FileRecords {
         let at = folder.path().join(&place.file);
         let text = format::write(&record, id).map_err(|problem| Fault::new(at, problem))?;
         let new = format!("{}.new", place.file);
-        // One may be there from a process that ended in the middle; the lock says it is nobody's.
+        // A process that ended in the middle may have left one. This process holds the lock, so no
+        // other process still writes to it.
         folder.remove_file(&new)?;
         folder.replace(&place.file, &new, text.as_bytes(), true)?;
         Ok(record)

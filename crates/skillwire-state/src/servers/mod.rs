@@ -147,7 +147,8 @@ impl Servers {
                 return Err(Fault::new(self.path(), problem).into());
             }
             let new = format!("{}.new", self.file);
-            // One may be there from a process that ended in the middle; the lock says it is nobody's.
+            // A process that ended in the middle may have left one. This process holds the lock, so
+            // no other process still writes to it.
             folder.remove_file(&new)?;
             folder.replace(&self.file, &new, text.as_bytes(), true)?;
         }

@@ -1,4 +1,4 @@
-//! Reading a lock file, which anybody may have edited.
+//! Reading a lock file, which the user or a merge may have edited.
 
 use std::collections::BTreeSet;
 

@@ -71,7 +71,7 @@ async fn draft_a_missing_list_of_files_needs_the_users_word_and_is_dynamic_d1() 
     let listing = host(&server).list(&label("acme")).await.unwrap();
     assert_eq!((listing.dialect, listing.skills.len()), (Some(Dialect::Draft), 0));
     assert_eq!(listing.refused[0].reason, Reason::ResourcesInvalid);
-    assert_eq!(listing.refused[0].remedy, Some(Remedy::AcceptDraft(label("acme"))));
+    assert_eq!(listing.refused[0].remedy.as_deref(), Some(&Remedy::AcceptDraft(label("acme"))));
     let listing = legacy_host(&server).list(&label("acme")).await.unwrap();
     assert!(listing.skills[0].integrity().is_dynamic());
     assert_eq!(listing.refused, []);

@@ -69,7 +69,7 @@ async fn without_the_users_word_nobody_looks_through_resources_c_19() {
         let server = HostileServer::with_dialect(older);
         let refusal = host(&server).list(&label("acme")).await.unwrap_err();
         assert_eq!(refusal.reason, Reason::SkillsNotOffered, "{older:?}");
-        assert!(matches!(refusal.remedy, Some(Remedy::SearchResources(_))), "{older:?}");
+        assert!(matches!(refusal.remedy.as_deref(), Some(Remedy::SearchResources(_))), "{older:?}");
         let methods = server.methods();
         assert!(!methods.iter().any(|method| method.starts_with("resources/")), "{methods:?}");
     }

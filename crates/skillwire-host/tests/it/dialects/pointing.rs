@@ -34,7 +34,7 @@ async fn tools_that_hand_out_skills_are_mentioned_and_make_no_skill_lad_06() {
     // With resources, both ways out are said.
     let server = with_tools(json!({ "tools": {}, "resources": {} }), &["load_skill"]);
     let refusal = host(&server).list(&label("acme")).await.unwrap_err();
-    assert_eq!(refusal.remedy, Some(Remedy::SearchResources(label("acme"))));
+    assert_eq!(refusal.remedy.as_deref(), Some(&Remedy::SearchResources(label("acme"))));
     assert!(refusal.hint.as_ref().unwrap().contains("`load_skill`"), "{refusal:?}");
     // A look through resources that finds nothing says it too.
     let listing = legacy_host(&server).list(&label("acme")).await.unwrap();

@@ -77,7 +77,10 @@ async fn a_login_that_fails_leaves_nothing_behind() {
     assert!(!user.state("logins/acme.json").exists());
     let late = user.run(&["server", "login", "acme", "--wait", "1"]).await.assert_exit(7);
     let second = Duration::from_secs(1);
-    assert!(late.stderr.contains(&format!("nobody logged in within {second:?}")), "{late:?}");
+    assert!(
+        late.stderr.contains(&format!("the user did not log in within {second:?}")),
+        "{late:?}"
+    );
 }
 
 #[tokio::test]
