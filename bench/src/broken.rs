@@ -6,7 +6,7 @@ use std::{fmt, io, path::Path};
 #[derive(Debug, Clone)]
 pub(crate) struct Broken(pub(crate) String);
 
-/// What everything here returns.
+/// The result type of the benchmark.
 pub(crate) type Result<T, E = Broken> = std::result::Result<T, E>;
 
 impl Broken {

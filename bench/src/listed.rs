@@ -13,7 +13,7 @@ use crate::{
     wire,
 };
 
-/// What it cost.
+/// What the listing cost.
 pub(crate) struct Listed {
     /// Seconds from the spawn to the end of the last page.
     pub(crate) time: f64,
@@ -48,7 +48,7 @@ impl Listed {
     }
 }
 
-/// Looks, once the clock has stopped, whether everything was listed.
+/// Checks that everything was listed; this is not part of the measured time.
 fn check(pages: &[Vec<u8>], count: usize) -> Result<()> {
     #[derive(Deserialize)]
     struct Page<'a> {

@@ -56,7 +56,7 @@ fn run(mut args: Args) -> Result<bool> {
         return help(helper).map(|()| true);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    // Stopping drops what is being measured, and with it every server that was started.
+    // Dropping the measurement stops every server that it started.
     let report = runtime.block_on(async {
         tokio::select! {
             report = measure_all(&args) => report,
@@ -77,7 +77,7 @@ fn run(mut args: Args) -> Result<bool> {
     Ok(args.quick || report.is_good())
 }
 
-/// Does what another process of this program started this one for.
+/// Runs the helper that another process of this program started.
 fn help(helper: Helper) -> Result<()> {
     match helper {
         Helper::Bare { kind, bodies } => {
@@ -134,7 +134,7 @@ async fn measure_all(args: &Args) -> Result<Report> {
     Ok(bench.report)
 }
 
-/// Waits until someone wants the benchmark to end.
+/// Waits for a signal that ends the benchmark.
 async fn stopped() {
     let Ok(mut terminate) = signal(SignalKind::terminate()) else {
         return std::future::pending().await;

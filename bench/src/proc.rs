@@ -1,4 +1,4 @@
-//! What Linux says about a process.
+//! Memory and processor time of a process, from `/proc`.
 
 use std::{collections::HashMap, fs};
 
@@ -51,8 +51,8 @@ fn times(pid: u32, field: usize) -> Result<f64> {
 
 /// The processor time of a process to the nanosecond, for work that is shorter than a tick.
 ///
-/// The system tells it for each thread that is alive, so it has to be asked often enough to see a
-/// thread before it ends.
+/// The system reports it for live threads only, so it has to be read often enough to see a thread
+/// before it ends.
 #[derive(Debug)]
 pub(crate) struct Meter {
     pid: u32,

@@ -1,4 +1,4 @@
-//! What the machine can do without any server.
+//! What the machine can do without a server.
 
 use std::{
     fs,
@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::broken::{Broken, Result};
 
-/// How much a bare walk met.
+/// The numbers of files and bytes of a bare walk.
 #[derive(Debug, Default)]
 pub(crate) struct Met {
     pub(crate) files: usize,
@@ -23,7 +23,7 @@ pub(crate) fn hash_all(folder: &Path) -> Result<Met> {
     walk(folder, &mut |path, _| {
         content.clear();
         fs::File::open(path)?.read_to_end(&mut content)?;
-        // Used, so that no compiler can leave the hashing out.
+        // The result is used, so that the compiler cannot remove the hashing.
         digests ^= Sha256::digest(&content)[0];
         met.files += 1;
         met.bytes += content.len() as u64;
@@ -33,7 +33,7 @@ pub(crate) fn hash_all(folder: &Path) -> Result<Met> {
     Ok(met)
 }
 
-/// Reads everything into the page cache, with as many requests at once as a device likes.
+/// Reads everything into the page cache, with many reads at once.
 pub(crate) fn warm_up(folder: &Path) -> Result<Met> {
     const READERS: usize = 16;
     let mut paths = Vec::new();
@@ -73,7 +73,7 @@ pub(crate) fn stat_all(folder: &Path) -> Result<Met> {
     Ok(met)
 }
 
-/// Writes a listing into a pipe that someone reads, page by page.
+/// Writes a listing into a pipe page by page, while another thread reads it.
 pub(crate) fn write_pages(pages: &[Vec<u8>]) -> Result<()> {
     let (mut reader, mut writer) = io::pipe()?;
     let reading = std::thread::spawn(move || {

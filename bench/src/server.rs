@@ -1,4 +1,4 @@
-//! Running servers: one over pipes, one over HTTP. Both end with the value that holds them.
+//! Servers that run over pipes or over HTTP, until the value is dropped.
 
 use std::{
     net::SocketAddr,
@@ -60,7 +60,7 @@ impl PipeServer {
         if length == 0 { Err(gone()) } else { Ok(line) }
     }
 
-    /// Ends the input and waits, so that the server can put away what it wants to keep.
+    /// Closes the input and waits, so that the server can write what it keeps.
     pub(crate) async fn stop(self) -> Result<()> {
         let Self { mut child, input, output, .. } = self;
         drop((input, output));
@@ -91,10 +91,10 @@ impl HttpServer {
         Ok(Self { child, target: Target { address, pid } })
     }
 
-    /// Waits until the server does nothing by itself any more.
+    /// Waits until the server is idle.
     ///
-    /// What it still does after its start, such as setting up watches, is not what a request costs,
-    /// and it would keep the cores awake for a reference that is measured beside it.
+    /// Work after its start, such as setting up watches, is not part of the cost of a request, and it
+    /// would disturb a reference that is measured at the same time.
     pub(crate) async fn settled(self) -> Result<Self> {
         let start = Instant::now();
         let mut quiet = 0;

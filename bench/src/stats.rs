@@ -1,4 +1,4 @@
-//! Several measurements of one thing, in few numbers.
+//! Summaries of several measurements.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    /// Nothing comes of no measurements.
+    /// `None` without measurements.
     pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut values: Vec<f64> = values.into_iter().collect();
         values.sort_unstable_by(f64::total_cmp);

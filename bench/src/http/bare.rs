@@ -1,4 +1,4 @@
-//! Servers that do nothing but answer, run by this program as processes of their own.
+//! Minimal servers, which this program runs as separate processes.
 //!
 //! `axum` is the reference: a handler that takes the body and returns prepared bytes. `canned` does
 //! not even speak HTTP; what it reaches is the limit of the load generator.
@@ -92,7 +92,7 @@ async fn serve_axum(listener: TcpListener, bodies: Arc<Bodies>) -> Result<()> {
         async move { ([(CONTENT_TYPE, "application/json")], body) }
     };
     let listener = listener.tap_io(|stream| {
-        // Without it small answers would wait for one another; failing is seen in the numbers.
+        // Without it, small answers would be delayed. A failure shows in the numbers.
         let _ = stream.set_nodelay(true);
     });
     Ok(axum::serve(listener, Router::new().route("/mcp", post(handler))).await?)
@@ -106,7 +106,7 @@ async fn serve_canned(listener: TcpListener, bodies: Arc<Bodies>) -> Result<()> 
     }
 }
 
-/// Takes whatever one read brings for one request, which on loopback it is.
+/// Treats the bytes of one read as one request, which is true on loopback.
 async fn answer_canned(mut stream: TcpStream, bodies: Arc<Bodies>) -> std::io::Result<()> {
     let mut request = vec![0; 64 << 10];
     let mut answer = Vec::new();

@@ -1,4 +1,4 @@
-//! One keep-alive connection that reads answers without looking at them.
+//! One keep-alive connection that reads answers without parsing them.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -12,7 +12,7 @@ use crate::broken::{Broken, Result};
 
 /// An answer that is longer than this is not one of ours.
 const MAX_ANSWER: usize = 256 << 20;
-/// What is between two attempts to reach a server that is about to listen.
+/// The pause between two attempts to connect to a server that is starting.
 const RETRY: Duration = Duration::from_millis(5);
 
 /// A connection; its buffer holds the last answer.
@@ -72,7 +72,7 @@ impl Connection {
         }
     }
 
-    /// Like [`exchange`](Self::exchange), with an end to waiting.
+    /// Like [`exchange`](Self::exchange), with a timeout.
     pub(crate) async fn exchange_within(
         &mut self,
         request: &[u8],

@@ -16,21 +16,21 @@ use crate::{
     stats::percentile,
 };
 
-/// Beyond this, latencies would need more memory than they are worth.
+/// The most latencies that are recorded, to bound memory.
 const MAX_REQUESTS_PER_CONNECTION: usize = 1_000_000;
-/// A server gets so much longer than the round to answer what was sent.
+/// How long after the end of a round a server may still answer.
 const GRACE: Duration = Duration::from_mins(1);
 /// An error of JSON-RPC is an answer with status 200, but a short one.
 const MIN_BODY: usize = 1_000;
 
-/// Where requests go, and who pays for answering.
+/// The address of a server, and the process whose time is counted.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Target {
     pub(crate) address: SocketAddr,
     pub(crate) pid: u32,
 }
 
-/// What one round showed.
+/// The result of one round.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Round {
     pub(crate) per_second: f64,

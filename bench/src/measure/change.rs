@@ -1,4 +1,4 @@
-//! One file changed while the server runs: when its new digest is visible, and at what price.
+//! One file changed while the server runs: the time until clients see the new digest, and its cost.
 
 use std::{
     fmt::Write as _,
@@ -22,12 +22,13 @@ use crate::{
     wire,
 };
 
-/// A folder with more directories than the system lets watch is looked through from time to time; a
-/// change must be seen within this time all the same.
+/// A folder with more directories than the system can watch is partly polled. A change must be seen
+/// within this time all the same.
 const UNWATCHED: Duration = Duration::from_mins(3);
-/// Between two looks.
+/// The time between two requests for the entry.
 const LOOK: Duration = Duration::from_millis(5);
-/// Time enough for a change to be served, in which nobody looks: looks have a price, too.
+/// Time enough for a change to be served. No request is sent meanwhile, since requests cost
+/// processor time, too.
 const QUIET: Duration = Duration::from_millis(200);
 
 pub(super) async fn measure(bench: &mut Bench) -> Result<()> {
@@ -74,8 +75,8 @@ async fn size(bench: &mut Bench, count: usize) -> Result<(Summary, Summary)> {
     Ok((summary(seen)?, summary(costs)?))
 }
 
-/// Changes one file, waits until it is seen, and puts the old content back, as a change whose price
-/// is measured.
+/// Changes one file, waits until it is seen, and restores the old content, as a change whose cost is
+/// measured.
 async fn change(
     corpus: &Corpus,
     turn: usize,
@@ -87,7 +88,7 @@ async fn change(
     let (file, old) = &skill.files[1];
     let new = format!("{old}\nChanged in turn {turn}.\n");
     let seen = watcher.waits(&skill.path, &root.join(file), &new, patience).await;
-    // The corpus is for other measurements too, whatever happened.
+    // Other measurements use the corpus, so the content is restored in any case.
     if seen.is_err() {
         save(&root.join(file), old)?;
     }
@@ -102,7 +103,7 @@ fn save(path: &Path, content: &str) -> Result<()> {
     fs::rename(&beside, path).map_err(Broken::at(path))
 }
 
-/// Asks for an entry again and again.
+/// Requests an entry again and again.
 struct Watcher {
     connection: Connection,
     meter: Meter,
@@ -122,7 +123,7 @@ impl Watcher {
         content: &str,
         patience: Duration,
     ) -> Result<f64> {
-        // What the change before left to do is not this one's price.
+        // Work that the previous change left behind is not counted.
         tokio::time::sleep(QUIET).await;
         let before = self.meter.used()?;
         save(file, content)?;

@@ -15,7 +15,7 @@ use crate::{
     stats::Summary,
 };
 
-/// The rounds of both, pairwise next to each other in time.
+/// The rounds of both servers, alternating.
 #[derive(Debug, Default)]
 pub(super) struct Contest {
     pub(super) ours: Vec<Round>,
@@ -41,7 +41,7 @@ pub(super) async fn hold(
     Ok(contest)
 }
 
-/// Asks for everything once and starts a server that returns the same bytes.
+/// Sends every request once and starts a server that returns the same bytes.
 pub(super) async fn bare_twin(
     kind: Kind,
     original: Target,
@@ -63,7 +63,7 @@ pub(super) fn rates(rounds: &[Round]) -> impl Iterator<Item = f64> {
     rounds.iter().map(|round| round.per_second)
 }
 
-/// Notes what a load cost whom.
+/// Adds the processor time of server and client to the report.
 pub(super) fn note(report: &mut Report, what: &str, who: &'static str, rounds: &[Round]) {
     let median = |value: fn(&Round) -> f64| {
         Summary::of(rounds.iter().map(value)).map_or(0.0, |summary| summary.median)

@@ -1,4 +1,4 @@
-//! The price of things, in time and in processor time.
+//! What an operation costs, in time and in processor time.
 
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use crate::{
     stats::Summary,
 };
 
-/// The prices of several runs of one thing.
+/// The costs of several runs of one operation.
 #[derive(Debug, Default)]
 pub(super) struct Costs {
     times: Vec<f64>,
@@ -23,7 +23,7 @@ impl Costs {
         self.cpu.push(cpu);
     }
 
-    /// Does something in this process and adds what it cost.
+    /// Runs an operation in this process and adds its cost.
     pub(super) fn measure<T>(&mut self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let (start, before) = (Instant::now(), proc::cpu(std::process::id())?);
         let done = work()?;

@@ -34,7 +34,7 @@ const DIALECTS: [&str; 11] = [
 
 const CONNECTIONS: usize = 32;
 
-/// What one way of starting the server came to, round by round.
+/// The results of one way to start the server, round by round.
 #[derive(Default)]
 struct Series {
     start: Vec<f64>,
@@ -54,7 +54,7 @@ pub(super) async fn measure(bench: &mut Bench) -> Result<()> {
     for round in 0..bench.plan.rounds {
         progress(&format!("dialects, round {}", round + 1));
         for turn in 0..ways.len() {
-            // Nobody is always first.
+            // The order changes from round to round, so that none is always first.
             let way = (turn + round) % ways.len();
             run(bench, &ways[way], &corpus, &mut all[way]).await?;
         }

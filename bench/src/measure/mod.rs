@@ -45,7 +45,7 @@ pub(crate) enum Part {
     Host,
     /// Checking skills as an author.
     Check,
-    /// The extension with every older dialect on and off; only when it is asked for.
+    /// The extension with every older dialect on and off; only on request.
     Dialects,
     /// Servers behind a server.
     Upstream,
@@ -54,7 +54,7 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    /// What is measured unless something else is asked for.
+    /// The parts that are measured by default.
     pub(crate) const ALL: [Self; 9] = [
         Self::FirstAnswer,
         Self::Listing,
@@ -78,12 +78,12 @@ pub(crate) struct Bench {
     /// The Inspector, or why it is not used.
     pub(crate) inspector: Result<Inspector, String>,
     pub(crate) report: Report,
-    /// The sizes of corpora that are in the page cache, as everything fits there.
+    /// The sizes of corpora that are in the page cache.
     pub(crate) read: HashSet<usize>,
 }
 
 impl Bench {
-    /// Runs one part; what goes wrong is noted, and the rest goes on.
+    /// Runs one part; an error is added to the report, and the other parts go on.
     pub(crate) async fn measure(&mut self, part: Part) {
         let measured = match part {
             Part::FirstAnswer => first_answer::measure(self).await,
@@ -116,14 +116,14 @@ impl Bench {
         Err(Broken::new(format!("{} has {} files.", corpus.folder.display(), met.files)))
     }
 
-    /// A state folder that nobody has used.
+    /// An unused state folder.
     fn new_home(&self) -> Result<TempDir> {
         std::fs::create_dir_all(&self.scratch).map_err(Broken::at(&self.scratch))?;
         Ok(tempfile::Builder::new().prefix("home-").tempdir_in(&self.scratch)?)
     }
 }
 
-/// Says on standard error what is being done.
+/// Prints the progress to standard error.
 fn progress(what: &str) {
     let _ = writeln!(std::io::stderr(), "  {what}");
 }
@@ -138,7 +138,7 @@ fn summary(values: impl IntoIterator<Item = f64>) -> Result<Summary> {
     Summary::of(values).ok_or_else(|| Broken::new("Nothing was measured."))
 }
 
-/// A peer's measurements; whatever went wrong stands in the table.
+/// A peer's measurements, or the error for the table.
 fn peer(name: &'static str, values: Result<Vec<f64>>) -> Peer {
     let value = values.and_then(summary).map_err(|broken| broken.0);
     Peer { name, value }

@@ -42,7 +42,7 @@ pub(super) fn measure(bench: &mut Bench) -> Result<()> {
             bench.report.broken.push(unmeasured);
             continue;
         }
-        // A helper that is made when it is asked for, and one that is ready, as a server has it.
+        // A helper that is started on request, and one that is ready, as a server has it.
         let (alone, served) = (sandbox(), sandbox().with_standby_helper());
         for (language, name) in [
             (ScriptLanguage::Python, "run.py"),
@@ -68,7 +68,7 @@ pub(super) fn measure(bench: &mut Bench) -> Result<()> {
     Ok(())
 }
 
-/// What somebody else said went wrong.
+/// Wraps the error of another library.
 fn broken(error: impl std::fmt::Display) -> Broken {
     Broken::new(error.to_string())
 }
@@ -114,9 +114,9 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// Both kinds of start in turns, so that what else the machine does hits both.
+/// Alternates both kinds of start, so that other load of the machine affects both.
 fn start_up(bench: &mut Bench, trial: &Trial<'_>, what: &str) -> Result<()> {
-    // The first of each finds nothing in memory.
+    // The first run of each kind finds cold caches.
     trial.bare()?;
     trial.isolated()?;
     trial.sandbox.wait_for_cleanup();
@@ -124,7 +124,7 @@ fn start_up(bench: &mut Bench, trial: &Trial<'_>, what: &str) -> Result<()> {
     for _ in 0..bench.plan.rounds * 6 {
         bare.push(trial.bare()?);
         isolated.push(trial.isolated()?);
-        // A bare start does not have to share the processors with what is done after a result.
+        // A bare start must not share the processors with the cleanup of the run before.
         trial.sandbox.wait_for_cleanup();
     }
     bench.report.rows.push(
@@ -147,7 +147,7 @@ fn first_runs(
     let (mut bare, mut isolated) = (Vec::new(), Vec::new());
     for _ in 0..bench.plan.rounds * 6 {
         let fresh = sandbox();
-        // Reads what is known, and runs nothing.
+        // Only reads cached facts, and runs nothing.
         fresh.isolation().map_err(broken)?;
         let trial = Trial { sandbox: &fresh, ..other.clone() };
         bare.push(trial.bare()?);
@@ -161,12 +161,12 @@ fn first_runs(
     Ok(())
 }
 
-/// Many at once, after which nothing is left of them.
+/// Runs many scripts at once, and checks that nothing is left of them.
 fn at_once(bench: &mut Bench, trial: &Trial<'_>, tier: IsolationTier) -> Result<()> {
     let (mut bare, mut isolated) = (Vec::new(), Vec::new());
-    // What is cleared away after the last result counts here: it takes from the next runs.
+    // The cleanup after the last result counts here, since it slows the next runs down.
     let all_isolated = || all_at_once(|| trial.isolated(), || trial.sandbox.wait_for_cleanup());
-    // What the first round leaves behind for good, such as memory of threads, is no leak.
+    // What the first round keeps for good, such as the memory of threads, is not a leak.
     all_isolated()?;
     let before = Held::now()?;
     for _ in 0..bench.plan.long_rounds {
@@ -208,7 +208,7 @@ fn all_at_once(run: impl Fn() -> Result<f64> + Sync, then: impl FnOnce()) -> Res
     Ok(start.elapsed().as_secs_f64())
 }
 
-/// What this process and the machine hold that a run could leave behind.
+/// Resources of this process and the machine that a run could leak.
 #[derive(Debug, PartialEq, Eq)]
 struct Held {
     processes: usize,

@@ -20,7 +20,7 @@ pub(super) async fn measure(bench: &mut Bench) -> Result<()> {
     let corpus = bench.corpus(bench.plan.medium)?;
     let count = SERVERS * corpus.count;
     let (home, other) = (bench.new_home()?, bench.new_home()?);
-    // One process can be many servers: whoever asks cannot know.
+    // One process can stand for many servers, since clients cannot tell.
     let server = HttpServer::start(bench.skillwire.over_http(&corpus.folder, other.path())).await?;
     let url = format!("http://{}/mcp", server.target.address);
     let labels: Vec<String> = (0..SERVERS).map(|number| format!("server-{number}")).collect();

@@ -20,7 +20,7 @@ pub(crate) enum Check {
 }
 
 impl Check {
-    /// Whether the target is reached; nothing when what it is about was not measured.
+    /// Whether the target is reached; `None` if the row was not measured.
     pub(crate) fn holds(&self, row: &Row) -> Option<bool> {
         match self {
             Self::AtMostOfReference(limit) => row.of_reference().map(|ratio| ratio <= *limit),

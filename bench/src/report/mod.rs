@@ -34,7 +34,7 @@ pub(crate) struct Row {
     pub(crate) checks: Vec<Check>,
 }
 
-/// What a measurement is held against.
+/// What a measurement is compared with.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Reference {
     pub(crate) what: String,
@@ -48,7 +48,7 @@ pub(crate) struct Peer {
     pub(crate) value: Result<Summary, String>,
 }
 
-/// What a start, or what it is held against, cost; medians of several.
+/// The cost of a start or of its reference, as medians of several runs.
 #[derive(Debug, Serialize)]
 pub(crate) struct Start {
     pub(crate) what: String,
@@ -58,7 +58,7 @@ pub(crate) struct Start {
     pub(crate) cpu: f64,
 }
 
-/// Who answered a load, and at what price.
+/// The processor time that server and client spent on a load.
 #[derive(Debug, Serialize)]
 pub(crate) struct Load {
     pub(crate) what: String,
@@ -111,7 +111,7 @@ impl Row {
 }
 
 impl Report {
-    /// Whether no target that could be judged was missed.
+    /// Whether every target that could be checked was reached.
     pub(crate) fn is_good(&self) -> bool {
         self.rows.iter().all(|row| row.checks.iter().all(|check| check.holds(row) != Some(false)))
     }

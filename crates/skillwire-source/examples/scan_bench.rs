@@ -29,21 +29,21 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     measure("stat walk, one thread", || stat_walk(&folder))?;
     measure("read and hash, one thread", || read_and_hash(&folder))?;
-    measure("first scan", || Ok(look(&source(&folder, None)?, &ScanRequest::everything())))?;
+    measure("first scan", || Ok(scan(&source(&folder, None)?, &ScanRequest::everything())))?;
     let index = folder.with_extension("index");
     measure("first scan, index written", || {
         let _none = fs::remove_file(&index);
-        Ok(look(&source(&folder, Some(&index))?, &ScanRequest::everything()))
+        Ok(scan(&source(&folder, Some(&index))?, &ScanRequest::everything()))
     })?;
     measure("start with index", || {
-        Ok(look(&source(&folder, Some(&index))?, &ScanRequest::everything()))
+        Ok(scan(&source(&folder, Some(&index))?, &ScanRequest::everything()))
     })?;
     let kept = source(&folder, None)?;
-    look(&kept, &ScanRequest::everything());
-    measure("next scan", || Ok(look(&kept, &ScanRequest::everything())))?;
-    measure("next scan, closely", || Ok(look(&kept, &ScanRequest::everything().force_read())))?;
+    scan(&kept, &ScanRequest::everything());
+    measure("next scan", || Ok(scan(&kept, &ScanRequest::everything())))?;
+    measure("next scan, forced", || Ok(scan(&kept, &ScanRequest::everything().force_read())))?;
     let one = ScanRequest::paths([folder.canonicalize()?.join("group-00/skill-00000/SKILL.md")]);
-    measure("one changed path", || Ok(look(&kept, &one)))?;
+    measure("one changed path", || Ok(scan(&kept, &one)))?;
     Ok(())
 }
 
@@ -53,11 +53,11 @@ fn source(folder: &Path, index: Option<&Path>) -> io::Result<DirectorySource> {
     DirectorySource::new(folder, options).map_err(io::Error::other)
 }
 
-fn look(source: &DirectorySource, look: &ScanRequest) -> usize {
-    let mut sites = Vec::new();
-    let mut hear = |report: SourceChange| sites.push(report);
-    let findings = source.scan(look, &mut hear).unwrap_or_default();
-    sites.len() + findings.len()
+fn scan(source: &DirectorySource, request: &ScanRequest) -> usize {
+    let mut changes = Vec::new();
+    let mut take = |change: SourceChange| changes.push(change);
+    let findings = source.scan(request, &mut take).unwrap_or_default();
+    changes.len() + findings.len()
 }
 
 /// Prints the best of some rounds, and the processor time of one on average.

@@ -21,7 +21,7 @@ pub(super) async fn measure(bench: &mut Bench) -> Result<()> {
     let home = bench.new_home()?;
     let server = HttpServer::start(bench.skillwire.over_http(&corpus.folder, home.path())).await?;
     progress(&format!("listing of {} by the host", corpus.count));
-    // The server renders its pages once, for nobody's account.
+    // The server renders its pages once; the first listing is not counted.
     parse_pages(server.target, corpus.count).await?;
     let (mut ours, mut bare) = (Vec::new(), Vec::new());
     for _ in 0..bench.plan.rounds {

@@ -45,7 +45,7 @@ enum Stores {
     OnDiskWithLog,
 }
 
-/// Measures one kind of stores; what is read from a disk is read by the reference, too.
+/// Measures one kind of store; the reference reads from the same kind of disk.
 async fn contest(
     bench: &mut Bench,
     corpus: &Corpus,
@@ -61,7 +61,8 @@ async fn contest(
     let listed = listing.skills.first().ok_or_else(|| Broken::new("Nothing is listed."))?;
     let listed = listed.certain()?;
     let approved = host.approve(listed, Grants::load_only())?;
-    // The first load fills the cache; that the server is gone shows that the others come from it.
+    // The first load fills the cache. The server is gone afterwards, so that the other loads must
+    // come from the cache.
     host.load(approved.clone()).await?.window.release();
     server.stop().await?;
     let file = corpus.folder.join(listed.entry().uri.as_str().trim_start_matches("skill://"));
@@ -92,7 +93,7 @@ async fn contest(
 async fn load(host: &Host, approved: &ApprovedSkill) -> Result<()> {
     for _ in 0..LOADS {
         let loaded = host.load(approved.clone()).await?;
-        // An open window would be given out again without reading anything.
+        // An open window would be returned again without reading anything.
         loaded.window.release();
     }
     Ok(())

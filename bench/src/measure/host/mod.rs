@@ -23,7 +23,7 @@ pub(super) async fn measure(bench: &mut Bench) -> Result<()> {
     verifying::measure(bench).await
 }
 
-/// Where a server is, as a client is told.
+/// The address of a server, as a client gets it.
 fn url(target: Target) -> String {
     format!("http://{}/mcp", target.address)
 }

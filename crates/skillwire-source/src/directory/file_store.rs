@@ -75,7 +75,7 @@ impl RootDir {
 pub(super) struct DirectoryFiles {
     pub(super) root: Arc<RootDir>,
     /// The outermost skill, below the root.
-    pub(super) site: Arc<str>,
+    pub(super) group: Arc<str>,
     /// The skill, below the outermost one.
     pub(super) inside: Box<str>,
     /// Files that are links, and the file of the skill each leads to; mostly there are none.
@@ -90,7 +90,7 @@ impl DirectoryFiles {
     /// Where a file of the skill is below the root.
     fn below_root(&self, path: &RelPath) -> String {
         let file = self.leads(path).unwrap_or(path.as_str());
-        join_path(&join_path(&self.site, &self.inside), file)
+        join_path(&join_path(&self.group, &self.inside), file)
     }
 }
 
@@ -115,8 +115,8 @@ impl FileStore for DirectoryFiles {
     }
 
     fn directory(&self) -> Option<PathBuf> {
-        let site = self.root.join(&self.site);
-        Some(if self.inside.is_empty() { site } else { site.join(Path::new(&*self.inside)) })
+        let group = self.root.join(&self.group);
+        Some(if self.inside.is_empty() { group } else { group.join(Path::new(&*self.inside)) })
     }
 }
 

@@ -91,25 +91,25 @@ impl SkillVisit<'_> {
         before: &KnownState<'_>,
     ) -> Result<VisitOutcome, ScanStopped> {
         let absolute = || self.root.join(self.path);
-        let site = SkillDir { dir: self.dir, depth: depth(self.path), absolute: &absolute };
+        let skill_dir = SkillDir { dir: self.dir, depth: depth(self.path), absolute: &absolute };
         let mut older = BTreeMap::new();
         let mut attempt = 1;
         loop {
             // A skill of which nothing is known is read in any case.
             let unknown = before.remembered.is_none() && before.known.is_none();
-            let walk = walk(site, listed.take(), unknown)?;
+            let walk = walk(skill_dir, listed.take(), unknown)?;
             let fingerprint = walk.tree.fingerprint();
             if let Some(outcome) = self.recall(before, &fingerprint, &walk) {
                 return Ok(outcome);
             }
-            let whole = walk.is_whole(site, self.started);
+            let whole = walk.is_whole(skill_dir, self.started);
             self.steps.listed();
             let surveys = survey(&walk.tree, self.rules);
             let mut reading = ReadAttempt::new(self, &walk, &older);
             reading.read_all(&surveys)?;
             reading.changed.extend(walk.disturbed.clone());
             if reading.fresh && !whole {
-                reading.changed.extend(differences(site, &walk.tree)?);
+                reading.changed.extend(differences(skill_dir, &walk.tree)?);
             }
             if reading.changed.is_empty() || attempt == ATTEMPTS {
                 let (inspected, settled) = reading.finish(&surveys);
@@ -150,7 +150,7 @@ impl SkillVisit<'_> {
         };
         Arc::new(DirectoryFiles {
             root: Arc::clone(self.root),
-            site: Arc::clone(self.path),
+            group: Arc::clone(self.path),
             inside: survey.dir.into(),
             links: survey.files.iter().filter_map(link).collect(),
         })
@@ -158,8 +158,8 @@ impl SkillVisit<'_> {
 }
 
 /// The paths that differ from the listing.
-fn differences(site: SkillDir<'_>, before: &SkillTree) -> Result<Vec<String>, ScanStopped> {
-    let after = walk(site, None, false)?;
+fn differences(skill_dir: SkillDir<'_>, before: &SkillTree) -> Result<Vec<String>, ScanStopped> {
+    let after = walk(skill_dir, None, false)?;
     let differs = |one: &SkillTree, other: &SkillTree| -> Vec<String> {
         let nodes = one.nodes.iter().filter(|(path, node)| other.nodes.get(*path) != Some(node));
         let problems = one.problems.iter().filter(|problem| !other.problems.contains(problem));

@@ -1,4 +1,4 @@
-//! Where symbolic links lead, decided from a listing alone.
+//! Finds the targets of symbolic links from a listing alone.
 //!
 //! No link is ever followed by the operating system. A link is resolved step by step through
 //! directories whose every entry is known; the first step to anywhere else ends outside.
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn links_to_litter_and_special_files_end_outside_v_32() {
+    fn links_to_ignored_and_special_files_end_outside_v_32() {
         assert_eq!(leads("l", ".git/config"), LinkTarget::Outside);
         assert_eq!(leads("l", "a.md~"), LinkTarget::Outside);
         assert_eq!(leads("l", "pipe"), LinkTarget::Outside);

@@ -70,7 +70,7 @@ struct ListedDir {
 /// `eager` opens files instead of asking for their metadata by name: if they are read in any case, that
 /// saves a system call for each.
 pub(super) fn walk(
-    site: SkillDir<'_>,
+    skill_dir: SkillDir<'_>,
     listed: Option<(Vec<DirEntry>, FileStamp)>,
     eager: bool,
 ) -> Result<SkillListing, ScanStopped> {
@@ -85,17 +85,17 @@ pub(super) fn walk(
     let mut walker = ListingWalker { walk, left: MAX_ENTRIES, eager };
     if let Some((entries, stamp)) = listed {
         walker.walk.stamp = Some(stamp);
-        walker.look_through(site.dir, "", site.depth, entries)?;
+        walker.look_through(skill_dir.dir, "", skill_dir.depth, entries)?;
     } else {
-        walker.walk.stamp = site.dir.own_facts().ok().map(|facts| facts.stamp);
-        match site.dir.again() {
-            Ok(again) => walker.visit(&again, "", site.depth)?,
+        walker.walk.stamp = skill_dir.dir.own_facts().ok().map(|facts| facts.stamp);
+        match skill_dir.dir.again() {
+            Ok(again) => walker.visit(&again, "", skill_dir.depth)?,
             Err(error) => walker.unreadable("", error)?,
         }
     }
     let mut walk = walker.walk;
     if walk.tree.nodes.values().any(|node| matches!(node, TreeNode::Link(_))) {
-        links::resolve_all(&mut walk.tree, &(site.absolute)());
+        links::resolve_all(&mut walk.tree, &(skill_dir.absolute)());
     }
     Ok(walk)
 }
@@ -106,14 +106,14 @@ impl SkillListing {
     /// The stamp of a directory changes when a name in it is added, removed or replaced. A directory
     /// whose stamp is the same as before it was listed had the same names all the time, provided that
     /// the stamp is old enough for another change to show.
-    pub(super) fn is_whole(&self, site: SkillDir<'_>, started: SystemTime) -> bool {
+    pub(super) fn is_whole(&self, skill_dir: SkillDir<'_>, started: SystemTime) -> bool {
         let same = |dir: &DirHandle, before: FileStamp| {
             before.is_settled(started) && dir.own_facts().is_ok_and(|now| now.stamp == before)
         };
         self.all_held
             && self.disturbed.is_none()
             && self.tree.problems.is_empty()
-            && self.stamp.is_some_and(|stamp| same(site.dir, stamp))
+            && self.stamp.is_some_and(|stamp| same(skill_dir.dir, stamp))
             && self.held.iter().all(|listed| same(&listed.dir, listed.stamp))
     }
 

@@ -35,7 +35,7 @@ fn claim(path: &str, lists: &[&str]) -> (String, Claimant) {
     (format!("at {path}"), Claimant { uri: SkillUri::parse(&uri(path)).unwrap(), lists })
 }
 
-fn site(source: usize, key: &str) -> (usize, GroupKey) {
+fn group(source: usize, key: &str) -> (usize, GroupKey) {
     (source, GroupKey(key.into()))
 }
 
@@ -46,16 +46,16 @@ fn touched(uris: &BTreeSet<Arc<str>>) -> Vec<&str> {
 #[test]
 fn a_collision_comes_and_goes_with_the_other_claim_v_45() {
     let mut namespace = UriNamespace::default();
-    namespace.replace(&site(0, "a"), [claim("pdf", &[])]);
+    namespace.replace(&group(0, "a"), [claim("pdf", &[])]);
     assert!(namespace.holder(&uri("pdf")).is_some());
-    let news = namespace.replace(&site(1, "a"), [claim("pdf", &[])]);
-    assert_eq!(touched(&news), [uri("pdf")]);
+    let changed = namespace.replace(&group(1, "a"), [claim("pdf", &[])]);
+    assert_eq!(touched(&changed), [uri("pdf")]);
     assert!(namespace.holder(&uri("pdf")).is_none());
     let disputes = namespace.conflicts(&uri("pdf"));
     assert_eq!(disputes.len(), 2);
     assert!(disputes.iter().all(|(_, finding)| finding.code == Code::PathCollision));
-    let news = namespace.replace(&site(1, "a"), []);
-    assert_eq!(touched(&news), [uri("pdf")]);
+    let changed = namespace.replace(&group(1, "a"), []);
+    assert_eq!(touched(&changed), [uri("pdf")]);
     assert!(namespace.holder(&uri("pdf")).is_some());
     assert!(namespace.conflicts(&uri("pdf")).is_empty());
 }
@@ -63,42 +63,42 @@ fn a_collision_comes_and_goes_with_the_other_claim_v_45() {
 #[test]
 fn an_intruder_comes_and_goes_with_the_skill_around_it_srv_44() {
     let mut namespace = UriNamespace::default();
-    namespace.replace(&site(0, "deep"), [claim("pdf/x/deep", &[])]);
+    namespace.replace(&group(0, "deep"), [claim("pdf/x/deep", &[])]);
     assert!(namespace.holder(&uri("pdf/x/deep")).is_some());
-    let news = namespace.replace(&site(1, "pdf"), [claim("pdf", &[])]);
-    assert_eq!(touched(&news), [uri("pdf"), uri("pdf/x/deep")]);
+    let changed = namespace.replace(&group(1, "pdf"), [claim("pdf", &[])]);
+    assert_eq!(touched(&changed), [uri("pdf"), uri("pdf/x/deep")]);
     assert!(namespace.holder(&uri("pdf/x/deep")).is_none());
     assert_eq!(namespace.conflicts(&uri("pdf/x/deep"))[0].0, "at pdf/x/deep");
     // The skill around it lists it now.
-    let news = namespace.replace(&site(1, "pdf"), [claim("pdf", &["pdf/x/deep"])]);
-    assert_eq!(touched(&news), [uri("pdf"), uri("pdf/x/deep")]);
+    let changed = namespace.replace(&group(1, "pdf"), [claim("pdf", &["pdf/x/deep"])]);
+    assert_eq!(touched(&changed), [uri("pdf"), uri("pdf/x/deep")]);
     assert!(namespace.holder(&uri("pdf/x/deep")).is_some());
-    namespace.replace(&site(1, "pdf"), [claim("pdf", &[])]);
-    let news = namespace.replace(&site(1, "pdf"), []);
-    assert_eq!(touched(&news), [uri("pdf"), uri("pdf/x/deep")]);
+    namespace.replace(&group(1, "pdf"), [claim("pdf", &[])]);
+    let changed = namespace.replace(&group(1, "pdf"), []);
+    assert_eq!(touched(&changed), [uri("pdf"), uri("pdf/x/deep")]);
     assert!(namespace.holder(&uri("pdf/x/deep")).is_some());
 }
 
 #[test]
-fn names_that_begin_alike_touch_nobody_srv_44() {
+fn names_that_only_begin_alike_are_not_touched_srv_44() {
     let mut namespace = UriNamespace::default();
-    namespace.replace(&site(0, "x"), [claim("pdf-extra", &[]), claim("pdfs/a", &[])]);
-    let news = namespace.replace(&site(0, "pdf"), [claim("pdf", &[])]);
-    assert_eq!(touched(&news), [uri("pdf")]);
+    namespace.replace(&group(0, "x"), [claim("pdf-extra", &[]), claim("pdfs/a", &[])]);
+    let changed = namespace.replace(&group(0, "pdf"), [claim("pdf", &[])]);
+    assert_eq!(touched(&changed), [uri("pdf")]);
 }
 
 #[test]
 fn namesakes_are_those_that_are_there_srv_39() {
     let mut namespace = UriNamespace::default();
     let (_, skill) = claim("a/pdf", &[]);
-    namespace.replace(&site(0, "a"), [claim("a/pdf", &[])]);
+    namespace.replace(&group(0, "a"), [claim("a/pdf", &[])]);
     assert!(namespace.uris_with_same_name(&skill.uri).is_none());
-    namespace.replace(&site(0, "b"), [claim("b/pdf", &[])]);
+    namespace.replace(&group(0, "b"), [claim("b/pdf", &[])]);
     assert_eq!(
         touched(namespace.uris_with_same_name(&skill.uri).unwrap()),
         [uri("a/pdf"), uri("b/pdf")]
     );
-    namespace.replace(&site(0, "b"), [claim("b/other", &[])]);
+    namespace.replace(&group(0, "b"), [claim("b/other", &[])]);
     assert!(namespace.uris_with_same_name(&skill.uri).is_none());
 }
 
@@ -130,25 +130,25 @@ proptest! {
         ),
     ) {
         let mut namespace = UriNamespace::default();
-        let mut sites = BTreeMap::new();
+        let mut groups = BTreeMap::new();
         for (source, key, claims) in changes {
-            // One site never claims a path twice.
+            // One group never claims a path twice.
             let claims: BTreeMap<usize, usize> = claims.into_iter().collect();
             let claims: Vec<_> =
                 claims.into_iter().map(|(path, list)| claim(PATHS[path], &[PATHS[list]])).collect();
-            let site = site(source, &key.to_string());
+            let site = group(source, &key.to_string());
             let before = states(&namespace);
-            let news = namespace.replace(&site, claims.clone());
-            sites.insert(site, claims);
+            let changed = namespace.replace(&site, claims.clone());
+            groups.insert(site, claims);
             let mut fresh = UriNamespace::default();
-            for (site, claims) in &sites {
+            for (site, claims) in &groups {
                 fresh.replace(site, claims.clone());
             }
             let (after, expected) = (states(&namespace), states(&fresh));
             prop_assert_eq!(&after, &expected);
-            // Whoever is not among the news stands as before.
+            // Whoever is not among the changed stands as before.
             for ((path, before), after) in PATHS.iter().zip(&before).zip(&after) {
-                prop_assert!(news.contains(uri(path).as_str()) || before.0 == after.0, "{}", path);
+                prop_assert!(changed.contains(uri(path).as_str()) || before.0 == after.0, "{}", path);
             }
         }
     }

@@ -71,9 +71,9 @@ impl IndexedGroup<'_> {
     pub(super) fn recall(
         &self,
         root: &Arc<RootDir>,
-        site: &Arc<str>,
+        group: &Arc<str>,
     ) -> Option<(SkillState, Vec<InspectedSkill>)> {
-        let inspected = record::decode(self.record, root, site)?;
+        let inspected = record::decode(self.record, root, group)?;
         let judgement = Digest::of(self.record);
         Some((SkillState { fingerprint: self.fingerprint, judgement, settled: true }, inspected))
     }
@@ -118,8 +118,8 @@ impl IndexLocation {
 
 impl LoadedIndex {
     /// The record of a group.
-    pub(super) fn get(&self, site: &str) -> Option<IndexedGroup<'_>> {
-        let mut reader = ByteReader::new(self.bytes.get(self.records.get(site)?.clone())?);
+    pub(super) fn get(&self, group: &str) -> Option<IndexedGroup<'_>> {
+        let mut reader = ByteReader::new(self.bytes.get(self.records.get(group)?.clone())?);
         let fingerprint = record::digest(&mut reader)?;
         Some(IndexedGroup { fingerprint, record: reader.bytes(reader.left())? })
     }

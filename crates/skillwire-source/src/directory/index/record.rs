@@ -40,7 +40,7 @@ pub(in crate::directory) fn encode(inspected: &[InspectedSkill]) -> Vec<u8> {
 pub(super) fn decode(
     bytes: &[u8],
     root: &Arc<RootDir>,
-    site: &Arc<str>,
+    group: &Arc<str>,
 ) -> Option<Vec<InspectedSkill>> {
     let mut reader = ByteReader::new(bytes);
     let inspected = reader.list(|reader| {
@@ -48,7 +48,7 @@ pub(super) fn decode(
         let findings = reader.list(finding)?;
         let skill = match reader.byte()? {
             0 => None,
-            1 => Some(Arc::new(skill(reader, root, site)?)),
+            1 => Some(Arc::new(skill(reader, root, group)?)),
             _ => return None,
         };
         Some(InspectedSkill { origin, findings, skill })
@@ -168,7 +168,7 @@ fn put_skill(out: &mut Vec<u8>, skill: &Skill) {
     }
 }
 
-fn skill(reader: &mut ByteReader<'_>, root: &Arc<RootDir>, site: &Arc<str>) -> Option<Skill> {
+fn skill(reader: &mut ByteReader<'_>, root: &Arc<RootDir>, group: &Arc<str>) -> Option<Skill> {
     let uri = SkillUri::parse(reader.text()?).ok()?;
     let entry = reader.text()?.into();
     let inside = reader.text()?.into();
@@ -181,8 +181,8 @@ fn skill(reader: &mut ByteReader<'_>, root: &Arc<RootDir>, site: &Arc<str>) -> O
         Some(FileRecord { path, digest: digest(reader)?, size: bytes, media_type })
     })?;
     let empty_directories = reader.list(path)?.into();
-    let (root, site) = (Arc::clone(root), Arc::clone(site));
-    let store = Arc::new(DirectoryFiles { root, site, inside, links: links.into() });
+    let (root, group) = (Arc::clone(root), Arc::clone(group));
+    let store = Arc::new(DirectoryFiles { root, group, inside, links: links.into() });
     let tree = FileTree { files: files.into(), empty_directories, store };
     Some(Skill { uri, entry, content: SkillContent::Files(tree), listed: true })
 }

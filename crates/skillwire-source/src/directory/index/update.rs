@@ -33,8 +33,8 @@ impl OldIndex {
     }
 
     /// The record of a group.
-    pub(in crate::directory) fn known(&self, site: &str) -> Option<IndexedGroup<'_>> {
-        self.index.as_ref()?.get(site)
+    pub(in crate::directory) fn known(&self, group: &str) -> Option<IndexedGroup<'_>> {
+        self.index.as_ref()?.get(group)
     }
 
     /// Counts a group that did not change.
@@ -64,20 +64,20 @@ impl<'a> IndexUpdate<'a> {
     /// Writes the record of a group; without an index to write it is left for a later scan.
     pub(in crate::directory) fn put(
         &mut self,
-        site: &Arc<str>,
+        group: &Arc<str>,
         remembered: &SkillState,
         record: &[u8],
     ) {
         let Some(place) = self.place.filter(|_| self.error.is_none()) else { return };
         let written =
             self.writer.take().map_or_else(|| place.begin(), Ok).and_then(|mut writer| {
-                writer.put(site, &remembered.fingerprint, record)?;
+                writer.put(group, &remembered.fingerprint, record)?;
                 Ok(writer)
             });
         match written {
             Ok(writer) => {
                 self.writer = Some(writer);
-                self.put.insert(Arc::clone(site));
+                self.put.insert(Arc::clone(group));
             }
             Err(error) => self.error = Some(error),
         }
@@ -95,7 +95,7 @@ impl<'a> IndexUpdate<'a> {
         if self.error.is_none() && (self.writer.is_some() || stale) {
             match self.complete(place, old.index, memory) {
                 Ok(()) => {
-                    memory.unwritten.retain(|site| !self.put.contains(site));
+                    memory.unwritten.retain(|group| !self.put.contains(group));
                     memory.stale = false;
                 }
                 Err(error) => self.error = Some(error),
@@ -113,11 +113,11 @@ impl<'a> IndexUpdate<'a> {
     ) -> io::Result<()> {
         let old = old.or_else(|| place.load().ok().flatten());
         let mut writer = self.writer.take().map_or_else(|| place.begin(), Ok)?;
-        for (site, remembered) in &memory.skills {
-            let known = old.as_ref().filter(|_| !self.put.contains(site));
-            let known = known.and_then(|old| old.get(site));
+        for (group, remembered) in &memory.skills {
+            let known = old.as_ref().filter(|_| !self.put.contains(group));
+            let known = known.and_then(|old| old.get(group));
             if let Some(known) = known.filter(|known| known.fingerprint == remembered.fingerprint) {
-                writer.put(site, &known.fingerprint, known.record)?;
+                writer.put(group, &known.fingerprint, known.record)?;
             }
         }
         writer.finish()

@@ -50,12 +50,12 @@ impl IndexWriter {
     /// Adds the record of a group.
     pub(in crate::directory) fn put(
         &mut self,
-        site: &str,
+        group: &str,
         fingerprint: &Digest,
         record: &[u8],
     ) -> io::Result<()> {
-        let mut head = Vec::with_capacity(site.len() + 48);
-        put_text(&mut head, site);
+        let mut head = Vec::with_capacity(group.len() + 48);
+        put_text(&mut head, group);
         put_number(&mut head, fingerprint.as_bytes().len() + record.len());
         put_bytes(&mut head, fingerprint.as_bytes());
         self.write(&head)?;

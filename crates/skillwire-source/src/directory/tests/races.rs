@@ -1,4 +1,4 @@
-//! Tests that change files at the worst moment of a scan.
+//! Changes files at the worst moments of a scan.
 #![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
 use std::{
@@ -310,7 +310,7 @@ fn a_file_swapped_for_a_link_is_not_followed_v_34() {
 }
 
 #[test]
-fn a_file_swapped_for_a_link_to_litter_of_the_skill_is_not_followed_v_34() {
+fn a_file_swapped_for_a_link_to_an_ignored_file_is_not_followed_v_34() {
     let scanned = scan(|skill, moment| {
         if moment == Moment::ListedDir {
             fs::create_dir_all(skill.join(".git")).unwrap();
@@ -340,7 +340,7 @@ fn a_directory_swapped_for_a_link_is_not_followed_v_34() {
 }
 
 #[test]
-fn a_file_swapped_for_a_fifo_blocks_nobody_v_35() {
+fn a_file_swapped_for_a_fifo_does_not_block_v_35() {
     let scanned = scan(|skill, moment| {
         if moment == Moment::ListedDir {
             let _second_time = fs::remove_file(skill.join("a.md"));

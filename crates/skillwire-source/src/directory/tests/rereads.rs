@@ -1,4 +1,4 @@
-//! Tests that count which files a scan opens.
+//! Counts which files a scan opens.
 #![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
 use std::{
@@ -47,7 +47,7 @@ impl Fixture {
         self.folder.path().join(path)
     }
 
-    /// Looks, and tells which files were opened and which sites were reported.
+    /// Scans, and returns the files that were opened and the groups that were reported.
     fn look(&self, look: &ScanRequest) -> (Vec<String>, Vec<String>) {
         let mut reported = Vec::new();
         let mut hear = |report: SourceChange| {

@@ -43,8 +43,8 @@ fn read_all(place: &IndexLocation, content: &[u8]) -> Option<usize> {
     let bytes = [content, &Sha256::digest(content)].concat();
     let index: LoadedIndex = place.understand(bytes)?;
     let root = Arc::new(RootDir::new("root".into()));
-    let sites = index.records.keys();
-    Some(sites.filter_map(|site| index.get(site)?.recall(&root, &Arc::from(&**site))).count())
+    let groups = index.records.keys();
+    Some(groups.filter_map(|group| index.get(group)?.recall(&root, &Arc::from(&**group))).count())
 }
 
 #[test]

@@ -17,13 +17,13 @@ fn every_record_of_an_earlier_index_is_read() {
     let place = IndexLocation { file, about: Digest::from_bytes(about) };
     let index = place.load().unwrap().expect("its magic number and its sum are right");
     let root = Arc::new(RootDir::new("root".into()));
-    for (site, files) in [("glossary", 2), ("style", 1)] {
-        let known = index.get(site).unwrap();
-        let (_, inspected) = known.recall(&root, &Arc::from(site)).unwrap();
-        let [inspected] = &inspected[..] else { panic!("{site} is one skill") };
+    for (group, files) in [("glossary", 2), ("style", 1)] {
+        let known = index.get(group).unwrap();
+        let (_, inspected) = known.recall(&root, &Arc::from(group)).unwrap();
+        let [inspected] = &inspected[..] else { panic!("{group} is one skill") };
         let skill = inspected.skill.as_ref().unwrap();
-        assert_eq!(skill.uri.as_str(), format!("skill://{site}/SKILL.md"));
-        let SkillContent::Files(tree) = &skill.content else { panic!("{site} has files") };
+        assert_eq!(skill.uri.as_str(), format!("skill://{group}/SKILL.md"));
+        let SkillContent::Files(tree) = &skill.content else { panic!("{group} has files") };
         assert_eq!(tree.files.len(), files);
     }
     assert_eq!(index.len(), 2);
