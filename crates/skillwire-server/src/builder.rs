@@ -85,7 +85,7 @@ impl SkillsBuilder {
     /// The path ends in the skill's name.
     #[must_use]
     pub fn skill(self, path: &str, folder: impl Into<PathBuf>) -> Self {
-        let options = DirectoryOptions { strictness: self.strictness, ..Default::default() };
+        let options = DirectoryOptions::default().strictness(self.strictness);
         let source = skill_path(path)
             .and_then(|path| Ok(SingleSkillSource::new(path, folder.into(), options)?));
         self.add(source, true)
@@ -94,7 +94,7 @@ impl SkillsBuilder {
     /// Adds every skill in a folder, at the path it has there.
     #[must_use]
     pub fn folder(self, folder: impl Into<PathBuf>) -> Self {
-        let options = DirectoryOptions { strictness: self.strictness, ..Default::default() };
+        let options = DirectoryOptions::default().strictness(self.strictness);
         let source = DirectorySource::new(folder, options).map_err(BuildError::from);
         self.add(source, true)
     }

@@ -49,7 +49,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 fn source(folder: &Path, index: Option<&Path>) -> io::Result<DirectorySource> {
     let index = index.map(Path::to_owned);
-    let options = DirectoryOptions { brief: true, index, ..DirectoryOptions::default() };
+    let options = DirectoryOptions::default().brief(true).index(index);
     DirectorySource::new(folder, options).map_err(io::Error::other)
 }
 

@@ -28,7 +28,7 @@ impl SingleSkillSource {
     ) -> Result<Self, SourceUnavailable> {
         let mut prefix: Vec<String> = path.segments().map(str::to_owned).collect();
         prefix.pop();
-        let directory = DirectorySource::new(folder, DirectoryOptions { prefix, ..options })?;
+        let directory = DirectorySource::new(folder, options.prefix(prefix))?;
         Ok(Self { path, directory })
     }
 

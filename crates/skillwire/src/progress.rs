@@ -140,8 +140,7 @@ mod tests {
     fn a_long_scan_shows_how_far_it_is_and_leaves_no_trace() {
         let folder = SkillFolder::with_skills(&["a", "b", "c"]);
         let progress = ScanProgress::default();
-        let options =
-            DirectoryOptions { progress: progress.clone(), ..DirectoryOptions::default() };
+        let options = DirectoryOptions::default().progress(progress.clone());
         let source = DirectorySource::new(folder.path(), options).unwrap();
         let (lines, done, thread) = drawn(progress, Duration::ZERO);
         source.scan(&ScanRequest::everything(), &mut |_| {}).unwrap();

@@ -48,17 +48,16 @@ impl Opening {
     pub(super) fn read(&self) -> Result<Vec<InspectedSkill>, Box<Finding>> {
         let unreadable =
             |reason: String| Box::new(Finding::new(Code::Unreadable, &self.label, reason));
-        let options = DirectoryOptions {
-            label: self.label.clone(),
-            prefix: self.prefix.clone(),
-            scheme: self.scheme.clone(),
-            strictness: Strictness::Lenient,
-            allow_secret: any_file(),
-            brief: true,
+        let options = DirectoryOptions::default()
+            .label(self.label.clone())
+            .prefix(self.prefix.clone())
+            .scheme(self.scheme.clone())
+            .strictness(Strictness::Lenient)
+            .allow_secret(any_file())
+            .brief(true)
             // So that any number of skills can be listed.
-            reopen: true,
-            ..DirectoryOptions::default()
-        };
+            // So that any number of skills can be listed.
+            .reopen(true);
         let source = DirectorySource::new(&self.directory, options)
             .map_err(|error| unreadable(error.reason))?;
         // A directory above may have become a link since it was found.

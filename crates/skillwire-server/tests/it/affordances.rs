@@ -13,7 +13,7 @@ async fn one_call_registers_a_directory_at_a_chosen_path_srv_111() {
     folder.file("refunds/examples/email.md", "Dear customer");
 
     let prefix = vec!["acme".to_owned(), "billing".to_owned()];
-    let options = DirectoryOptions { prefix, ..DirectoryOptions::default() };
+    let options = DirectoryOptions::default().prefix(prefix);
     let source = DirectorySource::new(folder.join("refunds"), options).expect("a folder");
 
     let server = TestServer::with_sources(vec![Box::new(source)], TestOptions::default()).await;

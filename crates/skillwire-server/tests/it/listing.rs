@@ -201,7 +201,7 @@ async fn skills_of_every_scheme_are_listed_srv_59() {
     let folders = [SkillFolder::with_skills(&["one"]), SkillFolder::with_skills(&["two"])];
     let source = |index: usize, scheme: &str| -> Box<dyn SkillSource> {
         let scheme = Scheme::parse(scheme).expect("a scheme");
-        let options = DirectoryOptions { scheme, ..DirectoryOptions::default() };
+        let options = DirectoryOptions::default().scheme(scheme);
         let source = DirectorySource::new(folders[index].path(), options);
         Box::new(source.expect("the folder is there"))
     };

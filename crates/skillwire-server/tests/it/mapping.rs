@@ -197,8 +197,7 @@ async fn a_skill_is_served_under_its_name_and_never_under_its_directory_srv_18()
 async fn a_strict_server_refuses_a_name_that_is_not_the_directory_srv_18() {
     let folder = SkillFolder::with_skills(&["good"]);
     folder.file("wrong-folder/SKILL.md", skill_md("right"));
-    let directory =
-        DirectoryOptions { strictness: Strictness::Strict, ..DirectoryOptions::default() };
+    let directory = DirectoryOptions::default().strictness(Strictness::Strict);
     let options = TestOptions { directory, ..TestOptions::default() };
     let server = TestServer::with(folder.path(), options).await;
     assert_eq!(listed(&server).await, ["skill://good/SKILL.md"]);
@@ -270,11 +269,9 @@ async fn odd_prefixes_are_percent_encoded_and_round_trip_srv_20() {
 async fn another_scheme_has_the_same_structure_srv_21() {
     let folder = SkillFolder::with_skills(&["refunds"]);
     folder.file("refunds/examples/email.md", "Dear customer\r\n");
-    let directory = DirectoryOptions {
-        scheme: Scheme::parse("github").expect("a scheme"),
-        prefix: ["owner", "repo", "skills"].map(str::to_owned).into(),
-        ..DirectoryOptions::default()
-    };
+    let directory = DirectoryOptions::default()
+        .scheme(Scheme::parse("github").expect("a scheme"))
+        .prefix(["owner", "repo", "skills"]);
     let options = TestOptions { directory, ..TestOptions::default() };
     let server = TestServer::with(folder.path(), options).await;
     let uri = "github://owner/repo/skills/refunds/SKILL.md";

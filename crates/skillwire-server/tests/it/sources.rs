@@ -44,7 +44,7 @@ fn folder() -> SkillFolder {
 }
 
 fn options() -> DirectoryOptions {
-    DirectoryOptions { label: "skills".to_owned(), ..DirectoryOptions::default() }
+    DirectoryOptions::default().label("skills".to_owned())
 }
 
 mod directory {

@@ -25,8 +25,9 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use skillwire_core::{Code, Digest, Finding, RelPath, SKILL_FILE, Scheme, Strictness};
+use skillwire_core::{Code, Digest, Finding, RelPath, SKILL_FILE};
 
+pub use self::options::DirectoryOptions;
 use self::{
     file_store::RootDir,
     handle::DirHandle,
@@ -37,7 +38,7 @@ use self::{
 use crate::{
     location::{SkillLocation, join_path},
     progress::ScanProgress,
-    rules::{SecretAllowList, ServingRules},
+    rules::ServingRules,
     source::{ScanRequest, SkillSource, SourceChange, SourceUnavailable},
 };
 
@@ -48,6 +49,7 @@ mod index;
 mod inspect;
 mod links;
 mod listing;
+mod options;
 mod read_file;
 mod read_skill;
 mod scan;
@@ -59,40 +61,7 @@ mod workers;
 #[cfg(all(test, unix))]
 mod tests;
 
-/// How a folder of skills is served.
-#[derive(Debug, Clone, Default)]
-pub struct DirectoryOptions {
-    /// The folder as the operator wrote it, for findings; its path when empty.
-    pub label: String,
-    /// Path segments put before the path of every skill.
-    pub prefix: Vec<String>,
-    /// The scheme of the skills' URIs.
-    pub scheme: Scheme,
-    /// How strict the source is about skills that break the format.
-    pub strictness: Strictness,
-    /// Files that are served although their name says that they hold a secret.
-    pub allow_secret: SecretAllowList,
-    /// Whether a file with more than one hard link keeps its skill from being served.
-    ///
-    /// A hard link to a file outside the skill looks like an ordinary file. If the authors of skills
-    /// must not publish other files of the same disk, this refuses both. Only Unix reports the number
-    /// of links before a file is opened.
-    pub single_link: bool,
-    /// Whether to leave out findings that never keep a skill from being served, which saves a server
-    /// the work of looking for them.
-    pub brief: bool,
-    /// Whether to open the folder again for each file that a client reads, instead of holding it open
-    /// from the first scan on. Reads take longer, but a program can have many sources without running
-    /// out of open files.
-    pub reopen: bool,
-    /// A file in which the source remembers its results, so that the next start opens no unchanged
-    /// file. It is created if it is missing, and ignored if it is damaged or belongs to other options.
-    pub index: Option<PathBuf>,
-    /// Counts the skills that scans have inspected.
-    pub progress: ScanProgress,
-}
-
-/// A folder that is a skill or holds skills.
+/// A source of the skills in a folder; the folder may itself be a skill.
 #[derive(Debug)]
 pub struct DirectorySource {
     /// The root as it was given, made absolute.

@@ -1,7 +1,6 @@
 //! What a `SKILL.md` may say, seen from a folder.
 
 use skillwire_core::{Code, Strictness};
-use skillwire_source::DirectoryOptions;
 
 use crate::support::{
     Folder, assert_refused, at, bytes, entry, has, listed, options, served, skill, skill_md, tree,
@@ -67,7 +66,7 @@ fn name_and_description_are_strings_of_their_lengths_v_50() {
 fn an_overlong_description_is_served_only_leniently_v_50() {
     let folder = folder_of(format!("---\nname: pdf\ndescription: {}\n---\n", "d".repeat(1025)));
     assert_refused(&folder.scan(), "skills/pdf", &[Code::DescriptionTooLong]);
-    let lenient = DirectoryOptions { strictness: Strictness::Lenient, ..options() };
+    let lenient = options().strictness(Strictness::Lenient);
     assert_eq!(served(&folder.source_with(lenient).scan().unwrap()), ["pdf"]);
 }
 
@@ -157,7 +156,7 @@ fn whoever_wants_to_know_everything_is_told_it_at_once() {
         assert!(has(found, code), "{code}: {found:#?}");
     }
     // A server needs one reason; the rest would be read for nothing.
-    let scan = folder.source_with(DirectoryOptions { brief: true, ..options() }).scan().unwrap();
+    let scan = folder.source_with(options().brief(true)).scan().unwrap();
     let found = &at(&scan, "skills/pdf").findings;
     assert!(has(found, Code::NameInvalid) && !has(found, Code::SecretText), "{found:#?}");
     assert!(at(&scan, "skills/pdf").skill.is_none() && served(&everything).is_empty());

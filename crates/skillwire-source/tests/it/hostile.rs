@@ -3,7 +3,7 @@
 use std::{fs, os::unix::fs::PermissionsExt, os::unix::net::UnixListener, process::Command};
 
 use skillwire_core::Code;
-use skillwire_source::{DirectoryOptions, ScanRequest, SecretAllowList};
+use skillwire_source::{ScanRequest, SecretAllowList};
 
 use crate::support::{Folder, assert_refused, at, finding, has, options, served};
 
@@ -121,7 +121,7 @@ fn secrets_refuse_their_skill_unless_they_are_allowed_v_43() {
     assert_refused(&folder.scan(), "skills/pdf", &secrets);
     let with = |patterns: &[&str]| {
         let allow_secret = SecretAllowList::parse(patterns).unwrap();
-        let source = folder.source_with(DirectoryOptions { allow_secret, ..options() });
+        let source = folder.source_with(options().allow_secret(allow_secret));
         served(&source.scan().unwrap())
     };
     assert_eq!(with(&[".env"]), ["good"]);

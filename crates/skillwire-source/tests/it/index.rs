@@ -43,7 +43,7 @@ fn start(folder: &Folder, index: &Path) -> Kept<DirectorySource> {
 }
 
 fn start_with(folder: &Folder, index: &Path, options: DirectoryOptions) -> Kept<DirectorySource> {
-    folder.source_with(DirectoryOptions { index: Some(index.to_owned()), ..options })
+    folder.source_with(options.index(Some(index.to_owned())))
 }
 
 /// Everything that is told, in order.
@@ -144,11 +144,11 @@ fn what_a_look_at_paths_found_is_written_with_the_next_whole_look_v_62() {
 #[test]
 fn an_index_about_something_else_is_ignored_v_62() {
     let (folder, index) = folder();
-    let label = |label: &str| DirectoryOptions { label: label.to_owned(), ..options() };
+    let label = |label: &str| options().label(label.to_owned());
     start_with(&folder, &index, label("one")).scan().unwrap();
     let scan = start_with(&folder, &index, label("two")).scan().unwrap();
     assert!(has(&at(&scan, "two/broken").findings, Code::FrontmatterMissing));
-    let prefix = DirectoryOptions { prefix: vec!["team".to_owned()], ..options() };
+    let prefix = options().prefix(vec!["team".to_owned()]);
     let scan = start_with(&folder, &index, prefix).scan().unwrap();
     assert_eq!(served(&scan), ["team/good", "team/outer", "team/outer/inner"]);
     // The same index beside another folder.

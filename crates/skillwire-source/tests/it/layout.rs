@@ -1,7 +1,6 @@
 //! Which directories are skills, and where they are served.
 
 use skillwire_core::{Code, RelPath};
-use skillwire_source::DirectoryOptions;
 
 use crate::support::{
     Folder, assert_refused, at, bytes, files, finding, has, listed, options, served, skill,
@@ -152,7 +151,7 @@ fn directories_between_and_a_prefix_become_segments_srv_17() {
     let folder = Folder::new();
     folder.skill("acme/billing/refunds").skill("top");
     let prefix = vec!["a b".to_owned(), "x".to_owned()];
-    let scan = folder.source_with(DirectoryOptions { prefix, ..options() }).scan().unwrap();
+    let scan = folder.source_with(options().prefix(prefix)).scan().unwrap();
     assert_eq!(served(&scan), ["a b/x/acme/billing/refunds", "a b/x/top"]);
     let uris: Vec<_> = skills(&scan).map(|skill| skill.uri.as_str()).collect();
     assert_eq!(

@@ -4,7 +4,6 @@
 use std::fs;
 
 use skillwire_core::Code;
-use skillwire_source::DirectoryOptions;
 
 use crate::support::{
     Folder, assert_refused, at, bytes, files, finding, has, options, served, skill,
@@ -119,7 +118,7 @@ fn hard_links_are_refused_where_the_operator_wants_it_v_36() {
     let scan = folder.scan();
     assert_eq!(served(&scan), ["good", "pdf"]);
     assert!(!has(&at(&scan, "skills/pdf").findings, Code::HardLink));
-    let single = DirectoryOptions { single_link: true, ..options() };
+    let single = options().single_link(true);
     let scan = folder.source_with(single).scan().unwrap();
     assert_eq!(served(&scan), ["good"]);
     assert_refused(&scan, "skills/pdf", &[Code::HardLink]);

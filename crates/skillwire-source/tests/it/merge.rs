@@ -14,8 +14,7 @@ fn merge(sources: impl IntoIterator<Item = DirectorySource>) -> Scan {
 }
 
 fn scan(folder: &Folder, label: &str, prefix: &[&str]) -> DirectorySource {
-    let prefix = prefix.iter().map(|segment| (*segment).to_owned()).collect();
-    let options = DirectoryOptions { label: label.to_owned(), prefix, ..Default::default() };
+    let options = DirectoryOptions::default().label(label).prefix(prefix.iter().copied());
     DirectorySource::new(folder.root(), options).unwrap()
 }
 

@@ -14,7 +14,7 @@ fn a_folder_that_is_a_skill_is_served_alone_srv_12() {
     for root in ["pdf", "pdf/.", "pdf/inner/.."] {
         let label = ".".to_owned();
         let prefix = vec!["team".to_owned()];
-        let options = DirectoryOptions { label, prefix, ..DirectoryOptions::default() };
+        let options = DirectoryOptions::default().label(label).prefix(prefix);
         let source = folder.source_at(root, options);
         let scan = source.scan().unwrap();
         assert_eq!(served(&scan), ["team/pdf", "team/pdf/inner"]);
@@ -64,7 +64,7 @@ fn a_folder_that_is_not_there_is_unavailable_srv_11() {
     assert!(DirectorySource::new(folder.path("nothing"), options()).is_err());
     assert!(DirectorySource::new(folder.path("file"), options()).is_err());
     let prefix = vec!["a/b".to_owned()];
-    let bad = DirectoryOptions { prefix, ..options() };
+    let bad = options().prefix(prefix);
     assert!(DirectorySource::new(folder.root(), bad).is_err());
 }
 

@@ -163,11 +163,11 @@ impl Folder {
 
 /// Options under which the folder is called `skills`.
 pub(crate) fn options() -> DirectoryOptions {
-    DirectoryOptions { label: "skills".to_owned(), ..DirectoryOptions::default() }
+    DirectoryOptions::default().label("skills".to_owned())
 }
 
 pub(crate) fn strict() -> DirectoryOptions {
-    DirectoryOptions { strictness: Strictness::Strict, ..options() }
+    options().strictness(Strictness::Strict)
 }
 
 pub(crate) fn skill_md(name: &str) -> String {

@@ -63,18 +63,16 @@ impl FolderReading {
     /// Opens a `[PREFIX=]DIR` argument.
     pub(crate) fn source(&self, argument: &str) -> Result<DirectorySource, Failure> {
         let (prefix, dir) = split_prefix(argument);
-        let options = DirectoryOptions {
-            label: folder_of(argument).to_owned(),
-            prefix: prefix.iter().flat_map(|prefix| prefix.split('/')).map(str::to_owned).collect(),
-            scheme: self.scheme.clone(),
-            strictness: self.strictness,
-            allow_secret: self.allow_secret.clone(),
-            single_link: self.single_link,
-            brief: self.brief,
-            reopen: false,
-            index: self.index.as_ref().map(|cache| cache.join(index_name(argument))),
-            progress: self.progress.clone(),
-        };
+        let options = DirectoryOptions::default()
+            .label(folder_of(argument))
+            .prefix(prefix.iter().flat_map(|prefix| prefix.split('/')))
+            .scheme(self.scheme.clone())
+            .strictness(self.strictness)
+            .allow_secret(self.allow_secret.clone())
+            .single_link(self.single_link)
+            .brief(self.brief)
+            .index(self.index.as_ref().map(|cache| cache.join(index_name(argument))))
+            .progress(self.progress.clone());
         DirectorySource::new(dir, options).map_err(unavailable)
     }
 }

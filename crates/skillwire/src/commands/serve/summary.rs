@@ -111,7 +111,7 @@ mod tests {
 
     /// What a person would see, without colours.
     fn shown(folder: &SkillFolder, client: &ClientSetup<'_>) -> String {
-        let options = DirectoryOptions { label: "skills".into(), ..DirectoryOptions::default() };
+        let options = DirectoryOptions::default().label("skills");
         let source = DirectorySource::new(folder.path(), options).unwrap();
         let catalog = Arc::new(Catalog::new(SnapshotOptions::default()));
         let refreshed =

@@ -24,7 +24,7 @@ fn content() -> (IndexLocation, Vec<u8>) {
     file.set_modified(long_ago).unwrap();
     let index = folder.path().join("index");
     let source = || {
-        let options = DirectoryOptions { index: Some(index.clone()), ..Default::default() };
+        let options = DirectoryOptions::default().index(Some(index.clone()));
         DirectorySource::new(folder.path().join("skills"), options).unwrap()
     };
     let mut bytes = Vec::new();
