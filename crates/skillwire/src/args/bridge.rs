@@ -15,7 +15,7 @@ pub(crate) struct BridgeArgs {
     /// A file that holds the one bearer token clients must send over HTTP.
     #[arg(long, value_name = "FILE", requires = "http")]
     pub(crate) token_file: Option<PathBuf>,
-    /// Let this lock file approve skills of servers, and nothing else; nobody is asked.
+    /// Let this lock file approve skills of servers, and nothing else; no question is asked.
     #[arg(long, value_name = "FILE")]
     pub(crate) lock: Option<PathBuf>,
     /// List handles in the schema of `load_skill` while there are no more than this.

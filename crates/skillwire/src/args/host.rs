@@ -217,10 +217,10 @@ pub(crate) struct ApproveArgs {
     /// Also let code be run while an agent acts on the skill, without asking each time.
     #[arg(long)]
     pub(crate) exec: bool,
-    /// Do not ask; needed where nobody can be asked.
+    /// Do not ask; needed where there is no terminal to ask on.
     #[arg(long)]
     pub(crate) yes: bool,
-    /// Print what was approved as JSON; implies that nobody is asked.
+    /// Print what was approved as JSON, and ask nothing.
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -248,7 +248,7 @@ pub(crate) struct LoadArgs {
     /// Use only what was approved and cached before.
     #[arg(long)]
     pub(crate) offline: bool,
-    /// Let this lock file approve, and nothing else, for agents that nobody can be asked for.
+    /// Let this lock file approve, and nothing else, for agents that run unattended.
     #[arg(long, value_name = "FILE")]
     pub(crate) lock: Option<PathBuf>,
     /// Ask about a skill without digests instead of declining it.
