@@ -49,7 +49,7 @@ impl CatalogChanges {
         self.0.get(view.0)
     }
 
-    /// Tells whether nothing changed for anybody.
+    /// Tells whether nothing changed in any view.
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(ViewChange::is_empty)
     }
@@ -135,7 +135,7 @@ impl Catalog {
         self.ready.send_replace(true);
         let changes = Arc::new(CatalogChanges(changes));
         if !changes.is_empty() {
-            // Nobody listening is fine.
+            // Without listeners there is nothing to do.
             let _ = self.changes.send(Arc::clone(&changes));
         }
         changes
@@ -208,7 +208,7 @@ impl Catalog {
         self.requested.want(wanted);
     }
 
-    /// Notes that somebody asked for a skill by name.
+    /// Notes that a client requested a skill.
     pub fn note_request(&self, skill: &Skill) {
         self.requested.note(skill);
     }

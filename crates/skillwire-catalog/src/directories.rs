@@ -122,7 +122,7 @@ pub fn generated_children(skill: &Skill, path: &str, files: &[RelPath]) -> Vec<S
     children.into_values().collect()
 }
 
-/// The children of a directory of a generated skill, as somebody else told them.
+/// The children of a directory of a generated skill, as its server listed them.
 pub fn remote_children(skill: &Skill, told: &[RemoteChild]) -> Vec<String> {
     let root = skill.uri.root();
     let mut children = Children::new();
@@ -138,7 +138,7 @@ pub fn remote_children(skill: &Skill, told: &[RemoteChild]) -> Vec<String> {
     children.into_values().collect()
 }
 
-/// Describes a file whose content nobody has seen.
+/// Describes a file whose content is not known here.
 fn describe_generated(skill: &Skill, file: &RelPath, uri: &ResourceUri) -> String {
     if uri == skill.uri.file() {
         return skill.resource();

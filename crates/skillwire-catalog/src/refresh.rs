@@ -35,7 +35,7 @@ pub struct Refreshed {
     /// Sites that are gone.
     pub gone: Vec<GroupId>,
     /// For each URI that was looked at, why those who claim it do not stand there, with the origin
-    /// of each; nothing when nobody disputes it. The first time only those that are disputed.
+    /// of each; empty when no other skill claims it. The first time only those that are disputed.
     pub disputes: BTreeMap<Arc<str>, Vec<(String, Finding)>>,
     /// Findings that belong to no site, of the sources that were read.
     pub findings: Vec<Finding>,

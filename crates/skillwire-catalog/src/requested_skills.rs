@@ -1,7 +1,7 @@
-//! Skills that somebody asked for by name, where not every change is told.
+//! Skills that clients requested, for folders in which not every change is reported.
 //!
 //! Some skills of a large folder are only looked at in turns, as the system has no watch for all of
-//! their directories. Whoever asks for one of them should not wait for its turn to see a change.
+//! their directories. A client that asks for one of them should not wait for its turn to see a change.
 
 use std::{
     collections::BTreeSet,
@@ -15,7 +15,7 @@ use tokio::sync::{Mutex, mpsc};
 /// The most skills that wait to be looked at; what comes on top of them waits for its turn.
 const BACKLOG: usize = 64;
 
-/// What was asked for, as long as somebody wants to know.
+/// The requested skills, recorded while a keeper wants them.
 #[derive(Debug)]
 pub(crate) struct RequestedSkills {
     wanted: AtomicBool,
@@ -31,7 +31,7 @@ impl Default for RequestedSkills {
 }
 
 impl RequestedSkills {
-    /// Says whether anybody wants to know.
+    /// Sets whether requests are recorded.
     pub(crate) fn want(&self, wanted: bool) {
         self.wanted.store(wanted, Ordering::Relaxed);
     }
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_asked_for_is_told_while_somebody_wants_to_know() {
+    async fn requests_are_recorded_while_they_are_wanted() {
         let asked = RequestedSkills::default();
         asked.note(&skill("/unwanted"));
         asked.want(true);

@@ -1,4 +1,4 @@
-//! Who is asking.
+//! The client behind a request.
 
 use skillwire_catalog::ViewId;
 
@@ -14,8 +14,8 @@ pub struct Caller {
 impl Caller {
     /// Tells whether answers are for this caller alone: others have other rights, or none.
     ///
-    /// That is so for everybody with a token, also for one who may see everything: a shared cache
-    /// must not show it to those who may not.
+    /// That holds for every caller with a token, also for one that may see everything: a shared
+    /// cache must not show its answers to callers that may not.
     pub fn is_distinguished(&self) -> bool {
         !self.name.is_empty() || self.view != ViewId::EVERYTHING
     }

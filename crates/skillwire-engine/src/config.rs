@@ -5,7 +5,7 @@ use crate::dialect::{Dialects, Usage};
 /// Who may reuse a cached answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum CacheScope {
-    /// Anybody.
+    /// Any client or shared cache.
     #[default]
     Public,
     /// Only the caller it was made for.

@@ -1,6 +1,23 @@
 //! Answers MCP requests from a catalogue of skills, for both protocol eras and in older dialects.
 //!
 //! The engine never learns which transport carries a request, nor where a skill came from.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use skillwire_engine::{Answer, Caller, Catalog, CursorSeal, Engine, Era};
+//! use skillwire_protocol::message::{self, Message};
+//!
+//! let catalog = Arc::new(Catalog::new(Default::default()));
+//! catalog.publish(&Default::default());
+//! // A server takes random bytes here, so that clients cannot forge cursors.
+//! let engine = Engine::builder(catalog, CursorSeal::new([7; 32])).build();
+//!
+//! let text = br#"{"jsonrpc":"2.0","id":1,"method":"skills/list"}"#;
+//! let Ok(Message::Request(request)) = message::read(text) else { panic!("it is a request") };
+//! let answer = engine.answer(&Caller::default(), Era::Modern, &request);
+//! assert!(matches!(answer, Answer::Now(Ok(_))));
+//! ```
 
 mod caller;
 mod config;
@@ -10,6 +27,10 @@ pub mod metrics;
 pub mod offer;
 mod payload;
 mod subscription;
+
+pub use skillwire_catalog::{Catalog, CursorSeal, ViewId};
+pub use skillwire_protocol::{Era, RpcError, message::Request};
+pub use skillwire_source::{Skill, SkillLookup};
 
 pub use self::{
     caller::Caller,

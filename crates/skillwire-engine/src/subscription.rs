@@ -1,4 +1,4 @@
-//! Who wants to hear of which change, on either era.
+//! Which changes each client is notified of, in either era.
 
 use std::{
     borrow::Borrow,
@@ -42,7 +42,7 @@ struct RequestedFilter {
     prompts_list_changed: bool,
 }
 
-/// What a listener wants to hear.
+/// The notifications that a client asked for.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
     /// Changes of the listings.
@@ -59,7 +59,7 @@ pub struct Filter {
     pub prompts: bool,
 }
 
-/// What a change must be about for somebody to hear of a URI they follow.
+/// Which changes a subscriber to a URI is notified of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Followed {
     /// That very file.
@@ -256,7 +256,7 @@ impl Lists {
     /// Waits for the next change.
     async fn next(&mut self) -> (ListVersions, ListVersions) {
         if self.now.changed().await.is_err() {
-            // Nobody is left to change anything.
+            // The sender is gone, so the lists never change again.
             return std::future::pending().await;
         }
         let now = *self.now.borrow_and_update();

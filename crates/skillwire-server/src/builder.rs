@@ -139,7 +139,7 @@ impl SkillsBuilder {
         self
     }
 
-    /// Publishes the skills whose path matches under `/.well-known/`, to everybody.
+    /// Publishes the skills whose path matches under `/.well-known/`, without a token.
     #[must_use]
     pub fn public(mut self, patterns: PathPatterns) -> Self {
         self.public = Some(patterns);

@@ -1,7 +1,7 @@
 //! Newline-delimited messages over a pair of byte streams.
 //!
-//! Only messages are ever written. The end of input ends the server; so does an output nobody
-//! reads any more. Both eras may use one connection: a request with modern metadata is answered
+//! Only messages are ever written. The end of input ends the server; so does an output that the
+//! client no longer reads. Both eras may use one connection: a request with modern metadata is answered
 //! on its own terms, everything else belongs to the session that `initialize` opened.
 
 mod session;

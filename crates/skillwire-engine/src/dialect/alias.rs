@@ -61,12 +61,12 @@ pub(crate) async fn resolve(call: &OwnedCall, uri: &str) -> Result<Option<Projec
     Ok(alias.find(call, &names, uri))
 }
 
-/// The same where nobody can wait.
+/// The same for callers that cannot wait.
 pub(crate) fn resolve_now(call: &OwnedCall, uri: &str) -> Option<Projected> {
     without_names(call, uri).or_else(|| by_name(call, uri)?.find(call, &call.names_now(), uri))
 }
 
-/// What needs nobody's name.
+/// Aliases that hold no skill name.
 fn without_names(call: &OwnedCall, uri: &str) -> Option<Projected> {
     if uri == index::URI && call.speaks(Dialect::Index) {
         return Some(Projected::Index);

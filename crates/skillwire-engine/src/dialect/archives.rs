@@ -1,4 +1,4 @@
-//! Whole skills as archives, made when somebody reads them and kept within a bound.
+//! Whole skills as archives, made when a client reads them and kept within a bound.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -95,7 +95,7 @@ fn pack(skill: &Skill, format: Format) -> Result<Option<Made>, Unread> {
 /// The files of a skill that can be an archive.
 fn packable(skill: &Skill) -> Option<&FileTree> {
     let SkillContent::Files(tree) = &skill.content else { return None };
-    // Nobody else is asked for files that no client has asked for.
+    // Files of remote stores are fetched only when a client asks for them.
     let here = tree.store.remote().is_none();
     (here && total(tree) <= MAX_PACKED_BYTES).then_some(tree)
 }

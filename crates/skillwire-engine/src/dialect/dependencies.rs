@@ -33,7 +33,7 @@ impl std::fmt::Display for Missing {
 const KINDS: [(&str, &str, &str); 3] =
     [("tools", "tool", "name"), ("prompts", "prompt", "name"), ("resources", "resource", "uri")];
 
-/// The dependencies of a skill that its own server has; others are nobody's to promise.
+/// The dependencies of a skill that this server has; it cannot promise others.
 pub(super) fn served(call: &OwnedCall, card: &SkillCard) -> Option<Value> {
     let mut declared = card.dependencies()?;
     let has = |kind: &str, name: &str| {

@@ -1,4 +1,4 @@
-//! Documents about a whole catalogue, made when somebody reads them and kept within a bound.
+//! Documents about a whole catalogue, made when a client reads them and kept within a bound.
 
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ impl Documents {
         Self { kept: Cache::with_weighter(16, most, ByLength), makers }
     }
 
-    /// A document that is kept, or one that is made now; whoever asks meanwhile shares it.
+    /// A document that is kept, or one that is made now; concurrent requests share it.
     pub(crate) async fn get(
         &self,
         key: DocumentKey,

@@ -1,6 +1,6 @@
 //! Every way skills travelled before the extension, as a view of the one catalogue.
 //!
-//! A projection is computed when somebody asks for it and kept within a bound; nothing of it exists
+//! A projection is computed when a client asks for it and kept within a bound; nothing of it exists
 //! before, and nothing of it is asked about a request that the extension itself can answer. Which
 //! projections there are depends on the era of the request and on the operator's [`Dialects`], never
 //! on who the client is.

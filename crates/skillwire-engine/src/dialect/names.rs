@@ -1,7 +1,7 @@
 //! One name for each skill, for dialects that know skills by nothing else.
 //!
 //! Names need not be unique in a catalogue, so a name that several skills share belongs to none of
-//! them: each gets the segments of its path put in front until nobody else could be meant.
+//! them: each gets the segments of its path put in front until it fits no other skill.
 
 use std::{collections::HashMap, fmt::Write as _, sync::Arc};
 
@@ -37,7 +37,7 @@ impl LookupNames {
     /// Finds the names of all listed skills; this takes as long as there are skills.
     pub(crate) fn of(snapshot: &Snapshot) -> Self {
         let shared = shared(snapshot);
-        // Who could be meant by a text; whoever is meant alone may have it.
+        // The skills that each candidate name fits; a name that fits one skill is free for it.
         let mut meant: HashMap<String, Vec<usize>> = HashMap::new();
         for (index, skill) in shared.iter().enumerate() {
             for name in longer_names(skill) {
@@ -105,7 +105,7 @@ impl LookupNames {
     }
 }
 
-/// The most skills that are named to whoever asks for one of them.
+/// The most skills that an error about an ambiguous name lists.
 const MAX_CANDIDATES: usize = 20;
 
 /// The listed skills that share their name with another.

@@ -23,7 +23,7 @@ pub trait RunScripts: Send + Sync + fmt::Debug {
     fn run(&self, script: Script) -> BoxFuture<'static, Result<Value, NotRun>>;
 }
 
-/// A script that somebody wants to have run.
+/// A request to run a script.
 #[derive(Debug)]
 pub struct Script {
     /// The skill it belongs to.
@@ -32,9 +32,9 @@ pub struct Script {
     pub path: RelPath,
     /// What it is given: an object, or nothing.
     pub arguments: Option<Value>,
-    /// The name of whoever asks; empty where nobody has one.
+    /// The caller's name; empty without tokens.
     pub caller: String,
-    /// How whoever asks is told that it runs on.
+    /// Reports progress to the client.
     pub progress: Progress,
 }
 

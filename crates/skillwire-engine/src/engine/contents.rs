@@ -24,8 +24,8 @@ const SHORT_WORK_BYTES: u64 = 64 * 1024;
 /// their bytes.
 ///
 /// Equal bytes of one owner are kept once, whatever skills they are in, and a changed file has
-/// another digest: nothing in here ever goes stale. Of another owner's bytes nobody learns more by
-/// listing their digest.
+/// another digest: nothing in here ever goes stale. Keys hold the owner, so that a
+/// server that lists a digest of another server's file does not get its bytes.
 #[derive(Debug)]
 pub(crate) struct Contents(Cache<Key, Bytes, ByLength, RandomState>);
 
@@ -77,7 +77,7 @@ impl Contents {
 
     /// Reads a file, refuses it unless it is what was published, and keeps it.
     ///
-    /// Whoever asks for the same bytes meanwhile waits for this reading and shares it.
+    /// A request for the same bytes meanwhile waits for this read and shares its result.
     pub(super) fn read(
         &self,
         store: &Arc<dyn FileStore>,
@@ -87,7 +87,7 @@ impl Contents {
         self.0.get_or_insert_with(&key(store, file), read)
     }
 
-    /// The same for a file that somebody else has to be asked for.
+    /// The same for a file of a remote store.
     pub(super) async fn fetch(
         &self,
         store: &Arc<dyn FileStore>,
@@ -102,7 +102,7 @@ impl Contents {
         self.0.get_or_insert_async(&key(store, file), fetch).await
     }
 
-    /// The same where it takes neither waiting nor long work; nothing says that it would.
+    /// The same where it needs neither waiting nor long work; `None` where it would.
     pub(super) fn read_now(
         &self,
         store: &Arc<dyn FileStore>,
@@ -169,7 +169,7 @@ mod tests {
 
     use super::*;
 
-    /// A file that can be read once everybody who wants it has asked.
+    /// A store whose read blocks until the test lets it go.
     #[derive(Debug, Default)]
     struct Slow {
         reads: Mutex<(usize, bool)>,
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_asks_for_the_same_bytes_meanwhile_shares_one_reading_srv_52() {
+    fn concurrent_requests_for_the_same_bytes_share_one_read_srv_52() {
         const ASKING: usize = 8;
         let contents = Contents::new(1_000);
         let slow = Arc::new(Slow::default());
@@ -202,7 +202,7 @@ mod tests {
                 });
             }
             asked.wait();
-            // Everybody gets the time to start a reading of their own, which nobody may take.
+            // Each thread gets the time to start a read of its own, which must not happen.
             let mut reads =
                 slow.news.wait_while(slow.reads.lock().unwrap(), |(reads, _)| *reads == 0).unwrap();
             for _ in 0..100_000 {

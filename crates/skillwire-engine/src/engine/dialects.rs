@@ -32,7 +32,7 @@ impl Engine {
         Call { state: &self.state, caller, era, snapshot, params, link }.follow(uri)
     }
 
-    /// What is published at a path to everybody who sees a view.
+    /// What is published at a path under `/.well-known/`, from the skills of a view.
     pub async fn published(
         &self,
         view: ViewId,

@@ -50,7 +50,7 @@ use crate::{
     subscription::{Feed, Subscription},
 };
 
-/// Bytes of files that are read before anybody asks for them.
+/// Bytes of files that are read before the first request for them.
 const WARM_BYTES: u64 = 16 * 1024 * 1024;
 
 /// What a method answers: a result, or an error.
@@ -165,8 +165,8 @@ impl Engine {
     }
 
     /// Reads all files of a small catalogue, so that it is served from memory, even when its folder
-    /// goes away. Blocks; a larger catalogue is left alone, and so are files that somebody else has to
-    /// be asked for.
+    /// goes away. Blocks; a larger catalogue is left alone, and so are files of remote
+    /// stores.
     pub fn warm(&self) {
         let Some(snapshot) = self.state.catalog.now(ViewId::EVERYTHING) else { return };
         // What is kept is text with escapes or base64, and larger than the file.
@@ -187,7 +187,7 @@ impl Engine {
         }
         for (store, file) in here() {
             if self.state.contents.kept(store, file).is_none() {
-                // Whoever asks for a file that cannot be read is told so.
+                // The request for a file that cannot be read gets the error.
                 let _ = self.state.contents.read(store, file);
             }
         }
@@ -198,7 +198,7 @@ impl Engine {
         self.state.feed(caller)
     }
 
-    /// Tells whether the answer to a method may be preceded by messages.
+    /// Tells whether the server may send messages (progress, questions) before the answer to a method.
     pub fn may_send_messages(&self, method: &str) -> bool {
         match method {
             method::TOOLS_CALL | method::PROMPTS_GET => !self.state.offers.is_empty(),

@@ -62,7 +62,7 @@ impl OwnedCall {
         self.state.projections.names.get_or_insert_async(&key, find).await
     }
 
-    /// The same where nobody can wait.
+    /// The same for callers that cannot wait.
     pub(crate) fn names_now(&self) -> Arc<LookupNames> {
         let key = (self.snapshot.generation(), self.caller.view);
         self.state.projections.names.get(&key).unwrap_or_else(|| {
@@ -202,10 +202,10 @@ impl OwnedCall {
     }
 }
 
-/// The most files and directories of a skill that somebody else is asked about.
+/// The most files and directories that are requested from a remote generator.
 const MAX_REMOTE_PATHS: usize = 512;
 
-/// The files of a skill that somebody else makes, as far as they say.
+/// The files of a remote skill, as far as its server lists them.
 async fn remote_paths(remote: &dyn RemoteGenerator) -> Result<Vec<RelPath>, RpcError> {
     let mut paths = vec![RelPath::skill_file()];
     let (mut open, mut seen) = (vec![String::new()], 0);

@@ -142,7 +142,7 @@ pub(crate) fn contents(
     rendered: Bytes,
 ) -> Payload {
     let mut head = style.begin();
-    // The type may have been guessed from a name, before anybody here had seen the bytes.
+    // The source may have guessed the type from the name, without the bytes.
     let wrong = media_type.starts_with("text/") && !rendered.starts_with(TEXT_MEMBER);
     let media_type = if wrong { "application/octet-stream" } else { media_type };
     head.open_contents(uri, media_type);
@@ -168,7 +168,7 @@ pub(crate) async fn run<T: Send + 'static>(
     }
 }
 
-/// Logs why a generator failed, which is nothing for a client to know.
+/// Logs why a generator failed; the client only learns that it did.
 pub(crate) fn failed(error: &GenerateError) -> RpcError {
     tracing::error!(%error, "a generated skill failed");
     RpcError::internal()

@@ -68,7 +68,7 @@ impl Call<'_> {
             (None, _) => {}
         }
         let (catalog, view) = (Arc::clone(&self.state.catalog), self.caller.view);
-        // Whoever may not see a skill does not even have it asked for.
+        // A caller that may not see a skill cannot make the server look for it.
         let asked = catalog.would_show(view, &uri).then(|| lookup.look_up(&uri)).flatten();
         let Some(asked) = asked else { return Answer::Now(Err(not_found(uri.as_str()))) };
         let (result, superset) = (self.result(), self.has_superset().then(|| self.to_owned_call()));

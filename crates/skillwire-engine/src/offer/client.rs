@@ -55,7 +55,7 @@ impl Client {
         self.asked.forms
     }
 
-    /// Tells whether the answer to a form came with the request, so that asking costs nobody anything.
+    /// Tells whether the answer to a form came with the request, so that asking does not interrupt the call.
     pub fn has_answer(&self, key: &str, form: &Form) -> bool {
         self.era() == Era::Modern && self.asked.answers.to(key, form).is_ok_and(|it| it.is_some())
     }

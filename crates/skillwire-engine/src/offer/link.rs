@@ -47,7 +47,7 @@ impl Link {
             return Elicited::Unavailable;
         };
         let Some((id, answer)) = session.questions.open() else { return Elicited::Unavailable };
-        // Whoever stops waiting, also because the call was cancelled, takes the form away.
+        // When this future is dropped, also because the call was cancelled, the client closes the form.
         let _open = Open { id: id.clone(), link: self };
         let request = message::request(&id, method::ELICIT, &form.params());
         if messages.send(request.into()).await.is_err() {
@@ -60,7 +60,7 @@ impl Link {
     }
 }
 
-/// A question that is closed when nobody waits for it any more.
+/// A question that is closed when the call stops waiting for its answer.
 struct Open<'a> {
     id: skillwire_protocol::RequestId,
     link: &'a Link,

@@ -44,7 +44,7 @@ pub struct Invocation {
     pub client: Client,
 }
 
-/// The argument of a prompt that somebody is typing.
+/// The argument of a prompt that the user is typing.
 #[derive(Debug)]
 pub struct Typing<'a> {
     /// The prompt's name.
@@ -101,7 +101,7 @@ pub trait Offer: Send + Sync {
         Vec::new()
     }
 
-    /// A resource that the result of a call linked to; nothing for what is somebody else's.
+    /// A resource that the result of a call linked to; `None` for URIs of other offers.
     fn read(&self, _caller: &Caller, _uri: &str) -> Option<Linked> {
         None
     }
@@ -165,12 +165,12 @@ impl Offers {
         (!texts.is_empty()).then(|| texts.join("\n\n"))
     }
 
-    /// Who has a tool.
+    /// The offer that has a tool.
     pub(crate) fn with_tool(&self, caller: &Caller, name: &str) -> Option<&Arc<dyn Offer>> {
         self.all.iter().find(|offer| offer.tools(caller).contains(name))
     }
 
-    /// Who has a prompt.
+    /// The offer that has a prompt.
     pub(crate) fn with_prompt(&self, caller: &Caller, name: &str) -> Option<&Arc<dyn Offer>> {
         self.all.iter().find(|offer| offer.prompts(caller).contains(name))
     }

@@ -121,7 +121,7 @@ impl Questions {
         self.lock().remove(id).is_some()
     }
 
-    /// Gives up all questions: nobody is left to answer them.
+    /// Gives up all questions, because their client is gone.
     pub fn abandon(&self) {
         self.lock().clear();
     }

@@ -28,7 +28,7 @@ const MAX_ANSWERS: usize = 8;
 #[derive(Debug, Clone)]
 pub(crate) struct StateSeal {
     seal: CursorSeal,
-    /// Time is counted from here, so that nobody's clock matters.
+    /// Time is counted from here, so that changes of the system's clock do not matter.
     start: Instant,
     /// Caller, method, name and arguments of the request.
     scope: [String; 4],

@@ -39,7 +39,7 @@ const EVICTED: usize = MAX_SESSIONS / 100;
 /// Files that all sessions together may subscribe to; each costs its URI.
 const MAX_SUBSCRIPTIONS: usize = 1 << 18;
 
-/// How often sessions that nobody uses are looked for.
+/// How often the server looks for idle sessions.
 const SWEEP: Duration = Duration::from_mins(1);
 
 /// What is kept for one legacy client.
@@ -62,7 +62,7 @@ impl Drop for Session {
 }
 
 impl Session {
-    /// When it was last used, which is now while somebody listens.
+    /// When it was last used, which is now while its stream is open.
     fn last_used(&self, now: Instant) -> Instant {
         if *lock(&self.streaming) { now } else { *lock(&self.used) }
     }
@@ -74,7 +74,7 @@ pub(super) struct Sessions {
     room: Arc<Room>,
     /// How long a session may be unused.
     idle: Duration,
-    /// Ends idle sessions, whoever drives the connections.
+    /// Ends idle sessions, under any HTTP server.
     sweeper: OnceLock<AbortHandle>,
     this: Weak<Self>,
 }
@@ -430,7 +430,7 @@ mod tests {
         };
         let mut opened: Vec<_> = (0..MAX_SESSIONS).map(|_| open()).collect();
         let first = session(&sessions, &opened[0]);
-        // The second was used last, though it is old; somebody listens on the third.
+        // The second was used last, though it is old; the third has an open stream.
         *lock(&session(&sessions, &opened[1]).used) = Instant::now();
         *lock(&session(&sessions, &opened[2]).streaming) = true;
         opened.push(open());
@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_that_nobody_uses_end_by_themselves_v_08() {
+    fn unused_sessions_end_by_themselves_v_08() {
         let sessions = Sessions::start(IDLE);
         let engine = engine();
         let metrics = engine.metrics();

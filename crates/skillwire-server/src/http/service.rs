@@ -156,7 +156,7 @@ impl HttpService {
         reply::text(status, "text/plain; charset=utf-8", text)
     }
 
-    /// Answers whoever looks for public skills; they are for everybody who may name this host.
+    /// Answers requests for public skills, which need no token.
     async fn well_known<B>(&self, request: &Request<B>) -> Response<ResponseBody> {
         let Inner { engine, options, admission, .. } = &*self.0;
         let Some(view) = admission.public else {

@@ -25,7 +25,7 @@ pub(super) async fn answer(
             "text/plain; charset=utf-8",
             "Nothing is published here.\n",
         ),
-        // Its file has changed; whoever asks again gets the new one.
+        // Its file has changed; the next request gets the new one.
         Err(_) => reply::text(
             StatusCode::SERVICE_UNAVAILABLE,
             "text/plain; charset=utf-8",

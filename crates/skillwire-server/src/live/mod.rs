@@ -1,6 +1,6 @@
 //! Keeping a running server up to date with its sources.
 
-mod leisure;
+mod background_rescan;
 mod notice;
 
 use std::{
@@ -19,7 +19,7 @@ use skillwire_source::{
 use tokio::{sync::mpsc, task::JoinError, time::sleep_until};
 
 pub use self::notice::{Notice, Subject};
-use self::{leisure::Leisure, notice::Told};
+use self::{background_rescan::BackgroundRescan, notice::NoticeLog};
 use skillwire_engine::Engine;
 
 /// The shortest pause between two looks at the sources.
@@ -40,14 +40,15 @@ const FIRST_READING: Duration = Duration::from_secs(30);
 /// How often every file is read anew, whatever the file system says about changes.
 const READING: Duration = Duration::from_hours(1);
 
-/// How often skills are looked at because somebody asked for them, where changes are not told.
+/// The shortest pause between scans of skills that clients requested, where not every folder is
+/// watched.
 const ASKED_PAUSE: Duration = Duration::from_millis(100);
 
-/// How long nobody must ask for anything before work begins that nobody waits for.
-const LULL: Duration = Duration::from_millis(50);
+/// Idle time before background work (watches, cache warm-up) starts.
+const IDLE_TIME: Duration = Duration::from_millis(50);
 
-/// How long such work is put off at most.
-const PUT_OFF: Duration = Duration::from_millis(500);
+/// How long background work is put off at most.
+const MAX_DELAY: Duration = Duration::from_millis(500);
 
 /// Looks at the sources again and again, and tells what is news about them.
 pub struct Keeper {
@@ -59,7 +60,7 @@ pub struct Keeper {
 
 struct State {
     refresher: Refresher,
-    told: Told,
+    notices: NoticeLog,
     /// How long the last look at everything took, in one or in parts.
     took: Duration,
     /// The shortest pause between two looks at everything, by what is told of changes.
@@ -80,8 +81,8 @@ impl Keeper {
         strictness: Strictness,
         tell: impl Fn(&Notice) + Send + Sync + 'static,
     ) -> Self {
-        let told = Told::default();
-        let state = State { refresher, told, took: Duration::ZERO, least: MIN_PAUSE };
+        let notices = NoticeLog::default();
+        let state = State { refresher, notices, took: Duration::ZERO, least: MIN_PAUSE };
         Self { engine, strictness, tell: Box::new(tell), state: Mutex::new(state) }
     }
 
@@ -94,11 +95,11 @@ impl Keeper {
             if look.paths.is_none() && !look.force_read {
                 state.took = started.elapsed();
             }
-            let news = state.told.news(&refreshed, self.strictness);
+            let news = state.notices.news(&refreshed, self.strictness);
             (refreshed, news)
         };
         self.count(&refreshed);
-        // Nothing is locked here, so that whoever is told may look at the sources as well.
+        // The lock is released here, so that the callback may refresh as well.
         self.tell(&news);
         refreshed
     }
@@ -109,29 +110,29 @@ impl Keeper {
         let refreshed = tokio::task::spawn_blocking(move || keeper.refresh(&look)).await?;
         if !refreshed.sites.is_empty() {
             let engine = Arc::clone(&self.engine);
-            self.when_quiet(move || engine.warm());
+            self.when_idle(move || engine.warm());
         }
         Ok(refreshed)
     }
 
-    /// Does work that nobody waits for, off the event loop, once nobody asks for anything.
-    pub fn when_quiet(self: &Arc<Self>, work: impl FnOnce() + Send + 'static) {
+    /// Runs background work off the event loop, once no requests come in.
+    pub fn when_idle(self: &Arc<Self>, work: impl FnOnce() + Send + 'static) {
         let keeper = Arc::clone(self);
         tokio::spawn(async move {
-            keeper.lull().await;
+            keeper.idle().await;
             tokio::task::spawn_blocking(work);
         });
     }
 
-    /// Waits until nobody asks for anything, though not for ever.
+    /// Waits until no requests come in, but not longer than [`MAX_DELAY`].
     ///
-    /// Whoever starts a server waits for its first answers. Where there are few cores, whatever else
-    /// there is to do would take them away.
-    async fn lull(&self) {
-        let end = Instant::now() + PUT_OFF;
+    /// The client that starts a server waits for its first answers. On a machine with few cores,
+    /// background work would delay them.
+    async fn idle(&self) {
+        let end = Instant::now() + MAX_DELAY;
         loop {
             let before = self.answers();
-            tokio::time::sleep(LULL).await;
+            tokio::time::sleep(IDLE_TIME).await;
             if self.answers() == before || Instant::now() >= end {
                 return;
             }
@@ -143,7 +144,7 @@ impl Keeper {
         let catalog = Arc::clone(self.engine.catalog());
         let (sender, mut news) = mpsc::unbounded_channel();
         self.state().refresher.on_change(&wake(&sender));
-        self.lull().await;
+        self.idle().await;
         // The watcher gathers news for a while before it tells them, so few are ever waiting.
         let (_watcher, state) = watch_skill_folders(self.watched(), move |told| {
             let _ = sender.send(told);
@@ -151,17 +152,17 @@ impl Keeper {
         let mut next_look = Instant::now() + self.pause();
         let mut next_reading = Instant::now() + FIRST_READING;
         let mut next_asked = Instant::now();
-        let mut leisure = Leisure::new(Vec::new(), false, 0);
+        let mut rescan = BackgroundRescan::new(Vec::new(), false, 0);
         let mut begun = false;
         loop {
             let (mut look, hurry) = tokio::select! {
-                () = sleep_until(next_look.into()), if leisure.is_over() => {
+                () = sleep_until(next_look.into()), if rescan.is_over() => {
                     (ScanRequest::everything(), false)
                 }
-                () = sleep_until(next_reading.into()), if leisure.is_over() => {
+                () = sleep_until(next_reading.into()), if rescan.is_over() => {
                     (ScanRequest::everything().force_read(), false)
                 }
-                part = leisure.turn() => (part, false),
+                part = rescan.turn() => (part, false),
                 places = catalog.stale() => (ScanRequest::paths(places).force_read(), true),
                 places = asked(&catalog, next_asked) => {
                     next_asked = Instant::now() + ASKED_PAUSE;
@@ -169,7 +170,7 @@ impl Keeper {
                 }
                 Some(told) = news.recv() => match told {
                     FolderChanges::Paths(paths) => (ScanRequest::paths(paths), true),
-                    // The first only means that nobody was told what happened before.
+                    // The watcher reports its start this way; what changed before is not known.
                     FolderChanges::Everything => (ScanRequest::everything(), std::mem::replace(&mut begun, true)),
                 },
                 () = reload() => (ScanRequest::everything(), true),
@@ -180,11 +181,11 @@ impl Keeper {
             }
             if whole && !hurry {
                 // Files that were still to be read anew would otherwise wait for the next time.
-                if leisure.is_close() {
+                if rescan.is_close() {
                     look = look.force_read();
                 }
-                leisure = Leisure::new(self.parts().await, look.force_read, self.answers());
-                if !leisure.is_over() {
+                rescan = BackgroundRescan::new(self.parts().await, look.force_read, self.answers());
+                if !rescan.is_over() {
                     continue;
                 }
             }
@@ -193,12 +194,12 @@ impl Keeper {
                 tracing::error!("Reading skills broke: {error}.");
             }
             if !whole && !hurry {
-                leisure.looked(Instant::now(), started.elapsed(), self.answers());
-                if let Some(took) = leisure.took() {
+                rescan.looked(Instant::now(), started.elapsed(), self.answers());
+                if let Some(took) = rescan.took() {
                     self.state().took = took;
                 }
             }
-            if whole || (!hurry && leisure.is_over()) {
+            if whole || (!hurry && rescan.is_over()) {
                 self.tell_watches(&state);
                 next_look = Instant::now() + self.pause();
             }
@@ -240,7 +241,7 @@ impl Keeper {
                 WatchCoverage::Unwatched(reason) => Some(Subject::Unwatched { root, reason }),
                 WatchCoverage::Pending | WatchCoverage::Watched => None,
             });
-            state.told.watches(less)
+            state.notices.watches(less)
         };
         self.tell(&news);
     }
@@ -275,7 +276,7 @@ impl Keeper {
     }
 }
 
-/// Waits until some time, and then for skills that somebody asked for.
+/// Waits until `from`, and then for skills that clients request.
 async fn asked(catalog: &Catalog, from: Instant) -> BTreeSet<PathBuf> {
     sleep_until(from.into()).await;
     catalog.requested().await

@@ -1,4 +1,4 @@
-//! What whoever runs a server should know about its skills, said once.
+//! What an operator should know about the skills of a server, said once.
 
 use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc};
 
@@ -49,7 +49,7 @@ pub enum Subject {
 }
 
 impl Notice {
-    /// Tells whether whoever runs the server must know.
+    /// Tells whether the operator must know.
     ///
     /// A remark counts only if the skill breaks the format, shares its name, or holds something that
     /// looks like a skill and is none; the rest is for authors, who run `skillwire check`.
@@ -111,16 +111,16 @@ fn line(finding: &Finding) -> String {
 /// Subjects, each known by its text.
 type Subjects = BTreeMap<String, Subject>;
 
-/// What was said before, by what it is about, so that it is said once.
+/// The notices that hold now, so that each is reported once, and once when it ends.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct NoticeLog {
     sites: BTreeMap<GroupId, Subjects>,
     disputes: BTreeMap<Arc<str>, Subjects>,
     sources: Subjects,
     unwatched: Subjects,
 }
 
-impl Told {
+impl NoticeLog {
     /// What a refresh brings that was not said before.
     pub(super) fn news(&mut self, refreshed: &Refreshed, strictness: Strictness) -> Vec<Notice> {
         let mut news = Vec::new();
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn what_is_watched_and_what_has_its_turns_is_said_once_v_62() {
-        let mut told = Told::default();
+        let mut told = NoticeLog::default();
         let turns = |watched| PartialCoverage {
             watched,
             polled: 7,
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn what_holds_is_said_once_and_its_end_as_well() {
-        let mut told = Told::default();
+        let mut told = NoticeLog::default();
         let many = Finding::new(Code::TooManyFiles, "skills/a", "There are 513 files.");
         let mut news = |findings| texts(told.news(&refreshed(findings), Strictness::Normal));
         let said = "skipped skills/a: There are 513 files. (skills/a) [too-many-files]";

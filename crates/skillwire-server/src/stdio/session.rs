@@ -39,7 +39,7 @@ static OPENED: AtomicU64 = AtomicU64::new(1);
 /// A request under way.
 struct Pending {
     task: JoinHandle<()>,
-    /// Whether it ends only when somebody ends it.
+    /// Whether it runs until the client or the server ends it.
     endless: bool,
 }
 
@@ -260,7 +260,7 @@ impl StdioSession {
     }
 
     async fn send(&self, message: impl Into<OutgoingMessage>) {
-        // A closed channel means that nobody reads; the main loop sees that and ends.
+        // A closed channel means that the client no longer reads; the main loop sees that and ends.
         let _ = self.sender.send(message.into()).await;
     }
 }

@@ -49,8 +49,8 @@ impl LiveFolders {
     }
 
     /// Does background work once no request has come for a while.
-    pub(super) fn when_quiet(&self, work: impl FnOnce() + Send + 'static) {
-        self.keeper.when_quiet(work);
+    pub(super) fn when_idle(&self, work: impl FnOnce() + Send + 'static) {
+        self.keeper.when_idle(work);
     }
 
     /// Keeps up with the folders for ever.

@@ -256,7 +256,7 @@ fn forget(refreshed: Refreshed) {
 /// Logs what skills need and this server does not have, once no request has come for a while.
 fn report_missing(live: &LiveFolders, engine: &Arc<Engine>) {
     let engine = Arc::clone(engine);
-    live.when_quiet(move || {
+    live.when_idle(move || {
         for missing in engine.missing_dependencies() {
             tracing::warn!("{}", report::printable(&missing.to_string()));
         }

@@ -1,4 +1,4 @@
-//! Looking at everything without being in anybody's way.
+//! Rescans everything in parts, and slows down while clients are busy.
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -9,21 +9,21 @@ use std::{
 use skillwire_source::ScanRequest;
 use tokio::time::sleep_until;
 
-/// So many answers in each millisecond keep a core busy enough that others should wait.
+/// Answers per millisecond from which on the server counts as busy.
 const BUSY: u128 = 1;
 
-/// While there are as many, a look may take one part in so many of the time.
+/// While the server is busy, rescans take at most one part in so many of the time.
 const BUSY_SHARE: u32 = 20;
 
-/// The same of reading files anew, which nobody waits for at any time.
+/// The same for reading files anew, which no client waits for.
 const BUSY_READING_SHARE: u32 = 100;
 
-/// The same of reading files anew while there are fewer.
+/// The same for reading files anew while the server is not busy.
 const READING_SHARE: u32 = 4;
 
 /// What is still to be looked at, part after part.
 #[derive(Debug)]
-pub(super) struct Leisure {
+pub(super) struct BackgroundRescan {
     parts: VecDeque<BTreeSet<PathBuf>>,
     closely: bool,
     /// When the next part has its turn.
@@ -34,7 +34,7 @@ pub(super) struct Leisure {
     took: Duration,
 }
 
-impl Leisure {
+impl BackgroundRescan {
     /// Looks at these parts from now on; `answers` is how many requests were answered so far.
     pub(super) fn new(parts: Vec<BTreeSet<PathBuf>>, closely: bool, answers: u64) -> Self {
         let now = Instant::now();
@@ -92,10 +92,10 @@ mod tests {
 
     /// How long a part is put off after one that took some time, and so many answers meanwhile.
     fn put_off(closely: bool, answers: u64) -> Duration {
-        let mut leisure = Leisure::new(vec![BTreeSet::new()], closely, 0);
-        let now = leisure.last.0 + Duration::from_secs(1);
-        leisure.looked(now, TOOK, answers);
-        leisure.next.duration_since(now)
+        let mut rescan = BackgroundRescan::new(vec![BTreeSet::new()], closely, 0);
+        let now = rescan.last.0 + Duration::from_secs(1);
+        rescan.looked(now, TOOK, answers);
+        rescan.next.duration_since(now)
     }
 
     #[test]
@@ -108,15 +108,15 @@ mod tests {
 
     /// What is said to have taken so long after each of two parts.
     async fn took(closely: bool) -> [Option<Duration>; 2] {
-        let mut leisure = Leisure::new(vec![BTreeSet::new(); 2], closely, 0);
+        let mut rescan = BackgroundRescan::new(vec![BTreeSet::new(); 2], closely, 0);
         let mut after_each = [None; 2];
         for after in &mut after_each {
-            leisure.turn().await;
-            let now = leisure.last.0;
-            leisure.looked(now, TOOK, 0);
-            // Nobody has to wait for the next one here.
-            leisure.next = now;
-            *after = leisure.took();
+            rescan.turn().await;
+            let now = rescan.last.0;
+            rescan.looked(now, TOOK, 0);
+            // The test does not wait for the next part.
+            rescan.next = now;
+            *after = rescan.took();
         }
         after_each
     }
@@ -130,11 +130,11 @@ mod tests {
     #[tokio::test]
     async fn each_part_has_its_turn_once() {
         let parts: Vec<_> = ["/a", "/b"].map(|path| BTreeSet::from([path.into()])).into();
-        let mut leisure = Leisure::new(parts.clone(), true, 0);
+        let mut rescan = BackgroundRescan::new(parts.clone(), true, 0);
         for part in parts {
-            assert!(!leisure.is_over() && leisure.is_close());
-            assert_eq!(leisure.turn().await, ScanRequest::paths(part).force_read());
+            assert!(!rescan.is_over() && rescan.is_close());
+            assert_eq!(rescan.turn().await, ScanRequest::paths(part).force_read());
         }
-        assert!(leisure.is_over() && !leisure.is_close());
+        assert!(rescan.is_over() && !rescan.is_close());
     }
 }
