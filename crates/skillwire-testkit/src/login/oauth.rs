@@ -114,6 +114,7 @@ impl LoginState {
             issued.count += 1;
             let code = format!("hush-code-{}", issued.count);
             issued.codes.insert(code.clone(), (of("code_challenge"), redirect.clone()));
+            drop(issued);
             format!("code={code}")
         };
         let location = format!("{redirect}?{answer}&state={}&iss={issuer}", of("state"));
