@@ -2,14 +2,14 @@
 
 /// How an archive is packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Format {
+pub enum ArchiveFormat {
     /// A tar file, compressed with gzip.
     TarGz,
     /// A ZIP file.
     Zip,
 }
 
-impl Format {
+impl ArchiveFormat {
     /// Both kinds, the preferred one first.
     pub const ALL: [Self; 2] = [Self::TarGz, Self::Zip];
 
@@ -65,16 +65,16 @@ mod tests {
 
     #[test]
     fn a_kind_is_known_by_name_type_and_first_bytes() {
-        for format in Format::ALL {
+        for format in ArchiveFormat::ALL {
             let name = format!("skill://acme/refunds{}", format.suffix());
-            assert_eq!(Format::of_name(&name), Some(format));
-            assert_eq!(Format::of_media_type(format.media_type()), Some(format));
+            assert_eq!(ArchiveFormat::of_name(&name), Some(format));
+            assert_eq!(ArchiveFormat::of_media_type(format.media_type()), Some(format));
         }
-        assert_eq!(Format::of_name("x.TGZ"), Some(Format::TarGz));
-        assert_eq!(Format::of_name("x.tar"), None);
-        assert_eq!(Format::of_media_type("Application/ZIP; x=y"), Some(Format::Zip));
-        assert_eq!(Format::of_media_type("text/html"), None);
-        assert_eq!(Format::sniff(b"\x1f\x8b\x08"), Some(Format::TarGz));
-        assert_eq!(Format::sniff(b"<html>"), None);
+        assert_eq!(ArchiveFormat::of_name("x.TGZ"), Some(ArchiveFormat::TarGz));
+        assert_eq!(ArchiveFormat::of_name("x.tar"), None);
+        assert_eq!(ArchiveFormat::of_media_type("Application/ZIP; x=y"), Some(ArchiveFormat::Zip));
+        assert_eq!(ArchiveFormat::of_media_type("text/html"), None);
+        assert_eq!(ArchiveFormat::sniff(b"\x1f\x8b\x08"), Some(ArchiveFormat::TarGz));
+        assert_eq!(ArchiveFormat::sniff(b"<html>"), None);
     }
 }

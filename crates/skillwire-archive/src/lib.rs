@@ -4,12 +4,13 @@
 //! judged whole before a part of it can be seen.
 //!
 //! ```
-//! use skillwire_archive::{Format, Limits, RelPath, pack, unpack};
+//! use skillwire_archive::{ArchiveFormat, ArchiveLimits, RelPath, pack, unpack};
 //!
 //! let path = RelPath::skill_file();
 //! let text: &[u8] = b"---\nname: a\ndescription: Does a.\n---\n";
-//! let archive = pack(Format::TarGz, [(&path, text)]).expect("a small skill can be packed");
-//! let files = unpack(Format::TarGz, &archive, &Limits::default()).expect("it follows the rules");
+//! let archive = pack(ArchiveFormat::TarGz, [(&path, text)]).expect("a small skill can be packed");
+//! let limits = ArchiveLimits::default();
+//! let files = unpack(ArchiveFormat::TarGz, &archive, &limits).expect("it follows the rules");
 //! assert_eq!(files[0].bytes, text);
 //! ```
 
@@ -22,9 +23,9 @@ mod unpack;
 pub use skillwire_core::RelPath;
 
 pub use self::{
-    format::Format,
-    limits::{Budget, Limits},
+    format::ArchiveFormat,
+    limits::{ArchiveLimits, Budget},
     pack::{NotPacked, pack},
-    refused::{Reason, Refused},
-    unpack::{File, unpack},
+    refused::{ArchiveReason, RefusedArchive},
+    unpack::{ArchiveFile, unpack},
 };

@@ -2,11 +2,11 @@
 
 use skillwire_core::limits::{MAX_BYTES, MAX_FILES};
 
-use crate::unpack::File;
+use crate::unpack::ArchiveFile;
 
 /// The bounds of one archive; all are inclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct ArchiveLimits {
     /// Bytes of all files together, a link's copy included.
     pub bytes: u64,
     /// Entries of any kind.
@@ -21,7 +21,7 @@ pub struct Limits {
     pub free_bytes: u64,
 }
 
-impl Default for Limits {
+impl Default for ArchiveLimits {
     fn default() -> Self {
         Self {
             bytes: MAX_BYTES,
@@ -34,7 +34,7 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
+impl ArchiveLimits {
     /// Bytes that a tar file within these bounds may have: headers, long names and padding come on
     /// top of what the files hold.
     pub(crate) fn tar_bytes(&self) -> u64 {
@@ -68,8 +68,8 @@ impl Budget {
     }
 
     /// The bounds of the next archive: never more than what is left.
-    pub fn next(&self, limits: Limits) -> Limits {
-        Limits {
+    pub fn next(&self, limits: ArchiveLimits) -> ArchiveLimits {
+        ArchiveLimits {
             bytes: limits.bytes.min(self.bytes),
             entries: limits.entries.min(self.entries),
             ..limits
@@ -77,7 +77,7 @@ impl Budget {
     }
 
     /// Takes off what came out.
-    pub fn spend(&mut self, files: &[File]) {
+    pub fn spend(&mut self, files: &[ArchiveFile]) {
         let bytes: u64 = files.iter().map(|file| file.bytes.len() as u64).sum();
         self.bytes = self.bytes.saturating_sub(bytes);
         self.entries = self.entries.saturating_sub(files.len());
@@ -85,7 +85,7 @@ impl Budget {
 
     /// Takes off as much as the largest archive holds: what a refused one would have held is unknown.
     pub fn spend_refused(&mut self) {
-        let most = Limits::default();
+        let most = ArchiveLimits::default();
         self.bytes = self.bytes.saturating_sub(most.bytes);
         self.entries = self.entries.saturating_sub(most.entries);
     }
@@ -103,6 +103,6 @@ mod tests {
             budget.spend_refused();
         }
         assert!(budget.is_spent());
-        assert_eq!(budget.next(Limits::default()).bytes, 0);
+        assert_eq!(budget.next(ArchiveLimits::default()).bytes, 0);
     }
 }

@@ -13,7 +13,7 @@ use skillwire_core::{
 use unicode_normalization::is_nfc;
 use zip::{CompressionMethod, DateTime, System, ZipWriter, write::SimpleFileOptions};
 
-use crate::format::Format;
+use crate::format::ArchiveFormat;
 
 /// The operating system that a gzip header names when it names none.
 const NO_SYSTEM: u8 = 255;
@@ -39,7 +39,7 @@ pub enum NotPacked {
 ///
 /// The order in which they are given, the time and the machine leave no trace.
 pub fn pack<'a>(
-    format: Format,
+    format: ArchiveFormat,
     files: impl IntoIterator<Item = (&'a RelPath, &'a [u8])>,
 ) -> Result<Vec<u8>, NotPacked> {
     let files: BTreeMap<_, _> = files.into_iter().collect();
@@ -51,8 +51,8 @@ pub fn pack<'a>(
     }
     portable::check(files.keys().copied())?;
     Ok(match format {
-        Format::TarGz => tar_gz(&files)?,
-        Format::Zip => zip(&files)?,
+        ArchiveFormat::TarGz => tar_gz(&files)?,
+        ArchiveFormat::Zip => zip(&files)?,
     })
 }
 

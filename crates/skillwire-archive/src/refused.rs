@@ -4,7 +4,7 @@ use std::fmt;
 
 /// The kind of a refusal; each has a stable code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Reason {
+pub enum ArchiveReason {
     /// It is neither a gzipped tar file nor a ZIP file, or uses a feature that is not read.
     Format,
     /// It is cut off, damaged, or has something after its end.
@@ -30,7 +30,7 @@ pub enum Reason {
     NoSkillFile,
 }
 
-impl Reason {
+impl ArchiveReason {
     /// Every kind.
     pub const ALL: [Self; 11] = [
         Self::Format,
@@ -66,14 +66,14 @@ impl Reason {
 
 /// An archive that was not opened: the kind of reason, the entry, and what is wrong with it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub struct Refused {
-    reason: Reason,
+pub struct RefusedArchive {
+    reason: ArchiveReason,
     entry: Option<Box<str>>,
     detail: Box<str>,
 }
 
-impl Refused {
-    pub(crate) fn new(reason: Reason, detail: impl Into<Box<str>>) -> Self {
+impl RefusedArchive {
+    pub(crate) fn new(reason: ArchiveReason, detail: impl Into<Box<str>>) -> Self {
         Self { reason, entry: None, detail: detail.into() }
     }
 
@@ -82,7 +82,7 @@ impl Refused {
     }
 
     /// The kind.
-    pub fn reason(&self) -> Reason {
+    pub fn reason(&self) -> ArchiveReason {
         self.reason
     }
 
@@ -97,7 +97,7 @@ impl Refused {
     }
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for RefusedArchive {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.entry {
             Some(entry) => write!(f, "`{}`: {}", entry.escape_debug(), self.detail),

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json, value::RawValue};
-use skillwire_archive::Format;
+use skillwire_archive::ArchiveFormat;
 use skillwire_core::{
     Digest, SkillUri,
     received::EntryProblem,
@@ -131,7 +131,7 @@ pub struct IndexArchive {
 }
 
 /// The URI of the archive of a skill, beside the skill's folder.
-pub fn archive_uri(skill: &SkillUri, format: Format) -> String {
+pub fn archive_uri(skill: &SkillUri, format: ArchiveFormat) -> String {
     format!("{}{}", skill.root(), format.suffix())
 }
 
@@ -273,8 +273,9 @@ fn read_later(
         let url = archive.get("url").or_else(|| archive.get("uri"))?.as_str()?;
         // One revision's notes spell it `mediaType`.
         let kind = archive.get("mimeType").or_else(|| archive.get("mediaType"));
-        let format = kind.and_then(Value::as_str).and_then(Format::of_media_type);
-        (format.is_some() || Format::of_name(url).is_some()).then_some((url, format, archive))
+        let format = kind.and_then(Value::as_str).and_then(ArchiveFormat::of_media_type);
+        (format.is_some() || ArchiveFormat::of_name(url).is_some())
+            .then_some((url, format, archive))
     });
     let (url, format, archive) = usable.next().ok_or_else(|| {
         RefusedEntry::new(EntryProblem::Malformed)
@@ -308,7 +309,7 @@ impl ReadEntry<'_> {
     }
 
     /// An archive; where its name says so, the skill stands beside it.
-    fn archived(self, format: Option<Format>) -> Result<OfferedSkill, RefusedEntry> {
+    fn archived(self, format: Option<ArchiveFormat>) -> Result<OfferedSkill, RefusedEntry> {
         let Self { dialect, url, name, description, digest, frontmatter } = self;
         let stem = [".tar.gz", ".tgz", ".zip"].iter().find_map(|ending| url.strip_suffix(ending));
         let beside = stem.filter(|stem| stem.rsplit('/').next() == Some(name));
@@ -391,8 +392,8 @@ mod tests {
                     digest: Some(digest),
                     frontmatter: Some(&frontmatter),
                     archives: vec![IndexArchive {
-                        url: archive_uri(&SkillUri::parse(REFUNDS).unwrap(), Format::Zip),
-                        media_type: Format::Zip.media_type(),
+                        url: archive_uri(&SkillUri::parse(REFUNDS).unwrap(), ArchiveFormat::Zip),
+                        media_type: ArchiveFormat::Zip.media_type(),
                         digest,
                     }],
                     uri: Some(REFUNDS),
@@ -416,7 +417,7 @@ mod tests {
         let frontmatter = raw(&json!({ "name": "refunds", "description": "x" }));
         let digest = Digest::of(b"a");
         let url = "skill://acme/refunds.tar.gz".to_owned();
-        let media_type = Format::TarGz.media_type();
+        let media_type = ArchiveFormat::TarGz.media_type();
         let later = IndexEntry {
             frontmatter: Some(&frontmatter),
             archives: vec![IndexArchive { url: url.clone(), media_type, digest }],
@@ -424,7 +425,7 @@ mod tests {
         };
         let skill = read_one(&json!(later)).unwrap();
         assert_eq!(skill.uri.as_str(), REFUNDS);
-        let format = Some(Format::TarGz);
+        let format = Some(ArchiveFormat::TarGz);
         let route = FetchRoute::Archive { url: url.clone(), format, digest: Some(digest) };
         assert_eq!(skill.offer.route, route);
         let earlier = IndexEntry {

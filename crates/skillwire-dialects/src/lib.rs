@@ -74,7 +74,7 @@ pub mod v1;
 pub mod well_known;
 mod xml;
 
-pub use skillwire_archive::Format as ArchiveFormat;
+pub use skillwire_archive::ArchiveFormat;
 pub use skillwire_core::{
     Digest, Frontmatter, RelPath, ResourceUri, SkillEntry, SkillUri,
     received::{EntryLimits, EntryProblem},

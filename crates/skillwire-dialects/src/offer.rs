@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
-use skillwire_archive::Format;
+use skillwire_archive::ArchiveFormat;
 use skillwire_core::{
     Digest, Frontmatter, ResourceUri, Resources, SkillEntry, SkillUri, received::EntryProblem,
 };
@@ -67,7 +67,7 @@ pub enum FetchRoute {
         /// Where the archive is.
         url: String,
         /// Its format, where the entry says it; otherwise the answer or the address does.
-        format: Option<Format>,
+        format: Option<ArchiveFormat>,
         /// The digest of its bytes.
         digest: Option<Digest>,
     },

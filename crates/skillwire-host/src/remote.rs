@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use skillwire_core::{ResourceUri, SkillUri};
 use skillwire_protocol::{ErrorCode, method};
 
-use skillwire_archive::{Budget, File};
+use skillwire_archive::{ArchiveFile, Budget};
 use skillwire_client::{
     Client, ClientError, ClientOptions, Endpoint, Limits, RawAnswer, WebOrigin,
 };
@@ -42,7 +42,7 @@ const RETRY_DELAYS: [Duration; 2] = [Duration::from_millis(100), Duration::from_
 /// Archives that were opened in this session, and how much more may come out of others.
 #[derive(Default)]
 pub(crate) struct Archives {
-    pub(crate) opened: Mutex<HashMap<String, Arc<Vec<File>>>>,
+    pub(crate) opened: Mutex<HashMap<String, Arc<Vec<ArchiveFile>>>>,
     pub(crate) budget: Mutex<Budget>,
 }
 

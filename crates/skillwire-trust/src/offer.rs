@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use skillwire_archive::Format;
+use skillwire_archive::ArchiveFormat;
 use skillwire_core::{Digest, ResourceUri};
 use skillwire_dialects::Dialect;
 
@@ -37,7 +37,7 @@ pub enum FetchRoute {
         /// Where the archive is read.
         url: String,
         /// What kind it is, where its entry says so; else the server says it.
-        format: Option<Format>,
+        format: Option<ArchiveFormat>,
         /// What its bytes should be.
         digest: Option<Digest>,
     },

@@ -197,9 +197,9 @@ reasons! {
     StateUnusable = "state_unusable", State;
 }
 
-impl From<skillwire_archive::Reason> for Reason {
-    fn from(reason: skillwire_archive::Reason) -> Self {
-        use skillwire_archive::Reason as Archive;
+impl From<skillwire_archive::ArchiveReason> for Reason {
+    fn from(reason: skillwire_archive::ArchiveReason) -> Self {
+        use skillwire_archive::ArchiveReason as Archive;
         match reason {
             Archive::Format => Self::ArchiveFormat,
             Archive::Broken => Self::ArchiveBroken,
@@ -354,7 +354,7 @@ mod tests {
 
     #[test]
     fn an_archive_is_refused_with_the_code_it_has_there_ar_15() {
-        for reason in skillwire_archive::Reason::ALL {
+        for reason in skillwire_archive::ArchiveReason::ALL {
             assert_eq!(Reason::from(reason).code(), reason.code());
         }
     }

@@ -8,14 +8,14 @@ use skillwire_core::RelPath;
 
 use self::tree::Tree;
 use crate::{
-    format::Format,
-    limits::Limits,
-    refused::{Reason, Refused},
+    format::ArchiveFormat,
+    limits::ArchiveLimits,
+    refused::{ArchiveReason, RefusedArchive},
 };
 
 /// One file that came out of an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct File {
+pub struct ArchiveFile {
     /// Where it belongs, below the skill's root.
     pub path: RelPath,
     /// What it holds; for a link, what its target holds.
@@ -28,17 +28,21 @@ pub struct File {
 ///
 /// Links inside the skill become copies of the files they lead to. Directories are judged and left
 /// out, as a skill consists of its files.
-pub fn unpack(format: Format, bytes: &[u8], limits: &Limits) -> Result<Vec<File>, Refused> {
+pub fn unpack(
+    format: ArchiveFormat,
+    bytes: &[u8],
+    limits: &ArchiveLimits,
+) -> Result<Vec<ArchiveFile>, RefusedArchive> {
     if bytes.len() as u64 > limits.tar_bytes() {
-        return Err(Refused::new(
-            Reason::TooLarge,
+        return Err(RefusedArchive::new(
+            ArchiveReason::TooLarge,
             format!("the archive has {} bytes", bytes.len()),
         ));
     }
     let mut tree = Tree::new(limits, bytes.len());
     match format {
-        Format::TarGz => tar_gz::read(bytes, limits, &mut tree)?,
-        Format::Zip => zip_file::read(bytes, limits, &mut tree)?,
+        ArchiveFormat::TarGz => tar_gz::read(bytes, limits, &mut tree)?,
+        ArchiveFormat::Zip => zip_file::read(bytes, limits, &mut tree)?,
     }
     tree.finish()
 }

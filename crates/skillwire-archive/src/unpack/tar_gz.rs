@@ -7,15 +7,19 @@ use tar::EntryType;
 
 use super::tree::{Tree, ratio};
 use crate::{
-    limits::Limits,
-    refused::{Reason, Refused},
+    limits::ArchiveLimits,
+    refused::{ArchiveReason, RefusedArchive},
 };
 
 /// The step in which an archive is decompressed, so that a bomb is noticed early.
 const STEP: u64 = 256 * 1024;
 
 /// Reads every entry into the tree.
-pub(super) fn read(bytes: &[u8], limits: &Limits, tree: &mut Tree<'_>) -> Result<(), Refused> {
+pub(super) fn read(
+    bytes: &[u8],
+    limits: &ArchiveLimits,
+    tree: &mut Tree<'_>,
+) -> Result<(), RefusedArchive> {
     let decoded = decompress(bytes, limits)?;
     let mut archive = tar::Archive::new(Cursor::new(&decoded));
     for entry in archive.entries().map_err(|error| broken(&error))? {
@@ -32,25 +36,28 @@ pub(super) fn read(bytes: &[u8], limits: &Limits, tree: &mut Tree<'_>) -> Result
                 tree.link(&name, &target)?;
             }
             EntryType::Link => {
-                return Err(refused(Reason::Link, "hard links are not opened", &name));
+                return Err(refused(ArchiveReason::Link, "hard links are not opened", &name));
             }
             // What git and others say about the archive as a whole.
             EntryType::XGlobalHeader => {}
             _ => {
                 let detail = "it is neither a file, nor a directory, nor a link";
-                return Err(refused(Reason::Special, detail, &name));
+                return Err(refused(ArchiveReason::Special, detail, &name));
             }
         }
     }
     let end = usize::try_from(archive.into_inner().position()).unwrap_or(usize::MAX);
     if decoded.get(end..).unwrap_or_default().iter().any(|byte| *byte != 0) {
-        return Err(Refused::new(Reason::Broken, "something comes after the last entry"));
+        return Err(RefusedArchive::new(
+            ArchiveReason::Broken,
+            "something comes after the last entry",
+        ));
     }
     Ok(())
 }
 
 /// Decompresses one gzip member that must be all there is.
-fn decompress(bytes: &[u8], limits: &Limits) -> Result<Vec<u8>, Refused> {
+fn decompress(bytes: &[u8], limits: &ArchiveLimits) -> Result<Vec<u8>, RefusedArchive> {
     let mut rest = bytes;
     let mut gzip = GzDecoder::new(&mut rest);
     let mut decoded = Vec::new();
@@ -65,19 +72,19 @@ fn decompress(bytes: &[u8], limits: &Limits) -> Result<Vec<u8>, Refused> {
         }
         if length > limits.tar_bytes() {
             let detail = format!("more than {} bytes come out", limits.bytes);
-            return Err(Refused::new(Reason::TooLarge, detail));
+            return Err(RefusedArchive::new(ArchiveReason::TooLarge, detail));
         }
     }
     if !rest.is_empty() {
-        return Err(Refused::new(Reason::Broken, "something comes after its end"));
+        return Err(RefusedArchive::new(ArchiveReason::Broken, "something comes after its end"));
     }
     Ok(decoded)
 }
 
-fn refused(reason: Reason, detail: &str, name: &[u8]) -> Refused {
-    Refused::new(reason, detail).entry(String::from_utf8_lossy(name))
+fn refused(reason: ArchiveReason, detail: &str, name: &[u8]) -> RefusedArchive {
+    RefusedArchive::new(reason, detail).entry(String::from_utf8_lossy(name))
 }
 
-fn broken(error: &std::io::Error) -> Refused {
-    Refused::new(Reason::Broken, format!("it cannot be read: {error}"))
+fn broken(error: &std::io::Error) -> RefusedArchive {
+    RefusedArchive::new(ArchiveReason::Broken, format!("it cannot be read: {error}"))
 }

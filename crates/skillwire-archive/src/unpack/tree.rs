@@ -10,10 +10,10 @@ use skillwire_core::{
     portable::{Names, NotPortable},
 };
 
-use super::File;
+use super::ArchiveFile;
 use crate::{
-    limits::Limits,
-    refused::{Reason, Refused},
+    limits::ArchiveLimits,
+    refused::{ArchiveReason, RefusedArchive},
 };
 
 /// The most links that are followed from one link.
@@ -27,7 +27,7 @@ enum Node {
 
 /// What has been read so far.
 pub(super) struct Tree<'a> {
-    limits: &'a Limits,
+    limits: &'a ArchiveLimits,
     packed: usize,
     nodes: BTreeMap<RelPath, Node>,
     names: Names,
@@ -36,13 +36,13 @@ pub(super) struct Tree<'a> {
 }
 
 impl<'a> Tree<'a> {
-    pub(super) fn new(limits: &'a Limits, packed: usize) -> Self {
+    pub(super) fn new(limits: &'a ArchiveLimits, packed: usize) -> Self {
         let (nodes, names) = (BTreeMap::new(), Names::default());
         Self { limits, packed, nodes, names, entries: 0, bytes: 0 }
     }
 
     /// Adds a directory.
-    pub(super) fn directory(&mut self, name: &[u8]) -> Result<(), Refused> {
+    pub(super) fn directory(&mut self, name: &[u8]) -> Result<(), RefusedArchive> {
         self.count()?;
         let text = text(name)?;
         let trimmed = text.trim_end_matches('/');
@@ -60,12 +60,13 @@ impl<'a> Tree<'a> {
         name: &[u8],
         executable: bool,
         content: &mut dyn Read,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), RefusedArchive> {
         let path = self.new_path(name)?;
         let left = self.limits.bytes.saturating_sub(self.bytes);
         let mut bytes = Vec::new();
         content.take(left + 1).read_to_end(&mut bytes).map_err(|error| {
-            Refused::new(Reason::Broken, format!("it cannot be read: {error}")).entry(path.as_str())
+            RefusedArchive::new(ArchiveReason::Broken, format!("it cannot be read: {error}"))
+                .entry(path.as_str())
         })?;
         self.weigh(bytes.len())?;
         self.nodes.insert(path, Node::File { bytes, executable });
@@ -73,7 +74,7 @@ impl<'a> Tree<'a> {
     }
 
     /// Adds a symbolic link.
-    pub(super) fn link(&mut self, name: &[u8], target: &[u8]) -> Result<(), Refused> {
+    pub(super) fn link(&mut self, name: &[u8], target: &[u8]) -> Result<(), RefusedArchive> {
         let path = self.new_path(name)?;
         let target = text(target)?;
         if target.len() > self.limits.path {
@@ -84,7 +85,7 @@ impl<'a> Tree<'a> {
     }
 
     /// Resolves links and gives out the files.
-    pub(super) fn finish(mut self) -> Result<Vec<File>, Refused> {
+    pub(super) fn finish(mut self) -> Result<Vec<ArchiveFile>, RefusedArchive> {
         let links: Vec<_> = self
             .nodes
             .iter()
@@ -104,14 +105,14 @@ impl<'a> Tree<'a> {
         self.nodes.extend(copies);
         self.check_skill_file()?;
         let files = self.nodes.into_iter().filter_map(|(path, node)| match node {
-            Node::File { bytes, executable } => Some(File { path, bytes, executable }),
+            Node::File { bytes, executable } => Some(ArchiveFile { path, bytes, executable }),
             Node::Link(_) => None,
         });
         Ok(files.collect())
     }
 
     /// The file that a link leads to, walked through the tree as a file system would.
-    fn target_of(&self, from: &RelPath) -> Result<RelPath, Refused> {
+    fn target_of(&self, from: &RelPath) -> Result<RelPath, RefusedArchive> {
         let mut at: Vec<&str> = from.segments().collect();
         let mut hops = 0;
         // What is still to be walked, the next segment last.
@@ -157,7 +158,7 @@ impl<'a> Tree<'a> {
         self.nodes.keys().any(starts)
     }
 
-    fn check_skill_file(&self) -> Result<(), Refused> {
+    fn check_skill_file(&self) -> Result<(), RefusedArchive> {
         if self.nodes.contains_key(&RelPath::skill_file()) {
             return Ok(());
         }
@@ -166,61 +167,66 @@ impl<'a> Tree<'a> {
             .keys()
             .find(|path| path.file_name() == SKILL_FILE && path.segments().count() == 2);
         Err(match wrapped {
-            Some(path) => Refused::new(
-                Reason::NoSkillFile,
+            Some(path) => RefusedArchive::new(
+                ArchiveReason::NoSkillFile,
                 "the skill is wrapped in a directory; `SKILL.md` must be at the root",
             )
             .entry(path.as_str()),
-            None => Refused::new(Reason::NoSkillFile, "there is no `SKILL.md` at the root"),
+            None => RefusedArchive::new(
+                ArchiveReason::NoSkillFile,
+                "there is no `SKILL.md` at the root",
+            ),
         })
     }
 
     /// Counts an entry and takes its name, which must be new.
-    fn new_path(&mut self, name: &[u8]) -> Result<RelPath, Refused> {
+    fn new_path(&mut self, name: &[u8]) -> Result<RelPath, RefusedArchive> {
         self.count()?;
         let path = self.path(text(name)?)?;
         self.names.add_file(&path).map_err(|error| not_portable(&path, &error))?;
         Ok(path)
     }
 
-    fn count(&mut self) -> Result<(), Refused> {
+    fn count(&mut self) -> Result<(), RefusedArchive> {
         self.entries += 1;
         if self.entries > self.limits.entries {
             let detail = format!("there are more than {} entries", self.limits.entries);
-            return Err(Refused::new(Reason::TooMany, detail));
+            return Err(RefusedArchive::new(ArchiveReason::TooMany, detail));
         }
         Ok(())
     }
 
     /// Counts bytes that came out.
-    fn weigh(&mut self, bytes: usize) -> Result<(), Refused> {
+    fn weigh(&mut self, bytes: usize) -> Result<(), RefusedArchive> {
         self.bytes += bytes as u64;
         if !self.limits.allows_ratio(self.packed, self.bytes) {
             return Err(ratio(self.limits));
         }
         if self.bytes > self.limits.bytes {
             let detail = format!("more than {} bytes come out", self.limits.bytes);
-            return Err(Refused::new(Reason::TooLarge, detail));
+            return Err(RefusedArchive::new(ArchiveReason::TooLarge, detail));
         }
         Ok(())
     }
 
     /// Reads a path, which must lie inside and not behind a link.
-    fn path(&self, text: &str) -> Result<RelPath, Refused> {
-        let refuse = |reason, detail: &str| Refused::new(reason, detail).entry(text);
+    fn path(&self, text: &str) -> Result<RelPath, RefusedArchive> {
+        let refuse = |reason, detail: &str| RefusedArchive::new(reason, detail).entry(text);
         if text.len() > self.limits.path {
             let start: String = text.chars().take(64).collect();
-            return Err(Refused::new(Reason::TooDeep, "the path is too long").entry(start));
+            return Err(
+                RefusedArchive::new(ArchiveReason::TooDeep, "the path is too long").entry(start)
+            );
         }
         if text.starts_with('/') {
-            return Err(refuse(Reason::Path, "the path is absolute"));
+            return Err(refuse(ArchiveReason::Path, "the path is absolute"));
         }
         // `./a` and `a` are one file, and both spellings are common.
         let text = text.strip_prefix("./").unwrap_or(text);
         let path = RelPath::parse(text)
-            .map_err(|error| refuse(Reason::Path, &format!("the path {error}")))?;
+            .map_err(|error| refuse(ArchiveReason::Path, &format!("the path {error}")))?;
         if path.segments().count() > self.limits.depth {
-            return Err(refuse(Reason::TooDeep, "the path is too deep"));
+            return Err(refuse(ArchiveReason::TooDeep, "the path is too deep"));
         }
         let mut above = path.parent();
         while let Some(directory) = above {
@@ -234,25 +240,26 @@ impl<'a> Tree<'a> {
 }
 
 /// Too much comes out of too little.
-pub(super) fn ratio(limits: &Limits) -> Refused {
+pub(super) fn ratio(limits: &ArchiveLimits) -> RefusedArchive {
     let detail = format!("more than {} bytes come out of each packed byte", limits.ratio);
-    Refused::new(Reason::Ratio, detail)
+    RefusedArchive::new(ArchiveReason::Ratio, detail)
 }
 
-fn link(path: &RelPath, detail: &str) -> Refused {
-    Refused::new(Reason::Link, detail).entry(path.as_str())
+fn link(path: &RelPath, detail: &str) -> RefusedArchive {
+    RefusedArchive::new(ArchiveReason::Link, detail).entry(path.as_str())
 }
 
-fn not_portable(path: &RelPath, error: &NotPortable) -> Refused {
+fn not_portable(path: &RelPath, error: &NotPortable) -> RefusedArchive {
     let reason = match error {
-        NotPortable::Collide(..) => Reason::Twins,
-        NotPortable::Reserved(_) => Reason::Path,
+        NotPortable::Collide(..) => ArchiveReason::Twins,
+        NotPortable::Reserved(_) => ArchiveReason::Path,
     };
-    Refused::new(reason, error.to_string()).entry(path.as_str())
+    RefusedArchive::new(reason, error.to_string()).entry(path.as_str())
 }
 
-fn text(name: &[u8]) -> Result<&str, Refused> {
+fn text(name: &[u8]) -> Result<&str, RefusedArchive> {
     std::str::from_utf8(name).map_err(|_| {
-        Refused::new(Reason::Path, "the path is not UTF-8").entry(String::from_utf8_lossy(name))
+        RefusedArchive::new(ArchiveReason::Path, "the path is not UTF-8")
+            .entry(String::from_utf8_lossy(name))
     })
 }

@@ -10,8 +10,8 @@ use zip::{ZipArchive, result::ZipError};
 
 use super::tree::Tree;
 use crate::{
-    limits::Limits,
-    refused::{Reason, Refused},
+    limits::ArchiveLimits,
+    refused::{ArchiveReason, RefusedArchive},
 };
 
 /// The end record without a comment.
@@ -24,16 +24,20 @@ const DIRECTORY: u32 = 0o040_000;
 const LINK: u32 = 0o120_000;
 
 /// Reads every entry into the tree.
-pub(super) fn read(bytes: &[u8], limits: &Limits, tree: &mut Tree<'_>) -> Result<(), Refused> {
+pub(super) fn read(
+    bytes: &[u8],
+    limits: &ArchiveLimits,
+    tree: &mut Tree<'_>,
+) -> Result<(), RefusedArchive> {
     let entries = entries(bytes)?;
     if entries > limits.entries {
         let detail = format!("there are more than {} entries", limits.entries);
-        return Err(Refused::new(Reason::TooMany, detail));
+        return Err(RefusedArchive::new(ArchiveReason::TooMany, detail));
     }
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| unreadable(&error))?;
     if archive.len() != entries {
         let detail = format!("{entries} entries have only {} names", archive.len());
-        return Err(Refused::new(Reason::Twins, detail));
+        return Err(RefusedArchive::new(ArchiveReason::Twins, detail));
     }
     for index in 0..entries {
         let mut entry = archive.by_index(index).map_err(|error| unreadable(&error))?;
@@ -48,15 +52,17 @@ pub(super) fn read(bytes: &[u8], limits: &Limits, tree: &mut Tree<'_>) -> Result
                 let mut target = Vec::new();
                 let most = limits.path as u64 + 1;
                 entry.by_ref().take(most).read_to_end(&mut target).map_err(|error| {
-                    Refused::new(Reason::Broken, format!("it cannot be read: {error}"))
+                    RefusedArchive::new(
+                        ArchiveReason::Broken,
+                        format!("it cannot be read: {error}"),
+                    )
                 })?;
                 tree.link(&name, &target)?;
             }
             _ => {
                 let detail = "it is neither a file, nor a directory, nor a link";
-                return Err(
-                    Refused::new(Reason::Special, detail).entry(String::from_utf8_lossy(&name))
-                );
+                return Err(RefusedArchive::new(ArchiveReason::Special, detail)
+                    .entry(String::from_utf8_lossy(&name)));
             }
         }
     }
@@ -64,8 +70,8 @@ pub(super) fn read(bytes: &[u8], limits: &Limits, tree: &mut Tree<'_>) -> Result
 }
 
 /// How many entries the end record counts, if the file ends as it should.
-fn entries(bytes: &[u8]) -> Result<usize, Refused> {
-    let broken = |detail: &str| Refused::new(Reason::Broken, detail);
+fn entries(bytes: &[u8]) -> Result<usize, RefusedArchive> {
+    let broken = |detail: &str| RefusedArchive::new(ArchiveReason::Broken, detail);
     let (rest, end) = bytes
         .len()
         .checked_sub(END)
@@ -77,8 +83,8 @@ fn entries(bytes: &[u8]) -> Result<usize, Refused> {
     let (directory, offset) = (long(12) as usize, long(16) as usize);
     let count = short(10);
     if short(4) != 0 || short(6) != 0 || short(8) != count || short(20) != 0 || count == u16::MAX {
-        return Err(Refused::new(
-            Reason::Format,
+        return Err(RefusedArchive::new(
+            ArchiveReason::Format,
             "ZIP files in several parts, with comments or in the 64-bit form are not opened",
         ));
     }
@@ -88,10 +94,10 @@ fn entries(bytes: &[u8]) -> Result<usize, Refused> {
     Ok(usize::from(count))
 }
 
-fn unreadable(error: &ZipError) -> Refused {
+fn unreadable(error: &ZipError) -> RefusedArchive {
     let reason = match error {
-        ZipError::UnsupportedArchive(_) => Reason::Format,
-        _ => Reason::Broken,
+        ZipError::UnsupportedArchive(_) => ArchiveReason::Format,
+        _ => ArchiveReason::Broken,
     };
-    Refused::new(reason, format!("it cannot be read: {error}"))
+    RefusedArchive::new(reason, format!("it cannot be read: {error}"))
 }

@@ -1,13 +1,15 @@
 //! Archives that are opened: every hostile one is refused for its own reason.
 
-use skillwire_archive::{File, Format, Limits, Reason, Refused, unpack};
+use skillwire_archive::{
+    ArchiveFile, ArchiveFormat, ArchiveLimits, ArchiveReason, RefusedArchive, unpack,
+};
 use skillwire_testkit::{
     archives::ArchiveSample, archives::TarMember, archives::ZipMember, archives::corpus,
     archives::gzip, archives::refunds, archives::tar, archives::zip,
 };
 
-fn open(bytes: &[u8]) -> Result<Vec<File>, Refused> {
-    unpack(Format::sniff(bytes).expect("an archive"), bytes, &Limits::default())
+fn open(bytes: &[u8]) -> Result<Vec<ArchiveFile>, RefusedArchive> {
+    unpack(ArchiveFormat::sniff(bytes).expect("an archive"), bytes, &ArchiveLimits::default())
 }
 
 fn sample(name: &str) -> ArchiveSample {
@@ -22,7 +24,7 @@ fn skill() -> TarMember {
     TarMember::file("SKILL.md", "x")
 }
 
-fn reason(bytes: &[u8]) -> Reason {
+fn reason(bytes: &[u8]) -> ArchiveReason {
     open(bytes).expect_err("it is refused").reason()
 }
 
@@ -74,13 +76,16 @@ fn links_are_resolved_through_the_tree_ar_05() {
     };
     assert_eq!(open(&chain("up")).unwrap().len(), 3);
     for bad in ["up/../up", "k", "../d", "..", ".", "", "nothing", "../../SKILL.md", "a\\b"] {
-        assert_eq!(reason(&chain(bad)), Reason::Link, "{bad}");
+        assert_eq!(reason(&chain(bad)), ArchiveReason::Link, "{bad}");
     }
 }
 
 #[test]
 fn links_to_inner_files_by_hard_link_are_refused_too_ar_06() {
-    assert_eq!(reason(&tar_gz(&[skill(), TarMember::hard_link("k", "SKILL.md")])), Reason::Link);
+    assert_eq!(
+        reason(&tar_gz(&[skill(), TarMember::hard_link("k", "SKILL.md")])),
+        ArchiveReason::Link
+    );
 }
 
 #[test]
@@ -91,10 +96,10 @@ fn a_file_and_a_directory_cannot_be_one_ar_07() {
         [TarMember::of_kind("A/", b'5'), TarMember::file("a/b", "y")],
     ] {
         let members: Vec<_> = std::iter::once(skill()).chain(members).collect();
-        assert_eq!(reason(&tar_gz(&members)), Reason::Twins);
+        assert_eq!(reason(&tar_gz(&members)), ArchiveReason::Twins);
     }
     let twice = ZipMember::new("SKILL.md", "x", 0o100_644);
-    assert_eq!(reason(&zip(&[twice.clone(), twice])), Reason::Twins);
+    assert_eq!(reason(&zip(&[twice.clone(), twice])), ArchiveReason::Twins);
 }
 
 #[test]
@@ -106,31 +111,33 @@ fn only_the_owners_right_to_run_is_taken_over_ar_08() {
 
 #[test]
 fn limits_are_inclusive_ar_09() {
-    let limits = Limits { bytes: 8, entries: 3, depth: 2, path: 8, ..Limits::default() };
+    let limits =
+        ArchiveLimits { bytes: 8, entries: 3, depth: 2, path: 8, ..ArchiveLimits::default() };
     let open = |members: &[TarMember]| {
-        let opened = unpack(Format::TarGz, &tar_gz(members), &limits);
+        let opened = unpack(ArchiveFormat::TarGz, &tar_gz(members), &limits);
         opened.map(|files| files.len()).map_err(|refused| refused.reason())
     };
     let file = |name: &str, size: usize| TarMember::file(name, vec![b'x'; size]);
     assert_eq!(open(&[skill(), file("a/b", 6), file("cccccccc", 1)]), Ok(3));
-    assert_eq!(open(&[skill(), file("a", 8)]), Err(Reason::TooLarge));
-    assert_eq!(open(&[skill(), file("a/b/c", 1)]), Err(Reason::TooDeep));
-    assert_eq!(open(&[skill(), file("ccccccccc", 1)]), Err(Reason::TooDeep));
+    assert_eq!(open(&[skill(), file("a", 8)]), Err(ArchiveReason::TooLarge));
+    assert_eq!(open(&[skill(), file("a/b/c", 1)]), Err(ArchiveReason::TooDeep));
+    assert_eq!(open(&[skill(), file("ccccccccc", 1)]), Err(ArchiveReason::TooDeep));
     let four = [skill(), file("a", 0), file("b", 0), file("c", 0)];
-    assert_eq!(open(&four), Err(Reason::TooMany));
+    assert_eq!(open(&four), Err(ArchiveReason::TooMany));
     // Directories and copies made from links count as well.
     let directory = [skill(), file("a", 0), file("b", 0), TarMember::of_kind("d/", b'5')];
-    assert_eq!(open(&directory), Err(Reason::TooMany));
+    assert_eq!(open(&directory), Err(ArchiveReason::TooMany));
     let copies = [skill(), file("a", 5), TarMember::symlink("b", "a")];
-    assert_eq!(open(&copies), Err(Reason::TooLarge));
+    assert_eq!(open(&copies), Err(ArchiveReason::TooLarge));
 }
 
 #[test]
 fn many_copies_of_one_large_file_are_too_large_ar_09() {
     let mut members = vec![skill(), TarMember::file("a", vec![b'x'; 1 << 20])];
     members.extend((0..20).map(|number| TarMember::symlink(&format!("l{number}"), "a")));
-    let reason = unpack(Format::TarGz, &gzip(&tar(&members), 0), &Limits::default()).unwrap_err();
-    assert_eq!(reason.reason(), Reason::TooLarge);
+    let reason = unpack(ArchiveFormat::TarGz, &gzip(&tar(&members), 0), &ArchiveLimits::default())
+        .unwrap_err();
+    assert_eq!(reason.reason(), ArchiveReason::TooLarge);
 }
 
 #[test]
@@ -138,20 +145,27 @@ fn whatever_is_cut_off_or_appended_is_refused_ar_14() {
     for name in ["ok.tar.gz", "ok.zip"] {
         let whole = sample(name).bytes;
         for length in 2..whole.len() {
-            let opened =
-                unpack(Format::sniff(&whole).unwrap(), &whole[..length], &Limits::default());
-            assert_eq!(opened.unwrap_err().reason(), Reason::Broken, "{name} cut at {length}");
+            let opened = unpack(
+                ArchiveFormat::sniff(&whole).unwrap(),
+                &whole[..length],
+                &ArchiveLimits::default(),
+            );
+            assert_eq!(
+                opened.unwrap_err().reason(),
+                ArchiveReason::Broken,
+                "{name} cut at {length}"
+            );
         }
         let mut longer = whole.clone();
         longer.push(0);
-        assert_eq!(reason(&longer), Reason::Broken, "{name} with a byte more");
+        assert_eq!(reason(&longer), ArchiveReason::Broken, "{name} with a byte more");
         let mut twice = whole.clone();
         twice.extend(&whole);
-        assert_eq!(reason(&twice), Reason::Broken, "{name} twice");
+        assert_eq!(reason(&twice), ArchiveReason::Broken, "{name} twice");
     }
     let mut hidden = tar(&[skill()]);
     hidden.extend(tar(&[TarMember::file("evil.md", "x")]));
-    assert_eq!(reason(&gzip(&hidden, 6)), Reason::Broken);
+    assert_eq!(reason(&gzip(&hidden, 6)), ArchiveReason::Broken);
 }
 
 #[test]
@@ -162,10 +176,10 @@ fn a_flipped_bit_never_gives_other_files_ar_14() {
         for at in 0..whole.len() {
             let mut damaged = whole.clone();
             damaged[at] ^= 0x10;
-            let format = Format::sniff(&whole).unwrap();
-            if let Ok(opened) = unpack(format, &damaged, &Limits::default()) {
+            let format = ArchiveFormat::sniff(&whole).unwrap();
+            if let Ok(opened) = unpack(format, &damaged, &ArchiveLimits::default()) {
                 // Only what is not content may differ: times, owners, names and modes.
-                let contents = |files: &[File]| {
+                let contents = |files: &[ArchiveFile]| {
                     let mut all: Vec<_> = files.iter().map(|file| file.bytes.clone()).collect();
                     all.sort();
                     all
@@ -195,10 +209,10 @@ fn zip_features_that_are_not_read_are_refused() {
     comment[at] = 1;
     comment.push(b'!');
     // The end record is no longer the last thing in the file.
-    assert_eq!(reason(&comment), Reason::Broken);
+    assert_eq!(reason(&comment), ArchiveReason::Broken);
     let socket =
         zip(&[ZipMember::new("SKILL.md", "x", 0o100_644), ZipMember::new("s", "", 0o140_777)]);
-    assert_eq!(reason(&socket), Reason::Special);
+    assert_eq!(reason(&socket), ArchiveReason::Special);
     let latin = zip(&[ZipMember::new(b"caf\xe9".to_vec(), "x", 0o100_644)]);
     assert!(open(&latin).is_err());
 }

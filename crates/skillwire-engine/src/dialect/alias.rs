@@ -18,7 +18,7 @@ use skillwire_source::{Skill, SkillContent};
 
 use super::{
     Dialect, DialectPart,
-    archives::{self, Format},
+    archives::{self, ArchiveFormat},
     fastmcp,
     names::{LookupNames, Named},
     skills_over_mcp, usage,
@@ -34,7 +34,7 @@ pub(crate) enum Projected {
     /// `skill://index.json`.
     Index,
     /// A whole skill.
-    Archive(Arc<Skill>, Format),
+    Archive(Arc<Skill>, ArchiveFormat),
     /// The list of a skill's files.
     Manifest(Arc<Skill>),
     /// `skill://index`.

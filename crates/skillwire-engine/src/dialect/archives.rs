@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use bytes::Bytes;
 use quick_cache::sync::Cache;
-pub(crate) use skillwire_archive::Format;
+pub(crate) use skillwire_archive::ArchiveFormat;
 use skillwire_catalog::Snapshot;
 use skillwire_core::Digest;
 use skillwire_dialects::index::{IndexArchive, archive_uri};
@@ -28,7 +28,7 @@ const MAX_INDEXED_BYTES: u64 = 256 * 1024 * 1024;
 const MAX_PACKED_BYTES: u64 = 16 * 1024 * 1024;
 
 /// An archive: everything in a skill under the digest of its entry.
-type Key = (Digest, Format);
+type Key = (Digest, ArchiveFormat);
 
 /// Archives that were made.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl Archives {
         Self { kept: Cache::with_weighter(64, most, ByLength), digests: Cache::new(REMEMBERED) }
     }
 
-    fn made(&self, skill: &Skill, format: Format) -> Result<Option<Made>, Unread> {
+    fn made(&self, skill: &Skill, format: ArchiveFormat) -> Result<Option<Made>, Unread> {
         let key = (Digest::of(skill.entry.as_bytes()), format);
         if let Some(archive) = self.kept.get(&key) {
             return Ok(Some(archive));
@@ -57,7 +57,7 @@ impl Archives {
         Ok(archive)
     }
 
-    fn digest(&self, skill: &Skill, format: Format) -> Option<Digest> {
+    fn digest(&self, skill: &Skill, format: ArchiveFormat) -> Option<Digest> {
         let key = (Digest::of(skill.entry.as_bytes()), format);
         if let Some(known) = self.digests.get(&key) {
             return known;
@@ -72,7 +72,7 @@ impl Archives {
 struct Unread;
 
 /// Packs a skill, unless its files cannot be one archive everywhere.
-fn pack(skill: &Skill, format: Format) -> Result<Option<Made>, Unread> {
+fn pack(skill: &Skill, format: ArchiveFormat) -> Result<Option<Made>, Unread> {
     let Some(tree) = packable(skill) else { return Ok(None) };
     let mut files = Vec::with_capacity(tree.files.len());
     for file in &tree.files {
@@ -105,8 +105,11 @@ fn total(tree: &FileTree) -> u64 {
 }
 
 /// The skill whose archive a URI names.
-pub(super) fn named_by<'a>(snapshot: &'a Snapshot, uri: &str) -> Option<(&'a Arc<Skill>, Format)> {
-    Format::ALL.into_iter().find_map(|format| {
+pub(super) fn named_by<'a>(
+    snapshot: &'a Snapshot,
+    uri: &str,
+) -> Option<(&'a Arc<Skill>, ArchiveFormat)> {
+    ArchiveFormat::ALL.into_iter().find_map(|format| {
         let root = uri.strip_suffix(format.suffix())?;
         let skill = snapshot.skill(&format!("{root}/SKILL.md"))?;
         packable(skill).map(|_| (skill, format))
@@ -117,7 +120,7 @@ pub(super) fn named_by<'a>(snapshot: &'a Snapshot, uri: &str) -> Option<(&'a Arc
 pub(crate) async fn read(
     call: &OwnedCall,
     skill: &Arc<Skill>,
-    format: Format,
+    format: ArchiveFormat,
 ) -> Result<Option<Made>, RpcError> {
     let state = Arc::clone(&call.state);
     let packed = Arc::clone(skill);
@@ -138,7 +141,7 @@ pub(crate) async fn read(
 
 /// The archives that a document lists: those of skills with more than one file.
 #[derive(Debug, Default)]
-pub(super) struct Archived(HashMap<Arc<str>, Vec<(Format, Digest)>>);
+pub(super) struct Archived(HashMap<Arc<str>, Vec<(ArchiveFormat, Digest)>>);
 
 impl Archived {
     /// Finds the digests of all archives for the index, if archives are served.
@@ -146,13 +149,13 @@ impl Archived {
         if !call.shows(DialectPart::Archives) {
             return Ok(Self::default());
         }
-        Self::in_formats(call, &Format::ALL).await
+        Self::in_formats(call, &ArchiveFormat::ALL).await
     }
 
     /// Finds the digests of all archives in some formats.
     pub(super) async fn in_formats(
         call: &OwnedCall,
-        formats: &'static [Format],
+        formats: &'static [ArchiveFormat],
     ) -> Result<Self, RpcError> {
         let snapshot = Arc::clone(&call.snapshot);
         let state = Arc::clone(&call.state);
@@ -166,7 +169,7 @@ impl Archived {
                 return Self::default();
             }
             let digests = |skill: &Arc<Skill>| {
-                let digest = |format: &Format| {
+                let digest = |format: &ArchiveFormat| {
                     state
                         .projections
                         .archives
@@ -186,7 +189,7 @@ impl Archived {
     /// The archives of a skill, as the index lists them.
     pub(super) fn of(&self, skill: &Skill) -> Vec<IndexArchive> {
         let digests = self.0.get(skill.uri.as_str());
-        let archive = |(format, digest): &(Format, Digest)| IndexArchive {
+        let archive = |(format, digest): &(ArchiveFormat, Digest)| IndexArchive {
             url: archive_uri(&skill.uri, *format),
             media_type: format.media_type(),
             digest: *digest,
@@ -195,7 +198,7 @@ impl Archived {
     }
 
     /// The digest of a skill's first archive.
-    pub(super) fn first(&self, skill: &Skill) -> Option<(Format, Digest)> {
+    pub(super) fn first(&self, skill: &Skill) -> Option<(ArchiveFormat, Digest)> {
         self.0.get(skill.uri.as_str())?.first().copied()
     }
 }

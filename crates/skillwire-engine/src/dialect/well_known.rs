@@ -16,7 +16,7 @@ use skillwire_source::{FileTree, Skill, SkillContent};
 
 use super::{
     DialectPart,
-    archives::{self, Archived, Format},
+    archives::{self, ArchiveFormat, Archived},
     documents::{Document, DocumentKey},
     names::{LookupNames, Named},
 };
@@ -51,7 +51,7 @@ pub(crate) async fn get(call: OwnedCall, path: &str) -> Result<Option<Published>
     if rest == INDEX {
         return document(&call, Document::WellKnownFiles, files(call.clone())).await;
     }
-    for format in Format::ALL {
+    for format in ArchiveFormat::ALL {
         if let Some(name) = rest.strip_suffix(format.suffix()).filter(|name| !name.contains('/')) {
             return archive(&call, name, format).await;
         }
@@ -97,7 +97,7 @@ async fn file(call: &OwnedCall, rest: &str) -> Result<Option<Published>, RpcErro
 async fn archive(
     call: &OwnedCall,
     name: &str,
-    format: Format,
+    format: ArchiveFormat,
 ) -> Result<Option<Published>, RpcError> {
     let Some(skill) = named(call, name).await? else { return Ok(None) };
     let made = archives::read(call, &skill, format).await?;
@@ -129,7 +129,7 @@ async fn files(call: OwnedCall) -> Result<Vec<u8>, RpcError> {
     let names = call.names().await?;
     let digests = call.shows(DialectPart::WellKnownDigests);
     let packages = if digests {
-        Archived::in_formats(&call, &Format::ALL).await?
+        Archived::in_formats(&call, &ArchiveFormat::ALL).await?
     } else {
         Archived::default()
     };
@@ -177,7 +177,7 @@ fn files_entry<'a>(
 /// The index of the last revision: a skill of one file as that file, any other as an archive.
 async fn artifacts(call: OwnedCall) -> Result<Vec<u8>, RpcError> {
     let names = call.names().await?;
-    let packed = Archived::in_formats(&call, &[Format::TarGz]).await?;
+    let packed = Archived::in_formats(&call, &[ArchiveFormat::TarGz]).await?;
     let entry = |(skill, name, tree): (&Skill, _, &FileTree)| {
         let (kind, url, digest) = match packed.first(skill) {
             Some((format, digest)) => {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError};
 
 use bytes::Bytes;
-use skillwire_archive::{File, Format, Limits, unpack};
+use skillwire_archive::{ArchiveFile, ArchiveFormat, ArchiveLimits, unpack};
 use skillwire_core::{Digest, ResourceUri};
 use skillwire_trust::{Reason, Refusal, SkillId};
 
@@ -16,16 +16,16 @@ const MOST_BYTES: u64 = skillwire_core::limits::MAX_BYTES + (4 << 20);
 pub(super) struct Archive<'a> {
     pub(super) url: &'a str,
     /// What kind its entry says it is.
-    pub(super) declared: Option<Format>,
+    pub(super) declared: Option<ArchiveFormat>,
     pub(super) digest: Option<Digest>,
 }
 
 impl Archive<'_> {
     /// What kind it is: as its entry says, else as it was sent, else as its address ends.
-    fn format(&self, sent_as: Option<&str>) -> Option<Format> {
+    fn format(&self, sent_as: Option<&str>) -> Option<ArchiveFormat> {
         let address = self.url.split(['?', '#']).next().unwrap_or_default();
-        let sent = || sent_as.and_then(Format::of_media_type);
-        self.declared.or_else(sent).or_else(|| Format::of_name(address))
+        let sent = || sent_as.and_then(ArchiveFormat::of_media_type);
+        self.declared.or_else(sent).or_else(|| ArchiveFormat::of_name(address))
     }
 }
 
@@ -35,7 +35,7 @@ impl Remote {
         &self,
         skill: &SkillId,
         archive: &Archive<'_>,
-    ) -> Result<Arc<Vec<File>>, Refusal> {
+    ) -> Result<Arc<Vec<ArchiveFile>>, Refusal> {
         let held = self.opened_copy(archive.url);
         if let Some(files) = held.filter(|_| archive.digest.is_some()) {
             return Ok(files);
@@ -60,7 +60,7 @@ impl Remote {
         skill: &SkillId,
         archive: &Archive<'_>,
         Content { bytes, media_type }: &Content,
-    ) -> Result<Arc<Vec<File>>, Refusal> {
+    ) -> Result<Arc<Vec<ArchiveFile>>, Refusal> {
         let actual = Digest::of(bytes);
         if let Some(digest) = archive.digest.filter(|digest| *digest != actual) {
             return Err(Refusal::new(Reason::DigestMismatch)
@@ -77,7 +77,7 @@ impl Remote {
                 .actual(media_type.as_deref().unwrap_or("neither").escape_debug())
         })?;
         let mut budget = self.archives.budget.lock().unwrap_or_else(PoisonError::into_inner);
-        let opened = unpack(format, bytes, &budget.next(Limits::default()));
+        let opened = unpack(format, bytes, &budget.next(ArchiveLimits::default()));
         let files = opened.map_err(|refused| {
             budget.spend_refused();
             let entry = refused.entry_name().map(str::escape_debug);
@@ -92,7 +92,7 @@ impl Remote {
         Ok(files)
     }
 
-    fn opened_copy(&self, url: &str) -> Option<Arc<Vec<File>>> {
+    fn opened_copy(&self, url: &str) -> Option<Arc<Vec<ArchiveFile>>> {
         let opened = self.archives.opened.lock().unwrap_or_else(PoisonError::into_inner);
         opened.get(url).map(Arc::clone)
     }

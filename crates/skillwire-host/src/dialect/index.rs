@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::{Map, Value, value::RawValue};
-use skillwire_archive::Format;
+use skillwire_archive::ArchiveFormat;
 use skillwire_core::{
     Digest, ResourceUri, SkillUri,
     strict_json::{self, JsonLimits},
@@ -131,8 +131,9 @@ fn later(
     let mut usable = archives.into_iter().flatten().filter_map(|archive| {
         let url = archive.get("url").or_else(|| archive.get("uri"))?.as_str()?;
         let kind = archive.get("mimeType").or_else(|| archive.get("mediaType"));
-        let format = kind.and_then(Value::as_str).and_then(Format::of_media_type);
-        (format.is_some() || Format::of_name(url).is_some()).then_some((url, format, archive))
+        let format = kind.and_then(Value::as_str).and_then(ArchiveFormat::of_media_type);
+        (format.is_some() || ArchiveFormat::of_name(url).is_some())
+            .then_some((url, format, archive))
     });
     let (url, format, archive) = usable.next().ok_or_else(|| {
         Refusal::new(Reason::EntryMalformed)
@@ -198,7 +199,7 @@ pub(super) fn with_files(
 fn archived(
     origin: &Origin,
     dialect: Dialect,
-    (url, format): (&str, Option<Format>),
+    (url, format): (&str, Option<ArchiveFormat>),
     name: &str,
     fields: &Map<String, Value>,
     digest: Option<Digest>,

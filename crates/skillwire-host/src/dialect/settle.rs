@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use skillwire_archive::File;
+use skillwire_archive::ArchiveFile;
 use skillwire_core::{
     Digest, Frontmatter, ResourceUri, Resources, SkillEntry, SkillResource, skill_file,
 };
@@ -78,7 +78,7 @@ impl Remote {
 }
 
 /// Compares an opened archive with the files that its entry lists, where it lists any.
-fn agree(skill: &SkillId, offer: &Offer, files: &[File]) -> Result<(), Refusal> {
+fn agree(skill: &SkillId, offer: &Offer, files: &[ArchiveFile]) -> Result<(), Refusal> {
     if offer.promises.is_empty() {
         return Ok(());
     }

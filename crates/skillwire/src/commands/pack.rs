@@ -4,7 +4,7 @@ use std::{fs, io::Write as _, path::PathBuf, sync::Arc};
 
 use bytes::Bytes;
 use serde_json::json;
-use skillwire_archive::{Format, NotPacked, pack};
+use skillwire_archive::{ArchiveFormat, NotPacked, pack};
 use skillwire_core::{Digest, RelPath};
 use skillwire_source::{Skill, SkillContent, SkillSource, scan_all};
 
@@ -20,11 +20,10 @@ use crate::{
 
 pub(super) fn run(args: &PackArgs) -> Outcome {
     let skill = read_skill(&args.skill)?;
-    let out = args
-        .out
-        .clone()
-        .unwrap_or_else(|| PathBuf::from(format!("{}{}", skill.name(), Format::TarGz.suffix())));
-    let format = Format::of_name(&out.to_string_lossy()).ok_or_else(|| {
+    let out = args.out.clone().unwrap_or_else(|| {
+        PathBuf::from(format!("{}{}", skill.name(), ArchiveFormat::TarGz.suffix()))
+    });
+    let format = ArchiveFormat::of_name(&out.to_string_lossy()).ok_or_else(|| {
         Failure::usage(format!("`{}` ends in neither `.tar.gz` nor `.zip`.", out.display()))
             .hint("Give the file one of these endings.")
     })?;

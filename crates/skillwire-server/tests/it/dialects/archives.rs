@@ -1,7 +1,7 @@
 //! Whole skills as one file.
 
 use serde_json::{Value, json};
-use skillwire_archive::{Format, Limits, unpack};
+use skillwire_archive::{ArchiveFormat, ArchiveLimits, unpack};
 use skillwire_testkit::reference_skills;
 
 use super::{LEGACY_NOT_FOUND, Legacy, fixture};
@@ -15,13 +15,14 @@ async fn archives_have_the_digest_that_is_listed_and_the_files_that_are_served_d
     let index = legacy.json("skill://index.json").await;
     let listed = index["skills"][0]["archives"].as_array().unwrap();
     assert_eq!(listed.len(), 2);
-    for (archive, format) in listed.iter().zip(Format::ALL) {
+    for (archive, format) in listed.iter().zip(ArchiveFormat::ALL) {
         assert_eq!(archive["mimeType"], format.media_type());
         let read = legacy.read(&text(&archive["url"])).await;
         assert_eq!(read["contents"][0]["mimeType"], format.media_type());
         let bytes = content(&read);
         assert_eq!(digest(&bytes), text(&archive["digest"]));
-        let files = unpack(format, &bytes, &Limits::default()).expect("our own archive opens");
+        let files =
+            unpack(format, &bytes, &ArchiveLimits::default()).expect("our own archive opens");
         let mut found: Vec<_> =
             files.iter().map(|file| (file.path.as_str().to_owned(), digest(&file.bytes))).collect();
         found.sort();

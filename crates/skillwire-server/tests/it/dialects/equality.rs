@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::{prelude::*, strategy::ValueTree, test_runner::TestRunner};
 use serde_json::{Value, json};
-use skillwire_archive::{Format, Limits, unpack};
+use skillwire_archive::{ArchiveFormat, ArchiveLimits, unpack};
 use skillwire_testkit::{SkillFolder, TestOptions, skill_md};
 
 use super::{Legacy, options};
@@ -63,9 +63,9 @@ async fn check(folder: &SkillFolder) {
             assert_eq!(indexed["resources"], entry["resources"]);
             for archive in indexed["archives"].as_array().into_iter().flatten() {
                 let format =
-                    Format::of_name(&text(&archive["url"])).expect("what is served has it");
+                    ArchiveFormat::of_name(&text(&archive["url"])).expect("what is served has it");
                 let packed = content(&legacy.read(&text(&archive["url"])).await);
-                let files = unpack(format, &packed, &Limits::default()).expect("it opens");
+                let files = unpack(format, &packed, &ArchiveLimits::default()).expect("it opens");
                 let files = files.into_iter().map(|file| (file.path.to_string(), file.bytes));
                 assert_eq!(files.collect::<BTreeMap<_, _>>(), bytes, "{uri} {format:?}");
             }

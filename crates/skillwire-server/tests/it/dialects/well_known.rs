@@ -1,7 +1,7 @@
 //! Public skills under `/.well-known/`.
 
 use serde_json::{Value, json};
-use skillwire_archive::{Format, Limits, unpack};
+use skillwire_archive::{ArchiveFormat, ArchiveLimits, unpack};
 use skillwire_testkit::{HttpReply, SkillFolder, TestOptions, TestServer, reference_skills};
 
 use super::{options, twins};
@@ -91,7 +91,8 @@ async fn the_last_revision_has_files_and_archives_with_digests_d11() {
     }
     let archive = get(&server, &format!("{ARTIFACTS}refunds.tar.gz")).await;
     assert_eq!(archive.header("content-type"), Some("application/gzip"));
-    let files = unpack(Format::TarGz, &archive.body, &Limits::default()).expect("it opens");
+    let files =
+        unpack(ArchiveFormat::TarGz, &archive.body, &ArchiveLimits::default()).expect("it opens");
     assert_eq!(files.len(), 3);
 }
 

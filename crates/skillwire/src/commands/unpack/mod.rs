@@ -9,7 +9,7 @@ use std::{
 };
 
 use serde_json::json;
-use skillwire_archive::{File, Format, Limits, unpack};
+use skillwire_archive::{ArchiveFile, ArchiveFormat, ArchiveLimits, unpack};
 use skillwire_trust::{Reason, Refusal};
 
 use self::staging::StagingFolder;
@@ -61,18 +61,18 @@ fn default_folder(archive: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// Opens the archive in memory; nothing of a refused one is ever written.
-fn open(path: &Path) -> Result<Vec<File>, Failure> {
+fn open(path: &Path) -> Result<Vec<ArchiveFile>, Failure> {
     let mut bytes = Vec::new();
     let read =
         fs::File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes));
     read.map_err(|error| Failure::usage(format!("`{}` cannot be read: {error}.", path.display())))?;
-    let format = Format::sniff(&bytes).ok_or_else(|| {
+    let format = ArchiveFormat::sniff(&bytes).ok_or_else(|| {
         Refusal::new(Reason::ArchiveFormat)
             .file(path.display())
             .expected("a `.tar.gz` or `.zip` file")
             .actual("something that begins like neither")
     })?;
-    let opened = unpack(format, &bytes, &Limits::default());
+    let opened = unpack(format, &bytes, &ArchiveLimits::default());
     opened.map_err(|refused| {
         let file = refused.entry_name().map_or_else(
             || path.display().to_string(),
@@ -83,7 +83,7 @@ fn open(path: &Path) -> Result<Vec<File>, Failure> {
     })
 }
 
-fn write(dir: &Path, files: &[File]) -> Result<(), Failure> {
+fn write(dir: &Path, files: &[ArchiveFile]) -> Result<(), Failure> {
     let written = StagingFolder::new(dir).and_then(|staging| {
         for file in files {
             staging.add(file)?;

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use skillwire_archive::File;
+use skillwire_archive::ArchiveFile;
 
 /// Files on their way into an empty folder. Dropped before the end, it leaves the folder as it was.
 pub(super) struct StagingFolder {
@@ -29,7 +29,7 @@ impl StagingFolder {
     }
 
     /// Writes one file below the hidden folder.
-    pub(super) fn add(&self, file: &File) -> io::Result<()> {
+    pub(super) fn add(&self, file: &ArchiveFile) -> io::Result<()> {
         let hidden = self.hidden.clone();
         let path = file.path.segments().fold(hidden, |path, segment| path.join(segment));
         fs::create_dir_all(path.parent().unwrap_or(&path))?;
