@@ -51,5 +51,5 @@ pub use self::{
     },
     remote::Listing,
     system_clock::SystemClock,
-    window::{Child, DynamicContent, FileContent, FirstSeen, ToolCall, Window},
+    window::{Child, DynamicContent, FileContent, FileForModel, FirstSeen, ToolCall, Window},
 };

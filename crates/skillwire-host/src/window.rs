@@ -1,5 +1,7 @@
 //! The acting window: the only way from a skill's files to a model.
 
+mod for_model;
+
 use std::{
     collections::BTreeSet,
     sync::{
@@ -18,6 +20,7 @@ use skillwire_trust::{
     Remedy, SkillId, VerifiedFile, reference,
 };
 
+pub use self::for_model::FileForModel;
 use crate::host::Host;
 
 /// Bytes of a file that a window let through.

@@ -3,11 +3,7 @@
 use skillwire_engine::offer::ToolReply;
 use skillwire_host::{
     Window,
-    context::{
-        block::{self, SkillFile},
-        children::children,
-        text::one_line,
-    },
+    context::{children::children, text::one_line},
 };
 use skillwire_trust::Reason;
 
@@ -33,18 +29,14 @@ impl Bridge {
         // A changed skill or a withdrawn approval ends the reads of open windows as well: the user of
         // a bridge has no other way to stop a conversation from reading on.
         window.still_approved()?;
-        let content = match window.read(path).await {
-            Ok(content) => content,
-            Err(refusal) => {
-                if refusal.reason == Reason::Changed {
-                    self.look_again();
-                }
-                self.note_trouble(window.skill(), &refusal);
-                return Err(refusal.into());
+        let read = window.read_for_model(path, handle, self.boundaries()).await;
+        if let Err(refusal) = &read {
+            if refusal.reason == Reason::Changed {
+                self.look_again();
             }
-        };
-        let file = SkillFile { handle, content: &content };
-        Ok(block::skill_file(file, self.boundaries())?.into_string())
+            self.note_trouble(window.skill(), refusal);
+        }
+        Ok(read?.text.into_string())
     }
 
     pub(crate) fn list_skill_files(

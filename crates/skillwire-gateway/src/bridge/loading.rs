@@ -3,10 +3,7 @@
 use std::sync::Arc;
 
 use skillwire_engine::offer::{Client, ToolReply};
-use skillwire_host::{
-    Loaded, Window,
-    context::block::{self, LoadedSkill},
-};
+use skillwire_host::{Loaded, Window};
 use skillwire_trust::{Handle, KnownSkill, Reason, Refusal, SkillId};
 
 use super::{Bridge, arguments::ToolArguments, stop::CallError, windows::OpenWindow};
@@ -63,14 +60,7 @@ impl Bridge {
         }
         let window = loaded?.window;
         self.view().was_loaded(self.host(), &known);
-        let directory = self.host().directory_of(window.skill());
-        let skill = LoadedSkill {
-            handle: &called,
-            entry: window.entry(),
-            content: window.skill_file(),
-            directory: directory.as_deref(),
-        };
-        let block = block::loaded_skill(skill, self.boundaries())?.into_string();
+        let block = window.skill_for_model(&called, self.boundaries())?.into_string();
         let opened = OpenWindow { handle: called.clone(), window: Arc::clone(&window) };
         let word = self.windows().keep(opened, client.session())?;
         Ok(OpenedSkill { handle: called, window, word, block })

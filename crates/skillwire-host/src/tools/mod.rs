@@ -19,11 +19,7 @@ use self::input::Input;
 pub use self::spec::{ToolSpec, all};
 use crate::{
     context::{
-        block::{self, LoadedSkill, SkillFile},
-        boundary::Boundaries,
-        children::children,
-        model_text::ModelText,
-        text::one_line,
+        block, boundary::Boundaries, children::children, model_text::ModelText, text::one_line,
     },
     host::{Discovered, Host},
     window::Window,
@@ -117,8 +113,7 @@ impl ModelTools {
         let name = input.required("name")?;
         let handle = Handle::parse(name)?;
         let listed = self.host.resolve(&handle).await?;
-        let approved = self.host.approved_or_ask(&listed).await?;
-        let loaded = self.host.load(approved).await?;
+        let loaded = self.host.load_for_model(&listed).await?;
         let window = loaded.window;
         let handle = handle_of(&self.host.known().await, &window, &handle);
         let id = window_id(&window);
@@ -128,14 +123,7 @@ impl ModelTools {
                 format!("The skill {} is loaded already, as window {id}.\n", one_line(&handle));
             return Ok(ModelText::of_host(text));
         }
-        let directory = self.host.directory_of(window.skill());
-        let skill = LoadedSkill {
-            handle: &handle,
-            entry: window.entry(),
-            content: window.skill_file(),
-            directory: directory.as_deref(),
-        };
-        let block = block::loaded_skill(skill, &self.boundaries)?;
+        let block = window.skill_for_model(&handle, &self.boundaries)?;
         let note = format!(
             "Window: {id}. Read its files with `read_skill_file`; end with `unload_skill`.\n"
         );
@@ -151,9 +139,8 @@ impl ModelTools {
 
     async fn read_skill_file(&self, input: &Input<'_>) -> Result<ModelText, Refusal> {
         let opened = self.opened(input)?;
-        let content = opened.window.read(input.required("path")?).await?;
-        let file = SkillFile { handle: &opened.handle, content: &content };
-        Ok(block::skill_file(file, &self.boundaries)?)
+        let path = input.required("path")?;
+        Ok(opened.window.read_for_model(path, &opened.handle, &self.boundaries).await?.text)
     }
 
     fn list_skill_files(&self, input: &Input<'_>) -> Result<ModelText, Refusal> {

@@ -1,20 +1,13 @@
 //! `skillwire load`: an approved skill as text for a model, every byte checked.
 
-use std::{
-    io::{self, IsTerminal as _, Write as _},
-    path::Path,
-};
+use std::io::{self, IsTerminal as _, Write as _};
 
 use serde::Serialize;
 use skillwire_core::Digest;
 use skillwire_dialects::Dialect;
 use skillwire_host::{
     FileContent, Window,
-    context::{
-        block::{LoadedSkill, SkillFile, loaded_skill, skill_file},
-        boundary::Boundaries,
-        text,
-    },
+    context::{boundary::Boundaries, text},
 };
 use skillwire_trust::{Origin, Refusal};
 
@@ -78,10 +71,8 @@ pub(super) fn run(args: &LoadArgs) -> Outcome {
 async fn load(session: &Session, args: &LoadArgs) -> Result<LoadReport, Refusal> {
     let named = session.find_now(&args.handle).await?;
     let host = session.host();
-    let approved = host.approved_or_ask(&named.listed).await?;
-    let directory = host.directory_of(named.listed.id());
-    let window = host.load(approved).await?.window;
-    let blocks = blocks(&window, &named.handle, directory.as_deref(), &args.read).await;
+    let window = host.load_for_model(&named.listed).await?.window;
+    let blocks = blocks(&window, &named.handle, &args.read).await;
     // The text leaves this program, and with it the window.
     window.release();
     let blocks = blocks?;
@@ -115,20 +106,16 @@ fn notice(content: &FileContent) {
 async fn blocks(
     window: &Window,
     handle: &str,
-    directory: Option<&Path>,
     files: &[String],
 ) -> Result<Vec<TextBlock>, Refusal> {
     let boundaries = Boundaries::random();
-    let entry = &**window.entry();
-    let content = window.skill_file();
-    let skill = LoadedSkill { handle, entry, content, directory };
-    let text = loaded_skill(skill, &boundaries)?.into_string();
-    let mut blocks = vec![TextBlock { uri: content.uri().to_string(), text }];
+    let text = window.skill_for_model(handle, &boundaries)?.into_string();
+    let mut blocks = vec![TextBlock { uri: window.skill_file().uri().to_string(), text }];
     for reference in files {
-        let content = window.read(reference).await?;
-        notice(&content);
-        let text = skill_file(SkillFile { handle, content: &content }, &boundaries)?.into_string();
-        blocks.push(TextBlock { uri: content.uri().to_string(), text });
+        let file = window.read_for_model(reference, handle, &boundaries).await?;
+        notice(&file.content);
+        blocks
+            .push(TextBlock { uri: file.content.uri().to_string(), text: file.text.into_string() });
     }
     Ok(blocks)
 }

@@ -1,0 +1,61 @@
+//! From a window to text for a model: the one way that tools, commands and bridges share.
+
+use skillwire_trust::{ListedSkill, Refusal};
+
+use super::{FileContent, Window};
+use crate::{
+    context::{
+        block::{self, LoadedSkill, SkillFile},
+        boundary::Boundaries,
+        model_text::ModelText,
+    },
+    host::{Host, Loaded},
+};
+
+/// A file of a skill, as it was read and as a model may see it.
+pub struct FileForModel {
+    /// The file.
+    pub content: FileContent,
+    /// Its text, under a banner that names its origin.
+    pub text: ModelText,
+}
+
+impl Host {
+    /// Loads a skill for a model. Asks the user first, through the host's prompter, unless they have
+    /// approved the skill as it is.
+    #[tracing::instrument(skip_all, fields(skill = %listed.id()))]
+    pub async fn load_for_model(&self, listed: &ListedSkill) -> Result<Loaded, Refusal> {
+        let approved = self.approved_or_ask(listed).await?;
+        self.load(approved).await
+    }
+}
+
+impl Window {
+    /// The text of `SKILL.md` for a model that knows the skill by this handle.
+    pub fn skill_for_model(
+        &self,
+        handle: &str,
+        boundaries: &Boundaries,
+    ) -> Result<ModelText, Refusal> {
+        let directory = self.host.directory_of(self.skill());
+        let skill = LoadedSkill {
+            handle,
+            entry: self.entry(),
+            content: self.skill_file(),
+            directory: directory.as_deref(),
+        };
+        Ok(block::loaded_skill(skill, boundaries)?)
+    }
+
+    /// Reads another file of the skill for a model that knows the skill by this handle.
+    pub async fn read_for_model(
+        &self,
+        path: &str,
+        handle: &str,
+        boundaries: &Boundaries,
+    ) -> Result<FileForModel, Refusal> {
+        let content = self.read(path).await?;
+        let text = block::skill_file(SkillFile { handle, content: &content }, boundaries)?;
+        Ok(FileForModel { content, text })
+    }
+}
