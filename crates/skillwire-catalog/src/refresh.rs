@@ -167,8 +167,5 @@ impl Refresher {
 /// Says that a source panicked; what it panicked with is on standard error already.
 fn broken(index: usize) -> SourceUnavailable {
     let origin = format!("Source {}", index + 1);
-    SourceUnavailable {
-        origin,
-        reason: "Looking at it broke. This is a fault of the program.".to_owned(),
-    }
+    SourceUnavailable::new(origin, "Looking at it broke. This is a fault of the program.")
 }

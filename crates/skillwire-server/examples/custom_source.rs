@@ -28,7 +28,7 @@ impl SkillSource for Runbooks {
         _: &ScanRequest,
         report: &mut (dyn FnMut(SourceChange) + Send),
     ) -> Result<Vec<Finding>, SourceUnavailable> {
-        let broken = |reason: String| SourceUnavailable { origin: "runbooks".to_owned(), reason };
+        let broken = |reason: String| SourceUnavailable::new("runbooks", reason);
         let table = self.table.lock().map_err(|error| broken(error.to_string()))?.clone();
         let keys = table.keys().map(|path| GroupKey(path.as_str().into()));
         let now = keys.zip(table.values().map(|text| Digest::of(text.as_bytes()))).collect();

@@ -1,6 +1,6 @@
 //! The contract that every source of skills keeps.
 
-use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
+use std::{collections::BTreeSet, error::Error, path::PathBuf, sync::Arc};
 
 use skillwire_core::{Finding, Strictness};
 
@@ -121,11 +121,36 @@ impl InspectedSkill {
 }
 
 /// A source cannot be read at all.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[error("{origin} cannot be read: {reason}")]
+#[non_exhaustive]
 pub struct SourceUnavailable {
     /// The source, in words that the operator knows.
     pub origin: String,
     /// Why it cannot be read.
     pub reason: String,
+    /// The error of the system, if there was one.
+    pub source: Option<Arc<dyn Error + Send + Sync>>,
 }
+
+impl SourceUnavailable {
+    /// Says which source cannot be read, and why.
+    pub fn new(origin: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { origin: origin.into(), reason: reason.into(), source: None }
+    }
+
+    /// Adds the error that caused it.
+    #[must_use]
+    pub fn caused_by(self, error: impl Error + Send + Sync + 'static) -> Self {
+        Self { source: Some(Arc::new(error)), ..self }
+    }
+}
+
+/// Two of them are equal if an operator would read the same.
+impl PartialEq for SourceUnavailable {
+    fn eq(&self, other: &Self) -> bool {
+        self.origin == other.origin && self.reason == other.reason
+    }
+}
+
+impl Eq for SourceUnavailable {}

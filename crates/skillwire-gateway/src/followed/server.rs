@@ -184,7 +184,7 @@ impl SkillSource for FollowedServer {
             None => Ok(Vec::new()),
             Some(reason) => {
                 let origin = format!("The server `{}`", self.label());
-                Err(SourceUnavailable { origin, reason })
+                Err(SourceUnavailable::new(origin, reason))
             }
         }
     }

@@ -272,7 +272,7 @@ impl SkillSource for Unsteady {
     ) -> Result<Vec<Finding>, SourceUnavailable> {
         if self.1.load(Ordering::Relaxed) {
             let (origin, reason) = ("folder".to_owned(), "Too many open files.".to_owned());
-            return Err(SourceUnavailable { origin, reason });
+            return Err(SourceUnavailable::new(origin, reason));
         }
         self.0.scan(look, report)
     }

@@ -107,7 +107,7 @@ impl DirectorySource {
             progress,
         } = options;
         let label = if label.is_empty() { root.display().to_string() } else { label };
-        let unavailable = |reason: String| SourceUnavailable { origin: label.clone(), reason };
+        let unavailable = |reason: String| SourceUnavailable::new(&label, reason);
         for segment in &prefix {
             if segment.contains('/') || RelPath::parse(segment).is_err() {
                 return Err(unavailable(format!(
@@ -121,8 +121,9 @@ impl DirectorySource {
         }
         let located = std::path::absolute(&root)
             .and_then(|given| std::fs::canonicalize(&given).map(|canonical| (given, canonical)));
-        let (given, canonical) =
-            located.map_err(|error| unavailable(format!("{error}. Name a folder that exists.")))?;
+        let (given, canonical) = located.map_err(|error| {
+            unavailable(format!("{error}. Name a folder that exists.")).caused_by(error)
+        })?;
         if !canonical.is_dir() {
             return Err(unavailable("It is not a folder. Name the folder around it.".to_owned()));
         }
@@ -159,7 +160,7 @@ impl DirectorySource {
     }
 
     fn unavailable(&self, reason: impl Into<String>) -> SourceUnavailable {
-        SourceUnavailable { origin: self.label.clone(), reason: reason.into() }
+        SourceUnavailable::new(&self.label, reason)
     }
 
     /// Opens the root, if it is where it was when the source was made.
@@ -169,7 +170,7 @@ impl DirectorySource {
     fn open_root(&self) -> Result<DirHandle, SourceUnavailable> {
         self.check_root()?;
         let root = DirHandle::open(&self.root.path)
-            .map_err(|error| self.unavailable(format!("{error}.")))?;
+            .map_err(|error| self.unavailable(format!("{error}.")).caused_by(error))?;
         self.check_root()?;
         Ok(root)
     }
@@ -183,10 +184,12 @@ impl DirectorySource {
                 self.root.path.display(),
                 now.display()
             ))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(self.unavailable(
-                "The folder is gone. It is served again once it is back at the same place.",
-            )),
-            Err(error) => Err(self.unavailable(format!("{error}."))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(self
+                .unavailable(
+                    "The folder is gone. It is served again once it is back at the same place.",
+                )
+                .caused_by(error)),
+            Err(error) => Err(self.unavailable(format!("{error}.")).caused_by(error)),
         }
     }
 
@@ -268,7 +271,7 @@ impl DirectorySource {
             old: OldIndex::default(),
             writes: false,
         };
-        scan.run(request, report).map_err(|stopped| self.unavailable(stopped.reason()))?;
+        scan.run(request, report).map_err(|stopped| stopped.unavailable(&self.label))?;
         let memory = self.memory.lock();
         let mut findings = memory.findings();
         if let Some(error) = self.last_index_error() {

@@ -24,15 +24,16 @@ impl ScanStopped {
         if is_exhaustion(&error) { Err(Self::Exhausted(error)) } else { Ok(error) }
     }
 
-    /// The reason and the next step, for the operator.
-    pub(super) fn reason(&self) -> String {
-        match self {
+    /// The error of the source, with the next step for the operator.
+    pub(super) fn unavailable(self, label: &str) -> SourceUnavailable {
+        let (error, next_step) = match self {
             Self::Exhausted(error) => {
-                format!("{error}. Raise the limit of open files (`ulimit -n`) if this stays so.")
+                (error, "Raise the limit of open files (`ulimit -n`) if this stays so.")
             }
-            Self::Root(error) => format!("{error}. Let the server's user read the folder."),
-            Self::Moved(unavailable) => unavailable.reason.clone(),
-        }
+            Self::Root(error) => (error, "Let the server's user read the folder."),
+            Self::Moved(unavailable) => return unavailable,
+        };
+        SourceUnavailable::new(label, format!("{error}. {next_step}")).caused_by(error)
     }
 }
 
