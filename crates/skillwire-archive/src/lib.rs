@@ -1,7 +1,7 @@
-//! Skills as archives: made with the same bytes every time, opened by strict rules.
+//! Packs skills into archives with the same bytes every time, and opens archives by strict rules.
 //!
-//! Both directions work on bytes in memory. This crate never knows a file or a folder, so an archive is
-//! judged whole before a part of it can be seen.
+//! Both directions work on bytes in memory. This crate never touches a disk: [`unpack`] checks the whole
+//! archive before the caller gets a single file of it.
 //!
 //! ```
 //! use skillwire_archive::{ArchiveFormat, ArchiveLimits, RelPath, pack, unpack};

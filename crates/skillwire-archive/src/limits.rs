@@ -1,4 +1,4 @@
-//! How much may come out of an archive, and out of all archives of one server.
+//! How much one archive may expand to, and all archives of one server together.
 
 use skillwire_core::limits::{MAX_BYTES, MAX_FILES};
 
@@ -15,9 +15,9 @@ pub struct ArchiveLimits {
     pub depth: usize,
     /// Bytes of a path.
     pub path: usize,
-    /// How many bytes one packed byte may become, once `free_bytes` are passed.
+    /// How many bytes one packed byte may expand to, once the archive exceeds `free_bytes`.
     pub ratio: u64,
-    /// Bytes that may come out before the ratio counts.
+    /// Bytes that any archive may expand to, whatever its ratio.
     pub free_bytes: u64,
 }
 
@@ -35,20 +35,20 @@ impl Default for ArchiveLimits {
 }
 
 impl ArchiveLimits {
-    /// Bytes that a tar file within these bounds may have: headers, long names and padding come on
-    /// top of what the files hold.
+    /// The size of the largest tar file within these bounds: the files, and their headers, long names
+    /// and padding.
     pub(crate) fn tar_bytes(&self) -> u64 {
         let overhead = self.path as u64 + 4 * 512;
         self.bytes + (self.entries as u64 + 2) * overhead + 20 * 512
     }
 
-    /// Tells whether this much may come out of a packed length.
+    /// Tells whether `packed` bytes may expand to `unpacked` bytes.
     pub(crate) fn allows_ratio(&self, packed: usize, unpacked: u64) -> bool {
         unpacked <= self.free_bytes || unpacked <= (packed as u64).saturating_mul(self.ratio)
     }
 }
 
-/// What may still come out of one server's archives in a session.
+/// How much the archives of one server may still expand to in a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
     bytes: u64,
@@ -62,12 +62,12 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Tells whether nothing more may be opened.
+    /// Tells whether the caller may open no further archive of this server.
     pub fn is_spent(&self) -> bool {
         self.bytes == 0 || self.entries == 0
     }
 
-    /// The bounds of the next archive: never more than what is left.
+    /// The bounds of the next archive: `limits`, or what is left if that is less.
     pub fn next(&self, limits: ArchiveLimits) -> ArchiveLimits {
         ArchiveLimits {
             bytes: limits.bytes.min(self.bytes),
@@ -76,14 +76,14 @@ impl Budget {
         }
     }
 
-    /// Takes off what came out.
+    /// Subtracts the files of an opened archive.
     pub fn spend(&mut self, files: &[ArchiveFile]) {
         let bytes: u64 = files.iter().map(|file| file.bytes.len() as u64).sum();
         self.bytes = self.bytes.saturating_sub(bytes);
         self.entries = self.entries.saturating_sub(files.len());
     }
 
-    /// Takes off as much as the largest archive holds: what a refused one would have held is unknown.
+    /// Subtracts the largest archive that is allowed, because the size of a refused one is unknown.
     pub fn spend_refused(&mut self) {
         let most = ArchiveLimits::default();
         self.bytes = self.bytes.saturating_sub(most.bytes);

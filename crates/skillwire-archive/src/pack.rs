@@ -1,4 +1,4 @@
-//! Making archives, with the same bytes for the same files wherever and whenever.
+//! Packs files into an archive: the same files give the same bytes on every machine, at any time.
 
 use std::{
     collections::BTreeMap,
@@ -15,7 +15,7 @@ use zip::{CompressionMethod, DateTime, System, ZipWriter, write::SimpleFileOptio
 
 use crate::format::ArchiveFormat;
 
-/// The operating system that a gzip header names when it names none.
+/// "Unknown" in the field of a gzip header that names the operating system.
 const NO_SYSTEM: u8 = 255;
 
 /// Why files cannot become an archive; reads as a clause about them.
@@ -24,10 +24,10 @@ pub enum NotPacked {
     /// There is no `SKILL.md` at the root.
     #[error("there is no `SKILL.md` at the root")]
     NoSkillFile,
-    /// A name would not be the same name everywhere.
+    /// A path is not in Unicode form NFC, so some disks would store it under another name.
     #[error("`{0}` is not in Unicode form NFC")]
     NotNormal(RelPath),
-    /// Names do not stay apart on every disk.
+    /// Some disks would merge two paths into one, or refuse a path.
     #[error(transparent)]
     NotPortable(#[from] NotPortable),
     /// The library that writes archives failed.
@@ -37,7 +37,8 @@ pub enum NotPacked {
 
 /// Packs the files of a skill, given by their paths below its root.
 ///
-/// The order in which they are given, the time and the machine leave no trace.
+/// The bytes depend on the paths and contents alone: not on the order of `files`, the time or the
+/// machine.
 pub fn pack<'a>(
     format: ArchiveFormat,
     files: impl IntoIterator<Item = (&'a RelPath, &'a [u8])>,
@@ -58,7 +59,7 @@ pub fn pack<'a>(
 
 type Files<'a> = BTreeMap<&'a RelPath, &'a [u8]>;
 
-/// The permissions of a file: those of a program for what can be run, otherwise those of a text.
+/// The permissions of a file: `0755` for scripts and files with a `#!` line, `0644` for all others.
 fn mode(path: &RelPath, bytes: &[u8]) -> u32 {
     let script = path.segments().next() == Some("scripts") && path.segments().count() > 1;
     if script || bytes.starts_with(b"#!") { 0o755 } else { 0o644 }

@@ -1,11 +1,11 @@
-//! Why an archive is not opened.
+//! Why [`unpack`](crate::unpack()) refuses an archive.
 
 use std::fmt;
 
-/// The kind of a refusal; each has a stable code.
+/// Why an archive is refused; each reason has a stable code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ArchiveReason {
-    /// It is neither a gzipped tar file nor a ZIP file, or uses a feature that is not read.
+    /// It is neither a gzipped tar file nor a ZIP file, or uses a feature that this crate does not read.
     Format,
     /// It is cut off, damaged, or has something after its end.
     Broken,
@@ -16,7 +16,7 @@ pub enum ArchiveReason {
     Link,
     /// An entry is neither a file, nor a directory, nor a link.
     Special,
-    /// Two entries are one on some disks.
+    /// Two entries have one name, or names that some disks take for one.
     Twins,
     /// The files are too large together.
     TooLarge,
@@ -24,14 +24,14 @@ pub enum ArchiveReason {
     TooMany,
     /// A path is too long or too deep.
     TooDeep,
-    /// Too much comes out of too little.
+    /// It expands to more bytes per packed byte than the limits allow, as a decompression bomb does.
     Ratio,
     /// There is no `SKILL.md` at the root.
     NoSkillFile,
 }
 
 impl ArchiveReason {
-    /// Every kind.
+    /// Every reason.
     pub const ALL: [Self; 11] = [
         Self::Format,
         Self::Broken,
@@ -64,7 +64,7 @@ impl ArchiveReason {
     }
 }
 
-/// An archive that was not opened: the kind of reason, the entry, and what is wrong with it.
+/// A refused archive: the reason, the entry, and what is wrong with it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct RefusedArchive {
     reason: ArchiveReason,
@@ -81,12 +81,12 @@ impl RefusedArchive {
         Self { entry: Some(entry.into()), ..self }
     }
 
-    /// The kind.
+    /// Why the archive is refused.
     pub fn reason(&self) -> ArchiveReason {
         self.reason
     }
 
-    /// The entry it is about, as the archive names it.
+    /// The entry that breaks a rule, as the archive names it.
     pub fn entry_name(&self) -> Option<&str> {
         self.entry.as_deref()
     }

@@ -23,7 +23,7 @@ pub struct ContentId(Digest);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoContentId {
-    /// A path could be taken for several lines, or acts on a terminal.
+    /// A control character could split a path into several lines, or act on a terminal.
     #[error("has a path with a control character: `{}`", .0.escape_debug())]
     ControlCharacter(Box<str>),
     /// One path has two contents.

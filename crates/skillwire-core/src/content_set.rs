@@ -86,7 +86,7 @@ impl ContentSet {
         fingerprint(&self.skill, &self.files, &self.frontmatter_digest())
     }
 
-    /// What a reader of the old content has to be told about the new one.
+    /// Compares this content with a newer one, for a user who approved this one.
     pub fn changes_to(&self, new: &Self) -> ContentDiff {
         let old: BTreeMap<_, _> = self.files.iter().map(|file| (&file.uri, file)).collect();
         let mut diff = ContentDiff {

@@ -7,13 +7,13 @@ use crate::{secret_text, span::Span};
 /// The most lines that are shown; of a longer passage only the first one is.
 const MOST_LINES: usize = 3;
 
-/// The most bytes of a line that are kept before what is marked; longer lines are rare.
+/// The most bytes of a line that an excerpt shows before its mark; longer lines are rare.
 const BEFORE: usize = 2_048;
 
-/// The most bytes of a line that are kept after what is marked.
+/// The most bytes of a line that an excerpt shows after its mark.
 const AFTER: usize = 160;
 
-/// The most bytes that are marked.
+/// The most bytes that an excerpt marks.
 const MOST_MARKED: usize = 320;
 
 /// Stands where a line was cut.
@@ -21,8 +21,8 @@ const CUT: char = '…';
 
 /// Whole lines around a passage, or parts of them where they are very long.
 ///
-/// Taken from the very bytes that were judged, so that it cannot show anything else. Keys and
-/// tokens are blotted out: findings end up in logs that more people read than the file.
+/// The text comes from the same bytes that the check read, so it cannot show anything else. Keys and
+/// tokens are blotted out, because findings end up in logs that more people read than the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Excerpt {
     text: String,

@@ -25,7 +25,7 @@ pub struct CheckedFile<'a> {
 
 /// Checks names, links and scripts of a complete set of files.
 ///
-/// `skill` is what could be made of the `SKILL.md` among them, if anything.
+/// `skill` is the parsed `SKILL.md` among them, or `None` if it could not be parsed.
 pub fn check(skill: Option<&SkillFile>, files: &[CheckedFile<'_>]) -> Vec<Finding> {
     let mut findings = Vec::new();
     check_names(files, &mut findings);

@@ -53,8 +53,8 @@ impl fmt::Display for DiffHunk<'_> {
 
 /// Compares two texts and returns what differs, with `context` unchanged lines around each change.
 ///
-/// Texts can be made so that the shortest comparison takes very long to find. At the deadline, what
-/// is left is compared coarsely: the result is longer than it need be, and still correct.
+/// An attacker can write texts whose shortest comparison takes very long to find. At the deadline, the
+/// rest is compared coarsely: the result is longer than necessary, and still correct.
 pub fn diff_lines<'a>(
     old: &'a str,
     new: &'a str,

@@ -1,7 +1,7 @@
 //! Keys and tokens in a text, by the forms their issuers gave them.
 //!
-//! Only forms that hardly anything else has are looked for, and what is evidently made up for a
-//! manual (`AKIA...EXAMPLE`, `ghp_xxxx`) is let through: an alarm that is often false is ignored.
+//! The search knows only forms that other text hardly ever has, and it lets samples from manuals
+//! (`AKIA...EXAMPLE`, `ghp_xxxx`) through: authors ignore an alarm that is often false.
 
 use std::{ops::Range, sync::LazyLock};
 
@@ -53,7 +53,7 @@ const URL_SAFE_40: Form = Form::Run(Set::UrlSafe, (40, MANY));
 /// What a token begins with, what it is, and how it goes on.
 type Known = (&'static str, &'static str, Form);
 
-/// Those that begin with four known bytes or more, which can be looked for all at once.
+/// Forms that begin with four known bytes or more; one automaton finds them all in one pass.
 const LONG_BEGINNINGS: [Known; 24] = [
     ("-----BEGIN ", "a private key", Form::PrivateKey),
     ("AKIA", "an AWS access key", Form::Run(Set::Upper, (16, 16))),

@@ -17,7 +17,7 @@ const MAX_BODY_LINES: usize = 500;
 /// More tokens than a model should have to read at once, estimated at four bytes each.
 const MAX_BODY_TOKENS: usize = 5_000;
 
-/// The most bytes of headings that are given for one text.
+/// The most bytes of headings that are listed for one text.
 const MAX_HEADINGS: usize = 2 * 1024;
 
 /// A `SKILL.md` that can be served.

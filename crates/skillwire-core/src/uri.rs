@@ -1,7 +1,7 @@
 //! URIs of skills and their files.
 //!
-//! A URI is made in one way only, so that two files never share one and a file never has two.
-//! Nothing here rewrites a URI: a text that is not already in normal form is refused.
+//! Each file has exactly one URI, and two files never share one. Parsing never rewrites a URI: it
+//! refuses a text that is not already in normal form.
 
 use std::{fmt, sync::Arc};
 

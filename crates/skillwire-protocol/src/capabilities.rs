@@ -40,7 +40,7 @@ struct RawCapabilities {
 impl ClientCapabilities {
     /// Reads what a client declares; what cannot be read is not declared.
     pub fn read(raw: Option<&RawValue>) -> Self {
-        // An array would be taken for the members in their order.
+        // Serde would read an array as the members in their order.
         let raw = raw.filter(|raw| raw.get().starts_with('{'));
         let read = raw.and_then(|raw| serde_json::from_str::<RawCapabilities>(raw.get()).ok());
         let Some(Value::Object(modes)) = read.and_then(|read| read.elicitation) else {

@@ -11,10 +11,10 @@ pub struct Envelope<'a> {
     /// The version of JSON-RPC.
     #[serde(borrow, default, deserialize_with = "present")]
     pub jsonrpc: Option<&'a RawValue>,
-    /// What is asked or answered.
+    /// The identifier of a request, or of the request that this answers.
     #[serde(borrow, default, deserialize_with = "present")]
     pub id: Option<&'a RawValue>,
-    /// What is asked for or told.
+    /// The name of the method, in requests and notifications.
     #[serde(borrow, default, deserialize_with = "present")]
     pub method: Option<&'a RawValue>,
     /// The parameters of the method.

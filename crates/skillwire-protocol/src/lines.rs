@@ -35,7 +35,7 @@ enum LineState {
 }
 
 impl LineAssembler {
-    /// The most memory that is kept for the next line.
+    /// The most memory that the buffer keeps for the next line.
     const KEPT_BYTES: usize = 1024 * 1024;
 
     /// Takes bytes up to the end of a line, and says how many it took.

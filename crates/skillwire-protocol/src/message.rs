@@ -35,9 +35,9 @@ pub struct Response<'a> {
 /// A request.
 #[derive(Debug)]
 pub struct Request<'a> {
-    /// What the answer repeats.
+    /// The identifier that the answer repeats.
     pub id: RequestId,
-    /// What is asked for.
+    /// The name of the method.
     pub method: Cow<'a, str>,
     /// Every parameter this project knows.
     pub params: Params<'a>,
@@ -85,7 +85,7 @@ pub struct Params<'a> {
     /// A tool or prompt.
     #[serde(borrow, default, deserialize_with = "present")]
     pub name: Option<&'a RawValue>,
-    /// What a tool, prompt, skill or script is given.
+    /// The arguments of a tool, prompt, skill or script.
     #[serde(borrow, default, deserialize_with = "present")]
     pub arguments: Option<&'a RawValue>,
     /// A file of a skill, in an older dialect.

@@ -32,7 +32,7 @@ struct RawMeta<'a> {
 /// What a modern request says about itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestMeta<'a> {
-    /// The revision the request is made under, not yet checked.
+    /// The protocol revision that the client names, not yet checked.
     pub protocol_version: Cow<'a, str>,
 }
 
@@ -54,7 +54,7 @@ pub fn progress_token(meta: Option<&RawValue>) -> Option<RequestId> {
 
 /// Metadata that can be read at all.
 fn lenient(meta: Option<&RawValue>) -> Option<RawMeta<'_>> {
-    // An array would be taken for the members in their order.
+    // Serde would read an array as the members in their order.
     let raw = meta.filter(|raw| raw.get().starts_with('{'))?;
     serde_json::from_str(raw.get()).ok()
 }
@@ -66,7 +66,7 @@ pub fn read(meta: Option<&RawValue>) -> Result<RequestMeta<'_>, RpcError> {
     };
     let raw = meta.ok_or_else(|| missing(PROTOCOL_VERSION))?;
     let malformed = || RpcError::invalid_params("`params._meta` must be an object.");
-    // An array would be taken for the members in their order.
+    // Serde would read an array as the members in their order.
     if !raw.get().starts_with('{') {
         return Err(malformed());
     }

@@ -1,4 +1,4 @@
-//! Opening archives: everything is judged in memory before anything is visible.
+//! Opens archives: checks every entry in memory before the caller gets a file.
 
 mod tar_gz;
 mod tree;
@@ -13,21 +13,21 @@ use crate::{
     refused::{ArchiveReason, RefusedArchive},
 };
 
-/// One file that came out of an archive.
+/// One file of an opened archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArchiveFile {
-    /// Where it belongs, below the skill's root.
+    /// Its path below the skill's root.
     pub path: RelPath,
     /// What it holds; for a link, what its target holds.
     pub bytes: Vec<u8>,
-    /// Whether its owner could run it. No other permission bit, and no owner, is taken over.
+    /// Whether the archive lets the owner run it. Other permission bits and the owner are ignored.
     pub executable: bool,
 }
 
 /// Opens an archive and gives its files in path order, or says why it is refused.
 ///
-/// Links inside the skill become copies of the files they lead to. Directories are judged and left
-/// out, as a skill consists of its files.
+/// Links inside the skill become copies of the files they lead to. The entries of directories are
+/// checked too, but the result has files only, because a skill consists of its files.
 pub fn unpack(
     format: ArchiveFormat,
     bytes: &[u8],

@@ -11,7 +11,7 @@ use crate::{
     refused::{ArchiveReason, RefusedArchive},
 };
 
-/// The step in which an archive is decompressed, so that a bomb is noticed early.
+/// How many bytes are decompressed between two checks of the limits, so that a bomb fails early.
 const STEP: u64 = 256 * 1024;
 
 /// Reads every entry into the tree.
@@ -38,7 +38,7 @@ pub(super) fn read(
             EntryType::Link => {
                 return Err(refused(ArchiveReason::Link, "hard links are not opened", &name));
             }
-            // What git and others say about the archive as a whole.
+            // `git archive` writes its commit into such a header; it describes no file.
             EntryType::XGlobalHeader => {}
             _ => {
                 let detail = "it is neither a file, nor a directory, nor a link";

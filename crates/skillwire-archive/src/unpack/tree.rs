@@ -1,7 +1,7 @@
 //! The tree that an archive describes, built entry by entry.
 //!
-//! Nothing is written through a link: links are kept beside the files until all entries are there,
-//! and are then resolved against the tree itself.
+//! No entry can write through a link: the tree keeps links apart from files until it has all entries,
+//! and then resolves them against itself.
 
 use std::{collections::BTreeMap, io::Read};
 
@@ -54,7 +54,7 @@ impl<'a> Tree<'a> {
         self.names.add_directory(&path).map_err(|error| not_portable(&path, &error))
     }
 
-    /// Adds a file, reading no more of it than may come out.
+    /// Adds a file, and reads no more of it than the limits still allow.
     pub(super) fn file(
         &mut self,
         name: &[u8],
@@ -196,7 +196,7 @@ impl<'a> Tree<'a> {
         Ok(())
     }
 
-    /// Counts bytes that came out.
+    /// Counts unpacked bytes against the limits.
     fn weigh(&mut self, bytes: usize) -> Result<(), RefusedArchive> {
         self.bytes += bytes as u64;
         if !self.limits.allows_ratio(self.packed, self.bytes) {
@@ -239,7 +239,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Too much comes out of too little.
+/// The refusal of an archive that expands too much for its size.
 pub(super) fn ratio(limits: &ArchiveLimits) -> RefusedArchive {
     let detail = format!("more than {} bytes come out of each packed byte", limits.ratio);
     RefusedArchive::new(ArchiveReason::Ratio, detail)

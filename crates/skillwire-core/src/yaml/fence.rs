@@ -127,7 +127,7 @@ fn unclosed(bytes: &[u8], rest: &str, offset: usize, opening: Span) -> Finding {
     finding.help(help).at(bytes, opening)
 }
 
-/// Tells whether a line looks as if it were meant to be a fence.
+/// Tells whether a line resembles a fence, so that its author probably meant one.
 fn is_nearly_fence(line: &str) -> bool {
     let line = line.trim();
     line.starts_with("---") || line.starts_with("\u{2014}")

@@ -9,7 +9,7 @@ use super::fence::Fenced;
 use super::place::Places;
 use super::{FILE, Limits};
 
-/// Refuses frontmatter that is too large to be looked at.
+/// Refuses frontmatter that is too large to parse.
 pub(super) fn too_large(file: &[u8], fenced: &Fenced<'_>, limits: &Limits) -> Option<Finding> {
     let (size, most) = (fenced.yaml.len(), limits.bytes);
     (size > most).then(|| {

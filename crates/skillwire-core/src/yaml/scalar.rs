@@ -74,7 +74,7 @@ fn split_exponent(text: &str) -> (&str, Option<&str>) {
     text.split_once(['e', 'E']).map_or((text, None), |(mantissa, rest)| (mantissa, Some(rest)))
 }
 
-/// Tells what else a plain scalar is taken for: by YAML 1.1, or by parsers that mix the versions.
+/// How YAML 1.1, or a parser that mixes the versions, reads a plain scalar if it differs from YAML 1.2.
 ///
 /// The answer completes the sentence "other YAML parsers read it as ...".
 pub(super) fn other_reading(text: &str) -> Option<&'static str> {

@@ -85,7 +85,7 @@ fn a_file_reached_only_through_a_reference_is_pointed_out_fmt_20() {
     assert_eq!(findings[0].file, "references/a.md");
     assert_eq!(findings[0].position.map(|p| (p.line, p.column)), Some((1, 5)));
     assert_eq!(codes(&files("[a](references/a.md) [b](references/b.md)", &others)), []);
-    // Neither what nobody links to, nor scripts, nor the way back makes a chain.
+    // A file without a link to it, a script and a link back to `SKILL.md` make no chain.
     assert_eq!(codes(&files("", &others)), []);
     let others = [("a.md", "[go](go.py) [up](SKILL.md)"), ("go.py", "")];
     assert_eq!(codes(&files("[a](a.md)", &others)), []);

@@ -77,7 +77,7 @@ fn names_and_descriptions_that_are_no_text_come_with_what_to_write_fmt_24() {
 }
 
 #[test]
-fn characters_that_nobody_sees_are_named_and_pointed_at_v_54() {
+fn invisible_characters_are_named_and_pointed_at_v_54() {
     for hidden in ['\u{202e}', '\u{200b}', '\u{ad}', '\u{61c}', '\u{2066}', '\u{3164}', '\u{e0041}']
     {
         let yaml = format!("name: pdf\ndescription: Use when{hidden} asked.");

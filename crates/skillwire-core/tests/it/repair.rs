@@ -1,4 +1,4 @@
-//! Repairs: what they mend, what they leave alone, and that they change nothing anyone reads.
+//! Repairs: what they mend, what they leave alone, and that they never change what a parser reads.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value};
