@@ -1,7 +1,6 @@
 //! Reading the answer to `resources/read`: exactly one content, or none.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -57,32 +56,6 @@ pub(crate) fn read(text: &str, uri: &str) -> Result<Content, String> {
         (None, None) => return Err("neither `text` nor `blob`".to_owned()),
     };
     Ok(Content { bytes: bytes.into(), media_type: content.media_type.and_then(string) })
-}
-
-/// Takes every content out of an answer, for dialects in which one URI stands for many files.
-pub(crate) fn read_all(text: &str) -> Result<Vec<(String, Bytes)>, String> {
-    let answer: serde_json::Value =
-        serde_json::from_str(text).map_err(|_| "an answer that cannot be read".to_owned())?;
-    let contents = answer.get("contents").and_then(serde_json::Value::as_array);
-    let contents = contents.ok_or("no list `contents`")?;
-    let named = contents.iter().map(|content| {
-        let uri = content.get("uri").and_then(serde_json::Value::as_str);
-        Ok((uri.ok_or("a content without `uri`")?.to_owned(), bytes_of(content)?))
-    });
-    named.collect()
-}
-
-/// The bytes of one content, as text or blob.
-pub(crate) fn bytes_of(content: &serde_json::Value) -> Result<Bytes, String> {
-    let text = |key: &str| content.get(key).and_then(serde_json::Value::as_str);
-    match (text("text"), text("blob")) {
-        (Some(text), None) => Ok(Bytes::copy_from_slice(text.as_bytes())),
-        (None, Some(blob)) => STANDARD
-            .decode(blob)
-            .map(Bytes::from)
-            .map_err(|_| "a `blob` that is not canonical base64".to_owned()),
-        _ => Err("neither or both of `text` and `blob`".to_owned()),
-    }
 }
 
 fn string(raw: &RawValue) -> Option<String> {

@@ -38,9 +38,9 @@ pub use skillwire_trust::{
     Action, Answer, AnsweredReview, Approval, ApprovalBinding, ApprovalCard, ApprovalReview,
     ApprovedBy, ApprovedSkill, Audit, Budgets, Cache, Class, Clock, Decision, Dialect,
     DialectMemory, DynamicPolicy, EntrySource, Event, Grants, Handle, Integrity, KnownDialect,
-    KnownSkill, ListedSkill, Lock, NoAudit, NoCache, NoPrompter, Offer, Origin, Policy, Prompter,
+    KnownSkill, ListedSkill, Lock, NoAudit, NoCache, NoPrompter, Origin, Policy, Prompter,
     Question, Reason, Record, RecordStore, Refusal, Registry, RegistryItem, Remedy, ServerLabel,
-    ShownReview, SkillId, Standing, StoreError, Subject, UnreadSkill, VerifiedFile,
+    ShownReview, SkillId, SkillOffer, Standing, StoreError, Subject, UnreadSkill, VerifiedFile,
     requested_tools,
 };
 

@@ -1,11 +1,11 @@
 //! One server: connected when it is needed, listed once, asked for what is named.
 
+mod draft;
 mod listing;
 mod memory;
 mod named;
 
 use std::{
-    collections::HashMap,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -13,38 +13,34 @@ use std::{
     time::Duration,
 };
 
+use bytes::Bytes;
 use serde_json::{Map, Value};
 use skillwire_core::{ResourceUri, SkillUri};
 use skillwire_protocol::{ErrorCode, method};
 
-use skillwire_archive::{ArchiveFile, Budget};
 use skillwire_client::{
     Client, ClientError, ClientOptions, Endpoint, Limits, RawAnswer, WebOrigin,
 };
-use skillwire_dialects::Dialect;
+use skillwire_dialects::{
+    Dialect, EntryAge, OfferedSkill, SkillOffer,
+    v1::{Freshness, ReadEntries, UnusableAnswer},
+};
 use skillwire_trust::{
-    Clock, DialectMemory, EntrySource, KnownSkill, ListedSkill, Offer, Origin, Policy, Reason,
-    Refusal, Remedy, ServerLabel, SkillId,
+    Clock, DialectMemory, EntrySource, KnownSkill, ListedSkill, Origin, Policy, Reason, Refusal,
+    Remedy, ServerLabel, SkillId, UnreadSkill,
 };
 
 pub use self::listing::Listing;
 pub(crate) use self::listing::{Collecting, Trouble};
 use self::named::NamedEntries;
 use crate::{
-    contents::{self, Content},
-    dialect::{self, Age},
-    page::{self, Freshness, Unusable},
+    contents::Content,
+    dialect::{self, AskError, Ladder, ListReleased, OfferedFiles, OpenedArchives, SkillServer},
+    page::protocol_error,
 };
 
 /// How long to wait before an internal error of the server is tried again.
 const RETRY_DELAYS: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(400)];
-
-/// Archives that were opened in this session, and how much more may come out of others.
-#[derive(Default)]
-pub(crate) struct Archives {
-    pub(crate) opened: Mutex<HashMap<String, Arc<Vec<ArchiveFile>>>>,
-    pub(crate) budget: Mutex<Budget>,
-}
 
 struct Held {
     listing: Arc<Listing>,
@@ -63,12 +59,12 @@ pub(crate) struct Remote {
     label: ServerLabel,
     /// Whether the user lets all resources be looked through for skills.
     legacy: AtomicBool,
-    pub(crate) archives: Archives,
+    archives: OpenedArchives,
     /// Where the skills are, if this is no server but a site of the web.
     web: Option<WebOrigin>,
     endpoint: Mutex<Option<Endpoint>>,
     options: ClientOptions,
-    pub(crate) policy: Arc<Policy>,
+    policy: Arc<Policy>,
     clock: Arc<dyn Clock>,
     dialects: Arc<dyn DialectMemory>,
     client: tokio::sync::Mutex<Option<Client>>,
@@ -92,7 +88,7 @@ impl Remote {
         Self {
             label,
             legacy: AtomicBool::new(false),
-            archives: Archives::default(),
+            archives: OpenedArchives::default(),
             web: match &endpoint {
                 Endpoint::Web(web) => Some(web.clone()),
                 _ => None,
@@ -121,10 +117,6 @@ impl Remote {
 
     pub(crate) fn allows_legacy(&self) -> bool {
         self.legacy.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn label(&self) -> &ServerLabel {
-        &self.label
     }
 
     pub(crate) fn origin(&self) -> Origin {
@@ -205,12 +197,52 @@ impl Remote {
         if let Some(fresh) = self.fresh_listing() {
             return Ok(fresh);
         }
-        let (listing, lifetime) = self.climb().await?;
+        let (listing, lifetime) = self.list_anew().await?;
         self.named.clear();
         let listing = Arc::new(listing);
         let fresh_until = self.clock.elapsed() + lifetime;
         *self.held() = Some(Held { listing: Arc::clone(&listing), fresh_until });
         Ok(listing)
+    }
+
+    /// Lists the server anew, beginning with the dialect it spoke before.
+    async fn list_anew(&self) -> Result<(Listing, Duration), Refusal> {
+        if let Some(web) = &self.web {
+            return dialect::list_web_origin(self, web).await;
+        }
+        let client = self.client().await?;
+        let ladder = Ladder::new(self, client.server(), self.allows_legacy());
+        let (listing, lifetime) = ladder.climb(self.recall_dialect(&client)).await?;
+        if let Some(dialect) = listing.dialect {
+            self.remember_dialect(&client, dialect);
+        }
+        Ok((listing, lifetime))
+    }
+
+    /// Reads what is needed to approve a skill, and nothing else.
+    pub(crate) async fn settle(
+        &self,
+        skill: &KnownSkill,
+        source: EntrySource,
+    ) -> Result<ListedSkill, Refusal> {
+        OfferedFiles::new(self).settle(skill, source).await
+    }
+
+    /// Reads a file of an offered skill and compares it with what was promised.
+    pub(crate) async fn read_offered(
+        &self,
+        skill: &SkillId,
+        offer: &SkillOffer,
+        file: &ResourceUri,
+        most: u64,
+    ) -> Result<Bytes, Refusal> {
+        OfferedFiles::new(self).read(skill, offer, file, most).await
+    }
+
+    /// Reads entries as the user's policy says.
+    fn entry_reader(&self) -> ReadEntries {
+        let Policy { limits, keeps_entry_text, .. } = *self.policy;
+        ReadEntries { limits, keep_text: keeps_entry_text }
     }
 
     fn fresh_listing(&self) -> Option<Arc<Listing>> {
@@ -303,7 +335,7 @@ impl Remote {
     }
 
     /// What was promised about a skill of an older dialect.
-    pub(crate) fn offer_of(&self, uri: &SkillUri) -> Option<Arc<Offer>> {
+    pub(crate) fn offer_of(&self, uri: &SkillUri) -> Option<Arc<SkillOffer>> {
         let listing = self.held_listing()?;
         let listed = listing.skills.iter().find(|listed| listed.id().uri == *uri)?;
         listed.offer().cloned()
@@ -318,10 +350,8 @@ impl Remote {
     ) -> Result<ListedSkill, Refusal> {
         let found = listing.skills.iter().find(|listed| listed.id().uri == *uri).cloned();
         // A user who allows all resources to be searched may also name one that no listing mentions.
-        let named = || {
-            self.allows_legacy()
-                .then(|| dialect::unlisted(&self.origin(), uri).map(KnownSkill::from))
-        };
+        let named =
+            || self.allows_legacy().then(|| unlisted(&self.origin(), uri).map(KnownSkill::from));
         let listed = found.map(Ok).or_else(named).unwrap_or_else(|| {
             let origin = self.origin();
             let id = SkillId { origin, uri: uri.clone() };
@@ -361,14 +391,28 @@ impl Remote {
             }
             error => self.refuse(&error).about(&id).into(),
         })?;
-        let read = page::read_get(&id, answer.text(), &self.policy, self.allows_legacy());
-        let (received, Freshness { lifetime, .. }) = match read {
-            Ok(read) => read,
-            Err(Unusable { refusal, age: Age::Draft(skill) }) => {
-                return Ok(Got::Draft(skill, refusal));
-            }
-            Err(Unusable { refusal, .. }) => return Err(refusal.into()),
-        };
+        let (received, Freshness { lifetime, .. }) =
+            match self.entry_reader().answer(uri, answer.text()) {
+                Ok(read) => read,
+                Err(UnusableAnswer::Invalid(invalid)) => {
+                    let refusal = protocol_error(&id.origin, method::SKILLS_GET, invalid);
+                    return Err(refusal.about(&id).into());
+                }
+                Err(UnusableAnswer::Substituted(other)) => {
+                    let refusal = Refusal::new(Reason::EntrySubstituted).about(&id);
+                    return Err(refusal.expected(&id.uri).actual(other).into());
+                }
+                Err(UnusableAnswer::Entry(unusable)) => {
+                    let refusal = Refusal::of_entry(&id.origin, unusable.refused);
+                    return match unusable.age {
+                        EntryAge::Draft(skill) => {
+                            let skill = draft::known(&id.origin, *skill, self.allows_legacy());
+                            Ok(Got::Draft(Box::new(skill), refusal))
+                        }
+                        EntryAge::Released | EntryAge::Unknown => Err(refusal.into()),
+                    };
+                }
+            };
         let listed =
             ListedSkill::new(self.origin(), received.entry, source).with_text(received.text);
         self.named.put(uri, &listed, self.clock.elapsed() + lifetime);
@@ -377,23 +421,11 @@ impl Remote {
 
     /// Reads one resource; `size` is what the answer is bounded by before anything is decoded.
     pub(crate) async fn read(&self, uri: &ResourceUri, size: u64) -> Result<Content, Refusal> {
-        self.read_text_uri(uri.as_str(), size).await
-    }
-
-    /// Reads a resource that need not belong to a skill.
-    pub(crate) async fn read_text_uri(&self, uri: &str, size: u64) -> Result<Content, Refusal> {
-        let answer = self.read_raw(uri, size).await?;
-        contents::read(answer.text(), uri).map_err(|actual| {
-            Refusal::new(Reason::ContentInvalid)
-                .about(&self.label)
-                .file(uri)
-                .expected("one content with this URI, as text or blob")
-                .actual(actual)
-        })
+        self.read_resource(uri.as_str(), size).await
     }
 
     /// Reads a resource and returns the whole answer.
-    pub(crate) async fn read_raw(&self, uri: &str, size: u64) -> Result<RawAnswer, Refusal> {
+    async fn read_raw(&self, uri: &str, size: u64) -> Result<RawAnswer, Refusal> {
         let client = self.client().await?;
         let limits = Limits::for_file(size, self.policy.budgets.answer_time);
         let mut delays = RETRY_DELAYS.into_iter();
@@ -452,10 +484,6 @@ impl Remote {
         Ok(())
     }
 
-    pub(crate) fn exhausted(&self, expected: String, actual: &str) -> Refusal {
-        Refusal::new(Reason::BudgetExhausted).about(&self.label).expected(expected).actual(actual)
-    }
-
     /// Says what an error of the connection means, without repeating anything secret.
     pub(crate) fn refuse(&self, error: &ClientError) -> Refusal {
         if let ClientError::LoginRequired(_) = error {
@@ -480,6 +508,59 @@ impl Remote {
             other => refusal.actual(other),
         }
     }
+}
+
+impl SkillServer for Remote {
+    fn origin(&self) -> Origin {
+        self.origin()
+    }
+
+    fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    fn web(&self) -> Option<&WebOrigin> {
+        self.web.as_ref()
+    }
+
+    fn archives(&self) -> &OpenedArchives {
+        &self.archives
+    }
+
+    async fn ask(&self, method: &str, params: Map<String, Value>) -> Result<RawAnswer, AskError> {
+        let client = self.client().await.map_err(AskError::Unconnected)?;
+        self.request(&client, method, params, self.limits()).await.map_err(AskError::Failed)
+    }
+
+    async fn read_answer(&self, uri: &str, most: u64) -> Result<RawAnswer, Refusal> {
+        self.read_raw(uri, most).await
+    }
+
+    fn spend(&self, bytes: usize) -> Result<(), Refusal> {
+        self.spend(bytes)
+    }
+
+    fn refuse(&self, error: &ClientError) -> Refusal {
+        self.refuse(error)
+    }
+
+    fn forget_dialect(&self) {
+        self.forget_dialect();
+    }
+}
+
+impl ListReleased for Remote {
+    async fn list_released(&self) -> Result<(Listing, Duration), Trouble> {
+        let client = self.client().await?;
+        self.fetch_listing(&client).await
+    }
+}
+
+/// A skill that the user named and that no listing mentions.
+fn unlisted(origin: &Origin, uri: &SkillUri) -> Result<UnreadSkill, Refusal> {
+    let skill =
+        OfferedSkill::unlisted(uri).map_err(|refused| Refusal::of_entry(origin, refused))?;
+    Ok(UnreadSkill::offered(origin, skill))
 }
 
 /// Tells whether the server broke while answering, which may pass.

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use skillwire_core::{ContentSet, Resources, SkillEntry, SkillName};
-use skillwire_dialects::Dialect;
+use skillwire_dialects::{Dialect, OfferedSkill, SkillOffer};
 
 use crate::{
     integrity::Integrity,
     listed::{EntrySource, ListedSkill},
-    offer::Offer,
     origin::{Origin, SkillId},
     refusal::{Reason, Refusal},
 };
@@ -20,13 +19,19 @@ use crate::{
 pub struct UnreadSkill {
     id: SkillId,
     entry: Arc<SkillEntry>,
-    offer: Arc<Offer>,
+    offer: Arc<SkillOffer>,
 }
 
 impl UnreadSkill {
     /// A skill that an origin offers.
-    pub fn new(origin: Origin, entry: Arc<SkillEntry>, offer: Arc<Offer>) -> Self {
+    pub fn new(origin: Origin, entry: Arc<SkillEntry>, offer: Arc<SkillOffer>) -> Self {
         Self { id: SkillId { origin, uri: entry.uri.clone() }, entry, offer }
+    }
+
+    /// A skill that a listing of an origin has.
+    pub fn offered(origin: &Origin, skill: OfferedSkill) -> Self {
+        let entry = Arc::new(skill.entry());
+        Self::new(origin.clone(), entry, Arc::new(skill.offer))
     }
 
     /// What the skill is known by.
@@ -40,7 +45,7 @@ impl UnreadSkill {
     }
 
     /// What its server promised.
-    pub fn offer(&self) -> &Arc<Offer> {
+    pub fn offer(&self) -> &Arc<SkillOffer> {
         &self.offer
     }
 
@@ -113,7 +118,7 @@ impl KnownSkill {
     }
 
     /// What its server promised, where it came in an older dialect.
-    pub fn offer(&self) -> Option<&Arc<Offer>> {
+    pub fn offer(&self) -> Option<&Arc<SkillOffer>> {
         match self {
             Self::Listed(skill) => skill.offer(),
             Self::Unread(skill) => Some(skill.offer()),
@@ -123,7 +128,7 @@ impl KnownSkill {
 
     /// How its server offers it.
     pub fn dialect(&self) -> Dialect {
-        self.offer().map_or(Dialect::V1, |offer| offer.dialect())
+        self.offer().map_or(Dialect::V1, |offer| offer.dialect)
     }
 
     /// What the bytes of its files will be compared with.

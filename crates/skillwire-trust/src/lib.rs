@@ -44,7 +44,9 @@ mod subject;
 pub mod testing;
 mod verified;
 
-pub use skillwire_dialects::Dialect;
+pub use skillwire_dialects::{
+    Dialect, FetchRoute, FilePromise, OfferedSkill, RefusedEntry, SkillOffer,
+};
 
 pub use self::{
     approval_card::{ApprovalCard, CardDigest},
@@ -61,7 +63,7 @@ pub use self::{
     listed::{EntrySource, ListedSkill},
     lock::{InvalidLock, Lock, LockMismatch},
     memory::{MemoryCache, MemoryDialects, MemoryRecords},
-    offer::{FetchRoute, Offer, Promise},
+    offer::check_promise,
     origin::{Origin, SkillId},
     policy::{Budgets, DynamicPolicy, Policy},
     prompt::{Answer, NoPrompter, Prompter, Question},

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use skillwire_core::{ContentSet, ResourceUri, Resources, SkillEntry, SkillName};
-use skillwire_dialects::Dialect;
+use skillwire_dialects::{Dialect, FetchRoute, SkillOffer};
 
 use crate::{
     integrity::{ApprovalBinding, Integrity},
-    offer::{FetchRoute, Offer},
     origin::{Origin, SkillId},
     record::Approval,
 };
@@ -30,7 +29,7 @@ pub struct ListedSkill {
     source: EntrySource,
     integrity: Integrity,
     /// What was promised, in an older dialect; the released one promises everything in the entry.
-    offer: Option<Arc<Offer>>,
+    offer: Option<Arc<SkillOffer>>,
     text: Option<Arc<str>>,
 }
 
@@ -55,7 +54,7 @@ impl ListedSkill {
     pub fn settled(
         origin: Origin,
         entry: Arc<SkillEntry>,
-        offer: Arc<Offer>,
+        offer: Arc<SkillOffer>,
         source: EntrySource,
     ) -> Self {
         let listed = Self::new(origin, entry, source);
@@ -69,7 +68,10 @@ impl ListedSkill {
         match approval.binding {
             ApprovalBinding::Manifest => Self::new(origin, entry, EntrySource::Named),
             ApprovalBinding::FirstSeen(dialect) => {
-                let offer = Offer { complete: true, ..Offer::new(dialect, FetchRoute::Live) };
+                let offer = SkillOffer {
+                    complete: true,
+                    ..SkillOffer::new(dialect, FetchRoute::Resources)
+                };
                 Self::settled(origin, entry, Arc::new(offer), EntrySource::Named)
             }
         }
@@ -110,11 +112,11 @@ impl ListedSkill {
 
     /// How its server offers it.
     pub fn dialect(&self) -> Dialect {
-        self.offer.as_ref().map_or(Dialect::V1, |offer| offer.dialect())
+        self.offer.as_ref().map_or(Dialect::V1, |offer| offer.dialect)
     }
 
     /// What its server promised, where it came in an older dialect.
-    pub fn offer(&self) -> Option<&Arc<Offer>> {
+    pub fn offer(&self) -> Option<&Arc<SkillOffer>> {
         self.offer.as_ref()
     }
 
@@ -164,8 +166,8 @@ impl ListedSkill {
     /// have to be opened to list the skill, or if `SKILL.md` lacks the frontmatter of the entry.
     #[must_use]
     pub fn passed_on(self) -> Self {
-        let dynamic = |offer: &Arc<Offer>| {
-            offer.first_seen || offer.tells_frontmatter() || offer.described_elsewhere
+        let dynamic = |offer: &Arc<SkillOffer>| {
+            offer.first_seen || offer.dialect.lists_frontmatter() || offer.described_elsewhere
         };
         if !self.offer.as_ref().is_some_and(dynamic) {
             return self;

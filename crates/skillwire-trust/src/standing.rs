@@ -121,15 +121,11 @@ mod tests {
         ContentSet, Digest, Resources, SkillEntry,
         received::{self, EntryLimits},
     };
-    use skillwire_dialects::Dialect;
+    use skillwire_dialects::{Dialect, FetchRoute, SkillOffer};
 
     use super::*;
     use crate::{
-        integrity::ApprovalBinding,
-        known::UnreadSkill,
-        listed::EntrySource,
-        offer::{FetchRoute, Offer},
-        origin::SkillId,
+        integrity::ApprovalBinding, known::UnreadSkill, listed::EntrySource, origin::SkillId,
         testing::id,
     };
 
@@ -174,7 +170,7 @@ mod tests {
         let one = listed(&id, "one");
         let unread =
             Arc::new(SkillEntry { resources: Resources::Dynamic, ..(**one.entry()).clone() });
-        let offer = Arc::new(Offer::new(Dialect::Index, FetchRoute::Live));
+        let offer = Arc::new(SkillOffer::new(Dialect::Index, FetchRoute::Resources));
         let mentioned = UnreadSkill::new(id.origin.clone(), Arc::clone(&unread), offer).into();
         let stands =
             |skill: &KnownSkill, record: &Record| Standing::of_known(skill, Some(record)).word();

@@ -1,16 +1,27 @@
 //! Skills in archives of servers: downloaded once, opened by the rules, read only from the copy.
 
-use std::sync::{Arc, PoisonError};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use bytes::Bytes;
-use skillwire_archive::{ArchiveFile, ArchiveFormat, ArchiveLimits, unpack};
+use skillwire_archive::{ArchiveFile, ArchiveFormat, ArchiveLimits, Budget, unpack};
+use skillwire_client::FetchedContent;
 use skillwire_core::{Digest, ResourceUri};
 use skillwire_trust::{Reason, Refusal, SkillId};
 
-use crate::{contents::Content, remote::Remote};
+use super::{OfferedFiles, SkillServer};
 
 /// The largest archive that is downloaded: what a skill may have, and some room around it.
 const MOST_BYTES: u64 = skillwire_core::limits::MAX_BYTES + (4 << 20);
+
+/// Archives that were opened in this session, and how much more may come out of others.
+#[derive(Default)]
+pub(crate) struct OpenedArchives {
+    opened: Mutex<HashMap<String, Arc<Vec<ArchiveFile>>>>,
+    budget: Mutex<Budget>,
+}
 
 /// An archive as an entry names it.
 pub(super) struct Archive<'a> {
@@ -29,7 +40,7 @@ impl Archive<'_> {
     }
 }
 
-impl Remote {
+impl<S: SkillServer> OfferedFiles<'_, S> {
     /// Downloads and opens an archive; with a digest, once in a session is enough.
     pub(super) async fn open_archive(
         &self,
@@ -40,15 +51,15 @@ impl Remote {
         if let Some(files) = held.filter(|_| archive.digest.is_some()) {
             return Ok(files);
         }
-        let budget = *self.archives.budget.lock().unwrap_or_else(PoisonError::into_inner);
+        let budget = *self.server.archives().budget.lock().unwrap_or_else(PoisonError::into_inner);
         if budget.is_spent() {
             let most = "no more archives of this server in one session".to_owned();
-            return Err(self.exhausted(most, "another one").about(skill));
+            return Err(self.server.exhausted(most, "another one").about(skill));
         }
-        let content = if self.web().is_some() {
+        let content = if self.server.web().is_some() {
             self.read_web(skill, archive.url, MOST_BYTES).await?
         } else {
-            let content = self.read_text_uri(archive.url, MOST_BYTES).await;
+            let content = self.server.read_resource(archive.url, MOST_BYTES).await;
             content.map_err(|refusal| refusal.about(skill))?
         };
         self.open_content(skill, archive, &content)
@@ -59,8 +70,9 @@ impl Remote {
         &self,
         skill: &SkillId,
         archive: &Archive<'_>,
-        Content { bytes, media_type }: &Content,
+        content: &FetchedContent,
     ) -> Result<Arc<Vec<ArchiveFile>>, Refusal> {
+        let FetchedContent { bytes, media_type } = content;
         let actual = Digest::of(bytes);
         if let Some(digest) = archive.digest.filter(|digest| *digest != actual) {
             return Err(Refusal::new(Reason::DigestMismatch)
@@ -76,7 +88,8 @@ impl Remote {
                 .expected("`application/gzip` or `application/zip`, or such an ending")
                 .actual(media_type.as_deref().unwrap_or("neither").escape_debug())
         })?;
-        let mut budget = self.archives.budget.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut budget =
+            self.server.archives().budget.lock().unwrap_or_else(PoisonError::into_inner);
         let opened = unpack(format, bytes, &budget.next(ArchiveLimits::default()));
         let files = opened.map_err(|refused| {
             budget.spend_refused();
@@ -87,13 +100,14 @@ impl Remote {
         budget.spend(&files);
         drop(budget);
         let files = Arc::new(files);
-        let mut opened = self.archives.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut opened =
+            self.server.archives().opened.lock().unwrap_or_else(PoisonError::into_inner);
         opened.insert(archive.url.to_owned(), Arc::clone(&files));
         Ok(files)
     }
 
     fn opened_copy(&self, url: &str) -> Option<Arc<Vec<ArchiveFile>>> {
-        let opened = self.archives.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        let opened = self.server.archives().opened.lock().unwrap_or_else(PoisonError::into_inner);
         opened.get(url).map(Arc::clone)
     }
 

@@ -2,37 +2,42 @@
 
 use bytes::Bytes;
 use serde_json::{Map, Value};
-use skillwire_core::{MAX_DESCRIPTION_CHARS, RelPath, ResourceUri};
+use skillwire_client::FetchedContent;
+use skillwire_core::{RelPath, ResourceUri};
+use skillwire_dialects::{
+    FetchRoute, InvalidDocument, SkillOffer,
+    sep_2076::{self, SkillAnswer},
+    skilljack, skills_over_mcp, skills_page,
+};
 use skillwire_protocol::method;
-use skillwire_trust::{Reason, Refusal, SkillId};
+use skillwire_trust::{Reason, Refusal, SkillId, check_promise};
 
-use super::{
-    FetchRoute, Offer,
-    archive::Archive,
-    by_name::{self, NamedSkill},
-    over_mcp,
-    page::{self, ReadSkill},
-};
-use crate::{
-    contents::{self, Content},
-    remote::Remote,
-};
+use super::{AskError, SkillServer, archive::Archive};
 
-/// What a skill without a description is described by, so that its `SKILL.md` can be put together.
-const UNDESCRIBED: &str = "The server gives no description.";
+/// The largest list of a skill's documents that is read.
+const MOST_LIST_BYTES: u64 = 1 << 20;
 
-impl Remote {
+/// The files of skills that a server offers.
+pub(crate) struct OfferedFiles<'a, S> {
+    pub(super) server: &'a S,
+}
+
+impl<'a, S: SkillServer> OfferedFiles<'a, S> {
+    pub(crate) fn new(server: &'a S) -> Self {
+        Self { server }
+    }
+
     /// Reads a file of an offered skill and compares it with what was promised.
-    pub(crate) async fn read_offered(
+    pub(crate) async fn read(
         &self,
         skill: &SkillId,
-        offer: &Offer,
+        offer: &SkillOffer,
         file: &ResourceUri,
         most: u64,
     ) -> Result<Bytes, Refusal> {
         let bytes = self.read_unchecked(skill, offer, file, most).await;
         let bytes = bytes.map_err(|refusal| refusal.about(skill))?;
-        offer.check(skill, file, &bytes)?;
+        check_promise(skill, offer, file, &bytes)?;
         if bytes.len() as u64 > most {
             return Err(Refusal::new(Reason::SkillTooLarge)
                 .about(skill)
@@ -46,7 +51,7 @@ impl Remote {
     async fn read_unchecked(
         &self,
         skill: &SkillId,
-        offer: &Offer,
+        offer: &SkillOffer,
         file: &ResourceUri,
         most: u64,
     ) -> Result<Bytes, Refusal> {
@@ -54,34 +59,40 @@ impl Remote {
         let path = skill.uri.below(file).ok_or_else(|| refuse(Reason::PathOutsideSkill))?;
         let is_skill_file = file == skill.uri.file();
         match &offer.route {
-            FetchRoute::Live | FetchRoute::Manifest(_) => Ok(self.read(file, most).await?.bytes),
-            FetchRoute::Alone(uri)
-            | FetchRoute::Collection(uri, _)
-            | FetchRoute::Documents(uri, _)
+            FetchRoute::Resources | FetchRoute::Manifest { .. } => {
+                Ok(self.server.read_resource(file.as_str(), most).await?.bytes)
+            }
+            FetchRoute::SingleResource { uri }
+            | FetchRoute::Collection { skill_file: uri, .. }
+            | FetchRoute::Documents { skill_file: uri, .. }
                 if is_skill_file =>
             {
-                let bytes = self.read_text_uri(uri, most).await?.bytes;
-                if over_mcp::is_error(&bytes) {
+                let bytes = self.server.read_resource(uri, most).await?.bytes;
+                if skills_over_mcp::is_error_text(&bytes) {
                     return Err(refuse(Reason::FileMissing).actual("an error written as content"));
                 }
                 Ok(bytes)
             }
-            FetchRoute::WebFile(url) if is_skill_file => {
+            FetchRoute::WebFile { url } if is_skill_file => {
                 Ok(self.read_web(skill, url, most).await?.bytes)
             }
-            FetchRoute::Alone(_) | FetchRoute::WebFile(_) => Err(refuse(Reason::FileNotListed)),
-            FetchRoute::WebFolder(folder) => {
+            FetchRoute::SingleResource { .. } | FetchRoute::WebFile { .. } => {
+                Err(refuse(Reason::FileNotListed))
+            }
+            FetchRoute::WebFolder { url } => {
                 // A path of such an index is plain, so its URI is spelt as it is.
                 let below = skill.uri.root().as_str().len() + 1;
-                let url = format!("{folder}{}", &file.as_str()[below..]);
+                let url = format!("{url}{}", &file.as_str()[below..]);
                 Ok(self.read_web(skill, &url, most).await?.bytes)
             }
-            FetchRoute::Collection(_, all) => self.read_collected(skill, all, file, most).await,
-            FetchRoute::Documents(address, list) => {
-                self.read_document(skill, (address, list), &path, most).await
+            FetchRoute::Collection { others, .. } => {
+                self.read_collected(skill, others, file, most).await
             }
-            FetchRoute::ByName(name) => self.read_named(skill, name, &path, most).await,
-            FetchRoute::Page(name) => self.read_page(skill, name, &path).await,
+            FetchRoute::Documents { skill_file, list } => {
+                self.read_document(skill, skill_file, list, &path, most).await
+            }
+            FetchRoute::SkillsGet { name } => self.read_named(skill, name, &path, most).await,
+            FetchRoute::SkillsRead { name } => self.read_page(skill, name, &path).await,
             FetchRoute::Archive { url, format, digest } => {
                 let archive = Archive { url, declared: *format, digest: *digest };
                 self.read_archived(skill, &archive, file).await
@@ -95,12 +106,13 @@ impl Remote {
         skill: &SkillId,
         url: &str,
         most: u64,
-    ) -> Result<Content, Refusal> {
+    ) -> Result<FetchedContent, Refusal> {
         let missing = || Refusal::new(Reason::FileMissing).about(skill).file(url);
-        let web = self.web().ok_or_else(missing)?;
-        let fetched = web.get(url, most, self.policy.budgets.answer_time).await;
+        let web = self.server.web().ok_or_else(missing)?;
+        let time = self.server.policy().budgets.answer_time;
+        let fetched = web.get(url, most, time).await;
         let fetched = fetched.map_err(|refusal| refusal.about(skill))?.ok_or_else(missing)?;
-        self.spend(fetched.bytes.len())?;
+        self.server.spend(fetched.bytes.len())?;
         Ok(fetched)
     }
 
@@ -113,37 +125,39 @@ impl Remote {
         most: u64,
     ) -> Result<Bytes, Refusal> {
         let refuse = |reason| Refusal::new(reason).about(skill).file(file);
-        let answer = self.read_raw(collection, most).await?;
-        let contents = contents::read_all(answer.text())
-            .map_err(|actual| refuse(Reason::ContentInvalid).actual(actual))?;
+        let answer = self.server.read_answer(collection, most).await?;
+        let files = skilljack::read_collection(answer.text())
+            .map_err(|invalid| refuse(Reason::ContentInvalid).actual(invalid))?;
         let mut found = None;
-        for (uri, bytes) in contents {
-            let inside = skill.uri.resource(&uri).ok_or_else(|| {
-                Refusal::new(Reason::ResourceOutside).about(skill).file(uri.escape_debug())
+        for collected in files {
+            let inside = skill.uri.resource(&collected.uri).ok_or_else(|| {
+                let uri = collected.uri.escape_debug();
+                Refusal::new(Reason::ResourceOutside).about(skill).file(uri)
             })?;
-            if inside == *file && found.replace(bytes).is_some() {
+            if inside == *file && found.replace(collected.bytes).is_some() {
                 return Err(refuse(Reason::ResourceDuplicate));
             }
         }
-        found.ok_or_else(|| refuse(Reason::FileMissing))
+        found.map(Bytes::from).ok_or_else(|| refuse(Reason::FileMissing))
     }
 
     async fn read_document(
         &self,
         skill: &SkillId,
-        (address, list): (&str, &str),
+        skill_file: &str,
+        list: &str,
         path: &RelPath,
         most: u64,
     ) -> Result<Bytes, Refusal> {
         let refuse = |reason| Refusal::new(reason).about(skill).file(path);
-        let listing = self.read_text_uri(list, 1 << 20).await?.bytes;
+        let listing = self.server.read_resource(list, MOST_LIST_BYTES).await?.bytes;
         let listing = String::from_utf8_lossy(&listing);
-        let (uri, promise) = over_mcp::document(&listing, address, path)
+        let document = skills_over_mcp::find_document(&listing, skill_file, path)
             .ok_or_else(|| refuse(Reason::FileNotListed))?;
-        let bytes = self.read_text_uri(&uri, most).await?.bytes;
+        let bytes = self.server.read_resource(&document.uri, most).await?.bytes;
         let actual = bytes.len() as u64;
-        if let Some(size) = promise.size.filter(|size| *size != actual) {
-            if over_mcp::is_error(&bytes) {
+        if let Some(size) = document.promise.size.filter(|size| *size != actual) {
+            if skills_over_mcp::is_error_text(&bytes) {
                 return Err(refuse(Reason::FileMissing).actual("an error written as content"));
             }
             let refusal = refuse(Reason::SizeMismatch).expected(format!("{size} bytes"));
@@ -159,16 +173,15 @@ impl Remote {
         path: &RelPath,
         most: u64,
     ) -> Result<Bytes, Refusal> {
-        let answer = self.ask_by_name(method::SKILLS_GET, &[("name", name)]).await?;
-        let named = NamedSkill::read(&answer).map_err(|actual| unlike(skill, actual))?;
-        if path.as_str() == skillwire_core::SKILL_FILE {
-            let description = described(named.description.as_deref());
-            return Ok(by_name::skill_file(name, &description, &named.instructions).into());
+        let answer = self.ask_by_name(method::SKILLS_GET, sep_2076::params(name)).await?;
+        let named = SkillAnswer::read(&answer).map_err(|invalid| unlike(skill, invalid))?;
+        if *path == RelPath::skill_file() {
+            let description = named.description.as_deref();
+            return Ok(sep_2076::skill_file(name, description, &named.instructions).into());
         }
-        let resource = named.resource(path);
-        let resource =
-            resource.ok_or_else(|| Refusal::new(Reason::FileNotListed).about(skill).file(path))?;
-        Ok(self.read_text_uri(resource, most).await?.bytes)
+        let unlisted = || Refusal::new(Reason::FileNotListed).about(skill).file(path);
+        let resource = named.resource(path).ok_or_else(unlisted)?;
+        Ok(self.server.read_resource(resource, most).await?.bytes)
     }
 
     async fn read_page(
@@ -177,42 +190,42 @@ impl Remote {
         name: &str,
         path: &RelPath,
     ) -> Result<Bytes, Refusal> {
-        if path.as_str() == skillwire_core::SKILL_FILE {
-            let answer = self.ask_by_name(page::READ, &[("name", name)]).await?;
-            let read = ReadSkill::read(&answer, name).map_err(|actual| unlike(skill, actual))?;
-            let description = described(read.description.as_deref());
-            return Ok(by_name::skill_file(name, &description, &read.instructions).into());
+        if *path == RelPath::skill_file() {
+            let answer = self.ask_by_name(skills_page::READ, sep_2076::params(name)).await?;
+            let read =
+                skills_page::read(&answer, name).map_err(|invalid| unlike(skill, invalid))?;
+            let description = read.description.as_deref();
+            return Ok(sep_2076::skill_file(name, description, &read.instructions).into());
         }
-        let asked = [("name", name), ("reference", path.as_str())];
-        let answer = self.ask_by_name(page::READ_REFERENCE, &asked).await?;
-        page::reference(&answer).map_err(|actual| unlike(skill, actual))
+        let params = skills_page::reference_params(name, path);
+        let answer = self.ask_by_name(skills_page::READ_REFERENCE, params).await?;
+        let bytes = skills_page::read_reference(&answer);
+        bytes.map(Bytes::from).map_err(|invalid| unlike(skill, invalid))
     }
 
-    /// Sends a request whose parameters are texts, and returns the result's text.
-    async fn ask_by_name(&self, method: &str, params: &[(&str, &str)]) -> Result<String, Refusal> {
-        let client = self.client().await?;
-        let params: Map<String, Value> =
-            params.iter().map(|(key, value)| ((*key).to_owned(), (*value).into())).collect();
-        let answer = self.request(&client, method, params, self.limits()).await;
-        let answer = answer.map_err(|error| {
-            if error.is_unknown_method() {
-                self.forget_dialect();
+    /// Sends a request about one skill, and returns the text of the result.
+    async fn ask_by_name(
+        &self,
+        method: &str,
+        params: Map<String, Value>,
+    ) -> Result<String, Refusal> {
+        let answer = self.server.ask(method, params).await.map_err(|error| {
+            let mut missing = false;
+            if let AskError::Failed(error) = &error {
+                missing = error.is_missing_name();
+                if error.is_unknown_method() {
+                    self.server.forget_dialect();
+                }
             }
-            let missing = error.is_missing_name().then_some(Reason::FileMissing);
-            let refusal = self.refuse(&error);
-            Refusal { reason: missing.unwrap_or(refusal.reason), ..refusal }
+            let refusal = self.server.unanswered(error);
+            let reason = if missing { Reason::FileMissing } else { refusal.reason };
+            Refusal { reason, ..refusal }
         })?;
-        self.spend(answer.text().len())?;
+        self.server.spend(answer.text().len())?;
         Ok(answer.text().to_owned())
     }
 }
 
-fn unlike(skill: &SkillId, actual: String) -> Refusal {
-    Refusal::new(Reason::ContentInvalid).about(skill).actual(actual)
-}
-
-/// A description that fits into frontmatter.
-fn described(description: Option<&str>) -> String {
-    let text = description.map(str::trim).filter(|text| !text.is_empty()).unwrap_or(UNDESCRIBED);
-    text.chars().take(MAX_DESCRIPTION_CHARS).collect()
+fn unlike(skill: &SkillId, invalid: InvalidDocument) -> Refusal {
+    Refusal::new(Reason::ContentInvalid).about(skill).actual(invalid)
 }

@@ -1,37 +1,29 @@
-//! The shapes in which skills travelled before the extension was released.
+//! Using servers of every dialect: finding out which one a server speaks ([`ladder`]), and getting
+//! the files of a skill by the route that its dialect has ([`OfferedFiles`]).
 //!
-//! Each reader turns what a server says into [`Listed`](skillwire_trust::Listed) skills that carry an
-//! [`Offer`]: where their bytes are and what was promised about them. From there on every dialect
-//! goes the one way to a model: settled by reading `SKILL.md`, approved, loaded, read through a
-//! window.
+//! The formats themselves are read in [`skillwire_dialects`]. From an offered skill on, every dialect
+//! goes the one way to a model: `SKILL.md` is read, the user approves, files are loaded and read
+//! through a window.
 
 mod archive;
-mod by_name;
-mod draft;
-mod fastmcp;
 mod fetching;
-mod found;
-mod index;
-mod instructions;
 mod ladder;
-mod over_mcp;
-mod page;
 mod resources;
-mod scoped;
+mod server;
 mod settle;
-mod skilljack;
 mod templates;
 mod tools;
-mod usage;
 mod well_known;
 
-use skillwire_dialects::Dialect;
-use skillwire_trust::{FetchRoute, Offer};
+pub use skillwire_dialects::templates::SkillTemplate;
 
-pub use self::templates::SkillTemplate;
+pub use self::templates::fill_template;
+
 pub(crate) use self::{
-    draft::{Age, read as read_draft},
-    found::unlisted,
-    instructions::named_skills,
+    archive::OpenedArchives,
+    fetching::OfferedFiles,
+    ladder::{Ladder, ListReleased},
+    server::{AskError, SkillServer},
     settle::{pin, with_frontmatter},
+    well_known::list as list_web_origin,
 };

@@ -7,14 +7,20 @@ use skillwire_archive::ArchiveFile;
 use skillwire_core::{
     Digest, Frontmatter, ResourceUri, Resources, SkillEntry, SkillResource, skill_file,
 };
+use skillwire_dialects::{
+    FetchRoute, SkillOffer, fastmcp::ManifestDocument, sep_2076::skill_file as skill_file_of,
+};
 use skillwire_trust::{
     EntrySource, KnownSkill, ListedSkill, Reason, Refusal, SkillId, UnreadSkill, check_frontmatter,
+    check_promise,
 };
 
-use super::{Dialect, FetchRoute, Offer, archive::Archive, by_name, fastmcp};
-use crate::remote::Remote;
+use super::{OfferedFiles, SkillServer, archive::Archive};
 
-impl Remote {
+/// The largest manifest that is read.
+const MOST_MANIFEST_BYTES: u64 = 1 << 20;
+
+impl<S: SkillServer> OfferedFiles<'_, S> {
     /// Reads what is needed to approve a skill, and nothing else.
     pub(crate) async fn settle(
         &self,
@@ -45,14 +51,17 @@ impl Remote {
             return Ok(settled(unread, frontmatter, pins, offer, source));
         }
         let mut offer = (**offer).clone();
-        if let FetchRoute::Manifest(manifest) = &offer.route {
-            let text = self.read_text_uri(manifest, 1 << 20).await;
+        if let FetchRoute::Manifest { uri } = &offer.route {
+            let text = self.server.read_resource(uri, MOST_MANIFEST_BYTES).await;
             let text = text.map_err(|refusal| refusal.about(id))?.bytes;
-            let text = String::from_utf8_lossy(&text).into_owned();
-            offer = fastmcp::manifest(&id.uri, id, &text, self.policy.limits, offer)?;
+            let text = String::from_utf8_lossy(&text);
+            let manifest = ManifestDocument::read(&text, self.server.policy().limits.files);
+            let completed = manifest.and_then(|manifest| manifest.complete(&id.uri, offer));
+            let refused = |refused| Refusal::of_entry(&id.origin, refused).about(id);
+            offer = completed.map_err(refused)?;
         }
-        let most = self.policy.limits.bytes;
-        let bytes = self.read_offered(id, &offer, id.uri.file(), most).await?;
+        let most = self.server.policy().limits.bytes;
+        let bytes = self.read(id, &offer, id.uri.file(), most).await?;
         let (frontmatter, offer) = describe(unread, offer, &bytes)?;
         let pins = match whole(&offer) {
             Some(files) => self.within_limits(id, files)?,
@@ -67,10 +76,10 @@ impl Remote {
         files: Vec<SkillResource>,
     ) -> Result<Vec<SkillResource>, Refusal> {
         let total = files.iter().fold(0_u64, |sum, file| sum.saturating_add(file.size));
-        if total > self.policy.limits.bytes {
+        if total > self.server.policy().limits.bytes {
             return Err(Refusal::new(Reason::SkillTooLarge)
                 .about(skill)
-                .expected(format!("at most {} bytes", self.policy.limits.bytes))
+                .expected(format!("at most {} bytes", self.server.policy().limits.bytes))
                 .actual(format!("{total} bytes")));
         }
         Ok(files)
@@ -78,7 +87,7 @@ impl Remote {
 }
 
 /// Compares an opened archive with the files that its entry lists, where it lists any.
-fn agree(skill: &SkillId, offer: &Offer, files: &[ArchiveFile]) -> Result<(), Refusal> {
+fn agree(skill: &SkillId, offer: &SkillOffer, files: &[ArchiveFile]) -> Result<(), Refusal> {
     if offer.promises.is_empty() {
         return Ok(());
     }
@@ -87,7 +96,7 @@ fn agree(skill: &SkillId, offer: &Offer, files: &[ArchiveFile]) -> Result<(), Re
         if !offer.promises.contains_key(&uri) {
             return Err(Refusal::new(Reason::FileNotListed).about(skill).file(uri));
         }
-        offer.check(skill, &uri, &file.bytes)?;
+        check_promise(skill, offer, &uri, &file.bytes)?;
     }
     let packed = |uri: &ResourceUri| {
         files.iter().any(|file| skill.uri.below(uri).as_ref() == Some(&file.path))
@@ -104,7 +113,7 @@ pub(crate) fn pin(uri: ResourceUri, bytes: &[u8]) -> SkillResource {
 }
 
 /// Every file with digest and size, where the server promised that much.
-fn whole(offer: &Offer) -> Option<Vec<SkillResource>> {
+fn whole(offer: &SkillOffer) -> Option<Vec<SkillResource>> {
     if offer.first_seen {
         return None;
     }
@@ -118,7 +127,7 @@ fn settled(
     unread: &UnreadSkill,
     frontmatter: Frontmatter,
     pins: Vec<SkillResource>,
-    offer: Offer,
+    offer: SkillOffer,
     source: EntrySource,
 ) -> ListedSkill {
     let SkillId { origin, uri } = unread.id().clone();
@@ -134,7 +143,7 @@ fn has_fence(bytes: &[u8]) -> bool {
 pub(crate) fn with_frontmatter(listed: &Frontmatter, bytes: Bytes) -> Bytes {
     match std::str::from_utf8(&bytes) {
         Ok(text) if !has_fence(&bytes) => {
-            by_name::skill_file(listed.name().as_str(), listed.description(), text).into()
+            skill_file_of(listed.name().as_str(), Some(listed.description()), text).into()
         }
         _ => bytes,
     }
@@ -143,18 +152,18 @@ pub(crate) fn with_frontmatter(listed: &Frontmatter, bytes: Bytes) -> Bytes {
 /// Reads the frontmatter and compares it with what was listed, as far as the dialect lists it.
 fn describe(
     unread: &UnreadSkill,
-    mut offer: Offer,
+    mut offer: SkillOffer,
     bytes: &[u8],
-) -> Result<(Frontmatter, Offer), Refusal> {
+) -> Result<(Frontmatter, SkillOffer), Refusal> {
     let id = unread.id();
     let refuse = |reason| Refusal::new(reason).about(id).file(id.uri.file());
     let said = &unread.entry().frontmatter;
-    if offer.may_lack_frontmatter() && !has_fence(bytes) {
+    if offer.dialect.may_lack_frontmatter() && !has_fence(bytes) {
         offer.described_elsewhere = true;
         return Ok((said.clone(), offer));
     }
     offer.described_elsewhere = false;
-    if offer.tells_frontmatter() {
+    if offer.dialect.lists_frontmatter() {
         check_frontmatter(id, said, bytes)?;
         return Ok((said.clone(), offer));
     }
@@ -171,13 +180,11 @@ fn describe(
             .expected(format!("the {what} `{expected}`, as listed"))
             .actual(format!("`{actual}`"))
     };
-    // A path may end in something else only where the dialect let it.
-    let free = matches!(offer.dialect(), Dialect::ScopedList | Dialect::FastMcp);
-    if !free && found.name() != said.name() {
+    let name_may_differ = offer.dialect.name_rule().file_may_differ();
+    if !name_may_differ && found.name() != said.name() {
         return Err(mismatch("name", said.name().as_str(), found.name().as_str()));
     }
-    let described = offer.dialect() == Dialect::EarlyIndex;
-    if described && found.description() != said.description() {
+    if offer.dialect.lists_exact_description() && found.description() != said.description() {
         return Err(mismatch("description", said.description(), found.description()));
     }
     Ok((found, offer))

@@ -1,15 +1,14 @@
-//! Tools that hand out skills: worth a word to the user, and nothing else.
+//! Tools that hand out skills: a sentence for the user, and nothing else.
 //!
-//! What a tool returns has no identity and no digests, so no skill comes of it.
+//! The output of a tool has no identity and no digests, so it never becomes a skill.
 
 use serde::Deserialize;
-use serde_json::Value;
-use skillwire_client::Client;
-use skillwire_protocol::method;
+use skillwire_client::ServerDescription;
+use skillwire_protocol::{cursor_params, method};
 
-use crate::{page::page_at, remote::Remote};
+use super::{SkillServer, ladder::declares};
 
-/// How such tools are called, as far as the name alone says it.
+/// Names of tools that hand out skills.
 const NAMES: [&str; 8] = [
     "find_skill",
     "list_repo_skills",
@@ -36,43 +35,42 @@ struct Tool {
     name: String,
 }
 
-impl Remote {
-    /// A sentence about the tools of a server that hand out skills, if it has any.
-    pub(super) async fn tools_of_skills(&self, client: &Client) -> Option<String> {
-        if !client.server().capabilities.get("tools").is_some_and(Value::is_object) {
-            return None;
+/// A sentence about the tools of a server that hand out skills, if it has any.
+pub(super) async fn that_hand_out_skills<S: SkillServer>(
+    server: &S,
+    description: &ServerDescription,
+) -> Option<String> {
+    if !declares(description, "tools") {
+        return None;
+    }
+    let mut found = Vec::new();
+    let mut cursor: Option<String> = None;
+    for _ in 0..MOST_PAGES {
+        // The user did not ask for tools, so without an answer there is nothing to say about them.
+        let answer = server.ask(method::TOOLS_LIST, cursor_params(cursor.as_deref())).await;
+        let Ok(answer) = answer else { break };
+        let Ok(page) = answer.read::<Page>() else { break };
+        let names = page.tools.iter().filter_map(|tool| {
+            NAMES.into_iter().find(|name| *name == tool.name).map(|name| format!("`{name}`"))
+        });
+        found.extend(names);
+        cursor = page.next;
+        if cursor.is_none() {
+            break;
         }
-        let mut found = Vec::new();
-        let mut cursor: Option<String> = None;
-        for _ in 0..MOST_PAGES {
-            let params = page_at(cursor.take());
-            // Nobody asked for tools: without an answer there is nothing to say about them.
-            let answer = self.request(client, method::TOOLS_LIST, params, self.limits()).await;
-            let Some(page) = answer.ok().and_then(|answer| answer.read::<Page>().ok()) else {
-                break;
-            };
-            let names = page.tools.iter().filter_map(|tool| {
-                NAMES.into_iter().find(|name| *name == tool.name).map(|name| format!("`{name}`"))
-            });
-            found.extend(names);
-            cursor = page.next;
-            if cursor.is_none() {
-                break;
-            }
-        }
-        found.sort_unstable();
-        found.dedup();
-        match found.as_slice() {
-            [] => None,
-            [tool] => Some(format!(
-                "Its tool {tool} seems to hand out skills; what it returns is output of a tool, which \
-                 nothing here verifies or approves."
-            )),
-            tools => Some(format!(
-                "Its tools {} seem to hand out skills; what they return is output of tools, which \
-                 nothing here verifies or approves.",
-                tools.join(", ")
-            )),
-        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    match found.as_slice() {
+        [] => None,
+        [tool] => Some(format!(
+            "Its tool {tool} seems to hand out skills; what it returns is output of a tool, which \
+             nothing here verifies or approves."
+        )),
+        tools => Some(format!(
+            "Its tools {} seem to hand out skills; what they return is output of tools, which \
+             nothing here verifies or approves.",
+            tools.join(", ")
+        )),
     }
 }

@@ -8,6 +8,7 @@ use skillwire_trust::{
 };
 
 use super::Host;
+use crate::dialect::SkillServer as _;
 use crate::window::find;
 
 /// The largest ordinary resource that is read.
@@ -271,7 +272,7 @@ impl Host {
         if self.inner.offline {
             return Err(Refusal::new(Reason::Offline).about(server).file(uri.escape_debug()));
         }
-        let content = remote.read_text_uri(uri, MAX_RESOURCE_BYTES).await?;
+        let content = remote.read_resource(uri, MAX_RESOURCE_BYTES).await?;
         Ok(ResourceContent {
             server: server.clone(),
             uri: uri.to_owned(),

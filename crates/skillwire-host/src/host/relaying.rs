@@ -131,7 +131,7 @@ impl Relay {
         let mut whole = Listing { skills: Vec::new(), ..(*listing).clone() };
         for skill in &listing.skills {
             match skill {
-                KnownSkill::Unread(unread) if unread.offer().tells_frontmatter() => {
+                KnownSkill::Unread(unread) if unread.offer().dialect.lists_frontmatter() => {
                     whole.skills.push(unread.passed_on().into());
                 }
                 KnownSkill::Listed(_) | KnownSkill::Unread(_) => {
@@ -180,7 +180,7 @@ impl Relay {
         let skill = held.id();
         let bytes = self.host.read_unlisted(skill, uri, self.host.policy().limits.bytes).await?;
         let offer = self.remote.offer_of(&skill.uri).filter(|_| uri == skill.uri.file());
-        if offer.is_some_and(|offer| offer.may_lack_frontmatter()) {
+        if offer.is_some_and(|offer| offer.dialect.may_lack_frontmatter()) {
             return Ok(with_frontmatter(&held.entry().frontmatter, bytes));
         }
         Ok(bytes)

@@ -2,24 +2,26 @@
 
 use std::{
     collections::{BTreeMap, HashSet},
-    sync::Arc,
     time::Duration,
 };
 
 use skillwire_client::{Client, Limits, RawAnswer};
 use skillwire_core::SkillUri;
-use skillwire_dialects::Dialect;
-use skillwire_protocol::{Era, method};
+use skillwire_dialects::{
+    Dialect, EntryAge,
+    v1::{self, Freshness, PageHead, ReceivedEntry, UnusableEntry},
+};
+use skillwire_protocol::{Era, cursor_params, method};
 use skillwire_trust::{
     EntrySource, KnownSkill, ListedSkill, Origin, Refusal, ServerLabel, SkillId,
 };
 use tokio::time::Instant;
 
-use super::Remote;
-use crate::{
-    dialect::Age,
-    page::{self, Entries, Freshness, Head, Unusable, page_at},
-};
+use super::{Remote, draft};
+use crate::{dialect::SkillServer as _, page};
+
+/// The entries of a page, each read or refused by itself.
+type Entries = Vec<Result<ReceivedEntry, UnusableEntry>>;
 
 /// What one complete look at a server found.
 #[derive(Debug, Clone, Default)]
@@ -111,9 +113,14 @@ impl Remote {
             let silent = client.server().era == Era::Legacy;
             collecting.note(&head.freshness, silent);
             let read = {
-                let (origin, policy) = (self.origin(), Arc::clone(&self.policy));
-                let legacy = self.allows_legacy();
-                move || page::read_entries(&origin, answer.text(), &policy, legacy)
+                let reader = self.entry_reader();
+                let origin = self.origin();
+                move || {
+                    let entries = reader.page(answer.text());
+                    entries.map_err(|invalid| {
+                        page::protocol_error(&origin, method::SKILLS_LIST, invalid)
+                    })
+                }
             };
             let Some(next) = head.next else {
                 collecting.add(&self.origin(), read()?);
@@ -143,7 +150,7 @@ impl Remote {
             collecting.add(&self.origin(), reading.finish().await?);
         }
         collecting.listing.dialect = Some(Dialect::V1);
-        Ok(collecting.finish())
+        Ok(collecting.finish(&self.origin(), self.allows_legacy()))
     }
 
     async fn fetch_page(
@@ -152,8 +159,8 @@ impl Remote {
         cursor: Option<&str>,
         deadline: Instant,
         bytes: &mut u64,
-    ) -> Result<(RawAnswer, Head), Trouble> {
-        let params = page_at(cursor.map(str::to_owned));
+    ) -> Result<(RawAnswer, PageHead), Trouble> {
+        let params = cursor_params(cursor);
         let left = deadline.saturating_duration_since(Instant::now());
         let limits = Limits { timeout: left.min(self.policy.budgets.answer_time), ..self.limits() };
         let answer = self.request(client, method::SKILLS_LIST, params, limits).await;
@@ -163,7 +170,9 @@ impl Remote {
             if unknown { Trouble::NoMethod(refusal) } else { Trouble::Refused(refusal) }
         })?;
         *bytes += u64::try_from(answer.text().len()).unwrap_or(u64::MAX);
-        let head = page::read_head(&self.origin(), answer.text())?;
+        let head = v1::read_head(answer.text()).map_err(|invalid| {
+            page::protocol_error(&self.origin(), method::SKILLS_LIST, invalid)
+        })?;
         Ok((answer, head))
     }
 }
@@ -194,7 +203,7 @@ pub(crate) struct Collecting {
     places: BTreeMap<SkillUri, usize>,
     lifetime: Option<Duration>,
     /// Entries that are wrong, or only old; which of the two, all of them together tell.
-    unusable: Vec<Unusable>,
+    unusable: Vec<UnusableEntry>,
 }
 
 impl Collecting {
@@ -253,19 +262,22 @@ impl Collecting {
     fn is_of_a_draft(&self) -> bool {
         let ages = || self.unusable.iter().map(|unusable| &unusable.age);
         self.listing.skills.is_empty()
-            && ages().any(|age| matches!(age, Age::Draft(_)))
-            && !ages().any(|age| matches!(age, Age::Released))
+            && ages().any(|age| matches!(age, EntryAge::Draft(_)))
+            && !ages().any(|age| matches!(age, EntryAge::Released))
     }
 
-    pub(crate) fn finish(mut self) -> (Listing, Duration) {
-        let draft = self.is_of_a_draft();
-        if draft {
+    /// Ends the listing; entries of a draft are taken if no entry is of the released extension.
+    pub(crate) fn finish(mut self, origin: &Origin, allows_legacy: bool) -> (Listing, Duration) {
+        let is_draft = self.is_of_a_draft();
+        if is_draft {
             self.listing.dialect = Some(Dialect::Draft);
         }
-        for Unusable { refusal, age } in std::mem::take(&mut self.unusable) {
+        for UnusableEntry { refused, age } in std::mem::take(&mut self.unusable) {
             match age {
-                Age::Draft(skill) if draft => self.add_one(*skill),
-                _ => self.listing.refused.push(refusal),
+                EntryAge::Draft(skill) if is_draft => {
+                    self.add_one(draft::known(origin, *skill, allows_legacy));
+                }
+                _ => self.listing.refused.push(Refusal::of_entry(origin, refused)),
             }
         }
         (self.listing, self.lifetime.unwrap_or_default())

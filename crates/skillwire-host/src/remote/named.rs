@@ -46,7 +46,6 @@ impl NamedEntries {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dialect;
     use skillwire_trust::Origin;
 
     fn uri(index: usize) -> SkillUri {
@@ -56,7 +55,7 @@ mod tests {
     #[test]
     fn however_many_skills_are_named_no_more_are_kept_than_there_is_room_for_hst_111() {
         let origin = Origin::parse("acme").unwrap();
-        let listed = dialect::unlisted(&origin, &uri(0)).unwrap().passed_on();
+        let listed = crate::remote::unlisted(&origin, &uri(0)).unwrap().passed_on();
         let entries = NamedEntries::default();
         let put = |index| entries.put(&uri(index), &listed, Duration::ZERO);
         (0..MOST).for_each(put);

@@ -6,7 +6,9 @@ use skillwire_protocol::{Era, ErrorCode, method};
 use skillwire_trust::{Reason, Refusal};
 
 use super::{Demand, Finding, Server};
-use crate::{dialect::named_skills, remote::Listing};
+use skillwire_dialects::named_skills;
+
+use crate::remote::Listing;
 
 /// A skill that no server has.
 const NOT_THERE: &str = "skill://skillwire-verify/no-such-skill/SKILL.md";
