@@ -106,7 +106,7 @@ impl LoginState {
             return HttpAnswer::error("invalid_request");
         }
         let other = self.has(LoginFault::OtherIssuerInAnswer);
-        let issuer = if other { "https%3A%2F%2Fevil.test".to_owned() } else { self.base() };
+        let answered_by = if other { "https%3A%2F%2Fevil.test".to_owned() } else { self.base() };
         let answer = if self.has(LoginFault::Declined) {
             "error=access_denied".to_owned()
         } else {
@@ -114,10 +114,9 @@ impl LoginState {
             issued.count += 1;
             let code = format!("hush-code-{}", issued.count);
             issued.codes.insert(code.clone(), (of("code_challenge"), redirect.clone()));
-            drop(issued);
             format!("code={code}")
         };
-        let location = format!("{redirect}?{answer}&state={}&iss={issuer}", of("state"));
+        let location = format!("{redirect}?{answer}&state={}&iss={answered_by}", of("state"));
         HttpAnswer(302, vec![("Location".to_owned(), location)], Vec::new())
     }
 
