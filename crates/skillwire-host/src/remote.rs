@@ -7,13 +7,14 @@ mod named;
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
 use bytes::Bytes;
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Map, Value};
 use skillwire_core::{ResourceUri, SkillUri};
 use skillwire_protocol::{ErrorCode, method};
@@ -161,7 +162,7 @@ impl Remote {
 
     /// The endpoint for one connection; pipes that the embedder opened can be used once.
     fn open(&self) -> Result<Endpoint, Refusal> {
-        let mut endpoint = self.endpoint.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut endpoint = self.endpoint.lock();
         let again = endpoint.as_ref().and_then(Endpoint::reopen);
         again.or_else(|| endpoint.take()).ok_or_else(|| {
             Refusal::new(Reason::ServerUnreachable).about(&self.label).actual("closed pipes")
@@ -252,7 +253,7 @@ impl Remote {
     }
 
     fn held(&self) -> MutexGuard<'_, Option<Held>> {
-        self.listing.lock().unwrap_or_else(PoisonError::into_inner)
+        self.listing.lock()
     }
 
     /// How much longer the listing is fresh, if there is one.

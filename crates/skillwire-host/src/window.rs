@@ -5,12 +5,13 @@ mod for_model;
 use std::{
     collections::BTreeSet,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use skillwire_core::{
     ContentSet, Digest, RelPath, ResourceUri, Resources, SkillEntry, SkillResource,
 };
@@ -231,7 +232,7 @@ impl Window {
         reference: &str,
     ) -> Result<FileContent, Refusal> {
         let held = |uri: &ResourceUri| {
-            let pinned = self.pinned.lock().unwrap_or_else(PoisonError::into_inner);
+            let pinned = self.pinned.lock();
             find(files, uri).or_else(|| pinned.iter().find(|file| file.uri == *uri)).cloned()
         };
         if let Some(file) = candidates.iter().find_map(held) {
@@ -245,7 +246,7 @@ impl Window {
         let uri = uri.ok_or_else(|| self.refuse(Reason::FileNotListed, reference))?;
         let most = self.host.policy().limits.bytes;
         let file = self.host.pin_first_read(&self.approved, uri, most).await?;
-        let mut pinned = self.pinned.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pinned = self.pinned.lock();
         pinned.push(file.listed().clone());
         Ok(FileContent::FirstSeen(FirstSeen { file, new: true }))
     }

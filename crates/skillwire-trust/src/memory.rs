@@ -1,11 +1,9 @@
 //! State that ends with the process: for tests, and for agents that keep nothing.
 
-use std::{
-    collections::{BTreeMap, VecDeque},
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use skillwire_core::{Digest, SkillResource};
 
 use crate::{
@@ -20,11 +18,6 @@ use crate::{
 /// How much is cached unless the embedder says otherwise.
 const DEFAULT_BOUND: u64 = 64 * 1024 * 1024;
 
-/// A panic elsewhere leaves these maps whole: every change to them is one step.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Records in memory.
 #[derive(Debug, Default)]
 pub struct MemoryRecords {
@@ -33,11 +26,11 @@ pub struct MemoryRecords {
 
 impl RecordStore for MemoryRecords {
     fn get(&self, id: &SkillId) -> Result<Option<Record>, StoreError> {
-        Ok(lock(&self.records).get(id).cloned())
+        Ok(self.records.lock().get(id).cloned())
     }
 
     fn is_disabled(&self, id: &SkillId) -> Result<bool, StoreError> {
-        Ok(lock(&self.records).get(id).is_some_and(|record| record.disabled))
+        Ok(self.records.lock().get(id).is_some_and(|record| record.disabled))
     }
 
     fn update(
@@ -45,7 +38,7 @@ impl RecordStore for MemoryRecords {
         id: &SkillId,
         change: &mut dyn FnMut(&mut Record),
     ) -> Result<Record, StoreError> {
-        let mut records = lock(&self.records);
+        let mut records = self.records.lock();
         let mut record = records.get(id).cloned().unwrap_or_else(|| Record::new(id.clone()));
         change(&mut record);
         if record.id != *id {
@@ -57,14 +50,14 @@ impl RecordStore for MemoryRecords {
     }
 
     fn remove_origin(&self, origin: &Origin) -> Result<usize, StoreError> {
-        let mut records = lock(&self.records);
+        let mut records = self.records.lock();
         let before = records.len();
         records.retain(|id, _| id.origin != *origin);
         Ok(before - records.len())
     }
 
     fn all(&self) -> (Vec<Record>, Vec<StoreError>) {
-        (lock(&self.records).values().cloned().collect(), Vec::new())
+        (self.records.lock().values().cloned().collect(), Vec::new())
     }
 }
 
@@ -115,7 +108,7 @@ impl Kept {
 
 impl Cache for MemoryCache {
     fn get(&self, skill: &SkillId, file: &SkillResource) -> Option<Bytes> {
-        lock(&self.kept).files.get(&(skill.clone(), file.digest)).cloned()
+        self.kept.lock().files.get(&(skill.clone(), file.digest)).cloned()
     }
 
     fn put(&self, file: &VerifiedFile) -> Result<(), StoreError> {
@@ -125,7 +118,7 @@ impl Cache for MemoryCache {
             return Err(StoreError { place: "the cache in memory".to_owned(), problem });
         }
         let key = (file.skill().clone(), file.listed().digest);
-        let mut kept = lock(&self.kept);
+        let mut kept = self.kept.lock();
         if kept.files.insert(key.clone(), file.bytes().clone()).is_none() {
             kept.order.push_back(key);
             kept.bytes += size;
@@ -137,7 +130,7 @@ impl Cache for MemoryCache {
     }
 
     fn remove_origin(&self, origin: &Origin) -> Result<usize, StoreError> {
-        Ok(lock(&self.kept).remove_if(|(skill, _)| skill.origin == *origin))
+        Ok(self.kept.lock().remove_if(|(skill, _)| skill.origin == *origin))
     }
 }
 
@@ -149,16 +142,16 @@ pub struct MemoryDialects {
 
 impl DialectMemory for MemoryDialects {
     fn recall(&self, server: &ServerLabel) -> Option<KnownDialect> {
-        lock(&self.known).get(server).copied()
+        self.known.lock().get(server).copied()
     }
 
     fn remember(&self, server: &ServerLabel, known: KnownDialect) -> Result<(), StoreError> {
-        lock(&self.known).insert(server.clone(), known);
+        self.known.lock().insert(server.clone(), known);
         Ok(())
     }
 
     fn forget(&self, server: &ServerLabel) -> Result<(), StoreError> {
-        lock(&self.known).remove(server);
+        self.known.lock().remove(server);
         Ok(())
     }
 }

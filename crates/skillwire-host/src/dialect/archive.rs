@@ -1,11 +1,9 @@
 //! Skills in archives of servers: downloaded once, opened by the rules, read only from the copy.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use skillwire_archive::{ArchiveFile, ArchiveFormat, ArchiveLimits, Budget, unpack};
 use skillwire_client::FetchedContent;
 use skillwire_core::{Digest, ResourceUri};
@@ -51,7 +49,7 @@ impl<S: SkillServer> OfferedFiles<'_, S> {
         if let Some(files) = held.filter(|_| archive.digest.is_some()) {
             return Ok(files);
         }
-        let budget = *self.server.archives().budget.lock().unwrap_or_else(PoisonError::into_inner);
+        let budget = *self.server.archives().budget.lock();
         if budget.is_spent() {
             let most = "no more archives of this server in one session".to_owned();
             return Err(self.server.exhausted(most, "another one").about(skill));
@@ -88,8 +86,7 @@ impl<S: SkillServer> OfferedFiles<'_, S> {
                 .expected("`application/gzip` or `application/zip`, or such an ending")
                 .actual(media_type.as_deref().unwrap_or("neither").escape_debug())
         })?;
-        let mut budget =
-            self.server.archives().budget.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut budget = self.server.archives().budget.lock();
         let opened = unpack(format, bytes, &budget.next(ArchiveLimits::default()));
         let files = opened.map_err(|refused| {
             budget.spend_refused();
@@ -100,14 +97,13 @@ impl<S: SkillServer> OfferedFiles<'_, S> {
         budget.spend(&files);
         drop(budget);
         let files = Arc::new(files);
-        let mut opened =
-            self.server.archives().opened.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut opened = self.server.archives().opened.lock();
         opened.insert(archive.url.to_owned(), Arc::clone(&files));
         Ok(files)
     }
 
     fn opened_copy(&self, url: &str) -> Option<Arc<Vec<ArchiveFile>>> {
-        let opened = self.server.archives().opened.lock().unwrap_or_else(PoisonError::into_inner);
+        let opened = self.server.archives().opened.lock();
         opened.get(url).map(Arc::clone)
     }
 

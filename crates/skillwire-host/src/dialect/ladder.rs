@@ -201,8 +201,7 @@ impl<'a, S: SkillServer + ListReleased> Ladder<'a, S> {
         let mut listing = collect(&label, found.dialect.unwrap_or(Dialect::Index), found.skills);
         if !found.templates.is_empty() {
             listing.warnings.push(format!(
-                "The index of `{label}` has templates ({}); `skillwire list --server {label} \
-                 --browse` fills them in.",
+                "The index of `{label}` has {} templates. Browse that server's skills to fill them in.",
                 found.templates.len()
             ));
         }

@@ -8,7 +8,7 @@ use skillwire_trust::{
     ReviewOutcome, SkillId, Standing,
 };
 
-use super::{Host, lock, unusable};
+use super::{Host, unusable};
 
 impl Host {
     /// Where a skill stands with the user.
@@ -219,7 +219,7 @@ impl Host {
                 .remedy(Remedy::ApproveSkill(skill.clone()))
         };
         if let Origin::Server(label) = &skill.origin {
-            let mut questions = lock(&self.inner.questions);
+            let mut questions = self.inner.questions.lock();
             let asked = questions.entry(label.to_string()).or_default();
             asked.retain(recent);
             if asked.len() >= policy.questions_per_server {

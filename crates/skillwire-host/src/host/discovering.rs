@@ -13,7 +13,7 @@ use skillwire_trust::{
     Refusal, Registry, ServerLabel, SkillId,
 };
 
-use super::{Host, lock, unusable};
+use super::{Host, unusable};
 use crate::{
     context::catalogue::CatalogueItem,
     local::GatedSkill,
@@ -94,7 +94,7 @@ impl Host {
     /// Puts together what was listed before, so that building a context sends no request.
     #[expect(clippy::unused_async, reason = "callers need not know that no request is sent")]
     pub async fn known(&self) -> Discovered {
-        let remotes: Vec<_> = lock(&self.inner.remotes).values().cloned().collect();
+        let remotes: Vec<_> = self.inner.remotes.lock().values().cloned().collect();
         let held = remotes.iter().filter_map(|remote| remote.held_listing());
         self.together(held.map(Ok))
     }

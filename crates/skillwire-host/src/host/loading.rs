@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use skillwire_core::Resources;
 use skillwire_trust::{Action, ApprovedSkill, Reason, Refusal, check_frontmatter};
 
-use super::{Host, lock};
+use super::Host;
 use crate::window::{DynamicContent, FileContent, FirstSeen, Window, find};
 
 /// How many contents are remembered as compared.
@@ -79,13 +79,13 @@ impl Host {
             return Ok(());
         }
         let fingerprint = approved.fingerprint();
-        if fingerprint.is_some_and(|fingerprint| lock(&self.inner.compared).contains(&fingerprint))
+        if fingerprint.is_some_and(|fingerprint| self.inner.compared.lock().contains(&fingerprint))
         {
             return Ok(());
         }
         check_frontmatter(approved.id(), &approved.entry().frontmatter, content.bytes())?;
         if let Some(fingerprint) = fingerprint {
-            let mut compared = lock(&self.inner.compared);
+            let mut compared = self.inner.compared.lock();
             if compared.len() >= MOST_COMPARED {
                 compared.clear();
             }
@@ -105,12 +105,12 @@ impl Host {
     /// Closes every window, as at the end of a session.
     pub fn close(&self) {
         self.open_windows().iter().for_each(|window| window.release());
-        lock(&self.inner.remotes).clear();
+        self.inner.remotes.lock().clear();
     }
 
     /// Closes every window and gives servers that were started a moment to end by themselves.
     pub async fn disconnect(&self) {
-        let remotes: Vec<_> = lock(&self.inner.remotes).values().cloned().collect();
+        let remotes: Vec<_> = self.inner.remotes.lock().values().cloned().collect();
         self.close();
         join_all(remotes.iter().map(|remote| remote.disconnect())).await;
     }

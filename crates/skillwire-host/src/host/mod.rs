@@ -13,12 +13,13 @@ use std::{
     collections::{BTreeMap, HashSet},
     path::PathBuf,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Weak,
         atomic::{AtomicU64, Ordering},
     },
     time::SystemTime,
 };
 
+use parking_lot::Mutex;
 use skillwire_client::{ClientOptions, Endpoint};
 use skillwire_core::Digest;
 use skillwire_trust::{
@@ -207,7 +208,7 @@ impl Host {
         let options = self.inner.options.clone();
         let dialects = Arc::clone(&self.inner.dialects);
         let remote = Remote::new(label.clone(), endpoint, options, policy, clock, dialects);
-        lock(&self.inner.remotes).insert(label, Arc::new(remote));
+        self.inner.remotes.lock().insert(label, Arc::new(remote));
     }
 
     /// Lets all resources of a server be looked through for skills of older dialects.
@@ -230,7 +231,7 @@ impl Host {
     /// Windows of its skills stay open and enforced, but nothing more can be fetched.
     #[tracing::instrument(skip_all, fields(%label))]
     pub fn remove_server(&self, label: &ServerLabel) -> Result<Removed, Refusal> {
-        lock(&self.inner.remotes).remove(label);
+        self.inner.remotes.lock().remove(label);
         let origin = Origin::Server(label.clone());
         let files = self.inner.cache.remove_origin(&origin).map_err(unusable)?;
         let records = self.inner.records.remove_origin(&origin).map_err(unusable)?;
@@ -254,12 +255,12 @@ impl Host {
     /// Takes over what was found in the folders of this machine, in the place of what was known.
     pub fn set_folders(&self, found: Discovery) {
         let skills = found.skills.into_iter().map(|skill| (skill.id().clone(), skill)).collect();
-        *lock(&self.inner.folders) = Arc::new(Folders { skills, gated: found.gated });
+        *self.inner.folders.lock() = Arc::new(Folders { skills, gated: found.gated });
     }
 
     /// The labels of all servers.
     pub fn servers(&self) -> Vec<ServerLabel> {
-        lock(&self.inner.remotes).keys().cloned().collect()
+        self.inner.remotes.lock().keys().cloned().collect()
     }
 
     /// The policy in force.
@@ -269,13 +270,13 @@ impl Host {
 
     /// Every window that is open.
     pub fn open_windows(&self) -> Vec<Arc<Window>> {
-        let mut windows = lock(&self.inner.windows);
+        let mut windows = self.inner.windows.lock();
         windows.retain(|window| window.upgrade().is_some_and(|window| window.is_open()));
         windows.iter().filter_map(Weak::upgrade).collect()
     }
 
     pub(crate) fn remote(&self, label: &ServerLabel) -> Result<Arc<Remote>, Refusal> {
-        let remote = lock(&self.inner.remotes).get(label).cloned();
+        let remote = self.inner.remotes.lock().get(label).cloned();
         remote.ok_or_else(|| {
             Refusal::new(Reason::ServerUnknown).about(label).remedy(Remedy::ListServers)
         })
@@ -287,7 +288,7 @@ impl Host {
     }
 
     fn folders(&self) -> Arc<Folders> {
-        Arc::clone(&lock(&self.inner.folders))
+        Arc::clone(&self.inner.folders.lock())
     }
 
     pub(crate) async fn ask(&self, question: &Question) -> Answer {
@@ -297,7 +298,7 @@ impl Host {
     fn open_window(&self, window: impl FnOnce(u64) -> Window) -> Arc<Window> {
         let id = self.inner.next_window.fetch_add(1, Ordering::Relaxed);
         let window = Arc::new(window(id));
-        lock(&self.inner.windows).push(Arc::downgrade(&window));
+        self.inner.windows.lock().push(Arc::downgrade(&window));
         window
     }
 
@@ -347,10 +348,6 @@ pub struct Removed {
     pub files: usize,
     /// Remembered decisions.
     pub records: usize,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// State that cannot be used is never taken for consent.

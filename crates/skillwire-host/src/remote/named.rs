@@ -1,11 +1,8 @@
 //! Entries that were asked for after the listing was made.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashMap, time::Duration};
 
+use parking_lot::{Mutex, MutexGuard};
 use skillwire_core::SkillUri;
 use skillwire_trust::ListedSkill;
 
@@ -39,7 +36,7 @@ impl NamedEntries {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<SkillUri, NamedEntry>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -6,12 +6,9 @@
 mod input;
 mod spec;
 
-use std::{
-    collections::HashMap,
-    fmt::Write as _,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashMap, fmt::Write as _, sync::Arc};
 
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 use skillwire_trust::{Handle, Origin, Reason, Refusal, ServerLabel, Subject};
 
@@ -171,7 +168,7 @@ impl ModelTools {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Opened>> {
-        self.windows.lock().unwrap_or_else(PoisonError::into_inner)
+        self.windows.lock()
     }
 }
 

@@ -301,5 +301,5 @@ fn about(canonical: &Path, label: &str, prefix: &[String], rules: &ServingRules)
 fn no_skill(label: &str) -> Finding {
     let message = format!("No `{SKILL_FILE}` was found here or in any folder below.");
     Finding::new(Code::NoSkillFound, label, message)
-        .help("Name a folder that is a skill or holds skills, or make one with `skillwire new`.")
+        .help("Name a folder that is a skill or holds skills, or create a skill first.")
 }
