@@ -86,5 +86,5 @@ async fn templates_of_every_page_and_of_the_index_are_offered_once_d12() {
     ];
     assert_eq!(texts, expected);
     let listing = host.list(&label("acme")).await.unwrap();
-    assert!(listing.warnings[0].contains("--server acme --browse"), "{:?}", listing.warnings);
+    assert!(listing.warnings[0].contains("has 2 templates"), "{:?}", listing.warnings);
 }
