@@ -113,7 +113,7 @@ pub fn read_collection(text: &str) -> Result<Vec<CollectedFile>, InvalidDocument
     contents.iter().map(file).collect()
 }
 
-/// The two tools; `available` is their [`available_skills`].
+/// Writes the two tools. `available` is the list of skills that their descriptions hold.
 pub fn tools(available: &str) -> [Value; 2] {
     let text = json!({ "type": "string" });
     let object = |properties: Value, required: Value| json!({ "type": "object", "properties": properties, "required": required });

@@ -1,5 +1,5 @@
-//! Using servers of every dialect: finding out which one a server speaks ([`ladder`]), and getting
-//! the files of a skill by the route that its dialect has ([`OfferedFiles`]).
+//! Uses servers of every dialect: finds out which one a server speaks (`Ladder`), and gets the files
+//! of a skill by the route that its dialect has (`OfferedFiles`).
 //!
 //! The formats themselves are read in [`skillwire_dialects`]. From an offered skill on, every dialect
 //! goes the one way to a model: `SKILL.md` is read, the user approves, files are loaded and read
