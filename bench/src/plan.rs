@@ -1,4 +1,4 @@
-//! How much is measured.
+//! The amount of work in a run.
 
 use std::time::Duration;
 
@@ -7,17 +7,17 @@ use std::time::Duration;
 pub(crate) struct Plan {
     /// Skills for the first answer.
     pub(crate) small: usize,
-    /// Skills for what must not depend on the size.
+    /// Skills for measurements whose result must not depend on the size.
     pub(crate) medium: usize,
     /// Skills for listings, reads and peers.
     pub(crate) large: usize,
-    /// Skills for what must still work.
+    /// Skills for the largest size that must still work.
     pub(crate) huge: usize,
     /// Skills for checking, as many as a large public collection has.
     pub(crate) authored: usize,
-    /// Repetitions of what takes up to seconds.
+    /// Repetitions of measurements that take up to some seconds.
     pub(crate) rounds: usize,
-    /// Repetitions of what takes longer.
+    /// Repetitions of longer measurements.
     pub(crate) long_rounds: usize,
     /// How long one round of load lasts.
     pub(crate) load: Duration,
@@ -28,12 +28,12 @@ pub(crate) struct Plan {
     /// Files changed one after the other, within the time for it.
     pub(crate) changes: usize,
     pub(crate) change_time: Duration,
-    /// A peer that took longer than this in all is not asked again.
+    /// A peer that took longer than this in total is not measured again.
     pub(crate) peer_time: Duration,
 }
 
 impl Plan {
-    /// The sizes the project's targets are about.
+    /// The sizes for which the project has targets.
     pub(crate) fn full() -> Self {
         Self {
             small: 100,
@@ -52,7 +52,7 @@ impl Plan {
         }
     }
 
-    /// Shows that everything works, not how fast it is.
+    /// Small sizes, which show that everything works and not how fast it is.
     pub(crate) fn quick() -> Self {
         Self {
             small: 20,

@@ -13,12 +13,12 @@ use crate::http::bare::Kind;
 /// A server that can be started over a folder of skills.
 #[derive(Debug, Clone)]
 pub(crate) struct Program {
-    /// What the table calls it.
+    /// Its name in the table.
     pub(crate) name: &'static str,
     command: PathBuf,
     before: Vec<OsString>,
     http: Vec<OsString>,
-    /// Whether it says where it listens on standard error, not on standard output.
+    /// Whether it prints its address to standard error instead of standard output.
     pub(crate) speaks_on_stderr: bool,
 }
 

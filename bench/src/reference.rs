@@ -1,4 +1,4 @@
-//! What the machine can do without a server.
+//! Reference measurements: what the machine can do without a server.
 
 use std::{
     fs,

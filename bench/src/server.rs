@@ -19,12 +19,12 @@ use crate::{
 
 /// How long a server may take to start, or to answer.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(5);
-/// How long it may take to end when asked to.
+/// How long a server may take to end after its input is closed.
 const FAREWELL: Duration = Duration::from_mins(1);
 
-/// How long a server may take to come to rest after its start.
+/// How long a server may take to become idle after its start.
 const SETTLING: Duration = Duration::from_mins(1);
-/// A server rests when it used less than this share of one core in each of so many turns.
+/// A server is idle if it used less than this share of one core in each of several samples.
 const IDLE: f64 = 0.05;
 const QUIET_TURNS: usize = 4;
 const TURN: Duration = Duration::from_millis(250);
@@ -93,8 +93,8 @@ impl HttpServer {
 
     /// Waits until the server is idle.
     ///
-    /// Work after its start, such as setting up watches, is not part of the cost of a request, and it
-    /// would disturb a reference that is measured at the same time.
+    /// Work after its start, such as setting up watches, is not part of the cost of a request, and
+    /// it would disturb a reference that is measured at the same time.
     pub(crate) async fn settled(self) -> Result<Self> {
         let start = Instant::now();
         let mut quiet = 0;
@@ -107,7 +107,7 @@ impl HttpServer {
         Ok(self)
     }
 
-    /// Ends the process that was started here, and no other.
+    /// Ends the server process that this value started.
     pub(crate) async fn stop(mut self) -> Result<()> {
         Ok(self.child.kill().await?)
     }

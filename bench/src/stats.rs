@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// The middle of some measurements, and how far they lie apart.
+/// The median of some measurements, and their range.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub(crate) struct Summary {
     pub(crate) median: f64,

@@ -35,9 +35,9 @@ pub(crate) fn http_request(method: &str, params: Value) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Finds the cursor to go on with, without parsing a page.
+/// Finds the cursor of the next page without parsing the page.
 ///
-/// Inside a string of the page the quotes would be escaped, so nothing else looks like this.
+/// JSON escapes quotes inside strings, so no text in the page can look like the cursor.
 pub(crate) fn next_cursor(page: &[u8]) -> Option<String> {
     const KEY: &[u8] = b"\"nextCursor\":\"";
     let start = memchr::memmem::rfind(page, KEY)? + KEY.len();

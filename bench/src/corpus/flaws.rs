@@ -1,4 +1,4 @@
-//! What authors get wrong: two skills of three have one flaw, the kinds in turn.
+//! Typical mistakes of authors: two of three skills have one flaw, each kind in turn.
 
 use super::Skill;
 

@@ -1,4 +1,4 @@
-//! The skills that are served: the same bytes on every machine.
+//! Generates the skills that are served, with the same bytes on every machine.
 //!
 //! A corpus of N skills is a folder with a marker beside it. It is written once and used again as
 //! long as the marker says that it was finished by the same generator.
@@ -19,7 +19,7 @@ use rng::Rng;
 const SEED: u64 = 20_260_728;
 /// Changes whenever the generator writes other bytes.
 const FORMAT: u32 = 1;
-/// About so many skills share the directory above them.
+/// About this many skills share a parent directory.
 const SKILLS_PER_DIRECTORY: usize = 64;
 const SKILL_FILE_BYTES: (usize, usize) = (3_800, 4_300);
 const OTHER_FILE_BYTES: (usize, usize) = (2_000, 20_000);
@@ -33,12 +33,12 @@ pub(crate) struct Corpus {
     pub(crate) count: usize,
 }
 
-/// What the skills of a corpus are like.
+/// Whether the skills of a corpus have flaws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Nothing is wrong with any of them.
+    /// No skill has a flaw.
     Sound,
-    /// Most of them have a flaw.
+    /// Two of three skills have a flaw.
     Flawed,
 }
 
@@ -126,7 +126,7 @@ pub(crate) fn skill(at: usize) -> Skill {
     Skill { path, files }
 }
 
-/// Where a skill and its supporting files are, and the numbers to go on with.
+/// The paths of a skill and its supporting files, and the generator for their content.
 fn layout(at: usize) -> (String, Vec<String>, Rng) {
     let mut rng = Rng::new(SEED, at as u64);
     let group = at / SKILLS_PER_DIRECTORY;

@@ -1,4 +1,4 @@
-//! What the generated files say: prose, Python and JSON of a given size.
+//! Generates the text of files: prose, Python and JSON of a given size.
 
 use std::fmt::Write as _;
 

@@ -1,7 +1,7 @@
 //! Minimal servers, which this program runs as separate processes.
 //!
 //! `axum` is the reference: a handler that takes the body and returns prepared bytes. `canned` does
-//! not even speak HTTP; what it reaches is the limit of the load generator.
+//! not parse HTTP; its rate is the limit of the load generator.
 
 use std::{
     fs,
@@ -22,7 +22,7 @@ use tokio::{
 
 use crate::broken::{Broken, Result};
 
-/// Which bare server.
+/// The kind of a bare server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Kind {
     /// An axum handler.
@@ -65,7 +65,7 @@ fn read_bodies(path: &Path) -> Result<Vec<Bytes>> {
             return Err(Broken::new("The file of bodies is cut."));
         }
         drop(rest.split_to(4));
-        // A copy of its own for each, as a server that read them one by one would have.
+        // Each body is a separate copy, as in a server that read them one by one.
         bodies.push(Bytes::copy_from_slice(&rest.split_to(length)));
     }
     if bodies.is_empty() { Err(Broken::new("There are no bodies to serve.")) } else { Ok(bodies) }

@@ -10,7 +10,7 @@ use tokio::{
 
 use crate::broken::{Broken, Result};
 
-/// An answer that is longer than this is not one of ours.
+/// The longest answer that is accepted.
 const MAX_ANSWER: usize = 256 << 20;
 /// The pause between two attempts to connect to a server that is starting.
 const RETRY: Duration = Duration::from_millis(5);

@@ -75,8 +75,8 @@ async fn size(bench: &mut Bench, count: usize) -> Result<(Summary, Summary)> {
     Ok((summary(seen)?, summary(costs)?))
 }
 
-/// Changes one file, waits until it is seen, and restores the old content, as a change whose cost is
-/// measured.
+/// Changes one file, waits until it is seen, and restores the old content, as a change whose cost
+/// is measured.
 async fn change(
     corpus: &Corpus,
     turn: usize,

@@ -22,7 +22,7 @@ pub(super) struct Contest {
     pub(super) bare: Vec<Round>,
 }
 
-/// Loads both in turn, after a short round of each that does not count.
+/// Loads both servers in turn, after a short warm-up round of each.
 pub(super) async fn hold(
     (ours, bare): (Target, Target),
     connections: usize,

@@ -1,5 +1,5 @@
-//! The extension alone with every dialect on, with every dialect off, and off once more: what differs
-//! between the last two is noise, and the first must not differ by more.
+//! Measures the extension with every dialect on, with every dialect off, and off once more. The
+//! difference between the last two is noise; the first must not differ by more than that.
 
 use std::{path::Path, sync::Arc};
 

@@ -1,4 +1,5 @@
-//! Spawn to a complete `skills/list` over stdio, with and without an index, and the memory after it.
+//! Spawn to a complete `skills/list` over stdio, with and without an index, and the memory after
+//! it.
 
 use std::{path::Path, time::Instant};
 

@@ -68,7 +68,7 @@ impl Part {
     ];
 }
 
-/// What every measurement needs.
+/// The programs, corpora and report that every measurement shares.
 #[derive(Debug)]
 pub(crate) struct Bench {
     pub(crate) plan: Plan,

@@ -1,4 +1,4 @@
-//! `resources/read` over HTTP: many files once in a while, and a few again and again.
+//! Measures `resources/read` over HTTP: of many files in turn, and of a few repeatedly.
 
 use std::{sync::Arc, time::Instant};
 
@@ -122,7 +122,7 @@ async fn ask_peer(
     Ok(rates)
 }
 
-/// What the load generator reaches against a server that does not even speak HTTP.
+/// The rate of the load generator against a server that does not parse HTTP.
 async fn ceiling(
     bench: &mut Bench,
     server: &HttpServer,

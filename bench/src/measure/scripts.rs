@@ -23,13 +23,13 @@ use crate::{
 /// How many scripts run at once.
 const AT_ONCE: usize = 50;
 
-/// The most that isolation may make of a bare start.
+/// The most times that an isolated start may take as long as a bare one.
 const MOST: f64 = 3.0;
 
 pub(super) fn measure(bench: &mut Bench) -> Result<()> {
     for tier in [IsolationTier::Full, IsolationTier::Restricted] {
         let policy = IsolationPolicy::default().accept_restricted(true);
-        // The program that users have is the helper, with everything that it has to load.
+        // The helper is the program that users run, so that loading all of it is measured.
         let helper = bench.skillwire.path().to_owned();
         let known = bench.scratch.join(format!("isolation-{tier}.json"));
         let sandbox = || {
@@ -135,9 +135,9 @@ fn start_up(bench: &mut Bench, trial: &Trial<'_>, what: &str) -> Result<()> {
     Ok(())
 }
 
-/// Runs of which each is the first of its sandbox, so that the program that helpers are copies of is
-/// loaded for it. Programs that know that they will run a script get ready earlier, so this has no
-/// target.
+/// Runs of which each is the first of its sandbox, so that the program that helpers are copies of
+/// is loaded for it. Programs that know that they will run a script get ready earlier, so this has
+/// no target.
 fn first_runs(
     bench: &mut Bench,
     sandbox: &dyn Fn() -> Sandbox,
@@ -194,7 +194,7 @@ fn at_once(bench: &mut Bench, trial: &Trial<'_>, tier: IsolationTier) -> Result<
     Ok(())
 }
 
-/// The seconds until all of them are done, and what follows.
+/// The seconds until all runs are done, including `then`.
 fn all_at_once(run: impl Fn() -> Result<f64> + Sync, then: impl FnOnce()) -> Result<f64> {
     let start = Instant::now();
     std::thread::scope(|scope| {

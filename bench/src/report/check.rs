@@ -1,4 +1,4 @@
-//! What a row should reach.
+//! The targets of a row.
 
 use std::fmt;
 
@@ -9,11 +9,11 @@ use super::{Quantity, Row};
 /// One target.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(crate) enum Check {
-    /// At most so many times the reference.
+    /// At most this many times the reference.
     AtMostOfReference(f64),
     /// At least this share of the reference.
     AtLeastOfReference(f64),
-    /// So many times better than the best peer.
+    /// At least this many times better than the best peer.
     TimesBestPeer(f64),
     /// At most this much, in the row's own unit.
     AtMost(f64, Quantity),

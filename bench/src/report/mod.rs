@@ -1,4 +1,4 @@
-//! What was measured, and whether it is good enough.
+//! The results of a run, and whether they reach the targets.
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ mod quantity;
 pub(crate) use check::Check;
 pub(crate) use quantity::Quantity;
 
-/// Everything one run of the benchmark found.
+/// The results of one run of the benchmark.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Report {
     pub(crate) cores: usize,

@@ -1,4 +1,4 @@
-//! What a number counts, and so which way is better and how it is written.
+//! The kind of a number, which decides whether more is better and how it is printed.
 
 use serde::Serialize;
 
@@ -26,7 +26,7 @@ impl Quantity {
         }
     }
 
-    /// A value for people.
+    /// Formats a value with its unit.
     pub(crate) fn show(self, value: f64) -> String {
         match self {
             Self::Time if value >= 1.0 => format!("{value:.2} s"),
@@ -38,7 +38,7 @@ impl Quantity {
         }
     }
 
-    /// The middle and the spread of some values for people.
+    /// Formats the median and the spread of some values.
     pub(crate) fn show_summary(self, summary: &Summary) -> String {
         let middle = self.show(summary.median);
         if summary.runs < 2 {

@@ -13,7 +13,7 @@ impl ArchiveFormat {
     /// Both kinds, the preferred one first.
     pub const ALL: [Self; 2] = [Self::TarGz, Self::Zip];
 
-    /// The ending of its file names, with the dot.
+    /// Returns the ending of file names of the format, with the dot.
     pub fn suffix(self) -> &'static str {
         match self {
             Self::TarGz => ".tar.gz",
@@ -21,7 +21,7 @@ impl ArchiveFormat {
         }
     }
 
-    /// Its media type.
+    /// Returns the media type of the format.
     pub fn media_type(self) -> &'static str {
         match self {
             Self::TarGz => "application/gzip",
@@ -29,14 +29,14 @@ impl ArchiveFormat {
         }
     }
 
-    /// The kind that a file name or URI ends in.
+    /// Returns the kind that a file name or URI ends in.
     pub fn of_name(name: &str) -> Option<Self> {
         let lower = name.to_ascii_lowercase();
         let endings = [(".tar.gz", Self::TarGz), (".tgz", Self::TarGz), (".zip", Self::Zip)];
         endings.into_iter().find(|(ending, _)| lower.ends_with(ending)).map(|(_, format)| format)
     }
 
-    /// The kind that a media type names; parameters do not matter.
+    /// Returns the kind that a media type names; parameters do not matter.
     pub fn of_media_type(media_type: &str) -> Option<Self> {
         let essence = media_type.split(';').next().unwrap_or_default().trim();
         match essence.to_ascii_lowercase().as_str() {
@@ -49,7 +49,7 @@ impl ArchiveFormat {
         }
     }
 
-    /// The kind that the first bytes give away.
+    /// Recognises the kind of an archive by its first bytes.
     pub fn sniff(bytes: &[u8]) -> Option<Self> {
         match bytes {
             [0x1f, 0x8b, ..] => Some(Self::TarGz),

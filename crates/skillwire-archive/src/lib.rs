@@ -1,7 +1,8 @@
 //! Packs skills into archives with the same bytes every time, and opens archives by strict rules.
 //!
-//! Both directions work on bytes in memory. This crate never touches a disk: [`unpack`] checks the whole
-//! archive before the caller gets a single file of it.
+//! Both directions work on bytes in memory, and this crate never touches a disk. Archives come from
+//! servers that may be hostile, so [`unpack`] checks the whole archive before the caller gets a
+//! single file of it.
 //!
 //! ```
 //! use skillwire_archive::{ArchiveFormat, ArchiveLimits, RelPath, pack, unpack};

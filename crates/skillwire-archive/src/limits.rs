@@ -35,8 +35,8 @@ impl Default for ArchiveLimits {
 }
 
 impl ArchiveLimits {
-    /// The size of the largest tar file within these bounds: the files, and their headers, long names
-    /// and padding.
+    /// The size of the largest tar file within these bounds: the files, and their headers, long
+    /// names and padding.
     pub(crate) fn tar_bytes(&self) -> u64 {
         let overhead = self.path as u64 + 4 * 512;
         self.bytes + (self.entries as u64 + 2) * overhead + 20 * 512
@@ -67,7 +67,7 @@ impl Budget {
         self.bytes == 0 || self.entries == 0
     }
 
-    /// The bounds of the next archive: `limits`, or what is left if that is less.
+    /// Returns the bounds of the next archive: `limits`, or what is left if that is less.
     pub fn next(&self, limits: ArchiveLimits) -> ArchiveLimits {
         ArchiveLimits {
             bytes: limits.bytes.min(self.bytes),

@@ -18,7 +18,7 @@ use crate::format::ArchiveFormat;
 /// "Unknown" in the field of a gzip header that names the operating system.
 const NO_SYSTEM: u8 = 255;
 
-/// Why files cannot become an archive; reads as a clause about them.
+/// The reason why files cannot become an archive, as a clause about them.
 #[derive(Debug, thiserror::Error)]
 pub enum NotPacked {
     /// There is no `SKILL.md` at the root.

@@ -1,13 +1,14 @@
-//! Why [`unpack`](crate::unpack()) refuses an archive.
+//! The reasons why [`unpack`](crate::unpack()) refuses an archive.
 
 use std::fmt;
 
-/// Why an archive is refused; each reason has a stable code.
+/// The reason why an archive is refused; each has a stable code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ArchiveReason {
-    /// It is neither a gzipped tar file nor a ZIP file, or uses a feature that this crate does not read.
+    /// It is neither a gzipped tar file nor a ZIP file, or uses a feature that this crate does not
+    /// read.
     Format,
-    /// It is cut off, damaged, or has something after its end.
+    /// It is cut off or damaged, or has bytes after its end.
     Broken,
     /// A path is absolute, leaves the skill, or means something else on some system.
     Path,
@@ -16,7 +17,7 @@ pub enum ArchiveReason {
     Link,
     /// An entry is neither a file, nor a directory, nor a link.
     Special,
-    /// Two entries have one name, or names that some disks take for one.
+    /// Two entries have the same name, or names that some disks treat as the same.
     Twins,
     /// The files are too large together.
     TooLarge,
@@ -24,7 +25,8 @@ pub enum ArchiveReason {
     TooMany,
     /// A path is too long or too deep.
     TooDeep,
-    /// It expands to more bytes per packed byte than the limits allow, as a decompression bomb does.
+    /// It expands to more bytes per packed byte than the limits allow, as a decompression bomb
+    /// does.
     Ratio,
     /// There is no `SKILL.md` at the root.
     NoSkillFile,
@@ -46,7 +48,7 @@ impl ArchiveReason {
         Self::NoSkillFile,
     ];
 
-    /// The stable code.
+    /// Returns the stable code.
     pub fn code(self) -> &'static str {
         match self {
             Self::Format => "archive_format",
@@ -81,17 +83,17 @@ impl RefusedArchive {
         Self { entry: Some(entry.into()), ..self }
     }
 
-    /// Why the archive is refused.
+    /// Returns the reason why the archive is refused.
     pub fn reason(&self) -> ArchiveReason {
         self.reason
     }
 
-    /// The entry that breaks a rule, as the archive names it.
+    /// Returns the entry that breaks a rule, as the archive names it.
     pub fn entry_name(&self) -> Option<&str> {
         self.entry.as_deref()
     }
 
-    /// What is wrong, as a clause.
+    /// Returns a clause that says what is wrong.
     pub fn detail(&self) -> &str {
         &self.detail
     }

@@ -20,13 +20,13 @@ use crate::{
     snapshot::{CatalogDelta, Snapshot, SnapshotOptions},
 };
 
-/// Swaps a slow listener may fall behind before it is told only that something changed.
+/// Swaps that a slow listener may fall behind; beyond that it learns only that it missed some.
 const CHANGE_BACKLOG: usize = 64;
 
-/// Reports of stale skills that may wait to be acted on.
+/// Reports of stale skills that may wait for the keeper.
 const STALE_BACKLOG: usize = 256;
 
-/// Who sees what: callers with the same rights share a view.
+/// Identifies a view: callers with the same rights share one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct ViewId(usize);
 
@@ -35,16 +35,16 @@ impl ViewId {
     pub const EVERYTHING: Self = Self(0);
 }
 
-/// All views of one moment.
+/// The snapshots of all views at one moment.
 #[derive(Debug)]
 struct Views(Vec<Arc<Snapshot>>);
 
-/// What one swap changed, for each view.
+/// The changes of one swap, for each view.
 #[derive(Debug, Default)]
 pub struct CatalogChanges(Vec<ViewChange>);
 
 impl CatalogChanges {
-    /// What changed for one view.
+    /// Returns the changes for one view.
     pub fn of(&self, view: ViewId) -> Option<&ViewChange> {
         self.0.get(view.0)
     }
@@ -55,13 +55,13 @@ impl CatalogChanges {
     }
 }
 
-/// The catalogue a server serves.
+/// Holds the snapshots that a server serves.
 ///
-/// Readers take the current snapshot with one atomic load and keep it as long as they like.
+/// Readers take the current snapshot with one atomic load and may keep it as long as they like.
 #[derive(Debug)]
 pub struct Catalog {
     options: SnapshotOptions,
-    /// What each view shows; the first shows everything.
+    /// The patterns of each view; the first view shows everything.
     views: Vec<Option<PathPatterns>>,
     current: ArcSwapOption<Views>,
     ready: watch::Sender<bool>,
@@ -72,7 +72,7 @@ pub struct Catalog {
     generation: AtomicU64,
 }
 
-/// Tells the catalogue's keeper that a skill must be read again.
+/// Reports to the catalogue's keeper that a skill must be read again.
 #[derive(Debug, Clone)]
 pub struct StaleReporter {
     place: Option<PathBuf>,
@@ -80,7 +80,8 @@ pub struct StaleReporter {
 }
 
 impl StaleReporter {
-    /// Reports the skill; a full queue means that enough is being read again already.
+    /// Reports the skill; if the queue is full, enough skills are waiting already and the report is
+    /// dropped.
     pub fn report(&self) {
         if let Some(place) = &self.place {
             let _ = self.sender.try_send(place.clone());
@@ -89,7 +90,7 @@ impl StaleReporter {
 }
 
 impl Catalog {
-    /// Makes a catalogue without a first snapshot; readers wait for it.
+    /// Creates a catalogue without a snapshot; readers wait for the first one.
     pub fn new(options: SnapshotOptions) -> Self {
         let (stale, stale_reports) = mpsc::channel(STALE_BACKLOG);
         Self {
@@ -111,9 +112,10 @@ impl Catalog {
         ViewId(self.views.len() - 1)
     }
 
-    /// Replaces what a delta names, for every view at once, and returns what changed.
+    /// Applies a delta to every view at once and returns what changed.
     ///
-    /// One writer at a time: each snapshot is made from the one before.
+    /// Only one writer may publish at a time. Each snapshot is made from the one before, so of two
+    /// concurrent writers one would lose its changes.
     pub fn publish(&self, delta: &CatalogDelta) -> Arc<CatalogChanges> {
         let mut changes = Vec::new();
         let generation = self.generation.fetch_add(1, Ordering::Relaxed);
@@ -131,6 +133,9 @@ impl Catalog {
             }
         };
         let views = views.into_iter().map(|view| Arc::new(view.of_generation(generation)));
+        // The order matters: the snapshot is in place before waiting readers wake up and before
+        // listeners are notified. A client that reads a file because it was notified would
+        // otherwise get the old one, and no further notification.
         self.current.store(Some(Arc::new(Views(views.collect()))));
         self.ready.send_replace(true);
         let changes = Arc::new(CatalogChanges(changes));
@@ -159,7 +164,7 @@ impl Catalog {
         old.next(&own, &self.options)
     }
 
-    /// The current snapshot, when the first one is there.
+    /// Returns the current snapshot of a view, or `None` before the first one is published.
     pub fn now(&self, view: ViewId) -> Option<Arc<Snapshot>> {
         let views = self.current.load();
         views.as_ref().and_then(|views| views.0.get(view.0)).map(Arc::clone)
@@ -181,7 +186,7 @@ impl Catalog {
         let _ = ready.wait_for(|ready| *ready).await;
     }
 
-    /// Makes something that can report a skill whose files are not what was published.
+    /// Creates a reporter for a skill whose files may no longer match what was published.
     pub fn stale_reporter(&self, skill: &Skill) -> StaleReporter {
         let place = match &skill.content {
             SkillContent::Files(tree) => tree.store.directory(),
@@ -190,9 +195,9 @@ impl Catalog {
         StaleReporter { place, sender: self.stale.clone() }
     }
 
-    /// Waits for reports of stale skills and returns where their files are.
+    /// Waits for reports of stale skills and returns the directories of their files.
     ///
-    /// One listener at a time.
+    /// Only one task should wait at a time: each report goes to one of them.
     pub async fn stale(&self) -> BTreeSet<PathBuf> {
         let mut reports = self.stale_reports.lock().await;
         let Some(first) = reports.recv().await else { return std::future::pending().await };
@@ -203,24 +208,24 @@ impl Catalog {
         places
     }
 
-    /// Says whether it is of interest which skills are asked for by name.
+    /// Sets whether the catalogue records which skills clients request.
     pub fn track_requests(&self, wanted: bool) {
         self.requested.want(wanted);
     }
 
-    /// Notes that a client requested a skill.
+    /// Records that a client requested a skill.
     pub fn note_request(&self, skill: &Skill) {
         self.requested.note(skill);
     }
 
-    /// Waits until skills were asked for by name and returns where their files are.
+    /// Waits until clients request skills and returns the directories of their files.
     ///
-    /// One listener at a time.
+    /// Only one task should wait at a time: each request goes to one of them.
     pub async fn requested(&self) -> BTreeSet<PathBuf> {
         self.requested.next().await
     }
 
-    /// Listens to swaps from now on.
+    /// Returns a receiver of the changes of every swap from now on.
     pub fn changes(&self) -> broadcast::Receiver<Arc<CatalogChanges>> {
         self.changes.subscribe()
     }

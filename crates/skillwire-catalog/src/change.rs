@@ -1,4 +1,4 @@
-//! What changed from one snapshot to the next.
+//! The changes from one snapshot to the next.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -8,17 +8,17 @@ use std::{
 use skillwire_core::Digest;
 use skillwire_source::{Skill, SkillContent};
 
-/// What a listener needs to know about a swap.
+/// Describes what a swap changed in one view.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ViewChange {
-    /// The listings differ: a skill came, went, or has another entry.
+    /// Whether the listings differ: a skill came, went, or has another entry.
     pub list: bool,
     /// Files that are new, changed or gone, and the `SKILL.md` of every changed skill.
     pub updated: HashSet<Arc<str>>,
 }
 
 impl ViewChange {
-    /// Adds what becomes of one skill.
+    /// Adds the change of one skill.
     pub(crate) fn note(
         &mut self,
         old: Option<&Arc<Skill>>,
@@ -40,11 +40,11 @@ impl ViewChange {
             }
         }
         self.updated.extend(now.into_keys().filter(|uri| !before.contains_key(uri)));
-        // The entry of a skill is known by its `SKILL.md`.
+        // Clients know the entry of a skill by the URI of its `SKILL.md`.
         self.updated.extend(old.or(new).map(|skill| skill.uri.file().shared()));
     }
 
-    /// Tells whether there is nothing to say.
+    /// Tells whether nothing changed.
     pub fn is_empty(&self) -> bool {
         !self.list && self.updated.is_empty()
     }

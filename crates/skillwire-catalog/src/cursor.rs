@@ -1,7 +1,8 @@
-//! Opaque cursors: a sealed statement of the last key a page showed.
+//! Opaque cursors: each holds the last key of a page, sealed.
 //!
 //! A cursor names a key, not a position, so it stays valid when the catalogue changes. The seal
-//! binds it to the listing and the caller it was made for; nothing is remembered per client.
+//! binds it to the listing and the caller it was made for, so the server remembers nothing per
+//! client.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use hmac::{Hmac, KeyInit, Mac};
@@ -9,7 +10,7 @@ use sha2::Sha256;
 
 const SEAL_BYTES: usize = 16;
 
-/// The longest cursor that is looked at; a key is a URI and much shorter.
+/// The longest cursor that is opened; a key is a URI and much shorter.
 const MAX_CURSOR_BYTES: usize = 16_384;
 
 /// A secret that seals cursors.
@@ -22,22 +23,22 @@ impl std::fmt::Debug for CursorSeal {
     }
 }
 
-/// The cursor was not made here for this listing and this caller.
+/// The error for a cursor that this server did not make for this listing and this caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the cursor was not made for this listing")]
 pub struct InvalidCursor;
 
 impl CursorSeal {
-    /// Takes 32 random bytes.
+    /// Creates a seal from 32 random bytes.
     pub fn new(secret: [u8; 32]) -> Self {
-        // HMAC pads a short key with zeros to its block size; doing it here makes the key's
-        // length a matter of types.
+        // HMAC pads a short key with zeros to its block size. Doing that here fixes the key's
+        // length in its type, so that creating the HMAC cannot fail.
         let mut block = [0; 64];
         block[..32].copy_from_slice(&secret);
         Self(block)
     }
 
-    /// Makes the cursor that goes on after `key`; `scope` tells listings and callers apart.
+    /// Creates the cursor that continues after `key`; `scope` tells listings and callers apart.
     pub fn seal(&self, scope: &[&str], key: &str) -> String {
         let mac = self.mac(scope, key).finalize().into_bytes();
         let mut bytes = Vec::with_capacity(SEAL_BYTES + key.len());
@@ -61,7 +62,7 @@ impl CursorSeal {
     fn mac(&self, scope: &[&str], key: &str) -> Hmac<Sha256> {
         let mut mac = <Hmac<Sha256> as KeyInit>::new(&self.0.into());
         for part in scope.iter().chain([&key]) {
-            // Lengths keep ("a", "bc") apart from ("ab", "c").
+            // The lengths keep ("a", "bc") apart from ("ab", "c").
             mac.update(&(part.len() as u64).to_le_bytes());
             mac.update(part.as_bytes());
         }

@@ -7,7 +7,7 @@ use skillwire_source::{FileTree, RemoteChild, ResourceMetadata, Skill, SkillCont
 
 use crate::{listing::Page, snapshot::Snapshot};
 
-/// A directory that was asked for.
+/// A directory that a client requested.
 #[derive(Debug)]
 pub enum FoundDirectory<'a> {
     /// A directory of a skill with stable files, as the path within it; empty for its root.
@@ -18,16 +18,16 @@ pub enum FoundDirectory<'a> {
     Above(String),
 }
 
-/// A child while a directory is put together.
+/// The children of a directory as JSON, by their URI.
 type Children = BTreeMap<String, String>;
 
 impl Snapshot {
-    /// The directory with exactly this URI.
+    /// Returns the directory with exactly this URI.
     pub fn directory(&self, uri: &str) -> Option<FoundDirectory<'_>> {
         if let Some((skill, rest)) = self.around(uri) {
             let path = match rest {
                 None => Cow::Borrowed(""),
-                // A trailing slash makes another URI.
+                // A trailing slash makes it another URI.
                 Some("") => return None,
                 Some(rest) => decode_path(rest)?,
             };
@@ -45,7 +45,7 @@ impl Snapshot {
         is_above.then(|| FoundDirectory::Above(uri.to_owned()))
     }
 
-    /// The page of a directory's children that follows a child's URI.
+    /// Returns the page of a directory's children that follows the child with the URI `after`.
     pub fn children_page(
         &self,
         directory: &FoundDirectory<'_>,
@@ -64,7 +64,8 @@ impl Snapshot {
         }
     }
 
-    /// Steps from child to child: each costs one search, however much is below it.
+    /// Steps from child to child; each step costs one search, no matter how many skills lie below
+    /// it.
     fn children_above<'a>(
         &'a self,
         uri: &str,
@@ -105,7 +106,7 @@ impl Snapshot {
     }
 }
 
-/// The children of a directory of a generated skill, given all its files.
+/// Returns the children of a directory of a generated skill, given all files of the skill.
 pub fn generated_children(skill: &Skill, path: &str, files: &[RelPath]) -> Vec<String> {
     let root = skill.uri.root();
     let mut children = Children::new();
@@ -122,7 +123,7 @@ pub fn generated_children(skill: &Skill, path: &str, files: &[RelPath]) -> Vec<S
     children.into_values().collect()
 }
 
-/// The children of a directory of a generated skill, as its server listed them.
+/// Returns the children of a directory of a generated skill, as its remote server listed them.
 pub fn remote_children(skill: &Skill, told: &[RemoteChild]) -> Vec<String> {
     let root = skill.uri.root();
     let mut children = Children::new();
@@ -156,7 +157,8 @@ fn add_directory(root: &ResourceUri, path: &str, children: &mut Children) {
     }
 }
 
-/// The path of the child of `directory` that leads to `path`, and whether it is a directory.
+/// Returns the path of the child of `directory` that leads to `path`, and whether it is a
+/// directory.
 fn split_child(path: &str, directory: &str) -> (String, bool) {
     let start = if directory.is_empty() { 0 } else { directory.len() + 1 };
     match path[start..].find('/') {
@@ -169,7 +171,7 @@ fn is_below(path: &str, directory: &str) -> bool {
     directory.is_empty() || path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// The files somewhere below a directory.
+/// Iterates over the files below a directory, at any depth.
 fn below<'a>(
     tree: &'a FileTree,
     directory: &'a str,

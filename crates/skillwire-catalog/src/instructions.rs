@@ -2,10 +2,10 @@
 
 use crate::snapshot::{Snapshot, after_scheme};
 
-/// As many skills as one paragraph can name.
+/// The most skills that the paragraph names.
 const NAMED: usize = 12;
 
-/// Describes a snapshot's listed skills; every URI it names is answered by `skills/get`.
+/// Describes a snapshot's listed skills; `skills/get` answers every URI that the text names.
 pub(crate) fn describe(snapshot: &Snapshot) -> String {
     let count = snapshot.listed.len();
     let Some(first) = snapshot.listed.iter().next() else {

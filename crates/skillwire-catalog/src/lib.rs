@@ -1,9 +1,9 @@
 //! Holds everything a server serves, as immutable snapshots that are swapped whole.
 //!
-//! A [`Snapshot`] answers by exact lookup and by binary search; no request costs work that grows with
-//! the number of skills. A [`Catalog`] holds the current snapshot behind an atomic pointer and tells
-//! listeners what each swap changed; a [`Refresher`] fills it from its sources. This crate knows no
-//! transport and opens no file.
+//! A [`Snapshot`] answers by exact lookup and by binary search; no request costs work that grows
+//! with the number of skills. A [`Catalog`] holds the current snapshot behind an atomic pointer and
+//! tells listeners what each swap changed. A [`Refresher`] fills it from its sources. This crate
+//! knows no transport and opens no file.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -7,17 +7,17 @@ use skillwire_source::{FileRecord, ResourceMetadata, Skill, SkillContent};
 
 use crate::snapshot::{Snapshot, after_scheme};
 
-/// A run of items as JSON, and the key to go on from when there are more.
+/// A run of items as JSON, and the key to continue from if there are more.
 #[derive(Debug, Default)]
 pub struct Page<'a> {
     /// The items, in order.
     pub items: Vec<Cow<'a, str>>,
-    /// The last key of this page, when another page follows.
+    /// The last key of this page, if another page follows.
     pub next: Option<String>,
 }
 
 impl<'a> Page<'a> {
-    /// Takes at most `size` items off an ordered stream of keys and JSON.
+    /// Takes at most `size` items from an ordered stream of keys and JSON.
     pub fn cut(size: usize, mut items: impl Iterator<Item = (String, Cow<'a, str>)>) -> Self {
         let mut page = Self::default();
         let mut last = String::new();
@@ -31,7 +31,7 @@ impl<'a> Page<'a> {
 }
 
 impl Snapshot {
-    /// The page of `skills/list` that follows a URI.
+    /// Returns the page of `skills/list` that follows the URI `after`.
     pub fn skills_page(&self, after: Option<&str>, size: usize) -> Page<'_> {
         Page::cut(
             size,
@@ -40,7 +40,7 @@ impl Snapshot {
         )
     }
 
-    /// The page of `resources/list` that follows a key of an earlier page.
+    /// Returns the page of `resources/list` that follows the key `after` of an earlier page.
     pub fn resources_page(&self, after: Option<&str>, size: usize) -> Page<'_> {
         if !self.list_files {
             let items = self.listed_after(after);
@@ -49,7 +49,8 @@ impl Snapshot {
                 items.map(|skill| (skill.uri.to_string(), Cow::Owned(skill.resource()))),
             );
         }
-        // A key is the URI of a skill and of one of its files: files come skill by skill.
+        // A key is the URI of a skill and the URI of one of its files, because files are listed
+        // skill by skill.
         let (skill_uri, file_uri) = after.and_then(|key| key.split_once('\n')).unwrap_or(("", ""));
         let skills = self.listed.from((skill_uri, ""), false);
         let outermost = skills.filter(|skill| !self.is_inside_a_listed_skill(skill));
@@ -63,7 +64,7 @@ impl Snapshot {
         Page::cut(size, items)
     }
 
-    /// Every file of a skill, by URI.
+    /// Lists every file of a skill by URI.
     fn resources_of(&self, skill: &Skill) -> Vec<(String, String)> {
         let SkillContent::Files(tree) = &skill.content else {
             return vec![(skill.uri.to_string(), skill.resource())];
@@ -81,7 +82,7 @@ impl Snapshot {
         found
     }
 
-    /// Tells whether a listed skill lies around this one.
+    /// Tells whether a listed skill contains this one.
     pub fn is_inside_a_listed_skill(&self, skill: &Skill) -> bool {
         let mut above = skill.uri.root().parent();
         while let Some(directory) = above {
@@ -109,8 +110,8 @@ impl Snapshot {
         resource.to_json()
     }
 
-    /// Paths of listed skills of a scheme that begin with the typed text, or whose name does, and
-    /// whether there are more than `most`.
+    /// Returns the paths of listed skills of a scheme whose path or name begins with the typed
+    /// text, and whether there are more than `most`.
     pub fn complete_paths(&self, scheme: &str, typed: &str, most: usize) -> (Vec<String>, bool) {
         let scheme_prefix = format!("{scheme}://");
         let prefix = format!("{scheme_prefix}{typed}");

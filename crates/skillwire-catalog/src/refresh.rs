@@ -1,4 +1,4 @@
-//! Bringing a catalogue up to date with its sources.
+//! Brings a catalogue up to date with its sources.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,7 +18,7 @@ use crate::{
     snapshot::CatalogDelta,
 };
 
-/// Reads sources into a catalogue; what a source cannot show any more is kept as it was.
+/// Reads sources into a catalogue; skills of a source that cannot be read stay as they were.
 #[derive(Debug)]
 pub struct Refresher {
     catalog: Arc<Catalog>,
@@ -27,26 +27,29 @@ pub struct Refresher {
     published_once: bool,
 }
 
-/// What one refresh found.
+/// Describes what one refresh found.
 #[derive(Debug, Default)]
 pub struct Refreshed {
-    /// Sites that are new or different, as they are served; every site, the first time.
+    /// Sites that are new or different, as they are served; the first refresh lists every site.
     pub sites: Vec<(GroupId, Vec<InspectedSkill>)>,
     /// Sites that are gone.
     pub gone: Vec<GroupId>,
-    /// For each URI that was looked at, why those who claim it do not stand there, with the origin
-    /// of each; empty when no other skill claims it. The first time only those that are disputed.
+    /// The disputes about each URI that was looked at: the origin of each skill that claims it but
+    /// is not served there, and the reason.
+    ///
+    /// The list is empty when no other skill claims the URI. The first refresh includes only
+    /// disputed URIs.
     pub disputes: BTreeMap<Arc<str>, Vec<(String, Finding)>>,
-    /// Findings that belong to no site, of the sources that were read.
+    /// Findings that belong to no site, from the sources that were read.
     pub findings: Vec<Finding>,
-    /// Sources that could not be read; what they had before is still served.
+    /// Sources that could not be read; their earlier skills are still served.
     pub unavailable: Vec<SourceUnavailable>,
-    /// What the swap changed.
+    /// The changes that were published.
     pub changes: Arc<CatalogChanges>,
 }
 
 impl Refreshed {
-    /// Each place that is or tried to be a skill and is new or different.
+    /// Iterates over each new or different place that is, or was meant to be, a skill.
     pub fn inspected(&self) -> impl Iterator<Item = &InspectedSkill> {
         self.sites.iter().flat_map(|(_, inspected)| inspected)
     }
@@ -58,18 +61,19 @@ impl Refresher {
         Self { catalog, sources, namespace: UriNamespace::default(), published_once: false }
     }
 
-    /// The catalogue that is kept up to date.
+    /// Returns the catalogue that is kept up to date.
     pub fn catalog(&self) -> &Arc<Catalog> {
         &self.catalog
     }
 
-    /// The directories whose changes matter.
+    /// Returns the directories whose changes matter.
     pub fn watched(&self) -> Vec<PathBuf> {
         self.sources.iter().flat_map(|source| source.watched_directories()).collect()
     }
 
-    /// What to look at, part after part, to have looked at everything; nothing if one look does not
-    /// take long. The part of sources that have no paths is an empty one.
+    /// Splits a scan of everything into parts; returns none if one scan does not take long.
+    ///
+    /// The part for sources without paths is an empty set.
     pub fn parts(&self) -> Vec<BTreeSet<PathBuf>> {
         let parts: Vec<_> = self.sources.iter().map(|source| source.scan_parts()).collect();
         if parts.iter().all(Vec::is_empty) {
@@ -84,14 +88,14 @@ impl Refresher {
         all.filter(|part| !part.is_empty() || !std::mem::replace(&mut empty, true)).collect()
     }
 
-    /// Has every source that knows of changes by itself tell of them.
+    /// Gives every source that detects changes by itself a callback to report them.
     pub fn on_change(&self, wake: &ChangeCallback) {
         for source in &self.sources {
             source.on_change(Arc::clone(wake));
         }
     }
 
-    /// Looks at every source and publishes what differs as one snapshot.
+    /// Scans every source and publishes what differs as one snapshot.
     pub fn refresh(&mut self, look: &ScanRequest) -> Refreshed {
         let mut refreshed = Refreshed::default();
         let mut touched = BTreeSet::new();
@@ -99,7 +103,8 @@ impl Refresher {
             let namespace = &mut self.namespace;
             let mut hear = |report| match report {
                 SourceChange::Updated(key, mut inspected) => {
-                    // Mostly it is one, in room for four, and there may be a hundred thousand.
+                    // The list mostly holds one skill in space for four, and there may be a hundred
+                    // thousand lists.
                     inspected.shrink_to_fit();
                     let site = (index, key);
                     touched.extend(namespace.replace(&site, servable(&inspected)));
@@ -111,7 +116,8 @@ impl Refresher {
                     refreshed.gone.push(site);
                 }
             };
-            // What was heard before a source broke is published all the same: it is not told again.
+            // Changes that a source reported before it panicked are published all the same, because
+            // the source will not report them again.
             let scanned = catch_unwind(AssertUnwindSafe(|| source.scan(look, &mut hear)));
             match scanned.unwrap_or_else(|_| Err(broken(index))) {
                 Ok(findings) => refreshed.findings.extend(findings),
@@ -127,14 +133,14 @@ impl Refresher {
         refreshed
     }
 
-    /// Decides who stands at each touched URI.
+    /// Decides which skill is served at each touched URI.
     fn resolve(&self, touched: &BTreeSet<Arc<str>>, refreshed: &mut Refreshed) -> CatalogDelta {
         let mut delta = CatalogDelta::default();
         for uri in touched {
             let disputes = self.namespace.conflicts(uri).into_iter();
             let disputes: Vec<_> =
                 disputes.map(|(origin, finding)| (origin.to_owned(), finding)).collect();
-            // That there is none is news only where there may have been one.
+            // An empty list of disputes is news only where there may have been a dispute before.
             if self.published_once || !disputes.is_empty() {
                 refreshed.disputes.insert(Arc::clone(uri), disputes);
             }
@@ -146,7 +152,7 @@ impl Refresher {
         delta
     }
 
-    /// Writes what the namespace decided into the sites that were reported.
+    /// Records the decisions of the namespace in the reported sites.
     fn judge(&self, refreshed: &mut Refreshed) {
         let disputes = &refreshed.disputes;
         for inspected in refreshed.sites.iter_mut().flat_map(|(_, inspected)| inspected) {
@@ -164,7 +170,7 @@ impl Refresher {
     }
 }
 
-/// Says that a source panicked; what it panicked with is on standard error already.
+/// Returns the error for a source that panicked; the panic message is on standard error already.
 fn broken(index: usize) -> SourceUnavailable {
     let origin = format!("Source {}", index + 1);
     SourceUnavailable::new(origin, "Looking at it broke. This is a fault of the program.")

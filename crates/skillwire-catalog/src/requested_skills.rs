@@ -1,7 +1,8 @@
-//! Skills that clients requested, for folders in which not every change is reported.
+//! Records the skills that clients request, for folders in which not every change is reported.
 //!
-//! Some skills of a large folder are only looked at in turns, as the system has no watch for all of
-//! their directories. A client that asks for one of them should not wait for its turn to see a change.
+//! Some skills of a large folder are only scanned in turns, because the system has no watches for
+//! all of their directories. A client that requests one of them should see a change before its
+//! turn.
 
 use std::{
     collections::BTreeSet,
@@ -12,7 +13,7 @@ use std::{
 use skillwire_source::{Skill, SkillContent};
 use tokio::sync::{Mutex, mpsc};
 
-/// The most skills that wait to be looked at; what comes on top of them waits for its turn.
+/// The most skills that wait for a scan; further ones are scanned when their turn comes.
 const BACKLOG: usize = 64;
 
 /// The requested skills, recorded while a keeper wants them.
@@ -36,7 +37,7 @@ impl RequestedSkills {
         self.wanted.store(wanted, Ordering::Relaxed);
     }
 
-    /// Notes that a skill was asked for.
+    /// Records a request for a skill.
     pub(crate) fn note(&self, skill: &Skill) {
         if !self.wanted.load(Ordering::Relaxed) {
             return;
@@ -48,10 +49,10 @@ impl RequestedSkills {
         }
     }
 
-    /// Waits until something was asked for and returns where it is.
+    /// Waits for a requested skill and returns the directories of all that are waiting.
     pub(crate) async fn next(&self) -> BTreeSet<PathBuf> {
         let mut waiting = self.places.lock().await;
-        // The sender lives as long as `self`.
+        // The sender lives as long as `self`, so `recv` always returns a directory.
         let mut places: BTreeSet<_> = waiting.recv().await.into_iter().collect();
         places.extend(std::iter::from_fn(|| waiting.try_recv().ok()));
         places

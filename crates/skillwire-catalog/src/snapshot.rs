@@ -1,7 +1,7 @@
 //! One immutable state of everything that is served.
 //!
-//! Skills are kept in order of their URI and by their URI, and nothing else is kept: a file is found
-//! through the skill around it, a directory from the files below it, a page by the key it goes on
+//! A snapshot stores only skills, sorted and by URI. A file is found through the skill that
+//! contains it, a directory through the files below it, and a page through the key it continues
 //! from.
 
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use crate::{
     uri_index::UriIndex,
 };
 
-/// The longest URI that is looked for; a file's path is at most a third of it.
+/// The longest URI that is looked up; a file's path is at most a third of it.
 const MAX_URI_BYTES: usize = 16 * 1024;
 
-/// The most segments above a file that are tried as a skill's root.
+/// The most segments above a file that are tried as the root of a skill.
 const MAX_URI_SEGMENTS: usize = 256;
 
-/// What a snapshot shows and what it keeps to itself.
+/// Options for which skills and files a snapshot lists.
 #[derive(Debug, Clone, Default)]
 pub struct SnapshotOptions {
     /// Skills that are served but not listed.
@@ -31,32 +31,32 @@ pub struct SnapshotOptions {
     pub list_files: bool,
 }
 
-/// A file that was asked for.
+/// A file that a client requested.
 #[derive(Debug)]
 pub enum FoundFile<'a> {
     /// A file whose digest is published.
     Stored {
-        /// The skill around it.
+        /// The skill that contains it.
         skill: &'a Arc<Skill>,
-        /// Where its bytes are.
+        /// The store of its bytes.
         tree: &'a FileTree,
-        /// What was published.
+        /// Its published digest and size.
         record: &'a FileRecord,
     },
-    /// A file a generator makes.
+    /// A file that a generator makes.
     Generated(&'a Arc<Skill>, RelPath),
 }
 
-/// What one publication takes away and puts in place.
+/// The changes of one publication.
 #[derive(Debug, Default)]
 pub struct CatalogDelta {
-    /// URIs at which no skill stands any more.
+    /// URIs at which no skill is served any more.
     pub removed: Vec<Arc<str>>,
     /// Skills that are new or different.
     pub placed: Vec<Arc<Skill>>,
 }
 
-/// Everything that is served at one moment, to callers with the same rights.
+/// Everything that is served at one moment to callers with the same rights.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     by_uri: UriIndex,
@@ -78,7 +78,7 @@ fn by_name(skill: &Skill) -> Key<'_> {
 }
 
 impl Snapshot {
-    /// Makes the first snapshot.
+    /// Creates the first snapshot.
     pub fn new(skills: Vec<Arc<Skill>>, options: &SnapshotOptions) -> Self {
         let shown: Vec<_> =
             skills.iter().filter(|skill| is_listed(skill, options)).cloned().collect();
@@ -96,7 +96,8 @@ impl Snapshot {
         snapshot
     }
 
-    /// Makes the next snapshot, which shares everything that did not change, and says what did.
+    /// Creates the next snapshot, which shares everything unchanged with this one, and returns the
+    /// changes.
     pub fn next(&self, delta: &CatalogDelta, options: &SnapshotOptions) -> (Self, ViewChange) {
         let mut next = self.clone();
         let mut change = ViewChange::default();
@@ -110,7 +111,7 @@ impl Snapshot {
             let old = self.skill(skill.uri.as_str());
             if let Some(old) = old {
                 if Arc::ptr_eq(old, skill) {
-                    // Only something around it changed.
+                    // The skill itself is unchanged; only a neighbour changed.
                     continue;
                 }
                 next.take_out(old);
@@ -149,18 +150,18 @@ impl Snapshot {
         self.instructions = instructions::describe(self);
     }
 
-    /// The skill whose `SKILL.md` has exactly this URI.
+    /// Returns the skill whose `SKILL.md` has exactly this URI.
     pub fn skill(&self, uri: &str) -> Option<&Arc<Skill>> {
         self.by_uri.get(uri)
     }
 
-    /// The innermost skill whose directory holds this URI, and the path of the URI within it, or
-    /// nothing for the directory itself.
+    /// Returns the innermost skill whose directory contains this URI, and the path of the URI
+    /// within it, or `None` for the directory itself.
     pub(crate) fn around<'u>(&self, uri: &'u str) -> Option<(&Arc<Skill>, Option<&'u str>)> {
         self.innermost(uri, uri.len())
     }
 
-    /// The same among the directories that end at `end` or before.
+    /// Searches the directories that end at `end` or before.
     fn innermost<'u>(
         &self,
         uri: &'u str,
@@ -185,9 +186,9 @@ impl Snapshot {
         None
     }
 
-    /// The file with exactly this URI.
+    /// Returns the file with exactly this URI.
     pub fn file(&self, uri: &str) -> Option<FoundFile<'_>> {
-        // What is a file is not a directory, so it is not the root of a skill either.
+        // A file is not a directory, so its URI is not the root of a skill either.
         let (skill, rest) = self.innermost(uri, uri.rfind('/')?)?;
         let path = decode_path(rest?)?;
         match &skill.content {
@@ -200,18 +201,18 @@ impl Snapshot {
         }
     }
 
-    /// Numbers the snapshot among its catalogue's.
+    /// Sets the number of the snapshot within its catalogue.
     pub(crate) fn of_generation(mut self, generation: u64) -> Self {
         self.generation = generation;
         self
     }
 
-    /// The number of this snapshot; another snapshot of the catalogue has another number.
+    /// Returns the number of this snapshot, which no other snapshot of the same view has.
     pub fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// Every file with a published digest, and where its bytes are; nested files come twice.
+    /// Iterates over every file with a published digest and its store; nested files occur twice.
     pub fn stored_files(&self) -> impl Iterator<Item = (&Arc<dyn FileStore>, &FileRecord)> {
         self.all.iter().flat_map(|skill| match &skill.content {
             SkillContent::Files(tree) => {
@@ -221,52 +222,52 @@ impl Snapshot {
         })
     }
 
-    /// The URI schemes in use, in order.
+    /// Iterates over the URI schemes in use, in order.
     pub fn schemes(&self) -> impl Iterator<Item = &str> {
         self.schemes.iter().map(String::as_str)
     }
 
-    /// One paragraph that tells a model what is here.
+    /// Returns one paragraph that tells a model which skills there are.
     pub fn instructions(&self) -> &str {
         &self.instructions
     }
 
-    /// Every listed skill, by URI.
+    /// Iterates over the listed skills by URI.
     pub fn listed(&self) -> impl Iterator<Item = &Arc<Skill>> {
         self.listed.iter()
     }
 
-    /// The listed skills after one with this URI, or all of them, by URI.
+    /// Iterates by URI over the listed skills after the URI `after`, or over all of them.
     pub fn listed_after(&self, after: Option<&str>) -> impl Iterator<Item = &Arc<Skill>> {
         self.listed.from((after.unwrap_or(""), ""), after.is_some())
     }
 
-    /// The number of listed skills.
+    /// Returns the number of listed skills.
     pub fn listed_count(&self) -> usize {
         self.listed.len()
     }
 
-    /// Every listed skill by name, those that share one beside each other.
+    /// Iterates over the listed skills by name; skills that share a name are adjacent.
     pub fn by_name(&self) -> impl Iterator<Item = &Arc<Skill>> {
         self.names.iter()
     }
 
-    /// The listed skills from a name on, by name.
+    /// Iterates by name over the listed skills from `name` on.
     pub fn named_from(&self, name: &str) -> impl Iterator<Item = &Arc<Skill>> {
         self.names.from((name, ""), false)
     }
 
-    /// The listed skills of a name, by URI.
+    /// Iterates by URI over the listed skills with this name.
     pub fn named(&self, name: &str) -> impl Iterator<Item = &Arc<Skill>> {
         self.names.from((name, ""), false).take_while(move |skill| skill.name() == name)
     }
 
-    /// Whether `resources/list` shows supporting files.
+    /// Tells whether `resources/list` shows supporting files.
     pub fn lists_files(&self) -> bool {
         self.list_files
     }
 
-    /// The number of skills served, listed or not.
+    /// Returns the number of skills served, listed or not.
     pub fn skill_count(&self) -> usize {
         self.all.len()
     }
@@ -276,7 +277,7 @@ fn is_listed(skill: &Skill, options: &SnapshotOptions) -> bool {
     skill.listed && (options.unlisted.is_empty() || !options.unlisted.matches(&skill.path()))
 }
 
-/// The part of a URI after `scheme://`.
+/// Returns the part of a URI after `scheme://`.
 pub(crate) fn after_scheme(uri: &str) -> &str {
     uri.split_once("://").map_or(uri, |(_, rest)| rest)
 }

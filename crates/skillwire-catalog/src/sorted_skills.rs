@@ -1,19 +1,19 @@
-//! Skills in order, in chunks that successive snapshots share.
+//! Sorted skills, in chunks that successive snapshots share.
 //!
-//! A change copies the chunk it falls into and the list of chunks, nothing else: at a hundred
-//! thousand skills that is a few kilobytes, not the catalogue.
+//! A change copies the chunk it falls into and the list of chunks, and nothing else. With a hundred
+//! thousand skills that is a few kilobytes instead of the whole catalogue.
 
 use std::sync::Arc;
 
 use skillwire_source::Skill;
 
-/// The most skills one chunk holds; one that outgrows it is cut in two.
+/// The most skills in one chunk; a larger chunk is split in two.
 const CHUNK: usize = 256;
 
-/// What skills are ordered by; unique for each skill.
+/// The sort key of a skill, which is unique.
 pub(crate) type Key<'a> = (&'a str, &'a str);
 
-/// Skills ordered by a key that is part of them.
+/// Skills sorted by a key that is part of them.
 #[derive(Debug, Clone)]
 pub(crate) struct SortedSkills {
     key: fn(&Skill) -> Key<'_>,
@@ -22,7 +22,7 @@ pub(crate) struct SortedSkills {
 }
 
 impl SortedSkills {
-    /// Orders skills by `key`.
+    /// Sorts skills by `key`.
     pub(crate) fn new(key: fn(&Skill) -> Key<'_>, mut skills: Vec<Arc<Skill>>) -> Self {
         skills.sort_unstable_by(|a, b| key(a).cmp(&key(b)));
         let len = skills.len();
@@ -30,17 +30,17 @@ impl SortedSkills {
         Self { key, chunks, len }
     }
 
-    /// The number of skills.
+    /// Returns the number of skills.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    /// The skill with exactly this key.
+    /// Returns the skill with exactly this key.
     pub(crate) fn get(&self, key: Key<'_>) -> Option<&Arc<Skill>> {
         self.from(key, false).next().filter(|found| (self.key)(found) == key)
     }
 
-    /// All skills from `key` on, or after it.
+    /// Iterates over the skills from `key` on, or after it.
     pub(crate) fn from<'s>(
         &'s self,
         key: Key<'_>,
@@ -58,12 +58,12 @@ impl SortedSkills {
         head.iter().chain(tail.iter().flat_map(|chunk| chunk.iter()))
     }
 
-    /// All skills, in order.
+    /// Iterates over all skills in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Skill>> {
         self.chunks.iter().flat_map(|chunk| chunk.iter())
     }
 
-    /// Puts a skill in, in place of one with the same key.
+    /// Inserts a skill, or replaces the one with the same key.
     pub(crate) fn insert(&mut self, skill: Arc<Skill>) {
         let key = (self.key)(&skill);
         let last = self.chunks.len().saturating_sub(1);
@@ -90,7 +90,7 @@ impl SortedSkills {
         }
     }
 
-    /// Takes the skill with this key out.
+    /// Removes the skill with this key.
     pub(crate) fn remove(&mut self, key: Key<'_>) {
         let at = self
             .chunks

@@ -1,27 +1,27 @@
 //! Skills by the URI of their `SKILL.md`, found without a search.
 //!
-//! A search among sorted skills touches a dozen of them, and a read makes several: one for each
-//! directory that might be a skill. Here each of them is one look into one bucket.
+//! A binary search among sorted skills touches a dozen of them, and a read needs several searches:
+//! one for each directory that might be a skill. Here each lookup inspects one bucket.
 
 use std::{hash::BuildHasher as _, sync::Arc};
 
 use foldhash::quality::RandomState;
 use skillwire_source::Skill;
 
-/// Skills in a bucket when there are just enough buckets.
+/// The intended number of skills per bucket when the buckets are laid out.
 const BUCKET: usize = 16;
 
-/// Skills in a bucket, on average, before there are more buckets.
+/// Average number of skills per bucket beyond which more buckets are made.
 const CROWDED: usize = 4 * BUCKET;
 
-/// Hashes and skills; one piece of memory, as a look into it should be one step.
+/// Hashes and skills in one allocation, so that a lookup follows one pointer.
 type Bucket = Arc<[(u64, Arc<Skill>)]>;
 
-/// Skills in buckets that successive snapshots share: a change copies one bucket.
+/// Skills in buckets that successive snapshots share; a change copies one bucket.
 #[derive(Debug, Clone)]
 pub(crate) struct UriIndex {
     hasher: RandomState,
-    /// A power of two of them.
+    /// The buckets; their number is a power of two.
     buckets: Vec<Bucket>,
     len: usize,
 }
@@ -39,14 +39,14 @@ impl UriIndex {
         Self { hasher, buckets: buckets.into_iter().map(Bucket::from).collect(), len }
     }
 
-    /// The skill with exactly this URI.
+    /// Returns the skill with exactly this URI.
     pub(crate) fn get(&self, uri: &str) -> Option<&Arc<Skill>> {
         let hash = self.hasher.hash_one(uri);
         let bucket = self.buckets.get(place(hash, self.buckets.len()))?;
         bucket.iter().find(|entry| is(entry, hash, uri)).map(|(_, skill)| skill)
     }
 
-    /// Puts a skill in, in place of one with the same URI.
+    /// Inserts a skill, or replaces the one with the same URI.
     pub(crate) fn insert(&mut self, skill: Arc<Skill>) {
         self.remove(skill.uri.as_str());
         if self.len >= CROWDED * self.buckets.len() {
@@ -60,7 +60,7 @@ impl UriIndex {
         self.len += 1;
     }
 
-    /// Takes the skill with this URI out.
+    /// Removes the skill with this URI.
     pub(crate) fn remove(&mut self, uri: &str) {
         let hash = self.hasher.hash_one(uri);
         let at = place(hash, self.buckets.len());
@@ -76,7 +76,7 @@ fn is((hash, skill): &(u64, Arc<Skill>), wanted: u64, uri: &str) -> bool {
     *hash == wanted && skill.uri.as_str() == uri
 }
 
-/// The bucket of a hash among `count`, a power of two.
+/// Returns the index of a hash's bucket among `count`, a power of two.
 fn place(hash: u64, count: usize) -> usize {
     #[expect(clippy::cast_possible_truncation, reason = "only the low bits count")]
     let low = hash as usize;
@@ -90,7 +90,7 @@ mod tests {
 
     use super::*;
 
-    /// Skills `s0`, `s1` and so on.
+    /// Creates the skills `s0`, `s1` and so on.
     fn skills(count: usize) -> Vec<Arc<Skill>> {
         let mut source = MemorySource::new("memory");
         for number in 0..count {
@@ -123,7 +123,7 @@ mod tests {
             all.remove(skill.uri.as_str());
             all.remove(skill.uri.as_str());
         }
-        // In the place of itself, so that there are not two of it.
+        // Replaces the equal skill, so that there is only one.
         all.insert(Arc::clone(&skills[1]));
         assert_eq!(all.len, skills.len() / 2);
         for (number, skill) in skills.iter().enumerate() {

@@ -1,17 +1,17 @@
-//! Tokens that do not last: fetched when a request is sent, renewed when a server refuses one.
+//! Short-lived tokens: fetched when the client sends a request, renewed when a server refuses one.
 
 use futures_util::future::BoxFuture;
 
 use super::error::ClientError;
 use crate::secret::Secret;
 
-/// Gives the bearer token of one server, and another one when that one no longer works.
+/// Supplies the bearer token of one server, and a new one when the server refuses it.
 ///
-/// A token is sent to the URL of its endpoint and nowhere else.
+/// The client sends a token to the URL of its endpoint and nowhere else.
 pub trait Bearer: Send + Sync {
-    /// The token for the next request.
+    /// Returns the token for the next request.
     fn token(&self) -> BoxFuture<'_, Result<Secret, ClientError>>;
 
-    /// A token in the place of one that the server refused.
+    /// Returns a token that replaces one the server refused.
     fn renew<'a>(&'a self, refused: &'a Secret) -> BoxFuture<'a, Result<Secret, ClientError>>;
 }

@@ -1,4 +1,4 @@
-//! A request on its way out.
+//! An outgoing request.
 
 use serde_json::{Map, Value, json};
 use skillwire_protocol::{Era, SKILLS_EXTENSION, meta, method, version::MODERN};
@@ -10,18 +10,18 @@ use super::endpoint::ClientOptions;
 pub(super) struct Call {
     /// Its id, which no other request of the connection has.
     pub(super) id: u64,
-    /// What is asked for.
+    /// The JSON-RPC method.
     pub(super) method: String,
-    /// The name or URI it is about, which HTTP repeats in a header.
+    /// The name or URI the request is about, which HTTP repeats in a header.
     pub(super) name: Option<String>,
-    /// The revision it is made under; `initialize` has none yet.
+    /// The protocol revision of the request; `initialize` has none yet.
     pub(super) version: Option<&'static str>,
-    /// The message.
+    /// The JSON text of the message.
     pub(super) text: String,
 }
 
 impl Call {
-    /// Makes a request under a revision, with the metadata that revision asks for.
+    /// Creates a request under a revision, with the metadata that the revision requires.
     pub(super) fn new(
         id: u64,
         version: Option<&'static str>,
@@ -42,18 +42,19 @@ impl Call {
         Self { id, method: method.to_owned(), name, version, text: message.to_string() }
     }
 
-    /// The era the request is made in.
+    /// Returns the era of the request.
     pub(super) fn era(&self) -> Era {
         if self.version == Some(MODERN) { Era::Modern } else { Era::Legacy }
     }
 
-    /// Whether letting go of the request may be told to the server; a handshake is never cancelled.
+    /// Tells whether the client may tell the server that it dropped the request; a handshake is
+    /// never cancelled.
     pub(super) fn may_be_cancelled(&self) -> bool {
         self.method != method::INITIALIZE
     }
 }
 
-/// Adds what every modern request says about itself, next to metadata that is there already.
+/// Adds the metadata of a modern request, next to metadata that is there already.
 fn add_metadata(params: &mut Map<String, Value>, options: &ClientOptions) {
     let meta = params.entry("_meta").or_insert_with(|| json!({}));
     if let Value::Object(meta) = meta {
@@ -63,17 +64,18 @@ fn add_metadata(params: &mut Map<String, Value>, options: &ClientOptions) {
     }
 }
 
-/// What the client calls itself.
+/// Returns the name and version that the client reports to servers.
 pub(super) fn client_info(options: &ClientOptions) -> Value {
     json!({ "name": options.client_name, "version": options.client_version })
 }
 
-/// What the client can do: nothing a server could ask for. That it knows skills is harmless to say.
+/// Returns the client's capabilities. It declares none that would let a server send it requests;
+/// declaring that it knows skills is harmless.
 pub(super) fn capabilities() -> Value {
     json!({ "extensions": { SKILLS_EXTENSION: {} } })
 }
 
-/// The notification that a request is no longer wanted.
+/// Returns the notification that cancels a request.
 pub(super) fn cancelled(id: u64) -> String {
     let params = json!({ "requestId": id, "reason": "The answer is no longer wanted." });
     skillwire_protocol::message::notification(method::CANCELLED, &params)

@@ -1,30 +1,31 @@
-//! What a server tells without being asked.
+//! Changes that a server announces.
 
 use tokio::{
     sync::broadcast::{self, error::RecvError},
     task::AbortHandle,
 };
 
-/// Changes that wait to be taken; a listener that falls further behind is told to look at everything.
+/// Changes that are buffered for a listener; one that falls further behind has to look at
+/// everything again.
 const CAPACITY: usize = 256;
 
-/// Something changed at the server.
+/// A change that a server announced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// The listing is no longer what it was.
+    /// The server's listing changed.
     SkillsChanged,
-    /// The resource with this URI is no longer what it was. The text is the server's.
+    /// The resource with this URI changed. The text is the server's.
     Updated(String),
 }
 
-/// What a listener wants to be told of.
+/// The changes that a listener asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interest<'a> {
-    /// That the listing changed.
+    /// Changes of the listing.
     Listing,
-    /// That one of these resources changed.
+    /// Changes of these resources.
     Resources(&'a [&'a str]),
-    /// Both.
+    /// Changes of the listing and of these resources.
     ListingAnd(&'a [&'a str]),
 }
 
@@ -41,12 +42,12 @@ impl<'a> Interest<'a> {
     }
 }
 
-/// Makes the channel on which changes travel.
+/// Creates the channel that carries changes to listeners.
 pub(super) fn channel() -> broadcast::Sender<Change> {
     broadcast::Sender::new(CAPACITY)
 }
 
-/// A stream of changes; letting go of it ends the subscription behind it.
+/// A stream of changes; dropping it ends the subscription behind it.
 #[derive(Debug)]
 pub struct Changes {
     receiver: broadcast::Receiver<Change>,
@@ -61,7 +62,7 @@ impl Changes {
         Self { receiver, _subscription: subscription }
     }
 
-    /// Waits for the next change; nothing once no more can come.
+    /// Waits for the next change; returns `None` once no more can come.
     pub async fn next(&mut self) -> Option<Change> {
         match self.receiver.recv().await {
             Ok(change) => Some(change),
@@ -71,7 +72,7 @@ impl Changes {
     }
 }
 
-/// The task or request behind a subscription, which ends with this value.
+/// The task or request behind a subscription, which ends when this value is dropped.
 pub(super) struct Subscription(Option<Box<dyn FnOnce() + Send + Sync>>);
 
 impl Subscription {

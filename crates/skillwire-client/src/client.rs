@@ -24,17 +24,17 @@ use crate::{
 pub struct RawAnswer(pub(crate) Box<RawValue>);
 
 impl RawAnswer {
-    /// The JSON text of the result, which is an object.
+    /// Returns the JSON text of the result, which is an object.
     pub fn text(&self) -> &str {
         self.0.get()
     }
 
-    /// The result as a raw value.
+    /// Returns the result as a raw value.
     pub fn raw(&self) -> &RawValue {
         &self.0
     }
 
-    /// Reads the members a caller needs; duplicates of those are errors.
+    /// Reads the members that the caller needs; a duplicate of one of them is an error.
     pub fn read<'a, T: Deserialize<'a>>(&'a self) -> Result<T, ClientError> {
         serde_json::from_str(self.text()).map_err(|error| {
             let what = skillwire_protocol::truncated(&error.to_string());
@@ -43,7 +43,7 @@ impl RawAnswer {
     }
 }
 
-/// A client of one server; clones share the connection, and many requests may be under way.
+/// A client of one server; clones share the connection, and many requests can be in flight.
 #[derive(Clone)]
 pub struct Client(Arc<Inner>);
 
@@ -59,7 +59,7 @@ impl fmt::Debug for Client {
 }
 
 impl Client {
-    /// Connects to a server and learns how to speak to it.
+    /// Connects to a server and finds out which era it speaks.
     pub async fn connect(endpoint: Endpoint, options: ClientOptions) -> Result<Self, ClientError> {
         let deadline = Instant::now() + options.connect_timeout;
         let again = endpoint.again();
@@ -67,7 +67,7 @@ impl Client {
         let connection = Connection::open(endpoint, options.clone())?;
         let greeted = timeout_at(deadline, handshake::greet(&connection)).await;
         let (connection, server) = match (greeted.map_err(|_| late.clone())?, again) {
-            // Some legacy programs end when the first thing they hear is not `initialize`.
+            // Some legacy programs exit when the first message they receive is not `initialize`.
             (Err(ClientError::Closed(_)), Some(endpoint)) => {
                 let connection = Connection::open(endpoint, options)?;
                 let greeted = timeout_at(deadline, handshake::initialize(&connection)).await;
@@ -83,14 +83,14 @@ impl Client {
         Ok(Self(Arc::new(Inner { connection, server })))
     }
 
-    /// The server as it described itself last.
+    /// Returns the server's latest description of itself.
     pub fn server(&self) -> Arc<ServerDescription> {
         Arc::clone(&self.0.server.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Asks the server again what it offers; the new answer governs every later request.
+    /// Asks the server again what it offers; the new answer applies to every later request.
     ///
-    /// A legacy server on pipes has one session and is what it was.
+    /// A legacy server on pipes has one session, so its description does not change.
     pub async fn rediscover(&self) -> Result<Arc<ServerDescription>, ClientError> {
         let connection = &self.0.connection;
         let server = match self.server().era {
@@ -104,9 +104,9 @@ impl Client {
         Ok(server)
     }
 
-    /// Sends a request; letting go of the future cancels it.
+    /// Sends a request; dropping the future cancels it.
     ///
-    /// A method the server did not declare is an error, and nothing is sent.
+    /// If the server did not declare the method, this is an error and the client sends nothing.
     pub async fn request(
         &self,
         method: &str,
@@ -124,9 +124,9 @@ impl Client {
 
     /// Listens for changes.
     ///
-    /// It returns once the server knows that this client listens. A server that tells nothing by
-    /// itself gives a stream that is at its end. One of the legacy era has one stream for all
-    /// listeners, on which more may be told than is asked for here.
+    /// This returns once the server has acknowledged the subscription. For a server that announces
+    /// no changes, the stream is already at its end. A legacy server has one stream for all
+    /// listeners, which may carry more changes than this caller asked for.
     pub async fn listen(
         &self,
         interest: Interest<'_>,
@@ -152,12 +152,14 @@ impl Client {
         Ok(changes)
     }
 
-    /// What a server that was started wrote on its standard error last, control characters escaped.
+    /// Returns the last output on standard error of a server that the client started, with control
+    /// characters escaped.
     pub fn stderr(&self) -> String {
         self.0.connection.stderr()
     }
 
-    /// Ends the connection; a server that was started is given a moment and then stopped.
+    /// Closes the connection; a server that the client started gets a grace period before it is
+    /// killed.
     pub async fn close(&self) {
         self.0.connection.close().await;
     }
@@ -166,7 +168,7 @@ impl Client {
 /// Tells whether a server declared what a method needs; methods outside the extension need nothing.
 fn is_offered(server: &ServerDescription, method: &str) -> bool {
     match method {
-        // An older dialect has methods of the same names, and declares them elsewhere.
+        // An older dialect has methods of the same names and declares them elsewhere.
         method::SKILLS_LIST | method::SKILLS_GET => {
             server.skills.is_some()
                 || server.capabilities.get("skills").is_some_and(Value::is_object)

@@ -18,13 +18,13 @@ use super::{
     pipe::{Pipe, process::Process},
 };
 
-/// How messages travel.
+/// The transport of a connection.
 pub(super) enum Transport {
     Pipe(Box<Pipe>),
     Http(Arc<Http>),
 }
 
-/// A transport, and what every message on it needs.
+/// A transport, and the state that every message on it needs.
 pub(super) struct Connection {
     pub(super) options: ClientOptions,
     transport: Transport,
@@ -32,7 +32,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Opens a transport; a server that is only an address is not yet spoken to.
+    /// Opens a transport; for a server that is only a URL, this sends nothing yet.
     pub(super) fn open(endpoint: Endpoint, options: ClientOptions) -> Result<Self, ClientError> {
         let transport = match endpoint {
             Endpoint::Command { program, args, env } => {
@@ -61,7 +61,7 @@ impl Connection {
         Ok(Self { options, transport, next_id: AtomicU64::new(1) })
     }
 
-    /// Makes a request that has not been sent.
+    /// Creates a request without sending it.
     pub(super) fn call(
         &self,
         version: Option<&'static str>,
@@ -112,7 +112,7 @@ impl Connection {
         timeout(limits.timeout, opened).await.unwrap_or_else(late)
     }
 
-    /// Hears what a legacy server tells by itself.
+    /// Subscribes to the changes that a legacy server announces.
     pub(super) async fn overhear(
         &self,
         version: &'static str,
@@ -127,7 +127,7 @@ impl Connection {
         }
     }
 
-    /// Ends the connection and, when it was started for it, the server.
+    /// Closes the connection and ends the server if the client started it.
     pub(super) async fn close(&self) {
         match &self.transport {
             Transport::Pipe(pipe) => pipe.close(self.options.shutdown_grace).await,
@@ -135,7 +135,7 @@ impl Connection {
         }
     }
 
-    /// What a server that was started wrote on its standard error last.
+    /// Returns the last output on standard error of a server that the client started.
     pub(super) fn stderr(&self) -> String {
         match &self.transport {
             Transport::Pipe(pipe) => pipe.stderr(),
@@ -143,7 +143,7 @@ impl Connection {
         }
     }
 
-    /// Whether asking the old way again opens something new, which it does where sessions are.
+    /// Tells whether another `initialize` opens a new session, which it does over HTTP.
     pub(super) fn has_sessions(&self) -> bool {
         matches!(self.transport, Transport::Http(_))
     }

@@ -1,4 +1,4 @@
-//! What a server says about itself, and how much of it counts.
+//! A server's description of itself, and how much of it counts.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
@@ -10,34 +10,34 @@ use skillwire_protocol::{Era, SKILLS_EXTENSION, meta, truncated};
 
 use super::error::ClientError;
 
-/// A declaration is small; what nests or counts further is not read.
+/// The JSON limits of a declaration; a deeper or larger one is not read.
 const LIMITS: JsonLimits = JsonLimits { depth: 32, nodes: 10_000 };
 
-/// A server as it described itself last.
+/// A server's latest description of itself.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerDescription {
-    /// The era it is spoken to in.
+    /// The era that the client speaks with it.
     pub era: Era,
-    /// The revision it is spoken to in.
+    /// The protocol revision that the client speaks with it.
     pub protocol_version: &'static str,
-    /// What it offers of the Skills extension; nothing unless it declared it.
+    /// What it offers of the Skills extension; `None` unless it declared the extension.
     pub skills: Option<SkillsOffer>,
-    /// What it tells a model about itself; as untrusted as anything it sends.
+    /// The server's text for a model; as untrusted as anything it sends.
     pub instructions: Option<String>,
-    /// What it calls itself: for display only, never an identity.
+    /// The name that the server claims: for display only, never an identity.
     pub claimed_name: Option<String>,
-    /// The version it claims to be of: for display, and to notice that it is another one.
+    /// The version that the server claims: for display, and to notice that it changed.
     pub claimed_version: Option<String>,
     /// Everything it declared.
     pub capabilities: Map<String, Value>,
-    /// What is odd about the declaration, in sentences.
+    /// Oddities of the declaration, in sentences.
     pub oddities: Vec<String>,
 }
 
 /// What a server offers of the Skills extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SkillsOffer {
-    /// Whether directories may be read; only the value `true` says so.
+    /// Whether the client may read directories; only the value `true` allows it.
     pub directory_read: bool,
 }
 
@@ -57,11 +57,11 @@ struct Discovered<'a> {
     meta: Option<&'a RawValue>,
 }
 
-/// What a server answered to `server/discover` or `initialize`.
+/// The answer to `server/discover` or `initialize`.
 pub(super) struct Described {
-    /// The revisions it lists, when it lists any.
+    /// The revisions that the server lists, if any.
     pub(super) supported: Option<Vec<String>>,
-    /// The revision it chose, when it chose one.
+    /// The revision that the server chose, if any.
     pub(super) chosen: Option<String>,
     capabilities: Map<String, Value>,
     instructions: Option<String>,
@@ -70,7 +70,7 @@ pub(super) struct Described {
 }
 
 impl Described {
-    /// Reads either answer; anything of a wrong type makes the whole of it unusable.
+    /// Reads either answer; a member of a wrong type makes the whole answer unusable.
     pub(super) fn read(result: &RawValue) -> Result<Self, ClientError> {
         let malformed = |what: &str| ClientError::protocol(format!("its description {what}"));
         let read: Discovered<'_> = serde_json::from_str(result.get())
@@ -91,7 +91,7 @@ impl Described {
         })
     }
 
-    /// Decides what of the answer counts.
+    /// Decides which parts of the answer count.
     pub(super) fn settle(self, era: Era, protocol_version: &'static str) -> ServerDescription {
         let (skills, oddities) = offer(&self.capabilities);
         ServerDescription {
@@ -108,7 +108,7 @@ impl Described {
 }
 
 impl ServerDescription {
-    /// One digest over what it declared and what it claims to be.
+    /// Returns one digest over the server's declaration and its claimed identity.
     pub fn fingerprint(&self) -> Digest {
         let Self { protocol_version, claimed_name, claimed_version, capabilities, .. } = self;
         let said = json!([protocol_version, claimed_name, claimed_version, capabilities]);
@@ -116,7 +116,7 @@ impl ServerDescription {
     }
 }
 
-/// Reads a value that is only shown; one that cannot be read is as good as none.
+/// Reads a value that is only shown; an unreadable one is dropped.
 fn value(raw: &RawValue) -> Option<Value> {
     serde_json::from_str(raw.get()).ok()
 }
@@ -125,7 +125,8 @@ fn member(raw: &RawValue, key: &str) -> Option<Value> {
     value(raw)?.get(key).cloned()
 }
 
-/// Finds the declaration of the extension: an object, or the empty array some encoders make of one.
+/// Finds the declaration of the extension: an object, or the empty array that some encoders write
+/// for one.
 fn offer(capabilities: &Map<String, Value>) -> (Option<SkillsOffer>, Vec<String>) {
     let mut oddities = Vec::new();
     let declared = capabilities.get("extensions").and_then(|all| all.get(SKILLS_EXTENSION));

@@ -1,4 +1,4 @@
-//! Where a server is, and how patient its client is.
+//! Where a server is, and the client's limits towards it.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -8,46 +8,46 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use super::bearer::Bearer;
 use crate::{secret::Secret, web::WebOrigin};
 
-/// Where a server is. Only the user's configuration makes one; nothing a server sends does.
+/// Where a server is. Only the user's configuration creates one; nothing that a server sends does.
 pub enum Endpoint {
-    /// A program that is started and spoken to over its standard streams.
+    /// A program that the client starts and talks to over its standard streams.
     Command {
         /// The program, as a path or a name that is looked up in the `PATH` of `env`.
         program: String,
         /// Its arguments.
         args: Vec<String>,
-        /// The whole environment it gets; nothing is inherited beyond it.
+        /// The whole environment of the process; it inherits nothing else.
         env: Vec<(String, Secret)>,
     },
-    /// A URL that is spoken to over streamable HTTP.
+    /// A URL that the client talks to over streamable HTTP.
     Http {
         /// The URL of the MCP endpoint, `http` or `https`.
         url: String,
         /// Headers of every request, such as `Authorization`.
         headers: Vec<(String, Secret)>,
     },
-    /// A site of the web that publishes skills; nothing is spoken with it but plain requests.
+    /// A web site that publishes skills; the client only sends it plain requests.
     Web(WebOrigin),
-    /// A URL that wants a token which does not last: `https`, or `http` on this machine.
+    /// A URL that needs short-lived tokens: `https`, or `http` on this machine.
     LoggedIn {
         /// The URL of the MCP endpoint.
         url: String,
         /// Other headers of every request.
         headers: Vec<(String, Secret)>,
-        /// Gives the tokens.
+        /// Supplies the tokens.
         bearer: Arc<dyn Bearer>,
     },
     /// Pipes to a server that the embedder started.
     Pipes {
-        /// What the server writes.
+        /// The pipe that the server writes to.
         input: Box<dyn AsyncRead + Send + Unpin>,
-        /// What the server reads.
+        /// The pipe that the server reads from.
         output: Box<dyn AsyncWrite + Send + Unpin>,
     },
 }
 
 impl Endpoint {
-    /// The same endpoint once more, where opening it anew makes a fresh server.
+    /// Returns the endpoint once more if opening it again starts a fresh server.
     pub(super) fn again(&self) -> Option<Self> {
         match self {
             Self::Command { program, args, env } => Some(Self::Command {
@@ -61,7 +61,7 @@ impl Endpoint {
 }
 
 impl Endpoint {
-    /// The same endpoint for another connection; pipes that the embedder opened have only one.
+    /// Returns the endpoint for another connection; pipes that the embedder opened serve only one.
     pub fn reopen(&self) -> Option<Self> {
         match self {
             Self::Http { url, headers } => {
@@ -81,7 +81,7 @@ impl Endpoint {
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            // Arguments and URLs may carry tokens, too.
+            // Arguments and URLs may carry tokens too.
             Self::Command { program, .. } => {
                 f.debug_struct("Command").field("program", program).finish_non_exhaustive()
             }
@@ -96,17 +96,17 @@ impl fmt::Debug for Endpoint {
 /// How a client behaves towards one server.
 #[derive(Debug, Clone)]
 pub struct ClientOptions {
-    /// What the client calls itself.
+    /// The name that the client reports to servers.
     pub client_name: String,
-    /// The version it calls itself.
+    /// The version that the client reports to servers.
     pub client_version: String,
-    /// The era the server is spoken to in, when it is known; else it is found out.
+    /// The server's era, if the caller knows it; otherwise the client finds out.
     pub era: Option<Era>,
-    /// How long opening a connection and learning about the server may take, all in all.
+    /// The time limit for opening a connection and learning about the server.
     pub connect_timeout: Duration,
-    /// How long the server has to answer as a modern one before it is also asked the old way.
+    /// How long the client waits for a modern answer before it also tries the legacy handshake.
     pub probe_timeout: Duration,
-    /// How long a server has to end by itself when it is closed.
+    /// How long a server may take to exit by itself when the client closes it.
     pub shutdown_grace: Duration,
 }
 
@@ -123,12 +123,12 @@ impl Default for ClientOptions {
     }
 }
 
-/// What one request may cost.
+/// The limits of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// The most bytes that are received for it, framing and notifications included.
+    /// The most bytes that the client receives for it, framing and notifications included.
     pub bytes: usize,
-    /// How long the whole answer may take.
+    /// The time limit for the whole answer.
     pub timeout: Duration,
 }
 
@@ -139,7 +139,7 @@ impl Limits {
     /// JSON may write a byte of text as six, as in `\u0000`; base64 needs less.
     const ESCAPED: usize = 6;
 
-    /// What reading a file of that size may cost at most, whichever way the server writes it.
+    /// Returns the limits for reading a file of that size, for any encoding the server may choose.
     pub fn for_file(size: u64, timeout: Duration) -> Self {
         let size = usize::try_from(size).unwrap_or(usize::MAX);
         let bytes = size.saturating_mul(Self::ESCAPED).saturating_add(Self::AROUND_CONTENT);

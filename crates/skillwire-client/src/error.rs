@@ -1,4 +1,4 @@
-//! What can go wrong between a client and a server.
+//! Errors between a client and a server.
 
 use std::time::Duration;
 
@@ -6,8 +6,8 @@ use skillwire_protocol::{ErrorCode, truncated};
 
 /// Why a request has no result.
 ///
-/// Nothing here repeats a header, an environment value or a URL; what a server said is shortened and
-/// its control characters are escaped.
+/// No variant repeats a header, an environment value or a configured URL. Text from a server is
+/// shortened and its control characters are escaped.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
@@ -20,30 +20,30 @@ pub enum ClientError {
     /// The server sent more than was allowed.
     #[error("The server sent more than {0} bytes.")]
     TooLarge(usize),
-    /// The server broke the protocol.
+    /// The server violated the protocol.
     #[error("The server broke the protocol: {0}.")]
     Protocol(String),
     /// The server answered with an error.
     #[error("The server answered with error {code}: {message}")]
     Rpc {
-        /// The code.
+        /// The JSON-RPC error code.
         code: i64,
-        /// What the server says about it.
+        /// The server's message.
         message: String,
     },
-    /// The server wants input before it answers, which this client never gives.
+    /// The server asks for input before it answers, and this client never gives any.
     #[error("The server wants input before it answers.")]
     InputRequired,
     /// The server answered with an HTTP status instead of a message.
     #[error("The server answered with HTTP status {0}.")]
     HttpStatus(u16),
-    /// The server wants a login, or no longer takes the one there is.
+    /// The server requires a login, or no longer accepts the current one.
     #[error("The server wants a login: {0}.")]
     LoginRequired(String),
-    /// The server points elsewhere, where the configured headers must not be sent.
+    /// The server redirects elsewhere, where the client must not send the configured headers.
     #[error("The server redirects to {0}; configure that address if you trust it.")]
     Redirected(String),
-    /// The server did not declare what the method needs, so nothing was sent.
+    /// The server did not declare what the method needs, so the client sent nothing.
     #[error("The server does not offer `{0}`.")]
     NotOffered(String),
     /// The connection has ended.
@@ -60,7 +60,7 @@ impl ClientError {
         Self::Rpc { code, message: truncated(message) }
     }
 
-    /// The code of the server's error, if it is one that has a meaning here.
+    /// Returns the code of the server's error, if this client knows its meaning.
     pub fn code(&self) -> Option<ErrorCode> {
         match self {
             Self::Rpc { code, .. } => ErrorCode::from_number(*code),
@@ -73,13 +73,14 @@ impl ClientError {
         self.code() == Some(ErrorCode::MethodNotFound)
     }
 
-    /// Tells whether the server has no skill or file of a name, in the words of the dialects that
-    /// address by name.
+    /// Tells whether the server reported that it has no skill or file of that name, in the dialects
+    /// that address skills by name.
     pub fn is_missing_name(&self) -> bool {
         self.is_not_found() || self.code() == Some(ErrorCode::LegacyReferenceNotFound)
     }
 
-    /// Tells whether the server said that there is no such thing, in the words of either era.
+    /// Tells whether the server reported that something does not exist, in either era's error
+    /// codes.
     pub fn is_not_found(&self) -> bool {
         matches!(self.code(), Some(ErrorCode::InvalidParams | ErrorCode::LegacyResourceNotFound))
     }

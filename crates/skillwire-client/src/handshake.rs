@@ -1,4 +1,4 @@
-//! Learning what a server is: modern first, the old way when it does not know the new one.
+//! The handshake: `server/discover` first, `initialize` if the server does not know that.
 
 use std::pin::pin;
 
@@ -17,13 +17,14 @@ use super::{
     error::ClientError,
 };
 
-/// A server's description is small.
+/// The largest description of a server that is read.
 const DESCRIPTION_BYTES: usize = 1024 * 1024;
 
-/// Finds out how a server is to be spoken to, and what it offers.
+/// Finds out which era a server speaks and what it offers.
 ///
-/// A server that does not know `server/discover` may answer with any error, or not at all. One that
-/// is only slow may still answer after it was asked the old way; the first useful answer counts.
+/// A server that does not know `server/discover` may answer with any error, or not at all. A slow
+/// modern server may still answer after the client has sent `initialize`; the first useful answer
+/// counts.
 pub(super) async fn greet(connection: &Connection) -> Result<ServerDescription, ClientError> {
     match connection.options.era {
         None => {}
@@ -48,7 +49,7 @@ pub(super) async fn greet(connection: &Connection) -> Result<ServerDescription, 
     }
 }
 
-/// Asks a server that is known to be modern to describe itself.
+/// Asks a modern server to describe itself again.
 pub(super) async fn rediscover(connection: &Connection) -> Result<ServerDescription, ClientError> {
     let outcome = discover(connection).await;
     let failed = outcome.as_ref().err().cloned();
@@ -61,7 +62,7 @@ async fn discover(connection: &Connection) -> Result<RawAnswer, ClientError> {
     connection.send(&call, limits(connection)).await
 }
 
-/// Decides from the answer to `server/discover`; nothing means that the server is a legacy one.
+/// Decides from the answer to `server/discover`; `None` means that the server is a legacy one.
 fn verdict(
     outcome: Result<RawAnswer, ClientError>,
 ) -> Result<Option<ServerDescription>, ClientError> {
@@ -80,7 +81,7 @@ fn verdict(
                 Err(ClientError::protocol("it speaks no protocol version that is known here"))
             }
         }
-        // Only a modern server has these two codes, so it is not asked the old way.
+        // Only modern servers use these two codes, so the client does not try `initialize`.
         Err(error)
             if matches!(
                 error.code(),
@@ -90,7 +91,7 @@ fn verdict(
             Err(error)
         }
         Err(ClientError::Rpc { .. }) => Ok(None),
-        // Who is refused, or comes too often, would be so the old way, too.
+        // A server that refuses or throttles this client would do the same with `initialize`.
         Err(ClientError::HttpStatus(status @ 400..500))
             if !matches!(status, 401 | 403 | 407 | 408 | 429) =>
         {

@@ -1,4 +1,4 @@
-//! Reading one message from a server, which may be anything.
+//! Reading one message from a server; its bytes are untrusted.
 
 use std::borrow::Cow;
 
@@ -16,27 +16,27 @@ use super::{changes::Change, error::ClientError};
 
 /// The deepest nesting of a message.
 ///
-/// It is far more than one skill may have, so that a deep one is refused by itself and not with all
-/// the others on its page.
+/// The limit is far above that of one skill, so that a skill that nests too deeply is refused alone
+/// and does not take the others on its page with it.
 const MAX_DEPTH: usize = 2_048;
 
 /// One message from a server.
 #[derive(Debug)]
 pub(super) enum Incoming<'a> {
-    /// Answers a request; an answer without an id answers whatever it was sent for.
+    /// The answer to a request; one without an id belongs to the request whose response carries it.
     Answer { id: Option<RequestId>, outcome: Result<&'a RawValue, ClientError> },
-    /// Tells something.
+    /// A notification.
     Notification { method: Cow<'a, str>, params: Option<&'a RawValue> },
-    /// Asks something.
+    /// A request of the server.
     Request { id: RequestId, method: Cow<'a, str> },
 }
 
 /// A message that cannot be understood.
 #[derive(Debug)]
 pub(super) struct Unreadable {
-    /// The request it was meant for, when that much can be read.
+    /// The id of the request it was meant for, if that can be read.
     pub(super) id: Option<RequestId>,
-    /// What is wrong, reading on from "the server broke the protocol".
+    /// What is wrong, as a clause that follows "the server broke the protocol".
     pub(super) problem: ClientError,
 }
 
@@ -60,7 +60,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Incoming<'_>, Unreadable> {
         problem: ClientError::protocol(problem.to_owned()),
     };
     let text = std::str::from_utf8(bytes).map_err(|_| unreadable("a message is not UTF-8"))?;
-    // An array would be taken for the members in their order.
+    // serde would accept an array and assign its items to the members in order.
     if !text.trim_start().starts_with('{') {
         return Err(unreadable("a message is not an object"));
     }
@@ -73,7 +73,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Incoming<'_>, Unreadable> {
         return Err(unreadable("a message has another `jsonrpc` than \"2.0\""));
     }
     let id = match envelope.id {
-        // JSON-RPC lets an error to an unreadable request carry no id, or null.
+        // JSON-RPC lets the error for an unreadable request carry no id, or null.
         None => None,
         Some(raw) if raw.get() == "null" && envelope.error.is_some() => None,
         Some(raw) => match RequestId::from_raw(raw) {
@@ -98,7 +98,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Incoming<'_>, Unreadable> {
     Ok(Incoming::Answer { id, outcome })
 }
 
-/// Checks that a result is final; one without a type is from a server that knows only that kind.
+/// Checks that a result is final; servers that know only final results omit the type.
 fn complete(result: &RawValue) -> Result<(), ClientError> {
     if !result.get().starts_with('{') {
         return Err(ClientError::protocol("a result is not an object"));
@@ -126,7 +126,7 @@ fn failure(error: &RawValue) -> ClientError {
     }
 }
 
-/// What a notification says about skills, if anything.
+/// Returns the change that a notification announces, if it is about skills or resources.
 pub(super) fn change(method: &str, params: Option<&RawValue>) -> Option<Change> {
     #[derive(Deserialize)]
     struct Updated {
@@ -142,7 +142,7 @@ pub(super) fn change(method: &str, params: Option<&RawValue>) -> Option<Change> 
     }
 }
 
-/// The subscription a notification belongs to, or the one a server cancels.
+/// Returns the subscription that a notification belongs to, or that a server cancels.
 pub(super) fn subscription(method: &str, params: Option<&RawValue>) -> Option<RequestId> {
     #[derive(Deserialize)]
     struct Params<'a> {
@@ -169,8 +169,8 @@ fn object(raw: Option<&RawValue>) -> Option<&str> {
     raw.map(RawValue::get).filter(|text| text.starts_with('{'))
 }
 
-/// Looks for the id in a message that is cut off or otherwise wrong, so that only the request it
-/// was meant for has to fail.
+/// Looks for the id in a message that is cut off or malformed, so that only the request it was
+/// meant for fails.
 pub(super) fn id_in(bytes: &[u8]) -> Option<RequestId> {
     struct Id<'a>(&'a mut Option<RequestId>);
 
@@ -194,7 +194,7 @@ pub(super) fn id_in(bytes: &[u8]) -> Option<RequestId> {
     }
 
     let mut found = None;
-    // The text may end anywhere; what was found until then counts.
+    // The text may end anywhere; an id that was found before the end counts.
     let _ = serde_json::Deserializer::from_slice(bytes).deserialize_map(Id(&mut found));
     found
 }

@@ -1,10 +1,10 @@
 //! A client of one MCP server, of either era, over pipes or HTTP, and of web origins that publish
 //! skills.
 //!
-//! Results come back as the text the server sent, so that nothing is lost and nothing is guessed;
-//! what they mean is decided by those who asked, for this crate never knows what a skill is.
-//! Everything a server sends is bounded in bytes, depth and time while it arrives. Only this crate
-//! starts servers, and it starts only what an [`Endpoint::Command`] names.
+//! Results come back as the text that the server sent, so that nothing is lost and nothing is
+//! guessed. The caller decides what they mean: this crate never knows what a skill is. Everything a
+//! server sends is bounded in bytes, depth and time while it arrives. Only this crate starts
+//! servers, and it starts only what an [`Endpoint::Command`] names.
 //!
 //! ```
 //! use skillwire_client::{ServerUrl, WebOrigin};

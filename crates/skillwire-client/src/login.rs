@@ -1,4 +1,4 @@
-//! What a login to one server brought, and who keeps it.
+//! The result of a login to one server, and the store that keeps it.
 
 use std::time::SystemTime;
 
@@ -6,41 +6,41 @@ use skillwire_trust::{ServerLabel, StoreError};
 
 use crate::{config::ServerUrl, secret::Secret};
 
-/// What a login to one server brought. Printed, it shows no token.
+/// The result of a login to one server. Its printed form shows no token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Login {
-    /// The server it is for; a server at another address gets nothing of it.
+    /// The server that the login is for; no token goes to a server at another address.
     pub server: ServerUrl,
-    /// Who gave the tokens, and may be asked for new ones.
+    /// The authorization server that issued the tokens and renews them.
     pub issuer: String,
-    /// What this program is called there.
+    /// This program's client id at the issuer.
     pub client_id: String,
-    /// What proves that, where the issuer wants it.
+    /// The client secret, if the issuer requires one.
     pub client_secret: Option<Secret>,
-    /// What is sent to the server.
+    /// The token that the client sends to the server.
     pub access_token: Secret,
-    /// What is sent to the issuer for a new one.
+    /// The token that the client sends to the issuer to get a new access token.
     pub refresh_token: Option<Secret>,
-    /// When the access token ends, if the issuer said so.
+    /// When the access token expires, if the issuer said so.
     pub expires_at: Option<SystemTime>,
-    /// What was granted.
+    /// The scopes that the issuer granted.
     pub scopes: Vec<String>,
 }
 
-/// Keeps logins.
+/// A store of logins.
 pub trait LoginStore: Send + Sync {
-    /// The login to a server, if there is one.
+    /// Returns the login to a server, if there is one.
     fn load(&self, label: &ServerLabel) -> Result<Option<Login>, StoreError>;
 
-    /// Waits until no other process renews this login; the caller may block.
+    /// Waits until no other process holds this login, then locks it; this may block the thread.
     fn lock(&self, label: &ServerLabel) -> Result<Box<dyn LockedLogin>, StoreError>;
 }
 
-/// A login that no other process changes while this value lives.
+/// A login that no other process can change while this value lives.
 pub trait LockedLogin: Send + Sync {
-    /// The login, if there still is one.
+    /// Returns the login, if there still is one.
     fn load(&self) -> Result<Option<Login>, StoreError>;
 
-    /// Keeps a login in the place of the one before.
+    /// Saves a login in place of the previous one.
     fn save(&self, login: &Login) -> Result<(), StoreError>;
 }

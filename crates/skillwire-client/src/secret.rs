@@ -1,20 +1,20 @@
-//! Values that must never be shown.
+//! Values that must not be shown.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// A text that masks itself wherever it is printed or written.
+/// A text whose printed and serialised forms are masked.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Takes a text that must not be shown.
+    /// Wraps a text that must not be shown.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The text itself, for the one place that sends it.
+    /// Returns the text itself, for the code that sends it.
     pub fn reveal(&self) -> &str {
         &self.0
     }

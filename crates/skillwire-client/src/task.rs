@@ -1,8 +1,8 @@
-//! Tasks that end with the value that needs them.
+//! Tasks that end with the value that owns them.
 
 use tokio::task::JoinHandle;
 
-/// A task that is stopped when this value goes away.
+/// A task that is aborted when this value is dropped.
 #[derive(Debug)]
 pub(super) struct OwnedTask(JoinHandle<()>);
 

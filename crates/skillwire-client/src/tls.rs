@@ -4,14 +4,14 @@ use std::sync::OnceLock;
 
 use rustls::{ClientConfig, crypto::ring::default_provider};
 
-/// The configuration of TLS connections, made once: reading the system's certificates takes
-/// milliseconds, and a web origin is asked for many files.
+/// Returns the TLS configuration, which is built once: reading the system's certificates takes
+/// milliseconds, and the client fetches many files from a web origin.
 pub(crate) fn config() -> Result<ClientConfig, String> {
     static CONFIG: OnceLock<ClientConfig> = OnceLock::new();
     if let Some(config) = CONFIG.get() {
         return Ok(config.clone());
     }
-    // Not being able to read the certificates is not remembered, so that the next try may succeed.
+    // A failure to read the certificates is not remembered, so that the next attempt may succeed.
     let missing =
         |error: &dyn std::fmt::Display| format!("no certificates to trust were found: {error}");
     let builder = ClientConfig::builder_with_provider(default_provider().into())

@@ -1,4 +1,4 @@
-//! Where agents look for skills on a machine.
+//! The folders in which agents look for skills on a machine.
 
 use std::path::{Path, PathBuf};
 
@@ -62,13 +62,13 @@ const PROJECT_ONLY: [&str; 3] = ["skills", "agent/skills", "data/skills"];
 /// Folders that agents read for every user of a machine.
 const MACHINE: [&str; 1] = ["/etc/codex/skills"];
 
-/// The folders that Skillwire reads skills from, whether or not they exist.
+/// Returns the folders that Skillwire reads skills from, whether or not they exist.
 pub fn read_folders(home: Option<&Path>, project: Option<&Path>) -> Vec<PathBuf> {
     let bases = project.into_iter().chain(home);
     bases.flat_map(|base| READ_FOLDERS.iter().map(|folder| base.join(folder))).collect()
 }
 
-/// Every known place at which some agent looks for skills.
+/// Returns every known place at which some agent looks for skills.
 pub fn discovery_paths(home: Option<&Path>, project: Option<&Path>) -> Vec<PathBuf> {
     let below = |base: Option<&Path>, only: &[&str]| -> Vec<PathBuf> {
         let folders = READ_FOLDERS.iter().chain(&OTHERS).chain(only);

@@ -1,13 +1,14 @@
 //! Characters that a reader cannot see, or that change what a reader sees.
 //!
-//! Skills, names and messages come from strangers and are shown on terminals, in approval prompts and
+//! Skills, names and messages come from servers and are shown on terminals, in approval prompts and
 //! to models. Every place that escapes, strips, reports or counts such characters asks this module,
 //! so that a character added here is handled everywhere.
 
-/// Why a character is not ordinary text.
+/// The reason why a character is not ordinary text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CharClass {
-    /// Begins a sequence that a terminal obeys: ESC and the C1 controls CSI, OSC, DCS and their like.
+    /// Begins a sequence that a terminal obeys: ESC and the C1 controls CSI, OSC, DCS and their
+    /// like.
     TerminalEscape,
     /// Another control character. Line feed, carriage return and tab are of this class too; callers
     /// that allow them check for them first.
@@ -102,11 +103,11 @@ impl CharClasses {
     /// Every class.
     pub const ALL: Self = Self((1 << CharClass::ALL.len()) - 1);
 
-    /// What must not reach a terminal, a log or a message unescaped. Variation selectors may, because
-    /// ordinary emoji have them.
+    /// What must not reach a terminal, a log or a message unescaped. Variation selectors may,
+    /// because ordinary emoji have them.
     pub const UNPRINTABLE: Self = Self::ALL.without(CharClass::VariationSelector);
 
-    /// The same classes without one.
+    /// Returns the same set of classes without `class`.
     #[must_use]
     pub const fn without(self, class: CharClass) -> Self {
         Self(self.0 & !(1 << class as u16))

@@ -17,7 +17,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// The lower-case word used in messages and JSON.
+    /// Returns the lower-case word used in messages and JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Advice => "advice",
@@ -28,7 +28,7 @@ impl Level {
     }
 }
 
-/// What a finding means for a server that would publish the skill.
+/// The effect of a finding on a server that would publish the skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     /// The skill is served all the same.
@@ -46,7 +46,7 @@ pub enum Effect {
 pub enum Strictness {
     /// Serves only what has no error and no warning that another host might refuse.
     Strict,
-    /// Serves what v1 can carry.
+    /// Serves every skill that the released extension can carry.
     #[default]
     Normal,
     /// Also serves over-long descriptions and compatibility notes.
@@ -77,22 +77,22 @@ macro_rules! codes {
             /// Every code there is, in declaration order.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// The text form, such as `name-invalid`.
+            /// Returns the text form, such as `name-invalid`.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $id,)* }
             }
 
-            /// The level a finding of this code has unless a flag raises it.
+            /// Returns the level a finding of this code has unless a flag raises it.
             pub fn level(self) -> Level {
                 match self { $(Self::$variant => Level::$level,)* }
             }
 
-            /// What the finding means for serving.
+            /// Returns the effect of the finding on serving the skill.
             pub fn effect(self) -> Effect {
                 match self { $(Self::$variant => Effect::$effect,)* }
             }
 
-            /// The page that explains the code; there is no code without one.
+            /// Returns the page that explains the code; every code has one.
             pub fn page(self) -> &'static str {
                 match self {
                     $(Self::$variant => include_str!(concat!("../codes/", $id, ".md")),)*
@@ -252,13 +252,13 @@ impl Code {
         Self::ALL.iter().copied().find(|code| code.as_str() == text)
     }
 
-    /// What the code stands for, in one paragraph.
+    /// Returns what the code stands for, in one paragraph.
     pub fn summary(self) -> String {
         let page = self.page();
         paragraph(page.split_once('\n').map_or(page, |(_, text)| text))
     }
 
-    /// Why a reader of the finding should care, in one paragraph.
+    /// Returns why a reader of the finding should care, in one paragraph.
     pub fn why(self) -> String {
         paragraph(self.page().split_once(WHY).map_or("", |(_, text)| text))
     }

@@ -13,13 +13,13 @@ use crate::{
 /// Identifies the files of a skill by their bytes and their paths, wherever they are.
 ///
 /// It is the SHA-256 digest over one line for each file, `<hex sha-256> <size> <path>` and a line
-/// feed, sorted bytewise by path. Paths are relative to the skill's root, so the identity survives a
-/// change of URIs, an archive, git, and a copy in a client's folder. Approvals stay keyed by the
+/// feed, sorted bytewise by path. Paths are relative to the skill's root, so the identity survives
+/// a change of URIs, an archive, git, and a copy in a client's folder. Approvals stay keyed by the
 /// server's label and the URI as well: equal content at another place is not approved by that.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContentId(Digest);
 
-/// Why files have no identity; reads on from "the content".
+/// The reason why files have no identity; the text continues "the content".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoContentId {
@@ -55,7 +55,7 @@ impl ContentId {
         Ok(Self(Digest::from_bytes(hasher.finalize().into())))
     }
 
-    /// The digest by itself.
+    /// Returns the digest that makes up the identity.
     pub fn digest(&self) -> &Digest {
         &self.0
     }

@@ -1,4 +1,5 @@
-//! What an approval is bound to: every file's URI, digest and size, and the frontmatter.
+//! The content that an approval is bound to: every file's URI, digest and size, and the
+//! frontmatter.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +24,7 @@ pub struct ContentSet {
 }
 
 impl ContentSet {
-    /// The content an entry promises, unless it is dynamic.
+    /// Returns the content an entry promises, unless it is dynamic.
     pub fn of(entry: &SkillEntry) -> Option<Self> {
         let Resources::Listed(files) = &entry.resources else { return None };
         let mut files = files.clone();
@@ -31,17 +32,17 @@ impl ContentSet {
         Some(Self { skill: entry.uri.clone(), files, frontmatter: entry.frontmatter.clone() })
     }
 
-    /// The skill.
+    /// Returns the URI of the skill.
     pub fn skill(&self) -> &SkillUri {
         &self.skill
     }
 
-    /// Every file, in URI order.
+    /// Returns every file, in URI order.
     pub fn files(&self) -> &[SkillResource] {
         &self.files
     }
 
-    /// The frontmatter.
+    /// Returns the frontmatter of the skill.
     pub fn frontmatter(&self) -> &Frontmatter {
         &self.frontmatter
     }
@@ -52,7 +53,7 @@ impl ContentSet {
         self.files.get(at)
     }
 
-    /// The entry this content is promised by.
+    /// Returns the entry that promises this content.
     pub fn entry(&self) -> SkillEntry {
         SkillEntry {
             uri: self.skill.clone(),
@@ -61,12 +62,12 @@ impl ContentSet {
         }
     }
 
-    /// One digest over the frontmatter, the same whatever order its keys came in.
+    /// Returns one digest over the frontmatter, which does not depend on the order of its keys.
     pub fn frontmatter_digest(&self) -> Digest {
         Digest::of(canonical(&Value::Object(self.frontmatter.fields().clone())).as_bytes())
     }
 
-    /// The identity of the files alone, which the same files have wherever they are served.
+    /// Returns the identity of the files alone, which the same files have wherever they are served.
     ///
     /// The frontmatter takes part through the bytes of `SKILL.md`.
     pub fn content_id(&self) -> Result<ContentId, NoContentId> {
@@ -78,7 +79,8 @@ impl ContentSet {
         ContentId::of(files.collect::<Result<Vec<_>, _>>()?)
     }
 
-    /// One digest over all of it, the same whatever order files and keys came in.
+    /// Returns one digest over the whole content, which does not depend on the order of files or
+    /// keys.
     ///
     /// Approvals, lock files and the audit log name the content by it. Unlike
     /// [`content_id`](Self::content_id), it depends on the skill's URI.
@@ -108,9 +110,10 @@ impl ContentSet {
     }
 }
 
-/// The fingerprint of a skill with these files, given in URI order.
+/// Returns the fingerprint of a skill with these files, given in URI order.
 ///
-/// The frontmatter takes part by its digest, so that a list that keeps only digests can be compared.
+/// The frontmatter takes part by its digest, so that a list that keeps only digests can be
+/// compared.
 pub fn fingerprint(skill: &SkillUri, files: &[SkillResource], frontmatter: &Digest) -> Digest {
     let mut hasher = Sha256::new();
     let mut part = |bytes: &[u8]| {
@@ -183,7 +186,8 @@ mod tests {
         received::{self, EntryLimits},
     };
 
-    /// The content of an entry whose manifest has these paths, each with a letter to hash and a size.
+    /// The content of an entry whose manifest has these paths, each with a letter to hash and a
+    /// size.
     fn content(frontmatter: &Value, files: &[(&str, &str, u64)]) -> ContentSet {
         let files: Vec<Value> = files
             .iter()

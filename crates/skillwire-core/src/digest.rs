@@ -20,12 +20,12 @@ impl Digest {
         Self(bytes)
     }
 
-    /// The 64 lower-case hexadecimal digits, without the prefix.
+    /// Returns the 64 lower-case hexadecimal digits, without the prefix.
     pub fn hex(&self) -> String {
         Text::of(self).as_str()[PREFIX.len()..].to_owned()
     }
 
-    /// The 32 raw bytes.
+    /// Returns the 32 raw bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }

@@ -11,7 +11,7 @@ use crate::{
 /// One file of a skill, with the digest and size of its raw bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SkillResource {
-    /// Where the file is read.
+    /// The URI under which a client reads the file.
     pub uri: ResourceUri,
     /// SHA-256 of the raw bytes.
     pub digest: Digest,
@@ -41,7 +41,7 @@ impl Serialize for Resources {
     }
 }
 
-/// What a server says about one skill.
+/// The entry of one skill in a server's listing.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SkillEntry {
     /// URI of `SKILL.md`.

@@ -21,8 +21,8 @@ const CUT: char = '…';
 
 /// Whole lines around a passage, or parts of them where they are very long.
 ///
-/// The text comes from the same bytes that the check read, so it cannot show anything else. Keys and
-/// tokens are blotted out, because findings end up in logs that more people read than the file.
+/// The text comes from the same bytes that the check read, so both always agree. Keys and tokens
+/// are blotted out, because more people read the logs that findings end up in than the file itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Excerpt {
     text: String,
@@ -57,7 +57,7 @@ impl Excerpt {
         text.get(marked.start..marked.end).is_some().then_some(Self { text, marked })
     }
 
-    /// The lines, without the last line end.
+    /// Returns the lines, without the last line end.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -67,7 +67,7 @@ impl Excerpt {
         self.text.starts_with(CUT)
     }
 
-    /// The bytes of [`text`](Self::text) that the finding is about.
+    /// Returns the bytes of [`text`](Self::text) that the finding is about.
     pub fn marked(&self) -> Span {
         self.marked
     }

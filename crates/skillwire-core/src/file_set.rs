@@ -17,9 +17,9 @@ use crate::{
 /// One file of a skill, for checking.
 #[derive(Debug, Clone, Copy)]
 pub struct CheckedFile<'a> {
-    /// Where the file is, relative to the skill's root.
+    /// The path of the file, relative to the skill's root.
     pub path: &'a RelPath,
-    /// What is in it.
+    /// The bytes of the file.
     pub bytes: &'a [u8],
 }
 

@@ -1,4 +1,4 @@
-//! What is wrong with a skill, as data: reason code, file, place, reason and repair.
+//! Findings: the problems of a skill as data, with reason code, file, place, reason and repair.
 
 use serde::Serialize;
 

@@ -50,8 +50,8 @@ impl Frontmatter {
         (frontmatter, findings)
     }
 
-    /// Takes fields that a server or another parser read from a file; unlike [`Self::check`], it stops at the
-    /// first one that the format forbids.
+    /// Takes fields that a server or another parser read from a file; unlike [`Self::check`], it
+    /// stops at the first one that the format forbids.
     pub fn from_fields(fields: Map<String, Value>) -> Result<Self, InvalidField> {
         let text = |key| match fields.get(key) {
             None => Ok(None),
@@ -80,18 +80,18 @@ impl Frontmatter {
         Ok(Self { fields, name })
     }
 
-    /// The skill's name.
+    /// Returns the skill's name.
     pub fn name(&self) -> &SkillName {
         &self.name
     }
 
-    /// The skill's description.
+    /// Returns the skill's description.
     pub fn description(&self) -> &str {
         // Kept once, among the fields: a listing holds very many of these.
         self.fields.get("description").and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Every field the author wrote.
+    /// Returns every field the author wrote.
     pub fn fields(&self) -> &Map<String, Value> {
         &self.fields
     }
@@ -122,12 +122,12 @@ impl InvalidField {
         self.key == "name"
     }
 
-    /// What the format demands of the field.
+    /// Returns what the format demands of the field.
     pub fn expected(&self) -> String {
         format!("{} as `{}`", self.expected, self.key)
     }
 
-    /// What was there.
+    /// Returns what the field says instead.
     pub fn actual(&self) -> &str {
         &self.actual
     }

@@ -1,4 +1,4 @@
-//! Comparing the frontmatter a server listed with the one its `SKILL.md` holds.
+//! Compares the frontmatter that a server listed with that of its `SKILL.md`.
 
 use std::cmp::Ordering;
 
@@ -12,11 +12,11 @@ const MOST: usize = 20;
 /// One field that differs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FieldDifference {
-    /// Where, as a JSON pointer.
+    /// The place of the field, as a JSON pointer.
     pub pointer: String,
-    /// What the first side has, if anything.
+    /// The value on the first side, if it has the field.
     pub before: Option<Value>,
-    /// What the second side has, if anything.
+    /// The value on the second side, if it has the field.
     pub after: Option<Value>,
 }
 
@@ -85,7 +85,7 @@ fn compare(
 
 /// Compares by value: `1` and `1.0` are one number in two spellings.
 fn same_number(before: &Number, after: &Number) -> bool {
-    // Integers can be larger than what floating point keeps apart.
+    // Floating point cannot tell large integers apart, so integers are compared as such.
     if !before.is_f64() && !after.is_f64() {
         return before == after;
     }

@@ -1,4 +1,4 @@
-//! How the frontmatter is written down, apart from what it says.
+//! Checks how the frontmatter is written, apart from what it says.
 //!
 //! Every rule here is about files that are read well by a YAML parser and refused by a tool that
 //! takes a shortcut.

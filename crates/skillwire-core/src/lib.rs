@@ -1,7 +1,7 @@
 //! What an Agent Skill is: names, paths, URIs, digests, frontmatter, manifests and findings.
 //!
-//! Everything here is a pure function of its arguments. The crate never knows where a skill comes from
-//! or goes to: nothing in it touches a file, a socket, a clock or an environment variable.
+//! Everything here is a pure function of its arguments. The crate never knows where a skill comes
+//! from or goes to: nothing in it touches a file, a socket, a clock or an environment variable.
 //!
 //! ```
 //! use skillwire_core::{Code, ContentId, Digest, RelPath, skill_file};
@@ -28,7 +28,7 @@ mod name;
 mod path;
 mod uri;
 
-// Reading and judging.
+// Reading and checking skills.
 mod code;
 mod excerpt;
 mod file_rules;
@@ -48,7 +48,7 @@ pub mod skill_file;
 mod span;
 pub mod yaml;
 
-// Texts and data of strangers.
+// Text and data from servers and authors.
 pub mod agent_folders;
 mod char_class;
 mod line_diff;

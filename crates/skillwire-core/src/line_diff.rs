@@ -1,10 +1,10 @@
-//! Two versions of a text, compared line by line.
+//! Compares two versions of a text line by line.
 
 use std::{collections::HashMap, fmt, ops::Range, time::Instant};
 
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline, group_diff_ops};
 
-/// What became of a line.
+/// The versions that have a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineChange {
     /// Both versions have it.
@@ -18,10 +18,10 @@ pub enum LineChange {
 /// One line of a [`DiffHunk`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiffLine<'a> {
-    /// What became of it.
+    /// The versions that have it.
     pub change: LineChange,
-    /// Its text without the line feed at its end. A carriage return before that is part of the text,
-    /// since it may be all that changed.
+    /// Its text without the line feed at its end. A carriage return before that is part of the
+    /// text, since it may be all that changed.
     pub text: &'a str,
     /// Whether a line feed ends it; only the last line of a text may lack one.
     pub is_ended: bool,
@@ -53,8 +53,8 @@ impl fmt::Display for DiffHunk<'_> {
 
 /// Compares two texts and returns what differs, with `context` unchanged lines around each change.
 ///
-/// An attacker can write texts whose shortest comparison takes very long to find. At the deadline, the
-/// rest is compared coarsely: the result is longer than necessary, and still correct.
+/// An attacker can write texts whose shortest comparison takes very long to find. At the deadline,
+/// the rest is compared coarsely: the result is longer than necessary, and still correct.
 pub fn diff_lines<'a>(
     old: &'a str,
     new: &'a str,

@@ -12,7 +12,7 @@ use crate::{markdown, span::Span, uri::percent::decode_or_keep};
 pub struct Link {
     /// The target without title, angle brackets or escapes.
     pub target: String,
-    /// Where the target stands.
+    /// The place of the target.
     pub span: Span,
 }
 
@@ -29,7 +29,7 @@ pub enum Target {
     NotPortable(NotPortable),
 }
 
-/// Why a path cannot be followed everywhere.
+/// The reason why not every host can follow a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotPortable {
     /// It leads out of the skill.
@@ -102,9 +102,9 @@ pub fn find(text: &str, offset: usize) -> Vec<Link> {
 
 /// The text up to the end of the paragraph that holds the last target.
 ///
-/// Links rarely stand at the end of a long text, and searching is much quicker than parsing. Nothing
-/// that comes after a blank line changes whether something before it is a link: only reference
-/// definitions work backwards, and they are searched for too.
+/// Links rarely stand at the end of a long text, and searching is much quicker than parsing.
+/// Nothing that comes after a blank line changes whether something before it is a link: only
+/// reference definitions work backwards, and they are searched for too.
 fn up_to_last_link(text: &str) -> &str {
     let bytes = text.as_bytes();
     let last = memmem::rfind(bytes, b"](").max(memmem::rfind(bytes, b"]:"));

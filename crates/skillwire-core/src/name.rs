@@ -33,7 +33,7 @@ impl SkillName {
         Ok(Self(text.into()))
     }
 
-    /// The name as text.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -64,7 +64,7 @@ impl Serialize for SkillName {
     }
 }
 
-/// Why a text is not a skill name; reads on from "the name".
+/// The reason why a text is not a skill name; the text continues "the name".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidName(&'static str);

@@ -7,7 +7,7 @@ use crate::name::SkillName;
 /// The file every skill has at its root.
 pub const SKILL_FILE: &str = "SKILL.md";
 
-/// Why a text is not a path; reads on from "the path".
+/// The reason why a text is not a path; the text continues "the path".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidPath(&'static str);
@@ -34,7 +34,7 @@ impl RelPath {
         Ok(Self(text.into()))
     }
 
-    /// The path of the skill's own `SKILL.md`.
+    /// Returns the path of the skill's own `SKILL.md`.
     pub fn skill_file() -> Self {
         Self(SKILL_FILE.into())
     }
@@ -48,27 +48,27 @@ impl RelPath {
         Ok(Self(format!("{}/{segment}", self.0).into()))
     }
 
-    /// The path as text.
+    /// Returns the path as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The segments, outermost first.
+    /// Returns the segments, outermost first.
     pub fn segments(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.0.split('/')
     }
 
-    /// The last segment.
+    /// Returns the last segment.
     pub fn file_name(&self) -> &str {
         self.0.rsplit('/').next().unwrap_or(&self.0)
     }
 
-    /// The directory the path is in, or nothing when that is the skill's root.
+    /// Returns the directory that the path is in, or none if that is the skill's root.
     pub fn parent(&self) -> Option<Self> {
         self.0.rsplit_once('/').map(|(parent, _)| Self(parent.into()))
     }
 
-    /// What remains of the path below `directory`, when it lies inside it.
+    /// Returns the rest of the path below `directory`, if the path lies inside it.
     pub fn strip_prefix(&self, directory: &Self) -> Option<Self> {
         let rest = self.0.strip_prefix(directory.as_str())?.strip_prefix('/')?;
         Some(Self(rest.into()))
@@ -81,7 +81,7 @@ impl fmt::Display for RelPath {
     }
 }
 
-/// Where a skill stands in a server's namespace: free prefix segments, then the skill's name.
+/// The path of a skill in a server's namespace: free prefix segments, then the skill's name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SkillPath {
     prefix: Vec<Box<str>>,
@@ -115,12 +115,12 @@ impl SkillPath {
         Self::new(prefix.into_iter().flat_map(|prefix| prefix.split('/')), name)
     }
 
-    /// The skill's name, which is the last segment.
+    /// Returns the skill's name, which is the last segment.
     pub fn name(&self) -> &SkillName {
         &self.name
     }
 
-    /// Every segment, the name last.
+    /// Returns every segment, the name last.
     pub fn segments(&self) -> impl Iterator<Item = &str> {
         self.prefix.iter().map(AsRef::as_ref).chain([self.name.as_str()])
     }

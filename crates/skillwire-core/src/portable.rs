@@ -1,4 +1,4 @@
-//! Whether files can be written to a disk, any disk, without one becoming another.
+//! Checks that files can be written to any disk without one replacing another.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ const DEVICES: [&str; 24] = [
     "prn",
 ];
 
-/// Why files cannot be written; reads as a clause about them.
+/// The reason why files cannot be written, as a clause about them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotPortable {
     /// Two paths are one where case or Unicode form do not count, or a file is also a directory.
@@ -33,7 +33,7 @@ pub fn check<'a>(paths: impl IntoIterator<Item = &'a RelPath>) -> Result<(), Not
 /// The names in a tree that is still growing: each must stay apart from all before it.
 #[derive(Debug, Default)]
 pub struct Names {
-    /// Every file and directory by the name that a forgetful disk would know it by.
+    /// Every file and directory, by its name on a disk that ignores case and Unicode form.
     known: HashMap<String, (String, bool)>,
 }
 

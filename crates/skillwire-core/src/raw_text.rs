@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 #[derive(Debug, Deserialize)]
 pub struct Text<'a>(#[serde(borrow)] pub Cow<'a, str>);
 
-/// The string that a value is, if it is one; borrowed unless it has escapes.
+/// Returns the string that a value is, if it is one; borrowed unless it has escapes.
 pub fn as_text(raw: &RawValue) -> Option<Cow<'_, str>> {
     let quoted = raw.get();
     let between = quoted.strip_prefix('"')?.strip_suffix('"')?;

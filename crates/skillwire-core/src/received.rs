@@ -1,4 +1,4 @@
-//! Reading an entry that a server sent: everything the extension demands of it, or the reason why not.
+//! Reads an entry that a server sent, and checks everything that the extension demands of it.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -18,10 +18,10 @@ use crate::{
 /// The largest frontmatter that is read, as JSON; escapes may make it longer than the file's.
 const MAX_FRONTMATTER_BYTES: usize = 256 * 1024;
 
-/// The largest size a manifest can state; readers of JSON round what lies beyond.
+/// The largest size that a manifest can state; some readers of JSON round larger numbers.
 const MAX_SIZE: u64 = 1 << 53;
 
-/// The most that is accepted of one skill; both limits are inclusive.
+/// Limits on the size of one skill; both are inclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EntryLimits {
     /// Most files.
@@ -36,7 +36,7 @@ impl Default for EntryLimits {
     }
 }
 
-/// What is wrong with an entry.
+/// The rule that an entry breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryProblem {
     /// It is not an object of the required shape.
@@ -57,7 +57,7 @@ pub enum EntryProblem {
     Duplicate,
     /// Something outside the skill is listed.
     Outside,
-    /// A digest has another form.
+    /// A digest is not `sha256:` and 64 lower-case hexadecimal digits.
     Digest,
     /// A size is not a number of bytes.
     Size,
@@ -67,17 +67,17 @@ pub enum EntryProblem {
     TooLarge,
 }
 
-/// Why an entry cannot be used.
+/// The reason why an entry cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected {expected}, found {actual}")]
 pub struct EntryFault {
-    /// What is wrong.
+    /// The rule that the entry breaks.
     pub problem: EntryProblem,
     /// The element of the manifest it is about, as it was written.
     pub file: Option<String>,
     /// What the extension demands.
     pub expected: String,
-    /// What was there.
+    /// What the entry says instead.
     pub actual: String,
 }
 
@@ -111,7 +111,7 @@ struct RawResource<'a> {
     size: Option<&'a RawValue>,
 }
 
-/// Reads one entry, given as JSON text.
+/// Reads one entry from JSON text; its name must be the last segment of its path.
 pub fn read(text: &str, limits: EntryLimits) -> Result<SkillEntry, EntryFault> {
     let entry = read_any_name(text, limits)?;
     if entry.frontmatter.name().as_str() != entry.uri.root().name() {
@@ -262,7 +262,8 @@ fn read_resource(raw: &RawValue, skill: &SkillUri) -> Result<SkillResource, Entr
     Ok(SkillResource { uri, digest, size })
 }
 
-/// Reads a size spelt as plain digits; fractions and exponents are other spellings of something else.
+/// Reads a size spelt as plain digits; fractions and exponents are other spellings of something
+/// else.
 fn size(text: &str) -> Option<u64> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|size| digits && *size <= MAX_SIZE)

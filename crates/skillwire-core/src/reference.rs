@@ -105,7 +105,7 @@ fn check(fields: &[(String, Field)], directory: &str) -> Vec<Complaint> {
     complaints
 }
 
-/// Letters of every script are fine with it.
+/// Checks the name. The reference validator accepts letters of every script.
 fn check_name(value: &Field, directory: &str, complaints: &mut Vec<Complaint>) {
     let Field::Text(text) = value else {
         complaints.push(Complaint::new(Code::NameInvalid, "`name` is not a string."));

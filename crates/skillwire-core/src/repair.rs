@@ -1,13 +1,13 @@
-//! Repairs that are safe to make unasked, because there is exactly one.
+//! Repairs that are safe to make without asking the author, because there is only one way.
 
 use serde::Serialize;
 
 use crate::{code::Code, skill_file, span::Span};
 
-/// How often a file is repaired; one repair may bring the next one to light.
+/// The most rounds of repairs; one repair may reveal the next problem.
 const MOST_ROUNDS: usize = 4;
 
-/// What would make a finding go away without changing what a reader of the skill sees.
+/// A change that resolves a finding without changing what a reader of the skill sees.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Repair {
@@ -20,9 +20,9 @@ pub enum Repair {
 /// Other bytes in one place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Edit {
-    /// What is replaced.
+    /// The bytes that are replaced.
     pub span: Span,
-    /// What stands there instead.
+    /// The text that replaces them.
     pub text: String,
 }
 
@@ -38,7 +38,7 @@ impl Edit {
 pub struct Mended {
     /// The bytes of the file.
     pub bytes: Vec<u8>,
-    /// What was repaired, each code once, in their order.
+    /// The codes of the repaired findings, each once, in their order.
     pub codes: Vec<Code>,
 }
 
@@ -75,7 +75,7 @@ fn proposed(bytes: &[u8]) -> (Vec<Edit>, Vec<Code>) {
     }
     edits.sort_by_key(|(edit, _)| (edit.span.start, edit.span.end));
     let mut end = 0;
-    // What overlaps waits for the next round.
+    // Edits that overlap wait for the next round.
     edits.retain(|(edit, _)| {
         let apart = edit.span.start >= end;
         if apart {
@@ -104,7 +104,7 @@ fn is_faithful(before: &[u8], after: &[u8]) -> bool {
     let (Some((old_fields, old_body)), Some((new_fields, new_body))) = (old, new) else {
         return false;
     };
-    // Where there was no reading before, every reading is a gain.
+    // If the fields could not be read before, there are none that a repair could change.
     old_body == new_body && (old_fields.is_none() || old_fields == new_fields)
 }
 

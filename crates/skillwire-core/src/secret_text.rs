@@ -13,9 +13,9 @@ use crate::span::Span;
 /// A key or token in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SecretText {
-    /// What it is, with its article.
+    /// The kind of the key or token, with its article.
     pub kind: &'static str,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 

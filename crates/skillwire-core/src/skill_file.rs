@@ -23,13 +23,13 @@ const MAX_HEADINGS: usize = 2 * 1024;
 /// A `SKILL.md` that can be served.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SkillFile {
-    /// What the author declared.
+    /// The frontmatter that the author wrote.
     pub frontmatter: Frontmatter,
     /// Offset of the first byte after the closing fence.
     pub body_offset: usize,
-    /// Where the name stands.
+    /// The place of the name in the file.
     pub name: Span,
-    /// Where the licence stands, if there is one.
+    /// The place of the licence in the file, if there is one.
     pub license: Option<Span>,
 }
 
@@ -54,17 +54,17 @@ pub fn check(bytes: &[u8]) -> (Option<SkillFile>, Vec<Finding>) {
     (skill_file, findings)
 }
 
-/// The fields of a `SKILL.md`, when they can be read, and the bytes of its body.
+/// Returns the fields of a `SKILL.md`, when they can be read, and the bytes of its body.
 ///
-/// There is nothing at all where the frontmatter has no beginning or no end.
+/// Returns none if the frontmatter has no beginning or no end.
 pub fn read(bytes: &[u8]) -> Option<(Option<Map<String, Value>>, &str)> {
     let fenced = yaml::split(bytes).ok()?;
     let (document, _) = yaml::parse(bytes, &fenced, &yaml::Limits::default());
     Some((document.map(|document| document.map), fenced.body))
 }
 
-/// The headings of a `SKILL.md` for a search index, one on each line; only the first ones of a long
-/// text.
+/// Returns the headings of a `SKILL.md` for a search index, one on each line; only the first ones
+/// of a long text.
 pub fn headings(bytes: &[u8]) -> String {
     let mut text = String::new();
     let Ok(fenced) = yaml::split(bytes) else { return text };

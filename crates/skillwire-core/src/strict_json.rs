@@ -1,11 +1,11 @@
-//! JSON of strangers: duplicate keys, deep nesting and masses of values are refused.
+//! Reads JSON from servers, and refuses duplicate keys, deep nesting and too many values.
 
 use std::{cell::Cell, fmt};
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// How much of a value is read.
+/// Limits on how much of a value is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JsonLimits {
     /// Most objects and arrays inside each other.

@@ -16,7 +16,7 @@ use crate::{
     path::{RelPath, SKILL_FILE, SkillPath},
 };
 
-/// Why a text is not an acceptable URI; reads on from "the URI".
+/// The reason why a text is not an acceptable URI; the text continues "the URI".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidUri(&'static str);
@@ -43,7 +43,7 @@ impl Scheme {
         }
     }
 
-    /// The scheme as text.
+    /// Returns the scheme as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -111,41 +111,41 @@ impl ResourceUri {
         Self::parse(&text)
     }
 
-    /// The scheme.
+    /// Returns the scheme.
     pub fn scheme(&self) -> &str {
         self.0.split_once("://").map_or(&self.0, |(scheme, _)| scheme)
     }
 
-    /// The plain segments, the authority first.
+    /// Returns the plain segments, the authority first.
     pub fn segments(&self) -> Vec<String> {
         let rest = self.0.split_once("://").map_or(&*self.0, |(_, rest)| rest);
         rest.split('/').map(decode_or_keep).collect()
     }
 
-    /// The URI as text.
+    /// Returns the URI as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The shared text, for maps that hold many URIs.
+    /// Returns the shared text, for maps that hold many URIs.
     pub fn shared(&self) -> Arc<str> {
         Arc::clone(&self.0)
     }
 
-    /// The directory this is in, or nothing for a first segment.
+    /// Returns the URI of the directory that this is in, or none for a first segment.
     pub fn parent(&self) -> Option<Self> {
         let authority_end = self.0.find("://")? + 3;
         let slash = self.0[authority_end..].rfind('/')? + authority_end;
         Some(Self(self.0[..slash].into()))
     }
 
-    /// The last segment, decoded.
+    /// Returns the last segment, decoded.
     pub fn name(&self) -> String {
         let last = self.0.rsplit('/').next().unwrap_or(&self.0);
         decode_or_keep(last)
     }
 
-    /// The URI of something below this directory.
+    /// Returns the URI of a file or directory below this one.
     #[must_use]
     pub fn child(&self, path: &RelPath) -> Self {
         let mut text = String::with_capacity(self.0.len() + path.as_str().len() + 8);
@@ -204,17 +204,17 @@ impl SkillUri {
         Ok(Self { file, root })
     }
 
-    /// The URI of `SKILL.md`.
+    /// Returns the URI of `SKILL.md`.
     pub fn file(&self) -> &ResourceUri {
         &self.file
     }
 
-    /// The URI of the skill's root directory, without a trailing slash.
+    /// Returns the URI of the skill's root directory, without a trailing slash.
     pub fn root(&self) -> &ResourceUri {
         &self.root
     }
 
-    /// The URI as text.
+    /// Returns the URI as text.
     pub fn as_str(&self) -> &str {
         self.file.as_str()
     }
@@ -224,7 +224,7 @@ impl SkillUri {
         self.below(uri).is_some()
     }
 
-    /// The URI of something below the skill's root, from a text that is one already.
+    /// Parses the URI of a file or directory below the skill's root.
     ///
     /// It accepts exactly what [`ResourceUri::parse`] and [`Self::contains`] do together, and need
     /// not look at the root again.
@@ -234,7 +234,7 @@ impl SkillUri {
         Some(if is_file { self.file.clone() } else { ResourceUri(text.into()) })
     }
 
-    /// The path of something below the skill's root.
+    /// Returns the path of a URI relative to the skill's root, if it lies below the root.
     pub fn below(&self, uri: &ResourceUri) -> Option<RelPath> {
         self.path_in(uri.as_str())
     }

@@ -1,5 +1,5 @@
-//! Foreign text made safe to show to a person or a model: nothing in it acts on a terminal, and nothing
-//! is hidden.
+//! Makes text from servers and authors safe to show to a person or a model: no character acts on a
+//! terminal, and none is hidden.
 
 use std::fmt::Write as _;
 
@@ -65,8 +65,8 @@ fn push_visible(c: char, before: Option<char>, out: &mut String) {
 /// The most characters of a foreign text that a message repeats.
 const MAX_CHARS: usize = 200;
 
-/// Repeats the beginning of a foreign text in a message, with everything escaped that a terminal or a
-/// log would act on.
+/// Repeats the beginning of a foreign text in a message, with everything escaped that a terminal or
+/// a log would act on.
 pub fn truncated(text: &str) -> String {
     let mut chars = text.chars();
     let mut short: String = chars.by_ref().take(MAX_CHARS).flat_map(char::escape_debug).collect();

@@ -44,17 +44,17 @@ impl SkillCard {
         Self { fields: entry.map(|entry| entry.frontmatter).unwrap_or_default() }
     }
 
-    /// The description.
+    /// Returns the description.
     pub fn description(&self) -> &str {
         self.fields.get("description").and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// The whole frontmatter.
+    /// Returns the whole frontmatter.
     pub fn fields(&self) -> &Map<String, Value> {
         &self.fields
     }
 
-    /// The author's own keys and values, with the licence and the compatibility.
+    /// Returns the author's own keys and values, with the licence and the compatibility.
     pub fn metadata(&self) -> Map<String, Value> {
         let own = self.fields.get("metadata").and_then(Value::as_object);
         let mut all = own.cloned().unwrap_or_default();
@@ -66,33 +66,33 @@ impl SkillCard {
         all
     }
 
-    /// A name for people.
+    /// Returns the title that clients show to the user.
     pub fn title(&self) -> Option<&str> {
         self.text("title")
     }
 
-    /// The author's version.
+    /// Returns the author's version.
     pub fn version(&self) -> Option<&str> {
         self.text("version")
     }
 
-    /// The words it is filed under.
+    /// Returns the tags of the skill.
     pub fn tags(&self) -> Vec<String> {
         self.list("tags").unwrap_or_default()
     }
 
-    /// The words it is found by; its tags, unless the author says otherwise.
+    /// Returns the keywords of the skill, which are its tags unless the author gives others.
     pub fn keywords(&self) -> Vec<String> {
         self.list("keywords").unwrap_or_else(|| self.tags())
     }
 
-    /// The arguments that its instructions take.
+    /// Returns the arguments that the skill's instructions take.
     pub fn arguments(&self) -> Vec<SkillArgument> {
         let Some(Value::Array(items)) = self.json("arguments") else { return Vec::new() };
         items.iter().filter_map(argument).collect()
     }
 
-    /// The tools, prompts and resources it needs, as the author wrote them.
+    /// Returns the tools, prompts and resources that the skill needs, as the author wrote them.
     pub fn dependencies(&self) -> Option<Map<String, Value>> {
         match self.json("dependencies")? {
             Value::Object(dependencies) => Some(dependencies),
@@ -105,7 +105,7 @@ impl SkillCard {
         self.json("icons").filter(Value::is_array)
     }
 
-    /// Its audience, its priority, and when its author changed it.
+    /// Returns the skill's audience, its priority, and when its author changed it.
     pub fn annotations(&self) -> Value {
         let mut annotations = json!({ "audience": ["assistant"], "priority": SKILL_PRIORITY });
         if let Some(when) = self.text("lastModified").filter(|when| is_time(when)) {

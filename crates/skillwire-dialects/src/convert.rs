@@ -1,4 +1,4 @@
-//! Documents of one dialect as documents of another, without inventing anything.
+//! Converts documents of one dialect to another, without inventing anything.
 
 use serde_json::{Value, json};
 use skillwire_core::received::EntryLimits;
@@ -14,10 +14,11 @@ use crate::{
 pub const DOCUMENTS: [Dialect; 5] =
     [Dialect::V1, Dialect::Index, Dialect::EarlyIndex, Dialect::FastMcp, Dialect::WellKnown];
 
-/// A conversion reads what its user has, so a skill may be as large as it is.
+/// The limits of a conversion. It reads the user's own document and fetches nothing, so they are
+/// far above those for a server's entries.
 const LIMITS: EntryLimits = EntryLimits { files: 100_000, bytes: u64::MAX };
 
-/// Why a document cannot be converted; a sentence without its full stop.
+/// The reason why a document cannot be converted, as a sentence without its full stop.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotConverted {
     /// The dialect has no document.
@@ -59,7 +60,7 @@ fn codes() -> String {
     DOCUMENTS.map(Dialect::code).join(", ")
 }
 
-/// Converts a document; what the new one needs must be in the old one.
+/// Converts a document; everything that the new one needs must be in the old one.
 pub fn convert(from: Dialect, to: Dialect, text: &str) -> Result<Value, NotConverted> {
     let skills = read(from, text.trim_start_matches('\u{feff}'))?;
     let missing = |what, skill: &OfferedSkill| NotConverted::Missing {
@@ -101,7 +102,7 @@ fn read(from: Dialect, text: &str) -> Result<Vec<OfferedSkill>, NotConverted> {
             (index.skills, index.templates.len() + index.unknown)
         }
         Dialect::WellKnown => {
-            // Nothing is fetched, so every address is as good as any other.
+            // A conversion fetches nothing, so every address is acceptable.
             let place = IndexPlace { folder: "", resolve: &|url| Some(url.to_owned()) };
             let site = place.read(text).map_err(invalid)?;
             (site.skills, site.unknown)

@@ -1,11 +1,11 @@
-//! The one name for each format.
+//! The list of all formats, and the rules in which they differ.
 
 use serde::{Serialize, Serializer};
 
 /// A format in which a server offers its skills.
 ///
-/// The order is that of the ladder: from the released extension down to resources that only look like
-/// skills.
+/// The order is that of the ladder: from the released extension down to resources that only look
+/// like skills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Dialect {
     /// D1, the released extension: `skills/list` and `skills/get`.
@@ -57,7 +57,7 @@ impl Dialect {
         Self::PlainResources,
     ];
 
-    /// The short name, which reports and state on disk use.
+    /// Returns the short name, which reports and state on disk use.
     pub fn code(self) -> &'static str {
         match self {
             Self::V1 => "D1",
@@ -77,12 +77,12 @@ impl Dialect {
         }
     }
 
-    /// The dialect with this short name.
+    /// Returns the dialect with this short name.
     pub fn parse(code: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|dialect| dialect.code() == code)
     }
 
-    /// A few words for people.
+    /// Returns a short title for the user.
     pub fn title(self) -> &'static str {
         match self {
             Self::V1 => "the released extension",
@@ -113,23 +113,25 @@ impl Dialect {
         }
     }
 
-    /// Whether a listing has the whole frontmatter, so that no file has to be read for it.
+    /// Tells whether a listing has the whole frontmatter, so that no file has to be read for it.
     pub fn lists_frontmatter(self) -> bool {
         matches!(self, Self::V1 | Self::Draft | Self::Index)
     }
 
-    /// Whether the description in a listing must be the one in `SKILL.md`. Other dialects let a
-    /// server shorten it or write another one.
+    /// Tells whether the description in a listing must be the one in `SKILL.md`.
+    ///
+    /// Other dialects let a server shorten it or write another one.
     pub fn lists_exact_description(self) -> bool {
         self.lists_frontmatter() || self == Self::EarlyIndex
     }
 
-    /// Whether servers of this dialect may have a `SKILL.md` without frontmatter.
+    /// Tells whether servers of this dialect may have a `SKILL.md` without frontmatter.
     pub fn may_lack_frontmatter(self) -> bool {
         matches!(self, Self::FastMcp | Self::Usage | Self::PlainResources)
     }
 
-    /// What the dialect leaves out for every skill, in sentences; a single skill may lack more.
+    /// Returns what the dialect leaves out for every skill, in sentences; a single skill may lack
+    /// more.
     pub fn lacks(self) -> &'static [&'static str] {
         const NO_DIGESTS: &str = "No file has a digest: what is approved is what was seen first.";
         const NO_MANIFEST: &str = "No skill has a list of its files.";
@@ -160,7 +162,7 @@ impl Dialect {
 
 /// How firmly a dialect ties the name of a skill to its path and its file.
 ///
-/// Everything that is lenient about names asks this and nothing else.
+/// All code that is lenient about names decides by this rule alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NameRule {
     /// Path, listing and file say the same name.
@@ -172,12 +174,12 @@ pub enum NameRule {
 }
 
 impl NameRule {
-    /// Whether the listed name may be another one than the last segment of the path.
+    /// Tells whether the listed name may be another one than the last segment of the path.
     pub fn path_may_differ(self) -> bool {
         self == Self::Free
     }
 
-    /// Whether the name in `SKILL.md` may be another one than the listed name.
+    /// Tells whether the name in `SKILL.md` may be another one than the listed name.
     pub fn file_may_differ(self) -> bool {
         self != Self::Same
     }

@@ -1,7 +1,7 @@
 //! Entries of the extension before its release: files without sizes, or no list of files at all.
 //!
-//! A reader of the released extension refuses these. Reading a refused entry once more tells whether
-//! its server is old or simply wrong.
+//! A reader of the released extension refuses these. Reading a refused entry once more tells
+//! whether its server is old or simply wrong.
 
 use serde_json::{Map, Value};
 use skillwire_core::{
@@ -12,10 +12,10 @@ use skillwire_core::{
 
 use crate::{Dialect, OfferedSkill, RefusedEntry, index};
 
-/// How much of one entry is read.
+/// Limits on how much of one entry is read.
 const ENTRY: JsonLimits = JsonLimits { depth: 24, nodes: 20_000 };
 
-/// What an entry that the released extension refuses says about the age of its server.
+/// The age of a server, judged by an entry that the released extension refuses.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EntryAge {
     /// The entry has what only the release has, so it is wrong and not old.
@@ -36,7 +36,7 @@ pub enum DraftSkill {
 }
 
 impl DraftSkill {
-    /// The URI of the skill.
+    /// Returns the URI of the skill.
     pub fn uri(&self) -> &SkillUri {
         match self {
             Self::WithDigests(skill) => &skill.uri,

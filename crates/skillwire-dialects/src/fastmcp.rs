@@ -21,12 +21,12 @@ pub const MANIFEST: &str = "_manifest";
 /// The media type of a manifest.
 pub const MEDIA_TYPE: &str = "application/json";
 
-/// The URI of a skill's manifest.
+/// Returns the URI of a skill's manifest.
 pub fn manifest_uri(skill: &SkillUri) -> String {
     format!("{}/{MANIFEST}", skill.root())
 }
 
-/// The URI of the `SKILL.md` beside a manifest, if the URI is one of a manifest.
+/// Returns the URI of the `SKILL.md` beside a manifest, if the URI is one of a manifest.
 pub fn skill_of_manifest(uri: &str) -> Option<String> {
     let root = uri.strip_suffix(MANIFEST)?.strip_suffix('/')?;
     Some(format!("{root}/SKILL.md"))
@@ -63,7 +63,7 @@ fn path_text<S: serde::Serializer>(path: &RelPath, serializer: S) -> Result<S::O
 impl ManifestDocument<'_> {
     /// Writes the manifest as `FastMCP` does, with line breaks.
     pub fn write(&self) -> Vec<u8> {
-        // Nothing in it is beyond JSON.
+        // These types hold nothing that JSON cannot express.
         serde_json::to_vec_pretty(self).unwrap_or_default()
     }
 
@@ -90,7 +90,7 @@ impl ManifestDocument<'_> {
         Ok(ManifestDocument { skill, files })
     }
 
-    /// The promises that the manifest makes about the files of a skill.
+    /// Returns the promises that the manifest makes about the files of a skill.
     pub fn promises(
         &self,
         skill: &SkillUri,
@@ -162,7 +162,7 @@ pub fn offered(
     Some(claim.offered(SkillOffer { first_seen: false, complete: true, ..offer }))
 }
 
-/// The manifest of a skill as a resource.
+/// Returns the manifest of a skill as a resource.
 pub fn manifest_resource<'a>(skill: &SkillUri, name: &str) -> AliasResource<'a> {
     let alias =
         AliasResource::new(skill, manifest_uri(skill), format!("{name}/{MANIFEST}"), MEDIA_TYPE);
@@ -172,7 +172,7 @@ pub fn manifest_resource<'a>(skill: &SkillUri, name: &str) -> AliasResource<'a> 
 /// The end of the template that leads to all files of a skill.
 const FILES: &str = "/{path*}";
 
-/// The template that leads to all files of a skill.
+/// Returns the template that leads to all files of a skill.
 pub fn files_template(skill: &SkillUri, name: &str) -> Value {
     json!({
         "uriTemplate": format!("{}{FILES}", skill.root()),
@@ -182,12 +182,13 @@ pub fn files_template(skill: &SkillUri, name: &str) -> Value {
     })
 }
 
-/// The URI of the `SKILL.md` of the skill that such a template is of.
+/// Returns the URI of the `SKILL.md` of the skill that a [`files_template`] belongs to.
 pub fn skill_of_template(template: &str) -> Option<String> {
     template.strip_suffix(FILES).map(|root| format!("{root}/SKILL.md"))
 }
 
-/// The manifest of a skill that some document described, or what that document did not say.
+/// Makes the manifest of a skill that another document described. Fails with what that document did
+/// not say.
 pub(crate) fn manifest_of(skill: &OfferedSkill) -> Result<ManifestDocument<'_>, &'static str> {
     let files = skill.files().ok_or("the files")?;
     let file = |(uri, promise): (&ResourceUri, &FilePromise)| {

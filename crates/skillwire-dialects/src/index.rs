@@ -1,4 +1,5 @@
-//! D2 and D3: `skill://index.json`, the document that listed skills before there was a method for it.
+//! D2 and D3: `skill://index.json`, the document that listed skills before there was a method for
+//! it.
 //!
 //! The format had two eras. Entries of the earlier one (D3) have a `type`, entries of the later one
 //! (D2) have the whole frontmatter; no member means different things in the two. A server therefore
@@ -21,7 +22,7 @@ use crate::{
     resource::DocumentResource,
 };
 
-/// Where the document is, whatever scheme the skills have.
+/// The URI of the document, whatever scheme the skills have.
 pub const URI: &str = "skill://index.json";
 
 /// The value of `$schema` that readers of D3 and of the web's last form (D11) look for.
@@ -33,7 +34,7 @@ pub const MEDIA_TYPE: &str = "application/json";
 /// The most entries that a reader accepts.
 pub const MAX_ENTRIES: usize = 5_000;
 
-/// How much of one entry is read.
+/// Limits on how much of one entry is read.
 const ENTRY: JsonLimits = JsonLimits { depth: 24, nodes: 20_000 };
 
 /// The document as a resource: less important than a skill, more than a file.
@@ -60,7 +61,7 @@ pub struct IndexDocument<'a> {
 impl IndexDocument<'_> {
     /// Writes the document.
     pub fn write(&self) -> Vec<u8> {
-        // Nothing in it is beyond JSON.
+        // These types hold nothing that JSON cannot express.
         serde_json::to_vec(self).unwrap_or_default()
     }
 }
@@ -107,7 +108,7 @@ pub const ARCHIVE: &str = "archive";
 pub const TEMPLATE: &str = "mcp-resource-template";
 
 impl<'a> IndexEntry<'a> {
-    /// An entry that leads to skills whose URIs a client fills in.
+    /// Creates an entry that leads to skills whose URIs a client fills in.
     pub fn template(description: &'a str, url: impl Into<Cow<'a, str>>) -> Self {
         Self {
             kind: Some(TEMPLATE),
@@ -121,7 +122,7 @@ impl<'a> IndexEntry<'a> {
 /// An archive of a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct IndexArchive {
-    /// Where it is.
+    /// The address of the archive.
     pub url: String,
     /// Its media type.
     #[serde(rename = "mimeType")]
@@ -130,19 +131,21 @@ pub struct IndexArchive {
     pub digest: Digest,
 }
 
-/// The URI of the archive of a skill, beside the skill's folder.
+/// Returns the URI of the archive of a skill, beside the skill's folder.
 pub fn archive_uri(skill: &SkillUri, format: ArchiveFormat) -> String {
     format!("{}{}", skill.root(), format.suffix())
 }
 
-/// An entry of D2 for a skill that some document described, or what that document did not say.
+/// Makes an entry of D2 from a skill that another document described. Fails with what that document
+/// did not say.
 pub(crate) fn later_entry(skill: &OfferedSkill) -> Result<Value, &'static str> {
     let digest = skill.skill_file_digest().ok_or("the digest of `SKILL.md`")?;
     let frontmatter = skill.whole_frontmatter().ok_or("the whole frontmatter")?;
     Ok(json!({ "url": skill.uri, "digest": digest, "frontmatter": frontmatter }))
 }
 
-/// An entry of D3 for a skill that some document described, or what that document did not say.
+/// Makes an entry of D3 from a skill that another document described. Fails with what that document
+/// did not say.
 pub(crate) fn earlier_entry(skill: &OfferedSkill) -> Result<Value, &'static str> {
     let entry = IndexEntry {
         name: Some(skill.frontmatter.name().as_str().into()),
@@ -157,7 +160,7 @@ pub(crate) fn earlier_entry(skill: &OfferedSkill) -> Result<Value, &'static str>
 
 // Reading.
 
-/// What an index lists.
+/// The contents of an index.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct OfferedIndex {
     /// The era of the document, if it has entries: D2 if any entry has frontmatter.
@@ -324,8 +327,8 @@ impl ReadEntry<'_> {
     }
 }
 
-/// Reads an entry that names every file with its digest and has no sizes, as the last form of D2 and
-/// the drafts of the extension have it.
+/// Reads an entry that names every file with its digest and has no sizes, as the last form of D2
+/// and the drafts of the extension have it.
 pub(crate) fn with_files(
     dialect: Dialect,
     url: &str,

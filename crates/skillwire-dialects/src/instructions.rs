@@ -6,7 +6,7 @@ use skillwire_core::SkillUri;
 /// The most skills that are taken from one text.
 const MOST: usize = 16;
 
-/// The skills that a text names by their URIs, each once.
+/// Returns the skills that a text names by their URIs, each once.
 pub fn named_skills(instructions: &str) -> Vec<SkillUri> {
     let separates = |c: char| c.is_whitespace() || "`\"'()<>[],".contains(c);
     let mut named = Vec::new();

@@ -1,6 +1,6 @@
 //! The formats in which servers have offered skills, from the released extension back to the first
-//! experiments: which there are ([`Dialect`]), which a server speaks ([`Dialects`]), and one module for
-//! each with its reader and its writer.
+//! experiments: which there are ([`Dialect`]), which a server speaks ([`Dialects`]), and one module
+//! for each with its reader and its writer.
 //!
 //! This crate never knows where bytes come from or go to. It does no I/O, asks no server and keeps
 //! no state: a reader takes the text of an answer, a writer returns one.
@@ -26,11 +26,11 @@
 //!
 //! # How a listing becomes skills
 //!
-//! Every reader ends in [`OfferedSkill`]: a checked URI and frontmatter with a [`SkillOffer`], which
-//! says how a client fetches the files ([`FetchRoute`]) and what was promised about them
-//! ([`FilePromise`]). An entry that breaks a rule is a [`RefusedEntry`] beside the others; a text that
-//! is not the document at all is an [`InvalidDocument`]. What a dialect lets a server be lenient about
-//! is decided in [`Dialect`] and nowhere else, names included ([`NameRule`]).
+//! Every reader ends in [`OfferedSkill`]: a checked URI and frontmatter with a [`SkillOffer`],
+//! which says how a client fetches the files ([`FetchRoute`]) and what was promised about them
+//! ([`FilePromise`]). An entry that breaks a rule is a [`RefusedEntry`] beside the others; a text
+//! that is not the document at all is an [`InvalidDocument`]. What a dialect lets a server be
+//! lenient about is decided in [`Dialect`] and nowhere else, names included ([`NameRule`]).
 //!
 //! # How to add a dialect
 //!

@@ -1,4 +1,5 @@
-//! A skill as a listing offers it: how its files are fetched, and what is promised about them.
+//! A skill as a listing offers it: how a client fetches its files, and what the listing promises
+//! about them.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ use skillwire_core::{
 
 use crate::{Dialect, RefusedEntry};
 
-/// Stands in for a description that a listing does not give.
+/// The description of a skill whose listing gives none.
 const UNDESCRIBED: &str = "Described only in its SKILL.md.";
 
 /// How a client fetches the files of a skill.
@@ -64,7 +65,7 @@ pub enum FetchRoute {
     },
     /// All files are in one archive.
     Archive {
-        /// Where the archive is.
+        /// The address of the archive.
         url: String,
         /// Its format, where the entry says it; otherwise the answer or the address does.
         format: Option<ArchiveFormat>,
@@ -73,7 +74,7 @@ pub enum FetchRoute {
     },
 }
 
-/// What a listing promises about one file.
+/// The promise of a listing about one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FilePromise {
     /// The digest of its bytes.
@@ -83,7 +84,7 @@ pub struct FilePromise {
 }
 
 impl FilePromise {
-    /// Tells whether nothing about the file is left open.
+    /// Tells whether the promise has both a digest and a size.
     pub fn is_whole(&self) -> bool {
         self.digest.is_some() && self.size.is_some()
     }
@@ -100,28 +101,28 @@ impl FilePromise {
     }
 }
 
-/// Bytes that are not what was promised about their file.
+/// The error for bytes that break the promise about their file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BrokenPromise {
-    /// There are more or fewer of them.
+    /// Their number is another one.
     #[error("{promised} bytes were promised and {actual} came")]
     Size {
         /// The promised number of bytes.
         promised: u64,
-        /// The number of bytes that came.
+        /// The number of bytes that arrived.
         actual: u64,
     },
-    /// They have another digest.
+    /// Their digest is another one.
     #[error("{promised} was promised and {actual} came")]
     Digest {
         /// The promised digest.
         promised: Digest,
-        /// The digest of the bytes that came.
+        /// The digest of the bytes that arrived.
         actual: Digest,
     },
 }
 
-/// What a server promised about one skill, and how a client gets its files.
+/// The promises of a server about one skill, and how a client fetches its files.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SkillOffer {
     /// The dialect of the listing.
@@ -130,16 +131,17 @@ pub struct SkillOffer {
     pub route: FetchRoute,
     /// The promises, by file.
     pub promises: BTreeMap<ResourceUri, FilePromise>,
-    /// Whether a file without a promise is no file of the skill.
+    /// Whether the skill has only the files that have a promise.
     pub complete: bool,
-    /// Whether some file can only be compared with what was seen first.
+    /// Whether some file has no listed digest, so that it can only be compared with its first
+    /// version.
     pub first_seen: bool,
     /// Whether name and description come from the listing because `SKILL.md` has no frontmatter.
     pub described_elsewhere: bool,
 }
 
 impl SkillOffer {
-    /// An offer that promises nothing.
+    /// Creates an offer that promises nothing.
     pub fn new(dialect: Dialect, route: FetchRoute) -> Self {
         Self {
             dialect,
@@ -176,28 +178,28 @@ pub struct OfferedSkill {
 }
 
 impl OfferedSkill {
-    /// The description, unless the listing has none.
+    /// Returns the description, unless the listing has none.
     pub fn description(&self) -> Option<&str> {
         Some(self.frontmatter.description()).filter(|text| *text != UNDESCRIBED)
     }
 
-    /// The frontmatter, unless the listing has only a part of it.
+    /// Returns the frontmatter, unless the listing has only a part of it.
     pub fn whole_frontmatter(&self) -> Option<&Frontmatter> {
         self.offer.dialect.lists_frontmatter().then_some(&self.frontmatter)
     }
 
-    /// Every file with its promise, unless the listing leaves open which files there are.
+    /// Returns every file with its promise, unless the listing leaves open which files there are.
     pub fn files(&self) -> Option<impl Iterator<Item = (&ResourceUri, &FilePromise)>> {
         let promises = &self.offer.promises;
         (self.offer.complete && !promises.is_empty()).then(|| promises.iter())
     }
 
-    /// The digest of `SKILL.md`, where the listing has it.
+    /// Returns the digest of `SKILL.md`, where the listing has it.
     pub fn skill_file_digest(&self) -> Option<Digest> {
         self.offer.promises.get(self.uri.file())?.digest
     }
 
-    /// The entry as the released extension would list it before any file was read.
+    /// Returns the entry as the released extension would list it before any file was read.
     pub fn entry(&self) -> SkillEntry {
         SkillEntry {
             uri: self.uri.clone(),
@@ -206,7 +208,7 @@ impl OfferedSkill {
         }
     }
 
-    /// A skill that the user named by its URI and that no listing mentions.
+    /// Creates the offer of a skill that the user named by its URI and that no listing mentions.
     pub fn unlisted(uri: &SkillUri) -> Result<Self, RefusedEntry> {
         let name = uri.root().name();
         let claim = Claim { uri: uri.as_str(), name: &name, description: None, frontmatter: None };
@@ -230,7 +232,7 @@ impl From<SkillEntry> for OfferedSkill {
     }
 }
 
-/// What a listing claims about a skill, before it is checked.
+/// The claims of a listing about a skill, before they are checked.
 pub(crate) struct Claim<'a> {
     pub(crate) uri: &'a str,
     pub(crate) name: &'a str,
@@ -272,7 +274,7 @@ impl Claim<'_> {
     }
 }
 
-/// The URI that stands for a skill whose server addresses it by name alone.
+/// Returns the URI that stands for a skill whose server addresses it by name alone.
 pub fn uri_of_name(name: &str) -> String {
     format!("skill://{name}/SKILL.md")
 }

@@ -1,4 +1,4 @@
-//! Why a document or one of its entries cannot be used, as data.
+//! The reasons why a document or one of its entries cannot be used.
 
 use std::{borrow::Cow, fmt};
 
@@ -30,7 +30,7 @@ impl From<serde_json::Error> for InvalidDocument {
     }
 }
 
-/// What is wrong with an entry.
+/// The rule that an entry breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusedBecause {
     /// It breaks a rule that the released extension has as well.

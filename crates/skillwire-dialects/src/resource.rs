@@ -14,15 +14,15 @@ pub const ALIAS_OF: &str = "dev.skillwire/aliasOf";
 /// How much a resource matters that only repeats a skill under another address.
 const ALIAS_PRIORITY: f64 = 0.1;
 
-/// What a listing says about one resource, as far as any dialect looks at it.
+/// The members of a resource in a listing that some dialect uses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListedResource {
-    /// Where it is read.
+    /// The URI under which a client reads it.
     pub uri: String,
-    /// What the server calls it.
+    /// The name that the server gives it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What the server says about it.
+    /// The server's description of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Its media type.
@@ -56,7 +56,7 @@ impl ResourcePage {
         Ok(Self { resources, next: page.next })
     }
 
-    /// The result that a server answers with.
+    /// Returns the result that a server answers with.
     pub fn write(&self) -> Value {
         let mut page = serde_json::json!({ "resources": self.resources });
         if let Some(next) = &self.next {

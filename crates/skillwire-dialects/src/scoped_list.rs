@@ -1,7 +1,7 @@
 //! D4: `resources/list` below one URI, as drafts had it before there was an index.
 //!
-//! An answer is an ordinary page of resources ([`ResourcePage`](crate::ResourcePage)); a server that
-//! ignores the scope lists everything it has.
+//! An answer is an ordinary page of resources ([`ResourcePage`](crate::ResourcePage)); a server
+//! that ignores the scope lists everything it has.
 
 use skillwire_core::SkillName;
 

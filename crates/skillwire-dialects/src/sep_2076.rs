@@ -1,8 +1,8 @@
 //! D5, SEP-2076: skills as a primitive that is addressed by name.
 //!
-//! `skills/list` shares its method with the extension, so a server that speaks both answers with one
-//! object for both: the extension's entry with the members of this dialect and of the "Skills" page
-//! behind it ([`extend_entry`]). `skills/get` is told apart by its parameters.
+//! `skills/list` shares its method with the extension, so a server that speaks both answers with
+//! one object for both: the extension's entry with the members of this dialect and of the "Skills"
+//! page behind it ([`extend_entry`]). `skills/get` is told apart by its parameters.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -21,7 +21,7 @@ use crate::{
     resource::json_text,
 };
 
-/// How much of an answer is read.
+/// Limits on how much of an answer is read.
 pub(crate) const ANSWER: JsonLimits = JsonLimits { depth: 24, nodes: 200_000 };
 
 /// The most bytes that instructions may have once their arguments are filled in.
@@ -75,7 +75,7 @@ impl NamePage {
 }
 
 impl NamedSkill {
-    /// The skill as a listing of this dialect, or of the "Skills" page, offers it.
+    /// Returns the skill as a listing of this dialect, or of the "Skills" page, offers it.
     pub fn offered(&self, dialect: Dialect) -> Result<OfferedSkill, RefusedEntry> {
         let name = self.name.clone();
         let route = match dialect {
@@ -92,7 +92,7 @@ impl NamedSkill {
     }
 }
 
-/// An entry of the extension with the members of this dialect and of the "Skills" page.
+/// Returns an entry of the extension with the members of this dialect and of the "Skills" page.
 ///
 /// `dependencies` are those of the card that the server has; a client must not be promised others.
 pub fn extend_entry(
@@ -158,7 +158,7 @@ pub struct SkillAnswer<'a> {
 pub struct SkillFile {
     /// The last segment of its path.
     pub name: String,
-    /// Where it is read.
+    /// The URI under which a client reads it.
     pub uri: String,
     /// Its media type.
     #[serde(rename = "mimeType", skip_serializing_if = "Option::is_none")]
@@ -186,9 +186,10 @@ impl SkillAnswer<'_> {
         })
     }
 
-    /// The resource with the file at a path: its URI ends in the path, or its name is the path.
+    /// Returns the resource with the file at a path: its URI ends in the path, or its name is the
+    /// path.
     ///
-    /// Where several files fit, none does, as nothing says which one is meant.
+    /// If several files fit, the answer is none, because nothing says which one is meant.
     pub fn resource(&self, path: &RelPath) -> Option<&str> {
         let ends =
             |uri: &str| uri.strip_suffix(path.as_str()).is_some_and(|rest| rest.ends_with('/'));
@@ -199,7 +200,7 @@ impl SkillAnswer<'_> {
     }
 }
 
-/// The paths of a skill's own files that its instructions link to.
+/// Returns the paths of a skill's own files that its instructions link to.
 pub fn linked_paths(instructions: &str) -> Vec<String> {
     let found = links::find(instructions, 0);
     let inside = found.iter().filter_map(|link| match links::resolve("", &link.target) {
@@ -211,7 +212,8 @@ pub fn linked_paths(instructions: &str) -> Vec<String> {
 
 /// Puts a `SKILL.md` together from the parts of an answer, always in the same way.
 ///
-/// A JSON string is a YAML string as well, so nothing in a description can become another field.
+/// Values are written as JSON strings, which are YAML strings as well, so a hostile description
+/// cannot add a field to the frontmatter.
 pub fn skill_file(name: &str, description: Option<&str>, instructions: &str) -> Vec<u8> {
     let description = description.map(str::trim).filter(|text| !text.is_empty());
     let description = description.unwrap_or(UNDESCRIBED).chars().take(MAX_DESCRIPTION_CHARS);
@@ -252,8 +254,8 @@ pub fn read_arguments(raw: Option<&RawValue>) -> Result<ArgumentValues, InvalidA
 
 /// Replaces `{{name}}` in instructions by the value of each declared argument.
 ///
-/// Filled-in text is not searched again, and its braces are broken up, so a value cannot ask for
-/// another value.
+/// Filled-in text is not searched again, and its braces are broken up, so a value cannot refer to
+/// another argument.
 pub fn fill(
     instructions: &str,
     declared: &[SkillArgument],
@@ -297,7 +299,7 @@ fn text_of(value: &Value, key: &str) -> Option<String> {
     value.get(key).and_then(Value::as_str).map(str::to_owned)
 }
 
-/// The parameters that ask for one skill.
+/// Returns the parameters that ask for one skill.
 pub fn params(name: &str) -> Map<String, Value> {
     Map::from_iter([("name".to_owned(), name.into())])
 }

@@ -39,12 +39,12 @@ pub const RESOURCES: [DocumentResource; 2] = [
     DocumentResource::new(PROMPT_XML, "prompt-xml", "Every skill, for a prompt.", XML_MEDIA_TYPE),
 ];
 
-/// The URI of the list of a skill's documents.
+/// Returns the URI of the list of a skill's documents.
 pub fn documents_uri(name: &str) -> String {
     format!("{}/documents", skilljack::uri(name))
 }
 
-/// The URI of a document of a skill.
+/// Returns the URI of a document of a skill.
 pub fn document_uri(name: &str, path: &RelPath) -> String {
     skilljack::file_uri(&format!("{}/document", skilljack::uri(name)), path)
 }
@@ -66,7 +66,7 @@ pub struct IndexItem<'a> {
 }
 
 impl<'a> IndexItem<'a> {
-    /// A skill with so many files besides `SKILL.md`.
+    /// Creates the entry of a skill, with the number of its files besides `SKILL.md`.
     pub fn new(
         name: &'a str,
         description: impl Into<Cow<'a, str>>,
@@ -165,16 +165,16 @@ pub fn write_documents(name: &str, documents: &[SkillDocument<'_>]) -> Vec<u8> {
         uri: document_uri(name, document.path),
     });
     let list = List { skill: name, documents: items.collect() };
-    // Nothing in it is beyond JSON.
+    // These types hold nothing that JSON cannot express.
     serde_json::to_vec_pretty(&list).unwrap_or_default()
 }
 
-/// A skill's list of documents as a resource.
+/// Returns a skill's list of documents as a resource.
 pub fn documents_resource<'a>(skill: &SkillUri, name: &str) -> AliasResource<'a> {
     AliasResource::new(skill, documents_uri(name), format!("{name}/documents"), MEDIA_TYPE)
 }
 
-/// One document as a resource.
+/// Returns one document as a resource.
 pub fn document_resource<'a>(
     skill: &SkillUri,
     name: &str,
@@ -187,9 +187,9 @@ pub fn document_resource<'a>(
 /// A document that a skill's list has for a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundDocument {
-    /// Where it is read.
+    /// The URI under which a client reads it.
     pub uri: String,
-    /// What the list says about it: its size at most.
+    /// The promise of the list about it, which has no digest and may have a size.
     pub promise: FilePromise,
 }
 
@@ -207,7 +207,7 @@ pub fn find_document(text: &str, skill_file: &str, path: &RelPath) -> Option<Fou
     Some(FoundDocument { uri: uri.to_owned(), promise: FilePromise { digest: None, size } })
 }
 
-/// Tells whether content is an error in disguise: servers of this dialect answer failures with text.
+/// Tells whether a text is an error message: servers of this dialect report failures as content.
 pub fn is_error_text(bytes: &[u8]) -> bool {
     bytes.starts_with(b"# Error")
 }

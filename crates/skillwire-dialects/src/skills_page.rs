@@ -71,13 +71,13 @@ pub fn read_reference(text: &str) -> Result<Vec<u8>, InvalidDocument> {
     content::read(answer.get("content").ok_or("no `content`")?)
 }
 
-/// The parameters that ask for a file of a skill.
+/// Returns the parameters that ask for a file of a skill.
 pub fn reference_params(name: &str, path: &RelPath) -> Map<String, Value> {
     let reference = ("reference".to_owned(), path.as_str().into());
     Map::from_iter([("name".to_owned(), name.into()), reference])
 }
 
-/// What the page calls a file, by the folder it is in.
+/// The kind of a file on the page, which its folder decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageFileKind {
     /// A file below `scripts`.
@@ -137,13 +137,13 @@ impl PageFiles {
         Self(others.map(file).collect())
     }
 
-    /// The files of one kind.
+    /// Returns the files of one kind.
     pub fn of_kind(&self, kind: PageFileKind) -> Vec<&PageFile> {
         self.0.iter().filter(|file| file.kind == kind).collect()
     }
 
-    /// Finds a file by its path, its name, its name without extension, or its description; what fits
-    /// several files fits none.
+    /// Finds a file by its path, its name, its name without extension, or its description; what
+    /// fits several files fits none.
     pub fn find(&self, asked: &str) -> Option<&PageFile> {
         find(&self.0, |_| true, asked)
     }

@@ -1,4 +1,4 @@
-//! Which dialects a server speaks, to clients of which era.
+//! The switches with which an operator chooses the dialects that a server speaks in each era.
 
 use std::{fmt, str::FromStr};
 
@@ -19,7 +19,7 @@ pub enum DialectPart {
     WellKnownDigests,
 }
 
-/// What one switch is about.
+/// A dialect, or a part of one, that has a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Switchable {
     /// A whole dialect.
@@ -50,7 +50,7 @@ impl Switchable {
         Self::Dialect(Dialect::Templates),
     ];
 
-    /// The name an operator writes.
+    /// Returns the name an operator writes.
     pub fn name(self) -> &'static str {
         match self {
             Self::Dialect(dialect) => match dialect {
@@ -128,7 +128,7 @@ enum InModern {
     Never,
 }
 
-/// A switch that cannot be set.
+/// The reason why a switch cannot be set.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidSwitch {
     /// It has another form.
@@ -159,7 +159,7 @@ pub struct Switch {
 }
 
 impl Switch {
-    /// Whether it switches this dialect on.
+    /// Tells whether the switch turns this dialect on.
     pub fn turns_on(&self, dialect: Dialect) -> bool {
         self.on && self.subject == Switchable::Dialect(dialect)
     }
@@ -211,17 +211,17 @@ impl Dialects {
     /// The extension alone.
     pub const NONE: Self = Self { legacy: 0, modern: 0 };
 
-    /// Whether a server speaks a dialect to clients of an era.
+    /// Tells whether a server speaks a dialect to clients of an era.
     pub fn on(self, dialect: Dialect, era: Era) -> bool {
         self.is_set(Switchable::Dialect(dialect), era)
     }
 
-    /// Whether a server shows a part of a dialect to clients of an era.
+    /// Tells whether a server shows a part of a dialect to clients of an era.
     pub fn shows(self, part: DialectPart, era: Era) -> bool {
         self.is_set(Switchable::Part(part), era)
     }
 
-    /// Whether a server speaks any of these to clients of an era.
+    /// Tells whether a server speaks any of these to clients of an era.
     pub fn any(self, dialects: &[Dialect], era: Era) -> bool {
         dialects.iter().any(|dialect| self.on(*dialect, era))
     }

@@ -1,7 +1,7 @@
 //! D12: resource templates that lead to skills, and the completion of their variables.
 //!
-//! Templates are for the user's picker. A client fills one in with what the user chose and reads the
-//! resulting URI; it never walks them by itself.
+//! Templates are for the user's picker. A client fills one in with what the user chose and reads
+//! the resulting URI; it never walks them by itself.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -27,9 +27,9 @@ pub struct ListedTemplate<'a> {
     /// The template.
     #[serde(rename = "uriTemplate")]
     pub uri: &'a str,
-    /// What it is called.
+    /// The name of the template.
     pub name: &'a str,
-    /// What it leads to.
+    /// The description of what the template leads to.
     pub description: &'a str,
     /// The media type of what it leads to, where that is always the same.
     #[serde(rename = "mimeType", skip_serializing_if = "Option::is_none")]
@@ -98,9 +98,9 @@ pub const OF_DIALECTS: [(Dialect, ListedTemplate<'static>); 5] = [
 pub struct SkillTemplate {
     /// The template, as the server wrote it.
     pub template: String,
-    /// What the server calls it.
+    /// The name that the server gives it.
     pub name: String,
-    /// What the server says it is for.
+    /// The server's description of it.
     pub description: Option<String>,
     parts: Vec<Part>,
 }
@@ -118,7 +118,7 @@ enum Part {
 /// A template that cannot be filled in.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotFilled {
-    /// A value could lead elsewhere.
+    /// A value could make the URI lead to another place.
     #[error("`{}` is not a plain value for `{variable}`", value.escape_debug())]
     Value {
         /// The variable.
@@ -165,7 +165,7 @@ impl SkillTemplate {
         })
     }
 
-    /// The variables, in the order in which they are filled in.
+    /// Returns the variables, in the order in which they are filled in.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
             Part::Variable { name, .. } => Some(name.as_str()),
@@ -195,7 +195,8 @@ impl SkillTemplate {
         parsed.map_err(|error| NotFilled::Uri { uri, problem: error.to_string() })
     }
 
-    /// The parameters that ask a server to complete a variable, given what is filled in already.
+    /// Returns the parameters that ask a server to complete a variable, given the values filled in
+    /// so far.
     pub fn completion_params(
         &self,
         variable: &str,

@@ -1,4 +1,5 @@
-//! D10: `skill://SERVER/usage`, one guide to the tools of a server, and a sentence that points at it.
+//! D10: `skill://SERVER/usage`, one guide to the tools of a server, and a sentence that points at
+//! it.
 
 use skillwire_core::SkillUri;
 
@@ -20,18 +21,18 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// The address of the guide.
+    /// Returns the address of the guide.
     pub fn uri(&self) -> String {
         format!("skill://{}/usage", self.server)
     }
 
-    /// The guide as a resource.
+    /// Returns the guide as a resource.
     pub fn resource<'a>(&self, skill: &SkillUri, description: &'a str) -> AliasResource<'a> {
         let name = format!("{}_skill", self.server);
         AliasResource::new(skill, self.uri(), name, MEDIA_TYPE).description(description)
     }
 
-    /// The sentence that makes models read the guide first.
+    /// Returns the sentence that makes models read the guide first.
     pub fn sentence(skill: &SkillUri) -> String {
         format!(" Before using the tools of this server, read `{skill}`.")
     }
@@ -56,7 +57,7 @@ pub fn offered(resource: &ListedResource) -> Option<Result<OfferedSkill, Refused
     };
     let route = FetchRoute::SingleResource { uri: resource.uri.clone() };
     let offer = SkillOffer::new(Dialect::Usage, route);
-    // The guide has no frontmatter, and nothing beside it.
+    // The guide has no frontmatter, and the skill has no other file.
     Some(claim.offered(SkillOffer { described_elsewhere: true, complete: true, ..offer }))
 }
 

@@ -19,10 +19,10 @@ use crate::{
 /// The longest cursor that a client sends back.
 const MAX_CURSOR_BYTES: usize = 64 * 1024;
 
-/// However long a server says an answer stays fresh, a client asks again after this time.
+/// The longest time that a client uses an answer, whatever lifetime the server states.
 const MAX_LIFETIME: Duration = Duration::from_hours(24);
 
-/// What stands around the entries of a page.
+/// The members of a page other than its entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageHead {
     /// The number of entries.
@@ -36,11 +36,12 @@ pub struct PageHead {
 /// How long a client may use an answer without asking again.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Freshness {
-    /// The time, which is zero where the server says nothing that can be understood.
+    /// The time; zero if the server states none, or none that can be read.
     pub lifetime: Duration,
-    /// Whether the client must keep the answer to itself; so it is unless the server says otherwise.
+    /// Whether the client must not share the answer with other users; true unless the server says
+    /// otherwise.
     pub private: bool,
-    /// What is odd about the caching hints, if anything.
+    /// The problem with the caching hints, if there is one.
     pub oddity: Option<String>,
 }
 
@@ -49,7 +50,7 @@ pub struct Freshness {
 pub struct ReadEntries {
     /// The most that is accepted of one skill.
     pub limits: EntryLimits,
-    /// Whether each entry's text is kept, with members that only others know.
+    /// Whether each entry's text is kept, which has members that this program does not know.
     pub keep_text: bool,
 }
 
@@ -71,7 +72,7 @@ pub struct UnusableEntry {
     pub age: EntryAge,
 }
 
-/// Why an answer to `skills/get` cannot be used.
+/// The reason why an answer to `skills/get` cannot be used.
 #[derive(Debug, Clone, PartialEq)]
 pub enum UnusableAnswer {
     /// It is not an answer to `skills/get`.
@@ -116,7 +117,8 @@ struct RawGet<'a> {
     scope: Option<&'a RawValue>,
 }
 
-/// Reads what a client needs to ask for the next page; something that is not a page is refused whole.
+/// Reads what a client needs to ask for the next page; something that is not a page is refused
+/// whole.
 pub fn read_head(text: &str) -> Result<PageHead, InvalidDocument> {
     let raw: RawPage<'_> = serde_json::from_str(text).map_err(|_| "no object")?;
     let skills = raw.skills.filter(|raw| raw.get().starts_with('[')).ok_or("no list `skills`")?;
@@ -183,7 +185,7 @@ impl ReadEntries {
     }
 }
 
-/// Reads the caching hints; what cannot be understood means not fresh at all.
+/// Reads the caching hints. With hints that cannot be read, the answer must not be reused.
 fn freshness(ttl: Option<&RawValue>, scope: Option<&RawValue>) -> Freshness {
     let mut odd = Vec::new();
     let lifetime = match ttl.map(RawValue::get) {
@@ -211,7 +213,8 @@ pub fn write_page(entries: &[SkillEntry]) -> Value {
     json!({ "skills": entries })
 }
 
-/// The entry of a skill that some document described, or what that document did not say.
+/// Makes the entry of a skill that another document described. Fails with what that document did
+/// not say.
 pub(crate) fn entry_of(skill: &OfferedSkill) -> Result<SkillEntry, &'static str> {
     let frontmatter: &Frontmatter = skill.whole_frontmatter().ok_or("the whole frontmatter")?;
     let file = |(uri, promise): (_, FilePromise)| {

@@ -1,8 +1,9 @@
 //! D11: an index below `/.well-known/` of a web origin, in the three forms it had.
 //!
 //! The first form (0.1) lists the paths of files, the second (the first form of 0.2.0) adds digests
-//! and a package, both at [`FILES`]. The third is at [`ARTIFACTS`] and lists one file or archive for
-//! each skill; it is written with [`IndexDocument`](crate::index::IndexDocument), which copied it.
+//! and a package, both at [`FILES`]. The third is at [`ARTIFACTS`] and lists one file or archive
+//! for each skill; it is written with [`IndexDocument`](crate::index::IndexDocument), which copied
+//! it.
 
 use std::borrow::Cow;
 
@@ -21,10 +22,10 @@ use crate::{
     offer::{Claim, uri_of_name},
 };
 
-/// Where the first two forms put skills.
+/// The path below which the first two forms put skills.
 pub const FILES: &str = "/.well-known/skills/";
 
-/// Where the last form puts them.
+/// The path below which the last form puts skills.
 pub const ARTIFACTS: &str = "/.well-known/agent-skills/";
 
 /// Both places, in the order in which a client asks.
@@ -89,7 +90,7 @@ pub enum PublishedFile<'a> {
 /// An archive of a skill.
 #[derive(Debug, Clone, Serialize)]
 pub struct Package {
-    /// Where it is.
+    /// The address of the archive.
     pub url: String,
     /// The digest of its bytes.
     pub digest: Digest,
@@ -98,17 +99,19 @@ pub struct Package {
 impl FilesIndex<'_> {
     /// Writes the index.
     pub fn write(&self) -> Vec<u8> {
-        // Nothing in it is beyond JSON.
+        // These types hold nothing that JSON cannot express.
         serde_json::to_vec(self).unwrap_or_default()
     }
 }
 
-/// Tells whether an index can name a path: printable ASCII without what ends a path in a URL.
+/// Tells whether an index can name a path: printable ASCII without characters that end a path in a
+/// URL.
 pub fn is_plain(path: &str) -> bool {
     path.bytes().all(|byte| matches!(byte, 0x20..=0x7e) && !br"\?#[]".contains(&byte))
 }
 
-/// The digest of a whole skill, over the digests of all its files in the order of their paths.
+/// Returns the digest of a whole skill, over the digests of all its files in the order of their
+/// paths.
 pub fn skill_digest<'a>(files: impl IntoIterator<Item = (&'a RelPath, Digest)>) -> Digest {
     let mut files: Vec<_> = files.into_iter().collect();
     files.sort_unstable_by(|a, b| a.0.as_str().as_bytes().cmp(b.0.as_str().as_bytes()));
@@ -122,8 +125,8 @@ pub fn skill_digest<'a>(files: impl IntoIterator<Item = (&'a RelPath, Digest)>) 
     Digest::of(&text)
 }
 
-/// An entry of the second form for a skill that some document described, or what that document did
-/// not say.
+/// Makes an entry of the second form from a skill that another document described. Fails with what
+/// that document did not say.
 pub(crate) fn entry_of(skill: &OfferedSkill) -> Result<Value, &'static str> {
     let files = skill.files().ok_or("the files")?;
     let file = |(uri, promise): (&ResourceUri, &FilePromise)| {
@@ -143,7 +146,7 @@ pub(crate) fn entry_of(skill: &OfferedSkill) -> Result<Value, &'static str> {
 
 // Reading.
 
-/// What an index lists.
+/// The skills that an index lists.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct OfferedSite {
     /// Each skill, or why its entry cannot be used.
@@ -152,7 +155,7 @@ pub struct OfferedSite {
     pub unknown: usize,
 }
 
-/// Where an index came from, which decides what its addresses mean.
+/// The place that an index came from, against which its addresses are resolved.
 pub struct IndexPlace<'a> {
     /// The absolute address of the place, with a slash at its end; skills are folders below it.
     pub folder: &'a str,

@@ -1,6 +1,6 @@
 //! Text inside the XML that two dialects list skills in.
 
-/// Text that neither ends its element nor begins a line.
+/// Escapes text so that it can neither end its element nor begin a line.
 pub(crate) fn xml_text(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for word in text.split_whitespace() {

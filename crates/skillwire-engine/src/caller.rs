@@ -2,19 +2,19 @@
 
 use skillwire_catalog::ViewId;
 
-/// The party a request comes from, as far as the server knows.
+/// The sender of a request, as far as the server knows it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Caller {
     /// The name the operator gave the caller's token; empty without tokens.
     pub name: String,
-    /// What the caller may see.
+    /// The view of the catalogue that the caller may see.
     pub view: ViewId,
 }
 
 impl Caller {
-    /// Tells whether answers are for this caller alone: others have other rights, or none.
+    /// Tells whether answers are for this caller alone.
     ///
-    /// That holds for every caller with a token, also for one that may see everything: a shared
+    /// This holds for every caller with a token, even for one that may see everything: a shared
     /// cache must not show its answers to callers that may not.
     pub fn is_distinguished(&self) -> bool {
         !self.name.is_empty() || self.view != ViewId::EVERYTHING

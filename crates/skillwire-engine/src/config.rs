@@ -1,8 +1,8 @@
-//! How a server answers.
+//! Options for how a server answers.
 
 use crate::dialect::{Dialects, Usage};
 
-/// Who may reuse a cached answer.
+/// The clients and caches that may reuse an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum CacheScope {
     /// Any client or shared cache.
@@ -13,7 +13,7 @@ pub enum CacheScope {
 }
 
 impl CacheScope {
-    /// The word on the wire.
+    /// Returns the value in the protocol.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Public => "public",
@@ -22,21 +22,21 @@ impl CacheScope {
     }
 }
 
-/// What an operator can set about answers.
+/// Options for how requests are answered.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Items on one page of a listing.
+    /// The number of items on one page of a listing.
     pub page_size: usize,
-    /// How long a client may take an answer for fresh, in milliseconds.
+    /// How long a client may reuse an answer, in milliseconds.
     pub ttl_ms: u64,
     /// Who may reuse answers; callers with a token always get `private`.
     pub cache_scope: CacheScope,
     /// Whether `resources/directory/read` is offered.
     pub directory_read: bool,
-    /// Bytes of files that are kept to be sent again, and as many of pages of listings; they are used
-    /// only as files are read and pages are asked for again.
+    /// The most bytes of files that are cached, and the most bytes of pages of listings; memory is
+    /// used only as clients read files and request pages again.
     pub cache_bytes: u64,
-    /// Which dialects are spoken besides the extension.
+    /// The dialects that are enabled besides the extension.
     pub dialects: Dialects,
     /// The skill that is the guide to this server's tools.
     pub usage: Option<Usage>,

@@ -1,6 +1,6 @@
 //! Answers MCP requests from a catalogue of skills, for both protocol eras and in older dialects.
 //!
-//! The engine never learns which transport carries a request, nor where a skill came from.
+//! The engine knows neither which transport carries a request nor where a skill comes from.
 //!
 //! ```
 //! use std::sync::Arc;

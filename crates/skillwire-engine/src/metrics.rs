@@ -1,4 +1,4 @@
-//! Numbers about a running server, in the form Prometheus reads.
+//! Metrics of a running server, in the format of Prometheus.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,25 +9,25 @@ use prometheus_client::{
 };
 use skillwire_protocol::method::Method;
 
-/// What is counted.
+/// The metrics of a server.
 #[derive(Debug)]
 pub struct Metrics {
     registry: Registry,
     requests: Family<RequestLabels, Counter>,
     seconds: Histogram,
-    /// All of `requests` together.
+    /// The sum of all `requests`.
     answers: AtomicU64,
-    /// Connections that are open.
+    /// Open connections.
     pub connections: Gauge,
-    /// Streams of notifications that are open.
+    /// Open streams of notifications.
     pub streams: Gauge,
-    /// Legacy sessions that are open.
+    /// Open legacy sessions.
     pub sessions: Gauge,
-    /// Skills that are served.
+    /// Served skills.
     pub skills: Gauge,
-    /// Snapshots that were published.
+    /// Published snapshots.
     pub snapshots: Counter,
-    /// Answers to `resources/read` that came from memory.
+    /// Answers to `resources/read` from the cache.
     pub contents_kept: Counter,
     /// Answers to `resources/read` for which a file was read.
     pub contents_read: Counter,
@@ -39,10 +39,10 @@ struct RequestLabels {
     code: i32,
 }
 
-/// The label of methods that no server has; a client cannot make up more labels.
+/// The label of all unknown methods, so that clients cannot create labels without bound.
 const OTHER: &str = "other";
 
-/// The label of a method.
+/// Returns the label of a method.
 pub(crate) fn method_label(method: Option<&'static Method>) -> &'static str {
     method.map_or(OTHER, |method| method.name)
 }
@@ -111,12 +111,12 @@ impl Metrics {
         self.answers.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How many requests were answered so far.
+    /// Returns how many requests have been answered so far.
     pub fn answers(&self) -> u64 {
         self.answers.load(Ordering::Relaxed)
     }
 
-    /// Writes everything in the text format.
+    /// Writes all metrics in the text format.
     pub fn text(&self) -> String {
         let mut text = String::new();
         // Writing to a string cannot fail.
@@ -125,7 +125,7 @@ impl Metrics {
     }
 }
 
-/// Counts something as open until it is dropped.
+/// Counts something as open until this is dropped.
 #[derive(Debug)]
 pub struct Open(Gauge);
 

@@ -1,26 +1,26 @@
-//! Results in pieces, so that what was serialised once is sent and not copied.
+//! Results in pieces, so that parts that are already serialised are sent without a copy.
 
 use bytes::Bytes;
 use skillwire_protocol::RequestId;
 
-/// A piece of so few bytes is copied to what it stands beside: each piece that is sent costs as much as
-/// copying some more bytes than that.
+/// Pieces of at most this many bytes are copied to their neighbour, because sending a separate
+/// piece costs more than copying them.
 const SMALL: usize = 1_024;
 
-/// A result object as JSON, cut anywhere.
+/// A result object as JSON, cut into pieces at any place.
 #[derive(Debug, Clone, Default)]
 pub struct Payload(Vec<Bytes>);
 
 impl Payload {
-    /// Makes a result of pieces that follow each other.
+    /// Creates a result from consecutive pieces.
     pub(crate) fn new(pieces: impl IntoIterator<Item = Bytes>) -> Self {
-        // Room for what a response puts around them as well.
+        // Includes space for the pieces that a response adds around them.
         let mut all = Vec::with_capacity(5);
         all.extend(pieces);
         Self(all)
     }
 
-    /// The result as one text.
+    /// Returns the result as one text.
     pub fn into_bytes(self) -> Vec<u8> {
         self.0.concat()
     }
@@ -49,12 +49,12 @@ impl From<Bytes> for Payload {
     }
 }
 
-/// A whole message, cut anywhere.
+/// A whole message, cut into pieces at any place.
 #[derive(Debug, Clone)]
 pub struct OutgoingMessage(Vec<Bytes>);
 
 impl OutgoingMessage {
-    /// The number of bytes.
+    /// Returns the number of bytes.
     pub fn len(&self) -> usize {
         self.0.iter().map(Bytes::len).sum()
     }
@@ -64,12 +64,12 @@ impl OutgoingMessage {
         self.len() == 0
     }
 
-    /// The pieces, in order.
+    /// Returns the pieces in order.
     pub fn into_pieces(self) -> Vec<Bytes> {
         self.0
     }
 
-    /// One piece, ended by a new line.
+    /// Joins the pieces to one line that ends with a line feed.
     pub fn into_line(self) -> Vec<u8> {
         let mut line = Vec::with_capacity(self.len() + 1);
         self.0.iter().for_each(|piece| line.extend_from_slice(piece));

@@ -24,10 +24,10 @@ use tokio::sync::{
 
 use crate::offer::{ListChanges, ListVersions};
 
-/// The most URIs one subscription follows; what is beyond is left out of the acknowledgment.
+/// The most URIs that one subscription follows; further ones are left out of the acknowledgment.
 pub const MAX_SUBSCRIBED_URIS: usize = 4_096;
 
-/// The longest id of a subscription, as JSON: every notification repeats it.
+/// The longest id of a subscription, as JSON; it is bounded because every notification repeats it.
 const MAX_ID_BYTES: usize = 1_024;
 
 #[derive(Deserialize)]
@@ -42,33 +42,34 @@ struct RequestedFilter {
     prompts_list_changed: bool,
 }
 
-/// The notifications that a client asked for.
+/// The notifications that a client requested.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
-    /// Changes of the listings.
+    /// Whether the client wants changes of the listings.
     pub list: bool,
-    /// Changes of these files.
+    /// Files whose changes the client wants.
     pub uris: HashSet<Arc<str>>,
-    /// Changes of what stands for something else, each with what that is.
+    /// URIs that stand for something else, each with what it stands for.
     pub aliases: Vec<(Arc<str>, Followed)>,
-    /// Besides the list of resources, what a change of the listings is called by in dialects.
+    /// Notifications of dialects that are sent when the listings change, besides the one about
+    /// resources.
     pub lists: &'static [&'static str],
-    /// Changes of the list of tools.
+    /// Whether the client wants changes of the list of tools.
     pub tools: bool,
-    /// Changes of the list of prompts.
+    /// Whether the client wants changes of the list of prompts.
     pub prompts: bool,
 }
 
-/// Which changes a subscriber to a URI is notified of.
+/// The changes that a subscription to a URI reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Followed {
-    /// That very file.
+    /// Changes of that very file.
     Itself,
-    /// Another file, or anything in the skill whose `SKILL.md` it is.
+    /// Changes of another file; if that is a `SKILL.md`, changes of anything in its skill.
     File(Arc<str>),
-    /// The list of skills.
+    /// Changes of the list of skills.
     List,
-    /// Anything at all.
+    /// Every change.
     Anything,
 }
 
@@ -84,7 +85,7 @@ impl Followed {
 }
 
 impl Filter {
-    /// What follows these.
+    /// Creates a filter for these URIs.
     fn following(followed: impl Iterator<Item = (Arc<str>, Followed)>) -> Self {
         let mut filter = Self::default();
         for (uri, what) in followed {
@@ -98,12 +99,12 @@ impl Filter {
         filter
     }
 
-    /// The same and all lists.
+    /// Adds the changes of all lists.
     fn with_lists(self, lists: &'static [&'static str]) -> Self {
         Self { list: true, tools: true, prompts: true, lists, ..self }
     }
 
-    /// The notifications one change gives rise to, as method and parameters.
+    /// Returns the notifications for one change, as method and parameters.
     fn notifications(&self, change: &ViewChange) -> Vec<(&'static str, Value)> {
         let mut found = Vec::new();
         if self.list && change.list {
@@ -127,7 +128,7 @@ impl Filter {
         found
     }
 
-    /// The notifications for a listener that missed some changes: everything it follows.
+    /// Returns the notifications for a listener that missed some changes: everything it follows.
     fn everything(&self) -> Vec<(&'static str, Value)> {
         let mut updated = self.uris.clone();
         updated.extend(self.aliases.iter().filter_map(|(_, followed)| match followed {
@@ -137,7 +138,7 @@ impl Filter {
         self.notifications(&ViewChange { list: true, updated })
     }
 
-    /// The notifications that a change of what is offered gives rise to.
+    /// Returns the notifications for a change of the lists of tools and prompts.
     fn of_offers(&self, old: ListVersions, new: ListVersions) -> Vec<(&'static str, Value)> {
         let tools = (self.tools && old.tools != new.tools).then_some(method::TOOLS_LIST_CHANGED);
         let prompts =
@@ -146,12 +147,12 @@ impl Filter {
     }
 }
 
-/// How many more files legacy sessions may subscribe to.
+/// Counts how many more files legacy sessions may subscribe to.
 #[derive(Debug)]
 pub struct Room(AtomicUsize);
 
 impl Room {
-    /// Room for so many subscriptions.
+    /// Creates room for `most` subscriptions.
     pub fn new(most: usize) -> Arc<Self> {
         Arc::new(Self(AtomicUsize::new(most)))
     }
@@ -166,13 +167,14 @@ impl Room {
     }
 }
 
-/// What a legacy session follows: every change of the lists, and the files it subscribed to.
+/// The subscriptions of a legacy session: every change of the lists, and the files it subscribed
+/// to.
 #[derive(Debug)]
 pub struct LegacySubscriptions {
     uris: Mutex<HashMap<Arc<str>, Followed>>,
-    /// What this session shares with others.
+    /// The room for subscriptions, which sessions share.
     room: Arc<Room>,
-    /// What else is sent when the listings change.
+    /// Notifications that are also sent when the listings change.
     lists: &'static [&'static str],
 }
 
@@ -183,12 +185,12 @@ impl Drop for LegacySubscriptions {
 }
 
 impl LegacySubscriptions {
-    /// Subscriptions of a session that is alone.
+    /// Creates the subscriptions of a session that shares its room with no other.
     pub fn alone(lists: &'static [&'static str]) -> Self {
         Self::within(&Room::new(MAX_SUBSCRIBED_URIS), lists)
     }
 
-    /// Subscriptions of a session that shares room with others.
+    /// Creates the subscriptions of a session that shares `room` with others.
     pub fn within(room: &Arc<Room>, lists: &'static [&'static str]) -> Self {
         Self { uris: Mutex::default(), room: Arc::clone(room), lists }
     }
@@ -197,9 +199,9 @@ impl LegacySubscriptions {
         self.uris.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps what a successful request changes, unless that would be too much.
+    /// Records what a successful request changes, unless that exceeds a limit.
     ///
-    /// `follow` says what a URI stands for.
+    /// `follow` returns what a URI stands for.
     pub fn note(
         &self,
         request: &Request<'_>,
@@ -230,14 +232,14 @@ impl LegacySubscriptions {
         Ok(())
     }
 
-    /// What to tell the session of the next change.
+    /// Returns the filter for the next change.
     pub fn filter(&self) -> Filter {
         Filter::following(self.lock().iter().map(|(uri, what)| (Arc::clone(uri), what.clone())))
             .with_lists(self.lists)
     }
 }
 
-/// Changes of the catalogue as one caller sees them.
+/// The changes of the catalogue that one caller may see.
 #[derive(Debug)]
 pub struct Feed {
     view: ViewId,
@@ -245,7 +247,7 @@ pub struct Feed {
     offers: Option<Lists>,
 }
 
-/// Changes of what is offered, and what of them was told.
+/// The changes of the lists of tools and prompts, and the versions that were last reported.
 #[derive(Debug)]
 struct Lists {
     told: ListVersions,
@@ -253,10 +255,10 @@ struct Lists {
 }
 
 impl Lists {
-    /// Waits for the next change.
+    /// Waits for the next change and returns the old and the new versions.
     async fn next(&mut self) -> (ListVersions, ListVersions) {
         if self.now.changed().await.is_err() {
-            // The sender is gone, so the lists never change again.
+            // The sender is gone, so the lists will never change again.
             return std::future::pending().await;
         }
         let now = *self.now.borrow_and_update();
@@ -265,12 +267,12 @@ impl Lists {
 }
 
 impl Feed {
-    /// Follows the changes of a view.
+    /// Creates a feed of the changes of a view.
     pub fn new(view: ViewId, changes: broadcast::Receiver<Arc<CatalogChanges>>) -> Self {
         Self { view, changes, offers: None }
     }
 
-    /// Follows the lists of what is offered as well.
+    /// Adds the lists of tools and prompts to the feed.
     #[must_use]
     pub fn following(self, offers: &ListChanges) -> Self {
         let mut now = offers.follow();
@@ -278,12 +280,12 @@ impl Feed {
         Self { offers: Some(Lists { told, now }), ..self }
     }
 
-    /// Tells whether tools and prompts are followed.
+    /// Tells whether the feed includes tools and prompts.
     fn follows_offers(&self) -> bool {
         self.offers.is_some()
     }
 
-    /// Waits for changes that `filter` wants; nothing more comes once the catalogue is gone.
+    /// Waits for changes that `filter` accepts; returns `None` once the catalogue is gone.
     pub async fn next<F: Borrow<Filter>>(
         &mut self,
         filter: impl Fn() -> F,
@@ -329,9 +331,9 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    /// Opens a subscription to what the caller may see of what it asks for.
+    /// Opens a subscription to the requested URIs that the caller may see.
     ///
-    /// `follow` says what a URI stands for, if the caller may see it.
+    /// `follow` returns what a URI stands for, if the caller may see it.
     pub fn open(
         request: &Request<'_>,
         follow: impl Fn(&str) -> Option<Followed>,
@@ -347,7 +349,7 @@ impl Subscription {
             return Err(RpcError::new(ErrorCode::InvalidRequest, text));
         }
         let malformed = || RpcError::invalid_params("`params.notifications` is malformed.");
-        // An array would be taken for the members in order.
+        // serde would accept an array as the members in order.
         if !raw.get().starts_with('{') {
             return Err(malformed());
         }
@@ -359,7 +361,7 @@ impl Subscription {
             .take(MAX_SUBSCRIBED_URIS);
         let filter = Filter {
             list: wanted.resources_list_changed,
-            // What is never offered never changes.
+            // Without offers, these lists never change.
             tools: wanted.tools_list_changed && feed.follows_offers(),
             prompts: wanted.prompts_list_changed && feed.follows_offers(),
             ..Filter::following(followed)
@@ -367,7 +369,7 @@ impl Subscription {
         Ok(Self { id: request.id.clone(), filter, feed })
     }
 
-    /// The first message: what is honoured of what was asked for.
+    /// Returns the first message, which says what part of the request is honoured.
     pub fn acknowledgment(&self) -> String {
         let mut honoured = serde_json::Map::new();
         let lists = [
@@ -388,22 +390,23 @@ impl Subscription {
         self.message(method::ACKNOWLEDGED, &json!({ "notifications": honoured }))
     }
 
-    /// Waits for the next messages; nothing more comes once the catalogue is gone.
+    /// Waits for the next messages; returns `None` once the catalogue is gone.
     pub async fn next(&mut self) -> Option<Vec<String>> {
         let filter = &self.filter;
         let found = self.feed.next(|| filter).await?;
         Some(found.into_iter().map(|(method, params)| self.message(method, &params)).collect())
     }
 
-    /// The last message when the server ends the subscription in order.
+    /// Returns the last message, for a server that ends the subscription in order.
     pub fn completion(&self) -> String {
         let id = self.id.as_json();
         let key = meta::SUBSCRIPTION_ID;
         response(&self.id, &format!(r#"{{"resultType":"complete","_meta":{{"{key}":{id}}}}}"#))
     }
 
-    /// Writes a notification; the id goes in as text, since an integer may be larger than a JSON
-    /// value can hold.
+    /// Writes a notification.
+    ///
+    /// The id is inserted as text, because an integer may be larger than a JSON value can hold.
     fn message(&self, method: &str, params: &Value) -> String {
         let (id, key, params) = (&self.id, meta::SUBSCRIPTION_ID, params.to_string());
         let comma = if params == "{}" { "" } else { "," };
@@ -440,7 +443,7 @@ mod tests {
         assert!(subscribe(&one, "a") && subscribe(&one, "b") && subscribe(&two, "a"));
         assert!(!subscribe(&two, "b"), "there is no room");
         assert!(subscribe(&two, "a"), "what is there already needs none");
-        // What is given up once is given back once.
+        // Each subscription gives its room back exactly once.
         assert!(
             note(&two, "resources/unsubscribe", "a") && note(&two, "resources/unsubscribe", "a")
         );

@@ -1,18 +1,18 @@
-//! Skills of other MCP servers and of this machine's folders, for the clients of one server.
+//! Offers skills of other MCP servers and of this machine's folders to the clients of one server.
 //!
 //! A gateway stands between a [`Host`](skillwire_host::Host), which connects to servers, lists
-//! their skills and verifies what they send, and an MCP server, which offers these skills to its own
-//! clients. It does so in two ways:
+//! their skills and verifies what they send, and an MCP server, which offers these skills to its
+//! own clients. It does so in two ways:
 //!
 //! - [`FollowedServers`] passes skills on: each server is a
-//!   [`SkillSource`](skillwire_source::SkillSource) whose entries go through as they were written, under
-//!   URIs that name the server ([`UriMapping`]). Following a server costs its listings; a file is
-//!   fetched when a client reads it, and sent only if it is what was listed. An [`Admission`] decides
-//!   what is passed on.
+//!   [`SkillSource`](skillwire_source::SkillSource). Its entries are passed on as the server wrote
+//!   them, under URIs that name the server ([`UriMapping`]). The gateway fetches a file only when a
+//!   client reads it. A file with a listed digest is sent only if it matches that digest. An
+//!   [`Admission`] decides which skills are passed on.
 //! - A [`Bridge`] offers skills as tools, prompts and instructions to clients that do not know the
 //!   Skills extension. It asks the user before it loads a skill, and passes on what they approved.
 //!
-//! The crate never knows a transport, a terminal, an environment or a file system.
+//! The crate uses no transport, terminal, environment variable or file system itself.
 //!
 //! ```
 //! use skillwire_core::{Scheme, SkillUri};

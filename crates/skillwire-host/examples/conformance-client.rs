@@ -1,8 +1,8 @@
 //! A host that uses everything a server offers, for suites that watch what a host does.
 //!
-//! Lists the skills at a URL, approves and loads each, and reads every file of those that loaded;
-//! with `--approve-only` it stops before anything is loaded. Whatever is refused is printed and not
-//! used. Prints how many skills and files were read.
+//! It lists the skills at a URL, approves and loads each, and reads every file of those that
+//! loaded; with `--approve-only` it stops before loading anything. It prints what is refused and
+//! does not use it, and prints how many skills and files it read.
 
 #![expect(clippy::print_stdout, reason = "a program for the command line")]
 
@@ -45,7 +45,7 @@ async fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Approves one skill, loads it and reads all its files; returns how many.
+/// Approves one skill, loads it and reads all its files; returns how many files it read.
 async fn use_skill(host: &Host, skill: &KnownSkill, load: bool) -> Result<usize, Refusal> {
     let listed = skill.certain()?;
     let approved = host.approve(listed, Grants::load_only())?;

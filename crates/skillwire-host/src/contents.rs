@@ -1,4 +1,4 @@
-//! Reading the answer to `resources/read`: exactly one content, or none.
+//! Reading the answer to `resources/read`, which must hold exactly one content.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::Deserialize;
@@ -25,7 +25,7 @@ struct RawContent<'a> {
 /// One content of an answer.
 pub(crate) use skillwire_client::FetchedContent as Content;
 
-/// Takes the one content for `uri` out of an answer; the error says what is wrong with it.
+/// Returns the one content for `uri` in an answer; the error says what is wrong with the answer.
 pub(crate) fn read(text: &str, uri: &str) -> Result<Content, String> {
     let answer: RawAnswer<'_> =
         serde_json::from_str(text).map_err(|_| "an answer that is not an object".to_owned())?;

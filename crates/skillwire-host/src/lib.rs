@@ -1,8 +1,9 @@
-//! The host side of the Skills extension: discovers skills, verifies them, has the user approve them
-//! and loads them.
+//! The host side of the Skills extension: discovers skills, verifies them, has the user approve
+//! them and loads them.
 //!
-//! This crate never knows a terminal, an environment or a home directory: storage, the user and the
-//! time come in through the small traits of [`skillwire_trust`], whose types are re-exported here.
+//! This crate never knows a terminal, an environment or a home directory: the embedder supplies
+//! storage, the user and the time through the small traits of [`skillwire_trust`], whose types are
+//! re-exported here.
 //!
 //! ```
 //! use skillwire_host::{Handle, Host, Reason};

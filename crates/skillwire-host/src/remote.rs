@@ -1,4 +1,4 @@
-//! One server: connected when it is needed, listed once, asked for what is named.
+//! One server: connected when needed, listed once while that is fresh, asked for skills by name.
 
 mod draft;
 mod listing;
@@ -40,7 +40,7 @@ use crate::{
     page::protocol_error,
 };
 
-/// How long to wait before an internal error of the server is tried again.
+/// The delays before the host retries after an internal error of the server.
 const RETRY_DELAYS: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(400)];
 
 struct Held {
@@ -48,20 +48,20 @@ struct Held {
     fresh_until: Duration,
 }
 
-/// What `skills/get` answered.
+/// The answer to `skills/get`.
 enum Got {
     Released(ListedSkill),
-    /// An entry of a draft, and why it is none of the released extension.
+    /// An entry of a draft, and why it is not one of the released extension.
     Draft(Box<Result<KnownSkill, Refusal>>, Refusal),
 }
 
 /// A configured server.
 pub(crate) struct Remote {
     label: ServerLabel,
-    /// Whether the user lets all resources be looked through for skills.
+    /// Whether the user allows searching all resources for skills.
     legacy: AtomicBool,
     archives: OpenedArchives,
-    /// Where the skills are, if this is no server but a site of the web.
+    /// The web origin, if this is a web site and not an MCP server.
     web: Option<WebOrigin>,
     endpoint: Mutex<Option<Endpoint>>,
     options: ClientOptions,
@@ -69,9 +69,11 @@ pub(crate) struct Remote {
     clock: Arc<dyn Clock>,
     dialects: Arc<dyn DialectMemory>,
     client: tokio::sync::Mutex<Option<Client>>,
-    /// Held while the server is listed, so that calls at the same time share one listing.
+    /// Held while the server is listed. Callers that find a stale listing at the same time wait
+    /// here and share one new listing, instead of each sending all the requests.
     lister: tokio::sync::Mutex<()>,
-    /// The last listing; no request is sent while it is locked.
+    /// The last listing. The lock is never held across a request, so that building a context from
+    /// the last listing does not wait for a slow server.
     listing: Mutex<Option<Held>>,
     named: NamedEntries,
     spent: AtomicU64,
@@ -111,7 +113,7 @@ impl Remote {
         self.web.as_ref()
     }
 
-    /// Lets all resources of the server be looked through for skills.
+    /// Allows searching all resources of the server for skills.
     pub(crate) fn allow_legacy(&self) {
         self.legacy.store(true, Ordering::Relaxed);
     }
@@ -124,7 +126,7 @@ impl Remote {
         Origin::Server(self.label.clone())
     }
 
-    /// The connection, made on first use and again after it was lost.
+    /// Returns the connection, which is opened on first use and again after it was lost.
     pub(crate) async fn client(&self) -> Result<Client, Refusal> {
         let mut held = self.client.lock().await;
         if let Some(client) = held.as_ref() {
@@ -137,7 +139,7 @@ impl Remote {
         Ok(client)
     }
 
-    /// Ends the connection, if there is one.
+    /// Closes the connection, if there is one.
     pub(crate) async fn disconnect(&self) {
         let client = self.client.lock().await.take();
         if let Some(client) = client {
@@ -145,7 +147,8 @@ impl Remote {
         }
     }
 
-    /// Sends a request; a connection that has ended is made anew for the next one.
+    /// Sends a request; if the connection has ended, drops it, so that the next request opens a new
+    /// one.
     pub(crate) async fn request(
         &self,
         client: &Client,
@@ -160,7 +163,7 @@ impl Remote {
         answer
     }
 
-    /// The endpoint for one connection; pipes that the embedder opened can be used once.
+    /// Returns the endpoint for one connection; pipes that the embedder opened can be used once.
     fn open(&self) -> Result<Endpoint, Refusal> {
         let mut endpoint = self.endpoint.lock();
         let again = endpoint.as_ref().and_then(Endpoint::reopen);
@@ -169,7 +172,8 @@ impl Remote {
         })
     }
 
-    /// A connection to a server that declares the extension; nothing else is ever asked for skills.
+    /// Returns a connection to a server that declares the extension; others are not asked for
+    /// skills.
     async fn skills_client(&self) -> Result<Client, Refusal> {
         let client = self.client().await?;
         if client.server().skills.is_none() {
@@ -180,7 +184,7 @@ impl Remote {
         Ok(client)
     }
 
-    /// Asks the server again what it offers, and forgets the listing made under the old answer.
+    /// Asks the server again what it offers, and drops the listing made under the old answer.
     pub(crate) async fn rediscover(&self) -> Result<(), Refusal> {
         let client = self.client().await?;
         client.rediscover().await.map_err(|error| self.refuse(&error))?;
@@ -188,13 +192,13 @@ impl Remote {
         Ok(())
     }
 
-    /// The listing, made anew when it is no longer fresh; calls at the same time share one.
+    /// Returns the listing, or a new one if it is stale; concurrent callers share one.
     pub(crate) async fn list(&self) -> Result<Arc<Listing>, Refusal> {
         if let Some(fresh) = self.fresh_listing() {
             return Ok(fresh);
         }
         let _listing = self.lister.lock().await;
-        // Another caller may have made it while this one waited.
+        // Another caller may have listed the server while this one waited for the lock.
         if let Some(fresh) = self.fresh_listing() {
             return Ok(fresh);
         }
@@ -206,7 +210,7 @@ impl Remote {
         Ok(listing)
     }
 
-    /// Lists the server anew, beginning with the dialect it spoke before.
+    /// Lists the server again, beginning with the dialect it used before.
     async fn list_anew(&self) -> Result<(Listing, Duration), Refusal> {
         if let Some(web) = &self.web {
             return dialect::list_web_origin(self, web).await;
@@ -220,7 +224,7 @@ impl Remote {
         Ok((listing, lifetime))
     }
 
-    /// Reads what is needed to approve a skill, and nothing else.
+    /// Reads what the user needs to approve a skill, and nothing else.
     pub(crate) async fn settle(
         &self,
         skill: &KnownSkill,
@@ -229,7 +233,7 @@ impl Remote {
         OfferedFiles::new(self).settle(skill, source).await
     }
 
-    /// Reads a file of an offered skill and compares it with what was promised.
+    /// Reads a file of an offered skill and compares it with what the server promised.
     pub(crate) async fn read_offered(
         &self,
         skill: &SkillId,
@@ -240,7 +244,7 @@ impl Remote {
         OfferedFiles::new(self).read(skill, offer, file, most).await
     }
 
-    /// Reads entries as the user's policy says.
+    /// Returns the entry reader for the user's policy.
     fn entry_reader(&self) -> ReadEntries {
         let Policy { limits, keeps_entry_text, .. } = *self.policy;
         ReadEntries { limits, keep_text: keeps_entry_text }
@@ -256,30 +260,30 @@ impl Remote {
         self.listing.lock()
     }
 
-    /// How much longer the listing is fresh, if there is one.
+    /// Returns how much longer the listing is fresh, if there is one.
     pub(crate) fn lifetime(&self) -> Option<Duration> {
         let held = self.held();
         held.as_ref().map(|held| held.fresh_until.saturating_sub(self.clock.elapsed()))
     }
 
-    /// Has the next look make the listing anew, since it is no longer what the server has.
+    /// Marks the listing as stale, so that the next caller lists the server again.
     pub(crate) fn expire_listing(&self) {
         if let Some(held) = self.held().as_mut() {
             held.fresh_until = Duration::ZERO;
         }
     }
 
-    /// The last listing, however old, so that building a context sends no request.
+    /// Returns the last listing, however old, so that building a context sends no request.
     pub(crate) fn held_listing(&self) -> Option<Arc<Listing>> {
         self.held().as_ref().map(|held| Arc::clone(&held.listing))
     }
 
-    /// The entry of a skill that was asked for after the listing was made, if one was.
+    /// Returns the entry of a skill that was requested after the listing was made, if there is one.
     pub(crate) fn newer(&self, uri: &SkillUri) -> Option<ListedSkill> {
         self.named.get(uri).map(|(listed, _)| listed)
     }
 
-    /// The entry of one skill, as it was named lately or as the server gives it now.
+    /// Returns the entry of one skill, from a recent request or from the server.
     pub(crate) async fn named(&self, uri: &SkillUri) -> Result<ListedSkill, Refusal> {
         let held = self.named.get(uri);
         if let Some((listed, _)) = held.filter(|(_, until)| self.clock.elapsed() < *until) {
@@ -288,13 +292,13 @@ impl Remote {
         self.get(uri, EntrySource::Named).await
     }
 
-    /// How much longer the entry is fresh that was asked for last.
+    /// Returns how much longer the entry that was requested last is fresh.
     pub(crate) fn named_lifetime(&self, uri: &SkillUri) -> Option<Duration> {
         let (_, until) = self.named.get(uri)?;
         Some(until.saturating_sub(self.clock.elapsed()))
     }
 
-    /// Asks the server for one entry, in the way it offers skills.
+    /// Asks the server for one entry, in the server's dialect.
     pub(crate) async fn get(
         &self,
         uri: &SkillUri,
@@ -305,7 +309,7 @@ impl Remote {
         }
         match self.get_entry(uri, source).await {
             Ok(Got::Released(listed)) => Ok(listed),
-            // One entry does not tell how old its server is.
+            // A single entry does not show which dialect the server speaks.
             Ok(Got::Draft(skill, refusal)) => {
                 let listing = self.older_listing(true).await?;
                 if listing.is_none_or(|listing| listing.dialect != Some(Dialect::Draft)) {
@@ -321,7 +325,7 @@ impl Remote {
         }
     }
 
-    /// The listing, if it is known to be one of an older dialect than what `skills/get` answers for.
+    /// Returns the listing, if it is in an older dialect that `skills/get` cannot answer for.
     async fn older_listing(&self, listed: bool) -> Result<Option<Arc<Listing>>, Refusal> {
         let held = self.held_listing();
         let listing = match held {
@@ -335,14 +339,14 @@ impl Remote {
         Ok(Some(listing).filter(|listing| !gets.contains(&listing.dialect)))
     }
 
-    /// What was promised about a skill of an older dialect.
+    /// Returns what the server promised about a skill of an older dialect.
     pub(crate) fn offer_of(&self, uri: &SkillUri) -> Option<Arc<SkillOffer>> {
         let listing = self.held_listing()?;
         let listed = listing.skills.iter().find(|listed| listed.id().uri == *uri)?;
         listed.offer().cloned()
     }
 
-    /// Finds a skill of an older dialect and reads what is needed to approve it.
+    /// Finds a skill of an older dialect and reads what the user needs to approve it.
     async fn settle_from(
         &self,
         listing: &Listing,
@@ -350,14 +354,14 @@ impl Remote {
         source: EntrySource,
     ) -> Result<ListedSkill, Refusal> {
         let found = listing.skills.iter().find(|listed| listed.id().uri == *uri).cloned();
-        // A user who allows all resources to be searched may also name one that no listing mentions.
+        // A user who allows searching all resources may also name one that no listing mentions.
         let named =
             || self.allows_legacy().then(|| unlisted(&self.origin(), uri).map(KnownSkill::from));
         let listed = found.map(Ok).or_else(named).unwrap_or_else(|| {
             let origin = self.origin();
             let id = SkillId { origin, uri: uri.clone() };
             let refusal = Refusal::new(Reason::SkillNotFound).about(id);
-            // A web origin has what its index lists.
+            // A web origin has only what its index lists.
             Err(if self.web.is_some() {
                 refusal
             } else {
@@ -367,7 +371,7 @@ impl Remote {
         self.settle_named(&listed, source).await
     }
 
-    /// Reads what is needed to approve a skill that a caller named.
+    /// Reads what the user needs to approve a skill that a caller named.
     async fn settle_named(
         &self,
         skill: &KnownSkill,
@@ -378,7 +382,7 @@ impl Remote {
         Ok(settled)
     }
 
-    /// Asks `skills/get` for one entry.
+    /// Requests one entry with `skills/get`.
     async fn get_entry(&self, uri: &SkillUri, source: EntrySource) -> Result<Got, Trouble> {
         let id = SkillId { origin: self.origin(), uri: uri.clone() };
         let client = self.skills_client().await?;
@@ -420,7 +424,7 @@ impl Remote {
         Ok(Got::Released(listed))
     }
 
-    /// Reads one resource; `size` is what the answer is bounded by before anything is decoded.
+    /// Reads one resource; `size` limits the answer before anything is decoded.
     pub(crate) async fn read(&self, uri: &ResourceUri, size: u64) -> Result<Content, Refusal> {
         self.read_resource(uri.as_str(), size).await
     }
@@ -449,7 +453,7 @@ impl Remote {
         Ok(answer)
     }
 
-    /// Asks for the children of a directory, if the server offers that.
+    /// Lists the children of a directory, if the server offers that.
     pub(crate) async fn directory(
         &self,
         uri: &str,
@@ -485,7 +489,7 @@ impl Remote {
         Ok(())
     }
 
-    /// Says what an error of the connection means, without repeating anything secret.
+    /// Converts an error of the connection to a refusal, without repeating anything secret.
     pub(crate) fn refuse(&self, error: &ClientError) -> Refusal {
         if let ClientError::LoginRequired(_) = error {
             return Refusal::new(Reason::LoginRequired)
@@ -503,7 +507,7 @@ impl Remote {
         };
         let refusal = Refusal::new(reason).about(&self.label);
         match error {
-            // The reason has said the rest already.
+            // The reason already says that the server cannot be reached.
             ClientError::Unreachable(detail) => refusal.actual(detail).remedy(Remedy::StartServer),
             ClientError::Protocol(detail) => refusal.actual(detail),
             other => refusal.actual(other),
@@ -557,14 +561,14 @@ impl ListReleased for Remote {
     }
 }
 
-/// A skill that the user named and that no listing mentions.
+/// Creates a skill that the user named and that no listing mentions.
 fn unlisted(origin: &Origin, uri: &SkillUri) -> Result<UnreadSkill, Refusal> {
     let skill =
         OfferedSkill::unlisted(uri).map_err(|refused| Refusal::of_entry(origin, refused))?;
     Ok(UnreadSkill::offered(origin, skill))
 }
 
-/// Tells whether the server broke while answering, which may pass.
+/// Tells whether the server failed internally, which may be temporary.
 fn is_internal(error: &ClientError) -> bool {
     error.code() == Some(ErrorCode::Internal) || matches!(error, ClientError::HttpStatus(500..=599))
 }

@@ -24,18 +24,18 @@ use skillwire_trust::{
 pub use self::for_model::FileForModel;
 use crate::host::Host;
 
-/// Bytes of a file that a window let through.
+/// Bytes of a file that a window returned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileContent {
-    /// They match what the skill's entry lists.
+    /// They match the skill's entry.
     Verified(VerifiedFile),
-    /// They match what was seen first; the server says nothing about what they should be.
+    /// They match what the host read first; the server does not say what they should be.
     FirstSeen(FirstSeen),
-    /// Nothing lists what they should be.
+    /// No entry lists what they should be.
     Dynamic(DynamicContent),
 }
 
-/// Bytes that are held to what was seen first.
+/// Bytes that the host holds to what it read first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FirstSeen {
     pub(crate) file: VerifiedFile,
@@ -43,19 +43,19 @@ pub struct FirstSeen {
 }
 
 impl FirstSeen {
-    /// The file, with the digest it is held to.
+    /// Returns the file, with the digest that the host holds it to.
     pub fn file(&self) -> &VerifiedFile {
         &self.file
     }
 
-    /// Tells whether it was seen and pinned just now.
+    /// Tells whether the host read and pinned the file just now.
     pub fn is_new(&self) -> bool {
         self.new
     }
 }
 
 impl FileContent {
-    /// The skill they belong to.
+    /// Returns the skill that the file belongs to.
     pub fn skill(&self) -> &SkillId {
         match self {
             Self::Verified(file) | Self::FirstSeen(FirstSeen { file, .. }) => file.skill(),
@@ -63,7 +63,7 @@ impl FileContent {
         }
     }
 
-    /// Where the file is.
+    /// Returns the URI of the file.
     pub fn uri(&self) -> &ResourceUri {
         match self {
             Self::Verified(file) | Self::FirstSeen(FirstSeen { file, .. }) => file.uri(),
@@ -71,7 +71,7 @@ impl FileContent {
         }
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn bytes(&self) -> &Bytes {
         match self {
             Self::Verified(file) | Self::FirstSeen(FirstSeen { file, .. }) => file.bytes(),
@@ -80,7 +80,7 @@ impl FileContent {
     }
 }
 
-/// Bytes of a skill that has no digests, read because the user agreed to that.
+/// Bytes of a skill without digests, read because the user agreed to that.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DynamicContent {
     pub(crate) skill: SkillId,
@@ -93,23 +93,23 @@ pub struct DynamicContent {
 pub struct ToolCall {
     /// The tool.
     pub tool: String,
-    /// What it is called with, as text for the user.
+    /// The input of the call, as text for the user.
     pub input: String,
 }
 
-/// A loaded skill, for as long as its `SKILL.md` is in a model's context.
+/// A loaded skill, while its `SKILL.md` is in a model's context.
 ///
-/// Reads go only to files of the entry the skill was loaded from, on the skill's own server. The
-/// window closes on [`Self::release`] or with the host, never by itself.
+/// A window reads only files of the entry that the skill was loaded from, on the skill's own
+/// server. It closes on [`Self::release`] or with the host, never by itself.
 pub struct Window {
     host: Host,
     approved: ApprovedSkill,
     skill_file: FileContent,
     id: u64,
     open: AtomicBool,
-    /// Bytes retrieved so far; only a dynamic skill needs it, as nothing else bounds it.
+    /// Bytes retrieved so far. Only a dynamic skill needs this, because no manifest bounds it.
     retrieved: AtomicU64,
-    /// Files that were pinned through this window, which the entry does not list yet.
+    /// Files that were pinned through this window and that the entry does not list yet.
     pinned: Mutex<Vec<SkillResource>>,
 }
 
@@ -132,47 +132,47 @@ impl Window {
         }
     }
 
-    /// The skill.
+    /// Returns the id of the skill.
     pub fn skill(&self) -> &SkillId {
         self.approved.id()
     }
 
-    /// The entry the skill was loaded from.
+    /// Returns the entry that the skill was loaded from.
     pub fn entry(&self) -> &Arc<SkillEntry> {
         self.approved.entry()
     }
 
-    /// The content the skill was loaded with, unless it is dynamic.
+    /// Returns the content that the skill was loaded with, unless it is dynamic.
     pub fn content(&self) -> Option<ContentSet> {
         self.approved.content()
     }
 
-    /// One digest over that content.
+    /// Returns one digest over that content.
     pub fn fingerprint(&self) -> Option<Digest> {
         self.approved.fingerprint()
     }
 
-    /// Who approved the skill.
+    /// Returns the source of the approval.
     pub fn approved_by(&self) -> ApprovedBy {
         self.approved.by()
     }
 
-    /// How the server offers the skill.
+    /// Returns the dialect in which the server offers the skill.
     pub fn dialect(&self) -> Dialect {
         self.approved.listed().dialect()
     }
 
-    /// What the bytes of its files are compared with.
+    /// Returns what the host compares the bytes of its files with.
     pub fn integrity(&self) -> Integrity {
         self.approved.listed().integrity()
     }
 
-    /// The `SKILL.md`, as it was checked when the skill was loaded.
+    /// Returns the `SKILL.md`, as the host verified it when it loaded the skill.
     pub fn skill_file(&self) -> &FileContent {
         &self.skill_file
     }
 
-    /// A number that no other window of this host has.
+    /// Returns a number that no other window of this host has.
     pub fn id(&self) -> u64 {
         self.id
     }
@@ -184,8 +184,10 @@ impl Window {
 
     /// Reads a file by its path in the skill or by its URI.
     ///
-    /// A file that the held entry does not list fails like one with the wrong bytes, and no
-    /// server is asked for it.
+    /// If the skill has a manifest, a file that the held entry does not list fails like one with
+    /// the wrong bytes, and the host sends no request for it. Otherwise text in a skill could make
+    /// the host fetch files that the user never approved. If files are held to the bytes that were
+    /// read first, the first read of a file pins it.
     #[tracing::instrument(skip_all, fields(skill = %self.skill(), reference))]
     pub async fn read(&self, reference: &str) -> Result<FileContent, Refusal> {
         let read = self.read_unlogged(reference).await;
@@ -224,7 +226,7 @@ impl Window {
         }
     }
 
-    /// Reads a file that is pinned, or pins it now.
+    /// Reads a pinned file, or pins it now.
     async fn read_first_seen(
         &self,
         files: &[SkillResource],
@@ -267,7 +269,7 @@ impl Window {
         Ok(FileContent::Dynamic(DynamicContent { skill, uri: uri.clone(), bytes }))
     }
 
-    /// Lists files and directories directly below a directory, from the held manifest.
+    /// Lists the files and directories directly below a directory, from the held manifest.
     ///
     /// The empty path is the skill's root. A dynamic skill has no manifest to answer from.
     pub fn list(&self, directory: &str) -> Result<Vec<Child>, Refusal> {
@@ -297,7 +299,7 @@ impl Window {
 
     /// Asks whether an agent's own tool may run code while it acts on this skill.
     ///
-    /// Without the grant the user is asked about this one call.
+    /// Without the grant, the host asks the user about this one call.
     pub async fn may_run(&self, call: &ToolCall) -> Result<(), Refusal> {
         self.check_open()?;
         let outcome = if self.approved.grants().execute {
@@ -318,9 +320,9 @@ impl Window {
         outcome
     }
 
-    /// Tells whether the user granted that the skill's own scripts are run, for exactly this content.
+    /// Tells whether the user granted running the skill's own scripts, for exactly this content.
     ///
-    /// The user is not asked: running is granted beforehand, by name, or not at all.
+    /// This does not ask the user: running is granted beforehand, by name, or not at all.
     pub fn may_run_scripts(&self) -> Result<(), Refusal> {
         self.check_open()?;
         let handle = self.skill();
@@ -339,15 +341,17 @@ impl Window {
         Ok(())
     }
 
-    /// Writes down that a script was run, or why not; `detail` says which, how, and what came of it.
+    /// Logs that a script was run, or why not; `detail` says which script, how, and with what
+    /// result.
     pub fn log_run(&self, outcome: Result<(), Reason>, detail: &str) {
         self.host.log(&self.approved, Action::Run, outcome, Some(detail));
     }
 
-    /// Tells whether the user's approval is still of the content this window shows.
+    /// Tells whether the user's approval still covers the content of this window.
     ///
-    /// It is not when the origin was seen with another content since, or when the user took the
-    /// approval back. The window itself does not ask: it serves what it holds until it is released.
+    /// It does not if the host has since seen other content at the origin, or if the user revoked
+    /// the approval. The window itself does not check this: it serves what it holds until it is
+    /// released.
     pub fn still_approved(&self) -> Result<(), Refusal> {
         match self.approved.by() {
             ApprovedBy::Once => Ok(()),
@@ -357,17 +361,17 @@ impl Window {
         }
     }
 
-    /// The tools the user granted; what the frontmatter asks for has no effect.
+    /// Returns the tools that the user granted; requests in the frontmatter have no effect.
     pub fn granted_tools(&self) -> &BTreeSet<String> {
         &self.approved.grants().tools
     }
 
-    /// What a compactor must keep while the window is open: the `SKILL.md` this window is about.
+    /// Returns what a compactor must keep while the window is open: the `SKILL.md` of the skill.
     pub fn pinned(&self) -> Option<&ResourceUri> {
         self.is_open().then(|| self.skill_file.uri())
     }
 
-    /// Closes the window: the skill's `SKILL.md` is no longer in the model's context.
+    /// Closes the window, because the skill's `SKILL.md` is no longer in the model's context.
     pub fn release(&self) {
         if self.open.swap(false, Ordering::AcqRel) {
             self.host.log(&self.approved, Action::Release, Ok(()), None);
@@ -386,7 +390,7 @@ impl Window {
     }
 }
 
-/// Something directly below a directory of a skill.
+/// A direct child of a skill's directory.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Child {
     /// A directory.
@@ -401,13 +405,13 @@ fn child(below: &RelPath) -> Child {
     if segments.next().is_some() { Child::Directory(first) } else { Child::File(first) }
 }
 
-/// Finds a file in a manifest, which is in URI order.
+/// Finds a file in a manifest, which is sorted by URI.
 pub(crate) fn find<'a>(files: &'a [SkillResource], uri: &ResourceUri) -> Option<&'a SkillResource> {
     let at = files.binary_search_by(|file| file.uri.cmp(uri)).ok()?;
     files.get(at)
 }
 
-/// How an outcome stands in the log.
+/// Converts an outcome to its form in the log.
 pub(crate) fn decision(outcome: Result<(), Reason>) -> (Decision, Option<Reason>) {
     match outcome {
         Ok(()) => (Decision::Allowed, None),

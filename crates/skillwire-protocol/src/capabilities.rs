@@ -1,4 +1,4 @@
-//! What servers and clients declare about themselves.
+//! The capabilities that servers and clients declare.
 
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
@@ -6,12 +6,12 @@ use serde_json::{Value, json, value::RawValue};
 /// The identifier of the Skills extension.
 pub const SKILLS_EXTENSION: &str = "io.modelcontextprotocol/skills";
 
-/// The capabilities of a server of skills.
+/// Returns the capabilities of a server of skills.
 ///
-/// An extension without options is the empty object, never an array, null or a boolean. Tools and
-/// prompts are declared because their lists are answered, though they may be empty: declaration and
-/// handlers must agree, and clients ask for these lists unasked. `lists_change` tells whether their
-/// changes are announced.
+/// An extension without options is the empty object, never an array, null or a boolean. The server
+/// declares tools and prompts even if it has none, because it answers requests for their lists, and
+/// declaration and handlers must agree. `lists_change` says whether it announces changes of these
+/// lists.
 pub fn skills_server_capabilities(directory_read: bool, lists_change: bool) -> Value {
     let settings = if directory_read { json!({ "directoryRead": true }) } else { json!({}) };
     let lists = if lists_change { json!({ "listChanged": true }) } else { json!({}) };
@@ -24,10 +24,10 @@ pub fn skills_server_capabilities(directory_read: bool, lists_change: bool) -> V
     })
 }
 
-/// What of a client's capabilities matters here.
+/// The capabilities of a client that Skillwire uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ClientCapabilities {
-    /// Whether its user can be shown a form.
+    /// Whether the client can show its user a form.
     pub forms: bool,
 }
 
@@ -38,15 +38,16 @@ struct RawCapabilities {
 }
 
 impl ClientCapabilities {
-    /// Reads what a client declares; what cannot be read is not declared.
+    /// Reads the capabilities that a client declares; a capability that cannot be read counts as
+    /// absent.
     pub fn read(raw: Option<&RawValue>) -> Self {
-        // Serde would read an array as the members in their order.
+        // Serde would also accept an array, as the members in their order.
         let raw = raw.filter(|raw| raw.get().starts_with('{'));
         let read = raw.and_then(|raw| serde_json::from_str::<RawCapabilities>(raw.get()).ok());
         let Some(Value::Object(modes)) = read.and_then(|read| read.elicitation) else {
             return Self::default();
         };
-        // A client that names no mode has forms: there were no others once.
+        // A client that names no mode has forms, which were once the only mode.
         Self { forms: modes.contains_key("form") || !modes.contains_key("url") }
     }
 }

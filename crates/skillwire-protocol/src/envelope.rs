@@ -1,11 +1,12 @@
-//! The members of a JSON-RPC message, unread, whichever side sent it.
+//! The members of a JSON-RPC message from either side, not parsed yet.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-/// The members of a message; one that is repeated makes it unreadable.
+/// The members of a message. A message that repeats a member cannot be read.
 ///
-/// Serde reads an array as the members in their order, so callers check for the opening brace first.
+/// Serde would also accept an array, as the members in their order, so callers must check for the
+/// opening brace first.
 #[derive(Debug, Deserialize)]
 pub struct Envelope<'a> {
     /// The version of JSON-RPC.
@@ -20,10 +21,10 @@ pub struct Envelope<'a> {
     /// The parameters of the method.
     #[serde(borrow, default, deserialize_with = "present")]
     pub params: Option<&'a RawValue>,
-    /// What a successful answer carries.
+    /// The result of a successful answer.
     #[serde(borrow, default, deserialize_with = "present")]
     pub result: Option<&'a RawValue>,
-    /// What a failed answer carries.
+    /// The error of a failed answer.
     #[serde(borrow, default, deserialize_with = "present")]
     pub error: Option<&'a RawValue>,
 }

@@ -50,12 +50,12 @@ impl ErrorCode {
         Self::UnsupportedVersion,
     ];
 
-    /// The number on the wire.
+    /// Returns the number on the wire.
     pub const fn number(self) -> i32 {
         self as i32
     }
 
-    /// The code of a number that a peer sent, if it is one of these.
+    /// Returns the code of a number that a peer sent, if it is one of these.
     pub fn from_number(number: i64) -> Option<Self> {
         Self::ALL.into_iter().find(|code| i64::from(code.number()) == number)
     }
@@ -71,9 +71,9 @@ impl Serialize for ErrorCode {
 #[derive(Debug, Clone, PartialEq, Serialize, thiserror::Error)]
 #[error("{message}")]
 pub struct RpcError {
-    /// What kind of error it is.
+    /// The kind of the error.
     pub code: ErrorCode,
-    /// A sentence for people; never holds local paths.
+    /// A sentence for people. The peer sees it, so it never holds local paths.
     pub message: String,
     /// Details for programs.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,7 +96,8 @@ impl RpcError {
         Self::new(ErrorCode::MethodNotFound, format!("There is no method `{}`.", truncated(method)))
     }
 
-    /// Makes the error for something that broke here; the cause belongs in the log.
+    /// Makes the error for an internal failure. It does not name the cause, which belongs in the
+    /// log.
     pub fn internal() -> Self {
         Self::new(ErrorCode::Internal, "The server could not answer; its log says why.")
     }

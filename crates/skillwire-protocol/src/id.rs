@@ -9,11 +9,11 @@ use serde_json::value::RawValue;
 pub struct RequestId(Box<str>);
 
 impl RequestId {
-    /// Reads an id; `null`, fractions and structures are none.
+    /// Reads an id; returns none for `null`, fractions, objects and arrays.
     pub fn from_raw(raw: &RawValue) -> Option<Self> {
         let text = raw.get();
         if text.starts_with('"') {
-            // Written anew, so that two spellings of one string are the same id.
+            // The string is written anew, so that two spellings of it give the same id.
             let id: String = serde_json::from_str(text).ok()?;
             return Some(Self(serde_json::to_string(&id).ok()?.into()));
         }
@@ -22,7 +22,7 @@ impl RequestId {
         integer.then(|| Self(text.into()))
     }
 
-    /// The id as JSON text.
+    /// Returns the id as JSON text.
     pub fn as_json(&self) -> &str {
         &self.0
     }

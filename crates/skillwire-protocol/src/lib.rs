@@ -1,7 +1,7 @@
 //! MCP as it is on the wire: messages, methods, versions, error codes, pages and lines.
 //!
-//! Both sides use it, so it never knows whether it runs in a client or a server, and it never reads or
-//! writes a byte itself: transports are elsewhere.
+//! Clients and servers both use this crate, so it does not depend on either. It does no I/O:
+//! transports are in other crates.
 //!
 //! ```
 //! use skillwire_protocol::{

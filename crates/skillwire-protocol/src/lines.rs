@@ -1,8 +1,8 @@
 //! Messages on lines of bounded length, for both sides of a pipe.
 //!
-//! This module does not read: a transport hands over the chunks that arrive and learns what they made.
+//! This module does no I/O: a transport passes in the chunks that arrive, and gets lines back.
 
-/// Where the bytes of a chunk led.
+/// The result of taking the bytes of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineEvent {
     /// The line goes on in the next chunk.
@@ -10,13 +10,13 @@ pub enum LineEvent {
     /// A whole line is in [`LineAssembler::line`], without its end.
     Complete,
     /// The line is longer than allowed. Its beginning is in [`LineAssembler::line`] until the next
-    /// chunk, and the rest will be passed over.
+    /// chunk, and the rest will be skipped.
     TooLong,
-    /// The end of a line that was too long has been passed over.
+    /// The end of a line that was too long has been skipped.
     Skipped,
 }
 
-/// Puts lines together from chunks, holding no more of a line than a limit.
+/// Assembles lines from chunks, and holds no more of a line than a limit.
 #[derive(Debug, Default)]
 pub struct LineAssembler {
     line: Vec<u8>,
@@ -38,7 +38,7 @@ impl LineAssembler {
     /// The most memory that the buffer keeps for the next line.
     const KEPT_BYTES: usize = 1024 * 1024;
 
-    /// Takes bytes up to the end of a line, and says how many it took.
+    /// Takes bytes up to the end of a line, and returns how many it took.
     ///
     /// The limit may change from chunk to chunk; a line of exactly `limit` bytes is complete.
     pub fn take(&mut self, chunk: &[u8], limit: usize) -> (usize, LineEvent) {
@@ -67,12 +67,12 @@ impl LineAssembler {
         (taken, if end.is_some() { LineEvent::Complete } else { LineEvent::Unfinished })
     }
 
-    /// The line, or as much of it as has arrived.
+    /// Returns the line, or as much of it as has arrived.
     pub fn line(&self) -> &[u8] {
         &self.line
     }
 
-    /// How many bytes of a line that is too long have been passed over.
+    /// Returns how many bytes of a line that is too long have been skipped.
     pub fn skipped(&self) -> usize {
         match self.state {
             LineState::Skipping { bytes } => bytes,
@@ -90,7 +90,7 @@ impl LineAssembler {
 mod tests {
     use super::*;
 
-    /// Everything that happens to an input that arrives in chunks of a size.
+    /// The results of taking an input in chunks of a fixed size.
     fn events(input: &[u8], size: usize, limit: usize) -> Vec<(LineEvent, Vec<u8>)> {
         let mut lines = LineAssembler::default();
         let mut events = Vec::new();

@@ -1,4 +1,4 @@
-//! Reading one JSON-RPC message and writing its answer.
+//! Reads one JSON-RPC message and writes its answer.
 
 use std::borrow::Cow;
 
@@ -12,27 +12,27 @@ use crate::{
     id::RequestId,
 };
 
-/// One message from a client.
+/// One message from the peer.
 #[derive(Debug)]
 pub enum Message<'a> {
-    /// Wants an answer.
+    /// A message that needs an answer.
     Request(Request<'a>),
-    /// Wants none.
+    /// A message that gets no answer.
     Notification(Notification<'a>),
-    /// Answers something we asked.
+    /// The answer to a request of ours.
     Response(Response<'a>),
 }
 
-/// An answer to something we asked, unread.
+/// An answer to a request of ours, whose result is not parsed yet.
 #[derive(Debug)]
 pub struct Response<'a> {
-    /// What it answers; an answer to nothing has none.
+    /// The id of the request that it answers; none if the peer sent no usable id.
     pub id: Option<RequestId>,
-    /// The result; without one, the other side failed.
+    /// The result; none if the peer answered with an error.
     pub result: Option<&'a RawValue>,
 }
 
-/// A request.
+/// A message that the receiver must answer under the same id.
 #[derive(Debug)]
 pub struct Request<'a> {
     /// The identifier that the answer repeats.
@@ -43,46 +43,46 @@ pub struct Request<'a> {
     pub params: Params<'a>,
 }
 
-/// A notification.
+/// A message without an id, which the receiver does not answer.
 #[derive(Debug)]
 pub struct Notification<'a> {
-    /// What happened.
+    /// The name of the method, which says what happened.
     pub method: Cow<'a, str>,
     /// Every parameter this project knows.
     pub params: Params<'a>,
 }
 
-/// The parameters of all methods, unread; unknown ones are ignored.
+/// The parameters of all methods, not parsed yet; unknown ones are ignored.
 #[derive(Debug, Default, Deserialize)]
 pub struct Params<'a> {
     /// Request metadata.
     #[serde(rename = "_meta", borrow, default, deserialize_with = "present")]
     pub meta: Option<&'a RawValue>,
-    /// A resource, skill or directory.
+    /// The URI of a resource, skill or directory.
     #[serde(borrow, default, deserialize_with = "present")]
     pub uri: Option<&'a RawValue>,
-    /// Where a listing goes on.
+    /// The cursor of the page of a listing.
     #[serde(borrow, default, deserialize_with = "present")]
     pub cursor: Option<&'a RawValue>,
     /// The subscription filter.
     #[serde(borrow, default, deserialize_with = "present")]
     pub notifications: Option<&'a RawValue>,
-    /// What a completion is for.
+    /// The prompt or resource template that a completion is for.
     #[serde(rename = "ref", borrow, default, deserialize_with = "present")]
     pub reference: Option<&'a RawValue>,
     /// The argument a completion completes.
     #[serde(borrow, default, deserialize_with = "present")]
     pub argument: Option<&'a RawValue>,
-    /// What is already known when completing.
+    /// The arguments that the user has already filled in.
     #[serde(borrow, default, deserialize_with = "present")]
     pub context: Option<&'a RawValue>,
-    /// The revision an `initialize` asks for.
+    /// The protocol revision that the client of an `initialize` asks for.
     #[serde(rename = "protocolVersion", borrow, default, deserialize_with = "present")]
     pub protocol_version: Option<&'a RawValue>,
-    /// The request a cancellation is about.
+    /// The id of the request that the sender cancels.
     #[serde(rename = "requestId", borrow, default, deserialize_with = "present")]
     pub request_id: Option<&'a RawValue>,
-    /// A tool or prompt.
+    /// The name of a tool or prompt, or of a skill in older dialects.
     #[serde(borrow, default, deserialize_with = "present")]
     pub name: Option<&'a RawValue>,
     /// The arguments of a tool, prompt, skill or script.
@@ -94,32 +94,35 @@ pub struct Params<'a> {
     /// A script of a skill, in an older dialect.
     #[serde(borrow, default, deserialize_with = "present")]
     pub script: Option<&'a RawValue>,
-    /// What the user answered to an `input_required` result.
+    /// The user's answers to the questions of an `input_required` result.
     #[serde(rename = "inputResponses", borrow, default, deserialize_with = "present")]
     pub input_responses: Option<&'a RawValue>,
-    /// What an `input_required` result asked to have repeated.
+    /// The state of an `input_required` result, which the client sends back unchanged.
     #[serde(rename = "requestState", borrow, default, deserialize_with = "present")]
     pub request_state: Option<&'a RawValue>,
-    /// What the client of an `initialize` can do.
+    /// The capabilities that the client of an `initialize` declares.
     #[serde(borrow, default, deserialize_with = "present")]
     pub capabilities: Option<&'a RawValue>,
 }
 
-/// A message that cannot be answered in the ordinary way.
+/// A message that cannot be read, with the error to answer it with.
 #[derive(Debug)]
 pub struct Malformed {
     /// The id, when it could be read.
     pub id: Option<RequestId>,
-    /// What to answer.
+    /// The error to answer with.
     pub error: RpcError,
 }
 
-/// The deepest nesting a message may have; no method needs a tenth of it.
+/// The deepest nesting that a message may have; far more than any method needs.
 const MAX_DEPTH: usize = 64;
 
-/// Counts brackets outside strings, before anything recursive sees the text.
+/// Tells whether a JSON text nests deeper than `limit`.
+///
+/// This counts brackets without recursion, so that a peer cannot exhaust the stack of the parser
+/// that reads the text afterwards.
 pub fn nests_deeper_than(text: &str, limit: usize) -> bool {
-    // Ordinary messages have few brackets in all, which is quickly seen.
+    // Most messages have fewer brackets than the limit, and counting them all is quick.
     if text.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count() <= limit {
         return false;
     }
@@ -137,7 +140,7 @@ pub fn nests_deeper_than(text: &str, limit: usize) -> bool {
     })
 }
 
-/// Reads one message.
+/// Reads one message, which must be UTF-8, no batch, and not nested too deeply.
 pub fn read(bytes: &[u8]) -> Result<Message<'_>, Malformed> {
     let malformed = |id, code, message: &str| Malformed { id, error: RpcError::new(code, message) };
     let text = std::str::from_utf8(bytes)

@@ -29,7 +29,7 @@ struct RawMeta<'a> {
     progress_token: Option<&'a RawValue>,
 }
 
-/// What a modern request says about itself.
+/// The metadata of a modern request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestMeta<'a> {
     /// The protocol revision that the client names, not yet checked.
@@ -41,20 +41,20 @@ pub fn is_modern(meta: Option<&RawValue>) -> bool {
     lenient(meta).is_some_and(|meta| meta.protocol_version.is_some())
 }
 
-/// What the client of a modern request can do; nothing when it does not say.
+/// Returns the capabilities of the client of a modern request; none if the request declares none.
 pub fn capabilities(meta: Option<&RawValue>) -> ClientCapabilities {
     let meta = lenient(meta);
     ClientCapabilities::read(meta.and_then(|meta| meta.client_capabilities))
 }
 
-/// The token under which the client wants to hear of progress, on either era.
+/// Returns the token under which the client wants progress notifications, in either era.
 pub fn progress_token(meta: Option<&RawValue>) -> Option<RequestId> {
     lenient(meta)?.progress_token.and_then(RequestId::from_raw)
 }
 
-/// Metadata that can be read at all.
+/// Reads metadata without requiring any member; none if it is no object.
 fn lenient(meta: Option<&RawValue>) -> Option<RawMeta<'_>> {
-    // Serde would read an array as the members in their order.
+    // Serde would also accept an array, as the members in their order.
     let raw = meta.filter(|raw| raw.get().starts_with('{'))?;
     serde_json::from_str(raw.get()).ok()
 }
@@ -66,7 +66,7 @@ pub fn read(meta: Option<&RawValue>) -> Result<RequestMeta<'_>, RpcError> {
     };
     let raw = meta.ok_or_else(|| missing(PROTOCOL_VERSION))?;
     let malformed = || RpcError::invalid_params("`params._meta` must be an object.");
-    // Serde would read an array as the members in their order.
+    // Serde would also accept an array, as the members in their order.
     if !raw.get().starts_with('{') {
         return Err(malformed());
     }

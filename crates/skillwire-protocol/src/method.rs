@@ -1,31 +1,31 @@
 //! The methods of MCP and of the Skills extension that this project knows, in one table.
 //!
-//! Each method has a constant for its name and a row in [`METHODS`], from which dispatch, metrics and
-//! adapters learn who sends it and in which era.
+//! Each method has a constant for its name and a row in [`METHODS`], from which dispatch, metrics
+//! and adapters learn which side sends it and in which era.
 
 use crate::version::Era;
 
-/// Who sends a message, and whether it wants an answer.
+/// Which side sends a message, and whether the other side answers it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MethodKind {
-    /// The client asks the server.
+    /// A request from the client to the server.
     ClientRequest,
-    /// The client tells the server.
+    /// A notification from the client to the server.
     ClientNotification,
-    /// The server asks the client.
+    /// A request from the server to the client.
     ServerRequest,
-    /// The server tells the client.
+    /// A notification from the server to the client.
     ServerNotification,
 }
 
-/// One method.
+/// A row of [`METHODS`]: a method, its era and its direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Method {
     /// The name on the wire.
     pub name: &'static str,
-    /// The only era that has the method; both have it otherwise.
+    /// The only era that has the method; none if both have it.
     pub only_in: Option<Era>,
-    /// Who sends it.
+    /// Which side sends it.
     pub kind: MethodKind,
 }
 
@@ -41,7 +41,7 @@ impl Method {
     }
 }
 
-/// What clients can ask a server for.
+/// Returns the requests that clients send to servers.
 pub fn client_requests() -> impl Iterator<Item = &'static Method> {
     METHODS.iter().filter(|method| method.kind == MethodKind::ClientRequest)
 }

@@ -1,7 +1,8 @@
-//! Reading a listing page by page, within limits.
+//! Reads a listing page by page, within limits.
 //!
 //! A server decides what its cursors are, so a careless or hostile one can repeat a cursor or never
-//! stop giving new ones. Every loop over pages goes through [`Pager`], which ends each of them.
+//! stop giving new ones. Every loop over pages goes through [`Pager`], which makes sure that it
+//! ends.
 
 use std::{collections::HashSet, fmt, future::Future};
 
@@ -10,16 +11,16 @@ use serde_json::{Map, Value};
 /// The longest cursor that is sent back, in bytes.
 pub const MAX_CURSOR_BYTES: usize = 64 * 1024;
 
-/// How much of a listing is read.
+/// Limits on how much of a listing is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageLimits {
-    /// Most pages.
+    /// The most pages.
     pub pages: usize,
-    /// Most items on all pages together.
+    /// The most items on all pages together.
     pub items: usize,
 }
 
-/// Why a listing was not read to its end.
+/// The reason why a listing was not read to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Truncation {
     /// There are more than this many pages.
@@ -44,18 +45,18 @@ impl fmt::Display for Truncation {
     }
 }
 
-/// What to do after a page.
+/// The next step after a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NextPage {
     /// Ask for the page at [`Pager::cursor`].
     Ask,
     /// The listing is complete.
     End,
-    /// Stop, although the server has more.
+    /// Stop for this reason, although the server has more.
     Stop(Truncation),
 }
 
-/// Where a walk over the pages of one listing stands.
+/// The progress of a walk over the pages of one listing.
 #[derive(Debug)]
 pub struct Pager {
     limits: PageLimits,
@@ -66,22 +67,22 @@ pub struct Pager {
 }
 
 impl Pager {
-    /// Begins before the first page.
+    /// Creates a pager that stands before the first page.
     pub fn new(limits: PageLimits) -> Self {
         Self { limits, pages: 0, items: 0, cursor: None, cursors: HashSet::new() }
     }
 
-    /// The cursor of the page to ask for; the first page has none.
+    /// Returns the cursor of the page to ask for; the first page has none.
     pub fn cursor(&self) -> Option<&str> {
         self.cursor.as_deref()
     }
 
-    /// The parameters that ask for that page.
+    /// Returns the parameters that ask for that page.
     pub fn params(&self) -> Map<String, Value> {
         cursor_params(self.cursor())
     }
 
-    /// How many pages have been received.
+    /// Returns how many pages have been received.
     pub fn pages(&self) -> usize {
         self.pages
     }
@@ -111,7 +112,7 @@ impl Pager {
     }
 }
 
-/// The parameters that ask for the first page, or for the one at a cursor.
+/// Returns the parameters that ask for the first page, or for the one at a cursor.
 pub fn cursor_params(cursor: Option<&str>) -> Map<String, Value> {
     cursor.map(|cursor| ("cursor".to_owned(), cursor.into())).into_iter().collect()
 }
@@ -119,7 +120,7 @@ pub fn cursor_params(cursor: Option<&str>) -> Map<String, Value> {
 /// One page of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page<T> {
-    /// What is on it.
+    /// The items on the page.
     pub items: Vec<T>,
     /// The cursor of the next page.
     pub next: Option<String>,
@@ -128,16 +129,16 @@ pub struct Page<T> {
 /// The pages of a listing together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pages<T> {
-    /// What is on them, within the limits.
+    /// The items on all pages, within the limits.
     pub items: Vec<T>,
-    /// Why there is more than this, if there is.
+    /// Why the rest of the listing was not read, if there is more.
     pub truncation: Option<Truncation>,
 }
 
 /// Reads a whole listing, within limits.
 ///
-/// `fetch` gets the parameters that name the page. Its first error ends the walk; a caller that wants
-/// to keep the pages before an error walks with a [`Pager`] itself.
+/// `fetch` gets the parameters that name the page. Its first error ends the walk; a caller that
+/// wants to keep the pages before an error walks with a [`Pager`] itself.
 pub async fn paginate<T, E, F, Fetched>(limits: PageLimits, mut fetch: F) -> Result<Pages<T>, E>
 where
     F: FnMut(Map<String, Value>) -> Fetched,

@@ -6,21 +6,22 @@ pub const MODERN: &str = "2026-07-28";
 /// Revisions that open with `initialize`, newest first.
 pub const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
-/// Every revision served, newest first.
+/// Every supported revision, newest first.
 pub const SUPPORTED: [&str; 5] = [MODERN, LEGACY[0], LEGACY[1], LEGACY[2], LEGACY[3]];
 
-/// How a request is answered, decided by the revision it came in under.
+/// The era of a request, which its protocol revision decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Era {
-    /// Per-request metadata, no session.
+    /// Each request carries its own metadata, and there is no session.
     Modern,
-    /// After an `initialize` handshake.
+    /// A session begins with an `initialize` handshake.
     Legacy,
 }
 
 /// Chooses the revision that answers an `initialize` request.
 ///
-/// A revision we do not know, or one that has no handshake, gets the newest one that has.
+/// If the client asks for an unknown revision, or for one without a handshake, the answer is the
+/// newest revision with a handshake.
 pub fn negotiate_legacy(requested: &str) -> &'static str {
     LEGACY.into_iter().find(|known| *known == requested).unwrap_or(LEGACY[0])
 }

@@ -1,4 +1,4 @@
-//! Asking our own engine on behalf of the SDK.
+//! Asks the engine on behalf of the SDK.
 
 use rmcp::{ErrorData, model::ErrorCode};
 use serde_json::{Value, json};
@@ -21,14 +21,14 @@ pub(super) async fn ask(
     let outcome = match answer {
         Answer::Now(outcome) => outcome,
         Answer::Later(work) => work.await,
-        // Subscriptions are the SDK's own.
+        // The SDK handles subscriptions itself.
         Answer::Stream(_) => return Err(internal()),
     };
     let result = outcome.map_err(|refusal| error(&refusal))?;
     serde_json::from_slice(&result.into_bytes()).map_err(|_| internal())
 }
 
-/// Writes a request; its id is the SDK's concern.
+/// Writes a request; its id does not matter, because the SDK keeps the real one.
 pub(super) fn text(method: &str, params: Option<Value>) -> String {
     let mut message = json!({ "jsonrpc": "2.0", "id": 0, "method": method });
     if let Some(params) = params {
@@ -37,7 +37,7 @@ pub(super) fn text(method: &str, params: Option<Value>) -> String {
     message.to_string()
 }
 
-/// Reads a request as our own transports do, so that there is one judge of parameters.
+/// Reads a request as our own transports do, so that parameters are checked in one place.
 pub(super) fn read<T>(text: &str, then: impl FnOnce(&Request<'_>) -> T) -> Result<T, ErrorData> {
     match message::read(text.as_bytes()) {
         Ok(Message::Request(request)) => Ok(then(&request)),
@@ -46,12 +46,12 @@ pub(super) fn read<T>(text: &str, then: impl FnOnce(&Request<'_>) -> T) -> Resul
     }
 }
 
-/// Our error in the SDK's terms.
+/// Converts an error to the SDK's type.
 pub(super) fn error(error: &RpcError) -> ErrorData {
     ErrorData::new(ErrorCode(error.code.number()), error.message.clone(), error.data.clone())
 }
 
-/// The error for something that broke here.
+/// Returns the error for a fault of this server.
 pub(super) fn internal() -> ErrorData {
     error(&RpcError::internal())
 }

@@ -1,4 +1,4 @@
-//! Telling the SDK's clients of changes.
+//! Notifies the SDK's clients of changes.
 
 use std::{
     collections::VecDeque,
@@ -18,17 +18,18 @@ use tokio::{sync::broadcast, task::AbortHandle};
 use super::ask;
 use skillwire_engine::{Feed, Filter, Followed, LegacySubscriptions, MAX_SUBSCRIBED_URIS};
 
-/// Subscriptions that may be between their acceptance and their beginning.
+/// The most subscriptions that may be accepted but not yet started.
 const BEGINNING: usize = 64;
 
-/// What is kept for one session.
+/// The state of one session.
 #[derive(Debug)]
 pub(super) struct Session {
     subscriptions: Arc<LegacySubscriptions>,
-    /// Tells a legacy client of changes once it has initialised.
+    /// The task that notifies a legacy client of changes once it has initialised.
     feed: Mutex<Option<AbortHandle>>,
-    /// The SDK asks what is accepted and acknowledges it before it lets us listen. Listening begins
-    /// when we are asked, so that no change falls between.
+    /// Subscriptions that are accepted but not yet started. The SDK asks what is accepted and
+    /// acknowledges it before it calls `listen`. Listening starts when the SDK asks, because a
+    /// change between the acknowledgment and `listen` would be lost otherwise.
     beginning: Mutex<VecDeque<(SubscriptionFilter, broadcast::Receiver<Arc<CatalogChanges>>)>>,
 }
 
@@ -51,7 +52,7 @@ impl Drop for Session {
 }
 
 impl Session {
-    /// Keeps what a legacy request changes about the session.
+    /// Records what a legacy request changes about the session.
     pub(super) fn note(
         &self,
         request: &Request<'_>,
@@ -60,7 +61,7 @@ impl Session {
         self.subscriptions.note(request, follow).map_err(|refusal| ask::error(&refusal))
     }
 
-    /// Tells a legacy client of changes from now on.
+    /// Notifies a legacy client of changes from now on.
     pub(super) fn tell(&self, catalog: &Catalog, peer: Peer<RoleServer>) {
         let mut feed = Feed::new(ViewId::EVERYTHING, catalog.changes());
         let followed = Arc::clone(&self.subscriptions);
@@ -85,7 +86,8 @@ impl Session {
         }
     }
 
-    /// What is accepted of a subscription besides what the handler inside accepts.
+    /// Returns the accepted part of a subscription, which adds ours to what the wrapped handler
+    /// accepts.
     pub(super) fn accept(
         &self,
         catalog: &Catalog,
@@ -110,7 +112,7 @@ impl Session {
         accepted
     }
 
-    /// The changes since a subscription was accepted.
+    /// Returns the changes since a subscription was accepted.
     pub(super) fn begin(&self, catalog: &Catalog, requested: &SubscriptionFilter) -> Feed {
         let mut beginning = lock(&self.beginning);
         let at = beginning.iter().position(|(filter, _)| filter == requested);
@@ -119,7 +121,7 @@ impl Session {
     }
 }
 
-/// Tells a subscriber of changes until it is gone.
+/// Notifies a subscriber of changes until it is gone.
 pub(super) async fn forward(mut feed: Feed, accepted: &SubscriptionFilter, sink: SubscriptionSink) {
     let uris = accepted.resource_subscriptions.iter().flatten();
     let filter = Filter {
@@ -140,7 +142,7 @@ pub(super) async fn forward(mut feed: Feed, accepted: &SubscriptionFilter, sink:
     }
 }
 
-/// The file a notification is about; none for one about the lists.
+/// Returns the file that a notification is about, or `None` for one about the lists.
 fn updated_uri(method: &str, params: &Value) -> Option<String> {
     let uri = params.get("uri").and_then(Value::as_str);
     uri.filter(|_| method == method::RESOURCES_UPDATED).map(str::to_owned)

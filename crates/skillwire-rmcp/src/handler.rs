@@ -1,4 +1,4 @@
-//! The SDK's handler, one method after the other.
+//! Implements the SDK's handler.
 
 #![expect(deprecated, reason = "clients of the old era subscribe with methods that are deprecated")]
 
@@ -31,7 +31,7 @@ use super::{WithSkills, ask, changes, era, merge, typed};
 type Context = RequestContext<RoleServer>;
 
 impl<H: ServerHandler> WithSkills<H> {
-    /// Our page of a listing, and after our last one the handler's own.
+    /// Returns a page of our listing; the pages of the handler's own listing follow our last one.
     async fn page(
         &self,
         (method, member): (&str, &str),
@@ -58,7 +58,8 @@ impl<H: ServerHandler> WithSkills<H> {
         Ok(page)
     }
 
-    /// Takes out of the handler's own list what is served as a part of a skill.
+    /// Removes the files of skills from the handler's own list, because the engine already lists
+    /// them.
     fn drop_ours(&self, items: &mut Value) {
         let Some(items) = items.as_array_mut() else { return };
         items.retain(|item| !item["uri"].as_str().is_some_and(|uri| self.serves(uri)));
@@ -131,14 +132,15 @@ impl<H: ServerHandler> ServerHandler for WithSkills<H> {
                 | method::DIRECTORY_READ),
             ) => {
                 match self.ask(era, ours, params).await {
-                    // Reading directories can be turned off, and the handler may offer it then.
+                    // The operator can turn off reading directories; the handler may offer it then.
                     Err(error) if error.code == ErrorCode::METHOD_NOT_FOUND => {
                         self.server.on_custom_request(request, context).await
                     }
                     answered => answered.map(CustomResult::new),
                 }
             }
-            // The SDK passes a method that it knows to this hook when it cannot read its parameters.
+            // The SDK passes a method that it knows to this hook when it cannot read the
+            // parameters.
             Some(known) => Err(self.refuse(era, known, params).await),
         }
     }
@@ -178,7 +180,7 @@ impl<H: ServerHandler> ServerHandler for WithSkills<H> {
         let (era, uri) = (era(&context), request.uri.clone());
         if !self.serves(&uri) && self.own().resources.is_some() {
             match self.server.read_resource(request, context).await {
-                // The engine knows better what is wrong with a URI of a skill.
+                // For the URI of a skill, the engine can give the better error.
                 Err(_) if self.is_ours(&uri) => {}
                 own => return own,
             }
@@ -221,7 +223,7 @@ impl<H: ServerHandler> ServerHandler for WithSkills<H> {
         context: Context,
     ) -> Result<(), ErrorData> {
         let own = self.own().resources.is_some_and(|own| own.subscribe == Some(true));
-        // What was subscribed to here may be gone by now.
+        // Always passed on: the file may be gone since the client subscribed to it.
         self.subscription(era(&context), method::RESOURCES_UNSUBSCRIBE, &request.uri)?;
         if own && !self.serves(&request.uri) {
             return self.server.unsubscribe(request, context).await;
@@ -243,7 +245,8 @@ impl<H: ServerHandler> ServerHandler for WithSkills<H> {
         let own = self.server.accepted_subscription_filter(context.requested()).is_some();
         let told = async {
             changes::forward(feed, &accepted, sink).await;
-            // Whether there is anything left to listen to is not for us to say.
+            // The wrapped handler may still have changes to report, so this must not end the
+            // subscription.
             std::future::pending::<()>().await;
         };
         let served = async {

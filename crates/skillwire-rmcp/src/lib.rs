@@ -1,8 +1,8 @@
 //! Adds skills to a server written with `rmcp`, the official MCP SDK.
 //!
-//! [`WithSkills`] wraps a handler. The engine answers requests about skills, lists of resources hold
-//! both, and everything else goes to the wrapped handler as before. No other crate of the server's
-//! side knows the SDK, and this one never knows where a skill came from.
+//! [`WithSkills`] wraps a handler. The engine answers requests about skills, lists of resources
+//! contain both, and everything else goes to the wrapped handler as before. No other crate of the
+//! server side knows the SDK, and this one does not know where a skill comes from.
 //!
 //! ```
 //! use rmcp::ServerHandler;
@@ -40,10 +40,10 @@ use skillwire_protocol::{Era, meta, method, version::MODERN};
 use self::changes::Session;
 use skillwire_server::Skills;
 
-/// A handler that offers skills besides what it offered before.
+/// A handler that offers skills besides its own tools, prompts and resources.
 ///
-/// It keeps what one session subscribed to, so each session needs its own: make one per session, as
-/// the SDK's HTTP service does. A clone is for another session.
+/// It holds the subscriptions of one session, so each session needs its own: create one per
+/// session, as the SDK's HTTP service does. A clone is for another session.
 #[derive(Debug)]
 pub struct WithSkills<H> {
     server: H,
@@ -60,20 +60,20 @@ impl<H: Clone> Clone for WithSkills<H> {
 impl<H> WithSkills<H> {
     /// Adds skills to a handler that may have tools, prompts and resources of its own.
     ///
-    /// Where both would serve a resource at one URI, it is the skill's. The name and version that
-    /// clients see are the handler's.
+    /// If both serve a resource at one URI, the skill's is served. Clients see the name and version
+    /// of the handler.
     pub fn new(server: H, skills: &Skills) -> Self {
         Self { server, skills: skills.clone(), session: Session::default() }
     }
 }
 
 impl<H: ServerHandler> WithSkills<H> {
-    /// The handler inside.
+    /// Returns the wrapped handler.
     pub fn server(&self) -> &H {
         &self.server
     }
 
-    /// Asks the engine and names this server in the answer.
+    /// Asks the engine, and names this server in the answer.
     async fn ask(&self, era: Era, method: &str, params: Option<Value>) -> Result<Value, ErrorData> {
         let mut result = ask::ask(self.skills.engine(), era, method, params).await?;
         if let Some(info) = result.pointer_mut("/_meta").and_then(|m| m.get_mut(meta::SERVER_INFO))
@@ -83,10 +83,11 @@ impl<H: ServerHandler> WithSkills<H> {
         Ok(result)
     }
 
-    /// Answers a known method whose parameters the SDK could not read.
+    /// Returns the error for a known method whose parameters the SDK could not read.
     async fn refuse(&self, era: Era, method: &str, params: Option<Value>) -> ErrorData {
         let refused = match method {
-            // Their parameters are ours as well, so the engine can say what is wrong with them.
+            // The engine handles these methods too, so it can say what is wrong with their
+            // parameters.
             method::RESOURCES_READ
             | method::RESOURCES_LIST
             | method::RESOURCES_TEMPLATES_LIST
@@ -100,33 +101,33 @@ impl<H: ServerHandler> WithSkills<H> {
         refused.unwrap_or_else(|| ErrorData::new(ErrorCode::INVALID_PARAMS, malformed, None))
     }
 
-    /// Tells whether a file is one of ours.
+    /// Tells whether a URI is a file of a skill that is served here.
     fn serves(&self, uri: &str) -> bool {
         let snapshot = self.skills.engine().catalog().now(ViewId::EVERYTHING);
         snapshot.is_some_and(|snapshot| snapshot.file(uri).is_some())
     }
 
-    /// Tells whether a URI has the scheme of skills that are served here.
+    /// Tells whether a URI has a scheme of the skills that are served here.
     fn is_ours(&self, uri: &str) -> bool {
         let scheme = uri.split_once("://").map(|(scheme, _)| scheme);
         let snapshot = self.skills.engine().catalog().now(ViewId::EVERYTHING);
         snapshot.is_some_and(|snapshot| snapshot.schemes().any(|ours| Some(ours) == scheme))
     }
 
-    /// What the handler inside offers by itself.
+    /// Returns the capabilities of the wrapped handler.
     fn own(&self) -> ServerCapabilities {
         self.server.get_info().capabilities
     }
 }
 
-/// The era of a request, as the SDK has established it.
+/// Returns the era of a request, as the SDK has established it.
 fn era(context: &RequestContext<RoleServer>) -> Era {
     // Revisions are dates, so their order is that of their text.
     let modern = context.protocol_version().is_some_and(|version| version.as_str() >= MODERN);
     if modern { Era::Modern } else { Era::Legacy }
 }
 
-/// Makes the SDK's type of an answer.
+/// Converts an answer to the SDK's type.
 fn typed<T: DeserializeOwned>(result: Value) -> Result<T, ErrorData> {
     serde_json::from_value(result).map_err(|error| {
         tracing::error!(%error, "an answer does not fit the SDK's type");

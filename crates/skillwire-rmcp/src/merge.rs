@@ -1,4 +1,4 @@
-//! What a server says about itself and lists, when it offers skills besides its own.
+//! Merges what the wrapped handler declares and lists with what the skills need.
 
 use rmcp::{
     ErrorData,
@@ -11,10 +11,11 @@ use skillwire_protocol::{SKILLS_EXTENSION, skills_server_capabilities};
 use super::ask;
 use skillwire_server::Skills;
 
-/// Begins a cursor of the handler's own listing; ours are base64 and have no colon.
+/// The prefix of cursors of the handler's own listing; our own cursors are base64 and have no
+/// colon.
 const OWN: &str = "own:";
 
-/// Declares what skills need.
+/// Declares the capabilities that skills need.
 pub(super) fn declare(skills: &Skills, capabilities: &mut ServerCapabilities) {
     let declared = skills_server_capabilities(skills.engine().config().directory_read, false);
     let settings = declared["extensions"][SKILLS_EXTENSION].as_object().cloned();
@@ -26,7 +27,7 @@ pub(super) fn declare(skills: &Skills, capabilities: &mut ServerCapabilities) {
     capabilities.completions.get_or_insert_default();
 }
 
-/// Adds to a server's own instructions what skills there are.
+/// Appends a description of the skills to a server's own instructions.
 pub(super) fn instruct(skills: &Skills, instructions: &mut Option<String>) {
     let Some(snapshot) = skills.engine().catalog().now(ViewId::EVERYTHING) else { return };
     let ours = snapshot.instructions();
@@ -36,7 +37,7 @@ pub(super) fn instruct(skills: &Skills, instructions: &mut Option<String>) {
     });
 }
 
-/// The cursor that the handler gave out, if this is one of its cursors.
+/// Returns the cursor that the handler gave out, if this is one of its cursors.
 pub(super) fn own_cursor(cursor: Option<&str>) -> Option<String> {
     cursor?.strip_prefix(OWN).map(str::to_owned)
 }
@@ -50,8 +51,9 @@ pub(super) fn mark_cursor(page: &mut Value) {
 
 /// Appends the handler's first page to our last one.
 ///
-/// The result is as fresh as the staler of the two, and as private as the more private one. What the
-/// handler says nothing about, the SDK takes for stale and private, and so do we.
+/// The result is as fresh as the staler of the two pages and as private as the more private one. If
+/// the handler gives no caching hints, its page counts as stale and private, as it does for the
+/// SDK.
 pub(super) fn append(member: &str, ours: &mut Value, mut own: Value) -> Result<(), ErrorData> {
     let more = own[member].take();
     let (Value::Array(more), Some(items)) = (more, ours[member].as_array_mut()) else {

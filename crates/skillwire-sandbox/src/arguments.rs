@@ -41,12 +41,13 @@ pub enum InvalidArguments {
 impl ScriptArguments {
     /// Turns a JSON object into words and standard input.
     ///
-    /// The whole object arrives as JSON on standard input. Its key `_`, an array, becomes positional
-    /// words, and every other key with text, a number or a boolean becomes `--key value`. Nested values
-    /// and `null` are on standard input alone.
+    /// The whole object arrives as JSON on standard input. Its key `_`, an array, becomes
+    /// positional words, and every other key with text, a number or a boolean becomes
+    /// `--key value`. Nested values and `null` are on standard input alone.
     ///
-    /// A client chooses the values, so none of them may become an option of its own: a value that begins
-    /// with `-` is written `--key=value`, and positional words come after `--` if one begins with `-`.
+    /// A client chooses the values, so none of them may become an option of its own: a value that
+    /// begins with `-` is written `--key=value`, and positional words come after `--` if one begins
+    /// with `-`.
     pub fn from_object(object: &Map<String, Value>) -> Result<Self, InvalidArguments> {
         let mut words = Vec::new();
         for (key, value) in object.iter().filter(|(key, _)| *key != POSITIONAL) {

@@ -12,8 +12,8 @@ use crate::{
 
 /// Describes a run for an audit log: what the job was granted, its limits, and how it ended.
 ///
-/// `Err` holds the reason why the script was not started. The record holds no value of a variable, and
-/// nothing that the script wrote.
+/// `Err` holds the reason why the script was not started. The record holds no value of a variable,
+/// and nothing that the script wrote.
 pub fn run_record(job: &ScriptJob, result: Result<&RunOutcome, &str>) -> Value {
     let mut record = json!({
         "interpreter": job.interpreter().to_string(),

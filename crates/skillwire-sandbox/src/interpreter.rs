@@ -1,4 +1,5 @@
-//! Finds the interpreter of a script, by its first line or its extension, in the system's directories.
+//! Finds the interpreter of a script, by its first line or its extension, in the system's
+//! directories.
 
 use std::{
     collections::BTreeMap,
@@ -107,8 +108,8 @@ pub enum ScriptInterpreter {
         program: PathBuf,
         /// Options from the script's first line.
         options: Vec<String>,
-        /// The directory that must be visible to the script as well, because the program does not lie
-        /// in the system's directories.
+        /// The directory that must be visible to the script as well, because the program does not
+        /// lie in the system's directories.
         root: Option<PathBuf>,
     },
     /// None: the script is a statically linked program.
@@ -258,7 +259,8 @@ fn is_executable(_: &std::fs::Metadata) -> bool {
 
 /// The program that a `#!` line names, without its directory, and the options for it.
 ///
-/// The program's directory is ignored on purpose: which file runs is decided here, not by the skill.
+/// The program's directory is ignored on purpose: which file runs is decided here, not by the
+/// skill.
 fn first_line(bytes: &[u8]) -> Option<(&str, Vec<String>)> {
     let line = bytes.strip_prefix(b"#!")?;
     let line = line.split(|byte| *byte == b'\n').next()?;

@@ -28,10 +28,11 @@ impl fmt::Display for IsolationTier {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct IsolationPolicy {
-    /// Whether [`IsolationTier::Restricted`] may be used where [`IsolationTier::Full`] is not available.
+    /// Whether [`IsolationTier::Restricted`] may be used where [`IsolationTier::Full`] is not
+    /// available.
     pub accept_restricted: bool,
-    /// Whether scripts may run on a processor for which the system call filter was written but never
-    /// tested.
+    /// Whether scripts may run on a processor for which the system call filter was written but
+    /// never tested.
     pub accept_untested_processor: bool,
 }
 
@@ -44,7 +45,8 @@ impl IsolationPolicy {
         self
     }
 
-    /// Says whether scripts may run on a processor for which the system call filter was never tested.
+    /// Says whether scripts may run on a processor for which the system call filter was never
+    /// tested.
     #[must_use]
     pub fn accept_untested_processor(mut self, accept: bool) -> Self {
         self.accept_untested_processor = accept;

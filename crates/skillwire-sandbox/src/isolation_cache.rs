@@ -14,11 +14,12 @@ use crate::isolation::AvailableIsolation;
 /// The longest file that is read.
 const MAX_BYTES: u64 = 64 * 1024;
 
-/// Keeps the answer of [`Sandbox::isolation`](crate::Sandbox::isolation) between starts of a program.
+/// Keeps the answer of [`Sandbox::isolation`](crate::Sandbox::isolation) between starts of a
+/// program.
 ///
-/// The file needs no protection of its own. A user who can write to it can only make the sandbox skip the
-/// probe: every layer is still put in place before a script starts, and a run that finds one missing
-/// does not begin.
+/// The file needs no protection of its own. A user who can write to it can only make the sandbox
+/// skip the probe: every layer is still put in place before a script starts, and a run that finds
+/// one missing does not begin.
 #[derive(Debug)]
 pub(crate) struct IsolationCache(PathBuf);
 
@@ -29,8 +30,8 @@ struct CachedAnswer {
     isolation: AvailableIsolation,
 }
 
-/// What the answer depends on: another kernel needs another boot, another program or another user can
-/// have other rights.
+/// What the answer depends on: another kernel needs another boot, another program or another user
+/// can have other rights.
 #[derive(PartialEq, Serialize, Deserialize)]
 struct ProbeCircumstances {
     boot: String,

@@ -15,8 +15,8 @@ use crate::{
 /// The most files that a job may have.
 const MAX_FILES: usize = 4096;
 
-/// Variables that the sandbox sets, or that change what interpreters and loaders do. None of them is a
-/// credential, so none of them can be granted.
+/// Variables that the sandbox sets, or that change what interpreters and loaders do. None of them
+/// is a credential, so none of them can be granted.
 const RESERVED_VARIABLES: [&str; 13] = [
     "PATH",
     "HOME",
@@ -122,8 +122,8 @@ impl ScriptJob {
         Ok(())
     }
 
-    /// Grants connections to a destination, through a proxy that refuses every destination that was not
-    /// granted.
+    /// Grants connections to a destination, through a proxy that refuses every destination that was
+    /// not granted.
     pub fn grant_destination(&mut self, destination: NetworkDestination) {
         self.destinations.push(destination);
     }

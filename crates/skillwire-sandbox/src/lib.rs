@@ -1,15 +1,16 @@
 //! Runs a skill's script in isolation, or says why it cannot.
 //!
-//! This crate never knows where a skill came from, who asked for the run, or what MCP is. It reads no
-//! environment variable and no configuration.
+//! This crate never knows where a skill came from, who asked for the run, or what MCP is. It reads
+//! no environment variable and no configuration.
 //!
-//! A [`ScriptJob`] holds a private copy of a skill's files, the script to run, and what was granted to
-//! it. [`Sandbox::run`] hands the job to a fresh process of the same program, which confines itself
-//! before it becomes the script. The caller's process never forks and then runs code of its own: it may
-//! have threads, and a lock that another thread holds at the fork is never released in the copy.
+//! A [`ScriptJob`] holds a private copy of a skill's files, the script to run, and what was granted
+//! to it. [`Sandbox::run`] hands the job to a fresh process of the same program, which confines
+//! itself before it becomes the script. The caller's process never forks and then runs code of its
+//! own: it may have threads, and a lock that another thread holds at the fork is never released in
+//! the copy.
 //!
-//! There is no way to run a job without isolation. Where a machine gives too little of it, the answer is
-//! [`IsolationUnavailable`].
+//! There is no way to run a job without isolation. Where a machine gives too little of it, the
+//! answer is [`IsolationUnavailable`].
 //!
 //! # Putting a job together
 //!

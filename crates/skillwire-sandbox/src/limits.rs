@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 const MIB: u64 = 1024 * 1024;
 
-/// The bounds of one run. A run that reaches one of them is stopped, or the script's own request fails.
+/// The bounds of one run. A run that reaches one of them is stopped, or the script's own request
+/// fails.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RunLimits {

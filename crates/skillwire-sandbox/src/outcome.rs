@@ -20,8 +20,8 @@ pub struct RunOutcome {
     pub stderr: OutputText,
     /// The files that it left in its output folder.
     pub files: Vec<OutputFile>,
-    /// How many entries of the output folder were not collected: links, devices, unreadable names, or
-    /// more than the limits allow.
+    /// How many entries of the output folder were not collected: links, devices, unreadable names,
+    /// or more than the limits allow.
     pub skipped_files: u64,
     /// What the run used.
     pub usage: ResourceUsage,
@@ -42,8 +42,8 @@ pub enum AggregateEnforcement {
         /// The names of the controllers, such as `memory`.
         controllers: Vec<String>,
     },
-    /// The supervisor adds up what the processes use, many times a second, and stops the run when it is
-    /// too much. Between two samples a run can exceed a limit.
+    /// The supervisor adds up what the processes use, many times a second, and stops the run when
+    /// it is too much. Between two samples a run can exceed a limit.
     #[serde(rename = "counted")]
     Sampled {
         /// Why no cgroup is used.

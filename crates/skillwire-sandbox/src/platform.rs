@@ -31,9 +31,9 @@ mod supported {
         RunSupervisor::new(HelperPool::new(helper, standby_helper), RunCgroups::detect())
     }
 
-    /// Refuses processors for which the system call filter was never tested, unless the policy accepts
-    /// them. System call numbers differ between processors, so an error in the list could allow the
-    /// wrong call.
+    /// Refuses processors for which the system call filter was never tested, unless the policy
+    /// accepts them. System call numbers differ between processors, so an error in the list could
+    /// allow the wrong call.
     pub(crate) fn check_processor(
         policy: IsolationPolicy,
         tier: IsolationTier,

@@ -67,8 +67,8 @@ impl Sandbox {
         Self::with_helper(policy, PathBuf::from("/proc/self/exe"))
     }
 
-    /// Creates a sandbox that uses another program as its helper, for callers that cannot change their
-    /// `main`, such as tests.
+    /// Creates a sandbox that uses another program as its helper, for callers that cannot change
+    /// their `main`, such as tests.
     pub fn with_helper(policy: IsolationPolicy, helper: PathBuf) -> Self {
         Self {
             policy,
@@ -81,8 +81,8 @@ impl Sandbox {
         }
     }
 
-    /// Keeps the answer of [`isolation`](Self::isolation) in this file, until the machine boots again or
-    /// the helper program changes.
+    /// Keeps the answer of [`isolation`](Self::isolation) in this file, until the machine boots
+    /// again or the helper program changes.
     #[must_use]
     pub fn with_isolation_cache(mut self, file: PathBuf) -> Self {
         self.cache = Some(IsolationCache::new(file));
@@ -160,8 +160,8 @@ impl Sandbox {
         platform::probe(self.supervisor(), tier)
     }
 
-    /// Starts the helper of the next run in the background, for programs that have something else to do
-    /// first, such as fetching files.
+    /// Starts the helper of the next run in the background, for programs that have something else
+    /// to do first, such as fetching files.
     ///
     /// Does nothing where no script can be run.
     pub fn prestart_helper(&self) {
@@ -170,8 +170,8 @@ impl Sandbox {
         }
     }
 
-    /// Waits until nothing of earlier runs is left, and until the standby helper is ready where there is
-    /// one.
+    /// Waits until nothing of earlier runs is left, and until the standby helper is ready where
+    /// there is one.
     pub fn wait_for_cleanup(&self) {
         self.supervisor().wait_for_cleanup();
     }
@@ -179,7 +179,8 @@ impl Sandbox {
     /// Runs a job from start to end, and blocks until every process of the script is gone.
     ///
     /// `on_progress` is called many times a second while the script runs. The helper takes its own
-    /// namespaces apart after this returns; [`wait_for_cleanup`](Self::wait_for_cleanup) waits for that.
+    /// namespaces apart after this returns; [`wait_for_cleanup`](Self::wait_for_cleanup) waits for
+    /// that.
     #[tracing::instrument(
         level = "debug",
         skip_all,

@@ -1,14 +1,15 @@
 //! Turns bytes that a script wrote into text that cannot act on a terminal or hide from a reader.
 //!
 //! A control sequence could rewrite what the user saw before, set the clipboard, or make a terminal
-//! answer as if the user had typed. An invisible or reordering character could hide instructions from a
-//! reader that a model still reads.
+//! answer as if the user had typed. An invisible or reordering character could hide instructions
+//! from a reader that a model still reads.
 
 use skillwire_core::{CharClass, CharClasses};
 
 use crate::outcome::OutputText;
 
-/// Keeps the first `most` bytes as text; `more` says whether the script wrote more than these bytes.
+/// Keeps the first `most` bytes as text; `more` says whether the script wrote more than these
+/// bytes.
 pub(crate) fn text(bytes: &[u8], most: usize, more: bool) -> OutputText {
     let truncated = more || bytes.len() > most;
     let kept = &bytes[..bytes.len().min(most)];
@@ -67,8 +68,8 @@ impl EscapeState {
     }
 }
 
-/// What is left out of a script's output. Emoji and several scripts are made of joiners and variation
-/// selectors, so these stay.
+/// What is left out of a script's output. Emoji and several scripts are made of joiners and
+/// variation selectors, so these stay.
 const HIDDEN: CharClasses =
     CharClasses::ALL.without(CharClass::Joiner).without(CharClass::VariationSelector);
 

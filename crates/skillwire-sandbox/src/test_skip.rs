@@ -45,7 +45,8 @@ impl TestNeed {
 /// The lines that this process has written.
 static REPORTED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
-/// Reports that the current test, or a part of it, does not run because this machine lacks something.
+/// Reports that the current test, or a part of it, does not run because this machine lacks
+/// something.
 ///
 /// Fails the test where the need's variable, or `SKILLWIRE_REQUIRE_ALL`, is `1`. A machine that is
 /// known to have something sets the variable, so that a test that stops running there is noticed.

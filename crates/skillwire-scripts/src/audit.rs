@@ -6,7 +6,7 @@ use skillwire_sandbox::{RunOutcome, ScriptJob, run_record};
 
 use crate::runner::ScriptNotRun;
 
-/// Who asked for which script.
+/// The caller, skill and script of a request.
 #[derive(Debug, Clone)]
 pub(crate) struct AuditSubject {
     pub(crate) caller: String,
@@ -17,7 +17,8 @@ pub(crate) struct AuditSubject {
     pub(crate) script_digest: Digest,
 }
 
-/// Logs that a run starts. Written before the run, for a server that does not live to see its end.
+/// Logs that a run starts. It is written before the run, so that the log names the script even if
+/// the server dies during it.
 pub(crate) fn log_started(subject: &AuditSubject) {
     write(subject, "a script is started", None);
 }

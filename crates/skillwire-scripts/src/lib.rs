@@ -2,10 +2,10 @@
 //!
 //! This crate never knows how a script is isolated, and over which transport a client asked for it.
 //!
-//! [`ScriptRunner`] runs a script of a published skill in a [`Sandbox`], if an [`ExecutionRule`] of the
-//! operator allows it. [`RunScriptTool`] offers that to every client as the tool `run_skill_script`, and
-//! [`SkillsPageScripts`] as the method `skills/execute` to clients that know it. Files that a script
-//! leaves behind are kept for a while in an [`OutputStore`].
+//! [`ScriptRunner`] runs a script of a published skill in a [`Sandbox`], if an [`ExecutionRule`] of
+//! the operator allows it. [`RunScriptTool`] offers that to every client as the tool
+//! `run_skill_script`, and [`SkillsPageScripts`] as the method `skills/execute` to clients that
+//! know it. Files that a script leaves behind are kept for a while in an [`OutputStore`].
 //!
 //! ```
 //! use skillwire_scripts::{ExecutionRule, ExecutionRules, PathPatterns, RelPath, RunLimits};

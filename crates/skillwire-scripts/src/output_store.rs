@@ -60,7 +60,7 @@ impl Default for OutputRetention {
     }
 }
 
-/// A file that can be read.
+/// A file that a script left, which its caller can read until it expires.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct RetainedFile {
@@ -76,32 +76,34 @@ pub struct RetainedFile {
     expires: Instant,
 }
 
-/// Leaves out the URI, which is a secret between server and caller, and the content.
+/// Leaves out the URI and the content: the URI is a secret between server and caller, and must not
+/// reach a log.
 impl fmt::Debug for RetainedFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RetainedFile").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
-/// Keeps files in memory.
+/// Keeps the output files of scripts in memory.
 ///
-/// A file is read only by the caller that it was made for, and only by its exact URI. The URI holds 128
-/// random bits, because callers of a server without tokens all have the same, empty name.
+/// A file is read only by the caller that it was made for, and only by its exact URI. The URI holds
+/// 128 random bits, because callers of a server without tokens all have the same, empty name. With
+/// URIs that can be guessed, one of them could read the files of another.
 #[derive(Debug, Default)]
 pub struct OutputStore {
     retention: OutputRetention,
-    /// Oldest first.
+    /// The files of all callers, oldest first, so that expired files are at the front.
     files: Mutex<VecDeque<RetainedFile>>,
 }
 
 impl OutputStore {
-    /// Keeps files within these bounds.
+    /// Makes an empty store with these bounds.
     pub fn new(retention: OutputRetention) -> Self {
         Self { retention, files: Mutex::default() }
     }
 
-    /// Keeps the files of one run for its caller. Files that do not fit into the bounds even alone are
-    /// left out.
+    /// Keeps the files of one run for its caller. Files that do not fit into the bounds even alone
+    /// are left out.
     pub fn keep(
         &self,
         caller: &str,

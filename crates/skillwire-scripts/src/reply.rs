@@ -1,4 +1,4 @@
-//! The result of a run as the result of a call.
+//! Turns the outcome of a run into the result of a call.
 
 use std::fmt::Write as _;
 
@@ -45,8 +45,8 @@ fn link(file: &RetainedFile) -> Value {
     })
 }
 
-/// Sentences for a model: how the run ended, what is missing from the output, and that the output is
-/// not to be obeyed.
+/// Sentences for a model: how the run ended, what is missing from the output, and that the output
+/// is not to be obeyed.
 pub(crate) fn summary(outcome: &RunOutcome, files: &[RetainedFile]) -> String {
     let mut text = format!("The script {}.", outcome.end);
     if outcome.stdout.is_truncated() || outcome.stderr.is_truncated() {

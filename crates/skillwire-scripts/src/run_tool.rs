@@ -100,8 +100,8 @@ impl Offer for RunScriptTool {
                     reply.content.extend(reply::content(&run.outcome, &run.files));
                     Ok(reply)
                 }
-                // A tool error rather than a protocol error, so that the model sees it and can choose
-                // another script.
+                // A tool error rather than a protocol error, so that the model sees it and can
+                // choose another script.
                 Err(reason) => Ok(ToolReply::error(reason.to_string())),
             }
         }
@@ -140,7 +140,8 @@ impl RunScriptTool {
     }
 }
 
-/// Finds a skill by the URI of its `SKILL.md`, by its path, or by its name if no other skill has it.
+/// Finds a skill by the URI of its `SKILL.md`, by its path, or by its name if no other skill has
+/// it.
 fn find_skill(snapshot: &Snapshot, text: &str) -> Result<Arc<Skill>, RpcError> {
     let mut uris = snapshot.schemes().map(|scheme| format!("{scheme}://{text}/SKILL.md"));
     let exact = snapshot.skill(text).or_else(|| uris.find_map(|uri| snapshot.skill(&uri)));

@@ -204,7 +204,8 @@ impl ScriptRunner {
             audit::log_started(&subject);
             let mut last_report = Duration::ZERO;
             let result = sandbox.run(&job, &cancel, &mut |run| {
-                // By the run's own clock, so that each report is for another second of it.
+                // The run's own clock decides, so that reports are at least a second of the run
+                // apart.
                 if run.elapsed >= last_report + PROGRESS_INTERVAL {
                     last_report = run.elapsed;
                     // The channel is full if the client is slow. It gets the next report.
@@ -212,10 +213,11 @@ impl ScriptRunner {
                 }
             });
             let result = result.map_err(ScriptNotRun::from_run);
-            // Here rather than in the future below, so that it is also logged if the client went away.
+            // The end is logged on this thread and not in the future below: that future is dropped
+            // when the client disconnects, and the log would lack the end of the run.
             audit::log_finished(&subject, &job, result.as_ref());
-            // Held until the sandbox is done: a client that disconnects must not make room for another
-            // run while its own still ends.
+            // Held until the sandbox is done: a client that disconnects must not make room for
+            // another run while its own still ends.
             drop(permit);
             result
         });
@@ -230,7 +232,8 @@ impl ScriptRunner {
         result.map_err(ScriptNotRun::Panicked)?
     }
 
-    /// Puts a job together: a private copy of the skill, each file compared with its published digest.
+    /// Puts a job together: a private copy of the skill, each file compared with its published
+    /// digest.
     ///
     /// The copy is what runs. The files in the skill's folder may change while the script runs, and
     /// those bytes would be unchecked.
@@ -287,7 +290,8 @@ fn audit_subject(request: &ScriptRequest) -> Result<AuditSubject, ScriptNotRun> 
         caller: caller.clone(),
         skill: skill.uri.as_str().to_owned(),
         script: script.as_str().to_owned(),
-        // An entry that is served can be read. If not, a digest of its text names the content as well.
+        // An entry that is served can be read. If not, a digest of its text names the content as
+        // well.
         content: content
             .map_or_else(|| Digest::of(skill.entry.as_bytes()), |set| set.fingerprint()),
         script_digest: record.digest,

@@ -1,7 +1,7 @@
 //! Builds a [`SearchIndex`].
 //!
-//! Scores depend on the whole list (how many skills have a word, how long a field is on average), so
-//! the builder first writes down the words of each skill in a compact form, and then turns that
+//! Scores depend on the whole list (how many skills have a word, how long a field is on average),
+//! so the builder first writes down the words of each skill in a compact form, and then turns that
 //! around into one list of skills per word, with each word's share of the score computed already.
 
 use std::collections::HashMap;
@@ -15,16 +15,16 @@ use crate::{
 /// The most skills in an index; a [`Posting`] has room for no more.
 const MAX_SKILLS: usize = 1 << 28;
 
-/// The most words of all skills together, and the most bytes of all different words. Whatever goes
-/// beyond them, which takes gigabytes of text, is not found.
+/// The most words of all skills together, and the most bytes of all different words. Words beyond
+/// these limits, which only gigabytes of text reach, are not indexed.
 const MAX_WORDS: usize = 1 << 28;
 const MAX_TERM_BYTES: usize = 1 << 31;
 
 /// The most occurrences of a batch, unless one skill has more.
 const BATCH: usize = 1 << 16;
 
-/// BM25's usual constants: how soon more occurrences of a word stop to matter, and how much the
-/// length of a field matters.
+/// The usual constants of BM25: how soon further occurrences of a word stop counting, and how much
+/// the length of a field counts.
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
 
@@ -72,7 +72,7 @@ pub(crate) struct IndexBuilder {
     added: Vec<FieldTerm>,
 }
 
-/// What is in some skills, one skill after the other. Many batches need less memory than one long
+/// The words of some skills, one skill after the other. Many batches need less memory than one long
 /// list, which would be copied whenever it grows and be freed only at the end.
 struct Batch {
     skills: Vec<SkillRow>,
@@ -218,7 +218,7 @@ struct Scoring {
     frequencies: Vec<u32>,
     skills: u32,
     average_lengths: [f64; FIELDS],
-    /// What a score is multiplied with to become a weight.
+    /// The factor that turns a score into a weight.
     scale: f64,
 }
 
@@ -233,7 +233,7 @@ impl Scoring {
         scoring
     }
 
-    /// How much a word says about a skill that has it, the more the fewer have it.
+    /// How much a word counts: the fewer skills have it, the more.
     fn rarity(&self, frequency: u32) -> f64 {
         let with = f64::from(frequency) + 0.5;
         let without = f64::from(self.skills.saturating_sub(frequency)) + 0.5;
@@ -249,7 +249,8 @@ impl Scoring {
         FIELD_BOOSTS[field] * self.rarity(self.frequencies[occurrence.index()]) * saturated
     }
 
-    /// A score as an index stores it: never nothing, since a skill that has the word is found.
+    /// A score as an index stores it. It is never zero, because a search finds a skill by its
+    /// score.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -259,8 +260,8 @@ impl Scoring {
         (score * self.scale).clamp(1.0, f64::from(u16::MAX)) as u16
     }
 
-    /// What a skill gets for an unfinished word, by the set of fields that have such a word: for each
-    /// field the same, however rare the whole words are.
+    /// The score of a skill for an unfinished word, by the set of fields that have a word which
+    /// begins like it. How rare the whole words are does not count.
     fn prefix_scores(&self) -> [u32; 1 << FIELDS] {
         std::array::from_fn(|fields| {
             let within = (0..FIELDS).filter(|field| fields & 1 << field != 0);

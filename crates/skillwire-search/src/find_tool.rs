@@ -1,4 +1,4 @@
-//! The tool `find_skills`: skills of a server, found by words.
+//! The tool `find_skills`, which finds skills of a server by words.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -20,7 +20,7 @@ use crate::{MAX_QUERY_BYTES, SearchIndex, SkillText};
 /// The tool's name.
 const NAME: &str = "find_skills";
 
-/// The most skills of one answer.
+/// The most skills that one answer lists.
 const MOST_FOUND: usize = 20;
 
 /// Offers the tool `find_skills`, which searches the skills of a catalogue.
@@ -30,7 +30,7 @@ pub struct FindTool {
     state: Arc<Mutex<FindState>>,
 }
 
-/// What earlier searches worked out.
+/// Indexes and headings that earlier searches made, for later ones to reuse.
 #[derive(Default)]
 struct FindState {
     indexes: HashMap<ViewId, Arc<IndexedView>>,
@@ -79,9 +79,9 @@ impl Offer for FindTool {
         async move {
             let query = query_of(&invocation.arguments)?;
             let view = invocation.client.caller().view;
-            // The first search after a change builds the index, which takes a while. Calls that come
-            // meanwhile wait for it here, where they hold no thread: building it twice at a time
-            // would take longer.
+            // The first search after a change builds the index, which takes a while. Other calls
+            // wait for this lock meanwhile, so that the index is not built twice at a time. They
+            // wait in a future: inside `spawn_blocking`, each would hold a thread of the pool.
             let mut state = state.lock_owned().await;
             let found = tokio::task::spawn_blocking(move || {
                 let indexed = state.index(view, &catalog);
@@ -104,8 +104,8 @@ fn query_of(arguments: &Map<String, Value>) -> Result<String, RpcError> {
 }
 
 impl FindState {
-    /// The index of what a view shows now, built if the view changed since the last search; none if
-    /// there is no such view.
+    /// Returns the index of the skills that a view shows now, and builds it if the view changed
+    /// since the last search. Returns none if there is no such view.
     fn index(&mut self, view: ViewId, catalog: &Catalog) -> Option<Arc<IndexedView>> {
         let snapshot = catalog.now(view)?;
         let generation = snapshot.generation();
@@ -114,7 +114,7 @@ impl FindState {
         }
         let all_skills = catalog.now(ViewId::EVERYTHING)?.listed().count();
         if self.headings.len() > 2 * all_skills {
-            // Most of them are of files that are gone.
+            // At least half of the headings are of files that no skill has any more.
             self.headings.clear();
         }
         let skills: Vec<_> = snapshot.listed().cloned().collect();
@@ -151,7 +151,8 @@ struct OwnFile<'a> {
     store: &'a dyn FileStore,
 }
 
-/// None if the file would have to be fetched or generated: an index is not worth that.
+/// Returns the `SKILL.md` of a skill; none if it would have to be fetched or generated, which costs
+/// too much for an index.
 fn own_file(skill: &Skill) -> Option<OwnFile<'_>> {
     let SkillContent::Files(tree) = &skill.content else { return None };
     let record = tree.file(&RelPath::skill_file())?;
@@ -159,7 +160,7 @@ fn own_file(skill: &Skill) -> Option<OwnFile<'_>> {
 }
 
 impl OwnFile<'_> {
-    /// Its headings; none if the file is not the one that was published.
+    /// Reads the headings; none if the file no longer has the digest that was published.
     fn headings(&self) -> Option<Box<str>> {
         let FileRecord { path, digest, size, .. } = self.record;
         let bytes = self.store.read(path, *size).ok();

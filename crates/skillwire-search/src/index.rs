@@ -11,8 +11,8 @@ use crate::{
 /// An immutable index of a list of skills.
 ///
 /// Skills are ranked by BM25 over their name, tags, description and context, in this order of
-/// importance. The shares of all fields are added up when the index is built, so that a search only
-/// sums one number for each word and skill.
+/// importance. The builder adds up the scores of all fields, so that a search only sums one number
+/// for each word and skill.
 #[derive(Default)]
 pub struct SearchIndex {
     /// The text of all terms, in order.
@@ -20,9 +20,10 @@ pub struct SearchIndex {
     pub(crate) terms: Vec<Term>,
     /// The skills that have a term, in their order, for one term after the other.
     pub(crate) postings: Vec<Posting>,
-    /// What a term adds to the score of a skill, beside the postings.
+    /// The score that a term adds to a skill, in parallel to the postings.
     pub(crate) weights: Vec<u16>,
-    /// What an unfinished word adds, by the set of fields that have a word which begins like it.
+    /// The score that an unfinished word adds, by the set of fields that have a word which begins
+    /// like it.
     pub(crate) prefix_scores: [u32; 1 << FIELDS],
     /// The number of skills.
     pub(crate) skills: usize,
@@ -53,7 +54,7 @@ impl Posting {
     }
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SearchHits {
     /// The positions of the best skills, the best first. Equally good ones keep the list's order.
@@ -84,8 +85,8 @@ impl SearchIndex {
     /// Finds the skills that have any word of a query, or a word that begins with its last one,
     /// among those that `is_visible` admits. Returns at most `limit` of them.
     ///
-    /// The time this takes grows with the number of skills that have these words. A query longer than
-    /// [`MAX_QUERY_BYTES`](crate::MAX_QUERY_BYTES) is cut.
+    /// The time this takes grows with the number of skills that have these words. A query longer
+    /// than [`MAX_QUERY_BYTES`](crate::MAX_QUERY_BYTES) is cut.
     pub fn search(
         &self,
         query: &str,
@@ -171,8 +172,8 @@ impl SearchIndex {
 /// The visible skills with the highest scores.
 fn best(scores: &[u32], limit: usize, is_visible: impl Fn(usize) -> bool) -> SearchHits {
     let mut total = 0;
-    // The worst of the best is on top. Skills come in order, so one that is only as good as the worst
-    // stands behind it.
+    // The heap has the worst of the best on top. Skills come in the order of the list, so a skill
+    // that is only as good as the worst ranks after it.
     let mut best = BinaryHeap::with_capacity(limit.min(scores.len()));
     for (skill, score) in scores.iter().enumerate().filter(|(_, score)| **score > 0) {
         if !is_visible(skill) {

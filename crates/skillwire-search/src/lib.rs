@@ -1,7 +1,7 @@
 //! Finds skills by words, best first.
 //!
 //! A [`SearchIndex`] is built once from a list of skills and never changes. It answers with
-//! positions in that list, so it knows nothing about approvals, servers or who may see what: the
+//! positions in that list, so it knows nothing about approvals, servers or permissions: the
 //! caller keeps the list and decides which positions are visible. With the feature `tool`, the
 //! crate also has `FindTool`, which offers such a search to the clients of a server.
 //!

@@ -1,9 +1,11 @@
-//! What a query asks for.
+//! Splits a query into the words to search for.
 
 use crate::words::for_each_word;
 
-/// The longest query, in bytes. An index ignores what stands behind them; a server should refuse a
-/// longer query, so that its client learns of the limit.
+/// The longest query, in bytes.
+///
+/// An index ignores the rest of a longer query. A server should refuse such a query, so that its
+/// client learns of the limit.
 pub const MAX_QUERY_BYTES: usize = 1_024;
 
 /// The most different words of a query that are searched for.

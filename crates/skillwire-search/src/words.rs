@@ -2,7 +2,7 @@
 
 use unicode_normalization::{UnicodeNormalization as _, char::is_combining_mark};
 
-/// Longer words are not indexed, and a query that has one does not find anything by it.
+/// The longest word that is indexed or searched for, in characters.
 const MAX_WORD_CHARS: usize = 64;
 
 /// Calls `found` for each word of a text, in order.
@@ -27,7 +27,8 @@ pub(crate) fn for_each_word(text: &str, mut found: impl FnMut(&str)) {
                 word.push(c);
                 word.end(&mut found);
             } else if c.is_alphanumeric() {
-                // Upper case first: this turns `ß` into `ss` and both forms of a small sigma into one.
+                // Upper case first: this turns `ß` into `ss` and both forms of a small sigma into
+                // one.
                 c.to_uppercase().flat_map(char::to_lowercase).for_each(|c| word.push(c));
             } else {
                 word.end(&mut found);
@@ -66,7 +67,8 @@ impl Word {
     }
 }
 
-/// Removes a plural `s`. This need not be right for every word, only alike in skills and queries.
+/// Removes a plural `s`. This is wrong for some words, which does no harm: skills and queries are
+/// treated alike.
 fn singular(word: &str) -> &str {
     word.strip_suffix('s').filter(|singular| singular.len() > 2).unwrap_or(word)
 }

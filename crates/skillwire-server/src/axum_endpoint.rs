@@ -1,4 +1,4 @@
-//! Skills as a part of an axum router, or of anything else that takes a tower service.
+//! Serves skills as part of an axum router, or of any other user of tower services.
 
 use std::{
     convert::Infallible,
@@ -17,12 +17,12 @@ use crate::{
     skills::Skills,
 };
 
-/// The MCP endpoint as a tower service: it answers on whatever path it is mounted.
+/// The MCP endpoint as a tower service; it answers on whatever path it is mounted.
 #[derive(Clone)]
 pub struct Endpoint(HttpService);
 
 impl Endpoint {
-    /// Mounts a service; a program that keeps a clone can [`stop`](HttpService::stop) its streams.
+    /// Wraps a service; a program that keeps a clone can [`stop`](HttpService::stop) its streams.
     pub fn new(service: HttpService) -> Self {
         Self(service)
     }
@@ -46,7 +46,7 @@ where
         let service = self.0.clone();
         Box::pin(async move {
             let response = service.endpoint(request).await;
-            // Routers want their data in one piece.
+            // axum wants each frame of data in one piece.
             let joined = |mut data: Pieces| data.copy_to_bytes(data.remaining());
             Ok(response.map(|body| Body::new(body.map_frame(move |frame| frame.map_data(joined)))))
         })
@@ -54,10 +54,10 @@ where
 }
 
 impl Skills {
-    /// A router with the endpoint at `/mcp`, to be merged into or nested in another one.
+    /// Returns a router with the endpoint at `/mcp`, to be merged into or nested in another one.
     ///
-    /// The options say which hosts and origins are let in besides those of this machine; a layer of
-    /// the router around it cannot loosen that.
+    /// The options say which hosts and origins are accepted besides those of this machine; a layer
+    /// of the surrounding router cannot loosen that.
     pub fn router<S: Clone + Send + Sync + 'static>(&self, options: HttpOptions) -> Router<S> {
         Router::new().route_service(ENDPOINT, Endpoint::new(self.http_service(options)))
     }

@@ -1,4 +1,4 @@
-//! Puts a server together: sources, callers, tools and how requests are answered.
+//! Builds a server from sources, callers, tools and options.
 
 use std::{fmt, path::PathBuf, sync::Arc};
 
@@ -24,10 +24,10 @@ use crate::{
 
 type OnNotice = Box<dyn Fn(&Notice) + Send + Sync>;
 
-/// Makes tools and prompts that look at the catalogue.
+/// Creates tools and prompts that use the catalogue of the server.
 type MakeOffers = Box<dyn FnOnce(&Arc<Catalog>) -> Result<Offers, DuplicateTool>>;
 
-/// Sources of skills, and how they are served.
+/// Builds [`Skills`] from sources and options.
 #[derive(Default)]
 pub struct SkillsBuilder {
     sources: Vec<Box<dyn SkillSource>>,
@@ -42,7 +42,7 @@ pub struct SkillsBuilder {
     offers: Option<MakeOffers>,
     scripts: Option<Arc<dyn RunScripts>>,
     lookup: Option<Arc<dyn SkillLookup>>,
-    /// The first thing that went wrong; the others would often follow from it.
+    /// The first error; later ones would often only follow from it.
     error: Option<BuildError>,
 }
 
@@ -52,37 +52,37 @@ impl fmt::Debug for SkillsBuilder {
     }
 }
 
-/// Skills that cannot be put together.
+/// The error when skills cannot be built.
 ///
-/// A skill that cannot be served is none of these: it is left out, and
-/// [`on_notice`](SkillsBuilder::on_notice) says why.
+/// A skill that cannot be served is not an error: the server leaves it out and reports the reason
+/// to [`on_notice`](SkillsBuilder::on_notice).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// A path is not that of a skill.
+    /// A path is not a valid path of a skill.
     #[error("`{0}` cannot be the path of a skill: it {1}. Write it like `acme/billing/refunds`.")]
     Path(String, #[source] InvalidPath),
-    /// A folder is not there.
+    /// A folder does not exist.
     #[error(transparent)]
     Unavailable(#[from] SourceUnavailable),
-    /// A skill that is part of the program is malformed.
+    /// A skill that is embedded in the program is malformed.
     #[error(transparent)]
     Embedded(#[from] InvalidEmbedded),
     /// Two tools have the same name.
     #[error("The tools cannot be offered: {0}.")]
     Tools(#[from] DuplicateTool),
-    /// The system gave no random numbers, without which cursors could be forged.
+    /// The system supplied no random numbers, without which clients could forge cursors.
     #[error("The system gives no random numbers: {0}.")]
     Random(#[source] getrandom::Error),
-    /// The system gave no thread to keep skills up to date with.
+    /// The system could not start the thread that keeps skills up to date.
     #[error("A thread could not be started: {0}.")]
     Thread(#[from] std::io::Error),
 }
 
 impl SkillsBuilder {
-    /// Adds the one skill in a folder, at a path such as `acme/billing/refunds`.
+    /// Adds the one skill in a folder, under a path such as `acme/billing/refunds`.
     ///
-    /// The path ends in the skill's name.
+    /// The last segment of the path is the skill's name.
     #[must_use]
     pub fn skill(self, path: &str, folder: impl Into<PathBuf>) -> Self {
         let options = DirectoryOptions::default().strictness(self.strictness);
@@ -91,7 +91,7 @@ impl SkillsBuilder {
         self.add(source, true)
     }
 
-    /// Adds every skill in a folder, at the path it has there.
+    /// Adds every skill in a folder, under its path within that folder.
     #[must_use]
     pub fn folder(self, folder: impl Into<PathBuf>) -> Self {
         let options = DirectoryOptions::default().strictness(self.strictness);
@@ -99,7 +99,7 @@ impl SkillsBuilder {
         self.add(source, true)
     }
 
-    /// Adds skills that are part of the program, as `embed_skills!` makes them.
+    /// Adds skills that `embed_skills!` made part of the program.
     #[must_use]
     pub fn embedded(self, skills: &[EmbeddedSkill]) -> Self {
         let mut source = MemorySource::new("embedded").strictness(self.strictness);
@@ -107,10 +107,10 @@ impl SkillsBuilder {
         self.add(added.map(|()| source).map_err(BuildError::from), false)
     }
 
-    /// Adds a skill whose files are made each time they are read.
+    /// Adds a skill whose files are generated each time a client reads them.
     ///
-    /// Its entry says `"dynamic"` instead of listing files, so hosts cannot verify it and some will
-    /// not load it.
+    /// Its entry says `"dynamic"` instead of listing files, so hosts cannot verify it, and some
+    /// will not load it.
     #[must_use]
     pub fn dynamic(self, path: &str, generator: impl SkillGenerator + 'static) -> Self {
         let source = skill_path(path)
@@ -124,7 +124,7 @@ impl SkillsBuilder {
         self.add(Ok(source), true)
     }
 
-    /// Adds sources that are boxed already.
+    /// Adds sources that are already boxed.
     #[must_use]
     pub fn sources(mut self, sources: impl IntoIterator<Item = Box<dyn SkillSource>>) -> Self {
         self.sources.extend(sources);
@@ -132,14 +132,15 @@ impl SkillsBuilder {
         self
     }
 
-    /// Lets in only callers with one of these tokens over HTTP; each sees the skills its line names.
+    /// Admits only callers with one of these tokens over HTTP; each sees the skills that its line
+    /// names.
     #[must_use]
     pub fn tokens(mut self, tokens: Tokens) -> Self {
         self.tokens = Some(tokens);
         self
     }
 
-    /// Publishes the skills whose path matches under `/.well-known/`, without a token.
+    /// Publishes the skills whose path matches under `/.well-known/`, where clients need no token.
     #[must_use]
     pub fn public(mut self, patterns: PathPatterns) -> Self {
         self.public = Some(patterns);
@@ -152,7 +153,7 @@ impl SkillsBuilder {
         self.offers_from(|_| Ok(offers))
     }
 
-    /// The same for tools that look at the catalogue of this server.
+    /// Offers tools and prompts that use the catalogue of this server.
     #[must_use]
     pub fn offers_from(
         mut self,
@@ -169,8 +170,8 @@ impl SkillsBuilder {
         self
     }
 
-    /// Sets where to look for skills that no source reports, which also says for how long clients
-    /// may reuse answers.
+    /// Sets where to look for skills that no source reports; this also limits how long clients may
+    /// reuse answers.
     #[must_use]
     pub fn lookup(mut self, lookup: Arc<dyn SkillLookup>) -> Self {
         self.lookup = Some(lookup);
@@ -185,38 +186,38 @@ impl SkillsBuilder {
         self
     }
 
-    /// Sets how requests are answered; this sets the name and version as well.
+    /// Sets how requests are answered, including the server's name and version.
     #[must_use]
     pub fn config(mut self, config: Config) -> Self {
         self.config = config;
         self
     }
 
-    /// Sets what is listed.
+    /// Sets which skills and files are listed.
     #[must_use]
     pub fn listing(mut self, options: SnapshotOptions) -> Self {
         self.snapshot = options;
         self
     }
 
-    /// Sets how forgiving the sources that are added after this are about the format.
+    /// Sets how strictly sources that are added after this call check the format.
     #[must_use]
     pub fn strictness(mut self, strictness: Strictness) -> Self {
         self.strictness = strictness;
         self
     }
 
-    /// Sets who is told of skills that are left out, limits that are exceeded and everything else
-    /// that was found, now and while the program runs.
+    /// Sets the callback for notices: skills that are left out, exceeded limits and other findings,
+    /// now and while the program runs.
     ///
-    /// Without this, what concerns an operator goes to the log.
+    /// Without a callback, notices that concern an operator go to the log.
     #[must_use]
     pub fn on_notice(mut self, tell: impl Fn(&Notice) + Send + Sync + 'static) -> Self {
         self.on_notice = Some(Box::new(tell));
         self
     }
 
-    /// Reads everything once, and keeps it up to date from then on.
+    /// Reads all sources once, and keeps the skills up to date from then on.
     ///
     /// Blocks while files are read.
     #[tracing::instrument(skip_all, fields(sources = self.sources.len()))]
@@ -232,10 +233,10 @@ impl SkillsBuilder {
         Ok(Skills(Arc::new(Inner { engine, keeper, admission, _following: following })))
     }
 
-    /// Puts everything together without reading anything.
+    /// Builds the server without reading any source.
     ///
-    /// Requests wait for the first [`refresh`](Skills::refresh) or [`Keeper::look`]; the program
-    /// decides when that is, and follows the sources with [`Keeper::follow`].
+    /// Requests wait for the first [`refresh`](Skills::refresh) or [`Keeper::look`], which the
+    /// program starts when it likes; [`Keeper::follow`] then keeps up with the sources.
     pub fn prepare(self) -> Result<Skills, BuildError> {
         let (engine, keeper, admission) = self.assemble()?;
         Ok(Skills(Arc::new(Inner { engine, keeper, admission, _following: None })))

@@ -8,8 +8,8 @@ use crate::live::Keeper;
 
 /// A thread that follows the sources until this value goes away.
 ///
-/// It has a runtime of its own, so that skills can be put together before there is one, and so that
-/// reading files never takes time from the program's tasks.
+/// The thread has its own runtime, so that a program can build skills before it has one, and so
+/// that reading files never delays the program's tasks.
 #[derive(Debug)]
 pub(crate) struct Following {
     _stop: watch::Sender<()>,
@@ -23,7 +23,7 @@ impl Following {
         let follow = async move {
             tokio::select! {
                 () = keeper.follow(async || std::future::pending().await) => {}
-                // Only an error ever comes: that the sender is gone.
+                // The value never changes; this ends when the sender is dropped.
                 _ = stopped.changed() => {}
             }
         };

@@ -1,10 +1,10 @@
 //! Serves a catalogue of skills over MCP, on stdio and streamable HTTP, to both protocol eras.
 //!
-//! The server never learns where a skill came from, nor what a method means: the engine answers, and
-//! this crate carries messages ([`stdio`], [`http`]) and keeps the catalogue up to date with its
-//! sources ([`live`]).
+//! The server knows neither where a skill comes from nor what a method means. The engine answers
+//! requests; this crate carries messages ([`stdio`], [`http`]) and keeps the catalogue up to date
+//! with its sources ([`live`]).
 //!
-//! Every server is put together by [`Skills::builder`]:
+//! [`Skills::builder`] builds every server:
 //!
 //! ```
 //! use skillwire_server::{EmbeddedSkill, Skills};

@@ -16,7 +16,7 @@ use crate::{
     stdio,
 };
 
-/// Skills that are ready to be served; clones share everything.
+/// Holds skills that are ready to be served; clones share everything.
 ///
 /// They run alone, over stdio or HTTP, or become part of a server that is there already: an axum
 /// router (feature `axum`), or a server written with the official SDK (crate `skillwire-rmcp`).
@@ -47,36 +47,36 @@ pub(crate) struct Inner {
     pub(crate) engine: Arc<Engine>,
     pub(crate) keeper: Arc<Keeper>,
     pub(crate) admission: Admission,
-    /// Ends when the last clone goes away.
+    /// Stops the thread that follows the sources when the last clone is dropped.
     pub(crate) _following: Option<Following>,
 }
 
 impl Skills {
-    /// Begins to put skills together.
+    /// Returns a builder without any skills.
     pub fn builder() -> SkillsBuilder {
         SkillsBuilder::default()
     }
 
-    /// The number of skills that are served now.
+    /// Returns the number of skills that are served now.
     pub fn count(&self) -> usize {
         let snapshot = self.0.engine.catalog().now(ViewId::EVERYTHING);
         snapshot.map_or(0, |snapshot| snapshot.skill_count())
     }
 
-    /// Looks at the sources now, and not only when they are next looked at anyway.
+    /// Scans the sources now instead of waiting for the next scheduled scan.
     ///
-    /// Blocks while files are read. A look that is close asks generated skills for their `SKILL.md`
-    /// again, and tells clients that they may have changed.
+    /// Blocks while files are read. A scan with `force_read` asks generated skills for their
+    /// `SKILL.md` again, and notifies clients that they may have changed.
     pub fn refresh(&self, look: &ScanRequest) -> Refreshed {
         self.0.keeper.refresh(look)
     }
 
-    /// What answers requests, for transports of your own.
+    /// Returns the engine that answers requests, for transports of your own.
     pub fn engine(&self) -> &Arc<Engine> {
         &self.0.engine
     }
 
-    /// What keeps the skills up to date, for programs that decide when that happens.
+    /// Returns the keeper that updates the skills, for programs that schedule scans themselves.
     pub fn keeper(&self) -> &Arc<Keeper> {
         &self.0.keeper
     }
@@ -93,14 +93,14 @@ impl Skills {
 
     /// Serves HTTP at `/mcp` to clients on this machine until `shutdown` is done.
     ///
-    /// With [`http_service`](Self::http_service) and [`http::run`] everything about it can be set.
+    /// Use [`http_service`](Self::http_service) and [`http::run`] to set hosts, limits and threads.
     pub async fn serve_http(&self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
         let service = self.http_service(HttpOptions::default());
-        // The threads are the caller's; who wants others calls `http::run`.
+        // Connections run on the caller's runtime; `http::run` takes other threads.
         http::run(listener, service, Workers::here(), ConnectionLimits::default(), shutdown).await;
     }
 
-    /// Answers HTTP requests, for a server of your own.
+    /// Returns a service that answers HTTP requests, for a server of your own.
     pub fn http_service(&self, options: HttpOptions) -> HttpService {
         HttpService::new(Arc::clone(self.engine()), self.0.admission.clone(), options)
     }

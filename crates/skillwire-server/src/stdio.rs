@@ -17,13 +17,13 @@ use tokio::{
 use self::session::StdioSession;
 use skillwire_engine::{Engine, OutgoingMessage};
 
-/// Messages that may wait for a slow reader before requests are no longer taken.
+/// Messages that may wait for a slow client before the server stops taking requests.
 const OUTGOING: usize = 256;
 
-/// The longest message that is taken, in bytes.
+/// The longest message the server accepts, in bytes.
 const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
 
-/// How long the last messages may take to be read once the input has ended.
+/// How long the client may take to read the last messages once its input has ended.
 const LAST_WRITE: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// Serves one client until its input ends.
@@ -61,7 +61,8 @@ pub async fn run_until(
         let event = tokio::select! {
             chunk = reader.fill_buf() => {
                 let chunk = chunk?;
-                // A last line without an end is not a message.
+                // A last line without a line end is not a message: the client may have died while
+                // writing it.
                 if chunk.is_empty() {
                     break;
                 }
@@ -84,10 +85,10 @@ pub async fn run_until(
     }
     drop(sender);
     session.close().await;
-    // A client that closed its end may have stopped reading as well.
+    // A client that closed its end may have stopped reading as well; do not wait for it for ever.
     let Ok(written) = tokio::time::timeout(LAST_WRITE, writer).await else { return Ok(()) };
     match written {
-        // A client that went away is an ordinary end.
+        // A client that went away is an ordinary end, not an error.
         Ok(Err(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         Ok(result) => result,
         Err(_) => Ok(()),

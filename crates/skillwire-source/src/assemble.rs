@@ -87,8 +87,8 @@ struct ServedSkill<'a> {
 impl<'a> SkillAssembly<'a> {
     /// Inspects every skill of the tree, outer ones first.
     ///
-    /// A valid skill inside a served one is published below it; an invalid one is only a file of it.
-    /// Inside a skill that is not served, every skill is outermost.
+    /// A valid skill inside a served one is published below it; an invalid one is only a file of
+    /// it. Inside a skill that is not served, every skill is outermost.
     pub(crate) fn run(&self) -> Vec<InspectedSkill> {
         let mut inspected: Vec<InspectedSkill> = Vec::new();
         let mut inspected_dirs: BTreeMap<&str, InspectedDir<'a>> = BTreeMap::new();

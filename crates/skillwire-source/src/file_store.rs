@@ -56,8 +56,8 @@ pub trait RemoteFiles: Send + Sync {
 
 /// Identifies the server that bytes come from, as a part of cache keys.
 ///
-/// Two servers may list the same digest. Bytes that one of them sent are never served as the other's:
-/// a server that only knows a digest would otherwise serve content that it does not have.
+/// Two servers may list the same digest. Bytes that one of them sent are never served as the
+/// other's: a server that only knows a digest would otherwise serve content that it does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct ContentOwner(u32);
 

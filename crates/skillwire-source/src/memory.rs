@@ -102,8 +102,8 @@ impl MemorySource {
 
 /// Checks the files of one skill, and of the skills nested in it, with the rules of every source.
 ///
-/// A source that gets files from a store of its own uses this. `label` is the operator's name for that
-/// store, and findings show it before the path. An invalid path is reported as a finding, too.
+/// A source that gets files from a store of its own uses this. `label` is the operator's name for
+/// that store, and findings show it before the path. An invalid path is reported as a finding, too.
 pub fn inspect_files<P: AsRef<str>>(
     label: &str,
     path: &str,

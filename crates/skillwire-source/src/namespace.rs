@@ -1,8 +1,8 @@
 //! Decides which skill of several sources is served at each URI.
 //!
-//! Two skills that claim one URI are both refused. So is a skill whose URI lies inside another skill's
-//! directory if that skill's manifest does not list it. Replacing a group only examines the URIs that
-//! it touches, so that a change costs the same in a large catalogue.
+//! Two skills that claim one URI are both refused. So is a skill whose URI lies inside another
+//! skill's directory if that skill's manifest does not list it. Replacing a group only examines the
+//! URIs that it touches, so that a change costs the same in a large catalogue.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -34,8 +34,8 @@ struct Claim<T> {
 
 /// The claims on all URIs.
 ///
-/// There may be a hundred thousand groups, and mostly a group claims one URI, no other group claims it,
-/// and no other skill has its name. So the collections take no more room than for that one.
+/// There may be a hundred thousand groups, and mostly a group claims one URI, no other group claims
+/// it, and no other skill has its name. So the collections take no more room than for that one.
 #[derive(Debug)]
 pub struct UriNamespace<T> {
     groups: BTreeMap<GroupId, Box<[Arc<str>]>>,
@@ -193,7 +193,8 @@ impl<T: UriClaimant> UriNamespace<T> {
             .collect()
     }
 
-    /// The URIs with the same skill name as this one, itself included; `None` if it is the only one.
+    /// The URIs with the same skill name as this one, itself included; `None` if it is the only
+    /// one.
     pub fn uris_with_same_name(&self, uri: &SkillUri) -> Option<&BTreeSet<Arc<str>>> {
         match self.names.get(name_of(uri.as_str()))? {
             Named::One(_) => None,

@@ -7,7 +7,8 @@ use std::sync::{
 
 /// Counts the skills that scans have inspected; clones share the count.
 ///
-/// A program polls the count to show it. So a scan never waits for a terminal and knows nothing of one.
+/// A program polls the count to show it. So a scan never waits for a terminal and knows nothing of
+/// one.
 #[derive(Debug, Clone, Default)]
 pub struct ScanProgress(Arc<AtomicUsize>);
 

@@ -23,7 +23,8 @@ pub struct Skill {
     pub entry: Arc<str>,
     /// Its content.
     pub content: SkillContent,
-    /// Whether listings show it. A skill that a client asked for by URI is served without being listed.
+    /// Whether listings show it. A skill that a client asked for by URI is served without being
+    /// listed.
     pub listed: bool,
 }
 

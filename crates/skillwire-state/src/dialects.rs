@@ -1,4 +1,4 @@
-//! How servers offer their skills: one small file for each, worth nothing but some requests.
+//! Remembered dialects of servers, one small file each; losing one costs a few requests.
 
 use std::path::PathBuf;
 
@@ -9,17 +9,17 @@ use skillwire_trust::{DialectMemory, KnownDialect, ServerLabel, StoreError};
 
 use super::{encoding::encode, folder::Folder};
 
-/// The largest file that is read; it holds a digest and a word.
+/// The largest file that is read; a file holds a digest and a word.
 const MAX_BYTES: u64 = 4 * 1024;
 
-/// Dialects that are remembered between runs.
+/// Dialects of servers, remembered between runs.
 #[derive(Debug, Clone)]
 pub struct FileDialects {
     folder: PathBuf,
 }
 
 impl FileDialects {
-    /// Dialects in a folder, which is made when there is one to remember.
+    /// Creates a store in a folder; the folder is created on the first write.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into() }
     }
@@ -36,8 +36,8 @@ impl DialectMemory for FileDialects {
         let folder = Folder::make(&self.folder)?;
         let _locked = folder.lock("lock")?;
         let (name, new) = (file_name(server), format!("{}.new", file_name(server)));
-        // A process that ended in the middle may have left one. This process holds the lock, so no
-        // other process still writes to it.
+        // A process that was killed may have left one. This process holds the lock, so no other
+        // process still writes to it.
         folder.remove_file(&new)?;
         let known = json!({ "described": known.described.to_string(), "dialect": known.dialect });
         Ok(folder.replace(&name, &new, format!("{known}\n").as_bytes(), false)?)

@@ -1,8 +1,8 @@
-//! Texts as file names: one way there, one way back, the same on every file system.
+//! Encoding text as file names, reversibly and the same on every file system.
 //!
-//! A component holds only `a-z`, `0-9`, `-`, `_`, `+`, `=` and `,`. There is no dot in it, so there is
-//! no `..`, no trailing dot and nothing called `SKILL.md`; there is no upper-case letter, so file
-//! systems that fold case keep everything apart; and it is never the name of a device.
+//! A component holds only `a-z`, `0-9`, `-`, `_`, `+`, `=` and `,`. It has no dot, so it is never
+//! `..` or `SKILL.md` and has no trailing dot. It has no upper-case letter, so file systems that
+//! fold case keep all names apart. It is never the name of a Windows device.
 
 use skillwire_core::{SKILL_FILE, SkillUri};
 
@@ -12,20 +12,20 @@ const MAX_COMPONENT: usize = 200;
 /// Ends every component but the last.
 const CONTINUES: char = ',';
 
-/// Names that Windows gives to devices, whatever the ending.
+/// Device names on Windows, which are reserved with any extension.
 const DEVICES: [&str; 22] = [
     "aux", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9", "con", "lpt1",
     "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9", "nul", "prn",
 ];
 
-/// Writes a text as path components, at least one; distinct texts give distinct paths, and no path
-/// leads through another one's last component.
+/// Encodes a text as one or more path components. Distinct texts give distinct paths, and no path
+/// leads through the last component of another.
 pub fn encode(text: &str) -> Vec<String> {
     let mut components = Vec::new();
     let mut component = String::new();
     for byte in text.bytes() {
         let token = token(byte);
-        // Room is left for the mark that more follows, and for guarding against a device name.
+        // Leaves room for the continuation mark and for escaping a device name.
         if component.len() + token.len() >= MAX_COMPONENT {
             component.push(CONTINUES);
             components.push(std::mem::take(&mut component));
@@ -36,7 +36,7 @@ pub fn encode(text: &str) -> Vec<String> {
     components
 }
 
-/// Reads components that [`encode`] wrote, and nothing else.
+/// Decodes components that [`encode`] wrote, and refuses all others.
 pub fn decode<S: AsRef<str>>(components: &[S]) -> Option<String> {
     let (last, first) = components.split_last()?;
     let mut bytes = Vec::new();
@@ -49,12 +49,12 @@ pub fn decode<S: AsRef<str>>(components: &[S]) -> Option<String> {
     same.then_some(text)
 }
 
-/// The skill whose root has this URI; paths leave out the `SKILL.md` that every skill's URI ends in.
+/// Returns the skill with this root; paths omit the `SKILL.md` that every skill's URI ends in.
 pub(super) fn skill_of_root(root: &str) -> Option<SkillUri> {
     SkillUri::parse(&format!("{root}/{SKILL_FILE}")).ok()
 }
 
-/// Writes one byte; a slash, which is frequent in URIs, stays readable.
+/// Encodes one byte; a slash, which is frequent in URIs, stays readable.
 fn token(byte: u8) -> String {
     match byte {
         b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' => char::from(byte).to_string(),
@@ -63,7 +63,7 @@ fn token(byte: u8) -> String {
     }
 }
 
-/// Escapes the first letter of a device name; one of nothing is written as such.
+/// Escapes the first letter of a device name, and encodes an empty component.
 fn guard(component: String) -> String {
     if component.is_empty() {
         return "=".to_owned();
@@ -135,11 +135,11 @@ mod tests {
         assert_eq!(components.len(), 6);
         assert!(components.iter().all(|component| component.len() <= MAX_COMPONENT));
         assert_eq!(decode(&components).unwrap(), long);
-        // The beginning of a long text is another folder than the text that ends there.
+        // A long text and its beginning have different paths.
         let short = "a".repeat(199);
         assert_eq!(encode(&short).len(), 1);
         assert_ne!(encode(&short)[0], components[0]);
-        // A device name that is cut off at the end of a long text is still none.
+        // A device name at the end of a long text is escaped too.
         let cut = encode(&("a".repeat(199) + "con"));
         assert_eq!(cut[1], "=63on");
     }

@@ -1,9 +1,9 @@
 //! State on this machine: records, cache, audit log, configured servers and logins, in files that
 //! only the user can write.
 //!
-//! This crate never decides anything: a record is an approval only of the content it holds, and
-//! the host compares bytes from the cache with the held entry. It never knows a home
-//! directory; the caller says where the files are.
+//! This crate never decides anything: a record approves only the content it holds, and the host
+//! compares bytes from the cache with the entry it holds. It never knows a home directory; the
+//! caller says where the files are.
 //!
 //! ```
 //! use skillwire_state::FileRecords;

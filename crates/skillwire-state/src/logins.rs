@@ -1,4 +1,4 @@
-//! Logins to servers: one file for each, which only the user can read.
+//! Logins to servers: one file each, which only the user can read.
 
 use std::{
     path::PathBuf,
@@ -15,22 +15,22 @@ use super::{
     folder::{Fault, Folder, Locked},
 };
 
-/// The largest file that is read; tokens have some thousand bytes.
+/// The largest file that is read; tokens have a few thousand bytes.
 const MAX_BYTES: u64 = 256 * 1024;
 
-/// Where logins are kept.
+/// Logins in a folder.
 #[derive(Debug, Clone)]
 pub struct Logins {
     folder: PathBuf,
 }
 
 impl Logins {
-    /// Logins in a folder, which is made when there is one to keep.
+    /// Creates a store in a folder; the folder is created on the first write.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into() }
     }
 
-    /// The login to a server, if there is one.
+    /// Returns the login to a server, if there is one.
     pub fn load(&self, label: &ServerLabel) -> Result<Option<Login>, StoreError> {
         let Some(folder) = Folder::find(&self.folder)? else { return Ok(None) };
         let name = file_name(label);
@@ -43,12 +43,12 @@ impl Logins {
         login.map(Some).ok_or_else(unreadable)
     }
 
-    /// Keeps a login, in the place of the one before.
+    /// Saves a login in place of the previous one.
     pub fn save(&self, label: &ServerLabel, login: &Login) -> Result<(), StoreError> {
         self.locked(label)?.save(login)
     }
 
-    /// Forgets a login and tells whether there was one.
+    /// Removes a login; returns whether there was one.
     pub fn remove(&self, label: &ServerLabel) -> Result<bool, StoreError> {
         let Some(folder) = Folder::find(&self.folder)? else { return Ok(false) };
         let name = file_name(label);
@@ -75,7 +75,7 @@ impl LoginStore for Logins {
     }
 }
 
-/// The file of a login, which no other process changes while this value lives.
+/// The file of a login, which no other process can change while this value lives.
 struct LockedFile {
     logins: Logins,
     label: ServerLabel,
@@ -91,8 +91,8 @@ impl LockedLogin for LockedFile {
         let folder = Folder::make(&self.logins.folder)?;
         let name = file_name(&self.label);
         let new = format!("{name}.new");
-        // A process that ended in the middle may have left one. This process holds the lock, so no
-        // other process still writes to it.
+        // A process that was killed may have left one. This process holds the lock, so no other
+        // process still writes to it.
         folder.remove_file(&new)?;
         Ok(folder.replace(&name, &new, format!("{:#}\n", write(login)).as_bytes(), true)?)
     }
@@ -102,7 +102,8 @@ fn file_name(label: &ServerLabel) -> String {
     format!("{}.json", encode(label.as_str()).concat())
 }
 
-/// Reads a login by hand: a ready-made reader would repeat a value it did not like.
+/// Reads a login by hand: an error of a derived reader would quote the value, which may be a
+/// secret.
 fn read(text: &str) -> Option<Login> {
     let fields = strict_json::object(text, JsonLimits { depth: 4, nodes: 10_000 }).ok()?;
     let optional = |key: &str| match fields.get(key) {
@@ -128,7 +129,7 @@ fn read(text: &str) -> Option<Login> {
     })
 }
 
-/// Writes a login with its secrets. Nothing but its file may be given this.
+/// Writes a login with its secrets. The result must go into the login's file and nowhere else.
 fn write(login: &Login) -> Value {
     let mut fields = Map::new();
     fields.insert("server".to_owned(), login.server.reveal().into());

@@ -1,11 +1,11 @@
-//! Times as text that people and programs read.
+//! Times as RFC 3339 text.
 
 use std::time::{Duration, SystemTime};
 
-/// The last time that can be written with four digits for the year.
+/// The latest time whose year has four digits.
 const LAST: Duration = Duration::from_secs(253_402_300_799);
 
-/// Writes a time as RFC 3339; a clock beyond what can be written shows its bound.
+/// Writes a time as RFC 3339; a time out of range becomes the nearest bound.
 pub(super) fn to_text(time: SystemTime) -> String {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().min(LAST);
     humantime::format_rfc3339_nanos(SystemTime::UNIX_EPOCH + since).to_string()

@@ -1,10 +1,10 @@
-//! Holds a server on pipes against a conversation:
+//! Replays a conversation against a server over stdio:
 //!
 //! ```text
 //! cargo run -p skillwire-testkit --example transcript -- FILE COMMAND [ARGUMENT...]
 //! ```
 //!
-//! `{skills}` in an argument becomes a folder with the skills that the conversations are about.
+//! `{skills}` in an argument is replaced by a folder with the skills that the conversations use.
 
 use std::path::Path;
 

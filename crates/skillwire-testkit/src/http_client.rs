@@ -54,7 +54,8 @@ impl HttpConnection {
     /// Connects.
     pub async fn open(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).await.expect("the server accepts connections");
-        // Head and body are separate writes. Without this, the second would wait for an acknowledgment.
+        // Head and body are separate writes. Without this, the second would wait for an
+        // acknowledgment.
         let _ = stream.set_nodelay(true);
         Self { stream, buffer: Vec::new() }
     }

@@ -1,8 +1,8 @@
 //! Test support for servers and clients of Agent Skills over MCP.
 //!
 //! This crate knows the wire and nothing of how the programs under test work. Its clients are
-//! deliberately plain: they send exactly the bytes that a test wants and show exactly the bytes that
-//! come back, so that no library between test and server can repair either.
+//! deliberately plain: they send exactly the bytes that a test wants and show exactly the bytes
+//! that come back, so that no library between test and server can repair either.
 //!
 //! - [`SkillFolder`] makes folders of skills, [`reference_skills`] one whose digests are known.
 //! - [`TestServer`] runs the real server in the test's process; [`HttpConnection`] and

@@ -42,12 +42,12 @@ pub fn initialize_params(version: &str) -> Value {
 pub struct RpcReply(pub Value);
 
 impl RpcReply {
-    /// The result, or a panic that shows the error.
+    /// Returns the result; panics with the error if there is one.
     pub fn result(&self) -> &Value {
         self.0.get("result").unwrap_or_else(|| panic!("no result in {}", self.0))
     }
 
-    /// The error code, or a panic that shows the result.
+    /// Returns the error code; panics with the result if there is one.
     pub fn code(&self) -> i64 {
         self.0["error"]["code"].as_i64().unwrap_or_else(|| panic!("no error in {}", self.0))
     }

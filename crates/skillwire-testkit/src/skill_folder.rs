@@ -61,12 +61,12 @@ impl SkillFolder {
         self
     }
 
-    /// Where the folder is.
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         self.0.path()
     }
 
-    /// Where something in the folder is.
+    /// The path of a file or directory in the folder.
     pub fn join(&self, path: &str) -> PathBuf {
         self.path().join(path)
     }

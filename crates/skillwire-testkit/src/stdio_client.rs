@@ -115,7 +115,8 @@ impl StdioClient {
 
     /// Waits for the server's end.
     pub async fn ended(self) -> ServerExit {
-        // A full pipe must not keep the server from ending.
+        // Nothing reads the output any more. A server that waits for room in the pipe would never
+        // end.
         drop(self.output);
         match self.peer {
             Peer::Task(task) => {

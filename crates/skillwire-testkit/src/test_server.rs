@@ -25,25 +25,25 @@ use crate::{
 /// The settings of a [`TestServer`]; the default ones serve everything to every client.
 #[derive(Debug, Default)]
 pub struct TestOptions {
-    /// What is listed.
+    /// Which skills and files are listed.
     pub snapshot: SnapshotOptions,
-    /// How it answers.
+    /// The configuration of the engine.
     pub config: Config,
-    /// How folders are read.
+    /// The options for scanning the folder.
     pub directory: DirectoryOptions,
-    /// Who is let in.
+    /// The options of the HTTP transport.
     pub http: HttpOptions,
-    /// The text of a token file.
+    /// The text of a token file; without it, clients need no token.
     pub tokens: Option<String>,
     /// Skills that are published under `/.well-known/`.
     pub public: Vec<String>,
-    /// What connections may cost.
+    /// The limits of connections.
     pub limits: ConnectionLimits,
-    /// Tools and prompts.
+    /// The tools and prompts that the server offers.
     pub offers: Offers,
     /// Looks up skills that the sources do not report.
     pub lookup: Option<Arc<dyn SkillLookup>>,
-    /// What runs scripts of skills.
+    /// Runs scripts of skills.
     pub scripts: Option<Arc<dyn RunScripts>>,
 }
 
@@ -146,7 +146,7 @@ impl TestServer {
         Arc::clone(self.skills.engine())
     }
 
-    /// Stops in order and waits for the end.
+    /// Stops the server gracefully and waits until it has ended.
     pub async fn stop(mut self) {
         if let Some(stop) = self.stop.take() {
             let _ = stop.send(());
@@ -249,7 +249,7 @@ impl Drop for TestServer {
     }
 }
 
-/// A name as a header carries it: as it is, or encoded when that is impossible.
+/// Writes a name as a header value, encoded if it holds characters that a header cannot.
 pub(crate) fn header_text(name: &str) -> String {
     if name.bytes().all(|byte| byte.is_ascii_graphic()) && !name.starts_with("=?") {
         name.to_owned()

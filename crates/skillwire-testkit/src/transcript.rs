@@ -1,10 +1,10 @@
 //! Conversations with a server as readable files, which can be replayed against any server.
 //!
-//! A file begins with prose. A line `Arguments: ...` in it says how our own server is started, after
-//! `serve FOLDER`. Then come blocks: `-- client --` with messages that are sent, `-- server --` with
-//! messages that must come back, in any order and among others. What must come back is a pattern: an
-//! object must have at least these members, an array exactly these items, `"<any>"` stands for
-//! anything, and `"<absent>"` for a member that must not be there.
+//! A file begins with prose. A line `Arguments: ...` in it says how our own server is started,
+//! after `serve FOLDER`. Then come blocks: `-- client --` with messages that are sent,
+//! `-- server --` with messages that must come back, in any order and among others. What must come
+//! back is a pattern: an object must have at least these members, an array exactly these items,
+//! `"<any>"` stands for anything, and `"<absent>"` for a member that must not be there.
 
 use serde_json::{Deserializer, Value};
 
@@ -31,7 +31,7 @@ pub enum TranscriptBlock {
 }
 
 impl Transcript {
-    /// Reads a file, or says what is wrong with it.
+    /// Parses a transcript; the error says what is wrong with it.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut pieces = text.split("\n-- ");
         let prose = pieces.next().unwrap_or_default().trim().to_owned();

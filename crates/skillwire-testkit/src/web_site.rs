@@ -9,7 +9,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// What is at a path.
+/// The answer for a path.
 #[derive(Debug, Clone)]
 enum WebPage {
     File(&'static str, Vec<u8>),
@@ -76,7 +76,7 @@ pub struct ServedWebSite {
 }
 
 impl ServedWebSite {
-    /// Its origin.
+    /// The origin of the site, such as `http://127.0.0.1:8080`.
     pub fn url(&self) -> &str {
         &self.url
     }

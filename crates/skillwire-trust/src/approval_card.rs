@@ -1,4 +1,4 @@
-//! What a user is shown before they decide about a skill.
+//! The card that a user sees before they decide about a skill.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
@@ -10,20 +10,21 @@ use crate::{
     standing::Standing,
 };
 
-/// Everything a user should see before they decide about a skill. Each face (a terminal, a form, a
-/// page) renders it in its own way and leaves nothing out.
+/// Everything a user should see before they decide about a skill. Each interface (a terminal, a
+/// form, a page) renders it in its own way and leaves nothing out.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ApprovalCard {
     /// The skill.
     pub skill: SkillId,
-    /// What its origin lists.
+    /// The entry that its origin lists.
     pub entry: Arc<SkillEntry>,
-    /// The content that would be approved; none for a skill whose files have no digests.
+    /// The digest of the content that would be approved; `None` for a skill whose files have no
+    /// digests.
     pub content: Option<Digest>,
-    /// What the skill asks for in `allowed-tools`.
+    /// The tools that the skill asks for in `allowed-tools`.
     pub requested_tools: Vec<String>,
-    /// How it differs from what was approved before, if anything was.
+    /// The difference from the approved content, if there was an approval.
     pub changes: Option<ContentDiff>,
     /// How the server offers the skill.
     pub dialect: Dialect,
@@ -33,13 +34,13 @@ pub struct ApprovalCard {
     pub asked_before: usize,
 }
 
-/// Identifies what a user was shown, so that an answer given later, to another process even, counts
-/// only if the same would be shown again.
+/// Identifies what a user was shown. An answer that arrives later, even in another process, counts
+/// only if the user would be shown the same again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CardDigest(Digest);
 
 impl ApprovalCard {
-    /// Describes a skill as it is listed and as it stands with the user.
+    /// Creates the card of a skill from its entry and its standing with the user.
     pub fn new(listed: &ListedSkill, standing: &Standing) -> Self {
         let changes = match standing {
             Standing::Changed(changes) => Some((**changes).clone()),
@@ -57,7 +58,7 @@ impl ApprovalCard {
         }
     }
 
-    /// Identifies everything on the card but how often the user was asked.
+    /// Returns a digest over everything on the card except how often the user was asked.
     pub fn digest(&self) -> CardDigest {
         let mut parts = vec![
             self.skill.to_string(),
@@ -72,12 +73,12 @@ impl ApprovalCard {
             parts.push("changed".to_owned());
             parts.extend(changes.added.iter().map(|added| file("+", added)));
             parts.extend(changes.removed.iter().map(|removed| file("-", removed)));
-            // The new version is in the entry.
+            // The new version is part of the entry.
             parts.extend(changes.changed.iter().map(|(before, _)| file("~", before)));
             let fields = changes.frontmatter.iter();
             parts.extend(fields.map(|field| format!("{} {:?}", field.pointer, field.before)));
         }
-        // The length of each part keeps two cards apart whose parts only join to the same text.
+        // The length in front of each part keeps apart two cards whose parts join to the same text.
         let text: Vec<String> =
             parts.iter().map(|part| format!("{} {part}\n", part.len())).collect();
         CardDigest(Digest::of(text.concat().as_bytes()))

@@ -1,4 +1,4 @@
-//! A skill the user allowed, with exactly the content that was allowed.
+//! A skill that may be loaded, with exactly the content that was approved.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use skillwire_core::{ContentSet, Digest, SkillEntry};
 
 use crate::{grants::Grants, listed::ListedSkill, origin::SkillId};
 
-/// Who allowed it.
+/// The source of an approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ApprovedBy {
     /// The user, for this content until it changes.
@@ -25,48 +25,49 @@ pub struct ApprovedSkill {
     listed: ListedSkill,
     grants: Grants,
     by: ApprovedBy,
-    /// One digest over the content, unless the skill is dynamic; every event of the log names it.
+    /// One digest over the content, unless the skill is dynamic; every event in the log carries it.
     fingerprint: Option<Digest>,
 }
 
 impl ApprovedSkill {
-    /// A skill that may be loaded, because the user, a lock file or a folder decided so.
+    /// Creates the value for a skill that the user, a lock file or a folder has approved. The
+    /// caller answers for that decision.
     pub fn new(listed: ListedSkill, grants: Grants, by: ApprovedBy) -> Self {
         let fingerprint = listed.content().map(|content| content.fingerprint());
         Self { listed, grants, by, fingerprint }
     }
 
-    /// The skill.
+    /// Returns the id of the skill.
     pub fn id(&self) -> &SkillId {
         self.listed.id()
     }
 
-    /// The entry that was approved.
+    /// Returns the entry that was approved.
     pub fn entry(&self) -> &Arc<SkillEntry> {
         self.listed.entry()
     }
 
-    /// The content that was approved, unless the skill is dynamic.
+    /// Returns the content that was approved, unless the skill is dynamic.
     pub fn content(&self) -> Option<ContentSet> {
         self.listed.content()
     }
 
-    /// One digest over the approved content, unless the skill is dynamic.
+    /// Returns one digest over the approved content, unless the skill is dynamic.
     pub fn fingerprint(&self) -> Option<Digest> {
         self.fingerprint
     }
 
-    /// What was granted besides loading.
+    /// Returns the grants besides loading.
     pub fn grants(&self) -> &Grants {
         &self.grants
     }
 
-    /// Who approved it.
+    /// Returns the source of the approval.
     pub fn by(&self) -> ApprovedBy {
         self.by
     }
 
-    /// The skill as it was listed when it was approved.
+    /// Returns the skill as it was listed when it was approved.
     pub fn listed(&self) -> &ListedSkill {
         &self.listed
     }

@@ -1,4 +1,4 @@
-//! What happened to skills, for people who look later.
+//! The audit log: what happened to skills, for later inspection.
 
 use std::time::SystemTime;
 
@@ -7,11 +7,11 @@ use skillwire_core::Digest;
 
 use crate::{origin::SkillId, record::StoreError, refusal::Reason};
 
-/// What was done or attempted.
+/// An action that was done or attempted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
-    /// A user was asked to approve.
+    /// The user was asked to approve a skill.
     Ask,
     /// A skill was approved.
     Approve,
@@ -25,13 +25,13 @@ pub enum Action {
     Load,
     /// A file of a loaded skill was read.
     Read,
-    /// Content was inspected by the user.
+    /// The user inspected content.
     Inspect,
     /// A tool that runs code was called while acting on a skill.
     Execute,
     /// A script of the skill was run in isolation, or could not be.
     Run,
-    /// A resource of another origin was read while acting on a skill.
+    /// A resource of another origin was read while an agent acted on a skill.
     CrossOriginRead,
     /// A skill was copied out.
     Export,
@@ -41,44 +41,44 @@ pub enum Action {
     Remove,
 }
 
-/// How it ended.
+/// The outcome of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
-    /// It was done.
+    /// The action was done.
     Allowed,
-    /// It was not.
+    /// The action was refused.
     Refused,
 }
 
-/// One line of the log.
+/// One event in the log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
-    /// When.
+    /// When it happened.
     pub time: SystemTime,
-    /// Which skill; absent for a whole origin.
+    /// The skill; absent for an event about a whole origin.
     pub skill: Option<SkillId>,
-    /// Which origin.
+    /// The label of the origin.
     pub label: String,
-    /// The content it was about, as one digest over the whole set.
+    /// The digest of the skill's whole content.
     pub content: Option<Digest>,
-    /// What was done or attempted.
+    /// The action that was done or attempted.
     pub action: Action,
-    /// How it ended.
+    /// The outcome.
     pub decision: Decision,
-    /// Why it was refused.
+    /// Why the action was refused.
     pub reason: Option<Reason>,
-    /// The file or tool it was about.
+    /// The file or tool that the event is about.
     pub detail: Option<String>,
 }
 
-/// Keeps events in the order they happened.
+/// A log that keeps events in the order they happened.
 pub trait Audit: Send + Sync {
     /// Appends one event.
     fn append(&self, event: &Event) -> Result<(), StoreError>;
 }
 
-/// Keeps nothing.
+/// A log that keeps nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoAudit;
 

@@ -1,4 +1,4 @@
-//! Verified content kept for later; never a source of trust.
+//! A cache of verified content. It is never a source of trust.
 
 use bytes::Bytes;
 use skillwire_core::SkillResource;
@@ -9,19 +9,19 @@ use crate::{
     verified::VerifiedFile,
 };
 
-/// Keeps the files of skills apart by origin and skill.
+/// A cache of skill files, separated by origin and skill.
 pub trait Cache: Send + Sync {
-    /// Bytes kept for that file, if any; the caller compares them with what is listed.
+    /// Returns the bytes cached for a file, if any; the caller must compare them with the entry.
     fn get(&self, skill: &SkillId, file: &SkillResource) -> Option<Bytes>;
 
-    /// Keeps a file.
+    /// Stores a file.
     fn put(&self, file: &VerifiedFile) -> Result<(), StoreError>;
 
-    /// Removes everything of an origin and says how many files that were.
+    /// Removes every file of an origin and returns how many there were.
     fn remove_origin(&self, origin: &Origin) -> Result<usize, StoreError>;
 }
 
-/// Keeps nothing.
+/// A cache that keeps nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoCache;
 

@@ -1,12 +1,12 @@
-//! The time, from outside.
+//! The clock, which the embedder supplies.
 
 use std::time::{Duration, SystemTime};
 
-/// Tells the time; tests bring their own.
+/// Tells the time; tests supply their own.
 pub trait Clock: Send + Sync {
-    /// The time of day, for records that people read.
+    /// Returns the time of day, for records that users read.
     fn now(&self) -> SystemTime;
 
-    /// Time that only goes forward, for lifetimes.
+    /// Returns a time that never goes backwards, for lifetimes.
     fn elapsed(&self) -> Duration;
 }

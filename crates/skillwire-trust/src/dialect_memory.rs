@@ -1,31 +1,31 @@
-//! How servers were found to offer their skills, so that the host does not try every dialect each time.
+//! The remembered dialects of servers, so that the host does not try every dialect each time.
 //!
-//! What is remembered is only where to begin: an answer is read by the same rules whether or not
-//! it was expected, and nothing is asked of a server that did not declare it.
+//! The memory only says where to begin. The host reads an answer by the same rules whether or not
+//! it expected it, and asks a server only for what the server declared.
 
 use skillwire_core::Digest;
 
 use crate::{label::ServerLabel, record::StoreError};
 use skillwire_dialects::Dialect;
 
-/// How a server offered its skills when it described itself in this way.
+/// The dialect of a server, and the description it belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownDialect {
-    /// What the server said about itself, and whether the user let all its resources be looked
-    /// through; under another description the dialect may be another one.
+    /// A digest over the server's description of itself and over whether the user allowed searching
+    /// all its resources. Under another description the dialect may be another one.
     pub described: Digest,
-    /// How it offered its skills.
+    /// The dialect in which the server offered its skills.
     pub dialect: Dialect,
 }
 
 /// Remembers the dialects of servers.
 pub trait DialectMemory: Send + Sync {
-    /// What is known of a server; whatever cannot be read is not known.
+    /// Returns the remembered dialect of a server; `None` if it cannot be read.
     fn recall(&self, server: &ServerLabel) -> Option<KnownDialect>;
 
-    /// Remembers how a server offers its skills, in the place of what was known.
+    /// Remembers the dialect of a server, in place of an earlier one.
     fn remember(&self, server: &ServerLabel, known: KnownDialect) -> Result<(), StoreError>;
 
-    /// Forgets a server.
+    /// Forgets the dialect of a server.
     fn forget(&self, server: &ServerLabel) -> Result<(), StoreError>;
 }

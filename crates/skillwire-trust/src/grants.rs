@@ -1,4 +1,4 @@
-//! What a user allows a skill, each thing on its own.
+//! What a user grants to a skill, each permission on its own.
 
 use std::collections::BTreeSet;
 
@@ -6,26 +6,26 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use skillwire_core::Frontmatter;
 
-/// What a user granted besides loading.
+/// The permissions that a user granted besides loading.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Grants {
-    /// The requests of `allowed-tools` that were granted, word for word.
+    /// The requests in `allowed-tools` that the user granted, word for word.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub tools: BTreeSet<String>,
-    /// Whether code may be run while acting on the skill.
+    /// Whether code may run while an agent acts on the skill.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub execute: bool,
 }
 
 impl Grants {
-    /// Grants nothing but loading.
+    /// Creates grants that allow nothing but loading.
     pub fn load_only() -> Self {
         Self::default()
     }
 }
 
-/// The tools a skill asks for in `allowed-tools`, whatever form the author chose.
+/// Returns the tools that a skill asks for in `allowed-tools`, in any form the author may use.
 ///
 /// They are requests: they have no effect unless the user grants them.
 pub fn requested_tools(frontmatter: &Frontmatter) -> Vec<String> {

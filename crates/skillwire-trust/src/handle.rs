@@ -1,4 +1,4 @@
-//! What people and models write to name a skill.
+//! The names by which users and models refer to a skill.
 
 use std::fmt;
 
@@ -10,10 +10,10 @@ use crate::{
     remedy::Remedy,
 };
 
-/// A name for a skill, as written.
+/// A name for a skill, as the user or model wrote it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Handle {
-    /// A name alone; it resolves only where no two origins have it.
+    /// A name alone; it does not resolve if it is ambiguous.
     Bare(String),
     /// A name or path at one origin, such as `acme:refunds` or `acme:billing/refunds`.
     At(Origin, String),
@@ -49,7 +49,7 @@ impl Handle {
         Ok(Self::Uri(origin, uri))
     }
 
-    /// The origin, unless the handle is a name alone.
+    /// Returns the origin, unless the handle is a name alone.
     pub fn origin(&self) -> Option<&Origin> {
         match self {
             Self::Bare(_) => None,

@@ -1,25 +1,26 @@
-//! What the bytes of a skill's files are compared with.
+//! How the bytes of a skill's files are verified.
 
 use skillwire_dialects::Dialect;
 
-/// What the bytes of a skill's files are compared with before a model sees them.
+/// What the host compares the bytes of a skill's files with before a model sees them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Integrity {
     /// The skill's manifest lists a digest for every file.
     Manifest,
-    /// The server lists no digest for some file: the file is held to the bytes that were read first.
+    /// The server lists no digest for some file; the host holds the file to the bytes it read
+    /// first.
     FirstSeen,
-    /// The server lists no digests at all, so nothing can be compared.
+    /// The server lists no digests at all, so the host cannot compare anything.
     Dynamic,
 }
 
 impl Integrity {
-    /// Tells whether files are held to the bytes that were read first.
+    /// Tells whether the host holds files to the bytes it read first.
     pub fn is_first_seen(self) -> bool {
         self == Self::FirstSeen
     }
 
-    /// Tells whether nothing can be compared.
+    /// Tells whether the host cannot compare anything.
     pub fn is_dynamic(self) -> bool {
         self == Self::Dynamic
     }
@@ -30,13 +31,13 @@ impl Integrity {
 pub enum ApprovalBinding {
     /// The whole manifest: a skill with any other file is another skill.
     Manifest,
-    /// The files that were read so far from a server of this dialect; more may be added as they are
-    /// read for the first time.
+    /// The files that the host has read so far from a server of this dialect; it adds others when
+    /// it first reads them.
     FirstSeen(Dialect),
 }
 
 impl ApprovalBinding {
-    /// The dialect whose files are held to the bytes that were read first.
+    /// Returns the dialect, if the approval is bound to the bytes that the host read first.
     pub fn first_seen_in(self) -> Option<Dialect> {
         match self {
             Self::Manifest => None,

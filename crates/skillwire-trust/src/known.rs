@@ -1,4 +1,4 @@
-//! A skill as far as a listing tells: whole, mentioned by an older server, or contradictory.
+//! A skill as a listing describes it: complete, mentioned by an older server, or contradictory.
 
 use std::sync::Arc;
 
@@ -12,9 +12,9 @@ use crate::{
     refusal::{Reason, Refusal},
 };
 
-/// A skill that a server lists in an older dialect and whose `SKILL.md` was not read yet.
+/// A skill that a server lists in an older dialect and whose `SKILL.md` the host has not read yet.
 ///
-/// The entry holds what the listing tells: at least name and description, never a manifest.
+/// The entry holds what the listing says: at least name and description, never a manifest.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnreadSkill {
     id: SkillId,
@@ -23,64 +23,64 @@ pub struct UnreadSkill {
 }
 
 impl UnreadSkill {
-    /// A skill that an origin offers.
+    /// Creates a skill that an origin offers.
     pub fn new(origin: Origin, entry: Arc<SkillEntry>, offer: Arc<SkillOffer>) -> Self {
         Self { id: SkillId { origin, uri: entry.uri.clone() }, entry, offer }
     }
 
-    /// A skill that a listing of an origin has.
+    /// Creates a skill from the listing of an origin.
     pub fn offered(origin: &Origin, skill: OfferedSkill) -> Self {
         let entry = Arc::new(skill.entry());
         Self::new(origin.clone(), entry, Arc::new(skill.offer))
     }
 
-    /// What the skill is known by.
+    /// Returns the id of the skill.
     pub fn id(&self) -> &SkillId {
         &self.id
     }
 
-    /// The entry, as far as the listing tells.
+    /// Returns the entry, as far as the listing describes it.
     pub fn entry(&self) -> &Arc<SkillEntry> {
         &self.entry
     }
 
-    /// What its server promised.
+    /// Returns what the server promised.
     pub fn offer(&self) -> &Arc<SkillOffer> {
         &self.offer
     }
 
-    /// The skill as it is passed on to other hosts: without digests, since nothing was read.
+    /// Returns the skill as a relay passes it on: without digests, since the host has read nothing.
     pub fn passed_on(&self) -> ListedSkill {
         let entry = SkillEntry { resources: Resources::Dynamic, ..(*self.entry).clone() };
         ListedSkill::new(self.id.origin.clone(), Arc::new(entry), EntrySource::Named)
     }
 }
 
-/// A skill for which one listing had two different entries. Neither may be used: the server has to
-/// be asked for the skill by its URI.
+/// A skill for which one listing had two different entries. The host uses neither: it has to ask
+/// the server for the skill by its URI.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContradictedSkill(Box<KnownSkill>);
 
 impl ContradictedSkill {
-    /// The skill as the listing mentioned it first.
+    /// Returns the skill as the listing mentioned it first.
     pub fn first(&self) -> &KnownSkill {
         &self.0
     }
 }
 
-/// A skill as far as a listing tells.
+/// A skill as a listing describes it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum KnownSkill {
-    /// The entry is whole, so that the skill can be approved.
+    /// The entry is complete, so the user can approve the skill.
     Listed(ListedSkill),
-    /// An older server mentions the skill; its `SKILL.md` has to be read first.
+    /// An older server mentions the skill; the host has to read its `SKILL.md` first.
     Unread(UnreadSkill),
-    /// The listing contradicts itself; the server has to be asked again.
+    /// The listing contradicts itself; the host has to ask the server again.
     Contradicted(ContradictedSkill),
 }
 
 impl KnownSkill {
-    /// The same skill, after the listing had another entry for it.
+    /// Marks the skill as contradicted, because the listing had another entry for it.
     #[must_use]
     pub fn contradicted(self) -> Self {
         match self {
@@ -89,7 +89,7 @@ impl KnownSkill {
         }
     }
 
-    /// What the skill is known by.
+    /// Returns the id of the skill.
     pub fn id(&self) -> &SkillId {
         match self {
             Self::Listed(skill) => skill.id(),
@@ -98,7 +98,7 @@ impl KnownSkill {
         }
     }
 
-    /// The entry, as far as the listing tells.
+    /// Returns the entry, as far as the listing describes it.
     pub fn entry(&self) -> &Arc<SkillEntry> {
         match self {
             Self::Listed(skill) => skill.entry(),
@@ -107,17 +107,17 @@ impl KnownSkill {
         }
     }
 
-    /// The skill's name, which other skills may have too.
+    /// Returns the skill's name, which other skills may share.
     pub fn name(&self) -> &SkillName {
         self.entry().frontmatter.name()
     }
 
-    /// The content the entry promises, unless it is dynamic or was not read yet.
+    /// Returns the content that the entry promises, unless the skill is dynamic or unread.
     pub fn content(&self) -> Option<ContentSet> {
         ContentSet::of(self.entry())
     }
 
-    /// What its server promised, where it came in an older dialect.
+    /// Returns what the server promised, if it speaks an older dialect.
     pub fn offer(&self) -> Option<&Arc<SkillOffer>> {
         match self {
             Self::Listed(skill) => skill.offer(),
@@ -126,12 +126,12 @@ impl KnownSkill {
         }
     }
 
-    /// How its server offers it.
+    /// Returns the dialect in which the server offers the skill.
     pub fn dialect(&self) -> Dialect {
         self.offer().map_or(Dialect::V1, |offer| offer.dialect)
     }
 
-    /// What the bytes of its files will be compared with.
+    /// Returns what the host will compare the bytes of its files with.
     pub fn integrity(&self) -> Integrity {
         match self {
             Self::Listed(skill) => skill.integrity(),
@@ -141,7 +141,7 @@ impl KnownSkill {
         }
     }
 
-    /// The skill, if its entry can be used as it is.
+    /// Returns the skill if its entry can be used as it is.
     pub fn certain(&self) -> Result<&ListedSkill, Refusal> {
         match self {
             Self::Listed(skill) => Ok(skill),

@@ -1,4 +1,4 @@
-//! The name a user gave to a server. It is the only name of a server that means anything here.
+//! The label that the user gave to a server. The host identifies a server by nothing else.
 
 use std::{fmt, sync::Arc};
 
@@ -7,10 +7,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// The longest label, in characters.
 const MAX_LABEL_CHARS: usize = 64;
 
-/// Labels that stand for skill folders of this machine and can never be a server's.
+/// Labels of the skill folders on this machine, which a server can never have.
 const RESERVED: [&str; 2] = ["local", "project"];
 
-/// A label the user assigned; what a server calls itself never becomes one.
+/// A label that the user assigned; the name that a server claims never becomes one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ServerLabel(Arc<str>);
 
@@ -36,7 +36,7 @@ impl ServerLabel {
         Ok(Self(text.into()))
     }
 
-    /// The label as text.
+    /// Returns the label as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -61,7 +61,7 @@ impl<'de> Deserialize<'de> for ServerLabel {
     }
 }
 
-/// Why a text is not a label; reads on from "the label".
+/// Why a text is not a label, as a clause that follows "the label".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidLabel(&'static str);

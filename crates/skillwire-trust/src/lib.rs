@@ -1,10 +1,10 @@
-//! What is known of a skill and what the user allowed: where it comes from ([`Origin`]), what its
-//! server lists ([`KnownSkill`], [`ListedSkill`]), what the user approved ([`ApprovedSkill`]) and
-//! bytes that match ([`VerifiedFile`]). Every no is a [`Refusal`].
+//! What the host knows of a skill and what the user allowed: where it comes from ([`Origin`]), what
+//! its server lists ([`KnownSkill`], [`ListedSkill`]), what the user approved ([`ApprovedSkill`])
+//! and bytes that match ([`VerifiedFile`]). Every failure is a [`Refusal`].
 //!
 //! This crate never knows how bytes arrive or where state is kept: it does no I/O and has no async
-//! runtime. Storage, the user and the time come in through the traits [`RecordStore`], [`Cache`],
-//! [`Audit`], [`Prompter`] and [`Clock`].
+//! runtime. The embedder supplies storage, the user and the time through the traits
+//! [`RecordStore`], [`Cache`], [`Audit`], [`Prompter`] and [`Clock`].
 //!
 //! ```
 //! use skillwire_trust::{Handle, Origin};

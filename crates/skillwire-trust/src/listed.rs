@@ -1,4 +1,4 @@
-//! A skill whose entry is whole, so that the user can approve it.
+//! A skill whose entry is complete, so that the user can approve it.
 
 use std::sync::Arc;
 
@@ -11,30 +11,31 @@ use crate::{
     record::Approval,
 };
 
-/// Why a server was asked for an entry.
+/// Why the host asked a server for an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntrySource {
-    /// It was listed, or a caller named the skill.
+    /// The server listed it, or a caller named the skill.
     Named,
-    /// A file did not match the entry before. If a file does not match this entry either, the skill
-    /// changes faster than it can be read.
+    /// A file did not match the previous entry. If a file does not match this entry either, the
+    /// skill changes faster than the host can read it.
     Recovered,
 }
 
-/// A skill as its origin lists it. Its content is unknown, unchecked and not approved.
+/// A skill as its origin lists it. Its content is unread, unverified and not approved.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListedSkill {
     id: SkillId,
     entry: Arc<SkillEntry>,
     source: EntrySource,
     integrity: Integrity,
-    /// What was promised, in an older dialect; the released one promises everything in the entry.
+    /// What the server promised in an older dialect; the released one promises everything in the
+    /// entry.
     offer: Option<Arc<SkillOffer>>,
     text: Option<Arc<str>>,
 }
 
 impl ListedSkill {
-    /// A skill with an entry of the released extension, or of a folder of this machine.
+    /// Creates a skill with an entry of the released extension, or of a folder on this machine.
     pub fn new(origin: Origin, entry: Arc<SkillEntry>, source: EntrySource) -> Self {
         let integrity = match entry.resources {
             Resources::Listed(_) => Integrity::Manifest,
@@ -44,13 +45,14 @@ impl ListedSkill {
         Self { id, entry, source, integrity, offer: None, text: None }
     }
 
-    /// The same skill with the text that its server wrote, where the policy keeps that.
+    /// Adds the JSON text that the server wrote, for policies that keep it.
     #[must_use]
     pub fn with_text(self, text: Option<Arc<str>>) -> Self {
         Self { text, ..self }
     }
 
-    /// A skill of an older dialect whose `SKILL.md` was read: the entry was put together from that.
+    /// Creates a skill of an older dialect, with an entry that the host built after reading
+    /// `SKILL.md`.
     pub fn settled(
         origin: Origin,
         entry: Arc<SkillEntry>,
@@ -62,7 +64,7 @@ impl ListedSkill {
         Self { integrity, offer: Some(offer), ..listed }
     }
 
-    /// A skill as it was approved, for when its server cannot be asked.
+    /// Creates a skill from its approval, for when the host cannot ask the server.
     pub fn remembered(origin: Origin, approval: &Approval) -> Self {
         let entry = Arc::new(approval.content.entry());
         match approval.binding {
@@ -77,55 +79,55 @@ impl ListedSkill {
         }
     }
 
-    /// What the skill is known by.
+    /// Returns the id of the skill.
     pub fn id(&self) -> &SkillId {
         &self.id
     }
 
-    /// The entry, as the origin gave it.
+    /// Returns the entry, as the origin gave it.
     pub fn entry(&self) -> &Arc<SkillEntry> {
         &self.entry
     }
 
-    /// The skill's name, which other skills may have too.
+    /// Returns the skill's name, which other skills may share.
     pub fn name(&self) -> &SkillName {
         self.entry.frontmatter.name()
     }
 
-    /// The entry as its server wrote it, with members that this program does not know.
+    /// Returns the entry as its server wrote it, with members that this program does not know.
     ///
-    /// It is kept only if [`Policy::keeps_entry_text`](crate::Policy::keeps_entry_text) says so and a
-    /// server wrote an entry.
+    /// It is kept only if [`Policy::keeps_entry_text`](crate::Policy::keeps_entry_text) says so and
+    /// a server wrote an entry.
     pub fn text(&self) -> Option<&Arc<str>> {
         self.text.as_ref()
     }
 
-    /// The content the entry promises, unless it is dynamic.
+    /// Returns the content that the entry promises, unless the skill is dynamic.
     pub fn content(&self) -> Option<ContentSet> {
         ContentSet::of(&self.entry)
     }
 
-    /// What the bytes of its files are compared with.
+    /// Returns what the host compares the bytes of its files with.
     pub fn integrity(&self) -> Integrity {
         self.integrity
     }
 
-    /// How its server offers it.
+    /// Returns the dialect in which the server offers the skill.
     pub fn dialect(&self) -> Dialect {
         self.offer.as_ref().map_or(Dialect::V1, |offer| offer.dialect)
     }
 
-    /// What its server promised, where it came in an older dialect.
+    /// Returns what the server promised, if it speaks an older dialect.
     pub fn offer(&self) -> Option<&Arc<SkillOffer>> {
         self.offer.as_ref()
     }
 
-    /// Why its entry was asked for.
+    /// Returns why the host asked for the entry.
     pub fn source(&self) -> EntrySource {
         self.source
     }
 
-    /// Tells whether a file that was not read yet may belong to the skill.
+    /// Tells whether a file that the host has not read yet may belong to the skill.
     pub fn may_have(&self, file: &ResourceUri) -> bool {
         let Some(offer) = self.offer.as_ref().filter(|_| self.integrity.is_first_seen()) else {
             return false;
@@ -133,11 +135,11 @@ impl ListedSkill {
         !offer.complete || offer.promises.contains_key(file)
     }
 
-    /// Tells whether an approval is of this skill as it is now.
+    /// Tells whether an approval covers this skill as it is now.
     ///
-    /// Where files are held to the bytes that were read first, the files that were read must be the
-    /// same. An approval of a whole manifest never covers such a skill: it demands more than the
-    /// dialect can show.
+    /// If the host holds files to the bytes it read first, the files it has read must be the same.
+    /// An approval of a whole manifest never covers such a skill: it demands more than the dialect
+    /// can show.
     pub fn is_covered_by(&self, approval: &Approval) -> bool {
         let Some(content) = self.content() else { return false };
         let bound_to_first_seen = approval.binding.first_seen_in().is_some();
@@ -151,7 +153,7 @@ impl ListedSkill {
             && content.files().iter().all(|file| approval.content.file(&file.uri) == Some(file))
     }
 
-    /// What an approval of this skill is bound to; nothing for a skill without digests.
+    /// Returns what an approval of this skill is bound to; `None` for a skill without digests.
     pub fn binding(&self) -> Option<ApprovalBinding> {
         match self.integrity {
             Integrity::Manifest => Some(ApprovalBinding::Manifest),
@@ -160,9 +162,9 @@ impl ListedSkill {
         }
     }
 
-    /// The skill as it is passed on to other hosts.
+    /// Returns the skill as a relay passes it on to other hosts.
     ///
-    /// It is dynamic there if its server gives no digests, if only an archive has one that would
+    /// It becomes dynamic if its server gives no digests, if only an archive has one that would
     /// have to be opened to list the skill, or if `SKILL.md` lacks the frontmatter of the entry.
     #[must_use]
     pub fn passed_on(self) -> Self {
@@ -176,7 +178,7 @@ impl ListedSkill {
         Self::new(self.id.origin, Arc::new(entry), self.source)
     }
 
-    /// The same skill with every file that was held to its first bytes before.
+    /// Adds every file that an earlier approval holds to its first bytes.
     #[must_use]
     pub fn with_pins(&self, pinned: &ContentSet) -> Self {
         Self { entry: Arc::new(pinned.entry()), ..self.clone() }

@@ -11,16 +11,16 @@ mod read;
 mod tests;
 mod write;
 
-/// Skills whose exact content may be loaded without asking, with what they are granted.
+/// Skills whose exact content may be loaded without asking the user, with their grants.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Lock {
     skills: BTreeMap<SkillId, Locked>,
 }
 
-/// The content of one locked skill, by digests alone, and its grants.
+/// The content of one locked skill, as digests, and its grants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Locked {
-    /// In URI order.
+    /// The files, in URI order.
     files: Vec<SkillResource>,
     frontmatter: Digest,
     grants: Grants,
@@ -56,14 +56,14 @@ impl Locked {
 }
 
 impl Lock {
-    /// Reads a lock file; every part of it must be right.
+    /// Parses a lock file; any invalid part is an error.
     pub fn parse(text: &str) -> Result<Self, InvalidLock> {
         read::lock(text)
     }
 
-    /// Puts a skill with this content under the lock, in the place of what it had there.
+    /// Locks a skill with this content, in place of its previous content.
     ///
-    /// Nothing is locked, and the answer is `false`, when the content is that of another skill.
+    /// If the content belongs to another skill, this locks nothing and returns `false`.
     pub fn insert(&mut self, id: &SkillId, content: &ContentSet, grants: Grants) -> bool {
         if content.skill() != &id.uri {
             return false;
@@ -73,17 +73,17 @@ impl Lock {
         true
     }
 
-    /// Takes a skill out and tells whether it was there.
+    /// Removes a skill; returns whether it was there.
     pub fn remove(&mut self, id: &SkillId) -> bool {
         self.skills.remove(id).is_some()
     }
 
-    /// The locked skills, with the fingerprint of their content.
+    /// Returns the locked skills, with the fingerprints of their content.
     pub fn skills(&self) -> impl Iterator<Item = (&SkillId, Digest)> {
         self.skills.iter().map(|(id, locked)| (id, locked.fingerprint(id)))
     }
 
-    /// What a skill is granted, if this is the content that was locked for it.
+    /// Returns the grants of a skill, if this is the content that was locked for it.
     pub fn allows(&self, id: &SkillId, content: &ContentSet) -> Result<Grants, LockMismatch> {
         let locked = self.skills.get(id).ok_or(LockMismatch::NotLocked)?;
         if content.skill() != &id.uri {
@@ -95,7 +95,7 @@ impl Lock {
     }
 }
 
-/// Writes the file: the same skills give the same bytes, one line for each file of a skill.
+/// Writes the file: the same skills give the same bytes, with one line per file of a skill.
 impl fmt::Display for Lock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write::lock(self, f)
@@ -109,11 +109,11 @@ pub enum LockMismatch {
     NotLocked,
     /// The skill is listed with other content.
     Changed {
-        /// Files that are not in the lock.
+        /// Files that the lock does not have.
         added: Vec<String>,
         /// Files that only the lock has.
         removed: Vec<String>,
-        /// Files with other bytes.
+        /// Files whose bytes differ.
         changed: Vec<String>,
         /// Whether the frontmatter differs.
         frontmatter: bool,
@@ -144,7 +144,7 @@ impl fmt::Display for LockMismatch {
 
 impl std::error::Error for LockMismatch {}
 
-/// Why a text is not a lock file; reads on from the file's name.
+/// Why a text is not a lock file, as a clause that follows the file's name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidLock(String);

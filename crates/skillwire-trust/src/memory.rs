@@ -1,4 +1,4 @@
-//! State that ends with the process: for tests, and for agents that keep nothing.
+//! State that ends with the process, for tests and for agents that keep nothing.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,7 +15,7 @@ use crate::{
     verified::VerifiedFile,
 };
 
-/// How much is cached unless the embedder says otherwise.
+/// The size limit of the cache, unless the embedder sets another.
 const DEFAULT_BOUND: u64 = 64 * 1024 * 1024;
 
 /// Records in memory.
@@ -61,7 +61,7 @@ impl RecordStore for MemoryRecords {
     }
 }
 
-/// A cache in memory; the oldest files make room.
+/// A cache in memory; the oldest files are removed first.
 #[derive(Debug)]
 pub struct MemoryCache {
     bound: u64,
@@ -82,7 +82,7 @@ impl Default for MemoryCache {
 }
 
 impl MemoryCache {
-    /// Keeps no more than that many bytes.
+    /// Limits the cache to this many bytes.
     #[must_use]
     pub fn bounded(self, bytes: u64) -> Self {
         Self { bound: bytes, ..self }
@@ -134,7 +134,7 @@ impl Cache for MemoryCache {
     }
 }
 
-/// Dialects of servers, until the process ends.
+/// Dialects of servers, remembered until the process ends.
 #[derive(Debug, Default)]
 pub struct MemoryDialects {
     known: Mutex<BTreeMap<ServerLabel, KnownDialect>>,

@@ -1,4 +1,4 @@
-//! Refusals for what an older dialect lists and does not keep.
+//! Refusals for promises of an older dialect that a server breaks.
 
 use skillwire_core::{ResourceUri, received::EntryProblem};
 use skillwire_dialects::{BrokenPromise, RefusedBecause, RefusedEntry, SkillOffer};
@@ -8,7 +8,7 @@ use crate::{
     refusal::{Reason, Refusal},
 };
 
-/// Compares the bytes of a file with what its server promised about it.
+/// Compares the bytes of a file with what the server promised about it.
 pub fn check_promise(
     skill: &SkillId,
     offer: &SkillOffer,
@@ -47,8 +47,8 @@ impl From<EntryProblem> for Reason {
 }
 
 impl Refusal {
-    /// Refuses an entry of a listing. It names the skill where the entry says which one it is, and
-    /// otherwise the origin.
+    /// Refuses an entry of a listing. The refusal names the skill if the entry says which one it
+    /// is, and otherwise the origin.
     pub fn of_entry(origin: &Origin, refused: RefusedEntry) -> Self {
         let reason = match refused.because {
             RefusedBecause::Entry(problem) => problem.into(),

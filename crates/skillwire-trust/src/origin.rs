@@ -12,14 +12,14 @@ use crate::label::ServerLabel;
 pub enum Origin {
     /// A folder of the user.
     Local,
-    /// A folder of the project that is worked on.
+    /// A folder of the current project.
     Project,
     /// An MCP server.
     Server(ServerLabel),
 }
 
 impl Origin {
-    /// The label as it stands in handles, paths and prompts.
+    /// Returns the label, as used in handles, paths and prompts.
     pub fn label(&self) -> &str {
         match self {
             Self::Local => "local",
@@ -28,7 +28,7 @@ impl Origin {
         }
     }
 
-    /// Parses a label of any origin.
+    /// Parses the label of any origin.
     pub fn parse(text: &str) -> Result<Self, crate::label::InvalidLabel> {
         match text {
             "local" => Ok(Self::Local),
@@ -37,7 +37,7 @@ impl Origin {
         }
     }
 
-    /// The server, unless this is a folder.
+    /// Returns the label of the server, unless this is a folder.
     pub fn server(&self) -> Option<&ServerLabel> {
         match self {
             Self::Server(label) => Some(label),
@@ -58,7 +58,8 @@ impl Serialize for Origin {
     }
 }
 
-/// What a skill is known by, everywhere: its origin and its URI there, never the URI alone.
+/// Identifies a skill: its origin and its URI there, never the URI alone. Two servers may use the
+/// same URI for different skills.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct SkillId {
     /// Where it comes from.

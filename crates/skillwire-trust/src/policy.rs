@@ -1,35 +1,35 @@
-//! What the user's policy allows, and how much a server may cost.
+//! The user's policy, and the budgets of a server.
 
 use std::time::Duration;
 
 use skillwire_core::received::EntryLimits;
 
-/// How skills without digests are treated.
+/// How the host treats skills without digests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DynamicPolicy {
-    /// They are declined.
+    /// The host refuses them.
     #[default]
     Decline,
-    /// The user is asked each time one is loaded.
+    /// The host asks the user each time it loads one.
     Ask,
 }
 
 /// The user's policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
-    /// How skills without digests are treated.
+    /// How the host treats skills without digests.
     pub dynamic: DynamicPolicy,
-    /// The largest skill that is accepted.
+    /// The largest skill that the host accepts.
     pub limits: EntryLimits,
-    /// What one server may cost.
+    /// The budgets of one server.
     pub budgets: Budgets,
-    /// Whether entries are also kept as servers wrote them, for programs that pass them on.
+    /// Whether the host also keeps entries as servers wrote them, for programs that pass them on.
     pub keeps_entry_text: bool,
-    /// How often the user may be asked about one skill within [`Self::asking_period`].
+    /// How often the host may ask the user about one skill within [`Self::asking_period`].
     pub questions_per_skill: usize,
-    /// How often the user may be asked about skills of one server within [`Self::asking_period`].
+    /// How often the host may ask about skills of one server within [`Self::asking_period`].
     pub questions_per_server: usize,
-    /// The time in which questions are counted.
+    /// The period in which questions are counted.
     pub asking_period: Duration,
 }
 
@@ -47,22 +47,22 @@ impl Default for Policy {
     }
 }
 
-/// What one server may cost before it is cut off; there is no ceiling on skills besides these.
+/// The budgets of one server; nothing else limits how many skills it may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budgets {
-    /// Most pages of one listing.
+    /// The most pages of one listing.
     pub pages: usize,
-    /// Most entries of one listing.
+    /// The most entries of one listing.
     pub entries: usize,
-    /// Most bytes of one listing.
+    /// The most bytes of one listing.
     pub listing_bytes: u64,
     /// The longest time one listing may take.
     pub listing_time: Duration,
-    /// Most bytes of one page or entry.
+    /// The most bytes of one page or entry.
     pub answer_bytes: usize,
     /// The longest time one answer may take.
     pub answer_time: Duration,
-    /// Most bytes of files read from one server in one session.
+    /// The most bytes of files read from one server in one session.
     pub session_bytes: u64,
 }
 

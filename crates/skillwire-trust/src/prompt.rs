@@ -1,4 +1,4 @@
-//! Asking the user.
+//! Questions to the user.
 
 use futures_util::future::BoxFuture;
 
@@ -9,31 +9,32 @@ use crate::{
     origin::{Origin, SkillId},
 };
 
-/// Something only the user can decide.
+/// A question that only the user can decide.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Question {
-    /// May this skill be loaded?
+    /// Whether the skill may be loaded.
     Approve(Box<ApprovalCard>),
-    /// May code run while acting on this skill?
+    /// Whether code may run while an agent acts on the skill.
     Execute {
         /// The skill.
         skill: SkillId,
-        /// The tool and its input, as the model gave them.
+        /// The tool and its input, as the model wrote them.
         call: String,
     },
-    /// May a resource of another origin be read while acting on this skill? There is no "always".
+    /// Whether a resource of another origin may be read while an agent acts on the skill. The user
+    /// is asked each time.
     CrossOriginRead {
-        /// The skill that is acted on.
+        /// The skill that the agent acts on.
         skill: SkillId,
-        /// The server that would be asked.
+        /// The server that the host would read from.
         server: ServerLabel,
-        /// What would be read there.
+        /// The resource that the host would read.
         uri: String,
     },
 }
 
 impl Question {
-    /// The origin the question is about.
+    /// Returns the origin that the question is about.
     pub fn origin(&self) -> &Origin {
         match self {
             Self::Approve(card) => &card.skill.origin,
@@ -42,7 +43,7 @@ impl Question {
     }
 }
 
-/// What the user decided.
+/// The user's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// Yes; for an approval, with these grants.
@@ -53,13 +54,13 @@ pub enum Answer {
     Unavailable,
 }
 
-/// Reaches the user.
+/// Puts questions to the user.
 pub trait Prompter: Send + Sync {
     /// Asks one question.
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Answer>;
 }
 
-/// Answers that the user cannot be asked.
+/// A prompter that answers that the user cannot be asked.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoPrompter;
 

@@ -1,4 +1,4 @@
-//! What is remembered about a skill the user was asked about.
+//! What the host remembers about a skill that it asked the user about.
 
 use std::time::SystemTime;
 
@@ -10,23 +10,24 @@ use crate::{
     origin::{Origin, SkillId},
 };
 
-/// Everything remembered about one skill of one origin.
+/// Everything that the host remembers about one skill of one origin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
     /// The skill, by origin and URI.
     pub id: SkillId,
-    /// What was approved, whole.
+    /// The approval, with the whole approved content.
     pub approval: Option<Approval>,
-    /// The content the user declined.
+    /// The digest of the content that the user declined.
     pub declined: Option<Digest>,
     /// Whether the user switched the skill off.
     pub disabled: bool,
-    /// When the user was asked about this skill, oldest first, no more than are needed to see a flood.
+    /// When the host asked the user about this skill, oldest first, no more than it needs to see a
+    /// flood.
     pub asked: Vec<SystemTime>,
 }
 
 impl Record {
-    /// The record of a skill that the user was never asked about.
+    /// Creates the record of a skill that the user was never asked about.
     pub fn new(id: SkillId) -> Self {
         Self { id, approval: None, declined: None, disabled: false, asked: Vec::new() }
     }
@@ -35,50 +36,52 @@ impl Record {
 /// One approval: content and grants.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Approval {
-    /// The content as it was approved.
+    /// The approved content.
     pub content: ContentSet,
-    /// What was granted besides loading.
+    /// The grants besides loading.
     pub grants: Grants,
-    /// When.
+    /// When the user approved it.
     pub at: SystemTime,
-    /// Whether another content was seen since; the approval does not come back with the old one.
+    /// Whether the host has seen other content since. The approval does not return with the old
+    /// content: a server could otherwise switch between the two without a question to the user.
     pub revoked: bool,
     /// What the approval is bound to.
     pub binding: ApprovalBinding,
 }
 
-/// Keeps records; one that cannot be read is an error and never an approval.
+/// A store of records; a record that cannot be read is an error and never an approval.
 pub trait RecordStore: Send + Sync {
-    /// The record of a skill.
+    /// Returns the record of a skill.
     fn get(&self, id: &SkillId) -> Result<Option<Record>, StoreError>;
 
-    /// Tells whether the user switched a skill off; every load asks, so this should be quick.
+    /// Tells whether the user switched a skill off; every load asks, so this should be fast.
     fn is_disabled(&self, id: &SkillId) -> Result<bool, StoreError> {
         Ok(self.get(id)?.is_some_and(|record| record.disabled))
     }
 
-    /// Changes the record of a skill while no other process can, and returns the new one.
+    /// Changes the record of a skill while no other process can, and returns the new record.
     ///
-    /// The change sees the record as it is now, or a new one.
+    /// `change` gets the current record, or a new one. Reading and writing are one step, so that a
+    /// revocation by another process is not overwritten.
     fn update(
         &self,
         id: &SkillId,
         change: &mut dyn FnMut(&mut Record),
     ) -> Result<Record, StoreError>;
 
-    /// Forgets everything about an origin and says how many records that were.
+    /// Removes every record of an origin and returns how many there were.
     fn remove_origin(&self, origin: &Origin) -> Result<usize, StoreError>;
 
-    /// Every record that can be read, and what is wrong with the others.
+    /// Returns every readable record, and the errors of the others.
     fn all(&self) -> (Vec<Record>, Vec<StoreError>);
 }
 
-/// State that cannot be read or written.
+/// The error for state that cannot be read or written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{place}` {problem}")]
 pub struct StoreError {
-    /// Where, as the user knows it.
+    /// The place, in words that the user knows.
     pub place: String,
-    /// What is wrong, reading on from the place.
+    /// What is wrong, as a clause that follows the place.
     pub problem: String,
 }

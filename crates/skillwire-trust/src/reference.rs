@@ -1,4 +1,4 @@
-//! From what a model or a user writes to a file of a skill.
+//! Resolving what a model or a user writes to a file of a skill.
 
 use skillwire_core::{RelPath, ResourceUri, SkillUri, percent::decode_or_keep};
 
@@ -15,11 +15,13 @@ pub fn resolve(skill: &SkillUri, reference: &str) -> Result<Vec<ResourceUri>, Re
     }
     let path = reference.split(['#', '?']).next().filter(|path| !path.is_empty());
     let mut candidates = Vec::new();
-    // A name may hold what a link would write as an anchor, so the whole text comes first.
+    // A file name may contain what a link would treat as an anchor, so the whole text is tried
+    // first.
     for text in [Some(reference), path].into_iter().flatten() {
         let decoded: Vec<String> = text.split('/').map(decode_or_keep).collect();
-        // A link is decoded segment by segment, as `check` does it. What comes out is cut into
-        // segments again, so that an encoded `..` climbs like a written one.
+        // A link is decoded segment by segment, as `check` does it. The result is split into
+        // segments again, so that an encoded `..` climbs like a plain one and is refused when it
+        // leaves the root.
         for text in [text.to_owned(), decoded.join("/")] {
             let uri = skill.root().child(&inside(&text)?);
             if !candidates.contains(&uri) {
@@ -37,7 +39,7 @@ fn has_scheme(text: &str) -> bool {
         && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
 }
 
-/// Takes `.` and `..` out of a path that must stay below the root.
+/// Removes `.` and `..` from a path, which must stay below the root.
 pub fn inside(text: &str) -> Result<RelPath, Reason> {
     if text.starts_with('/') || text.contains('\\') {
         return Err(Reason::PathOutsideSkill);

@@ -1,4 +1,4 @@
-//! Why something was refused, as data: a stable code, what was expected, what was there.
+//! Refusals as data: a stable code, what was expected and what was there.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::{remedy::Remedy, subject::Subject};
 
-/// What kind of no it is; commands turn it into their exit code.
+/// The class of a refusal; commands turn it into their exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Class {
     /// Something does not match what was listed or approved, or lies outside the skill.
@@ -42,17 +42,17 @@ macro_rules! reasons {
             /// Every reason, in the order of the documentation.
             pub const ALL: &[Self] = &[$(Self::$variant,)+];
 
-            /// The code as text.
+            /// Returns the code as text.
             pub fn code(self) -> &'static str {
                 match self { $(Self::$variant => $code,)+ }
             }
 
-            /// What kind of no it is.
+            /// Returns the class of the refusal.
             pub fn class(self) -> Class {
                 match self { $(Self::$variant => Class::$class,)+ }
             }
 
-            /// What the code means, in a sentence.
+            /// Returns the meaning of the code, in a sentence.
             pub fn meaning(self) -> &'static str {
                 match self { $(Self::$variant => concat!($($doc),+).trim_ascii(),)+ }
             }
@@ -222,33 +222,33 @@ impl Serialize for Reason {
     }
 }
 
-/// A no, with everything needed to act on it.
+/// A refusal, with everything the caller needs to act on it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
 pub struct Refusal {
     /// The stable code.
     pub reason: Reason,
-    /// What is refused.
+    /// The subject of the refusal.
     #[serde(rename = "skill", skip_serializing_if = "Option::is_none")]
     pub subject: Option<Box<Subject>>,
     /// The file, as its URI or its path in the skill.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<Box<str>>,
-    /// What should have been there.
+    /// What was expected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected: Option<Box<str>>,
     /// What was there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actual: Option<Box<str>>,
-    /// What may have caused it or what to know, in a sentence that holds for every reader.
+    /// A possible cause or other advice, in a sentence that holds for every reader.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<Box<str>>,
-    /// What the user can do; the program that shows the refusal has the words for it.
+    /// What the user can do; the program that shows the refusal puts it into words.
     #[serde(skip)]
     pub remedy: Option<Box<Remedy>>,
 }
 
 impl Refusal {
-    /// Makes a refusal with nothing but its code.
+    /// Creates a refusal with nothing but its code.
     pub fn new(reason: Reason) -> Self {
         Self {
             reason,
@@ -261,43 +261,43 @@ impl Refusal {
         }
     }
 
-    /// Says what is refused.
+    /// Sets the subject.
     #[must_use]
     pub fn about(self, subject: impl Into<Subject>) -> Self {
         Self { subject: Some(Box::new(subject.into())), ..self }
     }
 
-    /// Names the file.
+    /// Sets the file.
     #[must_use]
     pub fn file(self, file: impl fmt::Display) -> Self {
         Self { file: Some(file.to_string().into()), ..self }
     }
 
-    /// Says what should have been there.
+    /// Sets what was expected.
     #[must_use]
     pub fn expected(self, expected: impl fmt::Display) -> Self {
         Self { expected: Some(expected.to_string().into()), ..self }
     }
 
-    /// Says what was there.
+    /// Sets what was there.
     #[must_use]
     pub fn actual(self, actual: impl fmt::Display) -> Self {
         Self { actual: Some(actual.to_string().into()), ..self }
     }
 
-    /// Says what may have caused it or what to know, in the place of a remedy.
+    /// Sets a possible cause or other advice, in place of a remedy.
     #[must_use]
     pub fn hint(self, hint: impl fmt::Display) -> Self {
         Self { hint: Some(hint.to_string().into()), remedy: None, ..self }
     }
 
-    /// Says what the user can do, in the place of a hint.
+    /// Sets what the user can do, in place of a hint.
     #[must_use]
     pub fn remedy(self, remedy: Remedy) -> Self {
         Self { hint: None, remedy: Some(Box::new(remedy)), ..self }
     }
 
-    /// The same refusal for a reader: the remedy is put into words, in front of the hint.
+    /// Returns the refusal for a reader: with the remedy in words, in front of the hint.
     #[must_use]
     pub fn worded(&self, words: impl FnOnce(&Remedy) -> String) -> Self {
         let remedy = self.remedy.as_deref().map(words);
@@ -309,7 +309,7 @@ impl Refusal {
         Self { hint, remedy: None, ..self.clone() }
     }
 
-    /// What kind of no it is.
+    /// Returns the class of the refusal.
     pub fn class(&self) -> Class {
         self.reason.class()
     }

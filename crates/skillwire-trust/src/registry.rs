@@ -13,7 +13,7 @@ use crate::{
 /// The most choices an ambiguous name is answered with.
 const MOST_CHOICES: usize = 20;
 
-/// Among more skills of one name the URI is used, so that finding a handle stays cheap.
+/// With more skills of one name the handle is the URI, so that choosing handles stays cheap.
 const MOST_RIVALS: usize = 64;
 
 /// One known skill.
@@ -23,7 +23,7 @@ pub struct RegistryItem {
     pub handle: String,
     /// Whether another skill, of this origin or another, has the same name.
     pub shares_name: bool,
-    /// The skill, as far as its listing tells.
+    /// The skill, as its listing describes it.
     pub skill: KnownSkill,
 }
 
@@ -35,7 +35,7 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Puts skills together and gives each its handle.
+    /// Collects skills and gives each its handle.
     pub fn new(skills: impl IntoIterator<Item = impl Into<KnownSkill>>) -> Self {
         let mut skills: Vec<KnownSkill> = skills.into_iter().map(Into::into).collect();
         skills.sort_by(|a, b| a.id().cmp(b.id()));
@@ -62,14 +62,15 @@ impl Registry {
         Self { items, by_name }
     }
 
-    /// Every skill, by origin and URI.
+    /// Returns every skill, by origin and URI.
     pub fn items(&self) -> &[RegistryItem] {
         &self.items
     }
 
     /// Finds the one skill a handle names.
     ///
-    /// A name that fits several skills fits none: the refusal lists the handles to choose from.
+    /// A name that fits several skills resolves to none: the refusal lists the handles to choose
+    /// from.
     pub fn find(&self, handle: &Handle) -> Result<&RegistryItem, Refusal> {
         let found = match handle {
             Handle::Bare(name) => preferred(self.named(name).collect()),
@@ -103,7 +104,7 @@ impl Registry {
     }
 }
 
-/// Among skills of this machine's folders alone, the project's comes before the user's.
+/// If all candidates are in folders of this machine, prefers the project's over the user's.
 fn preferred(items: Vec<&RegistryItem>) -> Vec<&RegistryItem> {
     let of = |origin: &Origin| {
         let of_origin = |item: &&&RegistryItem| item.skill.id().origin == *origin;
@@ -116,21 +117,21 @@ fn preferred(items: Vec<&RegistryItem>) -> Vec<&RegistryItem> {
     }
 }
 
-/// The skill's path: its URI without scheme and `SKILL.md`.
+/// Returns the skill's path: its URI without scheme and `SKILL.md`.
 fn path_of(skill: &KnownSkill) -> &str {
     let root = skill.id().uri.root().as_str();
     root.split_once("://").map_or(root, |(_, path)| path)
 }
 
-/// Tells whether a text is a skill's path, or the last segments of it.
+/// Tells whether a text is a skill's path, or its last segments.
 fn is_path_of(path: &str, skill: &KnownSkill) -> bool {
     let whole = path_of(skill);
-    // Some servers let a path end in something else than the name.
+    // On some servers the path does not end in the name.
     let named = skill.name().as_str() == path;
     named || whole == path || whole.strip_suffix(path).is_some_and(|rest| rest.ends_with('/'))
 }
 
-/// Chooses the shortest handle that fits only this one of the skills with its name at its origin.
+/// Chooses the shortest handle that fits only this skill among those with its name and origin.
 fn handle_of(skill: &KnownSkill, rivals: &[&KnownSkill]) -> String {
     let origin = &skill.id().origin;
     let path = path_of(skill);

@@ -4,13 +4,13 @@ use crate::{label::ServerLabel, origin::SkillId};
 
 /// What the user can do about a refusal.
 ///
-/// This crate does not know how a user does it: a command line, a chat client and a page each have
-/// their own words.
+/// This crate does not know how a user does it: a command line, a chat client and a page each word
+/// it in their own way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Remedy {
-    /// Look at the skill and approve it.
+    /// Inspect the skill and approve it.
     ApproveSkill(SkillId),
-    /// Look at what changed and approve the skill again.
+    /// Review the changes and approve the skill again.
     ReviewChanges(SkillId),
     /// Approve the skill with the grant to run code.
     GrantExecution(SkillId),
@@ -18,17 +18,17 @@ pub enum Remedy {
     EnableSkill(SkillId),
     /// Approve the skill, write the lock file again and have the change reviewed.
     UpdateLock,
-    /// Let the user be asked each time about skills without digests.
+    /// Allow the host to ask each time about skills without digests.
     AllowDynamic,
     /// Look at single files of the skill instead.
     ShowFiles,
-    /// Tell the skill's author to check the skill.
+    /// Ask the skill's author to check the skill.
     CheckSkill,
-    /// See which skills there are.
+    /// List the skills.
     ListSkills,
-    /// See which servers there are.
+    /// List the servers.
     ListServers,
-    /// Start or install the server, after a look at how it is reached.
+    /// Start or install the server, after checking its configuration.
     StartServer,
     /// Log in to the server.
     LogIn(ServerLabel),

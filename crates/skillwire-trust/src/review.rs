@@ -9,10 +9,11 @@
 //! | the user answered | [`AnsweredReview`] |
 //! | the answer is recorded | [`ApprovedSkill`], or the [`Refusal`] for the caller that wanted the skill |
 //!
-//! The question and the answer may be far apart: a client sends the answer with another request, and
-//! a page with another connection. Then the review is begun again and [resumed](ApprovalReview::resume)
-//! with the digest of what was shown. It does not resume if the skill, or what the user approved
-//! before, has changed meanwhile, so that users never approve something they have not seen.
+//! The question and the answer may be far apart: a client sends the answer with another request,
+//! and a page with another connection. Then the caller begins the review again and
+//! [resumes](ApprovalReview::resume) it with the digest of what was shown. It does not resume if
+//! the skill, or what the user approved before, has changed meanwhile, so that users never approve
+//! something they have not seen.
 
 use std::time::SystemTime;
 
@@ -29,12 +30,12 @@ use crate::{
     standing::Standing,
 };
 
-/// A skill that the user needs to look at.
+/// A skill that the user has to review.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApprovalReview {
     listed: ListedSkill,
     card: Box<ApprovalCard>,
-    /// The answer to the caller that wants the skill while the user has not decided.
+    /// The refusal for the caller that wants the skill, while the user has not decided.
     undecided: Refusal,
 }
 
@@ -45,7 +46,7 @@ pub struct ShownReview {
     digest: CardDigest,
 }
 
-/// A question that the user answered, and whose answer is to be recorded.
+/// A question that the user answered; the answer is not recorded yet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AnsweredReview {
     listed: ListedSkill,
@@ -54,7 +55,7 @@ pub struct AnsweredReview {
 }
 
 impl ApprovalReview {
-    /// Begins a review that the user asked for, however the skill stands with them.
+    /// Begins a review that the user asked for, regardless of the skill's standing.
     pub fn of(listed: &ListedSkill, standing: &Standing) -> Self {
         let undecided = Refusal::new(Reason::NotApproved).about(listed.id());
         Self {
@@ -64,8 +65,8 @@ impl ApprovalReview {
         }
     }
 
-    /// Begins a review because a skill is to be loaded that the user has not approved as it is, which
-    /// `undecided` says. A user who declined this very content is not asked again.
+    /// Begins a review because a caller wants to load a skill that the user has not approved as it
+    /// is; `undecided` says why. A user who declined exactly this content is not asked again.
     pub fn before_load(
         listed: &ListedSkill,
         standing: &Standing,
@@ -77,26 +78,26 @@ impl ApprovalReview {
         Ok(Self { undecided, ..Self::of(listed, standing) })
     }
 
-    /// What the user is to be shown.
+    /// Returns the card to show to the user.
     pub fn card(&self) -> &ApprovalCard {
         &self.card
     }
 
-    /// Says how often the user was asked about the skill before.
+    /// Sets how often the user was asked about the skill before.
     #[must_use]
     pub fn asked_before(mut self, times: usize) -> Self {
         self.card.asked_before = times;
         self
     }
 
-    /// Notes that the user was shown the card.
+    /// Records that the user was shown the card.
     pub fn show(self) -> ShownReview {
         let digest = self.card.digest();
         ShownReview { review: self, digest }
     }
 
-    /// Goes on with a question that was shown earlier; gives the review back if the user would be
-    /// shown something else now.
+    /// Continues with a question that was shown earlier; returns the review if the user would now
+    /// be shown something else.
     pub fn resume(self, shown: CardDigest) -> Result<ShownReview, Box<Self>> {
         let now = self.show();
         if now.digest == shown { Ok(now) } else { Err(Box::new(now.review)) }
@@ -104,17 +105,17 @@ impl ApprovalReview {
 }
 
 impl ShownReview {
-    /// What the user was shown.
+    /// Returns the card that the user was shown.
     pub fn card(&self) -> &ApprovalCard {
         &self.review.card
     }
 
-    /// Identifies what the user was shown.
+    /// Returns the digest of what the user was shown.
     pub fn digest(&self) -> CardDigest {
         self.digest
     }
 
-    /// Takes the user's answer. Only tools that the skill asks for can be granted to it.
+    /// Takes the user's answer. Granted tools are limited to those that the skill asks for.
     pub fn answer(self, answer: Answer) -> AnsweredReview {
         let ApprovalReview { listed, card, undecided } = self.review;
         let answer = match answer {
@@ -129,12 +130,12 @@ impl ShownReview {
     }
 }
 
-/// What follows from an answer.
+/// The consequence of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ReviewOutcome {
     /// The skill is approved as it is listed, until it changes.
     Approved(ApprovedSkill, Approval),
-    /// The skill has no digests, so that the approval is good for one load and not recorded.
+    /// The skill has no digests, so the approval is good for one load and is not recorded.
     ApprovedOnce(ApprovedSkill),
     /// The user declined this content.
     Declined(Option<Digest>),
@@ -143,7 +144,7 @@ pub enum ReviewOutcome {
 }
 
 impl AnsweredReview {
-    /// The skill.
+    /// Returns the skill.
     pub fn listed(&self) -> &ListedSkill {
         &self.listed
     }
@@ -153,7 +154,7 @@ impl AnsweredReview {
         matches!(self.answer, Answer::Yes(_))
     }
 
-    /// What follows from the answer, given at this time.
+    /// Returns the consequence of the answer, given at this time.
     pub fn outcome(self, at: SystemTime) -> ReviewOutcome {
         let Self { listed, answer, undecided } = self;
         let content = listed.content();
@@ -178,12 +179,12 @@ impl AnsweredReview {
 }
 
 impl ReviewOutcome {
-    /// Tells whether anything is to be remembered.
+    /// Tells whether the outcome changes the record.
     pub fn is_remembered(&self) -> bool {
         matches!(self, Self::Approved(..) | Self::Declined(_))
     }
 
-    /// Changes what is remembered about the skill.
+    /// Writes the outcome into the record of the skill.
     pub fn record(&self, record: &mut Record) {
         match self {
             Self::Approved(_, approval) => {
@@ -226,7 +227,7 @@ mod tests {
         Refusal::new(Reason::NotApproved).about(skill())
     }
 
-    /// What is remembered after an answer.
+    /// Returns the record after an answer.
     fn remembered(record: Option<Record>, outcome: &ReviewOutcome) -> Record {
         let mut record = record.unwrap_or_else(|| Record::new(skill()));
         outcome.record(&mut record);
@@ -251,7 +252,7 @@ mod tests {
         let other = review("two", None);
         assert_eq!(other.clone().resume(shown), Err(Box::new(other)), "other content is shown");
 
-        // What it is compared with is part of what is shown.
+        // The previously approved content is part of what is shown.
         let changed = |before: &str| {
             let record = remembered(None, &answered(before, Answer::Yes(Grants::load_only())));
             review("two", Some(&record))
@@ -282,7 +283,7 @@ mod tests {
         };
         assert_eq!(review("one").map_err(|refusal| refusal.reason), Err(Reason::UserDeclined));
         assert!(review("two").is_ok());
-        // The user may change their mind by themselves.
+        // The user may review the skill again on their own initiative.
         let listed = listed("one");
         let review = ApprovalReview::of(&listed, &Standing::of(&listed, Some(&record)));
         let outcome = review.show().answer(Answer::Yes(Grants::load_only()));

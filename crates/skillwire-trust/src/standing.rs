@@ -1,4 +1,4 @@
-//! Where a skill stands with the user.
+//! The standing of a skill with the user.
 
 use skillwire_core::{ContentDiff, ContentSet};
 
@@ -9,26 +9,26 @@ use crate::{
     record::{Approval, Record},
 };
 
-/// Where a skill stands with the user.
+/// The standing of a skill with the user.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Standing {
-    /// The user was not asked.
+    /// The user has not decided.
     New,
-    /// It may be loaded, with these grants.
+    /// The skill may be loaded, with these grants.
     Approved(Grants),
-    /// It was approved, and is something else now.
+    /// The user approved other content.
     Changed(Box<ContentDiff>),
     /// The user declined this content.
     Declined,
-    /// The user switched it off.
+    /// The user switched the skill off.
     Disabled,
 }
 
 impl Standing {
-    /// Compares what is remembered with what is listed.
+    /// Compares the record with the entry.
     pub fn of(listed: &ListedSkill, record: Option<&Record>) -> Self {
-        // Putting a skill into a folder of this machine, or trusting a project, approves loading it.
-        // Everything else that was granted to it is still bound to its content.
+        // Putting a skill into a folder of this machine, or trusting a project, approves loading
+        // it. All other grants are still bound to its content.
         let of_folder = listed.id().origin.server().is_none();
         let unasked = || if of_folder { Self::Approved(Grants::load_only()) } else { Self::New };
         let Some(record) = record else { return unasked() };
@@ -50,7 +50,7 @@ impl Standing {
             }
             return Self::Changed(Box::new(seen_again(approval, &content)));
         }
-        // An approval that was withdrawn never comes back by itself, not even with the old content.
+        // A withdrawn approval never returns by itself, not even with the old content.
         if !approval.revoked && approval.content == content {
             return Self::Approved(approval.grants.clone());
         }
@@ -64,10 +64,10 @@ impl Standing {
         }
     }
 
-    /// Compares what is remembered with what a listing tells, which may be less than an entry.
+    /// Compares the record with a listing, which may say less than an entry.
     ///
-    /// A skill that was not read yet stands as approved as long as its approval stands: loading it
-    /// reads its `SKILL.md` and compares that with the approval.
+    /// A skill that the host has not read yet counts as approved while its approval stands: loading
+    /// it reads its `SKILL.md` and compares that with the approval.
     pub fn of_known(skill: &KnownSkill, record: Option<&Record>) -> Self {
         let contradicted = match skill {
             KnownSkill::Listed(listed) => return Self::of(listed, record),
@@ -88,7 +88,7 @@ impl Standing {
         }
     }
 
-    /// One word for listings and scripts.
+    /// Returns one word for listings and scripts.
     pub fn word(&self) -> &'static str {
         match self {
             Self::New => "new",
@@ -100,14 +100,15 @@ impl Standing {
     }
 }
 
-/// How what was read now differs; files that were not read again are neither here nor gone.
+/// Compares the files that were read now with the approval; files that were not read again are left
+/// out.
 fn seen_again(approval: &Approval, now: &ContentSet) -> ContentDiff {
     let mut diff = approval.content.changes_to(now);
     diff.removed.clear();
     diff
 }
 
-/// Every file is gone as far as digests can tell.
+/// Lists every approved file as removed, because there are no digests to compare.
 fn gone(approval: &Approval) -> ContentDiff {
     ContentDiff { removed: approval.content.files().to_vec(), ..ContentDiff::default() }
 }
@@ -159,7 +160,7 @@ mod tests {
             |listed: &ListedSkill, record: &Record| Standing::of(listed, Some(record)).word();
         assert_eq!(stands(&one, &approved(&one, false)), "approved");
         assert_eq!(stands(&two, &approved(&one, false)), "changed");
-        // It does not come back with the old content.
+        // The approval does not return with the old content.
         assert_eq!(stands(&one, &approved(&one, true)), "changed");
         assert_eq!(stands(&two, &approved(&one, true)), "changed");
     }
@@ -177,7 +178,7 @@ mod tests {
         assert_eq!(stands(&mentioned, &approved(&one, false)), "approved");
         assert_eq!(stands(&mentioned, &approved(&one, true)), "changed");
         assert_eq!(stands(&mentioned.contradicted(), &approved(&one, false)), "changed");
-        // One that has no digests for good is never covered.
+        // A skill that is dynamic is never covered.
         let dynamic = ListedSkill::new(id.origin, unread, EntrySource::Named).into();
         assert_eq!(stands(&dynamic, &approved(&one, false)), "changed");
     }

@@ -1,4 +1,4 @@
-//! What a refusal is about.
+//! The subject of a refusal.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::{
     origin::{Origin, SkillId},
 };
 
-/// What a refusal is about. Printed and serialised, it is the text that users know it by.
+/// The subject of a refusal. Its printed and serialised form is the text by which users know it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
     /// A skill.
@@ -21,19 +21,19 @@ pub enum Subject {
     Handle(Handle),
     /// A tool that a model called.
     Tool(Box<str>),
-    /// A window on a loaded skill, by the word that the model knows it by.
+    /// A window on a loaded skill, by the id that the model knows.
     Window(Box<str>),
-    /// Something that is none of these, as the caller or a server wrote it.
+    /// Anything else, as the caller or a server wrote it.
     Named(Box<str>),
 }
 
 impl Subject {
-    /// A tool that a model called.
+    /// Creates the subject for a tool that a model called.
     pub fn tool(name: impl Into<Box<str>>) -> Self {
         Self::Tool(name.into())
     }
 
-    /// A window, by the word that the model knows it by.
+    /// Creates the subject for a window, by the id that the model knows.
     pub fn window(word: impl Into<Box<str>>) -> Self {
         Self::Window(word.into())
     }

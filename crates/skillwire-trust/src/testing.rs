@@ -1,4 +1,4 @@
-//! Skills for the tests of crates that keep or show them.
+//! Skills for the tests of crates that store or show them.
 #![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
 use bytes::Bytes;
@@ -13,12 +13,12 @@ use crate::{
     verified::VerifiedFile,
 };
 
-/// A skill of an origin.
+/// Returns the id of a skill.
 pub fn id(label: &str, uri: &str) -> SkillId {
     SkillId { origin: Origin::parse(label).unwrap(), uri: SkillUri::parse(uri).unwrap() }
 }
 
-/// Content of a skill with a `SKILL.md` of these bytes and a second file.
+/// Returns the content of a skill with a `SKILL.md` of these bytes and a second file.
 pub fn content(id: &SkillId, text: &str) -> ContentSet {
     let root = id.uri.root();
     let entry = json!({
@@ -34,13 +34,13 @@ pub fn content(id: &SkillId, text: &str) -> ContentSet {
     ContentSet::of(&received::read(&entry.to_string(), EntryLimits::default()).unwrap()).unwrap()
 }
 
-/// What an entry lists of a file with these bytes.
+/// Returns what an entry lists for a file with these bytes.
 pub fn listed(id: &SkillId, path: &str, bytes: &[u8]) -> SkillResource {
     let uri = ResourceUri::parse(&format!("{}/{path}", id.uri.root())).unwrap();
     SkillResource { uri, digest: Digest::of(bytes), size: bytes.len() as u64 }
 }
 
-/// A file with the bytes its entry lists.
+/// Returns a verified file with these bytes.
 pub fn verified(id: &SkillId, path: &str, bytes: &[u8]) -> VerifiedFile {
     VerifiedFile::check(id, &listed(id, path, bytes), Bytes::copy_from_slice(bytes)).unwrap()
 }

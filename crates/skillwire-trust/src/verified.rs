@@ -1,4 +1,4 @@
-//! Bytes that match what a held entry lists. Nothing else in this crate makes them.
+//! Bytes that match the entry that the host holds. Nothing else in this crate creates them.
 
 use bytes::Bytes;
 use skillwire_core::{
@@ -13,7 +13,7 @@ use crate::{
 
 /// Bytes of one file that have the size and digest its entry lists.
 ///
-/// This says that they are what the server listed, not that they can be trusted.
+/// This means that they are what the server listed, not that they can be trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifiedFile {
     skill: SkillId,
@@ -22,7 +22,7 @@ pub struct VerifiedFile {
 }
 
 impl VerifiedFile {
-    /// Compares bytes with what is listed.
+    /// Compares bytes with the size and digest that the entry lists.
     pub fn check(skill: &SkillId, file: &SkillResource, bytes: Bytes) -> Result<Self, Refusal> {
         let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         if size != file.size {
@@ -45,28 +45,28 @@ impl VerifiedFile {
         Ok(Self { skill: skill.clone(), file: file.clone(), bytes })
     }
 
-    /// The skill the file belongs to.
+    /// Returns the skill that the file belongs to.
     pub fn skill(&self) -> &SkillId {
         &self.skill
     }
 
-    /// Where the file is.
+    /// Returns the URI of the file.
     pub fn uri(&self) -> &ResourceUri {
         &self.file.uri
     }
 
-    /// What the entry lists about the file.
+    /// Returns what the entry lists about the file.
     pub fn listed(&self) -> &SkillResource {
         &self.file
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn bytes(&self) -> &Bytes {
         &self.bytes
     }
 }
 
-/// The most frequent honest cause of a mismatch.
+/// The most frequent innocent cause of a mismatch.
 const TEXT_CHANGED: &str =
     "The file changed, or the server alters text on its way (line ends, byte order mark).";
 

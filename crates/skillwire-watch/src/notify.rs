@@ -13,7 +13,7 @@ use notify::{
 
 use super::{SystemEvent, WatchSetup};
 
-/// Watches directories.
+/// Watches directories with the notify crate.
 #[derive(Debug)]
 pub(super) struct SystemEvents(RecommendedWatcher);
 

@@ -29,7 +29,7 @@ struct Watched {
 }
 
 impl Watched {
-    /// A folder with some skills, watched.
+    /// Makes a folder with two skills, and waits until it is watched.
     fn new() -> Self {
         let folder = TempDir::new().unwrap();
         for name in ["a", "b"] {
@@ -58,7 +58,7 @@ impl Watched {
         self.root().join(path)
     }
 
-    /// Waits for news that says enough.
+    /// Waits for a report that satisfies the condition.
     fn until(&self, enough: impl Fn(&FolderChanges) -> bool) -> FolderChanges {
         let deadline = Instant::now() + LONG;
         loop {
@@ -70,7 +70,7 @@ impl Watched {
         }
     }
 
-    /// Waits for news of something at or below one path.
+    /// Waits for a report that covers this path.
     fn tells_of(&self, path: &Path) {
         self.until(|news| match news {
             FolderChanges::Everything => true,
@@ -78,7 +78,7 @@ impl Watched {
         });
     }
 
-    /// Waits until all changes so far have been told.
+    /// Waits until all changes so far have been reported, by making one more.
     fn everything_told(&self) {
         let probe = self.path("probe");
         fs::write(&probe, "").unwrap();
@@ -139,7 +139,7 @@ fn many_changes_at_once_are_told_together_v_62() {
     for n in 0..MAX_REPORTED_PATHS * 2 {
         fs::write(watched.path(&format!("a/{n}")), "x").unwrap();
     }
-    // One by one, or as everything; and nothing is missing.
+    // The watcher may report single paths or everything, but must not miss a file.
     let mut told = BTreeSet::new();
     let last = watched.path(&format!("a/{}", MAX_REPORTED_PATHS * 2 - 1));
     let news = watched.until(|news| match news {
@@ -219,7 +219,7 @@ fn news_waits_for_a_moment_of_quiet_but_not_for_ever_v_60() {
 mod few {
     use super::*;
 
-    /// As many skills as letters, each with `SKILL.md` and `sub/inner`, in a folder around them.
+    /// Makes a skill for each name, with `SKILL.md` and `sub/inner`, in the folder `around`.
     fn skills(names: &[&str]) -> (TempDir, PathBuf) {
         let folder = TempDir::new().unwrap();
         let root = folder.path().canonicalize().unwrap().join("skills");
@@ -232,7 +232,7 @@ mod few {
         (folder, root)
     }
 
-    /// Watches with so many watches; the one around the root counts as well.
+    /// Watches a folder with at most this many watches, including the one on the root's parent.
     fn watched(
         max_watches: usize,
         poll_tick: Duration,
@@ -259,7 +259,8 @@ mod few {
 
     #[test]
     fn skills_get_watches_before_what_is_in_them_v_62() {
-        // Above, the root, around and four skills are seven; one is left for a directory inside.
+        // The root's parent, the root, `around` and four skills take seven watches. The eighth is
+        // left for a directory inside a skill.
         let watched = watched(8, NEVER, skills(&["a", "b", "c", "d"]));
         assert_eq!(partial(&watched), (7, 4));
         for name in ["a", "b", "c", "d"] {
@@ -268,7 +269,7 @@ mod few {
             let alone = FolderChanges::Paths(BTreeSet::from([file]));
             watched.until(|news| *news == alone);
         }
-        // So is a skill that comes later; it has no watch and has its turns.
+        // A skill that appears later is reported as well, although no watch is left for it.
         fs::create_dir(watched.path("around/e")).unwrap();
         watched.tells_of(&watched.path("around/e"));
     }
@@ -285,7 +286,7 @@ mod few {
     fn skills_without_a_watch_inside_are_told_in_turns_and_no_others_v_62() {
         let names: Vec<String> = (0..MIN_POLLED_PER_TICK * 2).map(|n| format!("s{n:03}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        // Enough for the directories inside one skill.
+        // Two watches are left, enough for the directories inside one skill.
         let directories = 3 + names.len() + 2;
         let watched = watched(directories, Duration::from_millis(1), skills(&names));
         assert_eq!(partial(&watched), (directories - 1, names.len() - 1));
@@ -297,7 +298,7 @@ mod few {
             assert!(places.len() <= MIN_POLLED_PER_TICK, "{places:?}");
             rounds.push(places);
         }
-        // Every skill but one, and the same again in the next round.
+        // Each round reports every skill but the one that is watched completely.
         let all = |round: &[BTreeSet<PathBuf>]| -> BTreeSet<PathBuf> {
             round.iter().flatten().cloned().collect()
         };
@@ -315,7 +316,7 @@ mod few {
         let place = watched.path("around/a/new");
         let told =
             |news: &FolderChanges| *news == FolderChanges::Paths(BTreeSet::from([place.clone()]));
-        // Once because it came, and from then on in turns.
+        // It is reported when it appears, and from then on by polling.
         for _ in 0..4 {
             watched.until(told);
         }

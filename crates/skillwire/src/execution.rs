@@ -1,5 +1,4 @@
-//! What running scripts needs from this program: the sandbox, interpreters, variables, and words
-//! for what happened.
+//! What the commands that run scripts share: the sandbox, interpreters, destinations and messages.
 
 use std::{fmt::Write as _, path::Path};
 
@@ -12,7 +11,7 @@ use skillwire_sandbox::{
 
 use crate::{args::IsolationArgs, exit::Exit, failure::Failure, settings};
 
-/// The sandbox of this program, which remembers what the machine gives.
+/// Makes the sandbox of this program, with a cache of the isolation that this machine gives.
 pub(crate) fn sandbox(isolation: IsolationArgs) -> Sandbox {
     let policy = IsolationPolicy::default().accept_restricted(isolation.accept_restricted);
     let sandbox = Sandbox::new(policy);
@@ -22,7 +21,7 @@ pub(crate) fn sandbox(isolation: IsolationArgs) -> Sandbox {
     }
 }
 
-/// Reads `LANGUAGE=PROGRAM` words.
+/// Parses `LANGUAGE=PROGRAM` options.
 pub(crate) fn interpreters(named: &[String]) -> Result<InterpreterFinder, Failure> {
     let mut interpreters = InterpreterFinder::default();
     for text in named {
@@ -40,7 +39,7 @@ pub(crate) fn interpreters(named: &[String]) -> Result<InterpreterFinder, Failur
     Ok(interpreters)
 }
 
-/// Reads `HOST:PORT` words.
+/// Parses a `HOST:PORT` option.
 pub(crate) fn destination(text: &str) -> Result<NetworkDestination, Failure> {
     NetworkDestination::parse(text).map_err(|error| {
         Failure::usage(format!("{error}."))
@@ -48,7 +47,7 @@ pub(crate) fn destination(text: &str) -> Result<NetworkDestination, Failure> {
     })
 }
 
-/// Why a script was not run, and what to do about it.
+/// Makes the failure for a script that was not run, with a hint.
 pub(crate) fn not_run(error: &RunError) -> Failure {
     match error {
         RunError::Unavailable(unavailable) => isolation_unavailable(unavailable),
@@ -90,7 +89,7 @@ pub(crate) fn sentence(text: &str) -> String {
     format!("{first}{}.", chars.as_str())
 }
 
-/// Everything about a run that a log keeps, on one line.
+/// The audit record of a run, on one line.
 pub(crate) fn audit_detail(
     asked_by: &str,
     script: &str,

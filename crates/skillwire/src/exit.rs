@@ -1,11 +1,11 @@
-//! What the program's exit code means; the whole table is written down here once.
+//! The exit codes of the program, and the table of them that `--help` shows.
 
 use std::process::ExitCode;
 
-/// How the program ended.
+/// The exit code of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// It did what was asked.
+    /// The command succeeded.
     Ok = 0,
     /// The answer is no: there are findings.
     Findings = 1,
@@ -24,7 +24,7 @@ pub(crate) enum Exit {
     Unreachable = 7,
     /// A limit or a policy declines.
     Declined = 8,
-    /// Something broke inside the program.
+    /// The program itself failed.
     Internal = 70,
 }
 

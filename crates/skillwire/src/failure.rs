@@ -1,4 +1,4 @@
-//! Why a command stopped, for people: what happened, and what to do next.
+//! The error that ends a command: what happened, and what the user can do next.
 
 use std::fmt;
 
@@ -29,17 +29,17 @@ impl From<Refusal> for Failure {
 }
 
 impl Failure {
-    /// Something in the command line or configuration is wrong.
+    /// Makes a failure for an error in the command line or the configuration.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::new(Exit::Usage, message)
     }
 
-    /// Something went wrong that has its own exit code.
+    /// Makes a failure with this exit code.
     pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
         Self { exit, message: message.into(), hint: None, refusal: None }
     }
 
-    /// Adds what to do next.
+    /// Adds a hint what to do next.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
@@ -68,7 +68,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Writing to a closed pipe is no failure of ours; everything else is.
+/// Turns an error of a write into a failure. A pipe that the reader has closed is not an error.
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         match error.kind() {
@@ -79,7 +79,7 @@ impl From<std::io::Error> for Failure {
 }
 
 impl Failure {
-    /// Tells whether there is nothing to say.
+    /// Tells whether no message is printed.
     pub(crate) fn is_silent(&self) -> bool {
         self.exit == Exit::Ok
     }

@@ -1,6 +1,6 @@
 //! The parts of the program that a build can leave out.
 //!
-//! Every build knows every command and option, so that one that is missing can say what is missing.
+//! Every build parses every command and option, so that it can say which feature a command needs.
 
 use crate::{
     args::{Command, HostCommand, ServerCommand},
@@ -48,7 +48,7 @@ impl Feature {
         }
     }
 
-    /// Refuses what needs this part where it is missing; `what` is code, such as `--find-tool`.
+    /// Refuses `what`, such as `--find-tool`, if this build lacks the feature that it needs.
     pub(crate) fn needed_for(self, what: &str) -> Result<(), Failure> {
         if self.is_built_in() {
             return Ok(());

@@ -1,16 +1,16 @@
-//! The log, always on standard error: standard output belongs to answers and messages.
+//! The log. It goes to standard error, because standard output carries results and MCP messages.
 
 use tracing_subscriber::{EnvFilter, fmt};
 
 use crate::{args::LogFormat, settings};
 
-/// What the log shows unless it is told otherwise.
+/// The default filter of the log.
 const USUAL: &str = "info";
 
-/// Starts the log of a command that people type: only what they should know, without times.
+/// Starts the log of a command that users type: messages without times.
 pub(crate) fn for_people() {
     let asked = settings::log_filter().and_then(|text| EnvFilter::try_new(text).ok());
-    // Starting twice can only happen in tests, where the first log is as good.
+    // Only tests start the log twice; the first one stays.
     let _ = fmt()
         .with_env_filter(asked.unwrap_or_else(|| EnvFilter::new("warn")))
         .with_writer(std::io::stderr)
@@ -35,7 +35,7 @@ pub(crate) fn start(format: LogFormat) {
         .with_target(false)
         // A closed standard error ends the log. Reporting that on standard error would panic.
         .log_internal_errors(false);
-    // Starting twice can only happen in tests, where the first log is as good.
+    // Only tests start the log twice; the first one stays.
     let _ = match format {
         LogFormat::Json => builder.json().try_init(),
         LogFormat::Text => builder.with_ansi(settings::colour_on_stderr()).try_init(),

@@ -36,13 +36,14 @@ mod terminal;
 
 use std::process::ExitCode;
 
-/// Scanning makes and drops hundreds of small values for each skill on every core; the system's
-/// allocator took 7% more of the processor for that.
+/// The allocator of the program. A scan allocates hundreds of small values for each skill on every
+/// core; with the system's allocator it took 7% more processor time.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    // A process that was started to become a script must not do anything else first.
+    // This comes first: a helper of the sandbox forks, so it must not start a thread or open a file
+    // before.
     #[cfg(feature = "execute")]
     if let Some(code) = skillwire_sandbox::run_if_helper() {
         return code;

@@ -1,4 +1,4 @@
-//! Words and colours that many commands share; `anstream` takes colours out of pipes and files.
+//! Styles and words that commands share. `anstream` removes colours from pipes and files.
 
 use anstyle::{AnsiColor, Style};
 
@@ -14,9 +14,9 @@ pub(crate) const HELP: Style = AnsiColor::Green.on_default().bold();
 pub(crate) const ADDED: Style = AnsiColor::Green.on_default();
 /// Lines that a repair removes.
 pub(crate) const REMOVED: Style = AnsiColor::Red.on_default();
-/// What matters in a line.
+/// The important part of a line.
 pub(crate) const STRONG: Style = Style::new().bold();
-/// What matters less.
+/// The less important part of a line.
 pub(crate) const FAINT: Style = Style::new().dimmed();
 
 /// A number with its noun: `1 file`, `2 files`.

@@ -1,4 +1,4 @@
-//! A line that tells a person at a terminal how far reading has come.
+//! Shows the progress of a scan to a user at a terminal.
 
 use std::{
     io::IsTerminal,
@@ -10,13 +10,13 @@ use std::{
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use skillwire_source::ScanProgress;
 
-/// How long nothing is shown; what is done by then needs no explanation.
+/// The time before the line appears. A scan that is faster than this shows nothing.
 const DELAY: Duration = Duration::from_millis(300);
 
-/// How often the line is drawn.
+/// The interval at which the line is drawn.
 const PACE: Duration = Duration::from_millis(100);
 
-/// Shows how far reading has come, on standard error, until it is dropped.
+/// Shows the number of scanned skills on standard error until it is dropped.
 pub(crate) struct ScanSpinner(Option<(Sender<()>, JoinHandle<()>)>);
 
 impl ScanSpinner {
@@ -37,7 +37,7 @@ impl Drop for ScanSpinner {
     fn drop(&mut self) {
         if let Some((done, thread)) = self.0.take() {
             drop(done);
-            // Nothing else may be written before the line is gone.
+            // Waits until the line is removed, so that later output does not mix with it.
             let _ = thread.join();
         }
     }
@@ -74,7 +74,7 @@ mod tests {
 
     use super::*;
 
-    /// A terminal of one line that tells what is on it.
+    /// A terminal of one line, which reports its content to the test.
     #[derive(Debug, Clone)]
     struct Line {
         text: Arc<Mutex<String>>,
@@ -123,7 +123,7 @@ mod tests {
         }
     }
 
-    /// Draws on a line of its own after a while; what is on it, and a way to end.
+    /// Draws after a delay. Returns the content of the line, and a sender that ends the drawing.
     fn drawn(
         progress: ScanProgress,
         delay: Duration,

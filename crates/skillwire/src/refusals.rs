@@ -1,4 +1,4 @@
-//! Refusals, as people and programs read them.
+//! Prints refusals for people and for programs.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ use crate::{
 pub(crate) fn exit(class: Class) -> Exit {
     match class {
         Class::Verification => Exit::Verification,
-        // State that cannot be used approves nothing.
+        // A state file that cannot be read approves nothing.
         Class::Approval | Class::State => Exit::Approval,
         Class::NotFound => Exit::NotFound,
         Class::Ambiguous => Exit::Ambiguous,
@@ -25,7 +25,7 @@ pub(crate) fn exit(class: Class) -> Exit {
     }
 }
 
-/// Where a program reads the answer, a refusal is the answer: JSON on standard output.
+/// With `json`, prints a refusal as JSON on standard output, where programs read the result.
 pub(crate) fn answer(json: bool, outcome: Outcome) -> Outcome {
     match outcome {
         Err(failure) if json => match failure.refusal() {
@@ -66,11 +66,12 @@ impl fmt::Display for RefusalText<'_> {
     }
 }
 
-/// Foreign text as one argument of a command that people copy into a shell.
+/// Quotes untrusted text as one argument of a command that users copy into a shell.
 ///
-/// A URI may hold `;`, `&`, `$`, parentheses and quotes, and a server chose it.
+/// A server chooses the URI, which may hold `;`, `&`, `$`, parentheses and quotes. Unquoted, it
+/// could run a command of the server's choice.
 pub(crate) fn argument(text: &str) -> String {
-    // Only a NUL could not be quoted, and it is allowed: it cannot reach a command anyway.
+    // Quoting fails only for a NUL. It is allowed here, since no shell passes it to a command.
     let quoted = shlex::Quoter::new().allow_nul(true).quote(text);
     quoted.map_or_else(|_| String::new(), std::borrow::Cow::into_owned)
 }
@@ -109,7 +110,7 @@ mod tests {
         );
     }
 
-    /// The table of all codes, as it stands in the documentation.
+    /// The table of all codes in the documentation.
     fn table() -> String {
         let mut table = String::from("| code | exit | what it means |\n|---|---|---|\n");
         for reason in Reason::ALL {

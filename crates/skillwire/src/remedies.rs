@@ -1,8 +1,8 @@
-//! What to type about a refusal: the words of the command line for each remedy.
+//! Turns the remedy for a refusal into a command that the user can type.
 
 use skillwire_trust::{Refusal, Remedy};
 
-/// Puts a remedy into words; `argument` writes a name that a server or the user chose.
+/// Writes a remedy as a sentence; `argument` quotes names that a server or the user chose.
 pub(crate) fn sentence(remedy: &Remedy, argument: impl Fn(&str) -> String) -> String {
     let skill = |skill: &skillwire_trust::SkillId| argument(&skill.to_string());
     match remedy {
@@ -53,7 +53,7 @@ pub(crate) fn sentence(remedy: &Remedy, argument: impl Fn(&str) -> String) -> St
     }
 }
 
-/// A refusal for programs that read JSON: the member `hint` says what to type, unquoted.
+/// Prepares a refusal for JSON: names in the member `hint` are not quoted for a shell.
 pub(crate) fn worded(refusal: &Refusal) -> Refusal {
     refusal.worded(|remedy| sentence(remedy, str::to_owned))
 }

@@ -1,18 +1,18 @@
-//! The terminal: how wide it is, and the person in front of it.
+//! The terminal: its width, and questions to the user.
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
 use crate::output::STRONG;
 
-/// Lines are cut to this width when the terminal does not say its own.
+/// The width that is assumed if the terminal does not report its own.
 const USUAL_WIDTH: usize = 100;
 
-/// Tells whether a user can be asked: one who sees standard error and types on standard input.
+/// Tells whether the user can be asked: standard error and standard input must be a terminal.
 pub(crate) fn is_interactive() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
-/// The width to cut lines of standard output to; a pipe has none.
+/// The width to which lines of standard output are cut; `None` for a pipe.
 pub(crate) fn width() -> Option<usize> {
     if !std::io::stdout().is_terminal() {
         return None;
@@ -21,7 +21,7 @@ pub(crate) fn width() -> Option<usize> {
     Some(size.map_or(USUAL_WIDTH, |(width, _)| usize::from(width.0).max(20)))
 }
 
-/// Asks the user a question; there is no answer where no user can be asked, or none answers.
+/// Asks the user a question; `None` if the user cannot be asked or does not answer.
 pub(crate) fn agrees(question: &str) -> Option<bool> {
     if !is_interactive() {
         return None;

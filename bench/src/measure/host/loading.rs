@@ -16,7 +16,7 @@ use crate::{
     server::HttpServer,
 };
 
-/// So many loads are one measurement; one alone is too short for a clock.
+/// The loads in one measurement. A single load is too short to be measured.
 const LOADS: usize = 1_000;
 
 pub(super) async fn measure(bench: &mut Bench) -> Result<()> {
@@ -36,12 +36,12 @@ pub(super) async fn measure(bench: &mut Bench) -> Result<()> {
     contest(bench, &corpus, "on disk, with the log", logged, Stores::OnDiskWithLog).await
 }
 
-/// Where things are kept, which decides what a load is compared with.
+/// The store of the host, which decides what a load is compared with.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stores {
     InMemory,
     OnDisk,
-    /// Each load and each release is a line that is written before anything is shown.
+    /// With an audit log, which gets a line for each load and each release.
     OnDiskWithLog,
 }
 

@@ -1,4 +1,4 @@
-//! The other side: listing into a registry, loading from the cache, verifying a server.
+//! Measures the host: listing into a registry, loading from the cache, verifying a server.
 
 mod listing;
 mod loading;

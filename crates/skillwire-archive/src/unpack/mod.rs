@@ -18,13 +18,13 @@ use crate::{
 pub struct ArchiveFile {
     /// Its path below the skill's root.
     pub path: RelPath,
-    /// What it holds; for a link, what its target holds.
+    /// Its content; for a link, the content of its target.
     pub bytes: Vec<u8>,
     /// Whether the archive lets the owner run it. Other permission bits and the owner are ignored.
     pub executable: bool,
 }
 
-/// Opens an archive and gives its files in path order, or says why it is refused.
+/// Opens an archive and returns its files in path order, or the reason why it is refused.
 ///
 /// Links inside the skill become copies of the files they lead to. The entries of directories are
 /// checked too, but the result has files only, because a skill consists of its files.

@@ -56,7 +56,7 @@ pub(super) fn read(
     Ok(())
 }
 
-/// Decompresses one gzip member that must be all there is.
+/// Decompresses one gzip member, after which the archive must end.
 fn decompress(bytes: &[u8], limits: &ArchiveLimits) -> Result<Vec<u8>, RefusedArchive> {
     let mut rest = bytes;
     let mut gzip = GzDecoder::new(&mut rest);

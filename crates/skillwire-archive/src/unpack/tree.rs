@@ -1,7 +1,7 @@
 //! The tree that an archive describes, built entry by entry.
 //!
-//! No entry can write through a link: the tree keeps links apart from files until it has all entries,
-//! and then resolves them against itself.
+//! No entry can write through a link to a place outside the skill: the tree keeps links apart from
+//! files until it has all entries, and then resolves them against itself.
 
 use std::{collections::BTreeMap, io::Read};
 
@@ -19,13 +19,13 @@ use crate::{
 /// The most links that are followed from one link.
 const MOST_HOPS: usize = 8;
 
-/// What stands at a path.
+/// The entry at a path.
 enum Node {
     File { bytes: Vec<u8>, executable: bool },
     Link(Box<str>),
 }
 
-/// What has been read so far.
+/// The entries that have been read so far.
 pub(super) struct Tree<'a> {
     limits: &'a ArchiveLimits,
     packed: usize,
@@ -46,7 +46,7 @@ impl<'a> Tree<'a> {
         self.count()?;
         let text = text(name)?;
         let trimmed = text.trim_end_matches('/');
-        // `./` is the skill's root, which every tool that packs a folder writes down.
+        // `./` is the skill's root. Tools that pack a folder often write an entry for it.
         if matches!(trimmed, "." | "") && text.starts_with('.') {
             return Ok(());
         }
@@ -84,7 +84,7 @@ impl<'a> Tree<'a> {
         Ok(())
     }
 
-    /// Resolves links and gives out the files.
+    /// Resolves the links and returns the files.
     pub(super) fn finish(mut self) -> Result<Vec<ArchiveFile>, RefusedArchive> {
         let links: Vec<_> = self
             .nodes
@@ -115,7 +115,7 @@ impl<'a> Tree<'a> {
     fn target_of(&self, from: &RelPath) -> Result<RelPath, RefusedArchive> {
         let mut at: Vec<&str> = from.segments().collect();
         let mut hops = 0;
-        // What is still to be walked, the next segment last.
+        // The segments that are still to be walked, the next one last.
         let mut rest: Vec<&str> = Vec::new();
         loop {
             let here = (!at.is_empty()).then(|| at.join("/"));

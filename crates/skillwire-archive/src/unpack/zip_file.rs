@@ -1,8 +1,9 @@
 //! ZIP files.
 //!
-//! The library keeps one entry for each name, and looks for the directory of entries wherever it may
-//! be. Both would let one archive mean two things, so the end of the file is read here first: it must
-//! be the plain end record, directly after a directory with as many entries as the library found.
+//! The library keeps one entry for each name, and searches for the directory of entries. An
+//! attacker could use either to write an archive that two programs unpack to different files. This
+//! module therefore reads the end of the file first: it must be the plain end record, directly
+//! after a directory that has as many entries as the library found.
 
 use std::io::{Cursor, Read};
 
@@ -14,7 +15,7 @@ use crate::{
     refused::{ArchiveReason, RefusedArchive},
 };
 
-/// The end record without a comment.
+/// The length of the end record without a comment, in bytes.
 const END: usize = 22;
 
 /// The kinds of files that the upper bits of a Unix mode name.
@@ -69,7 +70,7 @@ pub(super) fn read(
     Ok(())
 }
 
-/// How many entries the end record counts, if the file ends as it should.
+/// Reads how many entries the end record counts, and refuses a file with any other end.
 fn entries(bytes: &[u8]) -> Result<usize, RefusedArchive> {
     let broken = |detail: &str| RefusedArchive::new(ArchiveReason::Broken, detail);
     let (rest, end) = bytes

@@ -1,4 +1,4 @@
-//! What goes into archives and what comes out of them.
+//! Tests of packing and opening archives.
 
 mod opening;
 mod packing;

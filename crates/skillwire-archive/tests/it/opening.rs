@@ -1,4 +1,4 @@
-//! Archives that are opened: every hostile one is refused for its own reason.
+//! Opening archives: each hostile archive is refused, with the reason that fits it.
 
 use skillwire_archive::{
     ArchiveFile, ArchiveFormat, ArchiveLimits, ArchiveReason, RefusedArchive, unpack,

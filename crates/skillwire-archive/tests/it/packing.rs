@@ -26,7 +26,8 @@ fn archives_have_the_same_bytes_whatever_order_files_come_in_ar_20() {
 
 #[test]
 fn archives_have_these_bytes_ar_20() {
-    // A digest that was listed must stay the digest of what is sent after an update of this program.
+    // Servers list the digest of an archive. After an update of this program, the archive must
+    // still have the digest that was listed before.
     let files = paths(&refunds());
     let digests =
         ArchiveFormat::ALL.map(|format| Digest::of(&packed(format, &files).unwrap()).to_string());

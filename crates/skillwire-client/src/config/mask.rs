@@ -1,16 +1,16 @@
-//! Arguments that may be shown: what follows a telling name is masked.
+//! Arguments as they may be shown: values that look like secrets are masked.
 
 use serde::Serializer;
 
-/// Parts of names whose values are secrets.
+/// Parts of names whose values are taken for secrets.
 const TELLING: [&str; 9] =
     ["token", "secret", "passw", "apikey", "api-key", "api_key", "auth", "credential", "bearer"];
 
-/// What stands in the place of a secret.
+/// The text shown instead of a secret.
 const MASK: &str = "***";
 
-/// Arguments as they may be shown: `--token X`, `--token=X`, `API_KEY=X`, `Authorization: X`, a
-/// single long word of letters and digits, and what an address holds before `@` or after `?`.
+/// Masks the values in `--token X`, `--token=X`, `API_KEY=X` and `Authorization: X`, any single
+/// long word of letters and digits, and the parts of a URL before `@` and after `?`.
 pub(super) fn arguments(args: &[String]) -> Vec<String> {
     let mut shown = Vec::with_capacity(args.len());
     let mut follows_telling = false;
@@ -23,7 +23,7 @@ pub(super) fn arguments(args: &[String]) -> Vec<String> {
     shown
 }
 
-/// A text with nothing in it that acts on a terminal.
+/// Returns the text without anything that acts on a terminal.
 pub(super) fn harmless(text: &str) -> String {
     let escape = |c: char| if c.is_control() { c.escape_debug().to_string() } else { c.into() };
     text.chars().map(escape).collect()
@@ -55,7 +55,7 @@ fn looks_random(word: &str) -> bool {
     plain && word.len() >= 20 && digits >= 4 && letters >= 4
 }
 
-/// Writes arguments as they may be shown.
+/// Serializes arguments with their secrets masked.
 pub(super) fn serialize_arguments<S: Serializer>(
     args: &[String],
     serializer: S,

@@ -1,4 +1,4 @@
-//! How a server is reached, as the user configured it.
+//! The user's configuration of how to reach a server.
 
 mod mask;
 
@@ -13,15 +13,15 @@ use serde::Serialize;
 
 use crate::{secret::Secret, web::WebOrigin};
 
-/// How a server is reached. Printed or serialised, it shows no secret.
+/// The configuration of one server. Its printed and serialised forms show no secret.
 #[derive(Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum ServerConfig {
-    /// A process that is started and spoken to over its standard input and output.
+    /// A process that the client starts and talks to over its standard input and output.
     Stdio(StdioServer),
-    /// A server that is spoken to over HTTP.
+    /// A server that the client talks to over HTTP.
     Http(HttpServer),
-    /// A site of the web that publishes skills.
+    /// A web site that publishes skills.
     #[serde(rename = "well-known")]
     WellKnown(WellKnownOrigin),
 }
@@ -49,7 +49,7 @@ impl fmt::Debug for ServerConfig {
     }
 }
 
-/// A site of the web that publishes skills below `/.well-known/`.
+/// A web site that publishes skills below `/.well-known/`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct WellKnownOrigin {
     url: String,
@@ -58,25 +58,25 @@ pub struct WellKnownOrigin {
 }
 
 impl WellKnownOrigin {
-    /// Takes the address of an origin, such as `https://example.com`.
+    /// Parses the address of an origin, such as `https://example.com`.
     pub fn new(url: &str) -> Result<Self, InvalidServer> {
         let origin = WebOrigin::parse(url)
             .map_err(|error| InvalidServer::new(format!("the address {error}")))?;
         Ok(Self { url: url.to_owned(), origin })
     }
 
-    /// The address as it was typed.
+    /// Returns the address as the user typed it.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// The origin.
+    /// Returns the origin of the site.
     pub fn origin(&self) -> &WebOrigin {
         &self.origin
     }
 }
 
-/// A command with its arguments and what is added to its environment.
+/// A command with its arguments and additions to its environment.
 #[derive(Clone, PartialEq, Eq, Serialize)]
 pub struct StdioServer {
     command: String,
@@ -86,7 +86,8 @@ pub struct StdioServer {
 }
 
 impl StdioServer {
-    /// Takes a command that can be run: no text may hold what a system cannot pass on.
+    /// Creates the configuration of a command; refuses text that the system cannot pass to a
+    /// process.
     pub fn new(
         command: impl Into<String>,
         args: Vec<String>,
@@ -110,17 +111,18 @@ impl StdioServer {
         Ok(Self { command, args, env })
     }
 
-    /// What is run.
+    /// Returns the command.
     pub fn command(&self) -> &str {
         &self.command
     }
 
-    /// Its arguments, as they are passed; a person is shown them through `Display` of the server.
+    /// Returns the arguments with their secrets. To show them to a user, use `Display` of the
+    /// server.
     pub fn args(&self) -> &[String] {
         &self.args
     }
 
-    /// What is added to its environment.
+    /// Returns the variables that are added to the process's environment.
     pub fn env(&self) -> &BTreeMap<String, Secret> {
         &self.env
     }
@@ -136,7 +138,7 @@ impl fmt::Debug for StdioServer {
     }
 }
 
-/// An address with the headers and the token that are sent there.
+/// A URL, and the headers and token that the client sends to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HttpServer {
@@ -147,7 +149,8 @@ pub struct HttpServer {
 }
 
 impl HttpServer {
-    /// Takes headers that can be sent and a token file that is found from everywhere.
+    /// Creates the configuration of an HTTP server; refuses headers that cannot be sent and a
+    /// relative token file.
     pub fn new(
         url: ServerUrl,
         headers: BTreeMap<String, Secret>,
@@ -175,12 +178,12 @@ impl HttpServer {
         }
     }
 
-    /// Where it is.
+    /// Returns the URL of the server.
     pub fn url(&self) -> &ServerUrl {
         &self.url
     }
 
-    /// What is sent with every request.
+    /// Returns the headers that the client sends with every request.
     pub fn headers(&self) -> &BTreeMap<String, Secret> {
         &self.headers
     }
@@ -191,7 +194,7 @@ impl HttpServer {
         self.bearer_token_file.is_some() || self.headers.keys().any(named)
     }
 
-    /// The file that holds the bearer token.
+    /// Returns the path of the file that holds the bearer token.
     pub fn bearer_token_file(&self) -> Option<&Path> {
         self.bearer_token_file.as_deref()
     }
@@ -199,12 +202,12 @@ impl HttpServer {
 
 /// The address of a server: `http` or `https`, with a host and without user name or fragment.
 ///
-/// Printed, it leaves out the query, in which some services want a key.
+/// Its printed form leaves out the query, because some services expect a key there.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ServerUrl(String);
 
 impl ServerUrl {
-    /// Parses an address.
+    /// Parses a URL.
     pub fn parse(text: &str) -> Result<Self, InvalidServer> {
         let uri = Uri::parse(text).map_err(|_| InvalidServer::new("`url` is not a URL"))?;
         let scheme = uri.scheme().as_str();
@@ -224,7 +227,7 @@ impl ServerUrl {
         Ok(Self(text.to_owned()))
     }
 
-    /// The whole address, for the one place that connects.
+    /// Returns the whole URL with its query, for the code that connects.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -251,13 +254,13 @@ impl Serialize for ServerUrl {
     }
 }
 
-/// Why a server cannot be configured so; a clause that quotes no value.
+/// Why a server configuration is invalid: a clause that quotes no value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidServer(String);
 
 impl InvalidServer {
-    /// Takes a clause about a server that may hold no secret.
+    /// Creates the error from a clause, which must not contain a secret.
     pub fn new(problem: impl Into<String>) -> Self {
         Self(problem.into())
     }

@@ -1,4 +1,4 @@
-//! The body of a response, held to a limit while it arrives.
+//! The body of a response, limited while it arrives.
 
 use bytes::Bytes;
 use http_body_util::BodyExt;
@@ -7,7 +7,7 @@ use hyper::body::{Body as _, Incoming};
 use super::sse::Parser;
 use crate::error::ClientError;
 
-/// The most a body may hold, and how much of that has come.
+/// The size limit of a body, and how much of it has arrived.
 struct Budget {
     limit: usize,
     received: usize,
@@ -54,18 +54,18 @@ pub(super) struct Events {
 }
 
 impl Events {
-    /// The events of an answer, all of them within one limit.
+    /// Reads the events of an answer, all of them within one limit.
     pub(super) fn of_answer(body: Incoming, limit: usize) -> Self {
         let budget = Some(Budget { limit, received: 0 });
         Self { body, parser: Parser::new(limit), event_limit: limit, budget }
     }
 
-    /// The events of a stream that has no end, each within the limit.
+    /// Reads the events of an endless stream, each within the limit.
     pub(super) fn of_stream(body: Incoming, event_limit: usize) -> Self {
         Self { body, parser: Parser::new(event_limit), event_limit, budget: None }
     }
 
-    /// Waits for the data of the next event; nothing at the end.
+    /// Waits for the data of the next event; returns `None` at the end.
     pub(super) async fn next(&mut self) -> Result<Option<Vec<u8>>, ClientError> {
         loop {
             if let Some(event) = self.parser.next() {

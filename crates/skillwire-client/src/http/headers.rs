@@ -12,7 +12,7 @@ const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
-/// Reads the configured URL; what it holds is never repeated, as it may hold a token.
+/// Parses the configured URL. Errors never repeat it, because it may hold a token.
 pub(super) fn url(text: &str) -> Result<Uri, ClientError> {
     let wrong = |why: &str| ClientError::Unreachable(format!("the configured URL {why}"));
     let url: Uri = text.parse().map_err(|_| wrong("is malformed"))?;
@@ -29,7 +29,7 @@ pub(super) fn url(text: &str) -> Result<Uri, ClientError> {
     }
 }
 
-/// Makes sure that what is sent to a URL cannot be read on the way.
+/// Refuses a URL whose traffic others on the network could read.
 pub(super) fn check_confidential(url: &Uri) -> Result<(), ClientError> {
     if url.scheme() == Some(&Scheme::HTTPS) || url.host().is_some_and(is_loopback) {
         return Ok(());
@@ -37,7 +37,7 @@ pub(super) fn check_confidential(url: &Uri) -> Result<(), ClientError> {
     Err(ClientError::Unreachable("a token is sent to `https` URLs only".to_owned()))
 }
 
-/// Writes a token as the header that carries it.
+/// Returns the `Authorization` value for a token.
 pub(super) fn bearer(token: &Secret) -> Result<HeaderValue, ClientError> {
     let value = HeaderValue::from_str(&format!("Bearer {}", token.reveal()));
     let mut value = value.map_err(|_| ClientError::protocol("a token cannot be sent"))?;
@@ -45,7 +45,8 @@ pub(super) fn bearer(token: &Secret) -> Result<HeaderValue, ClientError> {
     Ok(value)
 }
 
-/// Reads the configured headers; values are marked so that nothing below shows them.
+/// Parses the configured headers and marks their values as sensitive, so that the HTTP stack does
+/// not print them.
 pub(super) fn configured(headers: &[(String, Secret)]) -> Result<HeaderMap, ClientError> {
     let mut map = HeaderMap::new();
     for (name, value) in headers {
@@ -61,7 +62,7 @@ pub(super) fn configured(headers: &[(String, Secret)]) -> Result<HeaderMap, Clie
     Ok(map)
 }
 
-/// Adds what the transport asks for; it wins over what is configured.
+/// Adds the headers that the transport requires; they replace configured ones.
 pub(super) fn add(
     headers: &mut HeaderMap,
     version: Option<&'static str>,
@@ -86,7 +87,7 @@ pub(super) fn add(
     Ok(())
 }
 
-/// Writes a text as a header carries it: as it is, or encoded where that is impossible.
+/// Writes a text as a header value, encoded if a header cannot carry it as it is.
 fn value(text: &str) -> Result<HeaderValue, ClientError> {
     let plain = text.bytes().all(|byte| byte.is_ascii_graphic()) && !text.starts_with("=?base64?");
     let written = if plain && !text.is_empty() {
@@ -102,7 +103,7 @@ pub(super) fn is_event_stream(headers: &HeaderMap) -> bool {
     essence(headers).as_deref() == Some("text/event-stream")
 }
 
-/// Checks that a response holds messages, and holds them plainly.
+/// Checks that the response has a content type for messages and is not compressed.
 pub(super) fn check_content(headers: &HeaderMap) -> Result<(), ClientError> {
     let coding = headers.get(header::CONTENT_ENCODING).map(HeaderValue::as_bytes);
     if coding.is_some_and(|coding| !coding.eq_ignore_ascii_case(b"identity")) {
@@ -123,7 +124,7 @@ fn essence(headers: &HeaderMap) -> Option<String> {
     Some(text.split(';').next()?.trim().to_ascii_lowercase())
 }
 
-/// Where a redirect leads, as far as a person has to know it.
+/// Returns the target of a redirect, reduced to what the user has to know.
 pub(super) fn target(headers: &HeaderMap) -> String {
     let text = headers.get(header::LOCATION).and_then(|value| value.to_str().ok()).unwrap_or("");
     let host = text.parse::<Uri>().ok().and_then(|uri| uri.host().map(str::to_owned));

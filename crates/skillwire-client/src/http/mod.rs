@@ -34,7 +34,7 @@ use super::{
 };
 use crate::secret::Secret;
 
-/// Errors and notifications are small.
+/// The size limit for errors and notifications.
 const SMALL_BYTES: usize = 256 * 1024;
 
 /// A server at a URL.
@@ -42,19 +42,25 @@ pub(super) struct Http {
     sender: Sender,
     url: Uri,
     headers: HeaderMap,
-    /// Gives tokens that do not last.
+    /// Supplies short-lived tokens.
     bearer: Option<Arc<dyn Bearer>>,
     /// The legacy session, once the server has opened one.
     session: Mutex<Option<HeaderValue>>,
-    /// Those who hear what a legacy server tells by itself, while its stream is open.
+    /// Sends a legacy server's announcements to their listeners while the session's stream is open.
+    ///
+    /// The sender is weak: the task that follows the stream owns the lasting strong one, so
+    /// listeners see the end of the channel as soon as the stream ends.
     overheard: Mutex<Option<broadcast::WeakSender<Change>>>,
-    /// That stream, one per session.
+    /// The task that follows that stream, one per session.
+    ///
+    /// `overhear` holds this lock while it opens the stream, so that two listeners that come at
+    /// once do not open two.
     stream: tokio::sync::Mutex<Option<OwnedTask>>,
     closed: AtomicBool,
 }
 
 impl Http {
-    /// Prepares to speak to a URL.
+    /// Prepares to talk to a URL; sends nothing yet.
     pub(super) fn new(
         url: &str,
         extra: &[(String, Secret)],
@@ -85,7 +91,7 @@ impl Http {
         self.overheard.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.upgrade()
     }
 
-    /// Sends a request and waits for its answer; letting go closes the connection.
+    /// Sends a request and waits for its answer; dropping the future closes the exchange.
     pub(super) async fn call(
         self: &Arc<Self>,
         call: &Call,
@@ -106,7 +112,7 @@ impl Http {
         let response = self.accept(response, call.id, bytes).await?;
         if call.method == method::INITIALIZE {
             *self.session() = response.headers().get(headers::SESSION).cloned();
-            // The stream of a session before is of no more use.
+            // The stream of an earlier session is useless now.
             *self.stream.lock().await = None;
         }
         if !headers::is_event_stream(response.headers()) {
@@ -123,7 +129,8 @@ impl Http {
         Err(ClientError::protocol("a stream ended before the answer"))
     }
 
-    /// Takes what comes before an answer: legacy servers tell and ask there, too.
+    /// Handles a message that arrives before the answer: legacy servers send notifications and
+    /// requests there too.
     fn aside(self: &Arc<Self>, call: &Call, message: Incoming<'_>) {
         let Some(version) = call.version.filter(|_| call.era() == Era::Legacy) else { return };
         match message {
@@ -170,7 +177,7 @@ impl Http {
         Ok(Changes::new(receiver, Some(Subscription::task(task.abort_handle()))))
     }
 
-    /// Hears what a legacy server tells by itself, on the one stream of the session.
+    /// Subscribes to the changes that a legacy server announces on the one stream of the session.
     pub(super) async fn overhear(
         self: &Arc<Self>,
         version: &'static str,
@@ -185,7 +192,7 @@ impl Http {
         request.headers_mut().insert(header::ACCEPT, accept);
         let response = self.send(request).await?;
         if response.status() == StatusCode::METHOD_NOT_ALLOWED {
-            // This server tells nothing by itself.
+            // This server announces no changes.
             return Ok(Changes::new(changes::channel().subscribe(), None));
         }
         if !response.status().is_success() || !headers::is_event_stream(response.headers()) {
@@ -213,7 +220,7 @@ impl Http {
         if status.is_success() { Ok(()) } else { Err(ClientError::HttpStatus(status.as_u16())) }
     }
 
-    /// Sends a message that has no answer.
+    /// Sends a message without waiting for the server to accept it.
     fn later(self: &Arc<Self>, version: &'static str, text: String) {
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let http = Arc::clone(self);
@@ -224,7 +231,7 @@ impl Http {
         }
     }
 
-    /// Ends the session, if there is one, and everything asked later.
+    /// Ends the session, if there is one, and makes every later request fail.
     pub(super) async fn close(&self, grace: Duration) {
         *self.stream.lock().await = None;
         let session = self.session().take();
@@ -258,7 +265,7 @@ impl Http {
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.url.clone();
         *request.headers_mut() = self.headers.clone();
-        // `initialize` opens a session; it is not made in one.
+        // `initialize` opens a session, so it must not carry the id of an earlier one.
         let session = version.and_then(|_| self.session().clone());
         headers::add(request.headers_mut(), version, call, session)?;
         Ok(request)
@@ -275,7 +282,7 @@ impl Http {
         if response.status().is_redirection() {
             return Err(ClientError::Redirected(headers::target(response.headers())));
         }
-        // Who configured a token has to look at that one.
+        // A user who configured a token has to fix that token; a login would not help.
         let is_configured = self.headers.contains_key(header::AUTHORIZATION);
         if response.status() == StatusCode::UNAUTHORIZED && !is_configured {
             let why =
@@ -285,7 +292,8 @@ impl Http {
         Ok(response)
     }
 
-    /// Sends a request with a token, and once more with a new one if that is refused.
+    /// Sends a request with a token, and once more with a new token if the server refuses the
+    /// first.
     async fn send_with(
         &self,
         bearer: &dyn Bearer,
@@ -302,7 +310,7 @@ impl Http {
         self.sender.send(request).await
     }
 
-    /// Takes a response that can hold an answer, or finds out what it says instead.
+    /// Accepts a response that can hold an answer, or returns the error that it stands for.
     async fn accept(
         &self,
         response: Response<Body>,
@@ -315,7 +323,7 @@ impl Http {
             return Ok(response);
         }
         let body = collect(response.into_body(), bytes.min(SMALL_BYTES)).await;
-        // Modern servers send errors of JSON-RPC with a status of HTTP.
+        // Modern servers send JSON-RPC errors with an HTTP error status.
         if let Ok(body) = &body
             && let Ok(Incoming::Answer { id: found, outcome: Err(error) }) = incoming::read(body)
             && found.is_none_or(|found| found.as_json() == id.to_string())
@@ -329,7 +337,7 @@ impl Http {
     }
 }
 
-/// Takes the answer to a request, and no other.
+/// Takes the answer to this request and refuses any other.
 fn own_answer(message: Incoming<'_>, id: u64) -> Result<Box<RawValue>, ClientError> {
     match message {
         Incoming::Answer { id: Some(found), outcome } if found.as_json() == id.to_string() => {
@@ -341,7 +349,7 @@ fn own_answer(message: Incoming<'_>, id: u64) -> Result<Box<RawValue>, ClientErr
     }
 }
 
-/// Passes on what a stream tells until it ends, and answers what a legacy server asks there.
+/// Forwards a stream's announcements until it ends, and answers a legacy server's requests on it.
 async fn follow(
     mut events: Events,
     changes: broadcast::Sender<Change>,
@@ -362,13 +370,14 @@ async fn follow(
                     http.later(version, answer_to(&id, &method));
                 }
             }
-            // A stream may hold what is of no interest here.
+            // Messages that cannot be read are skipped: one of them must not end the stream.
             Err(_) => {}
         }
     }
 }
 
-/// A request that has not been answered; legacy servers have to be told when the caller no longer waits.
+/// A request without an answer yet; dropping it tells a legacy server that the caller no longer
+/// waits.
 struct UnderWay {
     http: Arc<Http>,
     id: u64,

@@ -24,7 +24,7 @@ pub(crate) enum Sender {
 }
 
 impl Sender {
-    /// Makes a sender for a URL; the system's certificates are read only when they are needed.
+    /// Creates a sender for a URL; reads the system's certificates only if the URL needs them.
     pub(crate) fn new(url: &Uri, connect_timeout: Duration) -> Result<Self, ClientError> {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
@@ -59,7 +59,7 @@ impl Sender {
             Self::Tls(client) => client.request(request),
         };
         response.await.map_err(|error| {
-            // The causes say what failed; none of them holds the request.
+            // The causes say what failed; none of them contains the request.
             let mut text = error.to_string();
             let mut cause = error.source();
             while let Some(error) = cause {

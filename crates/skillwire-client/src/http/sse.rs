@@ -1,12 +1,12 @@
-//! Server-sent events, held to a limit while they arrive.
+//! Server-sent events, limited while they arrive.
 
 use std::collections::VecDeque;
 
-/// An event larger than the limit.
+/// The error for an event that is larger than the limit.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TooLarge;
 
-/// Takes bytes as they come and gives the data of whole events.
+/// A parser that takes bytes as they arrive and yields the data of complete events.
 #[derive(Debug)]
 pub(super) struct Parser {
     limit: usize,
@@ -19,7 +19,7 @@ pub(super) struct Parser {
 }
 
 impl Parser {
-    /// Makes a parser of events that hold at most `limit` bytes each.
+    /// Creates a parser of events that hold at most `limit` bytes each.
     pub(super) fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -32,7 +32,7 @@ impl Parser {
         }
     }
 
-    /// The data of the next event that is whole.
+    /// Returns the data of the next complete event.
     pub(super) fn next(&mut self) -> Option<Vec<u8>> {
         self.ready.pop_front()
     }
@@ -85,7 +85,7 @@ impl Parser {
             },
             // Messages have this type or none.
             b"event" => self.foreign = value != b"message",
-            // Comments and what is for resuming, which is not done here.
+            // Comments, and the fields for resuming a stream, which this client does not do.
             _ => {}
         }
     }

@@ -1,4 +1,4 @@
-//! Finding the authorization server that speaks for a server, and no other.
+//! Finding the authorization server that a server names.
 
 use std::sync::Arc;
 
@@ -10,19 +10,20 @@ use skillwire_trust::Remedy;
 use super::{Problem, transport::Transport};
 use crate::{config::ServerUrl, endpoint::ClientOptions};
 
-/// An authorization server that was found.
+/// An authorization server, and the SDK's manager for it.
 pub(super) struct Discovered {
     pub(super) manager: AuthorizationManager,
     pub(super) issuer: String,
     transport: Arc<Transport>,
 }
 
-/// Asks a server who lets its users in; what it answers must be about this server.
+/// Asks a server for its authorization server; the metadata it answers with must be about this
+/// server.
 pub(super) async fn discover(
     server: &ServerUrl,
     options: &ClientOptions,
 ) -> Result<Discovered, Problem> {
-    // Some services want a key in the query, which the authorization server must not see.
+    // Some services expect a key in the query, which the authorization server must not see.
     let address = server.reveal().split('?').next().unwrap_or_default();
     let transport = Arc::new(Transport::new(address, options.connect_timeout)?);
     let http = Arc::clone(&transport);
@@ -42,7 +43,7 @@ pub(super) async fn discover(
     Ok(Discovered { manager, issuer, transport })
 }
 
-/// Makes sure that every address the user or a token goes to may be gone to.
+/// Checks every address that the user or a token would be sent to.
 fn check(metadata: &AuthorizationMetadata, transport: &Transport) -> Result<(), Problem> {
     let addresses = [
         ("authorization_endpoint", Some(&metadata.authorization_endpoint)),
@@ -63,13 +64,14 @@ fn check(metadata: &AuthorizationMetadata, transport: &Transport) -> Result<(), 
 }
 
 impl Discovered {
-    /// What an error of the SDK means.
+    /// Converts an error of the SDK.
     pub(super) fn problem(&self, error: &AuthError) -> Problem {
         problem(error, &self.transport)
     }
 }
 
-/// Says what went wrong; what an authorization server answered to tokens is not repeated.
+/// Describes an error of the SDK. An authorization server's answer to a token request is not
+/// repeated, since it may contain tokens.
 fn problem(error: &AuthError, transport: &Transport) -> Problem {
     let said = |what: &str| match transport.error_code() {
         Some(code) => format!("{what}: `{code}`"),
@@ -83,7 +85,7 @@ fn problem(error: &AuthError, transport: &Transport) -> Problem {
         AuthError::RegistrationFailed(_) => {
             Problem::new(said("this program could not be registered"))
         }
-        // These hold addresses and names of the metadata.
+        // These contain addresses and names from the metadata.
         other => Problem::new(truncated(&other.to_string())),
     }
 }

@@ -1,9 +1,9 @@
-//! Logging in to a server that wants it, with the OAuth client of the official SDK.
+//! Logging in to a server that requires it, with the OAuth client of the official SDK.
 //!
-//! A server says which authorization server speaks for it; the user logs in there with a browser,
-//! and what comes of it is a [`Login`] for this server's URL alone. The SDK discovers, registers and
-//! exchanges; every request of it goes through `transport`, which follows no redirect, speaks
-//! `https` outside this machine and bounds what comes back. No type of the SDK leaves this module.
+//! A server names its authorization server. The user logs in there with a browser, and the result
+//! is a [`Login`] for this server's URL alone. The SDK discovers, registers and exchanges; all its
+//! requests go through `transport`, which follows no redirect, requires `https` outside this
+//! machine and bounds the responses. No type of the SDK leaves this module.
 
 mod discovery;
 mod redirect;
@@ -20,7 +20,7 @@ pub use self::renewing::StoredLogin;
 use self::{discovery::Discovered, redirect::Redirect, tokens::Tokens};
 use crate::{config::ServerUrl, endpoint::ClientOptions, login::Login, secret::Secret};
 
-/// What this program calls itself when it registers.
+/// The client name that this program registers with.
 const CLIENT_NAME: &str = "Skillwire";
 
 /// A login that waits for the user.
@@ -40,9 +40,9 @@ impl fmt::Debug for PendingLogin {
     }
 }
 
-/// Finds out where a server's users log in, and makes everything ready for it.
+/// Finds out where a server's users log in, and prepares the login.
 ///
-/// Without a client id, this program registers itself, where the authorization server lets it.
+/// Without a client id, this program registers itself if the authorization server allows that.
 #[tracing::instrument(skip_all, fields(%label, %server))]
 pub async fn begin(
     label: &ServerLabel,
@@ -84,12 +84,12 @@ async fn client(
 }
 
 impl PendingLogin {
-    /// Where the user logs in.
+    /// Returns the URL at which the user logs in.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Waits until the user has logged in, or for so long.
+    /// Waits until the user has logged in, at most for `patience`.
     pub async fn finish(self, patience: Duration) -> Result<Login, Refusal> {
         let label = self.label.clone();
         self.tokens(patience).await.map_err(|problem| problem.refuse(&label))
@@ -122,13 +122,13 @@ impl PendingLogin {
     }
 }
 
-/// Why a login failed; a clause that holds no token.
+/// Why a login failed: a clause that contains no token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Problem {
     clause: String,
     hint: Option<&'static str>,
     remedy: Option<Remedy>,
-    /// Whether only the user can help, by logging in again.
+    /// Whether only another login by the user can help.
     ended: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The address on this machine that a browser comes back to after a login.
+//! The loopback address that the browser returns to after a login.
 
 use std::{convert::Infallible, net::Ipv4Addr, time::Duration};
 
@@ -16,7 +16,7 @@ use tokio::{
 
 use super::Problem;
 
-/// Browsers open some connections ahead; more are not needed.
+/// The most connections at once; browsers open some ahead of need.
 const MAX_CONNECTIONS: usize = 16;
 
 /// How long one connection may take.
@@ -27,22 +27,22 @@ const MAX_HEAD_BYTES: usize = 16 * 1024;
 
 const PATH: &str = "/callback";
 
-/// What a browser brought back.
+/// The parameters that a browser brought back.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Answer {
     pub(super) code: String,
-    /// Who says so, where the authorization server tells.
+    /// The issuer that the authorization server names in its answer, if it does.
     pub(super) issuer: Option<String>,
 }
 
-/// An open port on loopback.
+/// A listening port on the loopback interface.
 pub(super) struct Redirect {
     listener: TcpListener,
     uri: String,
 }
 
 impl Redirect {
-    /// Opens a free port.
+    /// Binds a free port.
     pub(super) async fn open() -> Result<Self, Problem> {
         let cannot = |error| Problem::new(format!("no port can be opened here: {error}"));
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(cannot)?;
@@ -50,12 +50,13 @@ impl Redirect {
         Ok(Self { listener, uri: format!("http://127.0.0.1:{port}{PATH}") })
     }
 
-    /// Where a browser has to be sent.
+    /// Returns the redirect URI for the browser.
     pub(super) fn uri(&self) -> &str {
         &self.uri
     }
 
-    /// Waits for the browser that has this state; any other request learns and changes nothing.
+    /// Waits for the request that carries this state; any other request learns nothing and changes
+    /// nothing.
     pub(super) async fn wait(&self, state: &str) -> Result<Answer, Problem> {
         let mut connections = JoinSet::new();
         loop {
@@ -75,7 +76,7 @@ impl Redirect {
     }
 }
 
-/// Answers one request; what it brought is told once the browser has its answer.
+/// Answers one request; returns its outcome once the browser has the answer.
 async fn serve(stream: TcpStream, state: String) -> Option<Result<Answer, Problem>> {
     let (sender, mut receiver) = oneshot::channel();
     let sender = std::sync::Mutex::new(Some(sender));
@@ -84,7 +85,7 @@ async fn serve(stream: TcpStream, state: String) -> Option<Result<Answer, Proble
         let page = page(outcome.as_ref());
         let mut sender = sender.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let (Some(outcome), Some(sender)) = (outcome, sender.take()) {
-            // Only this function holds the other end.
+            // The receiver lives as long as this function, so this cannot fail.
             let _ = sender.send(outcome);
         }
         std::future::ready(Ok::<_, Infallible>(page))
@@ -95,12 +96,12 @@ async fn serve(stream: TcpStream, state: String) -> Option<Result<Answer, Proble
         .max_buf_size(MAX_HEAD_BYTES)
         .keep_alive(false)
         .serve_connection(TokioIo::new(stream), service);
-    // A browser that went away has brought what it had.
+    // If the browser went away, its parameters have arrived all the same.
     let _ = tokio::time::timeout(PATIENCE, connection).await;
     receiver.try_recv().ok()
 }
 
-/// Reads what a request brings; nothing if it is not the one that is waited for.
+/// Reads the parameters of a request; returns `None` if it is not the expected redirect.
 fn outcome(request: &Request<Incoming>, state: &str) -> Option<Result<Answer, Problem>> {
     if request.method() != Method::GET || request.uri().path() != PATH {
         return None;
@@ -122,7 +123,7 @@ fn brought(query: &str, state: &str) -> Option<Result<Answer, Problem>> {
     parameter(&url, "code").map(|code| Ok(Answer { code, issuer }))
 }
 
-/// The value of a parameter, if it stands in the query exactly once.
+/// Returns the value of a parameter if the query contains it exactly once.
 pub(super) fn parameter(url: &str, name: &str) -> Option<String> {
     let uri = Uri::parse(url).ok()?;
     let pairs = uri.query()?.split('&').filter_map(|pair| pair.split_once('='));

@@ -1,4 +1,4 @@
-//! A login that is kept: its token is sent, and renewed before it ends or when it is refused.
+//! A stored login: its token is renewed before it expires or when the server refuses it.
 
 use std::{
     sync::Arc,
@@ -24,10 +24,10 @@ use crate::{
     secret::Secret,
 };
 
-/// A token that ends within this is renewed before it is sent.
+/// A token that expires within this time is renewed before it is sent.
 const MARGIN: Duration = Duration::from_secs(30);
 
-/// The login to one server, as it is kept.
+/// The stored login to one server.
 pub struct StoredLogin {
     inner: Arc<Inner>,
 }
@@ -36,12 +36,16 @@ struct Inner {
     logins: Arc<dyn LoginStore>,
     label: ServerLabel,
     options: ClientOptions,
-    /// The login as it was seen last; the task that holds this lock renews it.
+    /// The login as this process saw it last.
+    ///
+    /// A renewal holds this lock from reading the stored login to saving the new one. Many issuers
+    /// accept a refresh token once, so a second request that found the same old token must wait and
+    /// then use the result of the first renewal.
     held: tokio::sync::Mutex<Login>,
 }
 
 impl StoredLogin {
-    /// The login to a server, if there is one for this very URL.
+    /// Finds the login to a server, if there is one for exactly this URL.
     pub fn find(
         logins: Arc<dyn LoginStore>,
         label: &ServerLabel,
@@ -56,7 +60,7 @@ impl StoredLogin {
         }))
     }
 
-    /// Gives a token that is not `refused` and does not end at once.
+    /// Returns a token that is not `refused` and does not expire within [`MARGIN`].
     async fn current(&self, refused: Option<&Secret>) -> Result<Secret, ClientError> {
         {
             let held = self.inner.held.lock().await;
@@ -65,7 +69,9 @@ impl StoredLogin {
             }
         }
         let (inner, refused) = (Arc::clone(&self.inner), refused.cloned());
-        // Who no longer waits must not lose the tokens that are on their way.
+        // The renewal runs in its own task, so that it ends with a saved login even if the caller
+        // drops this future. Otherwise the issuer could have spent the old refresh token while the
+        // new one is lost, and the user would have to log in again.
         let renewal = tokio::spawn(async move { inner.renew(refused.as_ref()).await });
         match renewal.await {
             Ok(Ok(token)) => Ok(token),
@@ -95,7 +101,7 @@ impl Inner {
         let locked = locked
             .map_err(|_| Problem::new("the login cannot be locked"))?
             .map_err(|error| unusable(&error))?;
-        // Another process may have renewed it, or logged out.
+        // Another process may have renewed the login or logged out before this one got the lock.
         let stored = locked.load().map_err(|error| unusable(&error))?;
         let stored = stored.filter(|login| login.server == held.server);
         *held = stored.ok_or_else(|| Problem::ended("the user logged out"))?;
@@ -115,7 +121,7 @@ fn is_good(login: &Login, refused: Option<&Secret>) -> bool {
     refused != Some(&login.access_token) && login.expires_at.is_none_or(lasts)
 }
 
-/// Gets new tokens from the issuer that gave the old ones, and from no other.
+/// Gets new tokens from the issuer of the old ones, and from no other.
 async fn renewed(login: &Login, options: &ClientOptions) -> Result<Login, Problem> {
     let refresh = login.refresh_token.as_ref();
     let refresh = refresh.ok_or_else(|| Problem::ended("there is no token to renew it with"))?;

@@ -1,4 +1,4 @@
-//! What an authorization server gave.
+//! Tokens from an authorization server.
 
 use std::time::{Duration, SystemTime};
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::Problem;
 use crate::secret::Secret;
 
-/// Tokens of one answer.
+/// The tokens of one response.
 pub(super) struct Tokens {
     pub(super) access: Secret,
     pub(super) refresh: Option<Secret>,
@@ -16,7 +16,7 @@ pub(super) struct Tokens {
 }
 
 impl Tokens {
-    /// Takes bearer tokens that a header can carry.
+    /// Reads bearer tokens that fit into a header.
     pub(super) fn read(response: &OAuthTokenResponse) -> Result<Self, Problem> {
         let unusable = || Problem::new("the authorization server gave no usable token");
         let fields = serde_json::to_value(response).map_err(|_| unusable())?;
@@ -35,7 +35,7 @@ impl Tokens {
     }
 }
 
-/// Writes tokens as the SDK keeps them, to be renewed.
+/// Converts tokens to the form that the SDK renews.
 pub(super) fn to_renew(access: &Secret, refresh: &Secret) -> Option<OAuthTokenResponse> {
     let fields = json!({
         "access_token": access.reveal(),

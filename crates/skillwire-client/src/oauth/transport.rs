@@ -1,4 +1,4 @@
-//! Every request of the SDK: to addresses that may be reached, without redirects, bounded.
+//! The transport for the SDK's requests: checked addresses, no redirects, bounded responses.
 
 use std::{
     sync::{Mutex, OnceLock, PoisonError},
@@ -19,25 +19,25 @@ use crate::{
     web::address::is_loopback,
 };
 
-/// Metadata, registrations and tokens are small.
+/// The size limit for metadata, registrations and tokens.
 const MAX_BYTES: usize = 256 * 1024;
 
-/// How long one exchange may take.
+/// The time limit of one exchange.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Sends requests for one login.
 pub(super) struct Transport {
-    /// Whether the server is on this machine; only then may anything else be.
+    /// Whether the server is on this machine. Only then may other addresses be on this machine.
     loopback: bool,
     connect_timeout: Duration,
     plain: OnceLock<Sender>,
     tls: OnceLock<Sender>,
-    /// What the last refusal was called, where it had a plain name.
+    /// The OAuth error code of the last refusal, if it had a plain one.
     error_code: Mutex<Option<String>>,
 }
 
 impl Transport {
-    /// For a server at that address, which is `https` or on this machine.
+    /// Creates the transport for a server, whose address must be `https` or on this machine.
     pub(super) fn new(server: &str, connect_timeout: Duration) -> Result<Self, Problem> {
         let uri: Uri = server.parse().map_err(|_| Problem::new("the server's URL is malformed"))?;
         let loopback = uri.host().is_some_and(is_loopback);
@@ -54,7 +54,7 @@ impl Transport {
         })
     }
 
-    /// Tells whether a token or a user may be sent there.
+    /// Tells whether a token or a user may be sent to an address.
     pub(super) fn may_reach(&self, scheme: &str, host: &str) -> bool {
         match (is_loopback(host), scheme) {
             (true, "http" | "https") => self.loopback,
@@ -63,7 +63,7 @@ impl Transport {
         }
     }
 
-    /// What an authorization server called its last refusal.
+    /// Returns the error code of the authorization server's last refusal.
     pub(super) fn error_code(&self) -> Option<String> {
         self.error_code.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -103,7 +103,7 @@ impl OAuthHttpClient for Transport {
     }
 }
 
-/// The name of an error, as long as it looks like one: nothing else is repeated.
+/// Returns the error code of a response if it looks like one; nothing else of it is repeated.
 fn error_code(body: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct Refused {

@@ -35,16 +35,16 @@ use super::{
     task::OwnedTask,
 };
 
-/// Messages that wait to be written; a server that reads nothing makes requests wait.
+/// Messages in the write queue; a server that does not read makes requests wait.
 const OUTGOING: usize = 256;
 
-/// Lines in a row that are no messages, as a banner may have, before a server counts as broken.
+/// How many lines in a row may be no messages, as in a banner, before the connection is given up.
 const MAX_NOISE_LINES: usize = 256;
 
-/// What is read at once.
+/// Bytes per read.
 const CHUNK_BYTES: usize = 64 * 1024;
 
-/// The most that is passed over to find the end of a line that is too long.
+/// The most bytes that are skipped to find the end of a line that is too long.
 const MAX_SKIPPED_BYTES: usize = 64 * 1024 * 1024;
 
 /// A server at the other end of two pipes.
@@ -58,7 +58,8 @@ pub(super) struct Pipe {
 struct Shared {
     pending: Pending,
     outgoing: mpsc::Sender<String>,
-    /// Only a legacy server may ask, and only on that era may a client answer.
+    /// Whether the server is a legacy one: only those may send requests, and the client answers
+    /// only them.
     legacy: AtomicBool,
 }
 
@@ -76,12 +77,12 @@ impl Pipe {
         Self { shared, reader, writer, process }
     }
 
-    /// From here on the server is a legacy one.
+    /// Treats the server as a legacy one from now on.
     pub(super) fn speak_legacy(&self) {
         self.shared.legacy.store(true, Ordering::Relaxed);
     }
 
-    /// Sends a request and waits for its answer; letting go cancels it.
+    /// Sends a request and waits for its answer; dropping the future cancels it.
     pub(super) async fn call(
         &self,
         call: &Call,
@@ -109,7 +110,7 @@ impl Pipe {
         Ok(Changes::new(receiver, Some(Subscription::new(move || drop(under_way)))))
     }
 
-    /// Hears what a legacy server tells by itself.
+    /// Subscribes to the changes that a legacy server announces.
     pub(super) fn overhear(&self) -> Result<Changes, ClientError> {
         Ok(Changes::new(self.shared.pending.overhear()?, None))
     }
@@ -119,12 +120,12 @@ impl Pipe {
         self.shared.send(text).await
     }
 
-    /// What the server wrote on its standard error last.
+    /// Returns the server's last output on standard error.
     pub(super) fn stderr(&self) -> String {
         self.process.as_ref().map(Process::stderr).unwrap_or_default()
     }
 
-    /// Closes the server's input, which tells it to end, and sees to it that it does.
+    /// Closes the server's input, which asks it to exit, and kills it if it does not.
     pub(super) async fn close(&self, grace: Duration) {
         self.writer.stop();
         self.shared.pending.end(&ended("it was closed here"));
@@ -151,14 +152,15 @@ impl Shared {
             Ok(Incoming::Answer { id: Some(id), outcome }) => {
                 self.pending.answer(&id, line.len(), outcome);
             }
-            // Without an id the server cannot tell which request was wrong.
+            // An error without an id does not say which request it belongs to.
             Ok(Incoming::Answer { id: None, .. }) => return Heard::Noise,
             Ok(Incoming::Notification { method, params }) => {
                 self.pending.notification(&method, params, self.legacy.load(Ordering::Relaxed));
             }
             Ok(Incoming::Request { id, method }) => {
                 if self.legacy.load(Ordering::Relaxed) {
-                    // A server that asks without reading must not make us wait.
+                    // The reader must not wait for a server that sends requests without reading the
+                    // answers.
                     let _ = self.outgoing.try_send(answer_to(&id, &method));
                 }
             }
@@ -172,13 +174,13 @@ impl Shared {
     }
 }
 
-/// What a line was.
+/// The classification of a line.
 enum Heard {
     Message,
     Noise,
 }
 
-/// Answers what a legacy server asks: it may see whether we live, and nothing else.
+/// Answers a legacy server's request: only `ping` gets a result.
 pub(super) fn answer_to(id: &RequestId, method: &str) -> String {
     if method == method::PING {
         response(id, "{}")
@@ -235,13 +237,14 @@ async fn write_all(
             output.flush().await
         };
         if written.await.is_err() {
-            // What the server still has to say is read to its end, which says more than this.
+            // The reader goes on to the end of the server's output, which explains the failure
+            // better.
             return;
         }
     }
 }
 
-/// A request that has not been answered.
+/// A request without an answer yet.
 struct UnderWay {
     shared: Arc<Shared>,
     id: u64,
@@ -251,7 +254,8 @@ struct UnderWay {
 impl Drop for UnderWay {
     fn drop(&mut self) {
         if self.shared.pending.forget(self.id) && self.sent {
-            // When the queue is full the server does not read anyway.
+            // If the queue is full, the server is not reading, so a cancellation would not reach it
+            // either.
             let _ = self.shared.outgoing.try_send(cancelled(self.id));
         }
     }
@@ -269,7 +273,7 @@ mod tests {
     async fn a_line_without_an_end_is_not_followed_for_ever_h_70() {
         let endless = Box::new(tokio::io::repeat(b'x'));
         let pipe = Pipe::new(endless, Box::new(tokio::io::sink()), None);
-        // A request that waits while the line becomes too long fails first; the next one lasts longer.
+        // A request in flight when the line becomes too long fails first; the next lasts longer.
         let ended = loop {
             let (reply, answer) = oneshot::channel();
             let failed = match pipe.shared.pending.add(1, Waiting::Answer { bytes: 1024, reply }) {

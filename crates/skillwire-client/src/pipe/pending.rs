@@ -1,4 +1,4 @@
-//! The requests that are under way on pipes, and what the server's messages mean for them.
+//! The requests in flight on pipes, and how the server's messages affect them.
 
 use std::{
     collections::HashMap,
@@ -15,17 +15,17 @@ use crate::{
     incoming,
 };
 
-/// Room for what comes unasked while nothing is under way.
+/// The size limit of a message while no request is in flight.
 const UNASKED_BYTES: usize = 256 * 1024;
 
-/// What a request comes to.
+/// The outcome of a request.
 pub(super) type Outcome = Result<Box<RawValue>, ClientError>;
 
-/// A caller that waits for an answer.
+/// A caller that waits for the server.
 pub(super) enum Waiting {
-    /// For an answer of at most so many bytes.
+    /// Waits for an answer of at most this many bytes.
     Answer { bytes: usize, reply: oneshot::Sender<Outcome> },
-    /// For changes, until the server ends it.
+    /// Waits for changes until the server ends the subscription.
     Changes {
         acknowledged: Option<oneshot::Sender<Result<(), ClientError>>>,
         changes: broadcast::Sender<Change>,
@@ -44,13 +44,13 @@ impl Waiting {
     }
 }
 
-/// Everybody who waits, until the connection ends.
+/// The callers that wait for the server, until the connection ends.
 #[derive(Default)]
 pub(super) struct Pending(Mutex<State>);
 
 struct State {
     waiting: HashMap<u64, Waiting>,
-    /// What a legacy server tells by itself, while it can.
+    /// Sends a legacy server's announcements to all listeners.
     overheard: broadcast::Sender<Change>,
     ended: Option<ClientError>,
 }
@@ -66,7 +66,10 @@ impl Pending {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Registers a caller that waits, unless the connection has ended.
+    /// Registers a waiting caller; fails if the connection has ended.
+    ///
+    /// The check and the insertion happen under one lock. Otherwise [`Self::end`] could run between
+    /// them, and the caller would wait forever for an answer.
     pub(super) fn add(&self, id: u64, waiting: Waiting) -> Result<(), ClientError> {
         let mut state = self.lock();
         if let Some(ended) = &state.ended {
@@ -76,12 +79,12 @@ impl Pending {
         Ok(())
     }
 
-    /// Forgets a request; true when it was still under way.
+    /// Removes a request; returns whether it was still in flight.
     pub(super) fn forget(&self, id: u64) -> bool {
         self.lock().waiting.remove(&id).is_some()
     }
 
-    /// The longest line that a caller could be waiting for.
+    /// Returns the size limit of a line: the largest limit of the requests in flight.
     pub(super) fn longest_line(&self) -> usize {
         let state = self.lock();
         let limits = state.waiting.values().map(|waiting| match waiting {
@@ -91,12 +94,12 @@ impl Pending {
         limits.max().unwrap_or(0).max(UNASKED_BYTES)
     }
 
-    /// Ends everything that is under way and whatever is asked later.
+    /// Fails every request in flight and every later one.
     pub(super) fn end(&self, error: &ClientError) {
         let mut state = self.lock();
         let ended = state.ended.get_or_insert_with(|| error.clone()).clone();
         let waiting = std::mem::take(&mut state.waiting);
-        // Listeners hear the end.
+        // Replacing the channel drops its sender, so that listeners see the end.
         state.overheard = changes::channel();
         drop(state);
         for (_, waiting) in waiting {
@@ -104,7 +107,7 @@ impl Pending {
         }
     }
 
-    /// Takes an answer of so many bytes; one that no caller waits for is late, and ignored.
+    /// Delivers an answer of this many bytes; one that no caller waits for is late, and ignored.
     pub(super) fn answer(
         &self,
         id: &RequestId,
@@ -128,7 +131,7 @@ impl Pending {
         }
     }
 
-    /// Fails the request a wrong message was meant for; false when that is unknown.
+    /// Fails the request that a malformed message was meant for; returns false if that is unknown.
     pub(super) fn fail(&self, id: Option<&RequestId>, error: ClientError) -> bool {
         let waiting = id.and_then(number).and_then(|id| self.lock().waiting.remove(&id));
         match waiting {
@@ -140,7 +143,8 @@ impl Pending {
         }
     }
 
-    /// Fails what an endless line was meant for: its request, or all of them when it names none.
+    /// Fails the request that an overlong line was meant for, or all of them if the line names
+    /// none.
     pub(super) fn too_long(&self, id: Option<&RequestId>) {
         let limit = self.longest_line();
         if self.fail(id, ClientError::TooLarge(limit)) {
@@ -157,11 +161,12 @@ impl Pending {
         }
     }
 
-    /// Takes a notification: for its subscription on the modern era, for everybody on the other.
+    /// Delivers a notification: in the modern era to its subscription, in the legacy era to all
+    /// listeners.
     pub(super) fn notification(&self, method: &str, params: Option<&RawValue>, legacy: bool) {
         if legacy {
             if let Some(change) = incoming::change(method, params) {
-                // Having no listener is no failure.
+                // Sending fails only when there are no listeners.
                 let _ = self.lock().overheard.send(change);
             }
             return;
@@ -180,7 +185,7 @@ impl Pending {
                 }
             }
             method::CANCELLED => drop(state.waiting.remove(&id)),
-            // Nothing may come before the acknowledgment.
+            // Changes count only after the acknowledgment.
             _ if acknowledged.is_some() => {}
             _ => {
                 if let Some(change) = incoming::change(method, params) {
@@ -190,7 +195,7 @@ impl Pending {
         }
     }
 
-    /// Hears what a legacy server tells by itself, unless the connection has ended.
+    /// Subscribes to a legacy server's announcements, unless the connection has ended.
     pub(super) fn overhear(&self) -> Result<broadcast::Receiver<Change>, ClientError> {
         let state = self.lock();
         match &state.ended {

@@ -1,4 +1,4 @@
-//! The process of a server: started from the user's configuration, and ended with its client.
+//! A server's process: started from the user's configuration, and ended with its client.
 
 use std::{
     process::Stdio,
@@ -15,7 +15,7 @@ use tokio::{
 use super::stderr::Tail;
 use crate::{error::ClientError, secret::Secret, task::OwnedTask};
 
-/// A running server; it and everything it started end with this value.
+/// A running server; dropping this value ends it and everything it started.
 pub(crate) struct Process {
     child: Mutex<Option<Child>>,
     group: Option<u32>,
@@ -35,7 +35,7 @@ impl Process {
         command.envs(env.iter().map(|(name, value)| (name, value.reveal())));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.kill_on_drop(true);
-        // A group of its own, so that what the server starts ends with it.
+        // The server gets its own process group, so that its child processes end with it.
         #[cfg(unix)]
         command.process_group(0);
         let mut child = command.spawn().map_err(|error| {
@@ -54,12 +54,12 @@ impl Process {
         Ok((process, input, output))
     }
 
-    /// What the server wrote on its standard error last.
+    /// Returns the server's last output on standard error.
     pub(super) fn stderr(&self) -> String {
         self.stderr.lock().unwrap_or_else(PoisonError::into_inner).shown()
     }
 
-    /// Waits for the server to end by itself, then asks it to, then makes it.
+    /// Waits for the server to exit, then terminates it, then kills it.
     pub(super) async fn end(&self, grace: Duration) {
         let child = self.child.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(mut child) = child else { return };
@@ -70,7 +70,8 @@ impl Process {
                 let _ = child.kill().await;
             }
         }
-        // Whatever the server left behind is still of its group, which keeps the number taken.
+        // The server has exited, but processes it started may still run. They belong to its group,
+        // and while one of them lives the system does not reuse the group's number.
         self.signal(Signal::Kill);
     }
 
@@ -83,7 +84,7 @@ impl Process {
                 Signal::Terminate => Unix::TERM,
                 Signal::Kill => Unix::KILL,
             };
-            // A group that is gone is what was wanted.
+            // An error means that the group is already gone.
             let _ = kill_process_group(group, signal);
         }
     }
@@ -96,7 +97,8 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         let child = self.child.get_mut().unwrap_or_else(PoisonError::into_inner);
-        // A child that was waited for is gone, and its group was signalled then.
+        // If the child was taken, `end` has waited for it and signalled its group. Its number may
+        // belong to another process by now.
         if child.is_some() {
             self.signal(Signal::Kill);
         }
@@ -109,7 +111,7 @@ enum Signal {
     Kill,
 }
 
-/// Reads standard error to its end, so that a server never waits for it, and keeps the last of it.
+/// Reads standard error to its end, so that a server never blocks on it, and keeps the tail.
 async fn drain(mut from: ChildStderr, tail: &Mutex<Tail>) {
     let mut bytes = vec![0; 8 * 1024];
     while let Ok(length @ 1..) = from.read(&mut bytes).await {

@@ -1,18 +1,18 @@
-//! The last of what a server wrote on its standard error.
+//! The tail of a server's standard error.
 
 use std::{collections::VecDeque, fmt::Write as _};
 
 use skillwire_core::CharClasses;
 
-/// The most that is kept.
+/// The most bytes that are kept.
 const MAX_TAIL_BYTES: usize = 16 * 1024;
 
-/// The end of an endless text.
+/// The last bytes of a stream.
 #[derive(Debug, Default)]
 pub(super) struct Tail(VecDeque<u8>);
 
 impl Tail {
-    /// Adds to the end and forgets as much of the beginning.
+    /// Appends bytes and drops as many from the beginning as exceed the limit.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         let bytes = &bytes[bytes.len().saturating_sub(MAX_TAIL_BYTES)..];
         let over = (self.0.len() + bytes.len()).saturating_sub(MAX_TAIL_BYTES);
@@ -20,7 +20,8 @@ impl Tail {
         self.0.extend(bytes);
     }
 
-    /// The text, with everything a terminal or log would act on escaped, lines kept.
+    /// Returns the text, with lines kept and everything else escaped that a terminal or log would
+    /// act on.
     pub(super) fn shown(&self) -> String {
         let (first, second) = self.0.as_slices();
         let bytes = [first, second].concat();

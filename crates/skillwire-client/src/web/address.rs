@@ -1,13 +1,13 @@
-//! Which machines an address may lead to.
+//! Which machines a URL may lead to.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The IP address that a host is written as, if it is.
+/// Returns the IP address that a host is written as, if it is one.
 pub(super) fn literal(host: &str) -> Option<IpAddr> {
     host.trim_start_matches('[').trim_end_matches(']').parse().ok()
 }
 
-/// Tells whether a host, as a user types it, is this machine, whatever resolves names.
+/// Tells whether a host, as the user typed it, is this machine, without looking up any name.
 pub(crate) fn is_loopback(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost") || literal(host).is_some_and(|ip| ip.is_loopback())
 }
@@ -37,13 +37,14 @@ fn is_public_v4(ip: Ipv4Addr) -> bool {
 }
 
 fn is_public_v6(ip: Ipv6Addr) -> bool {
-    // An address of the old internet in a new coat is judged as what it is.
+    // An IPv4 address inside an IPv6 address is judged as IPv4, so that it cannot hide a private
+    // network.
     if let Some(old) = ip.to_ipv4() {
         return !ip.is_loopback() && !ip.is_unspecified() && is_public_v4(old);
     }
     let [first, second, ..] = ip.segments();
     let translated = first == 0x64 && second == 0xff9b;
-    // Only this block is given out; the rest is local, special or unassigned.
+    // Only this block is assigned to the public internet; the rest is local, special or unassigned.
     !translated
         && first & 0xe000 == 0x2000
         && !(first == 0x2001 && second == 0xdb8)

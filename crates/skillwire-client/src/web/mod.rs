@@ -1,8 +1,8 @@
-//! Files of a web origin that the user named: fetched from there, and from nowhere private.
+//! Fetching files of a web origin that the user named, never from a private network.
 //!
-//! This is the only place that follows an address that a server or an index wrote down. An address is
-//! checked before it is asked for, the machine behind its name is checked when it is looked up, and
-//! the connection goes to exactly the address that was checked.
+//! This is the only place that follows an address that a server or an index wrote. The address is
+//! checked before the request, the IP addresses of its host are checked when the name is looked up,
+//! and the connection goes to exactly the addresses that were checked.
 
 pub(crate) mod address;
 mod resolver;
@@ -22,10 +22,10 @@ use skillwire_trust::{Reason, Refusal};
 
 use self::resolver::Guarded;
 
-/// The most redirects that are followed, all of them on the origin.
+/// The most redirects that are followed, all of them within the origin.
 const MOST_REDIRECTS: usize = 3;
 
-/// Where skills are published on the web.
+/// A web origin that publishes skills.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebOrigin {
     url: Uri,
@@ -33,16 +33,16 @@ pub struct WebOrigin {
     loopback: bool,
 }
 
-/// What an address holds.
+/// The content at a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FetchedContent {
     /// The bytes.
     pub bytes: Bytes,
-    /// What kind they are, as they were sent.
+    /// The media type that the site sent.
     pub media_type: Option<String>,
 }
 
-/// Why a text names no web origin; reads on from "the address".
+/// Why a text is not a web origin, as a clause that follows "the address".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidOrigin(&'static str);
@@ -70,7 +70,7 @@ impl WebOrigin {
         Ok(Self { url, loopback })
     }
 
-    /// Resolves what an index says about a place, relative to the index.
+    /// Resolves a reference in an index relative to the index.
     pub fn resolve(base: &str, reference: &str) -> Option<String> {
         let base = fluent_uri::Uri::parse(base).ok()?;
         let reference = UriRef::parse(reference).ok()?;
@@ -78,13 +78,13 @@ impl WebOrigin {
         Some(resolved.normalize().into_string())
     }
 
-    /// The address of a path on this origin.
+    /// Returns the URL of a path on this origin.
     pub fn at(&self, path: &str) -> String {
         let text = self.url.to_string();
         format!("{}{path}", text.trim_end_matches('/'))
     }
 
-    /// Tells whether an address lies on this origin.
+    /// Tells whether a URL is on this origin.
     pub fn holds(&self, url: &str) -> bool {
         url.parse::<Uri>().is_ok_and(|url| {
             url.scheme() == self.url.scheme()
@@ -93,7 +93,7 @@ impl WebOrigin {
         })
     }
 
-    /// Fetches an address within a limit; nothing says that there is nothing.
+    /// Fetches a URL within a limit; returns `None` if there is nothing at it.
     pub async fn get(
         &self,
         url: &str,
@@ -127,7 +127,7 @@ impl WebOrigin {
             .actual("more"))
     }
 
-    /// Where a redirect leads, which must be on the origin it came from.
+    /// Returns the target of a redirect, which must be on the origin that sent it.
     fn redirected(from: &str, response: &Response<Incoming>) -> Result<String, Refusal> {
         let location =
             response.headers().get(header::LOCATION).and_then(|value| value.to_str().ok());
@@ -166,7 +166,7 @@ impl WebOrigin {
     }
 }
 
-/// Sends one request; names lead only to where the guard allows.
+/// Sends one request; the resolver allows only checked IP addresses.
 async fn send(request: Request<Full<Bytes>>, loopback: bool) -> Result<Response<Incoming>, String> {
     let mut connector = HttpConnector::new_with_resolver(Guarded::new(loopback));
     connector.set_nodelay(true);

@@ -1,4 +1,4 @@
-//! Looking up names so that only addresses that were checked are connected to.
+//! Name lookups that return only addresses that may be connected to.
 
 use std::{
     io,
@@ -13,17 +13,18 @@ use tower_service::Service;
 
 use super::address;
 
-/// Looks up names and leaves out every address that must not be connected to.
+/// Looks up names and drops every address that must not be connected to.
 ///
-/// The connection is made to what this returns, so that a name cannot mean one address when it is
-/// checked and another when it is used.
+/// The connector uses the addresses that this returns and does no lookup of its own. A name
+/// therefore cannot resolve to a public address when it is checked and to a private one when it is
+/// used (DNS rebinding).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Guarded {
     loopback: bool,
 }
 
 impl Guarded {
-    /// For names of this machine, or for names of the public internet.
+    /// Creates a resolver for names of this machine, or for names of the public internet.
     pub(super) fn new(loopback: bool) -> Self {
         Self { loopback }
     }
@@ -45,7 +46,7 @@ impl Service<Name> for Guarded {
     fn call(&mut self, name: Name) -> Self::Future {
         let guard = *self;
         Box::pin(async move {
-            // The port is filled in by the connector.
+            // The connector fills in the port.
             let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
             let allowed: Vec<_> = found.filter(|found| guard.allows(found)).collect();
             if allowed.is_empty() {

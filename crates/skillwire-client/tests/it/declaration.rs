@@ -1,4 +1,4 @@
-//! What a server has to declare before it is asked: HST-01 to HST-03, H-01 to H-04.
+//! What a server has to declare before the client sends a request: HST-01 to HST-03, H-01 to H-04.
 
 use serde_json::{Value, json};
 use skillwire_client::ClientError;

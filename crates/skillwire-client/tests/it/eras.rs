@@ -1,4 +1,4 @@
-//! Finding out how a server is to be spoken to.
+//! How the client finds out which era a server speaks.
 
 use std::time::Duration;
 

@@ -17,7 +17,7 @@ use skillwire_client::{Client, ClientError, ClientOptions, Endpoint, Limits, Sec
 use skillwire_protocol::Era;
 use skillwire_testkit::{HostileServer, ListeningServer};
 
-/// A way to speak to a server.
+/// A transport and an era.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     Pipe(Era),
@@ -38,13 +38,13 @@ impl Way {
         }
     }
 
-    /// Options that leave nothing to find out.
+    /// Options that name the era, so that the client need not find it out.
     fn options(self) -> ClientOptions {
         ClientOptions { era: Some(self.era()), ..ClientOptions::default() }
     }
 }
 
-/// A client, and what keeps its server alive.
+/// A client, and the handles that keep its server alive.
 struct Connected {
     client: Client,
     _listening: Option<ListeningServer>,
@@ -103,12 +103,12 @@ impl Connected {
     }
 }
 
-/// Limits of so many bytes, and of a time that a test never reaches.
+/// Limits of this many bytes, and of a time that a test never reaches.
 fn bytes(bytes: usize) -> Limits {
     Limits { bytes, ..Limits::default() }
 }
 
-/// Limits of so much time.
+/// Limits of this much time.
 fn within(millis: u64) -> Limits {
     Limits { timeout: Duration::from_millis(millis), ..Limits::default() }
 }

@@ -42,7 +42,8 @@ async fn every_request_carries_what_its_era_and_transport_ask_for_hst_05() {
 
 #[tokio::test]
 async fn a_result_with_metadata_keeps_its_skills_hst_05() {
-    // The official SDK's client takes such a result for one of a tool, and loses the rest of it.
+    // The client of the official SDK takes such a result for a tool result and loses the rest of
+    // it.
     for way in Way::ALL {
         let meta = json!({ "io.modelcontextprotocol/serverInfo": { "name": "x", "version": "1" } });
         let server = server()

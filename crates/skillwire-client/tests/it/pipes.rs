@@ -18,7 +18,7 @@ async fn garbage_between_messages_is_passed_over_h_70() {
             b"[1,2]\n7\nnull\n\"x\"".to_vec(),
             vec![b'x'; 1024 * 1024],
         ] {
-            // More often than it may happen in a row.
+            // More lines than may be no messages in a row.
             let times = if noise.len() < 100 { 300 } else { 5 };
             let server = HostileServer::new().fault(Fault::NoiseBefore(noise));
             let connected = connect(&server, Way::Pipe(era)).await;

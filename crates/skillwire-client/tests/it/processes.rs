@@ -1,4 +1,4 @@
-//! Servers that are processes of their own: H-70, and what they are given and leave behind.
+//! Servers that run as processes: H-70, their environment, and what they leave behind.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::{object, within};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A legacy server of one line: it answers `initialize` and hears the rest without a word.
+/// A legacy server in one line: it answers `initialize` and ignores the rest.
 const INITIALIZED: &str = r#"printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"sh","version":"1"}}}\n' "$id""#;
 
 fn shell(script: &str, env: &[(&str, &str)]) -> Endpoint {
@@ -37,7 +37,7 @@ fn options() -> ClientOptions {
     }
 }
 
-/// Waits until what a server wrote on standard error satisfies a test.
+/// Waits until the server's output on standard error passes a test.
 async fn stderr_until(client: &Client, is_enough: impl Fn(&str) -> bool) -> String {
     let waited = async {
         loop {
@@ -100,7 +100,7 @@ async fn a_program_that_exits_fails_what_is_under_way_h_70() {
     assert!(matches!(failed, Err(ClientError::Closed(_))), "{failed:?}");
 }
 
-/// Tells whether a process is still there and not only waiting to be buried.
+/// Tells whether a process exists and is not a zombie.
 fn is_alive(pid: &str) -> bool {
     let pid = pid.parse().ok().and_then(rustix::process::Pid::from_raw).expect("a process id");
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
@@ -119,7 +119,7 @@ async fn until_dead(pid: &str) {
     timeout(PATIENCE, waited).await.expect("the process ends");
 }
 
-/// A server that ignores the end of its input and has a child that ignores everything polite.
+/// A server that ignores the end of its input and has a child that ignores `TERM` and `HUP`.
 const STUBBORN: &str = r#"trap '' TERM; sh -c 'trap "" TERM HUP; echo "child $$ ready" >&2; while :; do sleep 1; done' & exec 0<&-"#;
 
 async fn stubborn() -> (Client, String) {

@@ -1,4 +1,4 @@
-//! Changes that a server tells by itself.
+//! Changes that a server announces.
 
 use serde_json::json;
 use skillwire_client::{Change, ClientError, Interest, Limits};
@@ -68,7 +68,7 @@ async fn changes_end_with_the_connection_hst_34() {
         let mut again =
             connected.client.listen(Interest::Listing, Limits::default()).await.unwrap();
         if way == Way::Http(Era::Modern) {
-            // The stream is a request of its own, which the server ends.
+            // The stream is a request of its own, which the server ends with a result.
             server.send_message(r#"{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete"}}"#);
         } else {
             connected.client.close().await;

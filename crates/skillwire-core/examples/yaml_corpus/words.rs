@@ -1,4 +1,4 @@
-//! What generated documents are made of.
+//! The parts that generated documents are made of.
 
 pub(super) const WORDS: &[&str] = &[
     "name",

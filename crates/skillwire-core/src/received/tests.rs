@@ -1,4 +1,4 @@
-//! Entries that servers must not send, and what is said about them.
+//! Entries that servers must not send, and the faults that are reported.
 
 use serde_json::{Value, json};
 

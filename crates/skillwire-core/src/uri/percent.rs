@@ -1,5 +1,5 @@
-//! Percent-encoding, which this crate writes in one way only: only reserved characters are escaped, so
-//! that each resource has exactly one URI.
+//! Percent-encoding, which this crate writes in one way only: only reserved characters are escaped,
+//! so that each resource has exactly one URI.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,8 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 use super::InvalidUri;
 use crate::path::RelPath;
 
-/// What is escaped in a first segment, the authority, where `:` and `@` would mean something else.
+/// The characters that are escaped in the first segment, the authority, where `:` and `@` would
+/// mean something else.
 const AUTHORITY: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -26,10 +27,10 @@ const AUTHORITY: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b';')
     .remove(b'=');
 
-/// What is escaped in the other segments.
+/// The characters that are escaped in the other segments.
 const SEGMENT: &AsciiSet = &AUTHORITY.remove(b':').remove(b'@');
 
-/// What is escaped in a path of several segments.
+/// The characters that are escaped in a path of several segments.
 const PATH: &AsciiSet = &SEGMENT.remove(b'/');
 
 /// Appends one segment, escaping what a URI cannot carry there.

@@ -19,7 +19,7 @@ use super::{Branch, Document, Limits, Node};
 /// The longest key, in code points; YAML sets the same limit for most keys.
 const LONGEST_KEY: usize = 1024;
 
-/// What became of one run of the parser.
+/// The result of one run of the parser.
 pub(super) struct Composed {
     /// The value; worthless if any finding is an error.
     pub(super) document: Option<Document>,

@@ -1,4 +1,4 @@
-//! What is checked on the raw text before the YAML parser sees it.
+//! Checks the raw text before the YAML parser reads it.
 
 use std::borrow::Cow;
 

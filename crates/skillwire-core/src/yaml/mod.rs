@@ -32,14 +32,14 @@ const FILE: &str = "SKILL.md";
 /// How many values with an unquoted colon are reported before the parser gives up.
 const MOST_REPAIRS: usize = 32;
 
-/// How much frontmatter is read.
+/// Limits on how much frontmatter is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Most bytes between the fences.
+    /// The most bytes between the fences.
     pub bytes: usize,
-    /// Most mappings and lists inside each other, the outermost mapping included.
+    /// The most mappings and lists inside each other, the outermost mapping included.
     pub depth: usize,
-    /// Most keys, values, mappings and lists together.
+    /// The most keys, values, mappings and lists together.
     pub nodes: usize,
 }
 
@@ -49,7 +49,7 @@ impl Default for Limits {
     }
 }
 
-/// Where a value stands in the file and how it was written.
+/// The place of a value in the file, and how it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Node {
     /// The key, quotes included; absent for list items and for the whole frontmatter.
@@ -89,7 +89,7 @@ impl Document {
         Some(&branch.node)
     }
 
-    /// Every value, in no particular order.
+    /// Returns every value, in no particular order.
     pub fn nodes(&self) -> impl Iterator<Item = &Node> {
         self.nodes.iter().map(|branch| &branch.node)
     }

@@ -5,7 +5,7 @@ use serde_json::{Number, Value};
 /// The largest integer that every JSON reader keeps exact.
 const MAX_SAFE_INTEGER: i64 = (1 << 53) - 1;
 
-/// Why a plain scalar has no JSON value.
+/// The reason why a plain scalar has no JSON value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NotJson {
     /// An integer that a JSON reader may round.
@@ -74,7 +74,8 @@ fn split_exponent(text: &str) -> (&str, Option<&str>) {
     text.split_once(['e', 'E']).map_or((text, None), |(mantissa, rest)| (mantissa, Some(rest)))
 }
 
-/// How YAML 1.1, or a parser that mixes the versions, reads a plain scalar if it differs from YAML 1.2.
+/// How YAML 1.1, or a parser that mixes the versions, reads a plain scalar if it differs from YAML
+/// 1.2.
 ///
 /// The answer completes the sentence "other YAML parsers read it as ...".
 pub(super) fn other_reading(text: &str) -> Option<&'static str> {

@@ -90,7 +90,7 @@ fn invisible_characters_are_named_and_pointed_at_v_54() {
         assert_eq!((position.line, position.column, end.column), (3, 22, 23), "{hidden:?}");
         assert!(findings[0].skips(Strictness::Strict) && !findings[0].skips(Strictness::Normal));
     }
-    // What is written as an escape is nowhere in the file; the whole value is shown.
+    // A character written as an escape is not in the file itself, so the whole value is shown.
     for escaped in ["\\u0007", "\\e", "\\L"] {
         let (_, findings) =
             check(&format!("name: pdf\ndescription: \"Use when{escaped} asked.\""), "");

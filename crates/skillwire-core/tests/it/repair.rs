@@ -1,4 +1,4 @@
-//! Repairs: what they mend, what they leave alone, and that they never change what a parser reads.
+//! Repairs: what they change, what they leave alone, and that a parser reads the same afterwards.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-//! Frontmatter that is made to hurt: bombs, depth, size, and ten thousands of mutations.
+//! Hostile frontmatter: bombs, deep nesting, large texts, and tens of thousands of mutations.
 
 use std::cell::Cell;
 

@@ -1,8 +1,8 @@
-//! What a URI stands for that is not a file of a skill as the extension knows it.
+//! Resolves URIs that are not those of files as the extension knows them.
 //!
-//! An alias becomes a skill and a path before anything else looks at it, so a rule about the skill is
-//! a rule about every spelling of it. It is decoded once, and compared with what is served; it never
-//! becomes part of another URI or path.
+//! An alias becomes a skill and a path before anything else looks at it, so that access rules for
+//! the skill apply to every spelling of it. It is decoded exactly once and compared with what is
+//! served. It never becomes part of another URI or path, so it cannot lead out of a skill.
 
 use std::sync::Arc;
 
@@ -25,15 +25,15 @@ use super::{
 };
 use crate::engine::OwnedCall;
 
-/// The longest text that is looked at; a name has 64 characters.
+/// The longest URI that is examined; a name has 64 characters.
 const MAX_BYTES: usize = 16 * 1024;
 
-/// What an alias stands for.
+/// The resource that an alias stands for.
 #[derive(Debug, Clone)]
 pub(crate) enum Projected {
     /// `skill://index.json`.
     Index,
-    /// A whole skill.
+    /// A whole skill as an archive.
     Archive(Arc<Skill>, ArchiveFormat),
     /// The list of a skill's files.
     Manifest(Arc<Skill>),
@@ -45,13 +45,13 @@ pub(crate) enum Projected {
     File(Arc<Skill>, RelPath),
     /// All files of a skill but `SKILL.md`.
     Collection(Arc<Skill>),
-    /// The list of a skill's other files, under this name.
+    /// The list of a skill's other files, under the name by which the skill was requested.
     Documents(Arc<Skill>, String),
     /// The guide to the server.
     Usage(Arc<Skill>),
 }
 
-/// Finds what a URI stands for that is no file.
+/// Resolves a URI that is not a file.
 pub(crate) async fn resolve(call: &OwnedCall, uri: &str) -> Result<Option<Projected>, RpcError> {
     if let Some(found) = without_names(call, uri) {
         return Ok(Some(found));
@@ -61,12 +61,12 @@ pub(crate) async fn resolve(call: &OwnedCall, uri: &str) -> Result<Option<Projec
     Ok(alias.find(call, &names, uri))
 }
 
-/// The same for callers that cannot wait.
+/// Resolves a URI without waiting, for callers that cannot await.
 pub(crate) fn resolve_now(call: &OwnedCall, uri: &str) -> Option<Projected> {
     without_names(call, uri).or_else(|| by_name(call, uri)?.find(call, &call.names_now(), uri))
 }
 
-/// Aliases that hold no skill name.
+/// Resolves aliases that contain no skill name.
 fn without_names(call: &OwnedCall, uri: &str) -> Option<Projected> {
     if uri == index::URI && call.speaks(Dialect::Index) {
         return Some(Projected::Index);
@@ -89,14 +89,14 @@ fn without_names(call: &OwnedCall, uri: &str) -> Option<Projected> {
     }
 }
 
-/// A URI that begins with a name, in segments.
+/// A URI that begins with the name of a skill, in segments.
 #[derive(Debug)]
 struct ByName {
     segments: Vec<String>,
     slash: bool,
 }
 
-/// Cuts a URI into decoded segments, if the client is spoken to by name and nothing hides in them.
+/// Cuts a URI into decoded segments, if the client may use names and every segment is safe.
 fn by_name(call: &OwnedCall, uri: &str) -> Option<ByName> {
     let spoken = [Dialect::FastMcp, Dialect::Skilljack, Dialect::SkillsOverMcp, Dialect::Usage];
     if uri.len() > MAX_BYTES || !call.config().dialects.any(&spoken, call.era()) {
@@ -109,7 +109,7 @@ fn by_name(call: &OwnedCall, uri: &str) -> Option<ByName> {
     segments.map(|segments| ByName { segments, slash })
 }
 
-/// Decodes a segment once; what would be more than one segment, or a way up, is none.
+/// Decodes a segment once; returns `None` if the result is more than one segment or leads upwards.
 fn segment(encoded: &str) -> Option<String> {
     let plain = decode(encoded).ok()?;
     let hides = plain.contains(['/', '\\', '\0']) || matches!(&*plain, "" | "." | "..");
@@ -151,23 +151,24 @@ impl ByName {
             }
             _ => None,
         };
-        // A file by that name is that file, a list or document by that name only where there is none.
+        // A real file takes precedence; a list or document of the same name is served only without
+        // one.
         let real = below().filter(|found| matches!(found, Projected::File(..)));
         found.or(real).or_else(documents).or_else(below).or_else(|| {
             let address = call.config().usage.as_ref().map(Usage::uri);
             let guide = usage::skill(call).filter(|_| address.as_deref() == Some(uri))?;
-            // A directory keeps its address.
+            // A URI that is already a directory stays one.
             call.snapshot.directory(uri).is_none().then(|| Projected::Usage(Arc::clone(guide)))
         })
     }
 }
 
-/// A file of a skill, if it can have one by that path.
+/// Returns a file of a skill, if the skill may have one at that path.
 fn file(skill: Arc<Skill>, path: &[&str]) -> Option<Projected> {
     let path = RelPath::parse(&path.join("/")).ok()?;
     match &skill.content {
         SkillContent::Files(tree) => tree.file(&path)?,
-        // Only its generator knows, and is asked.
+        // Only the generator knows its files, so it is asked when the file is read.
         SkillContent::Generated(_) => return Some(Projected::File(skill, path)),
     };
     Some(Projected::File(skill, path))

@@ -1,4 +1,4 @@
-//! Whole skills as archives, made when a client reads them and kept within a bound.
+//! Whole skills as archives, made when a client reads them and cached within a bound.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -18,7 +18,7 @@ use super::{
 use crate::engine::OwnedCall;
 use crate::engine::{contents::published, resource_changed};
 
-/// Archives whose digest is remembered when their bytes are not.
+/// How many digests of archives are remembered after their bytes are gone.
 const REMEMBERED: usize = 65_536;
 
 /// The most bytes of files that are packed for one document; beyond that it lists no archives.
@@ -27,19 +27,19 @@ const MAX_INDEXED_BYTES: u64 = 256 * 1024 * 1024;
 /// The most bytes of files in one archive.
 const MAX_PACKED_BYTES: u64 = 16 * 1024 * 1024;
 
-/// An archive: everything in a skill under the digest of its entry.
+/// Identifies an archive: the digest of the skill's entry covers everything in it.
 type Key = (Digest, ArchiveFormat);
 
-/// Archives that were made.
+/// Caches archives and their digests.
 #[derive(Debug)]
 pub(super) struct Archives {
     kept: Cache<Key, Made, ByLength>,
-    /// They are made with the same bytes each time, so a digest outlives them.
+    /// Packing always gives the same bytes, so a digest stays valid after its archive is dropped.
     digests: Cache<Key, Option<Digest>>,
 }
 
 impl Archives {
-    /// Keeps at most so many bytes.
+    /// Creates a cache of at most `most` bytes.
     pub(super) fn new(most: u64) -> Self {
         Self { kept: Cache::with_weighter(64, most, ByLength), digests: Cache::new(REMEMBERED) }
     }
@@ -62,16 +62,16 @@ impl Archives {
         if let Some(known) = self.digests.get(&key) {
             return known;
         }
-        // One whose files have changed is listed again when it has been read anew.
+        // A skill whose files have changed is listed again after the next scan.
         self.made(skill, format).ok().flatten().map(|archive| archive.digest)
     }
 }
 
-/// A file of the skill is not there as it was published.
+/// The error when a file of the skill does not match its published digest or is gone.
 #[derive(Debug)]
 struct Unread;
 
-/// Packs a skill, unless its files cannot be one archive everywhere.
+/// Packs a skill; returns `None` if its files cannot form an archive that every system can unpack.
 fn pack(skill: &Skill, format: ArchiveFormat) -> Result<Option<Made>, Unread> {
     let Some(tree) = packable(skill) else { return Ok(None) };
     let mut files = Vec::with_capacity(tree.files.len());
@@ -92,10 +92,10 @@ fn pack(skill: &Skill, format: ArchiveFormat) -> Result<Option<Made>, Unread> {
     }
 }
 
-/// The files of a skill that can be an archive.
+/// Returns the files of a skill that can be packed.
 fn packable(skill: &Skill) -> Option<&FileTree> {
     let SkillContent::Files(tree) = &skill.content else { return None };
-    // Files of remote stores are fetched only when a client asks for them.
+    // Files of remote stores are fetched only when a client requests them.
     let here = tree.store.remote().is_none();
     (here && total(tree) <= MAX_PACKED_BYTES).then_some(tree)
 }
@@ -104,7 +104,7 @@ fn total(tree: &FileTree) -> u64 {
     tree.files.iter().fold(0, |total: u64, file| total.saturating_add(file.size))
 }
 
-/// The skill whose archive a URI names.
+/// Finds the skill whose archive has this URI.
 pub(super) fn named_by<'a>(
     snapshot: &'a Snapshot,
     uri: &str,
@@ -186,7 +186,7 @@ impl Archived {
         })
     }
 
-    /// The archives of a skill, as the index lists them.
+    /// Returns the archives of a skill, as the index lists them.
     pub(super) fn of(&self, skill: &Skill) -> Vec<IndexArchive> {
         let digests = self.0.get(skill.uri.as_str());
         let archive = |(format, digest): &(ArchiveFormat, Digest)| IndexArchive {
@@ -197,7 +197,7 @@ impl Archived {
         digests.into_iter().flatten().map(archive).collect()
     }
 
-    /// The digest of a skill's first archive.
+    /// Returns the digest of a skill's first archive.
     pub(super) fn first(&self, skill: &Skill) -> Option<(ArchiveFormat, Digest)> {
         self.0.get(skill.uri.as_str())?.first().copied()
     }

@@ -1,4 +1,4 @@
-//! What skills say they need of the server they come from.
+//! The dependencies that skills declare on the server they come from.
 
 use serde_json::{Map, Value};
 use skillwire_catalog::Snapshot;
@@ -7,14 +7,14 @@ use skillwire_dialects::SkillCard;
 use crate::engine::OwnedCall;
 use crate::{caller::Caller, offer::Offers};
 
-/// Something a skill needs that its server does not have.
+/// A dependency of a skill that its server does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
     /// The skill's URI.
     pub skill: String,
     /// `tool`, `prompt` or `resource`.
     pub kind: &'static str,
-    /// What is missing.
+    /// The name or URI of what is missing.
     pub name: String,
 }
 
@@ -29,11 +29,12 @@ impl std::fmt::Display for Missing {
     }
 }
 
-/// Each kind of dependency: its member, and where the name stands in an item that is an object.
+/// Each kind of dependency: its member, and the member that holds the name in an item that is an
+/// object.
 const KINDS: [(&str, &str, &str); 3] =
     [("tools", "tool", "name"), ("prompts", "prompt", "name"), ("resources", "resource", "uri")];
 
-/// The dependencies of a skill that this server has; it cannot promise others.
+/// Returns the dependencies of a skill that this server has; it cannot promise others.
 pub(super) fn served(call: &OwnedCall, card: &SkillCard) -> Option<Value> {
     let mut declared = card.dependencies()?;
     let has = |kind: &str, name: &str| {
@@ -49,10 +50,11 @@ pub(super) fn served(call: &OwnedCall, card: &SkillCard) -> Option<Value> {
     (!kept.is_empty()).then(|| kept.into())
 }
 
-/// Everything that listed skills need and their server does not have; looks at every skill.
+/// Lists everything that listed skills need and their server does not have; looks at every skill.
 pub fn missing(snapshot: &Snapshot, offers: &Offers) -> Vec<Missing> {
     let caller = Caller::default();
-    // Most skills need nothing, which their text says without being read.
+    // Most skills have no dependencies; searching their text for the word is cheaper than parsing
+    // it.
     let declaring = snapshot.listed().filter(|skill| skill.entry.contains("dependencies"));
     let mut found = Vec::new();
     for skill in declaring {

@@ -1,4 +1,4 @@
-//! Documents about a whole catalogue, made when a client reads them and kept within a bound.
+//! Documents about a whole catalogue, made when a client reads them and cached within a bound.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use skillwire_core::Digest;
 use skillwire_protocol::{Era, RpcError};
 use tokio::sync::Semaphore;
 
-/// Documents that are made at the same time; each may be as large as the catalogue.
+/// The most documents that are made at the same time; each may be as large as the catalogue.
 const MAKERS: usize = 2;
 
 /// A document about all skills.
@@ -27,7 +27,7 @@ pub(crate) enum Document {
     WellKnownArtifacts,
 }
 
-/// Which state of which catalogue a document is about, and for whom it is.
+/// Identifies a document: the snapshot it describes, and the callers it is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct DocumentKey {
     pub(crate) document: Document,
@@ -36,7 +36,7 @@ pub(crate) struct DocumentKey {
     pub(crate) era: Era,
 }
 
-/// Something that was made to be sent, and is kept for a while.
+/// A document that is ready to be sent, and is cached.
 #[derive(Debug, Clone)]
 pub(crate) struct Made {
     pub(crate) bytes: Bytes,
@@ -52,7 +52,7 @@ impl<K> Weighter<K, Made> for ByLength {
     }
 }
 
-/// Documents that were made.
+/// Caches documents.
 #[derive(Debug)]
 pub(crate) struct Documents {
     kept: Cache<DocumentKey, Made, ByLength>,
@@ -60,20 +60,20 @@ pub(crate) struct Documents {
 }
 
 impl Documents {
-    /// Keeps at most so many bytes.
+    /// Creates a cache of at most `most` bytes.
     pub(crate) fn new(most: u64) -> Self {
         let makers = Arc::new(Semaphore::new(MAKERS));
         Self { kept: Cache::with_weighter(16, most, ByLength), makers }
     }
 
-    /// A document that is kept, or one that is made now; concurrent requests share it.
+    /// Returns a cached document, or makes it now; concurrent requests share the result.
     pub(crate) async fn get(
         &self,
         key: DocumentKey,
         make: impl Future<Output = Result<Vec<u8>, RpcError>>,
     ) -> Result<Made, RpcError> {
         let make = async {
-            // The semaphore is never closed, so there is always a turn.
+            // The semaphore is never closed, so there is always a permit.
             let _turn = Arc::clone(&self.makers).acquire_owned().await;
             let bytes = Bytes::from(make.await?);
             Ok(Made { digest: Digest::of(&bytes), bytes })

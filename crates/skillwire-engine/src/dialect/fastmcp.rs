@@ -7,19 +7,19 @@ use skillwire_core::RelPath;
 use skillwire_dialects::fastmcp::{MANIFEST, ManifestDocument, ManifestFile, skill_of_manifest};
 use skillwire_source::{FileTree, Skill, SkillContent};
 
-/// The files of a skill, unless it has none to list or a file of its own by that name.
+/// Returns the files of a skill, unless it has none to list or a file named `_manifest` of its own.
 pub(crate) fn tree(skill: &Skill) -> Option<&FileTree> {
     let SkillContent::Files(tree) = &skill.content else { return None };
     let own = RelPath::parse(MANIFEST).ok()?;
     tree.file(&own).is_none().then_some(tree)
 }
 
-/// The skill whose manifest this URI is.
+/// Finds the skill whose manifest has this URI.
 pub(crate) fn skill_of<'a>(snapshot: &'a Snapshot, uri: &str) -> Option<&'a Arc<Skill>> {
     snapshot.skill(&skill_of_manifest(uri)?).filter(|skill| tree(skill).is_some())
 }
 
-/// The manifest as bytes.
+/// Writes the manifest.
 pub(crate) fn manifest(skill: &Skill) -> Option<Vec<u8>> {
     let files = tree(skill)?.files.iter().map(|file| ManifestFile {
         path: Cow::Borrowed(&file.path),

@@ -1,4 +1,4 @@
-//! D2 and D3: `skill://index.json`, one document for every form it had.
+//! D2 and D3: `skill://index.json`, one document that suits every form it had.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -18,12 +18,12 @@ struct Entry<'a> {
     resources: &'a RawValue,
 }
 
-/// Makes the document.
+/// Writes the document.
 pub(crate) async fn document(call: OwnedCall) -> Result<Vec<u8>, RpcError> {
     let archived = Archived::for_index(&call).await?;
     let nested = call.shows(DialectPart::IndexNested);
     let skills = call.snapshot.listed();
-    // Older readers take what lies below a skill for a part of it, and for nothing else.
+    // Older clients take whatever lies below a skill for a part of that skill.
     let shown = skills.filter(|skill| nested || !call.snapshot.is_inside_a_listed_skill(skill));
     let entries = shown.filter_map(|skill| entry(skill, &archived));
     let skills = entries.chain(templates(&call)).collect();
@@ -41,7 +41,7 @@ fn entry<'a>(skill: &'a Skill, archived: &Archived) -> Option<IndexEntry<'a>> {
         name: Some(skill.name().into()),
         kind: Some(SKILL_MD),
         description: Some(skill.description().into()),
-        // An address and its digest come together or not at all.
+        // The URL and its digest are given together or not at all.
         url: record.map(|_| uri.into()),
         digest: record.map(|record| record.digest),
         frontmatter: Some(frontmatter),
@@ -51,7 +51,7 @@ fn entry<'a>(skill: &'a Skill, archived: &Archived) -> Option<IndexEntry<'a>> {
     })
 }
 
-/// Templates as entries of their own, which readers that know only skills skip.
+/// Lists templates as entries of their own; clients that know only skills skip them.
 fn templates(call: &OwnedCall) -> Vec<IndexEntry<'static>> {
     if !call.shows(DialectPart::IndexTemplates) {
         return Vec::new();

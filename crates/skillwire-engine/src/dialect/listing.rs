@@ -1,4 +1,4 @@
-//! `resources/list` with what dialects add to it: skills first, then documents, then aliases.
+//! `resources/list` with the additions of dialects: skills first, then documents, then aliases.
 
 use std::borrow::Cow;
 
@@ -15,16 +15,16 @@ use skillwire_source::Skill;
 use super::{Dialect, fastmcp, names::LookupNames, skills_over_mcp, usage};
 use crate::engine::{Outcome, OwnedCall, item};
 
-/// How much a supporting file matters beside its skill.
+/// The priority of a supporting file, relative to its skill.
 const FILE_PRIORITY: f64 = 0.3;
 
-/// Begins the key of something that is neither a skill nor one of its files; no URI does.
+/// Begins the key of an item that is neither a skill nor one of its files; no URI begins with it.
 const MARK: char = '\u{1}';
 
-/// Documents about all skills.
+/// The section of documents about all skills.
 const DOCUMENTS: char = '1';
 
-/// Other addresses of one skill.
+/// The section of other URIs of one skill.
 const ALIASES: char = '2';
 
 /// The dialects that add to the listing.
@@ -33,7 +33,7 @@ pub(crate) const LISTED: [Dialect; 5] =
 
 type Keyed = (String, Cow<'static, str>);
 
-/// Where a page begins among what dialects add.
+/// The place at which a page begins among the additions of dialects.
 #[derive(Debug, Default)]
 struct From<'a> {
     section: char,
@@ -60,7 +60,7 @@ pub(crate) async fn list(call: OwnedCall, cursor: Option<String>) -> Outcome {
         let room = size - page.items.len();
         let more = Page::cut(room, additions(&call, names.as_deref(), &from));
         page.items.extend(more.items);
-        // A page without room for any of it goes on at the beginning of it.
+        // If the page has no space for any addition, the next page begins with the first one.
         page.next = more.next.map(|key| if key.is_empty() { MARK.to_string() } else { key });
     }
     let mut result = call.begin_page(walk, "resources", &page);
@@ -75,7 +75,7 @@ fn parse(key: &str) -> From<'_> {
     From { section, uri: parts.next().unwrap_or(""), inner: parts.next().unwrap_or("") }
 }
 
-/// Everything dialects add from a place on, in order.
+/// Iterates over the additions of dialects from a place on, in order.
 fn additions<'a>(
     call: &'a OwnedCall,
     names: Option<&'a LookupNames>,
@@ -98,7 +98,7 @@ fn additions<'a>(
     documents.chain(aliases)
 }
 
-/// Tells whether a document comes after the last one that was shown.
+/// Tells whether a document comes after the last one on the previous page.
 fn after(from: &From<'_>, section: char, key: &str) -> bool {
     from.section != section || key.rsplit('\n').next() > Some(from.uri)
 }
@@ -115,7 +115,7 @@ fn documents(call: &OwnedCall) -> Vec<Cow<'static, str>> {
     found
 }
 
-/// The other addresses of one skill, each with a key that orders them.
+/// Lists the other URIs of one skill, each with a sort key.
 fn aliases(call: &OwnedCall, names: Option<&LookupNames>, skill: &Skill) -> Vec<Keyed> {
     let uri = &skill.uri;
     let mut found = Vec::new();
@@ -142,9 +142,9 @@ fn aliases(call: &OwnedCall, names: Option<&LookupNames>, skill: &Skill) -> Vec<
     found
 }
 
-/// Says that a skill comes before its files, and both before what else is listed.
+/// Adds a priority: a skill comes before its files, and both before everything else.
 fn prioritise(item: &mut Cow<'_, str>) {
-    // Only a skill is described.
+    // Only skills have a description.
     let is_skill = item.contains(r#","description":"#);
     let priority = if is_skill { SKILL_PRIORITY } else { FILE_PRIORITY };
     if let Some(open) = item.strip_suffix('}') {

@@ -1,9 +1,9 @@
-//! Every way skills travelled before the extension, as a view of the one catalogue.
+//! Older ways of serving skills, each a projection of the one catalogue.
 //!
-//! A projection is computed when a client asks for it and kept within a bound; nothing of it exists
-//! before, and nothing of it is asked about a request that the extension itself can answer. Which
-//! projections there are depends on the era of the request and on the operator's [`Dialects`], never
-//! on who the client is.
+//! A projection is computed when a client requests it, and cached within a bound; nothing is
+//! computed ahead. A request that the extension itself can answer never reaches a projection. Which
+//! projections exist depends on the era of the request and on the operator's [`Dialects`], never on
+//! the identity of the client.
 
 mod alias;
 mod archives;
@@ -25,7 +25,7 @@ mod templates;
 mod usage;
 mod well_known;
 
-/// The era whose clients are spoken to in every dialect.
+/// The era in which clients may use every dialect.
 pub const LEGACY: Era = Era::Legacy;
 
 pub(crate) use self::{

@@ -1,7 +1,8 @@
-//! One name for each skill, for dialects that know skills by nothing else.
+//! Gives each skill one name, for dialects that identify skills only by name.
 //!
-//! Names need not be unique in a catalogue, so a name that several skills share belongs to none of
-//! them: each gets the segments of its path put in front until it fits no other skill.
+//! Names need not be unique in a catalogue, so a name that several skills share identifies none of
+//! them. Each of these skills gets segments of its path put in front of its name until no other
+//! skill fits.
 
 use std::{collections::HashMap, fmt::Write as _, sync::Arc};
 
@@ -9,32 +10,32 @@ use skillwire_catalog::Snapshot;
 use skillwire_core::{Digest, MAX_NAME_CHARS, SkillName};
 use skillwire_source::Skill;
 
-/// What is left of a name that is too long, before the digits that tell it apart.
+/// How much of a name that is too long remains, before the distinguishing digits.
 const CUT_CHARS: usize = 55;
 
-/// Hexadecimal digits that tell two skills apart when nothing else does.
+/// The number of hexadecimal digits that tell skills apart if nothing else does.
 const DIGITS: usize = 8;
 
-/// The names of skills whose own name is not theirs alone; every other skill has its own.
+/// The names of skills that share their own name with another; every other skill keeps its own.
 #[derive(Debug, Default)]
 pub(crate) struct LookupNames {
     skills: HashMap<Box<str>, Arc<Skill>>,
     names: HashMap<Arc<str>, Box<str>>,
 }
 
-/// What a name stands for.
+/// The result of looking up a name.
 #[derive(Debug)]
 pub(crate) enum Named<'a> {
-    /// One skill.
+    /// The name identifies one skill.
     Skill(&'a Arc<Skill>),
-    /// Several, so none.
+    /// Several skills share the name, so it identifies none.
     Ambiguous(Vec<&'a Arc<Skill>>),
-    /// None.
+    /// No skill has the name.
     Nothing,
 }
 
 impl LookupNames {
-    /// Finds the names of all listed skills; this takes as long as there are skills.
+    /// Computes the names of all listed skills; the time grows with their number.
     pub(crate) fn of(snapshot: &Snapshot) -> Self {
         let shared = shared(snapshot);
         // The skills that each candidate name fits; a name that fits one skill is free for it.
@@ -64,7 +65,7 @@ impl LookupNames {
             *taken.entry(name.clone()).or_default() += 1;
         }
         for (skill, name) in shared.into_iter().zip(named) {
-            // Two skills whose digits are the same have no name at all.
+            // Two skills with the same digits have no name at all.
             if taken.get(&name) == Some(&1) {
                 found.names.insert(skill.uri.file().shared(), name.clone());
                 found.skills.insert(name, skill);
@@ -73,7 +74,7 @@ impl LookupNames {
         found
     }
 
-    /// The name of a listed skill.
+    /// Returns the name of a listed skill.
     pub(crate) fn of_skill<'a>(&'a self, snapshot: &Snapshot, skill: &'a Skill) -> Option<&'a str> {
         let mut same = snapshot.named(skill.name());
         match (same.next(), same.next()) {
@@ -82,7 +83,7 @@ impl LookupNames {
         }
     }
 
-    /// The names with a part of a path in front that begin with a text.
+    /// Iterates over the names with part of a path in front that begin with a text.
     pub(crate) fn longer<'a>(
         &'a self,
         typed: &'a str,
@@ -91,7 +92,7 @@ impl LookupNames {
         all.filter(move |(name, _)| name.starts_with(typed))
     }
 
-    /// The skill of a name.
+    /// Finds the skill with a name.
     pub(crate) fn find<'a>(&'a self, snapshot: &'a Snapshot, name: &str) -> Named<'a> {
         let mut same: Vec<_> = snapshot.named(name).take(MAX_CANDIDATES).collect();
         match (same.len(), same.pop()) {
@@ -108,7 +109,7 @@ impl LookupNames {
 /// The most skills that an error about an ambiguous name lists.
 const MAX_CANDIDATES: usize = 20;
 
-/// The listed skills that share their name with another.
+/// Lists the skills that share their name with another listed skill.
 fn shared(snapshot: &Snapshot) -> Vec<Arc<Skill>> {
     let mut found: Vec<Arc<Skill>> = Vec::new();
     let mut before: Option<&Arc<Skill>> = None;
@@ -124,14 +125,14 @@ fn shared(snapshot: &Snapshot) -> Vec<Arc<Skill>> {
     found
 }
 
-/// A skill's name with more and more of its path in front.
+/// Iterates over a skill's name with more and more of its path in front.
 fn longer_names(skill: &Skill) -> impl Iterator<Item = String> {
     let path = skill.path();
     let segments: Vec<String> = path.split('/').map(str::to_owned).collect();
     let uri = Digest::of(skill.uri.as_str().as_bytes());
     (2..=segments.len()).filter_map(move |count| {
         let joined = segments[segments.len() - count..].join("-");
-        // Folders may be named in ways that names may not.
+        // Folders may have names that are not allowed for skills.
         let words: Vec<_> = joined
             .split(|c: char| !c.is_ascii_alphanumeric())
             .filter(|word| !word.is_empty())
@@ -143,12 +144,12 @@ fn longer_names(skill: &Skill) -> impl Iterator<Item = String> {
     })
 }
 
-/// A name that no path could give.
+/// Creates a name with digits, for a skill whose path gives it no free name.
 fn numbered(name: &str, skill: &Skill) -> String {
     cut(name, &Digest::of(skill.uri.as_str().as_bytes()))
 }
 
-/// Cuts a name and ends it with digits of its skill's URI.
+/// Shortens a name and appends digits of the digest of its skill's URI.
 fn cut(name: &str, uri: &Digest) -> String {
     let kept: String = name.chars().take(CUT_CHARS).collect();
     let mut made = kept.trim_end_matches('-').to_owned();

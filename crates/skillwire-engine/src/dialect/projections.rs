@@ -1,4 +1,4 @@
-//! What dialects keep between requests.
+//! The caches of the dialects.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use skillwire_catalog::ViewId;
 
 use super::{archives::Archives, documents::Documents, names::LookupNames};
 
-/// Catalogues whose names are remembered at once: those of a few views.
+/// The most snapshots whose names are cached: one for each of a few views.
 const REMEMBERED: usize = 8;
 
-/// Names, documents and archives that were made for a request; nothing is made ahead.
+/// Caches names, documents and archives that were made for a request; nothing is made ahead.
 #[derive(Debug)]
 pub(crate) struct Projections {
     pub(crate) names: Cache<(u64, ViewId), Arc<LookupNames>>,
@@ -19,7 +19,7 @@ pub(crate) struct Projections {
 }
 
 impl Projections {
-    /// Keeps documents of at most so many bytes.
+    /// Creates caches; documents may take at most `most` bytes.
     pub(crate) fn new(most: u64) -> Self {
         Self {
             names: Cache::new(REMEMBERED),

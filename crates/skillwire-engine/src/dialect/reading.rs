@@ -1,4 +1,4 @@
-//! `resources/read` of what a dialect adds.
+//! `resources/read` for URIs that a dialect adds.
 
 use bytes::Bytes;
 use skillwire_dialects as dialects;
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::engine::{Outcome, OwnedCall, contents::render, media_type, reading};
 
-/// Reads what a URI stands for, or ends with `missing`.
+/// Reads what a URI stands for, or fails with `missing`.
 pub(crate) async fn read(call: OwnedCall, uri: String, missing: RpcError) -> Outcome {
     let Some(projected) = resolve(&call, &uri).await? else { return Err(missing) };
     match projected {
@@ -54,7 +54,7 @@ pub(crate) async fn read(call: OwnedCall, uri: String, missing: RpcError) -> Out
     }
 }
 
-/// A document as it is sent: made once for each state of the catalogue.
+/// Returns a document in the form it is sent; it is made once for each snapshot.
 async fn document(
     call: &OwnedCall,
     document: Document,

@@ -13,7 +13,7 @@ use skillwire_source::Skill;
 use super::dependencies;
 use crate::engine::{Outcome, OwnedCall, about_name, media_type, uri_of};
 
-/// The extension's entry of a skill with the members of this dialect and of the "Skills" page.
+/// Extends the entry of a skill with the members of this dialect and of the "Skills" page.
 pub(crate) fn superset(call: &OwnedCall, skill: &Skill, name: &str) -> String {
     let card = SkillCard::of_entry(&skill.entry);
     extend_entry(&skill.entry, name, &card, dependencies::served(call, &card))
@@ -44,7 +44,7 @@ pub(crate) async fn get(call: OwnedCall, name: String, arguments: ArgumentValues
     Ok(result.finish().into())
 }
 
-/// All files besides `SKILL.md`; those that the instructions link to are required.
+/// Lists all files besides `SKILL.md`; those that the instructions link to are required.
 async fn files(
     call: &OwnedCall,
     skill: &Arc<Skill>,

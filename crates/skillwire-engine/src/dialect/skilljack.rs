@@ -9,10 +9,10 @@ use skillwire_source::{Skill, SkillContent};
 use super::skills_page::push_content;
 use crate::engine::{Outcome, OwnedCall, media_type};
 
-/// The most bytes of one collection; what comes after is left out.
+/// The most bytes of one collection; files beyond that are left out.
 const MAX_COLLECTION_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Reads a collection: every file but `SKILL.md`, hidden ones and those that are too large.
+/// Reads a collection: every file except `SKILL.md`, hidden files and those that are too large.
 pub(crate) async fn read_collection(call: OwnedCall, skill: Arc<Skill>, asked: String) -> Outcome {
     let mut contents = String::from("[");
     let mut total = 0;

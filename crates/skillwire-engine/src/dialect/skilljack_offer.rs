@@ -23,19 +23,19 @@ use crate::{
 /// The most bytes that one call returns.
 const MAX_REPLY_BYTES: usize = 4 * 1024 * 1024;
 
-/// The most values that complete what is typed.
+/// The most values of one completion.
 const MAX_VALUES: usize = 100;
 
-/// Lists for a few views are kept.
+/// The most views whose lists are cached.
 const REMEMBERED: usize = 8;
 
-/// The tools and the prompts of one state of the catalogue.
+/// The tools and the prompts for one snapshot.
 type Lists = (Arc<Items>, Arc<Items>);
 
 /// Skills as tools and prompts.
 #[derive(Debug)]
 pub(crate) struct SkilljackOffer {
-    /// The engine this is a part of.
+    /// The state of the engine, which contains this offer.
     state: Weak<EngineState>,
     lists: Cache<(u64, ViewId), Lists>,
 }
@@ -46,7 +46,7 @@ impl SkilljackOffer {
         Self { state, lists: Cache::new(REMEMBERED) }
     }
 
-    /// A request of a caller, as long as the engine is there and has skills.
+    /// Creates a request of a caller, if the engine still exists and has skills.
     fn call_of(&self, caller: &Caller) -> Option<OwnedCall> {
         let state = self.state.upgrade()?;
         let snapshot = state.catalog.now(caller.view)?;
@@ -115,7 +115,7 @@ fn tools(call: &OwnedCall) -> Arc<Items> {
     Items::of(skilljack::tools(&describe(call)))
 }
 
-/// The description of the tool that loads skills, with the skills there are.
+/// Describes the tool that loads skills, and names the skills.
 fn describe(call: &OwnedCall) -> String {
     let names = call.names_now();
     let mut available = AvailableSkills::new();
@@ -141,7 +141,7 @@ fn text<'a>(arguments: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
     arguments.get(name).and_then(Value::as_str)
 }
 
-/// What a tool comes to, or what to tell the model instead.
+/// The result of a tool, or a message for the model instead.
 type Tried<T> = Result<Result<T, String>, RpcError>;
 
 async fn find(call: &OwnedCall, name: Option<&str>) -> Tried<Arc<Skill>> {
@@ -168,7 +168,7 @@ async fn load(call: &OwnedCall, arguments: &Map<String, Value>) -> Tried<ToolRep
     Ok(Ok(ToolReply::text(String::from_utf8_lossy(&bytes))))
 }
 
-/// One file, all files below a directory, or the list of files.
+/// Returns one file, all files below a directory, or the list of files.
 async fn files(call: &OwnedCall, arguments: &Map<String, Value>) -> Tried<ToolReply> {
     let name = text(arguments, "skill");
     let skill = match find(call, name).await? {
@@ -201,7 +201,7 @@ async fn files(call: &OwnedCall, arguments: &Map<String, Value>) -> Tried<ToolRe
     })
 }
 
-/// A file as a block of content.
+/// Creates a block of content from a file.
 fn block(uri: &str, media_type: &str, bytes: &[u8]) -> Value {
     if let Ok(text) = std::str::from_utf8(bytes) {
         return json!({ "type": "text", "text": text });

@@ -13,7 +13,7 @@ use skillwire_source::{Skill, SkillContent};
 use super::names::LookupNames;
 use crate::engine::OwnedCall;
 
-/// The files of a skill besides `SKILL.md`.
+/// Lists the files of a skill besides `SKILL.md`.
 pub(crate) fn documents(skill: &Skill) -> Vec<SkillDocument<'_>> {
     let SkillContent::Files(tree) = &skill.content else { return Vec::new() };
     let others = tree.files.iter().filter(|file| file.path != RelPath::skill_file());
@@ -25,13 +25,13 @@ pub(crate) fn documents(skill: &Skill) -> Vec<SkillDocument<'_>> {
     document.collect()
 }
 
-/// The list of a skill's documents; it has none where it has no other files.
+/// Writes the list of a skill's documents; returns `None` if the skill has no other files.
 pub(crate) fn list(skill: &Skill, name: &str) -> Option<Vec<u8>> {
     let documents = documents(skill);
     (!documents.is_empty()).then(|| skills_over_mcp::write_documents(name, &documents))
 }
 
-/// Makes the list of skills.
+/// Writes the list of skills.
 pub(crate) async fn index(call: OwnedCall) -> Result<Vec<u8>, RpcError> {
     let names = call.names().await?;
     let item = |(skill, name): (&Arc<Skill>, _)| {
@@ -44,14 +44,14 @@ pub(crate) async fn index(call: OwnedCall) -> Result<Vec<u8>, RpcError> {
     serde_json::to_vec(&items).map_err(|_| RpcError::internal())
 }
 
-/// Makes the list of skills for a prompt.
+/// Writes the list of skills for a prompt.
 pub(crate) async fn prompt_xml(call: OwnedCall) -> Result<Vec<u8>, RpcError> {
     let names = call.names().await?;
     let skills = named(&call, &names).map(|(skill, name)| (name, skill.description().into()));
     Ok(skills_over_mcp::prompt_xml(skills).into_bytes())
 }
 
-/// All skills that can be asked for by a name.
+/// Iterates over all skills that can be requested by a name.
 fn named<'a>(
     call: &'a OwnedCall,
     names: &'a LookupNames,

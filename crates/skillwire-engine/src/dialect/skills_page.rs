@@ -17,7 +17,7 @@ use crate::{
     offer::Progress,
 };
 
-/// Runs scripts of skills; a server that has none offers no `skills/execute`.
+/// Runs scripts of skills; without an implementation a server does not offer `skills/execute`.
 pub trait RunScripts: Send + Sync + fmt::Debug {
     /// Runs one script and returns the result of the call, an object with `content` and `isError`.
     fn run(&self, script: Script) -> BoxFuture<'static, Result<Value, NotRun>>;
@@ -26,11 +26,11 @@ pub trait RunScripts: Send + Sync + fmt::Debug {
 /// A request to run a script.
 #[derive(Debug)]
 pub struct Script {
-    /// The skill it belongs to.
+    /// The skill that contains the script.
     pub skill: Arc<Skill>,
-    /// Where it is in the skill; it is one of the skill's files.
+    /// The path of the script, which is one of the skill's files.
     pub path: RelPath,
-    /// What it is given: an object, or nothing.
+    /// The arguments: an object, or nothing.
     pub arguments: Option<Value>,
     /// The caller's name; empty without tokens.
     pub caller: String,
@@ -38,7 +38,7 @@ pub struct Script {
     pub progress: Progress,
 }
 
-/// A script that could not be run at all; one that failed by itself has a result that says so.
+/// The error when a script could not be run; a script that failed has a result that says so.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NotRun(pub String);
@@ -117,11 +117,11 @@ pub(crate) async fn execute(
     Ok(result.finish().into())
 }
 
-/// One element of `contents`, as JSON.
+/// Appends one element of `contents` as JSON.
 pub(super) fn push_content(out: &mut String, uri: &str, media_type: &str, bytes: &[u8]) {
     let head = json!({ "uri": uri, "mimeType": media_type }).to_string();
     out.push_str(head.trim_end_matches('}'));
-    // Rendered content is JSON, so it is UTF-8.
+    // Rendered content is JSON and therefore UTF-8.
     out.push_str(&String::from_utf8_lossy(&crate::engine::contents::render(bytes)));
 }
 
@@ -137,7 +137,7 @@ async fn find(call: &OwnedCall, name: &str) -> Result<Arc<Skill>, RpcError> {
     })
 }
 
-/// The page's own code where it means nothing else.
+/// Returns the page's own error code in the era in which that code has no other meaning.
 fn code(era: Era, legacy: ErrorCode) -> ErrorCode {
     match era {
         Era::Legacy => legacy,
@@ -145,7 +145,7 @@ fn code(era: Era, legacy: ErrorCode) -> ErrorCode {
     }
 }
 
-/// All files besides `SKILL.md`.
+/// Lists all files besides `SKILL.md`.
 async fn files(call: &OwnedCall, skill: &Skill, body: &str) -> Result<PageFiles, RpcError> {
     Ok(PageFiles::new(skill.name(), body, call.paths(skill).await?))
 }

@@ -25,13 +25,13 @@ fn spoken(call: &OwnedCall) -> impl Iterator<Item = &'static ListedTemplate<'sta
     known.map(|(_, template)| template)
 }
 
-/// Answers `resources/templates/list`: our own templates, those of spoken dialects, and where
-/// files are not listed one by one, the template of each skill.
+/// Answers `resources/templates/list` with our own templates, those of enabled dialects and, where
+/// files are not listed one by one, a template for each skill.
 pub(crate) fn list(call: &OwnedCall, own: Vec<String>, cursor: Option<&str>) -> Outcome {
     let walk = (method::RESOURCES_TEMPLATES_LIST, "");
     let after = call.after(walk, cursor)?;
     let fixed = own.into_iter().map(Into::into).chain(spoken(call).map(item));
-    // Fixed ones come first; a number is no URI.
+    // Fixed templates come first; their keys are numbers, which no URI is.
     let fixed = fixed.enumerate().map(|(index, json)| (format!("{index:02}"), json));
     let shown = after.clone().unwrap_or_default();
     let fixed = fixed.filter(|(key, _)| *key > shown);
@@ -47,8 +47,10 @@ pub(crate) fn list(call: &OwnedCall, own: Vec<String>, cursor: Option<&str>) -> 
     Ok(result.finish().into())
 }
 
-/// The values of a variable of one of these templates, and whether there are more than `most`; an
-/// unknown template has none, not even no values.
+/// Returns the values of a variable of one of these templates.
+///
+/// Returns `None` for an unknown template, and an empty list for a known one without values. More
+/// than `most` values mean that the list is cut.
 pub(crate) async fn complete(
     call: &OwnedCall,
     template: &str,
@@ -88,10 +90,10 @@ pub(crate) async fn complete(
     Ok(Some(Ok(values)))
 }
 
-/// The template has no such variable.
+/// The error for a variable that the template does not have.
 pub(crate) struct UnknownVariable;
 
-/// The skill whose own template this is.
+/// Finds the skill whose own template this is.
 fn per_skill<'a>(call: &'a OwnedCall, template: &str) -> Option<&'a Skill> {
     let on = call.speaks(Dialect::FastMcp) && !call.snapshot.lists_files();
     let uri = skill_of_template(template).filter(|_| on)?;
@@ -104,7 +106,7 @@ fn files(skill: &Skill, typed: &str) -> Vec<String> {
     paths.filter(|path| path.starts_with(typed)).map(str::to_owned).collect()
 }
 
-/// Names that begin with a text, whatever its case.
+/// Finds names that begin with a text, ignoring case.
 pub(super) fn names(
     call: &OwnedCall,
     names: &LookupNames,
@@ -120,7 +122,7 @@ pub(super) fn names(
     let skills = call.snapshot.named_from(&typed);
     let own = skills.take_while(|skill| skill.name().starts_with(&typed)).filter_map(|skill| {
         let name = names.of_skill(&call.snapshot, skill)?;
-        // One with a longer name is found below, by that.
+        // A skill with a longer name is found below, by that name.
         (name == skill.name()).then_some((name, &**skill))
     });
     let found: BTreeSet<String> = own

@@ -9,7 +9,7 @@ use skillwire_source::Skill;
 use super::Dialect;
 use crate::engine::{OwnedCall, item};
 
-/// The guide, where there is one and the caller may see it.
+/// Returns the guide, if there is one and the caller may see it.
 pub(crate) fn skill(call: &OwnedCall) -> Option<&Arc<Skill>> {
     let usage = call.config().usage.as_ref().filter(|_| call.speaks(Dialect::Usage))?;
     let path = SkillPath::parse(&usage.skill).ok()?;
@@ -20,14 +20,14 @@ pub(crate) fn skill(call: &OwnedCall) -> Option<&Arc<Skill>> {
     })
 }
 
-/// The guide as a resource.
+/// Describes the guide as a resource.
 pub(crate) fn resource(call: &OwnedCall) -> Option<Cow<'static, str>> {
     let usage = call.config().usage.as_ref()?;
     let skill = skill(call)?;
     Some(item(&usage.resource(&skill.uri, &skill.description())))
 }
 
-/// The sentence that makes models read the guide first.
+/// Returns the sentence that asks models to read the guide first.
 pub(crate) fn sentence(call: &OwnedCall) -> Option<String> {
     skill(call).map(|skill| Usage::sentence(&skill.uri))
 }

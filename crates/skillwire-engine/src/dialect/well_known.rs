@@ -22,18 +22,18 @@ use super::{
 };
 use crate::engine::{OwnedCall, media_type};
 
-/// Something that is published.
+/// A file or index that is published under `/.well-known/`.
 #[derive(Debug)]
 pub struct Published {
-    /// The bytes.
+    /// The content.
     pub bytes: Bytes,
-    /// The digest of the bytes.
+    /// The digest of the content.
     pub digest: Digest,
-    /// The media type of the bytes.
+    /// The media type of the content.
     pub media_type: &'static str,
 }
 
-/// Tells whether a path is one of these.
+/// Tells whether a path may lead to something published.
 pub fn is_well_known(path: &str) -> bool {
     path.starts_with(FILES) || path.starts_with(ARTIFACTS)
 }
@@ -74,7 +74,7 @@ async fn document(
     Ok(Some(Published { bytes: found.bytes, digest: found.digest, media_type: MEDIA_TYPE }))
 }
 
-/// A file of a skill: `NAME/PATH`, decoded once and looked up.
+/// Finds a file of a skill: `NAME/PATH`, decoded exactly once.
 async fn file(call: &OwnedCall, rest: &str) -> Result<Option<Published>, RpcError> {
     let segments: Option<Vec<String>> = rest
         .split('/')
@@ -116,7 +116,7 @@ async fn named(call: &OwnedCall, name: &str) -> Result<Option<Arc<Skill>>, RpcEr
     })
 }
 
-/// The files of a skill, which one that is made on request has not.
+/// Returns the files of a skill; a generated skill has none to publish.
 fn published(skill: &Skill) -> Option<&FileTree> {
     match &skill.content {
         SkillContent::Files(tree) => Some(tree),
@@ -124,7 +124,7 @@ fn published(skill: &Skill) -> Option<&FileTree> {
     }
 }
 
-/// The index of the first revision, or of the second with digests.
+/// Writes the index of the first revision, or of the second with digests.
 async fn files(call: OwnedCall) -> Result<Vec<u8>, RpcError> {
     let names = call.names().await?;
     let digests = call.shows(DialectPart::WellKnownDigests);
@@ -138,7 +138,8 @@ async fn files(call: OwnedCall) -> Result<Vec<u8>, RpcError> {
     Ok(FilesIndex { skills, version: digests.then_some(VERSION) }.write())
 }
 
-/// A skill with its files. A skill whose files the index cannot all name is left out.
+/// Writes the entry of a skill with its files; skips a skill if the index cannot name all its
+/// files.
 fn files_entry<'a>(
     skill: &Skill,
     name: &'a str,
@@ -150,7 +151,7 @@ fn files_entry<'a>(
     }
     let description = skill.description().into();
     let Some(packages) = packages else {
-        // The one that matters comes first.
+        // `SKILL.md` comes first, because it is the file that matters.
         let paths = tree.files.iter().map(|file| file.path.as_str());
         let others = paths.filter(|path| *path != SKILL_FILE);
         let files = std::iter::once(SKILL_FILE).chain(others).map(PublishedFile::Path).collect();
@@ -174,7 +175,8 @@ fn files_entry<'a>(
     })
 }
 
-/// The index of the last revision: a skill of one file as that file, any other as an archive.
+/// Writes the index of the last revision: a skill with one file as that file, any other as an
+/// archive.
 async fn artifacts(call: OwnedCall) -> Result<Vec<u8>, RpcError> {
     let names = call.names().await?;
     let packed = Archived::in_formats(&call, &[ArchiveFormat::TarGz]).await?;
@@ -202,7 +204,7 @@ async fn artifacts(call: OwnedCall) -> Result<Vec<u8>, RpcError> {
     Ok(IndexDocument { schema: Some(SCHEMA), skills }.write())
 }
 
-/// All skills that have a name and files.
+/// Iterates over all skills that have a name and files.
 fn named_trees<'a>(
     call: &'a OwnedCall,
     names: &'a LookupNames,

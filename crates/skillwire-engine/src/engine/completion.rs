@@ -42,10 +42,10 @@ struct Context {
     arguments: BTreeMap<String, String>,
 }
 
-/// Values found, and how many there are in all.
+/// The values of a completion, and how many there are in total.
 struct Completion {
     values: Vec<String>,
-    /// Not known when there are too many to count cheaply.
+    /// `None` if there are too many to count cheaply.
     total: Option<usize>,
 }
 
@@ -117,14 +117,14 @@ impl Call<'_> {
         Ok(Completion { values, total })
     }
 
-    /// Skills whose path, or whose name, begins with the typed text.
+    /// Finds skills whose path or name begins with the typed text.
     fn skill_paths(&self, scheme: &str, typed: &str) -> Completion {
         let (values, more) = self.snapshot.complete_paths(scheme, typed, MAX_VALUES);
         let total = (!more).then_some(values.len());
         Completion { values, total }
     }
 
-    /// Files of one skill whose path begins with the typed text.
+    /// Finds files of one skill whose path begins with the typed text.
     fn file_paths(&self, scheme: &str, skill_path: &str, typed: &str) -> Completion {
         let root = format!("{scheme}://{skill_path}");
         let Some(skill) = self.snapshot.skill(&format!("{root}/SKILL.md")) else {
@@ -145,7 +145,7 @@ impl Call<'_> {
     }
 }
 
-/// Completes a variable of a template that only a dialect has.
+/// Completes a variable of a dialect's own template.
 async fn complete_in_dialect(
     call: OwnedCall,
     template: String,
@@ -184,7 +184,7 @@ fn finish(mut result: ResultText, completion: &Completion) -> Payload {
 fn required<'a, T: Deserialize<'a>>(raw: Option<&'a RawValue>, name: &str) -> Result<T, RpcError> {
     let malformed =
         || RpcError::invalid_params(format!("`params.{name}` is missing or malformed."));
-    // An array would be taken for the members in order.
+    // serde would accept an array as the members in order.
     let raw = raw.filter(|raw| raw.get().starts_with('{')).ok_or_else(malformed)?;
     serde_json::from_str(raw.get()).map_err(|_| malformed())
 }

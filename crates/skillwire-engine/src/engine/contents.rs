@@ -1,4 +1,4 @@
-//! The bytes of files, checked against the published digest and kept for a while.
+//! The bytes of files, checked against the published digest and cached.
 
 use std::sync::Arc;
 
@@ -14,18 +14,21 @@ use skillwire_source::{ContentOwner, FileRecord, FileStore, FileStoreError, Remo
 
 use super::quote::quote;
 
-/// A guess at the size of a file, for the cache's first allocation.
+/// A guess at the size of a file, for the first allocation of the cache.
 const TYPICAL_BYTES: usize = 8 * 1024;
 
-/// Hashing and rendering more than this holds up other requests: at 1 GB/s it takes 0.1 ms.
+/// Larger files are not read on the event loop: hashing and rendering this many bytes takes 0.1 ms
+/// at 1 GB/s, and holds up other requests.
 const SHORT_WORK_BYTES: u64 = 64 * 1024;
 
-/// Files as they are sent: `,"text":"…"}` or `,"blob":"…"}`, by their owner and the digest of
-/// their bytes.
+/// Caches files in the form they are sent: `,"text":"…"}` or `,"blob":"…"}`, by their owner and the
+/// digest of their bytes.
 ///
-/// Equal bytes of one owner are kept once, whatever skills they are in, and a changed file has
-/// another digest: nothing in here ever goes stale. Keys hold the owner, so that a
-/// server that lists a digest of another server's file does not get its bytes.
+/// Equal bytes of one owner are cached once, whatever skills they are in. A changed file has
+/// another digest, so no entry ever goes stale.
+///
+/// Trust boundary: keys include the owner. Otherwise a server could list the digest of another
+/// server's file and get its bytes from this cache.
 #[derive(Debug)]
 pub(crate) struct Contents(Cache<Key, Bytes, ByLength, RandomState>);
 
@@ -44,20 +47,20 @@ impl Weighter<Key, Bytes> for ByLength {
     }
 }
 
-/// Why a file cannot be sent.
+/// The reason why a file cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ContentError {
-    /// What is on disk is not what was published.
+    /// The file does not match the published digest.
     Changed,
     /// The file cannot be read; the text is for the log.
     Failed(String),
 }
 
 impl Contents {
-    /// Keeps at most so many bytes.
+    /// Creates a cache of at most `most` bytes.
     pub(super) fn new(most: u64) -> Self {
         let typical = usize::try_from(most).unwrap_or(usize::MAX) / TYPICAL_BYTES;
-        // One shard, so that a file may be as large as the whole cache.
+        // One shard, so that a single file may be as large as the whole cache.
         let options = OptionsBuilder::new()
             .shards(1)
             .estimated_items_capacity(typical.max(16))
@@ -70,14 +73,14 @@ impl Contents {
         })
     }
 
-    /// The file, if it is still kept.
+    /// Returns the file if it is cached.
     pub(super) fn kept(&self, store: &Arc<dyn FileStore>, file: &FileRecord) -> Option<Bytes> {
         self.0.get(&key(store, file))
     }
 
-    /// Reads a file, refuses it unless it is what was published, and keeps it.
+    /// Reads a file, refuses it unless it matches the published digest, and caches it.
     ///
-    /// A request for the same bytes meanwhile waits for this read and shares its result.
+    /// A concurrent request for the same bytes waits for this read and shares its result.
     pub(super) fn read(
         &self,
         store: &Arc<dyn FileStore>,
@@ -87,7 +90,7 @@ impl Contents {
         self.0.get_or_insert_with(&key(store, file), read)
     }
 
-    /// The same for a file of a remote store.
+    /// Fetches a file of a remote store, with the same check and the same cache.
     pub(super) async fn fetch(
         &self,
         store: &Arc<dyn FileStore>,
@@ -102,7 +105,7 @@ impl Contents {
         self.0.get_or_insert_async(&key(store, file), fetch).await
     }
 
-    /// The same where it needs neither waiting nor long work; `None` where it would.
+    /// Reads a file if that needs neither waiting nor long work; returns `None` otherwise.
     pub(super) fn read_now(
         &self,
         store: &Arc<dyn FileStore>,
@@ -119,12 +122,12 @@ impl Contents {
     }
 }
 
-/// Renders what was read if it is what was published.
+/// Renders bytes if they match the published digest.
 fn check(read: Result<Bytes, FileStoreError>, file: &FileRecord) -> Result<Bytes, ContentError> {
     published(read, file).map(|bytes| render(&bytes))
 }
 
-/// What was read, if it is what was published.
+/// Returns bytes if they match the published digest.
 pub(crate) fn published(
     read: Result<Bytes, FileStoreError>,
     file: &FileRecord,
@@ -139,14 +142,14 @@ pub(crate) fn published(
     Ok(bytes)
 }
 
-/// What begins a file that is text.
+/// The beginning of a rendered file that is text.
 pub(super) const TEXT_MEMBER: &[u8] = br#","text":"#;
 
 /// Writes the end of one element of `contents`: UTF-8 as `text`, everything else as `blob`.
 pub(crate) fn render(bytes: &[u8]) -> Bytes {
     match std::str::from_utf8(bytes) {
         Ok(text) => {
-            // Line ends and quotation marks become two bytes each.
+            // Each line end and quotation mark becomes two bytes.
             let mut rendered = Vec::with_capacity(text.len() + text.len() / 16 + 64);
             rendered.extend_from_slice(TEXT_MEMBER);
             quote(&mut rendered, text);
@@ -169,7 +172,7 @@ mod tests {
 
     use super::*;
 
-    /// A store whose read blocks until the test lets it go.
+    /// A store whose reads block until the test releases them.
     #[derive(Debug, Default)]
     struct Slow {
         reads: Mutex<(usize, bool)>,
@@ -202,7 +205,7 @@ mod tests {
                 });
             }
             asked.wait();
-            // Each thread gets the time to start a read of its own, which must not happen.
+            // Gives each thread the time to start a read of its own, which must not happen.
             let mut reads =
                 slow.news.wait_while(slow.reads.lock().unwrap(), |(reads, _)| *reads == 0).unwrap();
             for _ in 0..100_000 {

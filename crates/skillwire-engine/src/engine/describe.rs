@@ -37,7 +37,7 @@ impl Call<'_> {
         Ok(result.finish().into())
     }
 
-    /// What is said about tools comes first: clients that know them are more than those that know
+    /// Returns the instructions; those about tools come first, because more clients know tools than
     /// skills.
     fn instructions(&self) -> Cow<'_, str> {
         let mut own = Cow::Borrowed(self.snapshot.instructions());

@@ -1,4 +1,4 @@
-//! Where the engine asks the projections: in one place for each method.
+//! The calls from the engine into the dialects, one place for each method.
 
 use std::sync::Arc;
 
@@ -25,14 +25,14 @@ use crate::{
 };
 
 impl Engine {
-    /// What subscribing to a URI follows, if it is served to the caller.
+    /// Returns what a subscription to a URI follows, if the URI is served to the caller.
     pub fn follow(&self, caller: &Caller, era: Era, uri: &str) -> Option<Followed> {
         let snapshot = self.state.catalog.now(caller.view)?;
         let (params, link) = (&Params::default(), &Link::default());
         Call { state: &self.state, caller, era, snapshot, params, link }.follow(uri)
     }
 
-    /// What is published at a path under `/.well-known/`, from the skills of a view.
+    /// Returns what is published at a path under `/.well-known/`, from the skills of a view.
     pub async fn published(
         &self,
         view: ViewId,
@@ -45,21 +45,25 @@ impl Engine {
         dialect::published(call, path).await
     }
 
-    /// What listed skills say they need of this server and it does not have, if clients are told
-    /// of such needs at all. Looks at every skill.
+    /// Lists what listed skills need from this server and it does not have, if clients are told of
+    /// such needs at all.
+    ///
+    /// Looks at every skill.
     pub fn missing_dependencies(&self) -> Vec<dialect::Missing> {
         let told = self.state.config.dialects.on(Dialect::Sep2076, Era::Legacy);
         let snapshot = self.state.catalog.now(ViewId::EVERYTHING).filter(|_| told);
         snapshot.map_or_else(Vec::new, |snapshot| dialect::missing(&snapshot, &self.state.offers))
     }
 
-    /// What legacy clients are told, besides the change of resources, when the listings change.
+    /// Returns the notifications that legacy clients get, besides those about resources, when the
+    /// listings change.
     pub fn announcements(&self) -> &'static [&'static str] {
         const ALL: [&str; 3] =
             [method::SKILLS_LIST_CHANGED, method::TOOLS_LIST_CHANGED, method::PROMPTS_LIST_CHANGED];
         let dialects = self.state.config.dialects;
         let by_name = dialects.any(&[Dialect::Sep2076, Dialect::SkillsPage], Era::Legacy);
-        // The descriptions of its tools name the skills.
+        // Skilljack names the skills in the descriptions of its tools and has a prompt for each of
+        // them, so both lists change as well.
         match (by_name, dialects.on(Dialect::Skilljack, Era::Legacy)) {
             (true, true) => &ALL,
             (true, false) => &ALL[..1],
@@ -70,18 +74,18 @@ impl Engine {
 }
 
 impl Call<'_> {
-    /// Everything that is offered to the client besides skills.
+    /// Iterates over everything that is offered to the client besides skills.
     pub(super) fn offers(&self) -> impl Iterator<Item = &Arc<dyn Offer>> {
         let as_tools = self.state.skilljack.iter().filter(|_| self.era == Era::Legacy);
         self.state.offers.iter().chain(as_tools)
     }
 
-    /// Whether the client is spoken to in a dialect.
+    /// Tells whether a dialect is enabled for the client.
     pub(super) fn speaks(&self, dialect: Dialect) -> bool {
         self.state.config.dialects.on(dialect, self.era)
     }
 
-    /// The request for an answer that takes time.
+    /// Copies the request, for an answer that takes time.
     pub(super) fn to_owned_call(&self) -> OwnedCall {
         OwnedCall {
             state: Arc::clone(self.state),
@@ -91,19 +95,19 @@ impl Call<'_> {
         }
     }
 
-    /// Whether skills are described for older dialects as well.
+    /// Tells whether entries of skills also carry the members of older dialects.
     pub(super) fn has_superset(&self) -> bool {
         let knowing = [Dialect::Sep2076, Dialect::SkillsPage];
         self.era == Era::Legacy && self.state.config.dialects.any(&knowing, self.era)
     }
 
-    /// Answers `skills/list` with entries for every dialect.
+    /// Answers `skills/list` with entries that suit every dialect.
     pub(super) fn list_superset(&self, after: Option<String>, key: PageKey<Box<str>>) -> Answer {
         let call = self.to_owned_call();
         later(async move {
             let names = call.names().await?;
             let entries = call.snapshot.listed_after(after.as_deref()).map(|skill| {
-                // One without a name of its own can still be asked for by its URI.
+                // A skill without a name of its own can still be requested by its URI.
                 let name = names.of_skill(&call.snapshot, skill).unwrap_or_default();
                 (skill.uri.to_string(), dialect::superset(&call, skill, name).into())
             });
@@ -116,7 +120,7 @@ impl Call<'_> {
         })
     }
 
-    /// Answers `skills/get` for a skill in the form `skills/list` has.
+    /// Answers `skills/get` with an entry in the form of `skills/list`.
     pub(super) fn get_superset(&self, skill: Arc<Skill>) -> Answer {
         let call = self.to_owned_call();
         later(async move { get_superset(call, &skill).await })
@@ -174,7 +178,7 @@ impl Call<'_> {
         }
     }
 
-    /// Answers `resources/list` where a dialect has something to say about it.
+    /// Answers `resources/list` if a dialect adds to it.
     pub(super) fn list_projected(&self) -> Option<Answer> {
         let cursor = || self.cursor().map(|cursor| cursor.map(std::borrow::Cow::into_owned));
         if self.params.uri.is_some() && self.speaks(Dialect::ScopedList) {
@@ -191,13 +195,13 @@ impl Call<'_> {
         })
     }
 
-    /// Answers `resources/read` for what is no file.
+    /// Answers `resources/read` for a URI that is not a file of a skill.
     pub(super) fn read_projected(&self, uri: &str) -> Answer {
         let missing = self.resource_not_found(uri);
         later(dialect::read_resource(self.to_owned_call(), uri.to_owned(), missing))
     }
 
-    /// What subscribing to a URI follows.
+    /// Returns what a subscription to a URI follows.
     pub(super) fn follow(&self, uri: &str) -> Option<Followed> {
         if self.snapshot.file(uri).is_some() {
             return Some(Followed::Itself);
@@ -217,17 +221,17 @@ impl Call<'_> {
     }
 }
 
-/// A parameter that must be there and a string.
+/// Reads a required string parameter.
 fn required(raw: Option<&RawValue>, name: &str) -> Result<String, RpcError> {
     let path = format!("params.{name}");
     let raw = raw.ok_or_else(|| RpcError::invalid_params(format!("`{path}` is required.")))?;
     string(raw, &path).map(std::borrow::Cow::into_owned)
 }
 
-/// The entry of a skill for every dialect.
+/// Answers with the entry of a skill that suits every dialect.
 pub(super) async fn get_superset(call: OwnedCall, skill: &Skill) -> Outcome {
     let names = call.names().await?;
-    // A skill that was found elsewhere may be newer than the names.
+    // A skill that a lookup found may be newer than the names.
     let name = names.of_skill(&call.snapshot, skill).unwrap_or(skill.name());
     let mut result = call.style.begin();
     result.json("skill", &dialect::superset(&call, skill, name));
@@ -239,7 +243,7 @@ fn not_an_object() -> RpcError {
     RpcError::invalid_params("`params.arguments` must be an object.")
 }
 
-/// An answer that is ready when its work is done.
+/// Wraps work into an answer that is ready when the work is done.
 pub(super) fn later(work: impl Future<Output = Outcome> + Send + 'static) -> Answer {
     Answer::Later(Box::pin(work))
 }

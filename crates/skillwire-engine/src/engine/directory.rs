@@ -29,7 +29,8 @@ impl Call<'_> {
         let size = self.state.config.page_size;
         let page = self.snapshot.children_page(directory, after.as_deref(), size);
         let mut result = self.begin_page(&walk, &page);
-        // Not part of this result type, but a widely used client insists on them.
+        // The specification has no caching hints on this result, but a widely used client requires
+        // them.
         result.cacheable();
         Ok(result.finish().into())
     }
@@ -43,7 +44,8 @@ impl Call<'_> {
         })
     }
 
-    /// Lists a directory of a generated skill on one page: it is discovery, not a manifest.
+    /// Lists a directory of a generated skill on one page, which helps discovery but is no
+    /// manifest.
     fn generated_directory(&self, uri: &str, skill: Arc<Skill>, path: String) -> Answer {
         if self.params.cursor.is_some() {
             let message = "`params.cursor` is not a cursor of this listing.";

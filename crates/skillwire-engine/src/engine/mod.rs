@@ -1,4 +1,4 @@
-//! From a request to its answer, for both eras and every transport.
+//! Answers requests, for both eras and every transport.
 
 mod completion;
 pub(crate) mod contents;
@@ -50,19 +50,19 @@ use crate::{
     subscription::{Feed, Subscription},
 };
 
-/// Bytes of files that are read before the first request for them.
+/// The most bytes of files that are read before a client requests them.
 const WARM_BYTES: u64 = 16 * 1024 * 1024;
 
-/// What a method answers: a result, or an error.
+/// The outcome of a method: a result or an error.
 pub type Outcome = Result<Payload, RpcError>;
 
 /// The answer to a request.
 pub enum Answer {
-    /// Ready now.
+    /// The outcome is ready.
     Now(Outcome),
-    /// Ready when a file has been read or content has been made.
+    /// The outcome is ready once a file has been read or content has been generated.
     Later(BoxFuture<'static, Outcome>),
-    /// A stream of notifications.
+    /// The answer is a stream of notifications.
     Stream(Box<Subscription>),
 }
 
@@ -83,35 +83,37 @@ struct Call<'a> {
 }
 
 impl Engine {
-    /// Begins to put an engine together that serves a catalogue; `seal` makes its cursors unforgeable.
+    /// Returns a builder of an engine that serves a catalogue; `seal` keeps clients from forging
+    /// cursors.
     pub fn builder(catalog: Arc<Catalog>, seal: CursorSeal) -> EngineBuilder {
         EngineBuilder::new(catalog, seal)
     }
 
-    /// What is offered besides skills.
+    /// Returns the tools and prompts that are offered besides skills.
     pub fn offers(&self) -> &Offers {
         &self.state.offers
     }
 
-    /// The catalogue that is served.
+    /// Returns the catalogue that is served.
     pub fn catalog(&self) -> &Arc<Catalog> {
         &self.state.catalog
     }
 
-    /// How requests are answered.
+    /// Returns how requests are answered.
     pub fn config(&self) -> &Config {
         &self.state.config
     }
 
-    /// Answers one request under an era the transport has already established.
+    /// Answers one request in the era that the transport has established.
     ///
-    /// The first snapshot must be there. A panic is answered, never passed on. Nothing but the
-    /// answer can be sent this way: no progress, and no question to a legacy client's user.
+    /// The first snapshot must exist. A panic becomes an error for the client and does not
+    /// propagate. The server can send only the answer this way: no progress, and no form for a
+    /// legacy client's user.
     pub fn answer(&self, caller: &Caller, era: Era, request: &Request<'_>) -> Answer {
         self.answer_over(&Link::none(), caller, era, request)
     }
 
-    /// Answers one request of a client that can be sent messages meanwhile.
+    /// Answers one request of a client that can receive messages before the answer.
     pub fn answer_over(
         &self,
         link: &Link,
@@ -137,7 +139,7 @@ impl Engine {
         self.count(label, started, answer)
     }
 
-    /// Counts an answer when it is ready.
+    /// Records an answer in the metrics when it is ready.
     fn count(&self, method: &'static str, started: Instant, answer: Answer) -> Answer {
         match answer {
             Answer::Now(outcome) => {
@@ -164,15 +166,16 @@ impl Engine {
         }
     }
 
-    /// Reads all files of a small catalogue, so that it is served from memory, even when its folder
-    /// goes away. Blocks; a larger catalogue is left alone, and so are files of remote
-    /// stores.
+    /// Reads all files of a small catalogue into memory, so that the server can serve them even
+    /// when their folder goes away.
+    ///
+    /// Blocks. A larger catalogue is left alone, and so are files of remote stores.
     pub fn warm(&self) {
         let Some(snapshot) = self.state.catalog.now(ViewId::EVERYTHING) else { return };
-        // What is kept is text with escapes or base64, and larger than the file.
+        // Cached files are escaped text or base64, and larger than the files themselves.
         let most = WARM_BYTES.min(self.state.config.cache_bytes / 2);
         let mut total = 0_u64;
-        // What has no place is in memory already, or costs more to read than a file.
+        // A store without a directory is in memory already, or costs more to read than a file.
         let here = || {
             snapshot
                 .stored_files()
@@ -187,13 +190,13 @@ impl Engine {
         }
         for (store, file) in here() {
             if self.state.contents.kept(store, file).is_none() {
-                // The request for a file that cannot be read gets the error.
+                // If the file cannot be read, the client that requests it gets the error.
                 let _ = self.state.contents.read(store, file);
             }
         }
     }
 
-    /// Every change a caller may hear of, from now on.
+    /// Returns the changes from now on that a caller may be notified of.
     pub fn feed(&self, caller: &Caller) -> Feed {
         self.state.feed(caller)
     }
@@ -207,7 +210,7 @@ impl Engine {
         }
     }
 
-    /// The numbers about this server.
+    /// Returns the metrics of this server.
     pub fn metrics(&self) -> &Arc<Metrics> {
         &self.state.metrics
     }
@@ -250,24 +253,24 @@ impl Engine {
             method::INITIALIZE => call.initialize(),
             method::PING => Ok(nothing()),
             method::RESOURCES_SUBSCRIBE => call.check_subscription(),
-            // Always possible: what was subscribed to may be gone by now.
+            // Always allowed: the file may be gone since the client subscribed to it.
             method::RESOURCES_UNSUBSCRIBE => call.uri().map(|_| nothing()),
             other => Err(RpcError::method_not_found(other)),
         })
     }
 }
 
-/// The request that a client can send under a name.
+/// Finds the request with this method name that a client can send.
 fn client_request(name: &str) -> Option<&'static Method> {
     Method::find(name).filter(|method| method.kind == MethodKind::ClientRequest)
 }
 
-/// An empty result.
+/// Creates an empty result.
 fn nothing() -> Payload {
     Bytes::from_static(b"{}").into()
 }
 
-/// What is counted of an outcome.
+/// Returns the code under which an outcome is counted.
 fn code(outcome: &Outcome) -> i32 {
     outcome.as_ref().map_or_else(|error| error.code.number(), |_| 0)
 }
@@ -288,7 +291,8 @@ impl<'a> Call<'a> {
     }
 
     fn listen(&self, request: &Request<'_>) -> Answer {
-        // Listening begins before the snapshot is looked at, so that no change falls between.
+        // Listening starts before the snapshot is read. The other way round, a change in between
+        // would reach neither the snapshot nor the subscription.
         let feed = self.state.feed(self.caller);
         let snapshot = self.state.catalog.now(self.caller.view);
         let snapshot = snapshot.as_ref().unwrap_or(&self.snapshot);
@@ -299,14 +303,14 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Legacy subscriptions are kept by the transport's session; here only the URI is judged.
+    /// Checks only the URI; the transport's session keeps legacy subscriptions.
     fn check_subscription(&self) -> Outcome {
         let uri = self.uri()?;
         self.follow(&uri).map(|_| nothing()).ok_or_else(|| self.resource_not_found(&uri))
     }
 
     fn resource_not_found(&self, uri: &str) -> RpcError {
-        // Whether a path inside a generated skill is a directory only its generator knows.
+        // Only the generator knows whether a path inside a generated skill is a directory.
         let is_directory = match self.snapshot.directory(uri) {
             None => false,
             Some(FoundDirectory::Generated(_, path)) => path.is_empty(),
@@ -321,8 +325,9 @@ impl<'a> Call<'a> {
     }
 }
 
-/// The error for a file that is no longer what was published: a host that hears that it is not
-/// served refreshes the skill, which is what is needed.
+/// Returns the error for a file that no longer matches its published digest.
+///
+/// It says that the file is not served, because a host then refreshes the skill, as it should here.
 pub(crate) fn resource_changed(era: Era, uri: &str) -> RpcError {
     let message = format!(
         "`{}` has changed since its skill was published; ask for the skill again.",
@@ -331,7 +336,7 @@ pub(crate) fn resource_changed(era: Era, uri: &str) -> RpcError {
     about_resource(era, uri, message)
 }
 
-/// An error about a resource, in the code of its era.
+/// Returns an error about a resource, with the code of its era.
 pub(crate) fn about_resource(era: Era, uri: &str, message: String) -> RpcError {
     let code = match era {
         Era::Modern => ErrorCode::InvalidParams,
@@ -340,7 +345,7 @@ pub(crate) fn about_resource(era: Era, uri: &str, message: String) -> RpcError {
     RpcError::new(code, message).with_data(serde_json::json!({ "uri": truncated(uri) }))
 }
 
-/// The error for a cursor that was not made here.
+/// Returns the error for a cursor that this server did not make.
 pub(crate) fn invalid_cursor() -> RpcError {
     RpcError::invalid_params(
         "`params.cursor` is not a cursor of this listing; start again without one.",

@@ -1,4 +1,4 @@
-//! `tools/*` and `prompts/*`: lists of what is offered, and calls of it.
+//! `tools/*` and `prompts/*`: lists and calls of tools and prompts.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -94,7 +94,7 @@ impl Call<'_> {
             self.params.request_state.map(|raw| string(raw, "params.requestState")).transpose()?;
         let answers = match self.era {
             Era::Modern => seal.open(state.as_deref(), self.params.input_responses)?,
-            // The members mean nothing there.
+            // These members have no meaning in the legacy era.
             Era::Legacy => seal.open(None, None)?,
         };
         let capabilities = match (self.era, &self.link.session) {
@@ -115,7 +115,7 @@ impl Call<'_> {
     }
 }
 
-/// Writes what a call came to.
+/// Writes the result of a call.
 fn finish<T>(
     style: &ResultStyle,
     outcome: Result<T, Interrupt>,

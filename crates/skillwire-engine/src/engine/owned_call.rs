@@ -21,7 +21,7 @@ use crate::{
     payload::Payload,
 };
 
-/// A request with everything needed to answer it, once the call that brought it is over.
+/// A request with everything needed to answer it after the call that brought it has returned.
 #[derive(Debug, Clone)]
 pub(crate) struct OwnedCall {
     pub(crate) state: Arc<EngineState>,
@@ -31,27 +31,27 @@ pub(crate) struct OwnedCall {
 }
 
 impl OwnedCall {
-    /// How the server answers.
+    /// Returns the configuration of the server.
     pub(crate) fn config(&self) -> &Config {
         &self.state.config
     }
 
-    /// The era of the request.
+    /// Returns the era of the request.
     pub(crate) fn era(&self) -> Era {
         self.style.era
     }
 
-    /// Whether the client is spoken to in a dialect.
+    /// Tells whether a dialect is enabled for the client.
     pub(crate) fn speaks(&self, dialect: Dialect) -> bool {
         self.state.config.dialects.on(dialect, self.era())
     }
 
-    /// Whether the client is shown a part of a dialect.
+    /// Tells whether a part of a dialect is enabled for the client.
     pub(crate) fn shows(&self, part: DialectPart) -> bool {
         self.state.config.dialects.shows(part, self.era())
     }
 
-    /// The names of all skills, found once for each state of the catalogue.
+    /// Returns the names of all skills, which are computed once for each snapshot.
     pub(crate) async fn names(&self) -> Result<Arc<LookupNames>, RpcError> {
         let key = (self.snapshot.generation(), self.caller.view);
         let snapshot = Arc::clone(&self.snapshot);
@@ -62,7 +62,7 @@ impl OwnedCall {
         self.state.projections.names.get_or_insert_async(&key, find).await
     }
 
-    /// The same for callers that cannot wait.
+    /// Returns the names without waiting, for callers that cannot await.
     pub(crate) fn names_now(&self) -> Arc<LookupNames> {
         let key = (self.snapshot.generation(), self.caller.view);
         self.state.projections.names.get(&key).unwrap_or_else(|| {
@@ -72,7 +72,7 @@ impl OwnedCall {
         })
     }
 
-    /// The skill of a name, or why there is none.
+    /// Finds the skill with a name, or the reason why there is none.
     pub(crate) async fn named(&self, name: &str) -> Result<Result<Arc<Skill>, Unnamed>, RpcError> {
         let names = self.names().await?;
         Ok(match names.find(&self.snapshot, name) {
@@ -85,7 +85,7 @@ impl OwnedCall {
         })
     }
 
-    /// The bytes of a file of a skill, compared with what was published where anything was.
+    /// Reads the bytes of a file of a skill, and checks them if a digest was published.
     pub(crate) async fn bytes(
         &self,
         skill: &Arc<Skill>,
@@ -121,7 +121,7 @@ impl OwnedCall {
         self.compared(skill, path, read)
     }
 
-    /// Bytes that are what was published, or what to say instead.
+    /// Returns the bytes if they match the published digest, else the error for the client.
     fn compared(
         &self,
         skill: &Skill,
@@ -143,7 +143,7 @@ impl OwnedCall {
         }
     }
 
-    /// The instructions of a skill: its `SKILL.md` without frontmatter.
+    /// Reads the instructions of a skill: its `SKILL.md` without frontmatter.
     pub(crate) async fn instructions(&self, skill: &Arc<Skill>) -> Result<String, RpcError> {
         let bytes = self.bytes(skill, &RelPath::skill_file()).await?;
         let bytes = bytes.ok_or_else(RpcError::internal)?;
@@ -151,7 +151,7 @@ impl OwnedCall {
         Ok(body.trim_start_matches(['\r', '\n']).to_owned())
     }
 
-    /// The paths of all files of a skill, in order.
+    /// Lists the paths of all files of a skill in order.
     pub(crate) async fn paths(&self, skill: &Skill) -> Result<Vec<RelPath>, RpcError> {
         match &skill.content {
             SkillContent::Files(tree) => {
@@ -169,12 +169,12 @@ impl OwnedCall {
         }
     }
 
-    /// The result for one file, under whatever URI it was asked for.
+    /// Creates the result for one file, under the URI that the client requested.
     pub(crate) fn contents(&self, uri: &str, media_type: &str, bytes: &[u8]) -> Payload {
         reading::contents(&self.style, uri, media_type, render(bytes))
     }
 
-    /// The key a request goes on from.
+    /// Returns the key that a request continues from.
     pub(crate) fn after(
         &self,
         walk: (&str, &str),
@@ -205,7 +205,7 @@ impl OwnedCall {
 /// The most files and directories that are requested from a remote generator.
 const MAX_REMOTE_PATHS: usize = 512;
 
-/// The files of a remote skill, as far as its server lists them.
+/// Lists the files of a remote skill, as far as its server lists them.
 async fn remote_paths(remote: &dyn RemoteGenerator) -> Result<Vec<RelPath>, RpcError> {
     let mut paths = vec![RelPath::skill_file()];
     let (mut open, mut seen) = (vec![String::new()], 0);
@@ -228,14 +228,14 @@ async fn remote_paths(remote: &dyn RemoteGenerator) -> Result<Vec<RelPath>, RpcE
     Ok(paths)
 }
 
-/// A name that stands for no skill.
+/// The error for a name that does not identify one skill.
 #[derive(Debug)]
 pub(crate) struct Unnamed {
-    /// The skills that share it.
+    /// The skills that share the name.
     pub(crate) candidates: Vec<String>,
 }
 
-/// Details for programs about something that was asked for by name.
+/// Creates the error details for a request by name.
 pub(crate) fn about_name(name: &str, candidates: Vec<String>) -> serde_json::Value {
     let mut data = serde_json::json!({ "name": skillwire_protocol::truncated(name) });
     if !candidates.is_empty() {
@@ -244,7 +244,7 @@ pub(crate) fn about_name(name: &str, candidates: Vec<String>) -> serde_json::Val
     data
 }
 
-/// The media type of a file of a skill.
+/// Returns the media type of a file of a skill.
 pub(crate) fn media_type(skill: &Skill, path: &RelPath, bytes: &[u8]) -> &'static str {
     if *path == RelPath::skill_file() {
         return "text/markdown";
@@ -256,14 +256,14 @@ pub(crate) fn media_type(skill: &Skill, path: &RelPath, bytes: &[u8]) -> &'stati
     .unwrap_or_else(|| skillwire_core::media_type::of(path.file_name(), bytes))
 }
 
-/// The canonical URI of a file of a skill.
+/// Returns the canonical URI of a file of a skill.
 pub(crate) fn uri_of(skill: &Skill, path: &RelPath) -> ResourceUri {
     skill.uri.root().child(path)
 }
 
-/// One item of a page that was made for it.
+/// Serialises one item of a page.
 pub(crate) fn item(value: &impl serde::Serialize) -> Cow<'static, str> {
-    // Items are structs and JSON values, which can always be written.
+    // Items are structs and JSON values, which can always be serialised.
     Cow::Owned(serde_json::to_string(value).unwrap_or_default())
 }
 

@@ -1,4 +1,4 @@
-//! Listings, page by page.
+//! Pages of listings.
 
 use std::{
     borrow::Cow,
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::config::CacheScope;
 
-/// A listing a client walks: a method, and what it lists for methods that list many things.
+/// A listing that a client pages through: a method, and the parameter of methods with many lists.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Walk<'a> {
     pub(super) method: &'a str,
@@ -27,23 +27,25 @@ pub(super) struct Walk<'a> {
 pub(super) const SKILLS: Walk<'_> = Walk { method: method::SKILLS_LIST, of: "", member: "skills" };
 const RESOURCES: Walk<'_> = Walk { method: method::RESOURCES_LIST, of: "", member: "resources" };
 
-/// How many pages are known to have been asked for.
+/// How many requested pages are remembered.
 const MOST_ASKED: usize = 16_384;
 
-/// Pages of `skills/list` as they were sent, which every client of a snapshot asks for.
+/// Caches pages of `skills/list`, which every client of a snapshot requests.
 ///
-/// A page is kept when it is asked for a second time: a single client that walks through a large
-/// catalogue would have all of it kept for nothing.
+/// A page is cached when it is requested for the second time. Otherwise one client that pages
+/// through a large catalogue would fill the cache for nothing.
 #[derive(Debug)]
 pub(super) struct Pages {
     kept: Cache<PageKey<Box<str>>, Bytes, ByLength>,
-    /// Hashes of what was asked for.
+    /// Hashes of the keys of requested pages.
     asked: Cache<u64, ()>,
     hashes: RandomState,
 }
 
-/// Everything a page depends on, the cursor as it came: one that is known was opened before, for
-/// the same caller.
+/// Everything that a page depends on.
+///
+/// The cursor is compared as the client sent it, without opening it: a page is cached only after
+/// the same cursor was opened for the same caller.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct PageKey<T> {
     generation: u64,
@@ -81,13 +83,13 @@ impl Weighter<PageKey<Box<str>>, Bytes> for ByLength {
 }
 
 impl Pages {
-    /// Keeps at most so many bytes.
+    /// Creates a cache of at most `most` bytes.
     pub(super) fn new(most: u64) -> Self {
         let kept = Cache::with_weighter(64, most, ByLength);
         Self { kept, asked: Cache::new(MOST_ASKED), hashes: RandomState::new() }
     }
 
-    /// Keeps a page, unless it was asked for the first time.
+    /// Caches a page, unless this is the first request for it.
     pub(super) fn keep(&self, key: PageKey<Box<str>>, page: Bytes) {
         let hash = self.hashes.hash_one(&key);
         if self.asked.get(&hash).is_some() {
@@ -99,7 +101,7 @@ impl Pages {
 }
 
 impl Call<'_> {
-    /// The key a request goes on from.
+    /// Returns the key that a request continues from.
     pub(super) fn after(&self, walk: &Walk<'_>) -> Result<Option<String>, RpcError> {
         let Some(cursor) = self.cursor()? else { return Ok(None) };
         let opened = self.state.seal.open(&self.scope(walk), &cursor);

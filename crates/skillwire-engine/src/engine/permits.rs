@@ -1,20 +1,21 @@
-//! Bounds on work that blocks a thread.
+//! Bounds the work that blocks a thread.
 
 use std::sync::Arc;
 
 use tokio::{sync::Semaphore, task::JoinError};
 
-/// Files that are read from disk at the same time.
+/// The most files that are read from disk at the same time.
 const READS: usize = 32;
 
-/// Files of generated skills that are made at the same time.
+/// The most files of generated skills that are made at the same time.
 const GENERATIONS: usize = 32;
 
 /// Permits to block a thread.
 ///
-/// A blocking task runs to its end even when its client has left, so without a bound clients that
+/// A blocking task runs to its end even when its client has left, so without a bound, clients that
 /// come and go would occupy every thread of the pool. Generators are the operator's own code and
-/// may hang; they have permits of their own, so that one that never ends holds up no stored files.
+/// may hang. They have permits of their own, so that a generator that never returns does not block
+/// stored files.
 #[derive(Debug)]
 pub(crate) struct ReadPermits {
     reads: Arc<Semaphore>,
@@ -29,7 +30,7 @@ impl Default for ReadPermits {
 }
 
 impl ReadPermits {
-    /// Reads something from disk, off the event loop.
+    /// Reads from disk, off the event loop.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -37,7 +38,7 @@ impl ReadPermits {
         with_permit(&self.reads, work).await
     }
 
-    /// Has a generator make something, off the event loop.
+    /// Runs a generator, off the event loop.
     pub(super) async fn generate<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,

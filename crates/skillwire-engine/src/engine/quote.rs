@@ -1,11 +1,11 @@
-//! Strings as JSON.
+//! Writes strings as JSON.
 
-/// Bytes that are looked at together, so that the processor can compare all of them at once.
+/// Bytes that are checked together, so that the processor can compare all of them at once.
 const BLOCK: usize = 16;
 
-/// Appends a string as JSON, the way `serde_json` writes it.
+/// Appends a string as JSON, in the form that `serde_json` writes.
 ///
-/// Whole files are written with this, so what needs no escape is found and copied in runs.
+/// Whole files are written with this, so bytes that need no escape are copied in runs.
 pub(crate) fn quote(out: &mut Vec<u8>, text: &str) {
     out.reserve(text.len() + 2);
     out.push(b'"');
@@ -20,7 +20,7 @@ pub(crate) fn quote(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// The number of bytes before the first that needs an escape.
+/// Returns the number of bytes before the first one that needs an escape.
 fn plain(bytes: &[u8]) -> usize {
     let blocks = bytes.chunks_exact(BLOCK);
     let clean = blocks.take_while(|block| !block.iter().fold(false, |any, b| any | special(*b)));
@@ -58,7 +58,7 @@ mod tests {
     fn text_is_written_as_serde_json_writes_it_srv_75() {
         let all: String = (0..=0x2ff_u32).filter_map(char::from_u32).collect();
         let mut texts = vec![String::new(), all.clone(), format!("{all}\u{2028}\u{10ffff}")];
-        // Each special byte at each place of a block, and over its end.
+        // Each special byte at each position of a block, and beyond its end.
         for special in ['"', '\\', '\n', '\r', '\t', '\0', '\u{8}', '\u{c}', '\u{1f}', '\u{7f}'] {
             texts.extend(
                 (0..40).map(|at| format!("{}{special}é{}", "a".repeat(at), "b".repeat(20))),

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{config::CacheScope, payload::Payload};
 
-/// A stored file that was asked for; outlives the call, as it may have to be read.
+/// A requested file of a store; it outlives the call, because the file may have to be read first.
 struct Wanted {
     style: ResultStyle,
     uri: String,
@@ -45,7 +45,8 @@ impl Call<'_> {
         }
     }
 
-    /// What the result of a call linked to; it is for one caller and not for caches.
+    /// Reads a resource that the result of a call linked to; it is for one caller, so caches must
+    /// not keep it.
     fn read_linked(&self, uri: &str) -> Option<Payload> {
         let linked = self.state.offers.read(self.caller, uri)?;
         let style = ResultStyle { scope: CacheScope::Private, ..self.style() };
@@ -79,7 +80,8 @@ impl Call<'_> {
         tree: &FileTree,
         record: &FileRecord,
     ) -> Answer {
-        // The innermost skill was found, so a `SKILL.md` with an entry is that skill's own.
+        // The lookup found the innermost skill, so a `SKILL.md` with an entry belongs to that
+        // skill.
         let own_entry = skill.uri.as_str() == uri;
         let media_type = if own_entry { "text/markdown" } else { record.media_type };
         let state = self.state;
@@ -102,7 +104,7 @@ impl Call<'_> {
         let record = record.clone();
         let state = Arc::clone(state);
         if store.remote().is_some() {
-            // Fetching blocks no thread, so it takes no permit of those who read files here.
+            // Fetching blocks no thread, so it needs no permit for reading files from disk.
             return Answer::Later(Box::pin(async move {
                 wanted.answer(state.contents.fetch(&store, &record).await)
             }));
@@ -142,7 +144,7 @@ pub(crate) fn contents(
     rendered: Bytes,
 ) -> Payload {
     let mut head = style.begin();
-    // The source may have guessed the type from the name, without the bytes.
+    // The source may have guessed the type from the file name, without the bytes.
     let wrong = media_type.starts_with("text/") && !rendered.starts_with(TEXT_MEMBER);
     let media_type = if wrong { "application/octet-stream" } else { media_type };
     head.open_contents(uri, media_type);
@@ -152,7 +154,7 @@ pub(crate) fn contents(
     Payload::new([head, rendered, tail.finish()])
 }
 
-/// Runs a generator off the event loop and hides why it failed from the client.
+/// Runs a generator off the event loop; the client does not learn why it failed.
 pub(crate) async fn run<T: Send + 'static>(
     permits: &ReadPermits,
     generator: Arc<dyn SkillGenerator>,

@@ -1,4 +1,4 @@
-//! Writing results as text, so that what was serialised once is only copied.
+//! Writes results as text, so that parts that are already serialised are only copied.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use skillwire_protocol::{Era, meta};
 use super::quote::quote;
 use crate::config::{CacheScope, Config};
 
-/// What all results to one request have in common; outlives the call that made it.
+/// The properties that all results of one request share; outlives the call that made it.
 #[derive(Debug, Clone)]
 pub(crate) struct ResultStyle {
-    /// Decides which members exist at all.
+    /// The era, which decides which members a result has.
     pub(crate) era: Era,
-    /// How long the result is fresh.
+    /// How long a client may reuse the result.
     pub(crate) ttl_ms: u64,
-    /// Who may reuse it.
+    /// Which caches may reuse the result.
     pub(crate) scope: CacheScope,
     /// The server's name and version, as a `_meta` object.
     pub(crate) server_info: Arc<str>,
@@ -30,7 +30,7 @@ impl ResultStyle {
         self.begin_as("complete")
     }
 
-    /// Begins a result that asks for more before the request can be completed.
+    /// Begins a result that asks the client for input before the request can be completed.
     pub(crate) fn begin_unfinished(&self) -> ResultText {
         self.begin_as("input_required")
     }
@@ -46,7 +46,7 @@ impl ResultStyle {
     }
 }
 
-/// Room for a result without its content, so that it is not moved while it grows.
+/// Space for a result without its content, so that it is not reallocated while it grows.
 const USUAL_BYTES: usize = 256;
 
 /// A result object under construction.
@@ -64,7 +64,7 @@ impl ResultText {
 
     /// Adds all members of an object.
     pub(crate) fn members(&mut self, object: &impl Serialize) {
-        // Only something that JSON cannot hold fails to be written, and no answer has that.
+        // Serialising fails only for values that JSON cannot represent, and no answer has those.
         let written = serde_json::to_vec(object).unwrap_or_default();
         let inside = written.strip_prefix(b"{").and_then(|rest| rest.strip_suffix(b"}"));
         let Some(members) = inside.filter(|members| !members.is_empty()) else { return };
@@ -95,7 +95,7 @@ impl ResultText {
         self.text.push(b']');
     }
 
-    /// Adds caching hints, which only the modern era knows.
+    /// Adds caching hints, which only the modern era has.
     pub(crate) fn cacheable(&mut self) {
         if self.style.era == Era::Modern {
             self.json("ttlMs", &self.style.ttl_ms.to_string());
@@ -105,8 +105,8 @@ impl ResultText {
 
     /// Adds the server's name and version, which modern results carry in `_meta`.
     ///
-    /// Never on `skills/*` and directory results: clients in wide use lose those when they carry
-    /// `_meta`.
+    /// Never call this for `skills/*` and directory results: widely used clients lose such results
+    /// when they carry `_meta`.
     pub(crate) fn server_info(&mut self) {
         if self.style.era == Era::Modern {
             let info = Arc::clone(&self.style.server_info);
@@ -114,7 +114,7 @@ impl ResultText {
         }
     }
 
-    /// Begins the list of contents with one file, up to where its bytes follow.
+    /// Begins the list of contents with one file, up to the place where its bytes follow.
     pub(crate) fn open_contents(&mut self, uri: &str, media_type: &str) {
         self.name("contents");
         self.text.extend_from_slice(br#"[{"uri":"#);
@@ -123,7 +123,7 @@ impl ResultText {
         quote(&mut self.text, media_type);
     }
 
-    /// Ends this piece of the object and begins the one that ends the list of contents.
+    /// Ends this piece of the object and begins the piece that closes the list of contents.
     pub(crate) fn close_contents(self) -> (Bytes, Self) {
         let mut text = Vec::with_capacity(USUAL_BYTES);
         text.push(b']');
@@ -146,7 +146,7 @@ impl ResultText {
     }
 }
 
-/// The `_meta` object that names this server.
+/// Creates the `_meta` object that names this server.
 pub(crate) fn server_info(config: &Config) -> Arc<str> {
     json!({ meta::SERVER_INFO: { "name": config.name, "version": config.version } })
         .to_string()

@@ -11,11 +11,11 @@ use tokio::time::timeout;
 use super::{Answer, Call, dialects::get_superset, result::ResultText};
 use crate::{dialect::Dialect, payload::Payload};
 
-/// How long the catalogue may take to show a skill that was found elsewhere.
+/// How long the catalogue may take to publish a skill that a lookup found.
 const PUBLICATION: Duration = Duration::from_secs(10);
 
 impl Call<'_> {
-    /// By URI, or in an older dialect by name; never by both.
+    /// Answers `skills/get` by URI, or in an older dialect by name; never by both.
     pub(super) fn get_skill(&self) -> Answer {
         let named = self.params.name.is_some() && self.speaks(Dialect::Sep2076);
         match (named, self.params.uri.is_some()) {
@@ -68,7 +68,8 @@ impl Call<'_> {
             (None, _) => {}
         }
         let (catalog, view) = (Arc::clone(&self.state.catalog), self.caller.view);
-        // A caller that may not see a skill cannot make the server look for it.
+        // Trust boundary: a caller must not make the server look for a skill that it may not see.
+        // Otherwise the time the answer takes would reveal whether the skill exists.
         let asked = catalog.would_show(view, &uri).then(|| lookup.look_up(&uri)).flatten();
         let Some(asked) = asked else { return Answer::Now(Err(not_found(uri.as_str()))) };
         let (result, superset) = (self.result(), self.has_superset().then(|| self.to_owned_call()));
@@ -87,9 +88,11 @@ impl Call<'_> {
     }
 }
 
-/// Waits until the catalogue shows a skill; one whose place is taken never is.
+/// Waits until the catalogue shows a skill; returns `None` after [`PUBLICATION`], for example if
+/// another skill holds its URI.
 async fn published(catalog: &Catalog, view: ViewId, uri: &SkillUri) -> Option<Arc<Skill>> {
-    // Listening begins before the first look, so that no change falls between.
+    // Listening starts before the first look at the catalogue. The other way round, a skill
+    // published in between would go unnoticed until the next change.
     let mut changes = catalog.changes();
     let shown = async {
         loop {
@@ -97,7 +100,7 @@ async fn published(catalog: &Catalog, view: ViewId, uri: &SkillUri) -> Option<Ar
             if let Some(skill) = snapshot.skill(uri.as_str()) {
                 return Some(Arc::clone(skill));
             }
-            // Having missed some is as good as having heard of them.
+            // A listener that missed changes looks at the catalogue again all the same.
             let _ = changes.recv().await;
         }
     };

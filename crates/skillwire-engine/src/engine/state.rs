@@ -1,4 +1,4 @@
-//! What all requests to an engine share.
+//! The state that all requests to an engine share.
 
 use std::{
     fmt,
@@ -26,10 +26,10 @@ use crate::{
     subscription::Feed,
 };
 
-/// Bytes of documents of older dialects that are kept.
+/// The most bytes of documents of older dialects that are cached.
 const PROJECTION_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Everything that outlives one request. Answers that take time hold a reference to it.
+/// Everything that outlives one request; answers that take time hold a reference to it.
 pub(crate) struct EngineState {
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) config: Config,
@@ -38,16 +38,16 @@ pub(crate) struct EngineState {
     pub(super) pages: Pages,
     pub(crate) permits: ReadPermits,
     pub(crate) metrics: Arc<Metrics>,
-    /// What dialects keep between requests.
+    /// The caches of the dialects.
     pub(crate) projections: Projections,
     pub(crate) offers: Offers,
-    /// Skills as tools and prompts, if the operator switched that dialect on.
+    /// Skills as tools and prompts, if the operator enabled that dialect.
     pub(crate) skilljack: Option<Arc<dyn Offer>>,
-    /// What runs scripts of skills, if anything does.
+    /// Runs scripts of skills, if the program allows that.
     pub(crate) scripts: Option<Arc<dyn RunScripts>>,
-    /// Where skills are looked for that the catalogue does not have.
+    /// Looks for skills that the catalogue does not have.
     pub(crate) lookup: Option<Arc<dyn SkillLookup>>,
-    /// The age of sealed request states is counted from here.
+    /// The start of the engine, from which the age of sealed request states is counted.
     pub(crate) start: Instant,
     /// The server's name and version, as a `_meta` object.
     server_info: Arc<str>,
@@ -60,18 +60,18 @@ impl fmt::Debug for EngineState {
 }
 
 impl EngineState {
-    /// Every change a caller may hear of, from now on.
+    /// Returns the changes from now on that a caller may be notified of.
     pub(super) fn feed(&self, caller: &Caller) -> Feed {
         let feed = Feed::new(caller.view, self.catalog.changes());
         if self.offers.is_empty() { feed } else { feed.following(self.offers.changes()) }
     }
 
-    /// How results to a caller's request are written.
+    /// Returns how results of a caller's request are written.
     pub(crate) fn style(&self, caller: &Caller, era: Era) -> ResultStyle {
         let CachePolicy { max_age, private } =
             self.lookup.as_ref().map_or_else(CachePolicy::default, |e| e.cache_policy());
         let own = private || caller.is_distinguished();
-        // Whole seconds, so that a page that is kept serves more than one request.
+        // Whole seconds, so that a cached page serves more than one request.
         let max_age = max_age.map_or(u64::MAX, |time| time.as_secs().saturating_mul(1_000));
         ResultStyle {
             era,
@@ -82,7 +82,7 @@ impl EngineState {
     }
 }
 
-/// Puts an [`Engine`] together.
+/// Builds an [`Engine`].
 #[derive(Debug)]
 pub struct EngineBuilder {
     catalog: Arc<Catalog>,
@@ -106,7 +106,7 @@ impl EngineBuilder {
         self
     }
 
-    /// Offers tools and prompts as well.
+    /// Adds tools and prompts.
     #[must_use]
     pub fn offers(mut self, offers: Offers) -> Self {
         self.offers = offers;
@@ -120,23 +120,24 @@ impl EngineBuilder {
         self
     }
 
-    /// Sets where to look for skills that the catalogue does not have, which also says for how long
-    /// answers may be reused.
+    /// Sets where to look for skills that the catalogue does not have; this also limits how long
+    /// clients may reuse answers.
     #[must_use]
     pub fn lookup(mut self, lookup: Arc<dyn SkillLookup>) -> Self {
         self.lookup = Some(lookup);
         self
     }
 
-    /// Makes the engine.
+    /// Builds the engine.
     pub fn build(self) -> Engine {
         let Self { catalog, seal, config, offers, scripts, lookup } = self;
         let cache_bytes = config.cache_bytes;
-        // The dialect answers from the state it is a part of, hence the weak reference.
+        // The dialect answers from the state that contains it. A strong reference would be a cycle,
+        // and the engine would never be dropped.
         let state = Arc::new_cyclic(|state: &Weak<EngineState>| EngineState {
             server_info: server_info(&config),
             contents: Contents::new(cache_bytes),
-            // All pages of a hundred thousand skills, if they are asked for again and again.
+            // Holds all pages of a hundred thousand skills, if clients request them repeatedly.
             pages: Pages::new(cache_bytes),
             permits: ReadPermits::default(),
             metrics: Arc::default(),
@@ -154,7 +155,7 @@ impl EngineBuilder {
     }
 }
 
-/// Skills as tools and prompts, for clients of the legacy era that know them as nothing else.
+/// Creates the offer of skills as tools and prompts, for legacy clients that know no other form.
 fn skilljack(config: &Config, state: &Weak<EngineState>) -> Option<Arc<dyn Offer>> {
     let spoken = config.dialects.on(Dialect::Skilljack, Era::Legacy);
     spoken.then(|| Arc::new(SkilljackOffer::new(Weak::clone(state))) as Arc<dyn Offer>)

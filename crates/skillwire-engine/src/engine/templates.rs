@@ -1,16 +1,16 @@
-//! `resources/templates/list`: the shapes of URIs a person can fill in.
+//! `resources/templates/list`: patterns of URIs that a user can fill in.
 
 use skillwire_dialects::templates::ListedTemplate;
 
 use super::{Call, Outcome, item};
 use crate::dialect::{self, Dialect};
 
-/// The variable that stands for a skill's path.
+/// The template variable for a skill's path.
 pub(super) const SKILL_PATH: &str = "skillPath";
-/// The variable that stands for a file of a skill.
+/// The template variable for a file of a skill.
 pub(super) const FILE_PATH: &str = "filePath";
 
-/// What a template of ours leads to.
+/// The kind of resource that one of our templates leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Template {
     /// A skill's `SKILL.md`.
@@ -27,7 +27,7 @@ impl Template {
         }
     }
 
-    /// Recognises one of our templates, and the scheme it is for.
+    /// Recognises one of our templates, and returns the scheme it is for.
     pub(super) fn recognise<'a>(
         uri: &str,
         schemes: impl Iterator<Item = &'a str>,

@@ -1,4 +1,4 @@
-//! Telling clients that a list changed.
+//! Announces changes of the lists of tools and prompts.
 
 use std::sync::Arc;
 
@@ -11,9 +11,9 @@ pub(crate) struct ListVersions {
     pub(crate) prompts: u64,
 }
 
-/// Announces changes of what is offered; clones announce the same.
+/// Announces that lists of tools and prompts changed; clones share the same listeners.
 ///
-/// Only how often a list changed is kept, so a listener that is slow misses nothing.
+/// Only the number of changes of each list is kept, so a slow listener misses nothing.
 #[derive(Debug, Clone)]
 pub struct ListChanges(Arc<watch::Sender<ListVersions>>);
 
@@ -24,12 +24,12 @@ impl Default for ListChanges {
 }
 
 impl ListChanges {
-    /// The tools, or their schemas, are others now.
+    /// Announces that the tools, or their schemas, have changed.
     pub fn tools(&self) {
         self.0.send_modify(|versions| versions.tools += 1);
     }
 
-    /// The prompts are others now.
+    /// Announces that the prompts have changed.
     pub fn prompts(&self) {
         self.0.send_modify(|versions| versions.prompts += 1);
     }

@@ -1,4 +1,4 @@
-//! The client of a call that is under way.
+//! The client of a running call.
 
 use skillwire_protocol::Era;
 
@@ -11,12 +11,12 @@ use super::{
 };
 use crate::caller::Caller;
 
-/// Everything a request says about who sent it.
+/// Everything that a request says about its sender.
 #[derive(Debug)]
 pub(crate) struct Asked {
     pub(crate) caller: Caller,
     pub(crate) era: Era,
-    /// Whether its user can be shown a form.
+    /// Whether the client can show its user a form.
     pub(crate) forms: bool,
     pub(crate) progress: Progress,
     pub(crate) link: Link,
@@ -24,7 +24,7 @@ pub(crate) struct Asked {
     pub(crate) seal: StateSeal,
 }
 
-/// Who asks, how to tell of progress, and how to ask the user.
+/// The client of a call: who calls, how to report progress, and how to ask the user.
 #[derive(Debug)]
 pub struct Client {
     asked: Asked,
@@ -35,37 +35,38 @@ impl Client {
         Self { asked }
     }
 
-    /// Who is asking.
+    /// Returns the caller.
     pub fn caller(&self) -> &Caller {
         &self.asked.caller
     }
 
-    /// The era of the request.
+    /// Returns the era of the request.
     pub fn era(&self) -> Era {
         self.asked.era
     }
 
-    /// The legacy session of the request; modern requests stand alone.
+    /// Returns the legacy session of the request; modern requests have none.
     pub fn session(&self) -> Option<&str> {
         self.asked.link.session.as_ref().map(|session| &*session.id)
     }
 
-    /// Tells whether the user can be shown a form.
+    /// Tells whether the client can show its user a form.
     pub fn can_ask(&self) -> bool {
         self.asked.forms
     }
 
-    /// Tells whether the answer to a form came with the request, so that asking does not interrupt the call.
+    /// Tells whether the answer to a form came with the request, so that asking does not interrupt
+    /// the call.
     pub fn has_answer(&self, key: &str, form: &Form) -> bool {
         self.era() == Era::Modern && self.asked.answers.to(key, form).is_ok_and(|it| it.is_some())
     }
 
-    /// Shows the user a form and waits for what they do with it.
+    /// Shows the user a form and waits for the answer.
     ///
-    /// On the modern era the call is interrupted, which the error says and which must be passed on;
-    /// the client sends the request again with the answer, and the call runs again from its
-    /// beginning. The same form under the same key then has its answer; another form, because what
-    /// it is about has changed meanwhile, is asked anew.
+    /// In the modern era the call is interrupted: this returns an error that the caller must pass
+    /// on. The client sends the request again with the answer, and the call runs again from its
+    /// beginning. The same form under the same key then has its answer. If the form differs,
+    /// because its subject has changed meanwhile, the user is asked again.
     pub async fn ask(&self, key: &str, form: &Form) -> Result<Elicited, Interrupt> {
         if !self.can_ask() {
             return Ok(Elicited::Unavailable);
@@ -80,7 +81,7 @@ impl Client {
         Err(Interrupt::asking(key, form, state))
     }
 
-    /// The way to tell the client how far the call has come.
+    /// Returns the progress of the call, for reports to the client.
     pub fn progress(&self) -> &Progress {
         &self.asked.progress
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use skillwire_catalog::Page;
 
-/// One tool or prompt as it is listed.
+/// One tool or prompt in the form it is listed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
     name: Box<str>,
@@ -13,24 +13,24 @@ pub struct Item {
 }
 
 impl Item {
-    /// Takes an object with a `name`; anything else is none.
+    /// Creates an item from an object with a `name`; returns `None` for anything else.
     pub fn new(object: &Value) -> Option<Self> {
         let name = object.get("name")?.as_str()?.into();
         Some(Self { name, json: object.to_string().into() })
     }
 
-    /// Its name.
+    /// Returns the name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The object as it is sent.
+    /// Returns the object in the form it is sent.
     pub fn json(&self) -> &str {
         &self.json
     }
 }
 
-/// Tools or prompts in the order of their names, each name once.
+/// Tools or prompts sorted by name; each name occurs once.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Items(Vec<Item>);
 
@@ -44,7 +44,7 @@ impl FromIterator<Item> for Items {
 }
 
 impl Items {
-    /// Makes a list of objects; what has no name is left out.
+    /// Creates a list of objects; objects without a name are left out.
     pub fn of(objects: impl IntoIterator<Item = Value>) -> Arc<Self> {
         Arc::new(objects.into_iter().filter_map(|object| Item::new(&object)).collect())
     }
@@ -54,7 +54,7 @@ impl Items {
         self.0.binary_search_by(|item| (*item.name).cmp(name)).is_ok()
     }
 
-    /// All of them, in order.
+    /// Iterates over the items in order.
     pub fn iter(&self) -> impl Iterator<Item = &Item> {
         self.0.iter()
     }
@@ -66,13 +66,13 @@ impl Items {
     }
 }
 
-/// The page that goes on after a name, of several lists side by side.
+/// Returns the page that follows a name, merged from several lists.
 pub(crate) fn page<'a>(lists: &'a [Arc<Items>], after: Option<&str>, size: usize) -> Page<'a> {
     let mut rests: Vec<&[Item]> = lists.iter().map(|list| list.after(after)).collect();
     let mut items: Vec<&Item> = Vec::new();
     while items.len() < size {
         let heads = rests.iter().filter_map(|rest| rest.first());
-        // Of equal names the first one is taken.
+        // Of equal names, the first list's item is taken.
         let Some(next) = heads.min_by(|a, b| a.name.cmp(&b.name)) else { break };
         for rest in &mut rests {
             if rest.first().is_some_and(|head| head.name == next.name) {

@@ -1,4 +1,4 @@
-//! The way back to a client while one of its requests is under way.
+//! The connection back to a client while one of its requests is running.
 
 use std::sync::Arc;
 
@@ -12,31 +12,31 @@ use tokio::{
 use super::questions::{Elicited, Form, Questions};
 use crate::payload::OutgoingMessage;
 
-/// How long a user may look at a form.
+/// How long the server waits for a user to answer a form.
 const PATIENCE: Duration = Duration::from_mins(10);
 
-/// What a transport knows about the client of a request.
+/// The means by which a transport reaches the client of a request.
 #[derive(Debug, Clone, Default)]
 pub struct Link {
-    /// Where messages go that are not the answer.
+    /// The channel for messages that precede the answer.
     pub messages: Option<mpsc::Sender<OutgoingMessage>>,
     /// The legacy session the request belongs to.
     pub session: Option<LegacyLink>,
 }
 
-/// What a transport knows about a legacy client.
+/// The legacy session of a client, as its transport knows it.
 #[derive(Debug, Clone)]
 pub struct LegacyLink {
     /// The session's id.
     pub id: Arc<str>,
-    /// What the client declared when it opened the session.
+    /// The capabilities that the client declared when it opened the session.
     pub capabilities: ClientCapabilities,
-    /// What the client was asked and has not answered.
+    /// The questions that the client has not answered yet.
     pub questions: Arc<Questions>,
 }
 
 impl Link {
-    /// A link on which nothing but the answer can be sent.
+    /// Creates a link over which only the answer can be sent.
     pub fn none() -> Self {
         Self::default()
     }
@@ -47,7 +47,7 @@ impl Link {
             return Elicited::Unavailable;
         };
         let Some((id, answer)) = session.questions.open() else { return Elicited::Unavailable };
-        // When this future is dropped, also because the call was cancelled, the client closes the form.
+        // Dropping this closes the form on the client, also when the call is cancelled.
         let _open = Open { id: id.clone(), link: self };
         let request = message::request(&id, method::ELICIT, &form.params());
         if messages.send(request.into()).await.is_err() {
@@ -60,7 +60,7 @@ impl Link {
     }
 }
 
-/// A question that is closed when the call stops waiting for its answer.
+/// A question that is closed when the call no longer waits for its answer.
 struct Open<'a> {
     id: skillwire_protocol::RequestId,
     link: &'a Link,

@@ -1,7 +1,7 @@
-//! What a server offers besides skills and their files: tools and prompts.
+//! Tools and prompts that a server offers besides skills and their files.
 //!
-//! An [`Offer`] is given to an engine; several stand side by side ([`Offers`]). A call that is under
-//! way sees its [`Client`]: who asks, how to tell of progress, and how to ask the user.
+//! A program gives an [`Offer`] to an engine, or several of them together ([`Offers`]). A running
+//! call gets its [`Client`]: who calls, how to report progress, and how to ask the user.
 
 mod changes;
 mod client;
@@ -33,14 +33,14 @@ pub(crate) use self::{
 };
 use crate::caller::Caller;
 
-/// A tool or prompt that a client asks for.
+/// A call of a tool or prompt by a client.
 #[derive(Debug)]
 pub struct Invocation {
-    /// The name, which is one of those that were listed.
+    /// The name, which is one of the listed names.
     pub name: String,
-    /// What it is given; nothing about it was checked.
+    /// The arguments; the engine has not checked them.
     pub arguments: Map<String, Value>,
-    /// Who asks.
+    /// The client that calls.
     pub client: Client,
 }
 
@@ -51,42 +51,42 @@ pub struct Typing<'a> {
     pub prompt: &'a str,
     /// The argument's name.
     pub argument: &'a str,
-    /// What is typed so far.
+    /// The text typed so far.
     pub typed: &'a str,
-    /// Other arguments that are known already.
+    /// Other arguments that are already known.
     pub given: &'a BTreeMap<String, String>,
 }
 
 /// A resource that the result of a call linked to.
 #[derive(Debug, Clone)]
 pub struct Linked {
-    /// What it holds.
+    /// The content.
     pub bytes: Bytes,
-    /// The media type that fits the bytes.
+    /// The media type of the content.
     pub media_type: &'static str,
 }
 
 /// Tools and prompts.
 ///
-/// Lists are looked at with every request and must be ready; calls may take their time. A call that
-/// its client cancels, or whose client goes away, is dropped.
+/// The engine asks for the lists with every request, so they must be ready; calls may take their
+/// time. The engine drops a call that its client cancels, or whose client goes away.
 pub trait Offer: Send + Sync {
-    /// What a model should know from the start.
+    /// Returns what a model should know from the start.
     fn instructions(&self, _caller: &Caller) -> Option<String> {
         None
     }
 
-    /// The tools; each is an object with `name` and `inputSchema`.
+    /// Returns the tools; each is an object with `name` and `inputSchema`.
     fn tools(&self, _caller: &Caller) -> Arc<Items> {
         Arc::default()
     }
 
-    /// The prompts; each is an object with `name`.
+    /// Returns the prompts; each is an object with `name`.
     fn prompts(&self, _caller: &Caller) -> Arc<Items> {
         Arc::default()
     }
 
-    /// Calls a tool. A failure the model should see is a [`ToolReply`] too.
+    /// Calls a tool; a failure that the model should see is a [`ToolReply`] too.
     fn call(&self, invocation: Invocation) -> BoxFuture<'static, Result<ToolReply, Interrupt>> {
         std::future::ready(Err(unknown("tool", &invocation.name).into())).boxed()
     }
@@ -96,21 +96,22 @@ pub trait Offer: Send + Sync {
         std::future::ready(Err(unknown("prompt", &invocation.name).into())).boxed()
     }
 
-    /// Values for the argument of a prompt, best first.
+    /// Returns values for the argument of a prompt, best first.
     fn complete(&self, _caller: &Caller, _typing: &Typing<'_>) -> Vec<String> {
         Vec::new()
     }
 
-    /// A resource that the result of a call linked to; `None` for URIs of other offers.
+    /// Reads a resource that the result of a call linked to; returns `None` for URIs of other
+    /// offers.
     fn read(&self, _caller: &Caller, _uri: &str) -> Option<Linked> {
         None
     }
 
-    /// A legacy session is over, and with it whatever was kept for it.
+    /// Drops whatever was kept for a legacy session, which has ended.
     fn session_ended(&self, _session: &str) {}
 }
 
-/// Offers side by side.
+/// Several offers as one.
 #[derive(Clone, Default)]
 pub struct Offers {
     all: Vec<Arc<dyn Offer>>,
@@ -123,7 +124,7 @@ impl std::fmt::Debug for Offers {
     }
 }
 
-/// Two offers have a tool of the same name.
+/// The error when two offers have a tool of the same name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("two tools are called `{0}`")]
 pub struct DuplicateTool(pub String);
@@ -131,7 +132,8 @@ pub struct DuplicateTool(pub String);
 impl Offers {
     /// Joins offers, which announce their changes through `changes`.
     ///
-    /// What is called the same later on is the first one's; the others' is not reachable.
+    /// If two offers later list the same name, the first offer's is used and the others' cannot be
+    /// reached.
     pub fn joined(all: Vec<Arc<dyn Offer>>, changes: ListChanges) -> Result<Self, DuplicateTool> {
         let mut seen = std::collections::BTreeSet::new();
         for offer in &all {
@@ -144,12 +146,12 @@ impl Offers {
         Ok(Self { all, changes })
     }
 
-    /// Tells whether nothing is offered, now or ever.
+    /// Tells whether nothing is offered, now or later.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// Each of them.
+    /// Iterates over the offers.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<dyn Offer>> {
         self.all.iter()
     }
@@ -158,24 +160,24 @@ impl Offers {
         &self.changes
     }
 
-    /// The paragraphs of all offers.
+    /// Joins the instructions of all offers.
     pub(crate) fn instructions(&self, caller: &Caller) -> Option<String> {
         let texts: Vec<String> =
             self.all.iter().filter_map(|offer| offer.instructions(caller)).collect();
         (!texts.is_empty()).then(|| texts.join("\n\n"))
     }
 
-    /// The offer that has a tool.
+    /// Finds the offer that has a tool.
     pub(crate) fn with_tool(&self, caller: &Caller, name: &str) -> Option<&Arc<dyn Offer>> {
         self.all.iter().find(|offer| offer.tools(caller).contains(name))
     }
 
-    /// The offer that has a prompt.
+    /// Finds the offer that has a prompt.
     pub(crate) fn with_prompt(&self, caller: &Caller, name: &str) -> Option<&Arc<dyn Offer>> {
         self.all.iter().find(|offer| offer.prompts(caller).contains(name))
     }
 
-    /// A resource that the result of a call linked to.
+    /// Reads a resource that the result of a call linked to.
     pub(crate) fn read(&self, caller: &Caller, uri: &str) -> Option<Linked> {
         self.all.iter().find_map(|offer| offer.read(caller, uri))
     }
@@ -186,7 +188,7 @@ impl Offers {
     }
 }
 
-/// The error for a name that is not offered.
+/// Returns the error for a name that is not offered.
 pub(crate) fn unknown(kind: &str, name: &str) -> RpcError {
     RpcError::invalid_params(format!("There is no {kind} `{}`.", truncated(name)))
 }

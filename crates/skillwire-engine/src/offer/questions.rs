@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json, value::RawValue};
 use skillwire_protocol::{RequestId, RpcError};
 use tokio::sync::oneshot;
 
-/// Questions one client may be looking at; more would not be read.
+/// The most open questions of one client.
 const MAX_OPEN: usize = 16;
 
 /// The longest answer, in bytes: forms have a few short fields.
@@ -27,33 +27,33 @@ pub struct Form {
 }
 
 impl Form {
-    /// Makes a form: what the user should read, and an object of flat properties to fill in.
+    /// Creates a form with a message for the user and an object of flat properties to fill in.
     pub fn new(message: impl Into<String>, properties: &Value, required: &[&str]) -> Self {
         let schema = json!({ "type": "object", "properties": properties, "required": required });
         Self { message: message.into(), schema }
     }
 
-    /// What the user reads.
+    /// Returns the message for the user.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// The parameters of the request, which are the same on both eras.
+    /// Returns the parameters of the request, which are the same in both eras.
     pub(super) fn params(&self) -> Value {
         json!({ "message": self.message, "requestedSchema": self.schema })
     }
 }
 
-/// What the user did with a form.
+/// The user's reaction to a form.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Elicited {
-    /// Filled it in; nothing about the values was checked.
+    /// The user filled it in; the values have not been checked.
     Accepted(Map<String, Value>),
-    /// Said no.
+    /// The user declined.
     Declined,
-    /// Closed it without a choice.
+    /// The user closed it without a choice.
     Dismissed,
-    /// Was not reached: the client shows no forms, or did not answer in time.
+    /// The user was not reached: the client shows no forms, or did not answer in time.
     Unavailable,
 }
 
@@ -65,7 +65,7 @@ struct RawElicited {
 }
 
 impl Elicited {
-    /// Reads the result a client sent.
+    /// Reads the result that a client sent.
     pub(super) fn read(raw: &RawValue) -> Result<Self, RpcError> {
         let malformed = || {
             RpcError::invalid_params(
@@ -74,7 +74,7 @@ impl Elicited {
             )
         };
         let text = raw.get();
-        // An array would be taken for the members in their order.
+        // serde would accept an array as the members in order.
         if text.len() > MAX_ANSWER_BYTES || !text.starts_with('{') {
             return Err(malformed());
         }
@@ -88,7 +88,7 @@ impl Elicited {
     }
 }
 
-/// What a legacy client was asked and has not answered.
+/// The questions that a legacy client has not answered yet.
 #[derive(Debug, Default)]
 pub struct Questions {
     next: AtomicU64,
@@ -96,15 +96,15 @@ pub struct Questions {
 }
 
 impl Questions {
-    /// Takes the answer to a question; what was never asked, or is answered again, is nothing.
+    /// Takes the answer to a question; ignores answers to questions that are not open.
     pub fn answered(&self, id: &RequestId, result: Option<&RawValue>) {
         let Some(asker) = self.lock().remove(id) else { return };
-        // A client that fails to ask its user has not reached them.
+        // If the client reports an error, its user was not reached.
         let answer = result.and_then(|raw| Elicited::read(raw).ok());
         let _ = asker.send(answer.unwrap_or(Elicited::Unavailable));
     }
 
-    /// Makes room for a question, unless there are too many.
+    /// Opens a question, unless too many are open.
     pub(super) fn open(&self) -> Option<(RequestId, oneshot::Receiver<Elicited>)> {
         let mut open = self.lock();
         if open.len() >= MAX_OPEN {
@@ -116,12 +116,12 @@ impl Questions {
         Some((id, receiver))
     }
 
-    /// Forgets a question; tells whether it was still open.
+    /// Closes a question and tells whether it was still open.
     pub(super) fn close(&self, id: &RequestId) -> bool {
         self.lock().remove(id).is_some()
     }
 
-    /// Gives up all questions, because their client is gone.
+    /// Closes all questions, because their client is gone.
     pub fn abandon(&self) {
         self.lock().clear();
     }

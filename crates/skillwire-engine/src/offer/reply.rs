@@ -1,4 +1,4 @@
-//! What calls come to.
+//! The results of calls.
 
 use serde_json::{Value, json};
 use skillwire_protocol::{RpcError, method};
@@ -8,27 +8,27 @@ use super::questions::Form;
 /// The result of a tool.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolReply {
-    /// Blocks of content, as the base protocol has them.
+    /// Blocks of content, in the form of the base protocol.
     pub content: Vec<Value>,
-    /// The same for programs.
+    /// The same content as structured data, for programs.
     pub structured: Option<Value>,
-    /// Whether the tool failed, in a way the model should see.
+    /// Whether the tool failed in a way that the model should see.
     pub is_error: bool,
 }
 
 impl ToolReply {
-    /// A result that is one text.
+    /// Creates a result that is one text.
     pub fn text(text: impl Into<String>) -> Self {
         let block = json!({ "type": "text", "text": text.into() });
         Self { content: vec![block], ..Self::default() }
     }
 
-    /// A failure the model should see.
+    /// Creates a failure that the model should see.
     pub fn error(text: impl Into<String>) -> Self {
         Self { is_error: true, ..Self::text(text) }
     }
 
-    /// Adds the same for programs.
+    /// Adds the content as structured data, for programs.
     #[must_use]
     pub fn structured(self, value: Value) -> Self {
         Self { structured: Some(value), ..self }
@@ -45,13 +45,13 @@ impl ToolReply {
 /// The result of a prompt.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PromptReply {
-    /// What the prompt is for.
+    /// The purpose of the prompt.
     pub description: Option<String>,
     /// Messages, each with a `role` and a `content`.
     pub messages: Vec<Value>,
 }
 
-/// Why a call has no result.
+/// The reason why a call has no result.
 #[derive(Debug)]
 pub struct Interrupt(Kind);
 

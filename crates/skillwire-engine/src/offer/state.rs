@@ -1,9 +1,9 @@
-//! What a modern client carries for us between a question and its answer.
+//! The state that a modern client carries for the server between a question and its answer.
 //!
-//! The request is sent again with the user's answers and with a statement of what was asked, which
-//! is sealed: it opens only for the same caller, tool and arguments, for a short time, and in this
-//! process. An answer counts only for the very question it was given to, so what the user agreed to
-//! is what they were shown.
+//! The client sends its request again with the user's answers and with the state, which says what
+//! was asked. Trust boundary: the client could change the state, so it is sealed. It opens only for
+//! the same caller, tool and arguments, for a short time, and in this process. An answer counts
+//! only for the exact form it was given to, so what the user agreed to is what they were shown.
 
 use std::{
     collections::BTreeMap,
@@ -18,36 +18,36 @@ use skillwire_protocol::RpcError;
 
 use super::questions::{Elicited, Form};
 
-/// How long an answer may take.
+/// How long the user may take to answer.
 const LIFE: Duration = Duration::from_mins(30);
 
-/// Answers that one request may gather in turn.
+/// The most answers that one request may collect.
 const MAX_ANSWERS: usize = 8;
 
 /// Seals the state of requests.
 #[derive(Debug, Clone)]
 pub(crate) struct StateSeal {
     seal: CursorSeal,
-    /// Time is counted from here, so that changes of the system's clock do not matter.
+    /// The start of the engine; counting from here makes changes of the system clock harmless.
     start: Instant,
-    /// Caller, method, name and arguments of the request.
+    /// The caller, method, name and arguments of the request.
     scope: [String; 4],
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct State {
-    /// Seconds since the start.
+    /// When the state expires, in seconds since the start.
     until: u64,
-    /// What was asked last: its key, and its digest.
+    /// The key of the last question, and the digest of its form.
     asked: (String, String),
-    /// What was answered before that: key, digest of the question, and answer.
+    /// The earlier answers: key, digest of the form, and answer.
     answered: Vec<(String, String, Box<RawValue>)>,
 }
 
 /// The answers that came with a request.
 #[derive(Debug, Default)]
 pub(crate) struct Answers {
-    /// Key, digest of the question, and answer.
+    /// Key, digest of the form, and answer.
     known: Vec<(String, String, Box<RawValue>)>,
 }
 
@@ -58,8 +58,8 @@ impl StateSeal {
 
     /// Reads the answers of a request that is sent again.
     ///
-    /// A state that was not made here for this request is refused; one that is too old counts for
-    /// nothing, and the user is asked again.
+    /// A state that was not sealed here for this request is refused. One that has expired counts as
+    /// absent, so the user is asked again.
     pub(crate) fn open(
         &self,
         state: Option<&str>,
@@ -84,7 +84,7 @@ impl StateSeal {
         Ok(Answers { known })
     }
 
-    /// Makes the state that goes with a question.
+    /// Seals the state that goes with a question.
     pub(super) fn seal(&self, answers: &Answers, key: &str, form: &Form) -> String {
         let state = State {
             until: (self.start.elapsed() + LIFE).as_secs(),
@@ -101,7 +101,7 @@ impl StateSeal {
 }
 
 impl Answers {
-    /// The answer to a question, if it is to this very one.
+    /// Returns the answer to a question, if it was given to this exact form.
     pub(super) fn to(&self, key: &str, form: &Form) -> Result<Option<Elicited>, RpcError> {
         let question = digest(form);
         let found = self.known.iter().find(|(known, of, _)| known == key && *of == question);
@@ -113,7 +113,7 @@ fn digest(form: &Form) -> String {
     Digest::of(form.params().to_string().as_bytes()).to_string()
 }
 
-/// One of the responses of a client, whatever else it sent.
+/// Returns the client's response under a key, ignoring all others.
 fn response(responses: Option<&RawValue>, key: &str) -> Result<Option<Box<RawValue>>, RpcError> {
     let Some(raw) = responses else { return Ok(None) };
     let mut all: BTreeMap<String, Box<RawValue>> = serde_json::from_str(raw.get())

@@ -31,20 +31,22 @@ const MAX_PATH: usize = 200;
 /// The most characters of a value of the frontmatter.
 const MAX_VALUE: usize = 400;
 
-/// Larger files are not compared: a form is no place to read them.
+/// The largest file whose versions are compared; a user would not read more in a form.
 const MAX_COMPARED_BYTES: u64 = 256 * 1024;
 
 /// The most lines of a form that show differences.
 const MAX_LINES: usize = 80;
 
-/// The most characters of one such line.
+/// The most characters of a line that shows a difference.
 const MAX_LINE: usize = 300;
 
-/// However two texts are made, comparing them takes no longer.
+/// The longest time that the comparison of two texts may take. A server can write texts that take
+/// very long to compare.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 impl Bridge {
-    /// Writes everything the user should see before they agree, and the exact content it is about.
+    /// Writes the form: what the user should see before they agree, and the digest of the exact
+    /// content that they approve.
     pub(crate) async fn approval_form(&self, listed: &ListedSkill, card: &ApprovalCard) -> Form {
         let skill = one_line(&card.skill.to_string());
         let mut text = match card.changes {
@@ -90,7 +92,7 @@ impl Bridge {
         Form::new(text, &json!({ AGREE: field }), &[AGREE])
     }
 
-    /// The changed lines of changed files, where both versions can be had.
+    /// The changed lines of changed files, for those of which both versions are available.
     async fn changed_lines(&self, skill: &ListedSkill, changes: &ContentDiff) -> String {
         let mut text = String::new();
         let mut left = MAX_LINES;
@@ -163,7 +165,7 @@ fn describe_changes(text: &mut String, skill: &SkillUri, changes: &ContentDiff) 
     }
 }
 
-/// The path of a file in its skill, with nothing in it that acts or hides.
+/// The path of a file in its skill, with hidden and control characters escaped.
 fn path(skill: &SkillUri, file: &SkillResource) -> String {
     let path = skill.below(&file.uri).map_or_else(|| file.uri.to_string(), |path| path.to_string());
     one_line_within(&path, MAX_PATH)
@@ -175,7 +177,7 @@ fn more(text: &mut String, files: usize) {
     }
 }
 
-/// A size for people.
+/// Writes a size in the unit that is easiest to read.
 fn size(bytes: u64) -> String {
     if bytes < 10_000 {
         format!("{bytes} bytes")

@@ -1,4 +1,4 @@
-//! Clients that know the Skills extension get the skills that the user approved.
+//! The admission of a bridge: clients get only the skills that the user approved.
 
 use std::{fmt, sync::Arc};
 
@@ -8,7 +8,8 @@ use skillwire_trust::ListedSkill;
 use super::view::BridgeView;
 use crate::passing_on::admission::Admission;
 
-/// Admits skills that the view shows as approved, with exactly that content.
+/// Admits a skill if the current view shows it as approved with exactly this entry. A skill that
+/// its server changed after the approval is therefore denied until the user approves it again.
 pub(crate) struct ApprovedOnly(pub(crate) Arc<ArcSwap<BridgeView>>);
 
 impl fmt::Debug for ApprovedOnly {

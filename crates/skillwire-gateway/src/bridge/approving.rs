@@ -1,4 +1,4 @@
-//! Asking the user, through their client, whether a skill may be loaded.
+//! Asks the user, through their client, whether a skill may be loaded.
 
 use serde_json::Value;
 use skillwire_engine::offer::{Client, Elicited};
@@ -10,12 +10,12 @@ use super::{Bridge, approval_form::AGREE, stop::CallError};
 const KEY: &str = "approve";
 
 impl Bridge {
-    /// The approval a skill has, or the one the user gives now.
+    /// Returns the approval that a skill has, or asks the user for one.
     ///
     /// With clients of the modern era this runs twice: once until the question is shown, which
     /// interrupts the call, and again when the client repeats the call with the answer. The second
-    /// run makes the same form, unless the skill has changed meanwhile, and then the user is asked
-    /// anew.
+    /// run makes the same form, unless the skill has changed in between. An answer counts only for
+    /// the form it was given to, so the user is then asked about the new content.
     pub(crate) async fn approved_or_ask(
         &self,
         client: &Client,
@@ -29,7 +29,8 @@ impl Bridge {
         if !self.options().asks_user || !client.can_ask() {
             return Err(undecided.into());
         }
-        // The user should not be asked about a content that is gone, so the server is asked first.
+        // The view may be out of date. The server is asked for the entry first, so that the user is
+        // not shown content that the server no longer has.
         let now = self.host().refresh(skill).await?;
         if now.entry() != skill.entry() {
             self.look_again();

@@ -19,15 +19,16 @@ impl Bridge {
         Ok(ToolReply::text(self.file(&opened.window, &opened.handle, path).await?))
     }
 
-    /// A file of a skill as text for a model.
+    /// Reads a file of a skill as text for a model.
     pub(crate) async fn file(
         &self,
         window: &Window,
         handle: &str,
         path: &str,
     ) -> Result<String, CallError> {
-        // A changed skill or a withdrawn approval ends the reads of open windows as well: the user of
-        // a bridge has no other way to stop a conversation from reading on.
+        // An open window may be read only while its skill is approved as it was loaded. The user of
+        // a bridge has no other way to stop a conversation that goes on reading after they withdrew
+        // the approval.
         window.still_approved()?;
         let read = window.read_for_model(path, handle, self.boundaries()).await;
         if let Err(refusal) = &read {

@@ -1,8 +1,8 @@
-//! Keeping the view up to date.
+//! Keeps the view up to date.
 //!
-//! Changes go one way. A server, a folder or an approval changes and notifies the bridge; the bridge
-//! makes a new view of what is known and approved; then it wakes the sources, whose scan passes on
-//! what the new view approves.
+//! Changes go one way. A server, a folder or an approval changes and notifies the bridge. The
+//! bridge makes a new view of the known skills and the user's approvals, and only then wakes the
+//! sources, whose scan asks that view which skills to pass on.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -17,7 +17,7 @@ use super::{
 use crate::followed::{server::FollowedServer, servers::FollowedServers};
 
 impl Bridge {
-    /// Keeps what clients are shown up to date, until the future is dropped.
+    /// Keeps the lists that clients get up to date, until the caller drops the future.
     pub async fn follow(&self) {
         loop {
             self.refresh().await;
@@ -25,17 +25,19 @@ impl Bridge {
         }
     }
 
-    /// Waits until every server has been tried once, but no longer than this, and shows what is
-    /// known then. Clients of the legacy era read the instructions only once, so they should be
-    /// complete by then.
+    /// Waits until the first listing of every server has ended, but no longer than `at_most`, and
+    /// then shows the skills that are known.
+    ///
+    /// A program should call this before it answers clients: clients of the legacy era read the
+    /// instructions only once, so these should be complete by then.
     #[tracing::instrument(skip(self))]
     pub async fn settle(&self, at_most: Duration) {
         self.servers().settle(at_most).await;
         self.refresh().await;
     }
 
-    /// The skills of every server and of folders as sources for a catalogue, which then holds those
-    /// that are approved.
+    /// Returns the servers and folders as sources for a catalogue. They report approved skills
+    /// only.
     pub fn sources(&self) -> Vec<Box<dyn SkillSource>> {
         let folders = Box::new(self.folders().clone()) as Box<dyn SkillSource>;
         self.servers().sources().into_iter().chain([folders]).collect()
@@ -46,7 +48,8 @@ impl Bridge {
         let found = self.host().known().await;
         let statuses = statuses(self.servers());
         let bridge = self.clone();
-        // Ten thousand skills take a while, and clients wait for answers meanwhile.
+        // With ten thousand skills this takes a while, so it must not block the runtime, on which
+        // clients wait for answers.
         let made = tokio::task::spawn_blocking(move || {
             BridgeView::new(bridge.host(), &bridge.view(), found, statuses, bridge.options())
         });
@@ -56,7 +59,7 @@ impl Bridge {
     }
 }
 
-/// Whether each server could be listed.
+/// Returns whether each server could be listed.
 pub(crate) fn statuses(servers: &FollowedServers) -> BTreeMap<ServerLabel, ServerStatus> {
     let status = |server: &FollowedServer| match server.failure() {
         Some(reason) => ServerStatus::Failed(reason),

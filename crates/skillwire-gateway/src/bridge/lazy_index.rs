@@ -1,11 +1,12 @@
-//! An index that the first search builds, and that is built again when a text came in since.
+//! An index that the first search builds, and that a later search builds again when the text of a
+//! skill has come into the cache since.
 
 use std::{collections::BTreeSet, sync::Arc};
 
 use parking_lot::{Mutex, MutexGuard};
 use skillwire_search::SearchIndex;
 
-/// An index, and the texts that it lacks.
+/// An index, and the skills whose texts it lacks.
 #[derive(Debug)]
 pub(crate) struct BuiltIndex {
     pub(crate) index: SearchIndex,
@@ -25,7 +26,7 @@ pub(crate) struct LazyIndex {
 #[derive(Debug, Clone, Default)]
 struct State {
     built: Option<Arc<BuiltIndex>>,
-    /// How many texts came in.
+    /// How many texts have come into the cache.
     arrivals: u64,
 }
 
@@ -43,17 +44,20 @@ impl LazyIndex {
         }
         let new = Arc::new(build());
         let mut state = self.state();
-        // A text that came in during the build may have been looked for before it was there. Such an
-        // index answers this one search, and the next one builds another.
+        // A text may have come into the cache during the build, after the build looked for it. If
+        // such an index were kept, no later search would find that text: `text_came_in` ran before
+        // there was an index to drop. It answers this one search, and the next search builds
+        // another.
         if state.arrivals == arrivals {
             state.built = Some(Arc::clone(&new));
         }
         new
     }
 
-    /// Notes that the text of a skill may have come into the cache. The next search builds the index
-    /// again if it lacks that text and `is_cached` confirms it. Without a cache it never does, and
-    /// the index stays.
+    /// Notes that the text of a skill may have come into the cache.
+    ///
+    /// If the index lacks that text and `is_cached` confirms that it is there, the next search
+    /// builds the index again. A host without a cache never confirms it, and the index stays.
     pub(crate) fn text_came_in(&self, position: usize, is_cached: impl FnOnce() -> bool) {
         let mut state = self.state();
         state.arrivals += 1;

@@ -17,7 +17,7 @@ use super::{
     view::{BridgeView, FoundSkills, SkillStatus},
 };
 
-/// The most skills of one answer.
+/// The most skills that one answer lists.
 const MOST_LISTED: usize = 100;
 
 /// The most characters of a description.
@@ -101,7 +101,7 @@ impl Bridge {
         for trouble in view.troubles() {
             let _ = writeln!(text, "{trouble}");
         }
-        // Only approved skills can be read as resources.
+        // Only approved skills are passed on, so only these can be read as resources.
         let approved =
             found.iter().take(MOST_LISTED).filter(|(_, shown)| *shown == SkillStatus::Approved);
         let links = approved.filter_map(|(item, _)| self.link(item));

@@ -1,4 +1,4 @@
-//! Loading a skill for a client: the tool `load_skill`, and the prompt of a skill.
+//! Loads a skill for a client: for the tool `load_skill`, and for the prompt of a skill.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(crate) struct OpenedSkill {
     pub(crate) window: Arc<Window>,
     /// The id of the window.
     pub(crate) word: String,
-    /// The text for the model, under the banner.
+    /// The text for the model.
     pub(crate) block: String,
 }
 
@@ -46,7 +46,7 @@ impl Bridge {
         let (mut known, mut called) = self.resolve(&handle).await?;
         let mut loaded = self.load(client, &known).await;
         if matches!(&loaded, Err(CallError::Refused(refusal)) if may_be_outdated(refusal.reason)) {
-            // The view may be older than the server's listing.
+            // The view may be older than the server's listing, so the server is asked once more.
             self.look_again();
             let now = KnownSkill::from(self.host().resolve(&handle).await?);
             if now != known {

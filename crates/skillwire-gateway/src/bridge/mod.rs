@@ -43,7 +43,7 @@ use crate::{
     passing_on::{admission::Admission, uri_mapping::UriMapping},
 };
 
-/// Offers the skills of a host to a client that knows tools and prompts; clones are the same bridge.
+/// Offers the skills of a host as tools, prompts and instructions; clones share one state.
 #[derive(Clone)]
 pub struct Bridge(Arc<Inner>);
 
@@ -55,17 +55,17 @@ struct Inner {
     view: Arc<ArcSwap<BridgeView>>,
     servers: FollowedServers,
     folders: FollowedFolders,
-    /// Notified when what is known, or what is approved, may have changed.
+    /// Notified when the known skills or the user's approvals may have changed.
     changed: Arc<Notify>,
     list_changes: ListChanges,
 }
 
 impl Bridge {
-    /// Begins to follow the servers of a host on a runtime. Changes of the tools and prompts are
-    /// announced through `list_changes`.
+    /// Begins to follow the servers of a host on `runtime`.
     ///
-    /// The tools are there at once. Skills are added as servers answer, while [`Self::follow`] runs
-    /// and a catalogue scans [`Self::sources`].
+    /// The bridge offers its tools at once, and announces changes of the tools and prompts through
+    /// `list_changes`. It adds skills as servers answer, while [`Self::follow`] runs and a
+    /// catalogue scans [`Self::sources`].
     #[tracing::instrument(skip_all)]
     pub fn start(
         host: Host,
@@ -105,13 +105,14 @@ impl Bridge {
         })))
     }
 
-    /// The host behind the bridge.
+    /// Returns the host whose skills the bridge offers.
     pub fn host(&self) -> &Host {
         &self.0.host
     }
 
-    /// Notifies the bridge that something changed that it cannot notice by itself: an approval was
-    /// given in a terminal, or a folder was read again.
+    /// Notifies the bridge of a change that it cannot notice by itself.
+    ///
+    /// Examples are an approval that the user gave in a terminal, and a folder that was read again.
     pub fn look_again(&self) {
         self.0.changed.notify_one();
     }
@@ -137,7 +138,7 @@ impl Bridge {
         self.0.changed.notified().await;
     }
 
-    /// The servers, which also look up skills that no listing mentions.
+    /// Returns the servers, which also look up skills that no listing mentions.
     pub fn servers(&self) -> &FollowedServers {
         &self.0.servers
     }
@@ -177,8 +178,12 @@ impl Bridge {
         }
     }
 
-    /// Shows a new view: announces changed lists to clients, and has the sources pass on what is
-    /// approved now.
+    /// Shows a new view: announces changed lists to clients, and has the sources pass on the skills
+    /// that it approves.
+    ///
+    /// The view is swapped before the sources are woken, because their scan asks the current view
+    /// what is approved. In the other order, a skill whose approval was withdrawn would stay
+    /// available.
     pub(crate) fn show(&self, view: BridgeView) {
         let view = Arc::new(view);
         let old = self.0.view.swap(Arc::clone(&view));

@@ -1,9 +1,9 @@
-//! How a bridge behaves.
+//! The options of a bridge.
 
-/// The usual number of tokens of the catalogue in the instructions.
+/// The default limit of the catalogue in the instructions, in tokens.
 const USUAL_BUDGET: usize = 2_000;
 
-/// How a bridge behaves.
+/// Options of a bridge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BridgeOptions {
@@ -13,7 +13,7 @@ pub struct BridgeOptions {
     pub catalogue_budget: usize,
     /// The command that approves a skill in a terminal; the user adds the handle.
     pub approve_command: String,
-    /// Whether the user may be asked at all; with a lock file, the file alone decides.
+    /// Whether the bridge may ask the user; with a lock file, the file alone decides.
     pub asks_user: bool,
 }
 
@@ -47,7 +47,7 @@ impl BridgeOptions {
         Self { approve_command: approve_command.into(), ..self }
     }
 
-    /// Sets whether the user may be asked at all.
+    /// Sets whether the bridge may ask the user.
     #[must_use]
     pub fn asks_user(self, asks_user: bool) -> Self {
         Self { asks_user, ..self }

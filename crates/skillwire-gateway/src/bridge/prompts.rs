@@ -55,8 +55,9 @@ fn message(content: &Value) -> Value {
     json!({ "role": "user", "content": content })
 }
 
-/// A message with the text of a skill, marked as a resource so that it does not pass for the user's
-/// own words.
+/// A message with the text of a skill. The text comes from a server and the message has the role of
+/// the user, so it is marked as a resource; otherwise a model could take it for the user's own
+/// words.
 fn resource(uri: &str, text: &str) -> Value {
     let resource = json!({ "uri": uri, "mimeType": "text/markdown", "text": text });
     message(&json!({ "type": "resource", "resource": resource }))

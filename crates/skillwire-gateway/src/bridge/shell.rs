@@ -1,8 +1,10 @@
-//! Words of a command line that a message asks the user to type.
+//! Quotes words of a command line that a message asks the user to type.
+//!
+//! Servers choose the URIs of their skills, so an unquoted URI could run a command of the server's.
 
-/// A word as a shell takes it, quoted if it holds anything a shell might act on.
+/// Quotes a word for a shell if it has any character that a shell might act on.
 pub fn word(word: &str) -> String {
-    // Only a NUL could not be quoted, and it is allowed: it cannot reach a command anyway.
+    // Quoting fails only for a NUL, which is allowed here because no command can receive one.
     let quoted = shlex::Quoter::new().allow_nul(true).quote(word);
     quoted.map_or_else(|_| String::new(), std::borrow::Cow::into_owned)
 }

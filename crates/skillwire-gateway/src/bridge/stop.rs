@@ -1,4 +1,5 @@
-//! Why a call ends without its result: a refusal, which the model reads, or a question to the user.
+//! The reasons why a call ends without its result: a refusal, which the model reads, or a question
+//! to the user.
 //!
 //! This is the one place that words refusals for the clients of a bridge.
 
@@ -12,10 +13,11 @@ use skillwire_trust::{Reason, Refusal, Remedy, SkillId, Subject};
 
 use super::{options::BridgeOptions, shell};
 
-/// The most characters of each part of a refusal; some of them are a server's words.
+/// The most characters of each part of a refusal. A server may have written some of the parts, so
+/// their length has to be bounded.
 const MAX_CHARS: usize = 400;
 
-/// Why a call ends without its result.
+/// The reason why a call ends without its result.
 #[derive(Debug)]
 pub(crate) enum CallError {
     /// The host refuses.
@@ -51,7 +53,8 @@ impl CallError {
         }
     }
 
-    /// The error of a prompt, whose results cannot say that they failed.
+    /// The error of a prompt. The result of a prompt cannot say that it failed, so a refusal
+    /// becomes an error.
     pub(crate) fn into_interrupt(self, options: &BridgeOptions) -> Interrupt {
         match self {
             Self::Refused(refusal) => RpcError::invalid_params(words(&refusal, options))
@@ -93,7 +96,8 @@ fn words(refusal: &Refusal, options: &BridgeOptions) -> String {
     text
 }
 
-/// A refusal without characters that act or hide, and with the next step for clients of a bridge.
+/// A refusal that is safe to show: hidden and control characters are escaped, and the next step is
+/// one that clients of a bridge can take.
 fn shown(refusal: &Refusal, options: &BridgeOptions) -> Refusal {
     let line = |text: &Option<Box<str>>| {
         text.as_deref().map(|text| one_line_within(text, MAX_CHARS).into_boxed_str())

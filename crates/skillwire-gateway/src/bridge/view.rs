@@ -32,7 +32,7 @@ use super::{
 /// The most characters of a description in a list of prompts.
 const MAX_DESCRIPTION: usize = 300;
 
-/// What a model should know, whatever skills there are.
+/// The part of the instructions that does not depend on the skills.
 const USE: &str = "Skills are instructions for particular tasks. `load_skill` loads one by its \
                    handle, `read_skill_file` reads its other files, `list_skills` searches. Load a \
                    skill before a task it describes. The user is asked before a server's skill is \
@@ -52,23 +52,23 @@ pub(crate) enum ServerStatus {
     Failed(String),
 }
 
-/// What the user decided about a skill, as listings say it.
+/// The user's decision about a skill, as listings show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SkillStatus {
-    /// It is loaded without a question.
+    /// The bridge loads it without asking the user.
     Approved,
     /// The user has not decided.
     New,
-    /// It is something else than what was approved.
+    /// Its content is not the one that the user approved.
     Changed,
-    /// The user said no to it.
+    /// The user answered no when asked to approve it.
     Declined,
-    /// The user switched it off; it is not shown at all.
+    /// The user switched it off, so clients do not see it at all.
     Disabled,
 }
 
 impl SkillStatus {
-    /// The words of a listing behind the handle.
+    /// The words that a listing shows after the handle.
     pub(crate) fn words(self) -> &'static str {
         match self {
             Self::Approved => "approved",
@@ -80,15 +80,16 @@ impl SkillStatus {
     }
 }
 
-/// What a search found.
+/// The result of a search.
 pub(crate) struct FoundSkills<'a> {
-    /// The best, with the user's decision about each.
+    /// The best matches, with the user's decision about each.
     pub(crate) best: Vec<(&'a RegistryItem, SkillStatus)>,
-    /// How many there are in all.
+    /// How many skills match in all.
     pub(crate) all: usize,
 }
 
-/// What is known and decided at one moment.
+/// The skills, the user's decisions and the lists for clients at one moment. A view never changes,
+/// so the lists of one view always agree with each other.
 #[derive(Debug, Default)]
 pub(crate) struct BridgeView {
     registry: Registry,
@@ -101,7 +102,8 @@ pub(crate) struct BridgeView {
 }
 
 impl BridgeView {
-    /// Makes a view of what the host knows. The index of the view before is kept if it is still right.
+    /// Makes a view of the skills that the host knows. It shares the index of the view before if
+    /// nothing that the index depends on has changed.
     pub(crate) fn new(
         host: &Host,
         before: &Self,
@@ -133,7 +135,7 @@ impl BridgeView {
         items.filter(|(_, shown)| *shown != SkillStatus::Disabled)
     }
 
-    /// The best skills that have words of a query, and how many there are in all.
+    /// Searches for skills that have words of a query, best first.
     ///
     /// The first search after a change builds the index, which takes a while.
     pub(crate) fn search(
@@ -159,7 +161,7 @@ impl BridgeView {
             let RegistryItem { handle, skill, .. } = item;
             let text =
                 SkillText::new(skill.name().as_str(), handle, skill.entry().frontmatter.fields());
-            // Only the text of an approved skill was ever loaded, and may be in the cache.
+            // Only approved skills are loaded, so only their texts can be in the cache.
             if *shown != SkillStatus::Approved {
                 return text;
             }
@@ -202,8 +204,8 @@ impl BridgeView {
         })
     }
 
-    /// Tells whether the index of another view is right for this one: it has the same skills, and the
-    /// texts of the same skills may be cached.
+    /// Tells whether this view can use the index of another one: both have the same skills with the
+    /// same decisions, so the same texts can be in the cache.
     fn reads_like(&self, other: &Self) -> bool {
         let (ours, theirs) = (self.registry.items(), other.registry.items());
         let alike = |(one, two): (&RegistryItem, &RegistryItem)| {
@@ -241,7 +243,7 @@ impl BridgeView {
         all
     }
 
-    /// A sentence for each server that is not listed as it is now.
+    /// A sentence for each server whose last listing failed or has not ended.
     pub(crate) fn troubles(&self) -> Vec<String> {
         let trouble = |(label, status): (&ServerLabel, &ServerStatus)| match status {
             ServerStatus::Listed => None,
@@ -258,7 +260,7 @@ impl BridgeView {
     fn list_tools(&self, options: &BridgeOptions) -> Arc<Items> {
         let handles: Vec<String> = self.items().map(|(item, _)| item.handle.clone()).collect();
         let specs = tools::all(&handles, options.max_handles);
-        // The general read is for hosts: a client has its own for this server's resources.
+        // `read_resource` is for models inside a host. A client of a bridge reads resources itself.
         let offered = specs.iter().filter(|spec| spec.name != "read_resource");
         Items::of(offered.map(|spec| {
             let mut tool = json!(spec);
@@ -305,7 +307,7 @@ impl BridgeView {
     }
 }
 
-/// Tells whether two entries are of one skill and promise the same content.
+/// Tells whether two skills have the same id and the same entry.
 fn same(one: &KnownSkill, two: &KnownSkill) -> bool {
     same_entry(one, two.id(), two.entry())
 }

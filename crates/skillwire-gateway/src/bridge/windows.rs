@@ -1,7 +1,8 @@
 //! The windows of clients, each with an id that cannot be guessed.
 //!
-//! Requests of the modern era have no session, so the id alone ties a request to the load before it,
-//! on any connection. Windows that a legacy session opened are closed with the session.
+//! Requests of the modern era have no session, so the id alone ties a request to the load before
+//! it, on any connection. It must be random: a client that guessed an id could read another
+//! client's window. Windows that a legacy session opened are closed with the session.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -13,7 +14,7 @@ use skillwire_core::SkillEntry;
 use skillwire_host::Window;
 use skillwire_trust::{Reason, Refusal, SkillId, Subject};
 
-/// The most open windows. The one that was not used for longest is closed for a new one, since a
+/// The most open windows. A new window beyond them closes the least recently used one, because a
 /// client without a session may never close its windows.
 const MAX_WINDOWS: usize = 1_024;
 
@@ -27,18 +28,18 @@ pub(crate) struct OpenWindow {
 struct HeldWindow {
     opened: OpenWindow,
     session: Option<String>,
-    /// When it was used last, by the table's clock.
+    /// When it was used last, as a tick of [`State::clock`].
     used: u64,
 }
 
-/// Every open window of clients.
+/// All open windows of all clients.
 #[derive(Default)]
 pub(crate) struct ClientWindows(Mutex<State>);
 
 #[derive(Default)]
 struct State {
     held: HashMap<String, HeldWindow>,
-    /// The ids, by when the window was used last.
+    /// The ids of all windows, least recently used first.
     by_use: BTreeMap<u64, String>,
     clock: u64,
 }
@@ -69,7 +70,7 @@ impl ClientWindows {
         Ok(word)
     }
 
-    /// The window with this id.
+    /// Returns the window with this id, and marks it as used.
     pub(crate) fn get(&self, word: &str) -> Result<OpenWindow, Refusal> {
         let mut state = self.lock();
         let now = state.tick();
@@ -88,7 +89,7 @@ impl ClientWindows {
         Ok(opened)
     }
 
-    /// Closes every window of a skill that shows another content than the one approved now.
+    /// Closes every window of a skill whose content is not the one that is approved now.
     pub(crate) fn close_outdated(&self, skill: &SkillId, approved: &SkillEntry) {
         self.lock().forget_all(|held| {
             let window = &held.opened.window;
@@ -107,7 +108,7 @@ impl ClientWindows {
 }
 
 impl State {
-    /// A moment later than every one before.
+    /// Advances the clock, so that each use has a tick of its own.
     fn tick(&mut self) -> u64 {
         self.clock += 1;
         self.clock
@@ -121,7 +122,7 @@ impl State {
         }
     }
 
-    /// Forgets a word; a window that no other word stands for is released.
+    /// Forgets an id, and releases its window unless another id refers to the same window.
     fn forget(&mut self, word: &str) {
         let Some(gone) = self.held.remove(word) else { return };
         self.by_use.remove(&gone.used);

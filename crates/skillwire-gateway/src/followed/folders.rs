@@ -21,10 +21,10 @@ use crate::{
     passing_on::uri_mapping::UriMapping,
 };
 
-/// The skills that a host found in folders, passed on; clones are the same.
+/// The skills that a host found in folders, as a source; clones share one state.
 ///
-/// The program reads the folders, gives what it found to the host, and then calls
-/// [`Self::reconsider`].
+/// This crate does not read folders. The program reads them, gives the skills to the host, and then
+/// calls [`Self::reconsider`].
 #[derive(Debug, Clone)]
 pub struct FollowedFolders(Arc<Inner>);
 
@@ -44,7 +44,8 @@ impl fmt::Debug for Inner {
 }
 
 impl FollowedFolders {
-    /// Passes on what the host finds in folders and `admission` admits, under URIs of this scheme.
+    /// Creates a source of the skills that the host found in folders and `admission` admits, under
+    /// URIs of `scheme`.
     pub fn new(
         host: Host,
         admission: Arc<dyn Admission>,
@@ -63,7 +64,7 @@ impl FollowedFolders {
         }))
     }
 
-    /// The mappings of the URIs of the user's folders and of the project's folders.
+    /// Returns the mappings of the URIs of the user's folders and of the project's folders.
     pub fn mappings(&self) -> &[UriMapping] {
         &self.0.mappings
     }
@@ -81,7 +82,8 @@ impl SkillSource for FollowedFolders {
         look: &ScanRequest,
         report: &mut (dyn FnMut(SourceChange) + Send),
     ) -> Result<Vec<Finding>, SourceUnavailable> {
-        // The mark is taken before the host is asked, so that a change in between marks again.
+        // The mark is cleared before the host is asked. A change in between then marks the source
+        // again; in the other order, its mark would be cleared without the change being reported.
         let is_marked = self.0.signal.take();
         if is_marked || look.forces_pathless_read() {
             self.0.report(report);
@@ -131,7 +133,7 @@ impl Inner {
     }
 }
 
-/// The files of one skill of a folder, each compared with what was listed when it is read.
+/// The files of one skill of a folder. The host compares each with the listing when it reads it.
 struct FolderFiles {
     host: Host,
     listed: ListedSkill,

@@ -11,7 +11,8 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::followed::server_state::ServerState;
 
-/// The most skills that are subscribed to one by one; a new listing tells of changes of the others.
+/// The most skills that the task subscribes to one by one. Changes of the others show in the next
+/// listing.
 const MAX_SUBSCRIBED: usize = 500;
 
 /// The most refused entries that one listing logs.
@@ -31,7 +32,8 @@ pub(crate) async fn follow(shared: Arc<ServerState>) {
         subscriptions: ChangeSubscriptions::default(),
     };
     loop {
-        // The subscription begins before the listing, so that no change is lost between the two.
+        // The subscription begins before the listing. In the other order, a change between the two
+        // would be in neither, and clients would see the old skills until the next listing.
         following.listen_to_listing().await;
         let started = Instant::now();
         let pause = following.list().await;
@@ -49,7 +51,7 @@ pub(crate) async fn follow(shared: Arc<ServerState>) {
 struct Follower {
     shared: Arc<ServerState>,
     subscriptions: ChangeSubscriptions,
-    /// How long to wait before a server that fails again is tried again.
+    /// How long to wait after the next failure before the server is tried again.
     retry: Duration,
 }
 
@@ -77,7 +79,8 @@ impl Follower {
         }
     }
 
-    /// Subscribes to the listed skills. A server that refuses may still announce changes of its listing.
+    /// Subscribes to the listed skills. A server that refuses this may still announce changes of
+    /// its listing.
     async fn listen_to_skills(&mut self) {
         let uris: BTreeSet<SkillUri> =
             self.shared.skills().listed_uris().take(MAX_SUBSCRIBED).cloned().collect();
@@ -149,12 +152,13 @@ impl Follower {
         }
         shared.skills().fail(reason, retry);
         shared.announce();
-        // The server may have been restarted as another version, so the connection begins anew.
+        // The server may come back as another version, so the next attempt connects anew.
         self.subscriptions = ChangeSubscriptions::default();
         shared.relay.disconnect().await;
     }
 
-    /// Waits until the server has to be listed again.
+    /// Waits until the server has to be listed again, and meanwhile updates single skills that the
+    /// server says have changed.
     async fn wait(&mut self, mut until: Instant) {
         loop {
             let shared = Arc::clone(&self.shared);
@@ -202,7 +206,7 @@ impl ChangeSubscriptions {
     }
 }
 
-/// The next change of a subscription; a missing one never has any.
+/// Waits for the next change of a subscription; without a subscription, it waits forever.
 async fn next(changes: Option<&mut Changes>) -> Option<Change> {
     match changes {
         Some(changes) => changes.next().await,
@@ -210,7 +214,7 @@ async fn next(changes: Option<&mut Changes>) -> Option<Change> {
     }
 }
 
-/// Asks anew for the skills that a changed resource belongs to.
+/// Asks the server again for the skills that a changed resource belongs to.
 async fn update(shared: &ServerState, uri: &str) {
     let Ok(uri) = ResourceUri::parse(uri) else { return };
     let around = shared.skills().around(&uri);

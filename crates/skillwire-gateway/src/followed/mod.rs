@@ -1,4 +1,4 @@
-//! Origins whose skills are followed: listed, listened to, and listed again.
+//! Origins that the gateway follows: servers, which it lists again and again, and folders.
 
 pub(crate) mod folders;
 pub(crate) mod server;

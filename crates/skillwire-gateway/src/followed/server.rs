@@ -20,7 +20,7 @@ use crate::{
     passing_on::uri_mapping::UriMapping,
 };
 
-/// How a server is followed.
+/// Options for following a server.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct FollowOptions {
@@ -34,7 +34,7 @@ pub struct FollowOptions {
     pub first_retry: Duration,
     /// The longest pause before a server that failed is tried again.
     pub max_retry: Duration,
-    /// How long a skill stays known that no listing mentions and a client asked for by name.
+    /// How long an unlisted skill stays known after a client asked for it by name.
     pub named_for: Duration,
 }
 
@@ -70,17 +70,17 @@ impl FollowOptions {
         Self { first_retry, max_retry, ..self }
     }
 
-    /// Sets how long a skill stays known that a client asked for by name.
+    /// Sets how long an unlisted skill stays known after a client asked for it by name.
     #[must_use]
     pub fn named_for(self, named_for: Duration) -> Self {
         Self { named_for, ..self }
     }
 }
 
-/// One server whose skills are passed on; clones are the same one.
+/// One server whose skills are passed on; clones share one state and one task.
 ///
-/// A task in the background lists it, listens for its changes, and lists it again. A scan of this
-/// source only reports what that task knows, and never waits for the server.
+/// The task runs in the background: it lists the server, listens for changes, and lists it again. A
+/// scan of this source only reports what the task has found, and never waits for the server.
 #[derive(Debug, Clone)]
 pub struct FollowedServer {
     shared: Arc<ServerState>,
@@ -98,7 +98,7 @@ impl Drop for Following {
 }
 
 impl FollowedServer {
-    /// Begins to follow a server on a runtime; `admission` decides what is passed on.
+    /// Begins to follow a server on `runtime`; `admission` decides which skills are passed on.
     pub(crate) fn start(
         relay: Relay,
         admission: Arc<dyn Admission>,
@@ -115,24 +115,24 @@ impl FollowedServer {
         Self { shared, _following: Arc::new(Following(task.abort_handle())) }
     }
 
-    /// The label that the user gave to the server.
+    /// Returns the label that the user gave to the server.
     pub fn label(&self) -> &ServerLabel {
         self.shared.relay.label()
     }
 
-    /// The mapping between the server's URIs and those they are passed on under.
+    /// Returns the mapping between the server's own URIs and those that clients of the gateway see.
     pub fn uris(&self) -> &UriMapping {
         &self.shared.uris
     }
 
-    /// Waits until the server has been tried once.
+    /// Waits until the first listing of the server has ended, with or without success.
     pub async fn tried(&self) {
         let mut tried = self.shared.tried.subscribe();
         // The sender lives as long as `self`, so waiting cannot fail.
         let _ = tried.wait_for(|tried| *tried).await;
     }
 
-    /// Lists the server again at once.
+    /// Has the task list the server again without waiting for its next turn.
     pub fn relist(&self) {
         self.shared.relist.notify_one();
     }
@@ -148,19 +148,19 @@ impl FollowedServer {
         self.shared.signal.wake();
     }
 
-    /// Why the server cannot be listed now, if it cannot.
+    /// Returns the reason why the last listing failed, if it did.
     pub fn failure(&self) -> Option<String> {
         self.shared.skills().failure().map(str::to_owned)
     }
 
-    /// How answers made from what is known now may be reused.
+    /// Returns how long, and by whom, answers made from the present skills may be reused.
     pub fn cache_policy(&self) -> CachePolicy {
         let Freshness { stale_at, private } = self.shared.freshness();
         let left = |until: Instant| until.saturating_duration_since(Instant::now());
         CachePolicy { max_age: Some(stale_at.map_or(Duration::ZERO, left)), private }
     }
 
-    /// Asks for a skill by the URI it has at the server.
+    /// Asks the server for a skill by the server's own URI of it.
     pub fn find(&self, uri: SkillUri) -> BoxFuture<LookupOutcome> {
         let shared = Arc::clone(&self.shared);
         let asked = self.shared.runtime.spawn(async move { shared.find(&uri).await });
@@ -175,7 +175,8 @@ impl SkillSource for FollowedServer {
         report: &mut (dyn FnMut(SourceChange) + Send),
     ) -> Result<Vec<Finding>, SourceUnavailable> {
         let shared = &self.shared;
-        // The mark is taken before the skills are read, so that a change in between marks again.
+        // The mark is cleared before the skills are read. A change in between then marks the source
+        // again; in the other order, its mark would be cleared without the change being reported.
         let is_marked = shared.signal.take();
         if is_marked || look.forces_pathless_read() {
             self.report(report);

@@ -34,25 +34,28 @@ pub(crate) struct ServerState {
     pub(crate) gateway: GatewayId,
     pub(crate) options: FollowOptions,
     pub(crate) owner: ContentOwner,
-    /// The runtime of all requests to the server, also of those that another runtime waits for.
+    /// The runtime that runs all requests to the server, including those that callers on another
+    /// runtime wait for.
     pub(crate) runtime: Handle,
-    /// Permits for requests to the server. The semaphore is never closed, so acquiring one succeeds.
+    /// Permits for requests to the server. The semaphore is never closed, so acquiring one
+    /// succeeds.
     pub(crate) permits: Semaphore,
     /// Notified when the server should be listed at once.
     pub(crate) relist: Notify,
-    /// Whether the server has been tried once.
+    /// Whether the first attempt to list the server has ended, with or without success.
     pub(crate) tried: watch::Sender<bool>,
-    /// What scans have reported.
+    /// The skills that the last scan reported, by fingerprint.
     pub(crate) reported: ChangeTracker,
     skills: Mutex<FollowedSkills>,
-    /// A copy of what every response needs to know of the skills, whose lock may be held for a while.
+    /// A copy of the two facts about `skills` that every response needs. Admission runs under the
+    /// lock of `skills` and may take a while; with this copy, responses do not wait for that lock.
     freshness: Mutex<Freshness>,
     pub(crate) signal: ChangeSignal,
-    /// Notified of every change; without it, a change has the source scanned at once.
+    /// Notified of every change. Without a listener, a change has the source scanned at once.
     listener: Option<Arc<Notify>>,
 }
 
-/// How long the skills may be taken for current, and whether only this user may reuse them.
+/// When the skills go stale, and whether only this user may reuse them.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Freshness {
     pub(crate) stale_at: Option<Instant>,
@@ -116,7 +119,8 @@ impl ServerState {
         }
     }
 
-    /// Asks the server for a skill, and passes it on if the admission allows that.
+    /// Asks the server for a skill, and passes it on if the admission allows that. A skill that the
+    /// admission denies is reported as not found, so that a client cannot learn that it exists.
     pub(crate) async fn find(&self, uri: &SkillUri) -> LookupOutcome {
         let asked = {
             let _permit = self.permits.acquire().await;
@@ -145,7 +149,7 @@ impl ServerState {
         }
     }
 
-    /// Replaces an entry by the newer one that the host got when a file did not match this one.
+    /// Replaces an entry after a file did not match it, by the newer entry that the host then got.
     pub(crate) fn look_again(&self, listed: &ListedSkill, refusal: &Refusal) {
         let uri = &listed.id().uri;
         let newer = self.relay.newer(uri).filter(|newer| newer.entry() != listed.entry());
@@ -155,13 +159,13 @@ impl ServerState {
                 let Self { options, .. } = self;
                 self.skills().name(newer, options.min_pause, options.named_for);
             }
-            // The server still lists a file that it does not serve.
+            // There is no newer entry: the server does not serve what it lists.
             None => return,
         }
         self.announce();
     }
 
-    /// Makes the report of one skill.
+    /// Makes the report that a scan returns for one skill.
     pub(crate) fn inspect(self: &Arc<Self>, passed: &PassedOnSkill) -> Vec<InspectedSkill> {
         inspected(passed.skill.id(), serve(self, passed))
     }

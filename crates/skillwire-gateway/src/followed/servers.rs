@@ -14,21 +14,23 @@ use crate::{
     passing_on::provenance::{GatewayId, NoRandomness},
 };
 
-/// Servers whose skills are passed on. Each is followed on its own: one that is slow, dead or hostile
-/// costs the others nothing.
+/// Several servers whose skills are passed on.
+///
+/// Each server has its own task, so one that is slow, dead or hostile does not delay the others.
 #[derive(Debug, Clone)]
 pub struct FollowedServers {
     all: Vec<FollowedServer>,
     gateway: GatewayId,
 }
 
-/// Why servers cannot be followed.
+/// The reason why servers cannot be followed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StartError {
     /// The host does not know a server of this label.
     #[error(transparent)]
     UnknownServer(#[from] Refusal),
-    /// This gateway could not recognise its own skills when they come back.
+    /// The system gave no random id, without which the gateway could not recognise its own skills
+    /// when another gateway passes them back to it.
     #[error(transparent)]
     NoRandomness(#[from] NoRandomness),
 }
@@ -49,8 +51,8 @@ impl FollowedServers {
         Self::start_with(host, labels, admission, options, runtime, None)
     }
 
-    /// The same for a caller that is notified of changes first, and then [wakes](Self::wake) the
-    /// sources itself.
+    /// Does the same as [`Self::start`] for a caller that wants to hear of changes first, through
+    /// `listener`, and then [wakes](Self::wake) the sources itself.
     pub(crate) fn start_with<'a>(
         host: &Host,
         labels: impl IntoIterator<Item = &'a ServerLabel>,
@@ -71,29 +73,29 @@ impl FollowedServers {
         Ok(Self { all: relays.into_iter().map(start).collect(), gateway })
     }
 
-    /// Each server as a source.
+    /// Returns each server as a source.
     pub fn sources(&self) -> Vec<Box<dyn SkillSource>> {
         self.all.iter().map(|server| Box::new(server.clone()) as Box<dyn SkillSource>).collect()
     }
 
-    /// The id by which this gateway recognises its own skills when they come back to it.
+    /// Returns the id by which this gateway recognises its own skills when they come back to it.
     pub fn gateway(&self) -> &GatewayId {
         &self.gateway
     }
 
-    /// The servers.
+    /// Returns the servers, in the order in which their labels were given.
     pub fn all(&self) -> &[FollowedServer] {
         &self.all
     }
 
-    /// Waits until every server has been tried once, but no longer than this.
+    /// Waits until the first listing of every server has ended, but no longer than `at_most`.
     pub async fn settle(&self, at_most: Duration) {
         let all = async {
             for server in &self.all {
                 server.tried().await;
             }
         };
-        // The skills of slower servers are added when they are listed.
+        // After a timeout, the skills of slower servers are added when their listings end.
         let _ = timeout(at_most, all).await;
     }
 

@@ -5,9 +5,9 @@ use skillwire_source::ChangeCallback;
 
 /// Whether a source has changes that no scan has reported, and the callback that asks for a scan.
 ///
-/// Marking and waking are two steps, because the skills of a bridge pass through the user's
-/// approvals in between: a server marks its source, the bridge works out what is approved now, and
-/// only then is the source scanned.
+/// Marking and waking are two steps, because a bridge checks the user's approvals in between: a
+/// server marks its source, the bridge works out which skills are approved now, and only then wakes
+/// the source. A scan before that would judge the new skills by the old approvals.
 #[derive(Default)]
 pub(crate) struct ChangeSignal(Mutex<State>);
 
@@ -29,13 +29,14 @@ impl ChangeSignal {
             let state = self.lock();
             state.callback.clone().filter(|_| state.is_marked)
         };
-        // The callback may look at this source at once, so nothing is locked here.
+        // The callback may scan this source at once, and a scan takes this lock. Calling it under
+        // the lock would deadlock.
         if let Some(callback) = callback {
             callback();
         }
     }
 
-    /// Tells whether there are changes to report, and takes them for reported.
+    /// Tells whether there are changes to report, and clears the mark.
     pub(crate) fn take(&self) -> bool {
         std::mem::take(&mut self.lock().is_marked)
     }

@@ -1,4 +1,4 @@
-//! The skills of one server: the one list that the source, the bridge's admission and lookups use.
+//! The skills of one server, in the one list that its source, its task and lookups share.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -15,21 +15,22 @@ use crate::{
     passing_on::entry::text_of,
 };
 
-/// The most skills that are known only because a client named them.
+/// The most unlisted skills that are kept because a client named them. A client can name any
+/// number, so without this limit it could fill the memory of the gateway.
 const MAX_NAMED: usize = 1_000;
 
-/// The skills of one server, listed or named, and how long they may be taken for current.
+/// The skills of one server, listed or named by a client, and when they go stale.
 #[derive(Debug, Default)]
 pub(crate) struct FollowedSkills {
     listed: BTreeMap<SkillUri, ListedSkill>,
     named: HashMap<SkillUri, Named>,
     /// How often the server announced a change of a skill without digests.
     revisions: HashMap<SkillUri, u64>,
-    /// When what is listed must be asked for again.
+    /// When the listing goes stale; none before the first attempt to list the server.
     stale_at: Option<Instant>,
     /// Whether only this user may reuse the listing.
     private: bool,
-    /// Why the server cannot be listed now.
+    /// Why the last listing failed, if it did.
     failure: Option<String>,
 }
 
@@ -46,14 +47,15 @@ pub(crate) struct PassedOnSkill {
     pub(crate) skill: ListedSkill,
     /// Whether the server lists it.
     pub(crate) is_listed: bool,
-    /// Differs when anything about the skill does.
+    /// Changes whenever the entry, the revision or `is_listed` changes.
     pub(crate) fingerprint: Digest,
 }
 
 impl FollowedSkills {
-    /// Replaces the listing.
+    /// Replaces the listing, and forgets named skills that it lists or that have expired.
     pub(crate) fn list(&mut self, fresh: &FreshListing, lifetime: Duration) {
-        // A skill that the listing contradicts is left out; a client that names it has the server asked.
+        // A skill about which the listing contradicts itself is left out. When a client names it,
+        // the gateway asks the server for its entry.
         let certain = fresh.skills();
         self.listed = certain.map(|skill| (skill.id().uri.clone(), skill.clone())).collect();
         let now = Instant::now();
@@ -65,7 +67,8 @@ impl FollowedSkills {
         self.failure = None;
     }
 
-    /// Notes that the server cannot be listed; the last listing stays.
+    /// Notes that the server could not be listed. The last listing stays, so that a short outage
+    /// does not take skills away from clients.
     pub(crate) fn fail(&mut self, reason: String, retry: Duration) {
         self.stale_at = Some(Instant::now() + retry);
         self.failure = Some(reason);
@@ -120,7 +123,7 @@ impl FollowedSkills {
         self.listed.get(uri).or_else(named)
     }
 
-    /// The skills that are passed on.
+    /// The skills that `admission` lets the gateway pass on, with their fingerprints.
     pub(crate) fn passed_on(&self, admission: &dyn Admission) -> Vec<PassedOnSkill> {
         let all = self.all();
         let admitted = admitted(&all, admission);
@@ -146,7 +149,7 @@ impl FollowedSkills {
         self.listed.iter().chain(named).collect()
     }
 
-    /// When the first of the entries goes stale; none before the first listing.
+    /// When the first entry goes stale; none before the first attempt to list the server.
     pub(crate) fn stale_at(&self) -> Option<Instant> {
         let named = self.named.values().map(|named| named.stale_at);
         self.stale_at.map(|listing| named.fold(listing, Instant::min))
@@ -160,7 +163,7 @@ impl FollowedSkills {
         self.failure.as_deref()
     }
 
-    /// The skills that are listed.
+    /// The URIs of the skills that the server lists.
     pub(crate) fn listed_uris(&self) -> impl Iterator<Item = &SkillUri> {
         self.listed.keys()
     }

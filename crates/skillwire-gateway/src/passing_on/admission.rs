@@ -1,12 +1,14 @@
-//! Which skills may be passed on.
+//! Decides which skills the gateway passes on.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use skillwire_core::{RelPath, Resources, SKILL_FILE, SkillUri};
 use skillwire_trust::ListedSkill;
 
-/// Decides what may be passed on. A client that asks for anything else, by any method, gets the same
-/// answer as for something that does not exist.
+/// Decides which skills and files the gateway passes on.
+///
+/// A client that asks for a denied one, by any method, gets the same answer as for one that does
+/// not exist.
 pub trait Admission: Send + Sync + std::fmt::Debug {
     /// Tells whether a skill may be passed on as it is listed now.
     fn admits(&self, skill: &ListedSkill) -> bool;
@@ -17,7 +19,7 @@ pub trait Admission: Send + Sync + std::fmt::Debug {
     }
 }
 
-/// Admits every skill.
+/// Admits every skill and every file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AdmitAll;
 
@@ -27,8 +29,11 @@ impl Admission for AdmitAll {
     }
 }
 
-/// The skills that are passed on. A skill is passed on whole or not at all, since its manifest lists
-/// every file: one denied file, or one denied skill inside it, denies the skill.
+/// Returns the skills that are passed on.
+///
+/// A skill is passed on whole or not at all, because its manifest lists every file. One denied
+/// file, or one denied skill inside it, therefore denies the whole skill; otherwise its manifest
+/// would name what the admission hides.
 pub(crate) fn admitted<'a>(
     skills: &BTreeMap<&'a SkillUri, &'a ListedSkill>,
     admission: &dyn Admission,

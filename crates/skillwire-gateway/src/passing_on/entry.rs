@@ -12,10 +12,10 @@ use crate::{
     passing_on::uri_mapping::UriMapping,
 };
 
-/// Why an entry is not passed on.
+/// The reason why an entry is not passed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NotPassedOn {
-    /// It cannot be taken apart without changing what it says.
+    /// The gateway cannot rewrite its URIs without changing something else that it says.
     #[error("it has a member twice, or a URI that cannot be rewritten")]
     Unreadable,
     /// This gateway passed it on before, or too many others did.
@@ -52,7 +52,8 @@ pub(crate) fn passed_on(
     Ok(entry.finish())
 }
 
-/// The entry as its server wrote it, or as it was read where no server wrote one.
+/// The text of an entry: as its server wrote it if the host kept that, otherwise written anew from
+/// the members that the host understood.
 pub(crate) fn text_of(listed: &ListedSkill) -> Cow<'_, str> {
     let understood = || serde_json::to_string(&**listed.entry()).unwrap_or_default().into();
     listed.text().map_or_else(understood, |text| Cow::Borrowed(&**text))
@@ -65,7 +66,7 @@ fn rewritten(uri: &RawValue, mapping: &UriMapping) -> Result<String, NotPassedOn
     Ok(string(uri.as_str()))
 }
 
-/// Rewrites a manifest; `"dynamic"` stays what it is.
+/// Rewrites the URIs of a manifest; `"dynamic"` is passed on unchanged.
 fn resources(value: &RawValue, mapping: &UriMapping) -> Result<String, NotPassedOn> {
     if !value.get().starts_with('[') {
         return Ok(compact(value));
@@ -85,7 +86,8 @@ fn resources(value: &RawValue, mapping: &UriMapping) -> Result<String, NotPassed
     Ok(format!("[{}]", list.join(",")))
 }
 
-/// Adds our note to those of others. One under our own key is replaced: it lists the gateways before.
+/// Adds the gateway's note to `_meta`. A note that is already there under the same key lists the
+/// gateways before this one; the new note continues that list and replaces it.
 fn annotated(
     meta: &RawValue,
     origin: &Origin,

@@ -1,4 +1,4 @@
-//! The files of skills that are passed on, which are fetched when a client reads them.
+//! The files of skills that are passed on. The gateway fetches a file when a client reads it.
 
 use std::{
     pin::Pin,
@@ -17,10 +17,10 @@ use tokio::task::JoinHandle;
 
 use crate::followed::server_state::ServerState;
 
-/// The error of a caller that reads at once, although the file has to be fetched.
+/// The error for a caller that reads without waiting, although the file has to be fetched.
 const NOT_LOCAL: &str = "the file has to be fetched from its server";
 
-/// The refusals that mean that there is no such file: the server says so, or its listing does.
+/// The refusals that mean that there is no such file, by the server's answer or by its listing.
 const NOT_THERE: [Reason; 2] = [Reason::FileMissing, Reason::FileNotListed];
 
 /// The listed files of one skill.
@@ -129,7 +129,8 @@ impl RemoteGenerator for ServerGenerator {
         Box::pin(async move { AbortOnDrop(request).await.unwrap_or_else(|error| broken(&error)) })
     }
 
-    /// Without a manifest, only the server can list its files, and some servers do not.
+    /// Asks the server for the files of a directory: without a manifest, only the server knows
+    /// them, and some servers do not list them.
     fn children(
         &self,
         directory: &str,
@@ -167,7 +168,8 @@ pub(crate) fn is_about_content(refusal: &Refusal) -> bool {
     refusal.reason.is_about_content() || changed.contains(&refusal.reason)
 }
 
-/// A request to a server that runs in a task of its own and ends when its caller drops this.
+/// A request to a server that runs in a task of its own. Dropping this aborts the task, so that a
+/// client that cancels its request does not leave the gateway fetching.
 struct AbortOnDrop<T>(JoinHandle<T>);
 
 impl<T> Future for AbortOnDrop<T> {

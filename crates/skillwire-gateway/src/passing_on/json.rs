@@ -1,4 +1,4 @@
-//! JSON objects that are taken apart and put together again with their values as they were written.
+//! Takes JSON objects apart and puts them together again, with each value as it was written.
 
 use std::fmt;
 
@@ -39,7 +39,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for RawObject<'a> {
     }
 }
 
-/// Reads the members of an object.
+/// Reads the members of an object; none if the text is no object or repeats a member.
 pub(crate) fn object(text: &str) -> Option<RawObject<'_>> {
     serde_json::from_str(text).ok()
 }
@@ -68,13 +68,13 @@ impl ObjectText {
     }
 }
 
-/// A text as JSON.
+/// Writes a text as a JSON string.
 pub(crate) fn string(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// A value as it was written, without the white space around its parts: on pipes, a line end would
-/// end the message.
+/// Writes a value as it was written, without the white space around its parts. A message on a pipe
+/// is one line, so a line break inside a value would cut it in two.
 pub(crate) fn compact(raw: &RawValue) -> String {
     let mut compact = String::with_capacity(raw.get().len());
     let (mut quoted, mut escaped) = (false, false);

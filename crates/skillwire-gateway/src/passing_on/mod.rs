@@ -1,4 +1,4 @@
-//! From a skill as its origin lists it to a skill as clients of this server see it.
+//! Turns a skill as its origin lists it into a skill as clients of the gateway see it.
 
 pub(crate) mod admission;
 pub(crate) mod entry;

@@ -1,4 +1,4 @@
-//! From a skill as its origin lists it to a skill as it is served here.
+//! Turns a skill as its origin lists it into a skill as the gateway serves it.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ pub(crate) fn files(
     };
     let records = resources.iter().map(|resource| {
         let path = listed.id().uri.below(&resource.uri).ok_or(NotPassedOn::Unreadable)?;
-        // The bytes are not here to look at, so the name alone decides the media type.
+        // The bytes have not been fetched, so the name alone decides the media type.
         let media_type = media_type::of(path.file_name(), b"");
         let (digest, size) = (resource.digest, resource.size);
         Ok(FileRecord { path, digest, size, media_type })
@@ -68,7 +68,7 @@ pub(crate) fn skill(
     Ok(Skill { uri, entry: entry.into(), content, listed: true })
 }
 
-/// The report of one skill.
+/// Makes the report of one skill; one that cannot be passed on is logged and left out.
 pub(crate) fn inspected(id: &SkillId, made: Result<Skill, NotPassedOn>) -> Vec<InspectedSkill> {
     // The skill's root, to which findings add the path of a file.
     let origin = format!("{}:{}", id.origin, id.uri.root());

@@ -1,19 +1,19 @@
-//! From the URIs of an origin to URIs that name the origin, and back.
+//! Maps the URIs of an origin to URIs that name the origin, and back.
 
 use skillwire_core::{ResourceUri, Scheme, SkillUri};
 use skillwire_trust::Origin;
 
-/// Begins the segment that names the scheme of a URI that has another than the ordinary one.
+/// Begins the segment that names the scheme of a URI whose scheme is not the ordinary one.
 const SCHEME_MARK: char = '+';
 
-/// A one-to-one mapping between the URIs of one origin and those they are passed on under.
+/// A one-to-one mapping between the URIs of one origin and the URIs that clients of a gateway see.
 ///
 /// `skill://acme/pdf/SKILL.md` of the server `docs` becomes `skill://docs/acme/pdf/SKILL.md`. A URI
 /// of another scheme, and one whose first segment begins with `+`, gets a segment that says which
-/// scheme it has: `github://acme/pdf/SKILL.md` becomes `skill://docs/+github/acme/pdf/SKILL.md`. The
-/// ordinary scheme of this machine's folders is the name of their origin: `local://pdf/SKILL.md`
-/// becomes `skill://local/pdf/SKILL.md`. A label has no slash, and no server may have the name of a
-/// folder's origin, so two origins never share a URI.
+/// scheme it has: `github://acme/pdf/SKILL.md` becomes `skill://docs/+github/acme/pdf/SKILL.md`.
+/// The ordinary scheme of this machine's folders is the name of their origin:
+/// `local://pdf/SKILL.md` becomes `skill://local/pdf/SKILL.md`. A label has no slash, and no server
+/// may have the name of a folder's origin, so two origins never share a URI.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UriMapping {
     scheme: Scheme,
@@ -21,12 +21,12 @@ pub struct UriMapping {
 }
 
 impl UriMapping {
-    /// Maps the URIs of this origin to URIs of this scheme.
+    /// Creates the mapping from the URIs of `origin` to URIs of `scheme`.
     pub fn new(scheme: Scheme, origin: Origin) -> Self {
         Self { scheme, origin }
     }
 
-    /// The origin whose label is in every URI that is passed on.
+    /// Returns the origin, whose label is the first segment of every URI that is passed on.
     pub fn origin(&self) -> &Origin {
         &self.origin
     }
@@ -39,7 +39,7 @@ impl UriMapping {
         }
     }
 
-    /// The URI under which a resource of the origin is passed on.
+    /// Returns the URI under which a resource of the origin is passed on.
     ///
     /// There always is one, since every segment of one URI can be a segment of another.
     pub fn passed_on(&self, uri: &ResourceUri) -> Option<ResourceUri> {
@@ -53,7 +53,7 @@ impl UriMapping {
         ResourceUri::from_segments(&self.scheme, whole).ok()
     }
 
-    /// The origin's own URI of a resource that a client asked for; none if it is not of this origin.
+    /// Returns the origin's own URI of a resource that a client asked for, if it is of this origin.
     pub fn own(&self, uri: &ResourceUri) -> Option<ResourceUri> {
         let segments = uri.segments();
         let (label, rest) = segments.split_first()?;
@@ -70,12 +70,12 @@ impl UriMapping {
         ResourceUri::from_segments(&scheme, rest.iter().map(String::as_str)).ok()
     }
 
-    /// The URI under which a skill of the origin is passed on.
+    /// Returns the URI under which a skill of the origin is passed on.
     pub fn passed_on_skill(&self, uri: &SkillUri) -> Option<SkillUri> {
         SkillUri::parse(self.passed_on(uri.file())?.as_str()).ok()
     }
 
-    /// The origin's own URI of a skill that a client asked for; none if it is not of this origin.
+    /// Returns the origin's own URI of a skill that a client asked for, if it is of this origin.
     pub fn own_skill(&self, uri: &SkillUri) -> Option<SkillUri> {
         SkillUri::parse(self.own(uri.file())?.as_str()).ok()
     }

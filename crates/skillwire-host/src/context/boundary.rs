@@ -1,17 +1,17 @@
-//! Lines around content that its author could not know.
+//! Random boundaries around content, which the author of the content cannot know.
 
 use std::fmt;
 
 use skillwire_trust::{Reason, Refusal};
 
-/// How often another boundary is drawn when content happens to hold the first one.
+/// How many boundaries are tried if the content contains the first one.
 const TRIES: usize = 4;
 
-/// Draws boundaries.
+/// A source of boundaries.
 pub struct Boundaries(Box<dyn Fn() -> Result<[u8; 16], NoBoundary> + Send + Sync>);
 
 impl Boundaries {
-    /// Draws from the system's random numbers.
+    /// Creates boundaries from the system's random numbers.
     pub fn random() -> Self {
         Self::from_source(|| {
             let mut drawn = [0; 16];
@@ -20,14 +20,15 @@ impl Boundaries {
         })
     }
 
-    /// Draws from another source of 16 random bytes; each call must give others.
+    /// Creates boundaries from another source of 16 random bytes, which must return others on each
+    /// call.
     pub fn from_source(
         draw: impl Fn() -> Result<[u8; 16], NoBoundary> + Send + Sync + 'static,
     ) -> Self {
         Self(Box::new(draw))
     }
 
-    /// Draws a boundary that does not occur in the content.
+    /// Returns a boundary that does not occur in the content.
     pub(super) fn draw(&self, content: &str) -> Result<String, NoBoundary> {
         for _ in 0..TRIES {
             let boundary = format!("{:032x}", u128::from_be_bytes((self.0)()?));
@@ -51,7 +52,7 @@ impl fmt::Debug for Boundaries {
     }
 }
 
-/// There are no random numbers, so content cannot be told from what stands around it.
+/// The error when there are no random numbers: a model could not tell content from its frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("There are no random numbers to set content apart with, so it is not shown to a model.")]
 pub struct NoBoundary;

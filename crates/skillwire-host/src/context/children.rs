@@ -1,11 +1,11 @@
-//! What is in a directory of a skill, for a model.
+//! Directory listings of a skill, for a model.
 
 use std::fmt::Write as _;
 
 use super::{model_text::ModelText, text::one_line};
 use crate::window::Child;
 
-/// Names what is directly below a directory of a skill, one on each line.
+/// Lists the direct children of a skill's directory, one per line.
 pub fn children(handle: &str, children: &[Child]) -> ModelText {
     let mut text = format!("Files of {}:\n", one_line(handle));
     for child in children {

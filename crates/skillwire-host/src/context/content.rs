@@ -1,39 +1,39 @@
-//! Which bytes may be shown as a skill's content.
+//! The bytes that may be shown as a skill's content.
 
 use skillwire_core::{Digest, ResourceUri};
 use skillwire_trust::{SkillId, VerifiedFile};
 
 use crate::window::FileContent;
 
-/// Closes [`SkillContent`] to other crates, so that no other crate can pass unchecked bytes off as it.
+/// Seals [`SkillContent`], so that no other crate can pass unverified bytes off as skill content.
 pub(crate) mod sealed {
     /// Only this crate can implement it.
     pub trait Sealed {}
 }
 
-/// Bytes of a skill's file that this crate answers for.
+/// Bytes of a skill's file that this crate has obtained and answers for.
 pub trait SkillContent: sealed::Sealed {
-    /// The skill the file belongs to.
+    /// Returns the skill that the file belongs to.
     fn skill(&self) -> &SkillId;
 
-    /// Where the file is.
+    /// Returns the URI of the file.
     fn uri(&self) -> &ResourceUri;
 
-    /// The bytes.
+    /// Returns the bytes.
     fn bytes(&self) -> &[u8];
 
-    /// What is known about the bytes.
+    /// Returns how the bytes were verified.
     fn assurance(&self) -> Assurance;
 }
 
-/// What is known about bytes; neither says that they can be trusted.
+/// How bytes were verified; no variant means that they can be trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Assurance {
-    /// They have the size and this digest, as listed.
+    /// They have the listed size and this listed digest.
     MatchesListing(Digest),
-    /// They have this digest, as they had when they were first seen.
+    /// They have this digest, the same as when the host first read them.
     FirstSeen(Digest),
-    /// The server gives no digests, so they could be different each time.
+    /// The server gives no digests, so they could differ on each read.
     NoDigests,
 }
 

@@ -21,7 +21,7 @@ fn named(class: CharClass, count: usize) -> &'static str {
     }
 }
 
-/// Classifies a character as it is counted: whatever else cannot be seen is called invisible.
+/// Classifies a character for counting; other characters that cannot be seen count as invisible.
 fn counted_as(before: Option<char>, c: char) -> Option<CharClass> {
     CharClass::after(before, c).map(|class| match class {
         CharClass::LineSeparator | CharClass::Joiner | CharClass::Noncharacter => {
@@ -31,11 +31,11 @@ fn counted_as(before: Option<char>, c: char) -> Option<CharClass> {
     })
 }
 
-/// How many noteworthy characters of each class some content has.
+/// The number of noteworthy characters of each class in some content.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Flags(BTreeMap<CharClass, usize>);
 
-/// Counts noteworthy characters of content and leaves the content alone.
+/// Counts the noteworthy characters of content and does not change it.
 ///
 /// Line feeds, tabs, CRLF and a byte order mark at the very beginning are ordinary. Bytes that are
 /// not UTF-8 are passed over.
@@ -59,12 +59,12 @@ pub fn flags(bytes: &[u8]) -> Flags {
 }
 
 impl Flags {
-    /// Tells whether there is nothing noteworthy.
+    /// Tells whether there are no noteworthy characters.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many characters of one class there are. Every other character that cannot be seen
+    /// Returns the number of characters of one class. Every other character that cannot be seen
     /// counts as [`CharClass::Invisible`].
     pub fn count(&self, class: CharClass) -> usize {
         self.0.get(&class).copied().unwrap_or(0)

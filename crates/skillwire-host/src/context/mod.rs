@@ -1,8 +1,8 @@
-//! What a model gets to see: the catalogue, loaded skills, their files, and ordinary resources.
+//! The text that a model sees: the catalogue, loaded skills, their files, and ordinary resources.
 //!
-//! Names, descriptions and paths are neutralised before they are shown; content is shown as it is,
-//! between boundaries that a server cannot guess, below a note that only the host writes. All of it is
-//! [`ModelText`](model_text::ModelText), which nothing outside this module can make.
+//! Names, descriptions and paths are neutralised. Content is shown as it is, between boundaries
+//! that a server cannot guess, below a note that only the host writes. All of it is
+//! [`ModelText`](model_text::ModelText), which only this crate can create.
 
 pub mod block;
 pub mod boundary;

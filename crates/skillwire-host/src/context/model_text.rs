@@ -2,21 +2,21 @@
 
 use std::fmt;
 
-/// Text for a model, made from verified content or neutralised strings only.
+/// Text for a model, built only from framed content and neutralised strings.
 ///
-/// It belongs into a tool result or another message without authority, never into a system or
-/// developer message: what servers say must not gain authority above other context. The catalogue
-/// is the exception that hosts commonly make, which is why every string in it is neutralised.
+/// It belongs in a tool result or another message without authority, never in a system or developer
+/// message: text from servers must not gain authority over other context. The catalogue is the
+/// exception that hosts commonly make, which is why every string in it is neutralised.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelText(String);
 
 impl ModelText {
-    /// Takes text that this module has framed.
+    /// Wraps text that this module has framed.
     pub(super) fn framed(text: String) -> Self {
         Self(text)
     }
 
-    /// Takes a note that the host writes itself; whatever it repeats is neutralised by the writer.
+    /// Wraps a note that the host writes; the caller must neutralise every string that it quotes.
     pub(crate) fn of_host(note: String) -> Self {
         Self(note)
     }
@@ -28,17 +28,17 @@ impl ModelText {
         self
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The text, without a copy.
+    /// Returns the text without copying it.
     pub fn into_string(self) -> String {
         self.0
     }
 
-    /// An estimate of the number of tokens, as in [`tokens`].
+    /// Estimates the number of tokens, as [`tokens`] does.
     pub fn tokens(&self) -> usize {
         tokens(&self.0)
     }

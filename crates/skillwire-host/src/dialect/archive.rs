@@ -1,4 +1,4 @@
-//! Skills in archives of servers: downloaded once, opened by the rules, read only from the copy.
+//! Skills in archives: downloaded once, checked and opened, and read only from the opened copy.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -11,26 +11,27 @@ use skillwire_trust::{Reason, Refusal, SkillId};
 
 use super::{OfferedFiles, SkillServer};
 
-/// The largest archive that is downloaded: what a skill may have, and some room around it.
+/// The largest archive that the host downloads: the size limit of a skill, and some overhead.
 const MOST_BYTES: u64 = skillwire_core::limits::MAX_BYTES + (4 << 20);
 
-/// Archives that were opened in this session, and how much more may come out of others.
+/// The archives opened in this session, and the bytes that others may still expand to.
 #[derive(Default)]
 pub(crate) struct OpenedArchives {
     opened: Mutex<HashMap<String, Arc<Vec<ArchiveFile>>>>,
     budget: Mutex<Budget>,
 }
 
-/// An archive as an entry names it.
+/// An archive, as its entry names it.
 pub(super) struct Archive<'a> {
     pub(super) url: &'a str,
-    /// What kind its entry says it is.
+    /// The format that the entry declares.
     pub(super) declared: Option<ArchiveFormat>,
     pub(super) digest: Option<Digest>,
 }
 
 impl Archive<'_> {
-    /// What kind it is: as its entry says, else as it was sent, else as its address ends.
+    /// Returns the format: as the entry declares, else as the server sent it, else by the URL's
+    /// ending.
     fn format(&self, sent_as: Option<&str>) -> Option<ArchiveFormat> {
         let address = self.url.split(['?', '#']).next().unwrap_or_default();
         let sent = || sent_as.and_then(ArchiveFormat::of_media_type);
@@ -39,7 +40,7 @@ impl Archive<'_> {
 }
 
 impl<S: SkillServer> OfferedFiles<'_, S> {
-    /// Downloads and opens an archive; with a digest, once in a session is enough.
+    /// Downloads and opens an archive; one with a digest is opened once per session.
     pub(super) async fn open_archive(
         &self,
         skill: &SkillId,
@@ -63,7 +64,7 @@ impl<S: SkillServer> OfferedFiles<'_, S> {
         self.open_content(skill, archive, &content)
     }
 
-    /// Compares the bytes of an archive with its digest and opens them within the server's budget.
+    /// Compares an archive with its digest and opens it within the server's budget.
     fn open_content(
         &self,
         skill: &SkillId,
@@ -107,7 +108,7 @@ impl<S: SkillServer> OfferedFiles<'_, S> {
         opened.get(url).map(Arc::clone)
     }
 
-    /// A file of an archive, from the copy that was opened and never from anywhere else.
+    /// Reads a file of an archive from the opened copy, and never from anywhere else.
     pub(super) async fn read_archived(
         &self,
         skill: &SkillId,

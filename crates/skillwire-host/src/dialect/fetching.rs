@@ -1,4 +1,4 @@
-//! From a file of a skill to its bytes, by the fetch route of each dialect.
+//! Fetching the bytes of a skill's file, by the route of each dialect.
 
 use bytes::Bytes;
 use serde_json::{Map, Value};
@@ -14,7 +14,7 @@ use skillwire_trust::{Reason, Refusal, SkillId, check_promise};
 
 use super::{AskError, SkillServer, archive::Archive};
 
-/// The largest list of a skill's documents that is read.
+/// The largest list of a skill's documents that the host reads.
 const MOST_LIST_BYTES: u64 = 1 << 20;
 
 /// The files of skills that a server offers.
@@ -27,7 +27,7 @@ impl<'a, S: SkillServer> OfferedFiles<'a, S> {
         Self { server }
     }
 
-    /// Reads a file of an offered skill and compares it with what was promised.
+    /// Reads a file of an offered skill and compares it with what the server promised.
     pub(crate) async fn read(
         &self,
         skill: &SkillId,
@@ -80,7 +80,7 @@ impl<'a, S: SkillServer> OfferedFiles<'a, S> {
                 Err(refuse(Reason::FileNotListed))
             }
             FetchRoute::WebFolder { url } => {
-                // A path of such an index is plain, so its URI is spelt as it is.
+                // Paths in such an index are plain, so the URI spells them unescaped.
                 let below = skill.uri.root().as_str().len() + 1;
                 let url = format!("{url}{}", &file.as_str()[below..]);
                 Ok(self.read_web(skill, &url, most).await?.bytes)
@@ -116,7 +116,8 @@ impl<'a, S: SkillServer> OfferedFiles<'a, S> {
         Ok(fetched)
     }
 
-    /// Takes one file out of a resource that is all of them; one outside the skill spoils them all.
+    /// Takes one file out of a resource that contains all of them; a file outside the skill
+    /// invalidates the whole resource.
     async fn read_collected(
         &self,
         skill: &SkillId,
@@ -203,7 +204,7 @@ impl<'a, S: SkillServer> OfferedFiles<'a, S> {
         bytes.map(Bytes::from).map_err(|invalid| unlike(skill, invalid))
     }
 
-    /// Sends a request about one skill, and returns the text of the result.
+    /// Sends a request about one skill and returns the text of the result.
     async fn ask_by_name(
         &self,
         method: &str,

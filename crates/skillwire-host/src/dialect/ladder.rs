@@ -1,7 +1,7 @@
-//! Finding out how a server offers skills: from the released extension down, one rung at a time.
+//! Finding out how a server offers skills: from the released extension down, one dialect at a time.
 //!
-//! A server is asked only for what it declares, and all its resources are looked through only where
-//! the user allowed that.
+//! The host asks a server only for what it declares, and searches all its resources only if the
+//! user allowed that.
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
@@ -26,13 +26,13 @@ use crate::{
     remote::{Collecting, Listing, Trouble},
 };
 
-/// How long a listing of an older dialect is used; none of them says.
+/// How long the host uses a listing of an older dialect; none of them states a lifetime.
 pub(super) const LIFETIME: Duration = Duration::from_mins(1);
 
-/// The largest index that is read.
+/// The largest index that the host reads.
 const MOST_INDEX_BYTES: u64 = 4 << 20;
 
-/// A listing, or nothing where the server does not offer skills in that way.
+/// A listing, or `None` if the server does not offer skills in that way.
 type Rung = Result<Option<Listing>, Refusal>;
 
 /// One way to ask a server for its skills.
@@ -42,16 +42,16 @@ enum Way {
     Index,
     Scope,
     Names,
-    /// Looking through all resources, which only the user can allow.
+    /// Searching all resources, which only the user can allow.
     Resources,
 }
 
 impl Way {
-    /// From the released extension down.
+    /// The order in which they are tried.
     const LADDER: [Self; 5] =
         [Self::Released, Self::Index, Self::Scope, Self::Names, Self::Resources];
 
-    /// Where to begin with a server that offered its skills in a dialect before.
+    /// Returns the rung at which to begin with a server that used this dialect before.
     fn of(dialect: Dialect) -> Self {
         match dialect {
             Dialect::V1 | Dialect::Draft => Self::Released,
@@ -63,13 +63,13 @@ impl Way {
     }
 }
 
-/// Lists a server that answers in the released extension.
+/// Lists a server that speaks the released extension.
 pub(crate) trait ListReleased {
-    /// Asks `skills/list` for page after page.
+    /// Requests `skills/list`, page after page.
     fn list_released(&self) -> impl Future<Output = Result<(Listing, Duration), Trouble>> + Send;
 }
 
-/// One server, as it describes itself, and what the user allows it.
+/// One server, with its description and what the user allows.
 pub(crate) struct Ladder<'a, S> {
     server: &'a S,
     description: Arc<ServerDescription>,
@@ -85,7 +85,7 @@ impl<'a, S: SkillServer + ListReleased> Ladder<'a, S> {
         Self { server, description, allows_legacy }
     }
 
-    /// Lists the server in the first dialect that it answers in, beginning with the one it spoke
+    /// Lists the server in the first dialect that it answers in, beginning with the one it used
     /// before.
     pub(crate) async fn climb(
         &self,
@@ -95,7 +95,7 @@ impl<'a, S: SkillServer + ListReleased> Ladder<'a, S> {
             Some(dialect) => match self.step(Way::of(dialect), known).await {
                 Ok(Some(found)) => Some(found),
                 Err(Trouble::Refused(refusal)) if is_silence(&refusal) => return Err(refusal),
-                // It no longer answers as it did.
+                // The server no longer answers in the remembered dialect.
                 _ => None,
             },
             None => None,
@@ -130,7 +130,7 @@ impl<'a, S: SkillServer + ListReleased> Ladder<'a, S> {
         })
     }
 
-    /// Asks in one way, if the server declared what that needs.
+    /// Tries one dialect, if the server declared what it needs.
     async fn step(
         &self,
         way: Way,
@@ -150,8 +150,8 @@ impl<'a, S: SkillServer + ListReleased> Ladder<'a, S> {
         Ok(listing.map(|listing| (listing, LIFETIME)))
     }
 
-    /// Adds what the server points to besides: skills in its instructions, and where it lists none,
-    /// tools that hand some out.
+    /// Adds the skills that the server's instructions name and, if it lists none, a note about
+    /// tools that return skills.
     async fn point_out(&self, mut listing: Listing) -> Listing {
         let instructions = self.description.instructions.as_deref().unwrap_or_default();
         let listed = |uri: &SkillUri| listing.skills.iter().any(|skill| skill.id().uri == *uri);
@@ -166,7 +166,7 @@ impl<'a, S: SkillServer + ListReleased> Ladder<'a, S> {
         listing
     }
 
-    /// Says that a server offers no skills, and what could be tried.
+    /// Refuses because the server offers no skills, and says what the user could try.
     fn not_offered(&self) -> Refusal {
         let label = self.server.origin();
         let refusal = Refusal::new(Reason::SkillsNotOffered)
@@ -182,7 +182,7 @@ impl<'a, S: SkillServer + ListReleased> Ladder<'a, S> {
         }
     }
 
-    /// Reads `skill://index.json`, if there is one.
+    /// Reads `skill://index.json`, if it exists.
     async fn index(&self) -> Rung {
         let label = self.server.origin();
         let content = match self.server.read_resource(index::URI, MOST_INDEX_BYTES).await {
@@ -230,7 +230,7 @@ impl<'a, S: SkillServer + ListReleased> Ladder<'a, S> {
         Ok(Some(listing))
     }
 
-    /// Lists skills that are known by name alone.
+    /// Lists skills that have only names.
     async fn names(&self, known: Option<Dialect>) -> Rung {
         let origin = self.server.origin();
         let mut skills = Vec::new();
@@ -266,7 +266,8 @@ impl<'a, S: SkillServer + ListReleased> Ladder<'a, S> {
         Ok(Some(listing))
     }
 
-    /// Tells the two dialects with names apart: one says so, and else the first skill is asked for.
+    /// Distinguishes the two dialects that use names: one declares itself, otherwise the host
+    /// requests the first skill.
     async fn name_dialect(&self, first: Option<&str>) -> Result<Dialect, Refusal> {
         let declared = self.description.capabilities.get("skills");
         if declared.is_some_and(|skills| skills.get("scripts").is_some()) {
@@ -288,7 +289,7 @@ impl<'a, S: SkillServer + ListReleased> Ladder<'a, S> {
             .actual("neither"))
     }
 
-    /// Looks for skills among all resources, which only the user can allow.
+    /// Searches all resources for skills, which only the user can allow.
     async fn look_through(&self) -> Result<Listing, Refusal> {
         let listed = resources::list(self.server, None).await;
         let Resources { items, truncated } =
@@ -325,7 +326,7 @@ impl<'a, S: SkillServer + ListReleased> Ladder<'a, S> {
     }
 }
 
-/// Each resource is claimed by the first dialect it fits, so that no skill appears twice.
+/// Assigns each resource to the first dialect that fits, so that no skill appears twice.
 fn by_look(origin: &Origin, items: &[ListedResource], listed: &HashSet<&str>) -> Listing {
     let is_listed = |uri: &str| listed.contains(uri);
     let found: Vec<_> = items
@@ -338,13 +339,13 @@ fn by_look(origin: &Origin, items: &[ListedResource], listed: &HashSet<&str>) ->
         })
         .collect();
     match found.iter().map(|(dialect, _)| *dialect).min() {
-        // Next to skills, a resource that looks like a guide is one of their files.
+        // If there are skills, a resource that looks like a guide is one of their files.
         Some(dialect) => collect(origin, dialect, found.into_iter().map(|(_, skill)| skill)),
         None => collect(origin, Dialect::Usage, items.iter().filter_map(usage::offered)),
     }
 }
 
-/// Puts skills of one dialect together.
+/// Builds a listing from skills of one dialect.
 pub(super) fn collect(
     origin: &Origin,
     dialect: Dialect,
@@ -360,7 +361,7 @@ pub(super) fn collect(
     Listing { dialect: Some(dialect), ..collecting.finish(origin, false).0 }
 }
 
-/// Says that some entries of an index were left out.
+/// Returns the warning about entries of unknown types, if there are any.
 pub(super) fn unknown_types(label: &Origin, count: usize) -> Option<String> {
     let said =
         || format!("The index of `{label}` has entries of a type that nobody knows ({count}).");
@@ -372,12 +373,12 @@ pub(super) fn declares(description: &ServerDescription, capability: &str) -> boo
     description.capabilities.get(capability).is_some_and(Value::is_object)
 }
 
-/// Tells whether a server simply does not have what was asked for.
+/// Tells whether the server does not have what the host asked for.
 fn is_absence(refusal: &Refusal) -> bool {
     matches!(refusal.reason, Reason::FileMissing | Reason::ServerError)
 }
 
-/// Tells whether a server says nothing at all, so that asking it something else is of no use.
+/// Tells whether the server does not respond at all, so that other requests are useless.
 fn is_silence(refusal: &Refusal) -> bool {
     matches!(refusal.reason, Reason::ServerTimeout | Reason::ServerUnreachable)
 }

@@ -7,20 +7,20 @@ use skillwire_trust::Refusal;
 use super::{AskError, SkillServer};
 use crate::page;
 
-/// The most pages that are asked for.
+/// The most pages that the host requests.
 pub(super) const MOST_PAGES: usize = 20;
 
-/// The most resources that are looked at.
+/// The most resources that the host looks at.
 pub(super) const MOST_ITEMS: usize = 5_000;
 
-/// The resources that were looked at, and whether there were more.
+/// The resources that the host looked at, and whether there were more.
 pub(super) struct Resources {
     pub(super) items: Vec<ListedResource>,
     pub(super) truncated: Option<Refusal>,
 }
 
-/// Lists resources, all of them or those of a scope. That the server does not answer stays an
-/// [`AskError`], so that the ladder can go on.
+/// Lists all resources, or those of a scope. A failed request stays an [`AskError`], so that the
+/// ladder can go on with the next dialect.
 pub(super) async fn list<S: SkillServer>(
     server: &S,
     scope: Option<&str>,

@@ -1,4 +1,4 @@
-//! What reading older dialects needs of a server.
+//! What reading older dialects requires of a server.
 
 use serde_json::{Map, Value};
 use skillwire_client::{ClientError, FetchedContent, RawAnswer, WebOrigin};
@@ -16,7 +16,7 @@ pub(crate) enum AskError {
 }
 
 impl AskError {
-    /// Tells whether the server does not know the method, or what it was asked about.
+    /// Tells whether the server does not know the method or what the request was about.
     pub(crate) fn is_unanswered(&self) -> bool {
         match self {
             Self::Unconnected(_) => false,
@@ -25,19 +25,19 @@ impl AskError {
     }
 }
 
-/// A server that can be asked for skills and read. The ladder and the fetch routes know a server by
-/// this alone, so neither depends on how connections, budgets and memory are kept.
+/// A server that the host can list and read. The ladder and the fetch routes use only this trait,
+/// so they do not depend on how connections, budgets and memory are kept.
 pub(crate) trait SkillServer: Sync {
-    /// What refusals and skills name the server by.
+    /// Returns the origin that refusals and skills name.
     fn origin(&self) -> Origin;
 
-    /// The limits that the user set.
+    /// Returns the user's policy.
     fn policy(&self) -> &Policy;
 
-    /// The site, if this is no server but a site of the web.
+    /// Returns the web origin, if this is a web site and not an MCP server.
     fn web(&self) -> Option<&WebOrigin>;
 
-    /// The archives that were opened in this session.
+    /// Returns the archives that were opened in this session.
     fn archives(&self) -> &OpenedArchives;
 
     /// Sends a request.
@@ -47,20 +47,20 @@ pub(crate) trait SkillServer: Sync {
         params: Map<String, Value>,
     ) -> impl Future<Output = Result<RawAnswer, AskError>> + Send;
 
-    /// Reads a resource and returns the whole answer; `most` bounds it before it is decoded.
+    /// Reads a resource and returns the whole answer; `most` limits its size before it is decoded.
     fn read_answer(
         &self,
         uri: &str,
         most: u64,
     ) -> impl Future<Output = Result<RawAnswer, Refusal>> + Send;
 
-    /// Counts bytes against what one session may receive.
+    /// Counts bytes against the budget of the session.
     fn spend(&self, bytes: usize) -> Result<(), Refusal>;
 
-    /// Says what an error of the connection means, without repeating anything secret.
+    /// Converts an error of the connection, without repeating anything secret.
     fn refuse(&self, error: &ClientError) -> Refusal;
 
-    /// Has the next listing find out anew how the server offers its skills.
+    /// Makes the next listing find out again how the server offers its skills.
     fn forget_dialect(&self);
 
     /// Reads a resource that need not belong to a skill.
@@ -81,7 +81,7 @@ pub(crate) trait SkillServer: Sync {
         }
     }
 
-    /// Says why a request was not answered.
+    /// Converts the error of a request to a refusal.
     fn unanswered(&self, error: AskError) -> Refusal {
         match error {
             AskError::Unconnected(refusal) => refusal,
@@ -89,7 +89,7 @@ pub(crate) trait SkillServer: Sync {
         }
     }
 
-    /// Refuses because a budget is used up.
+    /// Refuses because a budget is exhausted.
     fn exhausted(&self, expected: String, actual: &str) -> Refusal {
         let refusal = Refusal::new(Reason::BudgetExhausted).about(self.origin());
         refusal.expected(expected).actual(actual)

@@ -1,4 +1,5 @@
-//! From a skill that a listing mentions to one that can be approved: `SKILL.md` is read and pinned.
+//! From a skill that a listing mentions to one that the user can approve: reads and pins
+//! `SKILL.md`.
 
 use std::sync::Arc;
 
@@ -17,11 +18,11 @@ use skillwire_trust::{
 
 use super::{OfferedFiles, SkillServer, archive::Archive};
 
-/// The largest manifest that is read.
+/// The largest manifest that the host reads.
 const MOST_MANIFEST_BYTES: u64 = 1 << 20;
 
 impl<S: SkillServer> OfferedFiles<'_, S> {
-    /// Reads what is needed to approve a skill, and nothing else.
+    /// Reads what the user needs to approve a skill, and nothing else.
     pub(crate) async fn settle(
         &self,
         skill: &KnownSkill,
@@ -86,7 +87,7 @@ impl<S: SkillServer> OfferedFiles<'_, S> {
     }
 }
 
-/// Compares an opened archive with the files that its entry lists, where it lists any.
+/// Compares an opened archive with the files that its entry lists, if it lists any.
 fn agree(skill: &SkillId, offer: &SkillOffer, files: &[ArchiveFile]) -> Result<(), Refusal> {
     if offer.promises.is_empty() {
         return Ok(());
@@ -107,12 +108,12 @@ fn agree(skill: &SkillId, offer: &SkillOffer, files: &[ArchiveFile]) -> Result<(
     }
 }
 
-/// What a file is held to from now on.
+/// Returns the size and digest that the host holds a file to from now on.
 pub(crate) fn pin(uri: ResourceUri, bytes: &[u8]) -> SkillResource {
     SkillResource { uri, digest: Digest::of(bytes), size: bytes.len() as u64 }
 }
 
-/// Every file with digest and size, where the server promised that much.
+/// Returns every file with digest and size, if the server promised all of them.
 fn whole(offer: &SkillOffer) -> Option<Vec<SkillResource>> {
     if offer.first_seen {
         return None;
@@ -139,7 +140,7 @@ fn has_fence(bytes: &[u8]) -> bool {
     bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes).starts_with(b"---")
 }
 
-/// Puts what was listed in front of a `SKILL.md` that says nothing about itself.
+/// Puts the listed frontmatter in front of a `SKILL.md` that has none.
 pub(crate) fn with_frontmatter(listed: &Frontmatter, bytes: Bytes) -> Bytes {
     match std::str::from_utf8(&bytes) {
         Ok(text) if !has_fence(&bytes) => {
@@ -149,7 +150,7 @@ pub(crate) fn with_frontmatter(listed: &Frontmatter, bytes: Bytes) -> Bytes {
     }
 }
 
-/// Reads the frontmatter and compares it with what was listed, as far as the dialect lists it.
+/// Reads the frontmatter and compares it with the listed one, as far as the dialect lists it.
 fn describe(
     unread: &UnreadSkill,
     mut offer: SkillOffer,

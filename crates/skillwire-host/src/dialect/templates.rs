@@ -1,4 +1,4 @@
-//! Resource templates of skills: a picker for the user, which nothing else walks.
+//! Resource templates of skills, for a picker that the user fills in. Nothing else expands them.
 
 use std::collections::HashSet;
 
@@ -15,14 +15,14 @@ use crate::{Host, page::protocol_error};
 /// Lists resource templates.
 const LIST: &str = method::RESOURCES_TEMPLATES_LIST;
 
-/// The most templates that are shown.
+/// The most templates that the host shows.
 const MOST: usize = 200;
 
-/// The most pages of templates that are asked for.
+/// The most pages of templates that the host requests.
 const MOST_PAGES: usize = 10;
 
 impl Host {
-    /// The templates of skills that a server offers, for the user to choose from.
+    /// Lists the skill templates that a server offers, for the user to choose from.
     pub async fn templates(&self, label: &ServerLabel) -> Result<Vec<SkillTemplate>, Refusal> {
         let remote = self.remote(label)?;
         let client = remote.client().await?;
@@ -47,7 +47,7 @@ impl Host {
                 break;
             }
         }
-        // An index may have templates that the server does not list as such.
+        // An index may have templates that the server does not list as resource templates.
         if client.server().skills.is_some()
             && let Ok(listing) = remote.list().await
         {
@@ -61,9 +61,9 @@ impl Host {
         Ok(found)
     }
 
-    /// What a server would complete a variable with, given what is filled in already.
+    /// Asks a server to complete a variable, given the values that are already filled in.
     ///
-    /// A server that did not declare completions is not asked.
+    /// The host does not ask a server that did not declare completions.
     pub async fn complete(
         &self,
         label: &ServerLabel,
@@ -90,7 +90,7 @@ impl Host {
     }
 }
 
-/// Fills in the variables of a template; a value that could lead elsewhere is refused.
+/// Fills in the variables of a template; refuses a value that could lead to another place.
 pub fn fill_template(
     template: &SkillTemplate,
     values: &Map<String, Value>,

@@ -1,4 +1,4 @@
-//! Tools that hand out skills: a sentence for the user, and nothing else.
+//! Tools that return skills: the host mentions them to the user and does nothing else with them.
 //!
 //! The output of a tool has no identity and no digests, so it never becomes a skill.
 
@@ -8,7 +8,7 @@ use skillwire_protocol::{cursor_params, method};
 
 use super::{SkillServer, ladder::declares};
 
-/// Names of tools that hand out skills.
+/// Names of tools that return skills.
 const NAMES: [&str; 8] = [
     "find_skill",
     "list_repo_skills",
@@ -20,7 +20,7 @@ const NAMES: [&str; 8] = [
     "use_skill",
 ];
 
-/// The most pages of tools that are looked at.
+/// The most pages of tools that the host looks at.
 const MOST_PAGES: usize = 5;
 
 #[derive(Deserialize)]
@@ -35,7 +35,7 @@ struct Tool {
     name: String,
 }
 
-/// A sentence about the tools of a server that hand out skills, if it has any.
+/// Returns a sentence about a server's tools that return skills, if it has any.
 pub(super) async fn that_hand_out_skills<S: SkillServer>(
     server: &S,
     description: &ServerDescription,
@@ -46,7 +46,7 @@ pub(super) async fn that_hand_out_skills<S: SkillServer>(
     let mut found = Vec::new();
     let mut cursor: Option<String> = None;
     for _ in 0..MOST_PAGES {
-        // The user did not ask for tools, so without an answer there is nothing to say about them.
+        // The user did not ask for tools, so a failed request is not reported.
         let answer = server.ask(method::TOOLS_LIST, cursor_params(cursor.as_deref())).await;
         let Ok(answer) = answer else { break };
         let Ok(page) = answer.read::<Page>() else { break };

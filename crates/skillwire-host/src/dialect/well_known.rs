@@ -1,4 +1,4 @@
-//! Listing a web origin: asks for the index in each of its places.
+//! Listing a web origin: requests the index at each of its places.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::remote::Listing;
 
-/// The largest index that is read.
+/// The largest index that the host reads.
 const MOST_BYTES: u64 = 4 << 20;
 
 /// Lists a web origin.
@@ -38,7 +38,7 @@ pub(crate) async fn list<S: SkillServer>(
                 listing.warnings.extend(unknown_types(&origin, site.unknown));
                 return Ok((listing, LIFETIME));
             }
-            // Many sites answer every address with a page.
+            // Many sites answer every URL with a page.
             Err(invalid) if place == PLACES[0] => tracing::debug!("{url}: {invalid}"),
             Err(invalid) => {
                 return Err(Refusal::new(Reason::ProtocolError)

@@ -1,4 +1,4 @@
-//! What the user decides, and what follows from it.
+//! The user's decisions about skills, and their consequences.
 
 use std::{collections::HashMap, time::SystemTime};
 
@@ -11,27 +11,27 @@ use skillwire_trust::{
 use super::{Host, unusable};
 
 impl Host {
-    /// Where a skill stands with the user.
+    /// Returns the standing of a skill with the user.
     pub fn standing(&self, listed: &ListedSkill) -> Result<Standing, Refusal> {
         let record = self.inner.records.get(listed.id()).map_err(unusable)?;
         Ok(Standing::of(listed, record.as_ref()))
     }
 
-    /// Where a skill stands with the user, as far as its listing tells.
+    /// Returns the standing of a skill with the user, as far as its listing tells.
     pub fn standing_of_known(&self, skill: &KnownSkill) -> Result<Standing, Refusal> {
         let record = self.inner.records.get(skill.id()).map_err(unusable)?;
         Ok(Standing::of_known(skill, record.as_ref()))
     }
 
-    /// Begins a review of a skill that the user asked for, however it stands with them.
+    /// Begins a review that the user asked for, regardless of the skill's standing.
     pub fn review(&self, listed: &ListedSkill) -> Result<ApprovalReview, Refusal> {
         Ok(ApprovalReview::of(listed, &self.standing(listed)?))
     }
 
-    /// Begins a review because a skill is to be loaded that is not approved as it is, for the reason
-    /// that [`Self::approved`] gave.
+    /// Begins a review because a caller wants to load a skill that the user has not approved as it
+    /// is, for the reason that [`Self::approved`] gave.
     ///
-    /// The user is asked nothing here, and nothing is counted: see [`Self::count_question`].
+    /// This asks the user nothing and counts no question: see [`Self::count_question`].
     pub fn review_before_load(
         &self,
         listed: &ListedSkill,
@@ -40,8 +40,8 @@ impl Host {
         ApprovalReview::before_load(listed, &self.standing(listed)?, undecided)
     }
 
-    /// Records what the user answered. Returns the approval, or the refusal for the caller that wanted the
-    /// skill.
+    /// Records the user's answer. Returns the approval, or the refusal for the caller that wanted
+    /// the skill.
     pub fn record_review(&self, answered: AnsweredReview) -> Result<ApprovedSkill, Refusal> {
         let listed = answered.listed().clone();
         let skill = listed.id();
@@ -74,12 +74,12 @@ impl Host {
     /// Records that the user approved a skill as it is listed, with these grants.
     ///
     /// Only tools that the skill asks for can be granted to it. An approval of a dynamic skill is
-    /// good for one load and is not remembered.
+    /// good for one load and is not recorded.
     pub fn approve(&self, listed: &ListedSkill, grants: Grants) -> Result<ApprovedSkill, Refusal> {
         self.record_review(self.review(listed)?.show().answer(Answer::Yes(grants)))
     }
 
-    /// The approval a skill has, without asking the user.
+    /// Returns the approval of a skill, without asking the user.
     pub fn approved(&self, listed: &ListedSkill) -> Result<ApprovedSkill, Refusal> {
         let refuse = |reason| Refusal::new(reason).about(listed.id());
         let standing = self.standing(listed)?;
@@ -96,7 +96,7 @@ impl Host {
                 self.check_dynamic(listed)?;
                 Err(refuse(Reason::NotApproved).actual("a skill without digests, asked each time"))
             }
-            // Files that were pinned before are held to what they were.
+            // Files that were pinned earlier are held to the same bytes.
             Standing::Approved(grants) if listed.integrity().is_first_seen() => {
                 let record = self.inner.records.get(listed.id()).map_err(unusable)?;
                 let approval = record.and_then(|record| record.approval);
@@ -128,9 +128,9 @@ impl Host {
         }
     }
 
-    /// The approval a skill has, or the one the user gives now.
+    /// Returns the approval of a skill, asking the user if there is none.
     ///
-    /// The user is not asked about the same skill, or skills of the same server, without end.
+    /// The host limits how often it asks about the same skill, or about skills of the same server.
     #[tracing::instrument(skip_all, fields(skill = %listed.id()))]
     pub async fn approved_or_ask(&self, listed: &ListedSkill) -> Result<ApprovedSkill, Refusal> {
         let approved = self.approved_or_asked(listed).await;
@@ -154,7 +154,7 @@ impl Host {
         self.record_review(shown.answer(answer))
     }
 
-    /// Where each of many skills stands, from one look at what is remembered.
+    /// Returns the standing of each of many skills, reading the records once.
     pub fn standings(&self, skills: &[&KnownSkill]) -> Vec<Standing> {
         let (records, _) = self.inner.records.all();
         let records: HashMap<&SkillId, &Record> =
@@ -163,7 +163,7 @@ impl Host {
         skills.iter().map(of).collect()
     }
 
-    /// Tells whether a skill that stands like this with the user may be loaded without asking.
+    /// Tells whether a skill with this standing may be loaded without asking the user.
     pub fn is_approved(&self, skill: &KnownSkill, standing: &Standing) -> bool {
         let of_server = skill.id().origin.server().is_some();
         match &self.inner.lock {
@@ -175,7 +175,7 @@ impl Host {
         }
     }
 
-    /// Withdraws an approval with all its grants, and says whether there was one.
+    /// Withdraws an approval with all its grants; returns whether there was one.
     pub fn revoke(&self, skill: &SkillId) -> Result<bool, Refusal> {
         let mut existed = false;
         let mut change = |record: &mut Record| existed = record.approval.take().is_some();
@@ -184,7 +184,7 @@ impl Host {
         Ok(existed)
     }
 
-    /// Switches a skill on or off; one that is off is neither shown to a model nor loaded.
+    /// Switches a skill on or off; a skill that is off is neither shown to a model nor loaded.
     pub fn set_enabled(&self, skill: &SkillId, enabled: bool) -> Result<(), Refusal> {
         let mut change = |record: &mut Record| record.disabled = !enabled;
         self.inner.records.update(skill, &mut change).map_err(unusable)?;
@@ -204,8 +204,8 @@ impl Host {
         }
     }
 
-    /// Counts one more question about a skill, unless there were too many already; tells how many
-    /// there were.
+    /// Counts one more question about a skill, unless there were too many already; returns how many
+    /// there were before.
     pub fn count_question(&self, skill: &SkillId) -> Result<usize, Refusal> {
         let policy = &self.inner.policy;
         let now = self.inner.clock.now();
@@ -243,7 +243,7 @@ impl Host {
     }
 }
 
-/// The entry of a skill, or the first one of a listing that contradicts itself.
+/// Returns the entry of a skill, or the first one of a listing that contradicts itself.
 fn entry_of(skill: &KnownSkill) -> Option<&ListedSkill> {
     match skill {
         KnownSkill::Listed(listed) => Some(listed),
@@ -252,7 +252,7 @@ fn entry_of(skill: &KnownSkill) -> Option<&ListedSkill> {
     }
 }
 
-/// What the lock file says about a skill of a server.
+/// Checks a skill of a server against the lock file.
 fn locked(lock: &Lock, listed: &ListedSkill) -> Result<ApprovedSkill, Refusal> {
     let refuse = || Refusal::new(Reason::NotLocked).about(listed.id()).remedy(Remedy::UpdateLock);
     if listed.integrity().is_first_seen() {

@@ -5,14 +5,14 @@ use skillwire_trust::{ListedSkill, Refusal};
 
 use super::Host;
 
-/// What can be said about two versions of a file.
+/// The result of comparing two versions of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FileComparison {
     /// Both versions are text.
     Texts {
-        /// The version that was approved.
+        /// The approved version.
         approved: String,
-        /// The version that is listed now.
+        /// The listed version.
         listed: String,
     },
     /// One of them is larger than the caller wants to compare.
@@ -21,12 +21,12 @@ pub enum FileComparison {
     NotText,
     /// The approved version was never loaded here, or is no longer cached.
     NotCached,
-    /// The listed version cannot be had.
+    /// The listed version could not be read.
     Refused(Refusal),
 }
 
 impl Host {
-    /// Gets both versions of a file that changed: the approved one from the cache, the listed one
+    /// Fetches both versions of a changed file: the approved one from the cache, the listed one
     /// from its origin.
     pub async fn compare_versions(
         &self,
@@ -52,7 +52,7 @@ impl Host {
     }
 }
 
-/// The bytes as text; what holds a NUL is taken for something else.
+/// Returns the bytes as text; bytes with a NUL do not count as text.
 fn text_of(bytes: &[u8]) -> Option<String> {
     std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0')).map(str::to_owned)
 }

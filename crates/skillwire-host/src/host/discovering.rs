@@ -1,4 +1,4 @@
-//! Which skills there are.
+//! Discovering skills.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,25 +20,25 @@ use crate::{
     remote::{Listing, Remote},
 };
 
-/// Everything that could be found out about every origin.
+/// The result of listing every origin.
 #[derive(Debug, Default)]
 pub struct Discovered {
     /// The skills.
     pub registry: Registry,
     /// Entries that cannot be used.
     pub refused: Vec<Refusal>,
-    /// Origins that could not be listed, or not to their end.
+    /// Origins that could not be listed, or not completely.
     pub incomplete: Vec<Refusal>,
-    /// What is odd but harmless.
+    /// Oddities that do no harm.
     pub warnings: Vec<String>,
-    /// How each server that was listed offers its skills.
+    /// The dialect of each server that was listed.
     pub dialects: BTreeMap<ServerLabel, Dialect>,
     /// Skills that a server's instructions name and its listing does not.
     pub references: Vec<SkillId>,
 }
 
 impl Host {
-    /// Lists one server, or returns what was listed while that is fresh.
+    /// Lists one server, or returns its listing while that is fresh.
     #[tracing::instrument(skip_all, fields(%label))]
     pub async fn list(&self, label: &ServerLabel) -> Result<Arc<Listing>, Refusal> {
         let remote = self.remote(label)?;
@@ -68,12 +68,12 @@ impl Host {
         Ok(listed)
     }
 
-    /// Asks a server again what it offers; windows that are open keep their entries.
+    /// Asks a server again what it offers; open windows keep their entries.
     pub async fn rediscover(&self, label: &ServerLabel) -> Result<(), Refusal> {
         self.remote(label)?.rediscover().await
     }
 
-    /// Lists every origin at once; one that fails or is slow leaves the others alone.
+    /// Lists every origin concurrently; one that fails or is slow does not affect the others.
     #[tracing::instrument(skip_all)]
     pub async fn discover(&self) -> Discovered {
         let labels = self.servers();
@@ -91,7 +91,8 @@ impl Host {
         Discovered { dialects, references, ..self.together(listings) }
     }
 
-    /// Puts together what was listed before, so that building a context sends no request.
+    /// Collects the listings that the host already has, so that building a context sends no
+    /// request.
     #[expect(clippy::unused_async, reason = "callers need not know that no request is sent")]
     pub async fn known(&self) -> Discovered {
         let remotes: Vec<_> = self.inner.remotes.lock().values().cloned().collect();
@@ -124,7 +125,7 @@ impl Host {
         found
     }
 
-    /// Finds the one skill a handle names.
+    /// Finds the one skill that a handle names.
     #[tracing::instrument(skip_all, fields(%handle))]
     pub async fn resolve(&self, handle: &Handle) -> Result<ListedSkill, Refusal> {
         match handle {
@@ -162,7 +163,7 @@ impl Host {
         }
     }
 
-    /// The skills of folders as they were last read.
+    /// Returns the skills of folders, as the host read them last.
     pub fn in_folders(&self) -> Vec<ListedSkill> {
         let folders = self.folders();
         let listed = folders.skills.values();
@@ -177,7 +178,7 @@ impl Host {
             .collect()
     }
 
-    /// The entry as it was last seen; its server is asked unless the listing tells it whole.
+    /// Returns the latest entry; asks the server unless the listing has the complete entry.
     async fn certain(&self, skill: &KnownSkill) -> Result<ListedSkill, Refusal> {
         match self.newest(skill) {
             // No listing of an older dialect says whether a file changed.
@@ -186,14 +187,14 @@ impl Host {
         }
     }
 
-    /// The entry as it was last seen, which may be newer than the listing.
+    /// Returns the latest entry, which may be newer than the listing.
     fn newest(&self, skill: &KnownSkill) -> KnownSkill {
         let remote = skill.id().origin.server().and_then(|label| self.remote(label).ok());
         let newer = remote.and_then(|remote| remote.newer(&skill.id().uri));
         newer.map_or_else(|| skill.clone(), KnownSkill::Listed)
     }
 
-    /// Asks for the entry once more before the skill is used.
+    /// Asks the server for the entry again before the skill is used.
     pub async fn refresh(&self, skill: &KnownSkill) -> Result<ListedSkill, Refusal> {
         match skill.id().origin.server() {
             Some(label) if !self.inner.offline => self.get(label, &skill.id().uri).await,
@@ -201,7 +202,7 @@ impl Host {
         }
     }
 
-    /// What a model may be told of: every skill that the user did not switch off.
+    /// Returns what a model may see: every skill that the user did not switch off.
     pub fn catalogue_items(&self, found: &Discovered) -> Result<Vec<CatalogueItem>, Refusal> {
         let (records, _) = self.inner.records.all();
         let disabled: BTreeSet<_> =
@@ -217,15 +218,15 @@ impl Host {
             .collect())
     }
 
-    /// Finds a skill among those that were approved, without asking its server; the handle must say
-    /// where it is from.
+    /// Finds a skill among the approved ones, without asking its server; the handle must name the
+    /// origin.
     pub fn recall(&self, handle: &Handle) -> Result<ListedSkill, Refusal> {
         let missing = || Refusal::new(Reason::SkillNotFound).about(handle);
         let listing = self.remembered(handle.origin().ok_or_else(missing)?)?;
         Registry::new(listing.skills).find(handle)?.skill.certain().cloned()
     }
 
-    /// What was approved before, for when the server cannot be asked.
+    /// Returns the approved skills of an origin, for when the host cannot ask the server.
     fn remembered(&self, origin: &Origin) -> Result<Listing, Refusal> {
         let (records, errors) = self.inner.records.all();
         if let (true, Some(error)) = (records.is_empty(), errors.first()) {
@@ -240,7 +241,7 @@ impl Host {
         Ok(Listing { skills, warnings, ..Listing::default() })
     }
 
-    /// Withdraws every approval whose skill is listed with other content now.
+    /// Withdraws every approval whose skill is now listed with other content.
     fn note_listing(&self, origin: &Origin, skills: &[KnownSkill]) -> Result<(), Refusal> {
         let (records, _) = self.inner.records.all();
         for record in records.into_iter().filter(|record| record.id.origin == *origin) {
@@ -259,7 +260,7 @@ impl Host {
 
     /// Withdraws the approval of a skill that has other content now.
     fn note_change(&self, listed: &ListedSkill) -> Result<(), Refusal> {
-        // A record that cannot be read is no approval, so there is nothing to withdraw.
+        // An unreadable record is no approval, so there is nothing to withdraw.
         let record = self.inner.records.get(listed.id()).ok().flatten();
         let approval = record.and_then(|record| record.approval);
         match approval.filter(|approval| !approval.revoked && !listed.is_covered_by(approval)) {
@@ -268,7 +269,7 @@ impl Host {
         }
     }
 
-    /// Withdraws an approval for good, as the skill is something else now.
+    /// Withdraws an approval for good. It does not return when the old content does.
     pub(super) fn withdraw(&self, skill: &SkillId, approval: &Approval) -> Result<(), Refusal> {
         let mut revoke = |record: &mut Record| {
             if let Some(approval) = &mut record.approval {
@@ -282,11 +283,11 @@ impl Host {
     }
 }
 
-/// Tells whether a skill may still be what was approved, as far as its listing tells.
+/// Tells whether a skill may still have the approved content, as far as its listing tells.
 fn may_still_be(skill: &KnownSkill, approval: &Approval) -> bool {
     match skill {
         KnownSkill::Listed(listed) => listed.is_covered_by(approval),
-        // Its `SKILL.md` is compared with the approval when it is read.
+        // The host compares its `SKILL.md` with the approval when it reads it.
         KnownSkill::Unread(_) => true,
         KnownSkill::Contradicted(skill) => match skill.first() {
             KnownSkill::Listed(first) => first.is_covered_by(approval),
@@ -295,7 +296,7 @@ fn may_still_be(skill: &KnownSkill, approval: &Approval) -> bool {
     }
 }
 
-/// A skill may be missing because its server is.
+/// Adds to a refusal that the skill may be missing because its server could not be listed.
 fn explain_missing(refusal: Refusal, incomplete: &[Refusal]) -> Refusal {
     match incomplete.first() {
         Some(first) if refusal.reason == Reason::SkillNotFound => refusal.hint(format!(

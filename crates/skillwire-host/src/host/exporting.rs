@@ -1,4 +1,4 @@
-//! Copies of a skill for people to look at, outside of every window.
+//! Copies of a skill for users to look at, outside of every window.
 
 use bytes::Bytes;
 use skillwire_core::{RelPath, Resources, portable};
@@ -9,18 +9,18 @@ use super::Host;
 /// One file of a copy, with the size and digest that are listed for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExportedFile {
-    /// Where it belongs, below the copy's folder.
+    /// The path of the file below the copy's folder.
     pub path: RelPath,
-    /// What it holds.
+    /// The verified bytes.
     pub bytes: Bytes,
 }
 
 impl Host {
-    /// Gets and checks every file of a skill, so that the user can keep a copy to look at.
+    /// Fetches and verifies every file of a skill, so that the user can keep a copy to look at.
     ///
-    /// This is the one place that fetches files which the caller did not name one by one. Files that some disk
-    /// cannot keep apart, or that some system has another meaning for, are refused before that;
-    /// `reserved` are names the copy needs for itself.
+    /// This is the only place that fetches files which the caller did not name one by one. It first
+    /// refuses files that some file system cannot keep apart or some system treats specially;
+    /// `reserved` are names that the copy needs for itself.
     #[tracing::instrument(skip_all, fields(skill = %listed.id()))]
     pub async fn export(
         &self,

@@ -9,7 +9,7 @@ use skillwire_trust::{Action, ApprovedSkill, Reason, Refusal, check_frontmatter}
 use super::Host;
 use crate::window::{DynamicContent, FileContent, FirstSeen, Window, find};
 
-/// How many contents are remembered as compared.
+/// How many comparisons of `SKILL.md` are remembered.
 const MOST_COMPARED: usize = 4_096;
 
 /// A loaded skill.
@@ -17,13 +17,13 @@ const MOST_COMPARED: usize = 4_096;
 pub struct Loaded {
     /// The window through which its files are read.
     pub window: Arc<Window>,
-    /// Whether the same content was loaded already and its window is still open.
+    /// Whether the same content was already loaded and its window is still open.
     pub repeated: bool,
 }
 
 impl Host {
     /// Loads an approved skill: fetches `SKILL.md`, compares size, digest and frontmatter with the
-    /// entry, and opens the window. Nothing else is fetched.
+    /// entry, and opens the window. It fetches no other file.
     #[tracing::instrument(skip_all, fields(skill = %approved.id()))]
     pub async fn load(&self, approved: ApprovedSkill) -> Result<Loaded, Refusal> {
         let content = approved.fingerprint();
@@ -67,14 +67,15 @@ impl Host {
         Ok(content)
     }
 
-    /// Compares `SKILL.md` with the entry, once for each content: bytes with the same digest under
-    /// the same entry have the same frontmatter.
+    /// Compares `SKILL.md` with the entry, once per content: bytes with the same digest under the
+    /// same entry have the same frontmatter.
     fn compare_frontmatter(
         &self,
         approved: &ApprovedSkill,
         content: &FileContent,
     ) -> Result<(), Refusal> {
-        // Where name and description stand elsewhere, the digest alone says that nothing changed.
+        // If name and description come from elsewhere, only the digest can show that nothing
+        // changed.
         if approved.listed().offer().is_some_and(|offer| offer.described_elsewhere) {
             return Ok(());
         }
@@ -94,7 +95,7 @@ impl Host {
         Ok(())
     }
 
-    /// A skill may have been switched off since it was approved.
+    /// Refuses a skill that the user switched off after approving it.
     fn check_enabled(&self, approved: &ApprovedSkill) -> Result<(), Refusal> {
         if self.inner.records.is_disabled(approved.id()).map_err(super::unusable)? {
             return Err(Refusal::new(Reason::Disabled).about(approved.id()));
@@ -102,13 +103,13 @@ impl Host {
         Ok(())
     }
 
-    /// Closes every window, as at the end of a session.
+    /// Closes every window, at the end of a session.
     pub fn close(&self) {
         self.open_windows().iter().for_each(|window| window.release());
         self.inner.remotes.lock().clear();
     }
 
-    /// Closes every window and gives servers that were started a moment to end by themselves.
+    /// Closes every window and gives started servers a moment to exit by themselves.
     pub async fn disconnect(&self) {
         let remotes: Vec<_> = self.inner.remotes.lock().values().cloned().collect();
         self.close();

@@ -1,4 +1,4 @@
-//! The host: every origin, the user's decisions, and the way from one to the other.
+//! The host: every origin, the user's decisions, and the windows on loaded skills.
 
 mod approving;
 mod comparing;
@@ -43,7 +43,7 @@ use crate::{
     window::{Window, decision},
 };
 
-/// Connects to servers, remembers decisions and opens windows. Cheap to clone.
+/// Connects to servers, remembers decisions and opens windows; clones are cheap.
 #[derive(Clone)]
 pub struct Host {
     inner: Arc<Inner>,
@@ -58,16 +58,16 @@ struct Inner {
     dialects: Arc<dyn DialectMemory>,
     audit: Arc<dyn Audit>,
     prompter: Arc<dyn Prompter>,
-    /// When there is one, it alone says what may be loaded from servers.
+    /// If there is a lock file, it alone decides what may be loaded from servers.
     lock: Option<Lock>,
     offline: bool,
     folders: Mutex<Arc<Folders>>,
     remotes: Mutex<BTreeMap<ServerLabel, Arc<Remote>>>,
     windows: Mutex<Vec<Weak<Window>>>,
     next_window: AtomicU64,
-    /// Contents whose `SKILL.md` was found to agree with the entry.
+    /// Contents whose `SKILL.md` agreed with the entry.
     compared: Mutex<HashSet<Digest>>,
-    /// When the user was asked about skills of each server, in this session.
+    /// When the host asked the user about skills of each server, in this session.
     questions: Mutex<BTreeMap<String, Vec<SystemTime>>>,
 }
 
@@ -78,7 +78,7 @@ struct Folders {
     gated: Vec<GatedSkill>,
 }
 
-/// Puts a host together; every part has a default that keeps nothing and never asks the user.
+/// Builds a host; the default of every part keeps nothing and never asks the user.
 pub struct HostBuilder {
     policy: Policy,
     options: ClientOptions,
@@ -116,7 +116,7 @@ impl HostBuilder {
         Self { policy, ..self }
     }
 
-    /// Sets how servers are talked to.
+    /// Sets the options of connections to servers.
     #[must_use]
     pub fn client_options(self, options: ClientOptions) -> Self {
         Self { options, ..self }
@@ -128,49 +128,50 @@ impl HostBuilder {
         Self { clock: Arc::new(clock), ..self }
     }
 
-    /// Sets where decisions are remembered.
+    /// Sets the store of the user's decisions.
     #[must_use]
     pub fn records(self, records: impl RecordStore + 'static) -> Self {
         Self { records: Arc::new(records), ..self }
     }
 
-    /// Sets where verified files are kept.
+    /// Sets the cache of verified files.
     #[must_use]
     pub fn cache(self, cache: impl Cache + 'static) -> Self {
         Self { cache: Arc::new(cache), ..self }
     }
 
-    /// Sets where it is remembered how servers offer their skills.
+    /// Sets the memory of servers' dialects.
     #[must_use]
     pub fn dialects(self, dialects: impl DialectMemory + 'static) -> Self {
         Self { dialects: Arc::new(dialects), ..self }
     }
 
-    /// Sets where events are logged.
+    /// Sets the audit log.
     #[must_use]
     pub fn audit(self, audit: impl Audit + 'static) -> Self {
         Self { audit: Arc::new(audit), ..self }
     }
 
-    /// Sets how the user is asked.
+    /// Sets the prompter that asks the user.
     #[must_use]
     pub fn prompter(self, prompter: impl Prompter + 'static) -> Self {
         Self { prompter: Arc::new(prompter), ..self }
     }
 
-    /// Lets a lock file alone decide what may be loaded from servers, for agents that run without a user.
+    /// Lets a lock file alone decide what may be loaded from servers, for agents that run without a
+    /// user.
     #[must_use]
     pub fn lock(self, lock: Option<Lock>) -> Self {
         Self { lock, ..self }
     }
 
-    /// Uses only what is remembered and cached.
+    /// Makes the host use only remembered and cached content.
     #[must_use]
     pub fn offline(self, offline: bool) -> Self {
         Self { offline, ..self }
     }
 
-    /// Makes the host.
+    /// Builds the host.
     pub fn build(self) -> Host {
         let inner = Inner {
             policy: Arc::new(self.policy),
@@ -195,14 +196,14 @@ impl HostBuilder {
 }
 
 impl Host {
-    /// Begins a host.
+    /// Returns a builder with defaults.
     pub fn builder() -> HostBuilder {
         HostBuilder::default()
     }
 
-    /// Makes a server known under a label of the user's choice; it is connected when needed.
+    /// Adds a server under a label of the user's choice; the host connects to it when needed.
     ///
-    /// A server that had the label before is forgotten, but not what was decided about it.
+    /// A server that had the label before is replaced, but the decisions about its skills stay.
     pub fn add_server(&self, label: ServerLabel, endpoint: Endpoint) {
         let (policy, clock) = (Arc::clone(&self.inner.policy), Arc::clone(&self.inner.clock));
         let options = self.inner.options.clone();
@@ -211,31 +212,32 @@ impl Host {
         self.inner.remotes.lock().insert(label, Arc::new(remote));
     }
 
-    /// Lets all resources of a server be looked through for skills of older dialects.
+    /// Allows the host to search all resources of a server for skills of older dialects.
     ///
-    /// Without this, only what a server declares is asked for.
+    /// Without this, the host asks a server only for what it declares.
     pub fn allow_legacy_discovery(&self, label: &ServerLabel) -> Result<(), Refusal> {
         self.remote(label)?.allow_legacy();
         Ok(())
     }
 
-    /// Makes a server known and connects to it.
+    /// Adds a server and connects to it.
     #[tracing::instrument(skip_all, fields(%label))]
     pub async fn connect(&self, label: ServerLabel, endpoint: Endpoint) -> Result<(), Refusal> {
         self.add_server(label.clone(), endpoint);
         self.remote(&label)?.client().await.map(|_| ())
     }
 
-    /// Forgets a server together with its cached files and every decision about its skills.
+    /// Removes a server with its cached files and every decision about its skills.
     ///
-    /// Windows of its skills stay open and enforced, but nothing more can be fetched.
+    /// Windows of its skills stay open and enforced, but fetch nothing more.
     #[tracing::instrument(skip_all, fields(%label))]
     pub fn remove_server(&self, label: &ServerLabel) -> Result<Removed, Refusal> {
         self.inner.remotes.lock().remove(label);
         let origin = Origin::Server(label.clone());
         let files = self.inner.cache.remove_origin(&origin).map_err(unusable)?;
         let records = self.inner.records.remove_origin(&origin).map_err(unusable)?;
-        // It is worth some requests and no more, so it keeps nothing else from being forgotten.
+        // A remembered dialect only saves requests, so a failure must not stop the rest of the
+        // removal.
         if let Err(error) = self.inner.dialects.forget(label) {
             tracing::warn!("How server {label} offers its skills is still remembered: {error}.");
         }
@@ -252,23 +254,23 @@ impl Host {
         Ok(Removed { files, records })
     }
 
-    /// Takes over what was found in the folders of this machine, in the place of what was known.
+    /// Sets the skills found in the folders of this machine, in place of the earlier ones.
     pub fn set_folders(&self, found: Discovery) {
         let skills = found.skills.into_iter().map(|skill| (skill.id().clone(), skill)).collect();
         *self.inner.folders.lock() = Arc::new(Folders { skills, gated: found.gated });
     }
 
-    /// The labels of all servers.
+    /// Returns the labels of all servers.
     pub fn servers(&self) -> Vec<ServerLabel> {
         self.inner.remotes.lock().keys().cloned().collect()
     }
 
-    /// The policy in force.
+    /// Returns the policy.
     pub fn policy(&self) -> &Policy {
         &self.inner.policy
     }
 
-    /// Every window that is open.
+    /// Returns every open window.
     pub fn open_windows(&self) -> Vec<Arc<Window>> {
         let mut windows = self.inner.windows.lock();
         windows.retain(|window| window.upgrade().is_some_and(|window| window.is_open()));
@@ -282,7 +284,7 @@ impl Host {
         })
     }
 
-    /// Where a skill is on this machine, if it is one of a folder.
+    /// Returns the directory of a skill that is in a folder of this machine.
     pub fn directory_of(&self, skill: &SkillId) -> Option<PathBuf> {
         self.folders().skills.get(skill).map(|skill| skill.directory().to_owned())
     }
@@ -341,16 +343,16 @@ impl Host {
     }
 }
 
-/// What went away with a server.
+/// What was removed with a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Removed {
-    /// Cached files.
+    /// The number of cached files.
     pub files: usize,
-    /// Remembered decisions.
+    /// The number of remembered decisions.
     pub records: usize,
 }
 
-/// State that cannot be used is never taken for consent.
+/// Refuses because state cannot be used: unreadable state never counts as consent.
 fn unusable(error: StoreError) -> Refusal {
     Refusal::new(Reason::StateUnusable)
         .file(&error.place)

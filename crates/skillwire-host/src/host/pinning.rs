@@ -1,4 +1,4 @@
-//! Files without a digest of their own: held to what they were when they were first seen.
+//! Files without a listed digest: the host holds them to the bytes it read first.
 
 use skillwire_core::{ContentSet, ResourceUri, Resources, SkillEntry, SkillResource};
 use skillwire_trust::{
@@ -9,7 +9,7 @@ use super::{Host, unusable};
 use crate::dialect::pin;
 
 impl Host {
-    /// Reads a file of an approved skill for the first time, and holds it to that from now on.
+    /// Reads a file of an approved skill for the first time, and pins it to these bytes.
     pub(crate) async fn pin_first_read(
         &self,
         approved: &ApprovedSkill,
@@ -34,7 +34,11 @@ impl Host {
         Ok(verified)
     }
 
-    /// Adds a file to what was approved; another process may have seen it first, and differently.
+    /// Adds a file to the approved content.
+    ///
+    /// The comparison happens inside the record's update, because another process may have pinned
+    /// the same file meanwhile. If it read other bytes, the server gave different content to the
+    /// two, so the approval is revoked instead of letting the last writer win.
     fn keep_pin(&self, skill: &SkillId, pinned: &SkillResource) -> Result<(), Refusal> {
         let limits = self.policy().limits;
         let refuse = |reason| Refusal::new(reason).about(skill).file(&pinned.uri);
@@ -68,7 +72,7 @@ impl Host {
         outcome.map_err(|reason| refuse(reason).hint("Approve the skill again."))
     }
 
-    /// Says what it means that a pinned file is not what it was: the skill must be approved again.
+    /// Turns a mismatch of a pinned file into a changed skill, which the user must approve again.
     pub(super) fn pin_broken(&self, skill: &SkillId, refusal: Refusal) -> Result<Refusal, Refusal> {
         let of_content = matches!(
             refusal.reason,

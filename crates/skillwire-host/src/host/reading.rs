@@ -1,4 +1,4 @@
-//! Getting bytes: of listed files, checked; of everything else, marked as what it is.
+//! Fetching bytes: listed files are verified, all others are marked as unverified.
 
 use bytes::Bytes;
 use skillwire_core::{ResourceUri, Resources, SkillResource, skill_file};
@@ -11,10 +11,10 @@ use super::Host;
 use crate::dialect::SkillServer as _;
 use crate::window::find;
 
-/// The largest ordinary resource that is read.
+/// The largest ordinary resource that the host reads.
 const MAX_RESOURCE_BYTES: u64 = 4 << 20;
 
-/// Content for the user's eyes; nothing turns it into text for a model.
+/// Content for the user to look at; nothing turns it into text for a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inspected {
     /// The skill.
@@ -23,11 +23,11 @@ pub struct Inspected {
     pub uri: ResourceUri,
     /// Its bytes.
     pub bytes: Bytes,
-    /// Whether they match what is listed; otherwise nothing says what they should be.
+    /// Whether the bytes match the entry; if not, nothing says what they should be.
     pub verified: bool,
 }
 
-/// An ordinary resource, which is never a skill however it looks.
+/// An ordinary resource, which is never a skill, even if it looks like one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResourceContent {
     pub(crate) server: ServerLabel,
@@ -37,32 +37,32 @@ pub struct ResourceContent {
 }
 
 impl ResourceContent {
-    /// The server it was read from.
+    /// Returns the server that the resource was read from.
     pub fn server(&self) -> &ServerLabel {
         &self.server
     }
 
-    /// Where it is on that server.
+    /// Returns the URI of the resource on that server.
     pub fn uri(&self) -> &str {
         &self.uri
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn bytes(&self) -> &Bytes {
         &self.bytes
     }
 
-    /// What the server says they are.
+    /// Returns the media type that the server claims.
     pub fn media_type(&self) -> Option<&str> {
         self.media_type.as_deref()
     }
 }
 
 impl Host {
-    /// Gets one listed file, from the cache or from the skill's own server, and checks it.
+    /// Fetches one listed file, from the cache or from the skill's own server, and verifies it.
     ///
-    /// What does not match is dropped. The entry is asked for once more, and if it changed, the user
-    /// has to approve the skill again.
+    /// The host drops bytes that do not match. It then asks for the entry once more, and if the
+    /// entry changed, the user has to approve the skill again.
     pub(crate) async fn fetch(
         &self,
         held: &ListedSkill,
@@ -76,7 +76,7 @@ impl Host {
                 Err(Refusal::new(Reason::FileMissing).about(skill).actual(error))
             });
         }
-        // What is only pinned is asked for again, so that a change is noticed.
+        // Pinned files are fetched again, so that the host notices a change.
         let may_be_cached = !held.integrity().is_first_seen() || self.inner.offline;
         if may_be_cached && let Some(verified) = self.cached(skill, file) {
             return Ok(verified);
@@ -108,8 +108,8 @@ impl Host {
         VerifiedFile::check(skill, file, bytes).ok()
     }
 
-    /// The headings of a skill's `SKILL.md`, one on each line, if it is in a folder of this machine or
-    /// cached; nothing is fetched for it.
+    /// Returns the headings of a skill's `SKILL.md`, one per line, if it is in a folder of this
+    /// machine or cached; this fetches nothing.
     pub fn headings(&self, skill: &KnownSkill) -> Option<String> {
         let id = skill.id();
         if id.origin.server().is_none() {
@@ -121,9 +121,9 @@ impl Host {
         Some(skill_file::headings(cached.bytes()))
     }
 
-    /// Reads one file of a skill of a folder; what changed since it was listed has to be listed again.
+    /// Reads one file of a skill in a folder; a file that changed since it was listed is refused.
     ///
-    /// This reads from a disk, so an asynchronous caller should use a thread for it.
+    /// This reads from disk, so an asynchronous caller should use a blocking thread.
     pub fn read_from_folder(
         &self,
         skill: &SkillId,
@@ -133,11 +133,11 @@ impl Host {
         let local = folders.skills.get(skill);
         let local = local.ok_or_else(|| Refusal::new(Reason::SkillNotFound).about(skill))?;
         let verified = local.read(&file.uri)?;
-        // The folder may have been looked at again since the skill was loaded.
+        // The host may have read the folder again since the skill was loaded.
         VerifiedFile::check(skill, file, verified.bytes().clone())
     }
 
-    /// Asks for the entry once and says what that means for a file that did not match.
+    /// Asks for the entry once and decides what a mismatch means.
     async fn recover(&self, held: &ListedSkill, refusal: Refusal) -> Refusal {
         if !refusal.reason.is_about_content() {
             return refusal;
@@ -162,7 +162,7 @@ impl Host {
         }
     }
 
-    /// Reads a file of a dynamic skill; nothing lists what it should be.
+    /// Reads a file of a dynamic skill, for which no digest is listed.
     pub(crate) async fn read_unlisted(
         &self,
         skill: &SkillId,
@@ -190,7 +190,7 @@ impl Host {
         self.remote(label)
     }
 
-    /// Shows a file of a skill to the user before anything is approved. This loads nothing.
+    /// Shows the user a file of a skill before anything is approved. This loads nothing.
     #[tracing::instrument(skip_all, fields(skill = %listed.id(), file))]
     pub async fn inspect(&self, listed: &ListedSkill, file: &str) -> Result<Inspected, Refusal> {
         let skill = listed.id();
@@ -230,16 +230,17 @@ impl Host {
         Ok(inspected)
     }
 
-    /// Shows the user a file as it was when it was last read, if it is still cached.
+    /// Returns a file as it was last read, for the user to look at, if it is still cached.
     pub fn inspect_cached(&self, skill: &SkillId, file: &SkillResource) -> Option<Inspected> {
         let cached = self.cached(skill, file)?;
         let (uri, bytes) = (cached.uri().clone(), cached.bytes().clone());
         Some(Inspected { skill: skill.clone(), uri, bytes, verified: true })
     }
 
-    /// Reads an ordinary resource of a server. It is never a load, whatever the URI looks like.
+    /// Reads an ordinary resource of a server. This never loads a skill, even if the URI looks like
+    /// one.
     ///
-    /// While a skill of another origin is acted on, the user is asked about each read.
+    /// While a window on a skill of another origin is open, the host asks the user about each read.
     #[tracing::instrument(skip_all, fields(%server, uri))]
     pub async fn read_resource(
         &self,

@@ -1,4 +1,4 @@
-//! One server as a program sees it that passes its skills on.
+//! One server, for a program that passes its skills on to other hosts.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,14 +17,15 @@ use crate::{
     remote::{Listing, Remote},
 };
 
-/// The most pages of one directory, and children on them: as many files as a skill may have.
+/// The most pages of one directory, and the most children on them: as many files as a skill may
+/// have.
 const MAX_PAGES: usize = 20;
 const MAX_CHILDREN: usize = 2 * limits::MAX_FILES;
 
-/// Something in a directory, as its server tells.
+/// A directory entry, as the server reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DirectoryChild {
-    /// Where it is.
+    /// The URI of the entry.
     pub uri: ResourceUri,
     /// Whether it is a directory.
     pub is_directory: bool,
@@ -44,10 +45,10 @@ struct RawChild {
     media_type: Option<String>,
 }
 
-/// One server whose skills are passed on: listed, asked for by name, read when a client reads.
+/// One server whose skills are passed on: listed, requested by name, and read when a client reads.
 ///
-/// Nothing is loaded here, and nothing reaches a model; the receiver of the skills is a host with
-/// rules of its own. Approvals of this host see every change all the same.
+/// A relay loads nothing, and nothing it returns goes to a model: the receiver is a host with its
+/// own rules. The approvals of this host still notice every change.
 #[derive(Clone)]
 pub struct Relay {
     host: Host,
@@ -61,33 +62,33 @@ impl std::fmt::Debug for Relay {
     }
 }
 
-/// A listing, and how long the server says that it stays as it is.
+/// A listing, and how long the server says that it is valid.
 #[derive(Debug, Clone)]
 pub struct FreshListing {
-    /// What was listed.
+    /// The listing.
     pub listing: Arc<Listing>,
-    /// How long it may be used; nothing when servers of that era do not say.
+    /// How long it may be used; `None` if the server's era does not state lifetimes.
     pub lifetime: Option<Duration>,
 }
 
 impl FreshListing {
-    /// Every skill whose entry can be used as it is; the server has to be asked for the others.
+    /// Returns every skill whose entry can be used as it is; for the others, ask the server.
     pub fn skills(&self) -> impl Iterator<Item = &ListedSkill> {
         self.listing.skills.iter().filter_map(|skill| skill.certain().ok())
     }
 }
 
-/// An entry, and how long the server says that it stays as it is.
+/// An entry, and how long the server says that it is valid.
 #[derive(Debug, Clone)]
 pub struct FreshEntry {
     /// The skill.
     pub listed: ListedSkill,
-    /// How long it may be used; nothing when servers of that era do not say.
+    /// How long it may be used; `None` if the server's era does not state lifetimes.
     pub lifetime: Option<Duration>,
 }
 
 impl Host {
-    /// One server, for a program that passes its skills on.
+    /// Returns a relay of one server.
     pub fn relay(&self, label: &ServerLabel) -> Result<Relay, Refusal> {
         let remote = self.remote(label)?;
         Ok(Relay { host: self.clone(), remote, label: label.clone() })
@@ -95,12 +96,12 @@ impl Host {
 }
 
 impl Relay {
-    /// What the user calls the server.
+    /// Returns the user's label of the server.
     pub fn label(&self) -> &ServerLabel {
         &self.label
     }
 
-    /// The listing while it is fresh, else a new one.
+    /// Returns the listing while it is fresh, otherwise a new one.
     pub async fn list(&self) -> Result<FreshListing, Refusal> {
         let listing = self.host.list(&self.label).await?;
         let listing = self.passed_on(listing).await;
@@ -108,7 +109,7 @@ impl Relay {
         Ok(FreshListing { listing, lifetime })
     }
 
-    /// Has the next [`Self::list`] ask the server, whatever it said about lifetimes.
+    /// Makes the next [`Self::list`] ask the server, even if the listing is still fresh.
     pub fn expire_listing(&self) {
         self.remote.expire_listing();
     }
@@ -121,9 +122,9 @@ impl Relay {
         Ok(FreshEntry { listed, lifetime })
     }
 
-    /// A listing as the released extension has it: what an older dialect only mentions is read.
+    /// Converts a listing to the released extension, reading what an older dialect only mentions.
     ///
-    /// This costs one read of each `SKILL.md` whose frontmatter the listing does not tell.
+    /// This costs one read of each `SKILL.md` whose frontmatter the listing does not have.
     async fn passed_on(&self, listing: Arc<Listing>) -> Arc<Listing> {
         if listing.skills.iter().all(|skill| skill.offer().is_none()) {
             return listing;
@@ -146,7 +147,8 @@ impl Relay {
         Arc::new(whole)
     }
 
-    /// A lifetime as far as the server can have stated one: the old era has no words for it.
+    /// Returns a lifetime only if the server can have stated one: the legacy era has no field for
+    /// it.
     async fn stated(&self, lifetime: Option<Duration>) -> Result<Option<Duration>, Refusal> {
         if self.remote.web().is_some() {
             return Ok(None);
@@ -155,12 +157,12 @@ impl Relay {
         Ok(lifetime.filter(|_| !legacy))
     }
 
-    /// The entry of a skill as it was last seen, if that is newer than the listing.
+    /// Returns the latest entry of a skill, if it is newer than the listing.
     pub fn newer(&self, uri: &SkillUri) -> Option<ListedSkill> {
         self.remote.newer(uri)
     }
 
-    /// Reads a listed file; what comes back has the listed size and digest.
+    /// Reads a listed file and verifies its size and digest.
     pub async fn read(
         &self,
         held: &ListedSkill,
@@ -169,9 +171,10 @@ impl Relay {
         self.host.fetch(held, file).await
     }
 
-    /// Reads a file of a skill without digests; nothing says what it should be.
+    /// Reads a file of a skill without digests, which cannot be verified.
     ///
-    /// A `SKILL.md` without frontmatter, which some older dialects allow, gets the listed one.
+    /// A `SKILL.md` without frontmatter, which some older dialects allow, gets the listed
+    /// frontmatter.
     pub async fn read_dynamic(
         &self,
         held: &ListedSkill,
@@ -186,9 +189,9 @@ impl Relay {
         Ok(bytes)
     }
 
-    /// Asks for the children of a directory; nothing if the server offers no such thing.
+    /// Lists the children of a directory; returns `None` if the server does not offer that.
     ///
-    /// What is no child of the directory is left out, and so is what comes after many of them.
+    /// Entries that are not children of the directory are left out, and so are those above a limit.
     pub async fn children(
         &self,
         directory: &ResourceUri,
@@ -216,13 +219,13 @@ impl Relay {
         Ok(Some(children))
     }
 
-    /// Listens for changes of the listing.
+    /// Subscribes to changes of the listing.
     pub async fn listen(&self) -> Result<Changes, Refusal> {
         let client = self.remote.client().await?;
         self.heard(client.listen(Interest::Listing, self.remote.limits()).await)
     }
 
-    /// Listens for changes of these resources, where one request is enough for all of them.
+    /// Subscribes to changes of these resources, if one request is enough for all of them.
     pub async fn listen_to(&self, uris: &[&str]) -> Result<Option<Changes>, Refusal> {
         let client = self.remote.client().await?;
         if client.server().era == Era::Legacy {
@@ -235,7 +238,7 @@ impl Relay {
         changes.map_err(|error| Refusal::new(Reason::ServerError).about(&self.label).actual(error))
     }
 
-    /// Ends the connection, so that the next request makes a new one and learns the era anew.
+    /// Closes the connection, so that the next request opens a new one and learns the era again.
     pub async fn disconnect(&self) {
         self.remote.disconnect().await;
     }

@@ -1,7 +1,8 @@
-//! Forgiving two common mistakes in a local `SKILL.md`: a value that needs quotes, and a long name.
+//! Repairing two common mistakes in a local `SKILL.md`: a value that needs quotes, and a long name.
 //!
-//! This is for folders of the user only; an entry of a server is never mended. A mended skill is
-//! held in memory as mended, so that what is listed, hashed and shown is one and the same.
+//! Only skills in folders of this machine are repaired, never the entry of a server. A repaired
+//! skill is held in memory in its repaired form, so that the host lists, hashes and shows the same
+//! bytes.
 
 use std::{
     fs,
@@ -19,23 +20,23 @@ use skillwire_source::{InspectedSkill, MemorySource, scan_all};
 
 use super::open::{Opening, any_file};
 
-/// The deepest directory in a skill that is mended.
+/// The deepest directory in a skill that is repaired.
 const MAX_DEPTH: usize = 16;
 
-/// A skill that was mended, and what it costs to hold it.
+/// A repaired skill, and the bytes it takes in memory.
 pub(super) struct Mended {
     pub(super) inspected: Vec<InspectedSkill>,
     pub(super) bytes: u64,
 }
 
-/// Tells whether a skill that was refused might be mended.
+/// Tells whether a repair might help a refused skill.
 pub(super) fn may_help(refused: &InspectedSkill) -> bool {
     let mut reasons = refused.reasons(Strictness::Lenient).peekable();
     reasons.peek().is_some()
         && reasons.all(|reason| matches!(reason.code, Code::YamlUnquotedColon | Code::NameInvalid))
 }
 
-/// Mends a skill, if it has no other faults and no more bytes than are left.
+/// Repairs a skill, if it has no other faults and no more bytes than are left.
 pub(super) fn mend(opening: &Opening, left: u64) -> Option<Mended> {
     let mut folder = Folder { files: Vec::new(), left };
     folder.read(&opening.directory, None, 0).ok()?;
@@ -71,7 +72,7 @@ pub(super) fn mend(opening: &Opening, left: u64) -> Option<Mended> {
     Some(Mended { inspected, bytes })
 }
 
-/// Mends the text of a `SKILL.md` and says what was done.
+/// Repairs the text of a `SKILL.md` and says what changed.
 fn mend_text(bytes: &[u8]) -> Option<(Vec<u8>, Vec<Finding>)> {
     let mut text = bytes.to_vec();
     let mut notes = Vec::new();
@@ -100,7 +101,7 @@ fn mend_text(bytes: &[u8]) -> Option<(Vec<u8>, Vec<Finding>)> {
     (sound && !notes.is_empty()).then_some((text, notes))
 }
 
-/// A name that is valid but for its length, where it is, and what is left of it.
+/// Finds a name that is valid but for its length, with its span and its shortened form.
 fn long_name(text: &[u8]) -> Option<(Span, String, SkillName)> {
     let fenced = yaml::split(text).ok()?;
     let (document, _) = yaml::parse(text, &fenced, &yaml::Limits::default());
@@ -109,7 +110,7 @@ fn long_name(text: &[u8]) -> Option<(Span, String, SkillName)> {
     if long.chars().count() <= MAX_NAME_CHARS || !long.is_ascii() {
         return None;
     }
-    // Each half is a valid name, so nothing but the length is wrong.
+    // Each half is a valid name, so only the length is wrong.
     let short = SkillName::parse(long[..MAX_NAME_CHARS].trim_end_matches('-')).ok()?;
     let rest = long[MAX_NAME_CHARS..].trim_start_matches('-');
     let sound = rest.split('-').all(|word| {
@@ -171,7 +172,8 @@ impl Folder {
     }
 }
 
-/// Opens a file that was a regular one a moment ago, without following a link or waiting on a fifo.
+/// Opens a file that was regular a moment ago. It follows no link and does not block on a fifo, in
+/// case another process replaced the file meanwhile.
 #[cfg(unix)]
 fn open(path: &Path) -> io::Result<fs::File> {
     use std::os::unix::fs::OpenOptionsExt as _;

@@ -1,9 +1,9 @@
 //! Skills in folders of this machine: the user's and the project's.
 //!
-//! Both bases come in as parameters. Finding skills looks at names only; reading one goes through
-//! the same sources and the same comparison of digests as everything else. These folders are
-//! judged more leniently than any server is: a name that differs from its directory or is too long,
-//! a value without its quotes or a long description is a warning here.
+//! The caller passes both base folders. Finding skills looks at names only; reading one uses the
+//! same sources and the same comparison of digests as everything else. These folders are judged
+//! more leniently than servers: a name that differs from its directory or is too long, a value
+//! without its quotes or a long description is only a warning.
 
 mod mend;
 mod open;
@@ -37,33 +37,33 @@ pub use skillwire_core::agent_folders::{discovery_paths, read_folders as folders
 pub enum ProjectTrust {
     /// Its skills may be used.
     Trusted,
-    /// It is only said that there are skills; nothing of them is read.
+    /// The host only reports that there are skills and reads nothing of them.
     Untrusted,
 }
 
 /// Everything found in the folders of this machine.
 #[derive(Debug, Default)]
 pub struct Discovery {
-    /// Skills that may be used: the project's before the user's, earlier folders first. Of several
-    /// with one name, the first is the one that a bare name means.
+    /// Skills that may be used: the project's before the user's, earlier folders first. A bare name
+    /// means the first of several skills with that name.
     pub skills: Vec<LocalSkill>,
-    /// Skills of a project that is not trusted.
+    /// Skills of an untrusted project.
     pub gated: Vec<GatedSkill>,
-    /// What was skipped, mended or hidden. Paths are below the project or the user's home; anyone
-    /// may have chosen the names in them.
+    /// What was skipped, repaired or hidden. Paths are relative to the project or the user's home;
+    /// their names are untrusted, since the author of a project chose them.
     pub findings: Vec<Finding>,
 }
 
-/// How much is looked at, in each folder or base.
+/// The limits of a search, per folder or base.
 #[derive(Debug, Clone, Copy)]
 struct Limits {
-    /// Directories below each other in a folder.
+    /// The depth of nested directories in a folder.
     depth: usize,
-    /// Directories in a folder, skills included and what is in them not.
+    /// The directories in a folder, including skills but not what is inside them.
     directories: usize,
-    /// Bytes of all skills of a base.
+    /// The bytes of all skills of a base.
     bytes: u64,
-    /// Bytes of skills that are mended, which are held in memory.
+    /// The bytes of repaired skills, which are held in memory.
     mended: u64,
 }
 
@@ -86,7 +86,7 @@ fn discover_within(
     let mut discovery = Discovery::default();
     let real = |base: &Path| std::fs::canonicalize(base).ok();
     let home = home.and_then(real);
-    // At home, the folders are the user's own.
+    // If the project is the user's home, its folders are the user's own.
     let project = project
         .and_then(|(base, trust)| Some((real(base)?, trust)))
         .filter(|(base, _)| home.as_ref() != Some(base));
@@ -120,7 +120,7 @@ fn found_in(base: &Path, limits: Limits, findings: &mut Vec<Finding>) -> Vec<Fou
     walk.found
 }
 
-/// Reading the skills of one base.
+/// Reads the skills of one base.
 struct Base {
     origin: Origin,
     scheme: Scheme,
@@ -129,7 +129,8 @@ struct Base {
 
 impl Base {
     fn new(origin: Origin, limits: Limits) -> Self {
-        // The label of a folder's origin is a valid scheme, and tells its URIs from any server's.
+        // The label of a folder's origin is a valid scheme, and no server's URIs can be confused
+        // with it.
         let scheme = Scheme::parse(origin.label()).unwrap_or_default();
         Self { origin, scheme, limits }
     }
@@ -183,7 +184,7 @@ impl Base {
     }
 }
 
-/// Takes a skill and what is noteworthy about it, and says how many bytes it has.
+/// Adds a skill and its findings, and returns its size in bytes.
 fn add(
     inspected: InspectedSkill,
     discovery: &mut Discovery,
@@ -192,7 +193,7 @@ fn add(
     let used = inspected.skill.is_some();
     discovery.findings.extend(inspected.findings.into_iter().filter_map(|finding| {
         match finding.level {
-            // What a skill is used in spite of is a warning.
+            // An error that does not keep the skill from being used is reported as a warning.
             Level::Error if used && !finding.skips(Strictness::Lenient) => {
                 Some(Finding { level: Level::Warning, ..finding })
             }

@@ -1,4 +1,4 @@
-//! Reading a skill's directory: manifest, digests, and a store to read the files from again.
+//! Reading a skill's directory: its manifest, digests, and a store to read the files again.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -13,12 +13,12 @@ use skillwire_source::{
 
 use super::walk::Found;
 
-/// How a directory is opened; the same way each time.
+/// How a directory is opened, the same way each time.
 #[derive(Debug, Clone)]
 pub(super) struct Opening {
     /// The directory, without symbolic links.
     pub(super) directory: PathBuf,
-    /// What the directory is called in findings.
+    /// The name of the directory in findings.
     pub(super) label: String,
     /// The segments before the skill's name in its URI.
     pub(super) prefix: Vec<String>,
@@ -36,15 +36,15 @@ impl Opening {
         }
     }
 
-    /// The same for a skill that is called otherwise than its directory: the directory stays a part
-    /// of the URI, so that no two directories share one.
+    /// Returns the opening for a skill whose name differs from its directory: the directory stays
+    /// part of the URI, so that no two directories share one.
     pub(super) fn below_directory(mut self) -> Self {
         let last = self.label.rsplit('/').next().unwrap_or(&self.label).to_owned();
         self.prefix.push(last);
         self
     }
 
-    /// Reads the directory and judges it and the skills inside it.
+    /// Reads the directory and checks it and the skills inside it.
     pub(super) fn read(&self) -> Result<Vec<InspectedSkill>, Box<Finding>> {
         let unreadable =
             |reason: String| Box::new(Finding::new(Code::Unreadable, &self.label, reason));
@@ -56,11 +56,10 @@ impl Opening {
             .allow_secret(any_file())
             .brief(true)
             // So that any number of skills can be listed.
-            // So that any number of skills can be listed.
             .reopen(true);
         let source = DirectorySource::new(&self.directory, options)
             .map_err(|error| unreadable(error.reason))?;
-        // A directory above may have become a link since it was found.
+        // A directory above may have been replaced by a link since it was found.
         if source.canonical_root() != self.directory {
             return Err(unreadable("It was replaced while it was read.".to_owned()));
         }
@@ -69,22 +68,22 @@ impl Opening {
     }
 }
 
-/// A file that looks like a secret keeps a skill from being served, but not from being used by
-/// the one whose file it is.
+/// Returns a list that allows every file: one that looks like a secret keeps a skill from being
+/// served, but not from being used by the owner of the file.
 pub(super) fn any_file() -> SecretAllowList {
     SecretAllowList::parse(["**"]).unwrap_or_default()
 }
 
-/// What is known of a skill that was read.
+/// A skill that was read.
 pub(super) struct Read {
     pub(super) entry: SkillEntry,
-    /// Where its files are read again.
+    /// The store from which its files are read again.
     pub(super) store: Arc<dyn FileStore>,
     /// The headings of its `SKILL.md`.
     pub(super) headings: String,
 }
 
-/// What is listed about a skill that was read, and more.
+/// Returns the entry of a skill that was read, its store and its headings.
 pub(super) fn listed(skill: &Skill) -> Option<Read> {
     let SkillContent::Files(tree) = &skill.content else { return None };
     let head = tree.file(&RelPath::skill_file())?;

@@ -1,14 +1,14 @@
-//! Where agents look for skills on a machine, links included.
+//! The folders in which agents look for skills, links included.
 
 use std::path::{Path, PathBuf};
 
 use skillwire_core::agent_folders::discovery_paths;
 
-/// Tells whether some agent might take what lies at a path for a skill of its own.
+/// Tells whether an agent might take a file at a path for a local skill.
 ///
-/// Content of a server must not be put there, since it would turn into a local skill. Every agent
-/// known reads folders called `skills` or `skill`, also in agents that are not listed here, so
-/// any such directory on the way counts, in any case and also behind symbolic links.
+/// Content of a server must not be put there, since it would become a local skill. Agents read
+/// folders called `skills` or `skill`, including agents that are not listed here. Any such
+/// directory on the path therefore counts, in any case and also behind symbolic links.
 pub fn is_discovery_place(path: &Path, home: Option<&Path>, project: Option<&Path>) -> bool {
     let given = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let real = resolved(&given);
@@ -23,7 +23,7 @@ pub fn is_discovery_place(path: &Path, home: Option<&Path>, project: Option<&Pat
         || discovery_paths(home, project).iter().any(|place| real.starts_with(resolved(place)))
 }
 
-/// A path without symbolic links in the part of it that exists.
+/// Resolves symbolic links in the part of a path that exists.
 fn resolved(path: &Path) -> PathBuf {
     path.ancestors()
         .find_map(|above| {

@@ -1,4 +1,4 @@
-//! Which of several local skills with one name a bare name means, and what the others are called.
+//! Which of several local skills a bare name means, and the handles of the others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,9 +7,9 @@ use skillwire_trust::Origin;
 
 use super::skill::LocalSkill;
 
-/// Gives every skill a handle of its own and says which ones are hidden.
+/// Gives every skill its own handle and reports which ones are hidden.
 ///
-/// The first of a name wins: the project before the user, then the order of the folders.
+/// The first skill of a name wins: the project before the user, then the order of the folders.
 pub(super) fn settle(skills: &mut [LocalSkill]) -> Vec<Finding> {
     let mut first: BTreeMap<String, String> = BTreeMap::new();
     let mut taken: BTreeSet<(Origin, String)> = BTreeSet::new();
@@ -35,7 +35,7 @@ pub(super) fn settle(skills: &mut [LocalSkill]) -> Vec<Finding> {
     findings
 }
 
-/// The skill's path below its base, as in its URI.
+/// Returns the skill's path below its base, as in its URI.
 fn path(skill: &LocalSkill) -> String {
     let root = skill.entry().uri.root().as_str();
     root.split_once("://").map_or(root, |(_, path)| path).to_owned()

@@ -11,14 +11,14 @@ use skillwire_trust::{Origin, Reason, Refusal, SkillId, VerifiedFile};
 
 use super::open::Read;
 
-/// A skill of a folder that may be used: what it lists, and a way to read exactly that.
+/// A usable skill of a folder: its entry, and a way to read exactly the listed bytes.
 #[derive(Debug, Clone)]
 pub struct LocalSkill {
     id: SkillId,
     entry: Arc<SkillEntry>,
     directory: PathBuf,
     headings: Arc<str>,
-    /// The files, in its directory, or in memory where it was mended.
+    /// The files: in the skill's directory, or in memory if the skill was repaired.
     store: Arc<dyn FileStore>,
     pub(super) handle: String,
     pub(super) hidden_by: Option<String>,
@@ -38,45 +38,46 @@ impl LocalSkill {
         }
     }
 
-    /// What the skill is known by.
+    /// Returns the id of the skill.
     pub fn id(&self) -> &SkillId {
         &self.id
     }
 
-    /// Where it comes from: [`Origin::Local`] or [`Origin::Project`].
+    /// Returns the origin: [`Origin::Local`] or [`Origin::Project`].
     pub fn origin(&self) -> &Origin {
         &self.id.origin
     }
 
-    /// What is listed about it; never dynamic.
+    /// Returns the entry, which is never dynamic.
     pub fn entry(&self) -> &Arc<SkillEntry> {
         &self.entry
     }
 
-    /// Its directory without symbolic links; for a mended skill inside another, that of the other.
+    /// Returns the directory without symbolic links; for a repaired skill inside another, that of
+    /// the other.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// The headings of its `SKILL.md` as it was read, one on each line.
+    /// Returns the headings of `SKILL.md` as it was read, one per line.
     pub fn headings(&self) -> &str {
         &self.headings
     }
 
-    /// The qualified handle, which no other local skill has: `local:name`, or the path instead of
-    /// the name when an earlier folder of the same origin has a skill of that name.
+    /// Returns the qualified handle, which no other local skill has: `local:name`, or the path
+    /// instead of the name if an earlier folder of the same origin has a skill of that name.
     pub fn handle(&self) -> &str {
         &self.handle
     }
 
-    /// The handle of the skill that a bare name means instead of this one.
+    /// Returns the handle of the skill that the bare name means instead of this one.
     pub fn hidden_by(&self) -> Option<&str> {
         self.hidden_by.as_deref()
     }
 
-    /// Reads a file and compares it with what is listed.
+    /// Reads a file and compares it with the entry.
     ///
-    /// This reads from a disk, so an asynchronous caller should use a thread for it. The
+    /// This reads from disk, so an asynchronous caller should use a blocking thread. The
     /// frontmatter needs no further comparison: it was read from bytes with this digest.
     pub(crate) fn read(&self, uri: &ResourceUri) -> Result<VerifiedFile, Refusal> {
         let refuse = |reason| Refusal::new(reason).about(&self.id).file(uri);
@@ -102,19 +103,20 @@ impl LocalSkill {
     }
 }
 
-/// A skill of a project that the user has not trusted. Nothing of it has been read.
+/// A skill of a project that the user does not trust; the host has read nothing of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GatedSkill {
     pub(super) path: String,
 }
 
 impl GatedSkill {
-    /// Where it is, below the project; anyone may have chosen the names in it.
+    /// Returns the path below the project. Its names are untrusted: the author of the project chose
+    /// them.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// Why it cannot be used.
+    /// Returns the refusal for using the skill.
     pub fn refusal(&self) -> Refusal {
         Refusal::new(Reason::ProjectUntrusted)
             .about(format!("{}:{}", Origin::Project, crate::context::text::one_line(&self.path)))

@@ -1,4 +1,5 @@
-//! Finding skill directories below a folder: names only, within bounds, and never out of the base.
+//! Finding skill directories below a folder: by name only, within limits, and never outside the
+//! base.
 
 use std::{
     collections::BTreeSet,
@@ -10,24 +11,24 @@ use skillwire_core::{Code, Finding, SKILL_FILE, is_ignored};
 
 use super::Limits;
 
-/// The most entries of one directory; a larger one is not looked through.
+/// The most entries of one directory; a larger one is not searched.
 const MAX_ENTRIES: usize = 10_000;
 
 /// A directory that has a `SKILL.md`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Found {
-    /// Where it is, without symbolic links.
+    /// The path, without symbolic links.
     pub(super) directory: PathBuf,
-    /// The names on the way to it from the base, as they were found.
+    /// The names on the way from the base, as they were found.
     pub(super) segments: Vec<String>,
 }
 
-/// Looks for skill directories in the folders of one base: a project or the user's home.
+/// Searches the folders of one base, a project or the user's home, for skill directories.
 pub(super) struct Walk<'a> {
-    /// The base without symbolic links; what lies outside is not followed.
+    /// The base without symbolic links; links that lead outside are not followed.
     base: &'a Path,
     limits: Limits,
-    /// Directories still allowed in the folder that is looked through.
+    /// Directories that may still be visited in the current folder.
     left: usize,
     seen: BTreeSet<PathBuf>,
     pub(super) found: Vec<Found>,
@@ -40,7 +41,7 @@ impl<'a> Walk<'a> {
         Self { base, limits, left: 0, seen, found, findings }
     }
 
-    /// Looks through one folder, given relative to the base.
+    /// Searches one folder, given relative to the base.
     pub(super) fn folder(&mut self, folder: &str) {
         let segments: Vec<String> = folder.split('/').map(str::to_owned).collect();
         let path = self.base.join(folder);
@@ -53,7 +54,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Where a directory really is, if that is inside the base.
+    /// Returns the real path of a directory, if it is inside the base.
     fn inside(&mut self, path: &Path, segments: &[String]) -> Option<PathBuf> {
         let real = fs::canonicalize(path).ok().filter(|real| real.is_dir())?;
         if real.starts_with(self.base) {
@@ -70,7 +71,7 @@ impl<'a> Walk<'a> {
         None
     }
 
-    /// Looks into a directory and says whether the folder may be looked through further.
+    /// Searches a directory; returns whether the folder may be searched further.
     fn visit(&mut self, directory: &Path, segments: &[String], depth: usize) -> bool {
         if !self.seen.insert(directory.to_owned()) {
             return true;
@@ -112,7 +113,7 @@ impl<'a> Walk<'a> {
         self.findings.push(finding.help("Move the skills in it up."));
     }
 
-    /// The names of the directories in a directory and then of the links, each in order.
+    /// Returns the names of the subdirectories, then of the links, each sorted.
     fn names(&mut self, directory: &Path, segments: &[String]) -> Vec<String> {
         let shown = segments.join("/");
         let entries = match fs::read_dir(directory) {

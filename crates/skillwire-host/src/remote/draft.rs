@@ -5,8 +5,8 @@ use skillwire_trust::{
     EntrySource, KnownSkill, ListedSkill, Origin, Reason, Refusal, Remedy, SkillId, UnreadSkill,
 };
 
-/// Makes the skill of a draft known. An entry that lists no files counts as dynamic where the user
-/// allows older servers.
+/// Reads a skill of a draft. An entry that lists no files counts as dynamic if the user allows
+/// older servers.
 pub(super) fn known(
     origin: &Origin,
     skill: Result<DraftSkill, RefusedEntry>,

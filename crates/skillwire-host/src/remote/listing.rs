@@ -23,29 +23,29 @@ use crate::{dialect::SkillServer as _, page};
 /// The entries of a page, each read or refused by itself.
 type Entries = Vec<Result<ReceivedEntry, UnusableEntry>>;
 
-/// What one complete look at a server found.
+/// The result of listing one server.
 #[derive(Debug, Clone, Default)]
 pub struct Listing {
     /// The skills, as listed.
     pub skills: Vec<KnownSkill>,
-    /// The entries that cannot be used, each with its reason.
+    /// The refusals of entries that cannot be used.
     pub refused: Vec<Refusal>,
-    /// Why the listing ended before its end, if it did.
+    /// Why the listing is incomplete, if it is.
     pub truncated: Option<Refusal>,
-    /// What is odd but harmless.
+    /// Oddities that do no harm.
     pub warnings: Vec<String>,
-    /// How the server offers its skills; unknown for what is only remembered.
+    /// The dialect of the server; `None` for a listing from remembered approvals.
     pub dialect: Option<Dialect>,
     /// Skills that the server's instructions name and its listing does not.
     pub references: Vec<SkillUri>,
     /// Templates of skills that an index lists, for the user to fill in.
     pub templates: Vec<String>,
-    /// Whether only this user may reuse it, since the server did not say that every client may.
+    /// Whether only this user may reuse the listing, because the server did not declare it public.
     pub private: bool,
 }
 
 impl Listing {
-    /// What the instructions of a server name and the listing does not, with where it is from.
+    /// Returns the ids of the skills that the server's instructions name and the listing does not.
     pub fn references_of(&self, server: &ServerLabel) -> Vec<SkillId> {
         let origin = Origin::Server(server.clone());
         let id = |uri: &SkillUri| SkillId { origin: origin.clone(), uri: uri.clone() };
@@ -57,7 +57,7 @@ impl Listing {
 pub(crate) enum Trouble {
     /// The server does not know the method.
     NoMethod(Refusal),
-    /// Anything else.
+    /// Any other failure.
     Refused(Refusal),
 }
 
@@ -76,7 +76,7 @@ impl From<Refusal> for Trouble {
 }
 
 impl Remote {
-    /// Asks for page after page, within the budgets; what came before trouble is kept.
+    /// Requests page after page within the budgets; keeps the pages that came before a failure.
     pub(crate) async fn fetch_listing(
         &self,
         client: &Client,
@@ -87,7 +87,7 @@ impl Remote {
         let mut cursor: Option<String> = None;
         let mut cursors = HashSet::new();
         let (mut bytes, mut entries) = (0_u64, 0);
-        // The entries of the page before, which are read while the next page is on its way.
+        // The entries of the previous page, which are parsed while the next page is on its way.
         let mut reading: Option<Reading> = None;
         for number in 0.. {
             let page = if number == budgets.pages {
@@ -97,7 +97,7 @@ impl Remote {
             };
             let page = match page {
                 Ok(page) => page,
-                // What was listed so far stays usable; a server that lists nothing is an error.
+                // Earlier pages stay usable; without any page the failure is an error.
                 Err(trouble) if number > 0 => {
                     collecting.listing.truncated = Some(trouble.into_refusal());
                     break;
@@ -109,7 +109,7 @@ impl Remote {
             }
             let (answer, head) = page;
             entries += head.entries;
-            // The old era has no words for how long an answer stays fresh.
+            // The legacy era has no field for how long an answer stays fresh.
             let silent = client.server().era == Era::Legacy;
             collecting.note(&head.freshness, silent);
             let read = {
@@ -177,7 +177,7 @@ impl Remote {
     }
 }
 
-/// The entries of a page, being read on a thread that may take its time.
+/// The entries of a page, parsed on a blocking thread.
 struct Reading(Origin, tokio::task::JoinHandle<Result<Entries, Refusal>>);
 
 impl Reading {
@@ -190,19 +190,19 @@ impl Reading {
 
     async fn finish(self) -> Result<Entries, Refusal> {
         let Self(origin, reading) = self;
-        // Only a panic ends it early.
+        // The task ends early only if it panics.
         let broken = |_| page::protocol_error(&origin, method::SKILLS_LIST, "something unreadable");
         reading.await.map_err(broken)?
     }
 }
 
-/// A listing on its way.
+/// A listing in progress.
 #[derive(Default)]
 pub(crate) struct Collecting {
     listing: Listing,
     places: BTreeMap<SkillUri, usize>,
     lifetime: Option<Duration>,
-    /// Entries that are wrong, or only old; which of the two, all of them together tell.
+    /// Entries that are invalid or of a draft; only all of them together show which.
     unusable: Vec<UnusableEntry>,
 }
 
@@ -221,7 +221,7 @@ impl Collecting {
         }
     }
 
-    /// Adds a skill that was found, or the reason why it is none.
+    /// Adds a skill, or the refusal of its entry.
     pub(crate) fn add_one(&mut self, skill: Result<KnownSkill, Refusal>) {
         match skill {
             Ok(listed) => self.add_entry(listed),
@@ -241,7 +241,7 @@ impl Collecting {
         }
     }
 
-    /// Adds a skill; a second, different entry for it makes neither of the two usable as it is.
+    /// Adds a skill; if a second entry for it differs, neither is usable as it is.
     fn add_entry(&mut self, listed: KnownSkill) {
         let uri = listed.id().uri.clone();
         match self.places.get(&uri) {
@@ -258,7 +258,7 @@ impl Collecting {
         }
     }
 
-    /// Tells whether nothing in the listing is of the released extension, and something of a draft.
+    /// Tells whether the listing has entries of a draft and none of the released extension.
     fn is_of_a_draft(&self) -> bool {
         let ages = || self.unusable.iter().map(|unusable| &unusable.age);
         self.listing.skills.is_empty()
@@ -266,7 +266,7 @@ impl Collecting {
             && !ages().any(|age| matches!(age, EntryAge::Released))
     }
 
-    /// Ends the listing; entries of a draft are taken if no entry is of the released extension.
+    /// Finishes the listing; accepts entries of a draft if no entry is of the released extension.
     pub(crate) fn finish(mut self, origin: &Origin, allows_legacy: bool) -> (Listing, Duration) {
         let is_draft = self.is_of_a_draft();
         if is_draft {

@@ -1,4 +1,4 @@
-//! What is remembered of how a server offers its skills.
+//! The remembered dialect of a server.
 
 use skillwire_client::Client;
 use skillwire_core::Digest;
@@ -8,13 +8,13 @@ use skillwire_trust::KnownDialect;
 use super::Remote;
 
 impl Remote {
-    /// How the server offered its skills before, if it describes itself as it did then.
+    /// Returns the server's remembered dialect, if its description has not changed since.
     pub(crate) fn recall_dialect(&self, client: &Client) -> Option<Dialect> {
         let known = self.dialects.recall(&self.label)?;
         (known.described == self.described(client)).then_some(known.dialect)
     }
 
-    /// Remembers how the server offers its skills; not being able to costs no more than requests.
+    /// Remembers the server's dialect; a failure only costs requests later.
     pub(crate) fn remember_dialect(&self, client: &Client, dialect: Dialect) {
         let known = KnownDialect { described: self.described(client), dialect };
         if self.dialects.recall(&self.label) == Some(known) {
@@ -25,7 +25,7 @@ impl Remote {
         }
     }
 
-    /// Has the next listing find out anew how the server offers its skills.
+    /// Makes the next listing find out again how the server offers its skills.
     pub(crate) fn forget_dialect(&self) {
         self.expire_listing();
         if let Err(error) = self.dialects.forget(&self.label) {
@@ -33,7 +33,8 @@ impl Remote {
         }
     }
 
-    /// What the ladder depends on: the server's description, and what the user allows.
+    /// Returns a digest over what the ladder depends on: the server's description and what the user
+    /// allows.
     fn described(&self, client: &Client) -> Digest {
         let (server, legacy) = (client.server().fingerprint(), self.allows_legacy());
         Digest::of(format!("{server} {legacy}").as_bytes())

@@ -1,4 +1,4 @@
-//! Entries that were asked for after the listing was made.
+//! Entries that were requested after the listing was made.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -6,13 +6,13 @@ use parking_lot::{Mutex, MutexGuard};
 use skillwire_core::SkillUri;
 use skillwire_trust::ListedSkill;
 
-/// Entries that are kept besides the listing.
+/// The most entries that are kept besides the listing.
 const MOST: usize = 10_000;
 
-/// An entry, and until when it is fresh.
+/// An entry, and when it stops being fresh.
 pub(super) type NamedEntry = (ListedSkill, Duration);
 
-/// The newest entry of each skill that a caller named since the listing was made.
+/// The latest entry of each skill that a caller named since the listing was made.
 #[derive(Default)]
 pub(super) struct NamedEntries(Mutex<HashMap<SkillUri, NamedEntry>>);
 
@@ -21,8 +21,8 @@ impl NamedEntries {
         self.lock().get(uri).cloned()
     }
 
-    /// Keeps an entry. All others are let go of when there are too many, since a server may have an
-    /// entry for every URI there can be.
+    /// Keeps an entry. At the limit it drops all others, since a server could supply an entry for
+    /// every possible URI and fill the memory.
     pub(super) fn put(&self, uri: &SkillUri, listed: &ListedSkill, fresh_until: Duration) {
         let mut entries = self.lock();
         if entries.len() >= MOST && !entries.contains_key(uri) {

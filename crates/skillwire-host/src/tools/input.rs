@@ -1,4 +1,4 @@
-//! The arguments of a tool call, which a model made up.
+//! The arguments of a tool call. A model wrote them, so they may be anything.
 
 use serde_json::{Map, Value};
 use skillwire_trust::{Reason, Refusal, Subject};

@@ -1,4 +1,4 @@
-//! What a model can do with skills, as data: schemas for the model's side, handlers for ours.
+//! Tools with which a model uses skills: schemas for the model, handlers for the agent.
 //!
 //! An agent passes [`ModelTools::specs`] to its model and every call to [`ModelTools::call`]; the
 //! reply is text that may be shown to the model, or a refusal.
@@ -22,13 +22,13 @@ use crate::{
     window::Window,
 };
 
-/// How many handles a schema lists before it points to `list_skills` instead.
+/// How many handles a schema lists before it refers to `list_skills` instead.
 pub const MOST_HANDLES: usize = 200;
 
-/// How many skills `list_skills` answers with.
+/// How many skills `list_skills` returns.
 const MOST_LISTED: usize = 100;
 
-/// The tools of one conversation: it remembers which windows the model opened.
+/// The tools of one conversation, which remember the windows that the model opened.
 pub struct ModelTools {
     host: Host,
     boundaries: Boundaries,
@@ -36,7 +36,7 @@ pub struct ModelTools {
     windows: Mutex<HashMap<String, Opened>>,
 }
 
-/// A window and the handle it was opened by.
+/// A window, and the handle by which the model opened it.
 #[derive(Clone)]
 struct Opened {
     handle: String,
@@ -44,7 +44,7 @@ struct Opened {
 }
 
 impl ModelTools {
-    /// Makes the tools for one conversation.
+    /// Creates the tools for one conversation.
     pub fn new(host: Host) -> Self {
         Self {
             host,
@@ -60,14 +60,15 @@ impl ModelTools {
         Self { most_handles, ..self }
     }
 
-    /// The tools, from what was listed before; none when there is no skill to load.
+    /// Returns the tools, from the listings that the host already has; none if there is no skill to
+    /// load.
     pub async fn specs(&self) -> Result<Vec<ToolSpec>, Refusal> {
         let items = self.host.catalogue_items(&self.host.known().await)?;
         let handles: Vec<String> = items.into_iter().map(|item| item.handle).collect();
         Ok(if handles.is_empty() { Vec::new() } else { all(&handles, self.most_handles) })
     }
 
-    /// Does what a model asked for.
+    /// Executes a tool call of a model.
     pub async fn call(&self, tool: &str, arguments: &Value) -> Result<ModelText, Refusal> {
         let input = Input::new(tool, arguments)?;
         match tool {
@@ -172,14 +173,14 @@ impl ModelTools {
     }
 }
 
-/// The qualified handle, also when the model used a bare name.
+/// Returns the qualified handle, even if the model used a bare name.
 fn handle_of(found: &Discovered, window: &Window, used: &Handle) -> String {
     let items = found.registry.items().iter();
     let mut of_skill = items.filter(|item| item.skill.id() == window.skill());
     of_skill.next().map_or_else(|| used.to_string(), |item| item.handle.clone())
 }
 
-/// What the model calls a window; another conversation has other windows under it.
+/// Returns the id by which the model names a window; it is valid in this conversation only.
 fn window_id(window: &Window) -> String {
     let kind = match window.skill().origin {
         Origin::Server(_) => "s",

@@ -1,9 +1,9 @@
-//! The schemas.
+//! The schemas of the tools.
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// One tool, in the shape every model's interface knows.
+/// One tool, in the shape that model interfaces share.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ToolSpec {
     /// Its name.
@@ -15,13 +15,13 @@ pub struct ToolSpec {
     pub input_schema: Value,
 }
 
-/// Every tool, whether or not there is something to load; the handles stand in the schema of
-/// `load_skill` while they are few.
+/// Returns every tool, whether or not there are skills; the schema of `load_skill` lists the
+/// handles if they are few.
 pub fn all(handles: &[String], most_handles: usize) -> Vec<ToolSpec> {
     let text = |description: &str| json!({ "type": "string", "description": description });
     let window = || text("The window that `load_skill` returned.");
     let name = if !handles.is_empty() && handles.len() <= most_handles {
-        // Any URI of a server stays possible: a listing need not be complete.
+        // Any URI of a server stays valid, because a listing need not be complete.
         json!({
             "anyOf": [
                 { "type": "string", "enum": handles },

@@ -1,4 +1,4 @@
-//! A skill's directories, as the server shows them, against its manifest.
+//! Compares a skill's directories, as the server lists them, with its manifest.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -9,10 +9,10 @@ use skillwire_trust::{ListedSkill, Reason, Refusal};
 use super::{Finding, Server};
 use crate::window::find;
 
-/// More directories and pages than a skill within the limits can have.
+/// The most requests: more than the directories and pages of a skill within the limits.
 const MAX_REQUESTS: usize = 1_100;
 
-/// The media type of a directory among its children.
+/// The media type that marks a child as a directory.
 const DIRECTORY: &str = "inode/directory";
 
 #[derive(Deserialize)]
@@ -31,7 +31,7 @@ struct Child<'a> {
     media_type: Option<std::borrow::Cow<'a, str>>,
 }
 
-/// Walks the skill's directories where the server offers that.
+/// Walks the skill's directories, if the server lists directories.
 pub(super) async fn check(
     server: &Server,
     listed: &ListedSkill,
@@ -46,7 +46,7 @@ pub(super) async fn check(
         let Some((directory, cursor)) = waiting.pop_front() else { break };
         let answer = match server.directory(&directory, cursor.as_deref()).await {
             Ok(Some(answer)) => answer,
-            // Not offered, so there is nothing to compare.
+            // The server does not list directories, so there is nothing to compare.
             Ok(None) => return Vec::new(),
             Err(refusal) => {
                 findings.push(Finding::must(refusal.about(listed.id())));

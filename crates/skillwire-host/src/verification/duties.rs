@@ -1,5 +1,5 @@
-//! What a server does when it is asked for something that is not there, and what it says about
-//! itself.
+//! How a server answers requests for things that do not exist, and whether its instructions are
+//! right.
 
 use serde_json::Map;
 use skillwire_protocol::{Era, ErrorCode, method};
@@ -10,7 +10,7 @@ use skillwire_dialects::named_skills;
 
 use crate::remote::Listing;
 
-/// A skill that no server has.
+/// A skill that does not exist on any server.
 const NOT_THERE: &str = "skill://skillwire-verify/no-such-skill/SKILL.md";
 
 pub(super) async fn check(server: &Server, listing: &Listing) -> Vec<Finding> {
@@ -32,7 +32,7 @@ pub(super) async fn check(server: &Server, listing: &Listing) -> Vec<Finding> {
     findings
 }
 
-/// Something that is not there is an invalid parameter, to a modern client at least.
+/// Checks that a server answers a request for something missing with the right error code.
 async fn wrong_code(
     server: &Server,
     method: &str,
@@ -52,7 +52,7 @@ async fn wrong_code(
     Some(Refusal::new(Reason::WrongErrorCode).about(server.origin()).file(method).actual(actual))
 }
 
-/// Instructions may name skills; each one must be there.
+/// Checks that every skill in the server's instructions exists.
 async fn dangling_instructions(server: &Server, listing: &Listing) -> Vec<Finding> {
     let Ok(client) = server.client().await else { return Vec::new() };
     let description = client.server();

@@ -1,5 +1,5 @@
-//! The audit of a whole server: every rule a host applies, and the duties that can be seen from
-//! outside.
+//! The verification of a whole server: every rule that a host applies, and the duties that are
+//! visible from outside.
 
 mod directories;
 mod duties;
@@ -16,20 +16,20 @@ use skillwire_trust::{Reason, Refusal, ServerLabel};
 
 use crate::{host::Host, remote::Remote};
 
-/// How strongly the extension demands what was not found.
+/// How strongly the extension requires what is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Demand {
-    /// A conforming server must.
+    /// The extension requires it (MUST).
     Must,
-    /// A good server should.
+    /// The extension recommends it (SHOULD).
     Should,
 }
 
-/// One thing that is not as it ought to be.
+/// One violation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// How strongly the extension demands it.
+    /// How strongly the extension requires it.
     pub demand: Demand,
     /// What is wrong.
     #[serde(flatten)]
@@ -46,48 +46,48 @@ impl Finding {
     }
 }
 
-/// What a verification found.
+/// The result of a verification.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Verification {
-    /// Skills that were listed and could be read.
+    /// How many skills were listed and could be read.
     pub skills: usize,
-    /// Files whose bytes match.
+    /// How many files match.
     pub files: usize,
-    /// Skills without digests, which cannot be verified.
+    /// How many skills have no digests and cannot be verified.
     pub dynamic: usize,
-    /// Skills with files that have no digests, which are held to what is seen first.
+    /// How many skills have files without digests, which a host holds to the bytes it reads first.
     pub first_seen: usize,
-    /// How the server offers its skills.
+    /// The dialect of the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dialect: Option<Dialect>,
-    /// What that way of offering them cannot guarantee, in sentences.
+    /// What the dialect cannot guarantee, in sentences.
     pub not_guaranteed: Vec<&'static str>,
-    /// Everything that is not as it ought to be, MUSTs first.
+    /// Every violation, MUSTs first.
     pub findings: Vec<Finding>,
 }
 
 impl Verification {
-    /// Tells whether no MUST is broken.
+    /// Tells whether the server violates no MUST.
     pub fn passed(&self) -> bool {
         self.findings.iter().all(|finding| finding.demand == Demand::Should)
     }
 }
 
-/// How far a verification has come.
+/// The progress of a verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// Skills that are done.
+    /// How many skills are done.
     pub done: usize,
-    /// Skills there are.
+    /// How many skills there are.
     pub total: usize,
 }
 
-/// How a verification goes about it.
+/// Options of a verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VerifyOptions {
-    /// Skills that are read at the same time.
+    /// How many skills are read concurrently.
     pub skills_in_flight: usize,
-    /// Requests in flight within one skill.
+    /// How many requests are in flight within one skill.
     pub files_in_flight: usize,
 }
 
@@ -98,7 +98,7 @@ impl Default for VerifyOptions {
 }
 
 impl Host {
-    /// Verifies everything a server lists. Nothing is approved, loaded or cached.
+    /// Verifies everything that a server lists; approves, loads and caches nothing.
     #[tracing::instrument(skip_all, fields(%label))]
     pub async fn verify(
         &self,
@@ -107,7 +107,7 @@ impl Host {
         progress: &(dyn Fn(Progress) + Sync),
     ) -> Result<Verification, Refusal> {
         let remote = self.remote(label)?;
-        // A verification is about what the server says now.
+        // A verification must test what the server says now.
         remote.forget_dialect();
         let listing = remote.list().await?;
         let dialect = listing.dialect;
@@ -141,7 +141,7 @@ impl Host {
             found.first_seen += usize::from(checked.first_seen);
             found.findings.extend(checked.findings);
         }
-        // The other duties of the extension hold only for servers that speak it.
+        // The other duties of the extension apply only to servers that speak it.
         if dialect == Some(Dialect::V1) {
             found.findings.extend(duties::check(&remote, &listing).await);
         }
@@ -150,7 +150,7 @@ impl Host {
     }
 }
 
-/// Does the same for every item, some at a time, and returns the results in the items' order.
+/// Processes every item, a few at a time, and returns the results in the order of the items.
 async fn each<'a, T, R>(items: &'a [T], at_once: usize, work: impl AsyncFn(&'a T) -> R) -> Vec<R> {
     use futures_util::StreamExt as _;
     let work = &work;
@@ -160,5 +160,5 @@ async fn each<'a, T, R>(items: &'a [T], at_once: usize, work: impl AsyncFn(&'a T
         .await
 }
 
-/// The server a verification talks to.
+/// The server under verification.
 type Server = Arc<Remote>;

@@ -1,4 +1,4 @@
-//! One skill: its entry by name, its files, its frontmatter, its directories.
+//! Verifies one skill: its entry by name, its files, its frontmatter and its directories.
 
 use skillwire_core::{Resources, SkillResource};
 use skillwire_trust::{
@@ -7,7 +7,7 @@ use skillwire_trust::{
 
 use super::{Finding, Server, directories, each};
 
-/// What was found about one skill.
+/// The result for one skill.
 #[derive(Debug, Default)]
 pub(super) struct Checked {
     pub(super) files: usize,
@@ -55,7 +55,7 @@ pub(super) async fn check(server: &Server, skill: &KnownSkill, in_flight: usize)
     checked
 }
 
-/// A skill of an older dialect: what was promised about it must hold.
+/// Checks that a skill of an older dialect keeps what its server promised.
 async fn check_unread(server: &Server, skill: &KnownSkill, in_flight: usize) -> Checked {
     let mut checked = Checked::default();
     let settled = match server.settle(skill, EntrySource::Named).await {
@@ -83,7 +83,7 @@ async fn check_unread(server: &Server, skill: &KnownSkill, in_flight: usize) -> 
     checked
 }
 
-/// Asked by name, the server must give the entry it lists.
+/// Checks that `skills/get` returns the entry that the server lists.
 async fn check_get(server: &Server, listed: &ListedSkill) -> Option<Finding> {
     match server.get(&listed.id().uri, EntrySource::Named).await {
         Ok(named) if named.entry() == listed.entry() => None,
@@ -111,7 +111,7 @@ async fn check_file(
     Ok(())
 }
 
-/// Without digests, only the frontmatter can be compared.
+/// Checks the frontmatter of a skill without digests; nothing else can be compared.
 async fn check_dynamic(server: &Server, listed: &ListedSkill) -> Option<Finding> {
     let most = skillwire_core::limits::MAX_BYTES;
     let checked = match server.read(listed.id().uri.file(), most).await {

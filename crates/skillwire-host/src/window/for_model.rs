@@ -1,4 +1,4 @@
-//! From a window to text for a model: the one way that tools, commands and bridges share.
+//! From a window to text for a model: the one path that tools, commands and bridges share.
 
 use skillwire_trust::{ListedSkill, Refusal};
 
@@ -12,17 +12,17 @@ use crate::{
     host::{Host, Loaded},
 };
 
-/// A file of a skill, as it was read and as a model may see it.
+/// A file of a skill, as bytes and as text for a model.
 pub struct FileForModel {
     /// The file.
     pub content: FileContent,
-    /// Its text, under a banner that names its origin.
+    /// The text, below a note that names the origin.
     pub text: ModelText,
 }
 
 impl Host {
-    /// Loads a skill for a model. Asks the user first, through the host's prompter, unless they have
-    /// approved the skill as it is.
+    /// Loads a skill for a model. Asks the user first, through the host's prompter, unless they
+    /// have approved the skill as it is.
     #[tracing::instrument(skip_all, fields(skill = %listed.id()))]
     pub async fn load_for_model(&self, listed: &ListedSkill) -> Result<Loaded, Refusal> {
         let approved = self.approved_or_ask(listed).await?;
@@ -31,7 +31,7 @@ impl Host {
 }
 
 impl Window {
-    /// The text of `SKILL.md` for a model that knows the skill by this handle.
+    /// Returns the text of `SKILL.md` for a model that knows the skill by this handle.
     pub fn skill_for_model(
         &self,
         handle: &str,

@@ -1,4 +1,4 @@
-//! What the user decides, what it is bound to, and what undoes it.
+//! The user's decisions, what they are bound to, and what revokes them.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -370,7 +370,7 @@ async fn a_lock_file_alone_decides_about_skills_of_servers_hst_88() {
     lock.insert(listed.id(), &listed.content().unwrap(), Grants::load_only());
     let locked = host_from(Host::builder().lock(Some(lock)), &server);
     assert_eq!(locked.approved(&listed).unwrap().by(), ApprovedBy::Lock);
-    // What the user approved here does not count where a lock file does.
+    // The user's approval does not count while a lock file is in force.
     let other = locked.named("acme:other").await.unwrap();
     locked.approve(&other, Grants::load_only()).unwrap();
     assert_eq!(locked.approved(&other).unwrap_err().reason, Reason::NotLocked);
@@ -379,11 +379,11 @@ async fn a_lock_file_alone_decides_about_skills_of_servers_hst_88() {
         locked.is_approved(&listed.clone().into(), &standing)
     };
     assert_eq!((is_approved(&listed), is_approved(&other)), (true, false));
-    // What the user switched off stays off, whatever a lock file says.
+    // A skill that the user switched off stays off, even if the lock file lists it.
     locked.set_enabled(listed.id(), false).unwrap();
     assert_eq!(locked.approved(&listed).unwrap_err().reason, Reason::Disabled);
     assert!(!is_approved(&listed));
-    // It says nothing about the folders of this machine.
+    // The lock file does not apply to the folders of this machine.
     let home = SkillFolder::new();
     home.skill(".agents/skills/mine");
     locked.set_folders(local::discover(Some(home.path()), None));

@@ -1,8 +1,8 @@
-//! The guide shows the example as it is.
+//! The guide shows the example unchanged.
 
 use std::{fs, path::Path};
 
-/// What fits into one look.
+/// The most lines that fit on one screen.
 const MAX_LINES: usize = 42;
 
 #[test]

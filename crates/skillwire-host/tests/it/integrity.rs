@@ -1,4 +1,4 @@
-//! Bytes: every one is compared with what was listed before anybody sees it.
+//! Bytes: the host compares each file with the entry before a model or a user sees it.
 
 use std::sync::{Arc, Mutex};
 
@@ -21,7 +21,7 @@ fn refunds() -> HostileServer {
     HostileServer::new().skill("refunds", [("x.md", "details"), ("dir/y.md", "more")])
 }
 
-/// A cache in memory that shows what was put into it.
+/// A cache in memory whose content the tests can see.
 #[derive(Clone, Default)]
 struct Kept(Arc<Mutex<Vec<(SkillId, SkillResource, Bytes)>>>);
 

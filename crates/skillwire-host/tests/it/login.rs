@@ -1,4 +1,4 @@
-//! Logging in to a server that wants it, with a real authorization server on loopback.
+//! Logging in to a server that requires it, with a real authorization server on loopback.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -74,7 +74,7 @@ async fn a_login_is_discovered_registered_and_used_for_its_server() {
 
     let host = host(&server, &kept(folder.path(), &login));
     assert_eq!(listed(&host).await, Ok(1));
-    // Nobody but the server itself is sent the token.
+    // The host sends the token to the server and to no other address.
     let bearer = |came: &skillwire_testkit::LoginRequest| came.authorization.is_some();
     assert!(server.requests().iter().filter(|came| bearer(came)).all(|came| came.path == "/mcp"));
 }
@@ -94,7 +94,7 @@ async fn a_token_that_ends_is_renewed_before_it_is_sent_and_kept() {
     let renewed = logins.load(&label("acme")).unwrap().unwrap();
     assert_ne!(renewed.access_token, login.access_token);
     assert_ne!(renewed.refresh_token, login.refresh_token);
-    // The next process finds it and asks for nothing.
+    // The next process finds the login and sends no login request.
     assert_eq!(listed(&host(&server, &logins)).await, Ok(1));
     assert_eq!(server.requests_to("/token").len(), 2);
 }

@@ -1,4 +1,4 @@
-//! What the tests of the host share: a user who answers as told, a clock that is set, hosts.
+//! Shared helpers of the host's tests: a scripted user, a manual clock, and hosts.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -40,7 +40,7 @@ pub(crate) fn host_from(builder: HostBuilder, server: &HostileServer) -> Host {
     host
 }
 
-/// A user who gives the same answer to everything and remembers the questions.
+/// A user who gives the same answer to every question and records the questions.
 #[derive(Clone)]
 pub(crate) struct User {
     answer: Arc<Mutex<Answer>>,
@@ -77,7 +77,7 @@ impl Prompter for User {
     }
 }
 
-/// A clock that stands still until it is moved.
+/// A clock that moves only when a test moves it.
 #[derive(Clone, Default)]
 pub(crate) struct SetClock(Arc<Mutex<Duration>>);
 
@@ -114,7 +114,7 @@ impl Audit for KeptAudit {
     }
 }
 
-/// What people do with a host, in one call.
+/// Common steps with a host, in one call.
 pub(crate) trait Shortcuts {
     async fn named(&self, handle: &str) -> Result<ListedSkill, Refusal>;
     async fn approved_now(&self, handle: &str) -> Result<ApprovedSkill, Refusal>;

@@ -1,4 +1,4 @@
-//! What a model can do, and what it gets to see.
+//! What a model can do through the tools, and what it sees.
 
 use serde_json::{Value, json};
 use skillwire_host::{
@@ -29,7 +29,7 @@ fn spec<'a>(specs: &'a [ToolSpec], name: &str) -> &'a Value {
     &specs.iter().find(|spec| spec.name == name).unwrap().input_schema
 }
 
-/// The window a load told the model of.
+/// Returns the window id in the reply to a load.
 fn window_in(text: &str) -> String {
     text.split("Window: ").nth(1).unwrap().split('.').next().unwrap().to_owned()
 }
@@ -270,7 +270,7 @@ async fn larger_skills_are_a_matter_of_configuration_hst_19() {
     assert!(host.named("acme:big").await.is_ok());
 }
 
-/// Only the transport starts processes, and only what the user configured.
+/// Checks that only the transport starts processes, and only what the user configured.
 #[test]
 fn nothing_else_in_the_library_can_start_a_process_hst_120() {
     let mut found = Vec::new();

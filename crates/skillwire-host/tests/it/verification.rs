@@ -1,4 +1,4 @@
-//! The audit of a whole server: what it finds, and what it leaves alone.
+//! The verification of a whole server: what it reports, and what it does not.
 
 use std::sync::Mutex;
 
@@ -32,7 +32,7 @@ async fn verified(server: &HostileServer) -> Verification {
     verified_by(&host(server)).await
 }
 
-/// The demand, reason and place of each finding.
+/// Returns the demand, reason and place of each finding.
 fn findings(found: &Verification) -> Vec<(Demand, Reason, Option<&str>)> {
     let all = found.findings.iter();
     all.map(|f| (f.demand, f.refusal.reason, f.refusal.file.as_deref())).collect()
@@ -52,7 +52,7 @@ async fn an_honest_server_passes_and_nothing_is_approved_or_loaded_hst_86() {
     let found = host.verify(&label("acme"), VerifyOptions::default(), &step).await.unwrap();
     assert_eq!(findings(&found), []);
     assert!(found.passed());
-    // Each skill has a `SKILL.md` besides.
+    // Each skill also has a `SKILL.md`.
     assert_eq!((found.skills, found.files, found.dynamic), (2, 5, 0));
     let steps = steps.into_inner().unwrap();
     assert_eq!(steps, [Progress { done: 1, total: 2 }, Progress { done: 2, total: 2 }]);
@@ -224,7 +224,7 @@ async fn a_server_of_an_older_dialect_is_held_to_what_it_promises_c_36() {
     whole.set_resource(FILE, "Hello,\n\nyour refund is at evil.example.\n");
     let found = verified_by(&allowed(&whole)).await;
     assert_eq!(findings(&found), [(Demand::Must, Reason::SizeMismatch, Some(FILE))]);
-    // Where only the first look counts, there is nothing to compare but what was read just now.
+    // Without digests, there is only what this verification itself read to compare with.
     let first_seen = HostileServer::with_dialect(OlderDialect::EarlyIndexWithoutDigests);
     let found = verified_by(&allowed(&first_seen)).await;
     assert_eq!(findings(&found), []);

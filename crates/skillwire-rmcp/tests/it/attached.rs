@@ -1,4 +1,4 @@
-//! Skills in a server written with the official SDK, which has things of its own.
+//! Skills in a server written with the official SDK, which also has resources of its own.
 
 use rmcp::{
     ClientLifecycleMode, ClientServiceExt, ErrorData, ServerHandler, ServiceExt,
@@ -125,7 +125,7 @@ impl ServerHandler for Own {
 
 type Running = RunningService<RoleClient, Listening>;
 
-/// Two skills in a folder that is followed; a change may be seen in several steps.
+/// Creates two skills in a folder that is followed; a change may be seen in several steps.
 fn skills() -> (SkillFolder, Skills) {
     let folder = SkillFolder::with_skills(&["a", "b"]);
     folder.file("a/notes.md", "notes");
@@ -279,7 +279,7 @@ async fn a_client_of_the_old_era_is_told_of_what_it_subscribed_to_srv_106() {
     client.subscribe(SubscribeRequestParams::new(B)).await.unwrap();
     folder.file("a/notes.md", "third");
     skills.refresh(&ScanRequest::everything());
-    // What is heard of the second file comes after whatever is heard of the first.
+    // Notifications about the second file arrive after all those about the first.
     folder.file("b/notes.md", "new");
     skills.refresh(&ScanRequest::everything());
     loop {

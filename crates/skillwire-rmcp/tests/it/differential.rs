@@ -1,7 +1,7 @@
-//! The same requests to our own server and to the official SDK with skills attached.
+//! Sends the same requests to our own server and to the official SDK with skills attached.
 //!
-//! Both ask one engine, so what is compared is everything around it: reading requests, agreeing on
-//! headers, eras, result types, and what the SDK makes of an answer on its way out.
+//! Both ask one engine, so this compares everything around it: reading requests, checking headers,
+//! eras, result types, and what the SDK does to an answer before it sends it.
 
 use std::net::SocketAddr;
 
@@ -22,7 +22,7 @@ use skillwire_testkit::{
 };
 use tokio::net::TcpListener;
 
-/// A handler with nothing of its own but a name.
+/// A handler that has only a name.
 struct Bare;
 
 impl ServerHandler for Bare {
@@ -77,7 +77,7 @@ impl Pair {
         Self { _folder: folder, ours, theirs }
     }
 
-    /// Sends one request to both and returns both answers, ours first.
+    /// Sends one request to both servers and returns both answers, ours first.
     async fn send(&self, headers: &[(&str, &str)], body: &str) -> [HttpReply; 2] {
         [post(self.ours, headers, body).await, post(self.theirs, headers, body).await]
     }
@@ -119,7 +119,7 @@ async fn in_session(address: SocketAddr, method: &str, params: Value) -> HttpRep
     post(address, &headers, &legacy_request(1, method, params).to_string()).await
 }
 
-/// The header that repeats a request's name, where a header can carry it.
+/// Returns the header that repeats a request's name, if a header can carry it.
 fn name(params: &Value) -> Option<String> {
     use base64::{Engine as _, engine::general_purpose::STANDARD};
     let name = params["uri"].as_str().or(params["name"].as_str())?;
@@ -127,7 +127,7 @@ fn name(params: &Value) -> Option<String> {
     Some(if plain { name.to_owned() } else { format!("=?base64?{}?=", STANDARD.encode(name)) })
 }
 
-/// The message in an answer, whether it is the body or the one event that holds it.
+/// Returns the message of an answer, which is the body or its one event.
 fn message(reply: &HttpReply) -> Value {
     let text = reply.text();
     let mut data = text.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim);
@@ -135,7 +135,7 @@ fn message(reply: &HttpReply) -> Value {
     serde_json::from_str(body).unwrap_or_else(|_| panic!("{}: {text:?}", reply.status))
 }
 
-/// Every request whose answer must be the same, for either era.
+/// Lists the requests that both servers must answer alike, in either era.
 fn requests() -> Vec<(&'static str, Value)> {
     let mut requests = vec![
         ("skills/list", json!({})),
@@ -271,14 +271,15 @@ async fn both_paths_refuse_headers_that_disagree_with_the_body_srv_99() {
     }
 }
 
-/// The status and the error code of an answer; no code for a result or for something else than JSON.
+/// Returns the status and the error code of an answer; no code for a result or a body that is not
+/// JSON.
 fn gist(reply: &HttpReply) -> (u16, Option<i64>) {
     let message = serde_json::from_slice::<Value>(&reply.body).ok();
     (reply.status, message.and_then(|message| message["error"]["code"].as_i64()))
 }
 
-/// What the SDK does by itself before a handler is asked. Each line is what was seen; when the SDK
-/// changes, this says so.
+/// Records what the SDK does by itself before it asks a handler. Each line was observed; when the
+/// SDK changes, this test fails.
 #[tokio::test]
 async fn where_the_sdk_itself_answers_otherwise_is_known() {
     let pair = Pair::start().await;
@@ -286,14 +287,14 @@ async fn where_the_sdk_itself_answers_otherwise_is_known() {
     for (method, body, ours, theirs) in [
         ("skills/list", "{".to_owned(), (400, Some(-32700)), (415, None)),
         ("skills/list", "[]".to_owned(), (400, Some(-32600)), (415, None)),
-        // Parameters of listings that it cannot read are none.
+        // The SDK ignores parameters of listings that it cannot read.
         (
             "resources/list",
             request("resources/list", json!({ "cursor": {} })),
             (200, Some(-32602)),
             (200, None),
         ),
-        // It looks for the name in the body before it misses the header.
+        // The SDK checks the name in the body before it reports that the header is missing.
         (
             "resources/read",
             request("resources/read", json!({})),

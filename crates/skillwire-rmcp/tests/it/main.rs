@@ -1,4 +1,4 @@
-//! The official SDK as a client of our server, and as a server that skills are added to.
+//! The official SDK as a client of our server, and as a server to which skills are added.
 
 mod attached;
 mod differential;

@@ -1,7 +1,7 @@
-//! The official Rust SDK as a client, on both eras and both transports.
+//! The official Rust SDK as a client, in both eras and over both transports.
 //!
-//! Its client loses a custom result that carries `_meta`, so what arrives here shows that ours are
-//! safe to receive for everybody who uses it.
+//! Its client loses a custom result that carries `_meta`. That our results arrive here shows that
+//! they are safe for every user of the SDK.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ fn pipes(engine: Arc<Engine>) -> (DuplexStream, DuplexStream) {
     (output, input)
 }
 
-/// One client for each transport of one era, with what it hears.
+/// Connects one client for each transport of one era, with the notifications it receives.
 async fn clients(
     server: &TestServer,
     era: Era,
@@ -193,7 +193,8 @@ async fn the_official_client_is_told_of_changes_on_the_old_era_srv_106() {
         #[expect(deprecated, reason = "this is how the old era subscribes")]
         client.subscribe(request).await.unwrap();
     }
-    // The stream of a session is opened in the background; repeat the change until it is there.
+    // The client opens the stream of its session in the background; repeat the change until it is
+    // open.
     for (transport, _, heard) in &mut clients {
         let mut found = Vec::new();
         for round in 0..2_000 {

@@ -1,4 +1,4 @@
-//! What several of these tests need.
+//! Helpers that several tests share.
 
 use std::time::Duration;
 
@@ -9,18 +9,18 @@ use rmcp::{
 };
 use tokio::{sync::mpsc, time::timeout};
 
-/// Nothing here takes this long; a test that waits longer has failed.
+/// A test that waits longer than this has failed.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The tokens of two callers, one of whom sees a part of the skills.
 pub(crate) const TOKENS: &str = "alice 0123456789abcdef\nbob fedcba9876543210 acme/**\n";
 
-/// Waits for something that a broken server may keep from happening.
+/// Waits for something that a broken server may never do.
 pub(crate) async fn soon<T>(waiting: impl Future<Output = T>) -> T {
     timeout(PATIENCE, waiting).await.expect("it happens in time")
 }
 
-/// A client of the official SDK that passes on what it is told outside a subscription.
+/// A client of the official SDK that passes on notifications outside a subscription.
 #[derive(Clone)]
 pub(crate) struct Listening(pub(crate) mpsc::UnboundedSender<String>);
 

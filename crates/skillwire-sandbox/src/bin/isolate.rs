@@ -1,7 +1,7 @@
 //! The test driver: the smallest program that can be its own helper.
 //!
-//! It reads a request as JSON from standard input, runs one script, and writes the outcome as JSON to
-//! standard output. The attack suite drives it, as root and as other users.
+//! It reads a request as JSON from standard input, runs one script, and writes the outcome as JSON
+//! to standard output. The attack suite drives it, as root and as other users.
 
 use std::{
     io::{self, Read as _},

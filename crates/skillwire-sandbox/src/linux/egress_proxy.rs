@@ -1,8 +1,9 @@
 //! The only way out of a script's network: an HTTP proxy with a list of granted destinations.
 //!
-//! The socket that the proxy listens at belongs to the script's network namespace, which has no other
-//! device than loopback. The connections that the proxy makes belong to the supervisor's namespace. The
-//! script never holds a socket that can reach anything but the proxy, so it cannot go around the list.
+//! The socket that the proxy listens at belongs to the script's network namespace, which has no
+//! other device than loopback. The connections that the proxy makes belong to the supervisor's
+//! namespace. The script never holds a socket that can reach anything but the proxy, so it cannot
+//! go around the list.
 //!
 //! The proxy understands `CONNECT`, and plain requests with an absolute `http://` URI.
 
@@ -37,7 +38,8 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a connection to one address of a destination may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Header fields that concern the connection between the script and the proxy, and are not forwarded.
+/// Header fields that concern the connection between the script and the proxy, and are not
+/// forwarded.
 const DROPPED_FIELDS: [&str; 3] = ["connection", "proxy-connection", "proxy-authorization"];
 
 /// The proxy of one run. Dropping it ends all of its connections.
@@ -49,10 +51,10 @@ pub(super) struct EgressProxy {
 
 /// What the threads of a proxy share.
 ///
-/// Ending works in this order: `ended` is set, then the accepting thread is woken and shuts down every
-/// stream in `open`. A connection adds a stream to `open` first and looks at `ended` afterwards. So a
-/// stream is either seen by the accepting thread, or its own thread sees `ended` and gives up; no
-/// connection survives the run.
+/// Ending works in this order: `ended` is set, then the accepting thread is woken and shuts down
+/// every stream in `open`. A connection adds a stream to `open` first and looks at `ended`
+/// afterwards. So a stream is either seen by the accepting thread, or its own thread sees `ended`
+/// and gives up; no connection survives the run.
 struct ProxyState {
     granted: Vec<NetworkDestination>,
     ended: AtomicBool,
@@ -178,7 +180,8 @@ fn copy_both_ways(client: &TcpStream, server: &TcpStream) -> io::Result<()> {
     std::thread::scope(|scope| {
         let up = scope.spawn(|| copy(client, server));
         let down = copy(server, client);
-        // A destination that closed its side reads nothing more, so the other direction ends as well.
+        // A destination that closed its side reads nothing more, so the other direction ends as
+        // well.
         let _ = client.shutdown(Shutdown::Both);
         let up = up.join().unwrap_or(Ok(()));
         down.and(up)
@@ -196,8 +199,9 @@ fn connect(destination: &NetworkDestination) -> io::Result<TcpStream> {
     Err(last_error)
 }
 
-/// Reads a request's head within bounds of size and time. Returns the request and the bytes of its body
-/// that arrived with the head; `None` if the head is too long or is not a request to a destination.
+/// Reads a request's head within bounds of size and time. Returns the request and the bytes of its
+/// body that arrived with the head; `None` if the head is too long or is not a request to a
+/// destination.
 fn read_request(client: &TcpStream) -> io::Result<Option<(ProxyRequest, Vec<u8>)>> {
     let deadline = Instant::now() + HEAD_TIMEOUT;
     let mut received = Vec::new();
@@ -235,11 +239,11 @@ struct ProxyRequest {
 struct InvalidRequest;
 
 impl ProxyRequest {
-    /// Parses a head. Returns the request and the length of its head, or `None` while the head is not
-    /// complete.
+    /// Parses a head. Returns the request and the length of its head, or `None` while the head is
+    /// not complete.
     ///
-    /// The forwarded head is written anew from the parsed fields, never copied from the script's bytes,
-    /// so that the destination cannot read the head in another way than the proxy did.
+    /// The forwarded head is written anew from the parsed fields, never copied from the script's
+    /// bytes, so that the destination cannot read the head in another way than the proxy did.
     fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, InvalidRequest> {
         let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
         let mut head = httparse::Request::new(&mut fields);

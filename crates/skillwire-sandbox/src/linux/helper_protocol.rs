@@ -1,16 +1,16 @@
 //! The messages between supervisor, fork server and helper.
 //!
-//! Over the fork server's socket the supervisor sends a [`HelperRequest`] with one end of a new control
-//! socket, and receives a [`HelperReply`] with a pidfd of the new helper.
+//! Over the fork server's socket the supervisor sends a [`HelperRequest`] with one end of a new
+//! control socket, and receives a [`HelperReply`] with a pidfd of the new helper.
 //!
 //! Over the control socket the supervisor sends a [`JobSpec`] with the script's standard streams as
 //! descriptors, and then the bytes of the skill's files one after the other. The helper sends
 //! [`HelperReport`]s.
 //!
-//! A message is its length in four bytes and then JSON. Both ends are the same program, so the format
-//! needs no versions. A helper has the same user id as the script beside it. The layers keep the script
-//! away from it, but the supervisor does not rely on that: it bounds every report and checks every path
-//! (see `supervisor::report_reader`).
+//! A message is its length in four bytes and then JSON. Both ends are the same program, so the
+//! format needs no versions. A helper has the same user id as the script beside it. The layers keep
+//! the script away from it, but the supervisor does not rely on that: it bounds every report and
+//! checks every path (see `supervisor::report_reader`).
 
 use std::{
     io::{self, IoSlice, IoSliceMut, Read as _, Write as _},
@@ -178,8 +178,8 @@ pub(super) fn send<T: Serialize>(
         return Err(io::ErrorKind::InvalidInput.into());
     }
     let all = [length.as_slice(), &body].concat();
-    // The kernel attaches descriptors to the first byte, so one `sendmsg` takes all of them along even
-    // when the socket's buffer has room for a part of the bytes only.
+    // The kernel attaches descriptors to the first byte, so one `sendmsg` takes all of them along
+    // even when the socket's buffer has room for a part of the bytes only.
     let sent = sendmsg(socket, &[IoSlice::new(&all)], &mut ancillary, SendFlags::NOSIGNAL)?;
     let mut socket = socket;
     socket.write_all(&all[sent..])
@@ -199,7 +199,8 @@ pub(super) fn receive<T: DeserializeOwned>(socket: &UnixStream) -> io::Result<(T
     Ok((serde_json::from_slice(&body)?, descriptors))
 }
 
-/// Reads the length of a message, and refuses one that is too long before anything is allocated for it.
+/// Reads the length of a message, and refuses one that is too long before anything is allocated for
+/// it.
 pub(super) fn message_length(bytes: [u8; 4]) -> io::Result<usize> {
     let length = u32::from_le_bytes(bytes) as usize;
     if length > MAX_MESSAGE { Err(io::ErrorKind::InvalidData.into()) } else { Ok(length) }
@@ -207,8 +208,8 @@ pub(super) fn message_length(bytes: [u8; 4]) -> io::Result<usize> {
 
 /// Reads what has arrived, and the descriptors that travel with it.
 ///
-/// Received descriptors are closed on exec. Otherwise a script could inherit one that arrived between
-/// two steps.
+/// Received descriptors are closed on exec. Otherwise a script could inherit one that arrived
+/// between two steps.
 pub(super) fn receive_some(
     socket: BorrowedFd<'_>,
     buffer: &mut [u8],

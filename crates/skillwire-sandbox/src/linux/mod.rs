@@ -10,11 +10,11 @@
 //!      └────────────── control socket ─────────────┘
 //! ```
 //!
-//! The supervisor is the caller's own process: it may have threads, secrets and open files, so it never
-//! forks without executing. The fork server has none of these. It is loaded once and then copies itself
-//! for each helper, because loading a program takes longer than all layers of isolation together. The
-//! helper puts the layers in place and becomes the script's parent, or in the full tier the parent of
-//! the namespaces' first process.
+//! The supervisor is the caller's own process: it may have threads, secrets and open files, so it
+//! never forks without executing. The fork server has none of these. It is loaded once and then
+//! copies itself for each helper, because loading a program takes longer than all layers of
+//! isolation together. The helper puts the layers in place and becomes the script's parent, or in
+//! the full tier the parent of the namespaces' first process.
 //!
 //! When the supervisor goes away for whatever reason, its end of the control socket closes, and the
 //! helper ends the script. When the helper goes away, the kernel kills the script.

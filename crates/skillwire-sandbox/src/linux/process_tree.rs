@@ -11,8 +11,8 @@ pub(super) struct TreeUsage {
     pub(super) cpu_time: Duration,
 }
 
-/// The most processes that are looked at. Limits allow far fewer, so this only bounds the time that one
-/// sample takes.
+/// The most processes that are looked at. Limits allow far fewer, so this only bounds the time that
+/// one sample takes.
 const MAX_PROCESSES: usize = 4096;
 
 /// Whether `/proc` lists the children of a process here.
@@ -64,8 +64,8 @@ fn memory_bytes(pid: u32) -> Option<u64> {
 
 fn cpu_time(pid: u32) -> Option<Duration> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // A process chooses its name, which stands in parentheses and may hold spaces and parentheses. The
-    // fields after it are found from the last parenthesis.
+    // A process chooses its name, which stands in parentheses and may hold spaces and parentheses.
+    // The fields after it are found from the last parenthesis.
     let (_, after) = stat.rsplit_once(')')?;
     let ticks = after.split_whitespace().skip(11).take(4);
     let ticks: u64 = ticks.filter_map(|field| field.parse::<u64>().ok()).sum();

@@ -19,8 +19,9 @@ pub(super) struct ScratchFolder {
 }
 
 impl ScratchFolder {
-    /// Chooses a name that no other user can guess. Otherwise another user could make the folder first,
-    /// or put links where the run expects its own files. The helper also refuses a folder that exists.
+    /// Chooses a name that no other user can guess. Otherwise another user could make the folder
+    /// first, or put links where the run expects its own files. The helper also refuses a folder
+    /// that exists.
     pub(super) fn new(tier: IsolationTier) -> io::Result<Self> {
         let mut secret = [0; 16];
         getrandom::fill(&mut secret).map_err(io::Error::other)?;
@@ -34,8 +35,8 @@ impl ScratchFolder {
         self.path.clone()
     }
 
-    /// Whether the output or the temporary folder holds more than it may. In the full tier the kernel
-    /// bounds both.
+    /// Whether the output or the temporary folder holds more than it may. In the full tier the
+    /// kernel bounds both.
     pub(super) fn is_over(&self, limits: &RunLimits) -> bool {
         self.used
             && ["output", "tmp"].iter().any(|folder| {

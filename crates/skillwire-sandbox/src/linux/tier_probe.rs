@@ -1,7 +1,7 @@
 //! Finds out whether a tier works on this machine by running a script in it.
 //!
-//! A probe of the single system calls would lie: a container's policy may allow `unshare` and forbid the
-//! mounts that come after it.
+//! A probe of the single system calls would lie: a container's policy may allow `unshare` and
+//! forbid the mounts that come after it.
 
 use bytes::Bytes;
 use skillwire_core::RelPath;
@@ -18,7 +18,8 @@ use crate::{
 
 /// A script that succeeds only where it can do what scripts need, and nothing else.
 ///
-/// It uses only commands that are built into the shell: the restricted tier allows no second process.
+/// It uses only commands that are built into the shell: the restricted tier allows no second
+/// process.
 const PROBE_SCRIPT: &str = r#"
 test "$1" = word || { echo "arguments do not arrive"; exit 1; }
 read -r line && test "$line" = input || { echo "input does not arrive"; exit 1; }
@@ -31,8 +32,8 @@ done
 echo isolated
 "#;
 
-/// Runs the script in a tier. Returns what the machine does not give within the tier, or the requirement
-/// that made it fail.
+/// Runs the script in a tier. Returns what the machine does not give within the tier, or the
+/// requirement that made it fail.
 pub(crate) fn probe(
     supervisor: &RunSupervisor,
     tier: IsolationTier,

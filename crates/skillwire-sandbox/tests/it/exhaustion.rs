@@ -227,8 +227,8 @@ fn run_folders() -> Vec<String> {
     names.filter(|name| name.starts_with("skillwire-run-")).collect()
 }
 
-/// Folders of runs that appeared since `before` and that no process uses. Other tests make and remove
-/// some at the same time.
+/// Folders of runs that appeared since `before` and that no process uses. Other tests make and
+/// remove some at the same time.
 fn abandoned_run_folders(before: &[String]) -> Vec<Value> {
     let mut left = run_folders();
     left.retain(|name| !before.contains(name) && processes_with(name).is_empty());

@@ -1,5 +1,5 @@
-//! Layers that other layers stand behind. No attack would show that one of them is missing, so each is
-//! checked by itself.
+//! Layers that other layers stand behind. No attack would show that one of them is missing, so each
+//! is checked by itself.
 
 use std::{
     fs,

@@ -1,5 +1,5 @@
-//! Machines that lack something. A filter simulates them: it makes a system call of the driver and its
-//! helpers fail, as a container or an old kernel would.
+//! Machines that lack something. A filter simulates them: it makes a system call of the driver and
+//! its helpers fail, as a container or an old kernel would.
 
 use serde_json::{Value, json};
 
@@ -81,8 +81,8 @@ fn where_the_kernel_has_what_a_tier_needs_it_is_not_refused() {
         for (tier, needs) in
             [("restricted", &["landlock"][..]), ("full", &["landlock", "namespaces"])]
         {
-            // Otherwise a layer that got lost would make the probe refuse the tier, and every other test
-            // would be skipped without a failure.
+            // Otherwise a layer that got lost would make the probe refuse the tier, and every other
+            // test would be skipped without a failure.
             let runs = cases.iter().any(|case| case.user == user && case.tier == tier);
             assert!(runs || !has(needs), "{tier} isolation is refused to {user:?}");
         }

@@ -13,8 +13,8 @@ use crate::{
     test_skip::{TestNeed, skip},
 };
 
-/// Calls that an ordinary user can make outside of the sandbox, and calls that root can make. All of them
-/// affect only the process that makes them.
+/// Calls that an ordinary user can make outside of the sandbox, and calls that root can make. All
+/// of them affect only the process that makes them.
 const CALLS: &str = r#"
 NEWUSER, NEWNS, NEWUTS = 0x10000000, 0x00020000, 0x04000000
 attempt("personality", lambda: call(135, 0x0040000))
@@ -140,8 +140,8 @@ attempt("x32", lambda: call(0x40000000 | 39))
     }
 }
 
-/// A folder on a file system that honours set user ids and that every user can write to, if this machine
-/// has one.
+/// A folder on a file system that honours set user ids and that every user can write to, if this
+/// machine has one.
 fn folder_that_honours_set_user_ids() -> Option<tempfile::TempDir> {
     let mounts = fs::read_to_string("/proc/mounts").unwrap();
     let honours = |place: &str| {
@@ -200,8 +200,8 @@ fn set_user_id_programs_of_the_system_run_with_the_rights_of_their_caller() {
         skip(TestNeed::SetUserId, "this machine has no program with a set user id");
         return;
     };
-    // The kernel sets `AT_SECURE` for a program that gained rights, and then `ld.so` ignores the variable
-    // that makes it list libraries.
+    // The kernel sets `AT_SECURE` for a program that gained rights, and then `ld.so` ignores the
+    // variable that makes it list libraries.
     let script = r#"os.execve(given["program"], [given["program"], "--help"], {"LD_TRACE_LOADED_OBJECTS": "1"})"#;
     let attack = AttackScript::python(script).argument("program", program.as_str());
     let outside = attack.run_outside(User::Ordinary);

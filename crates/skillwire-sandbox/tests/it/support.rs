@@ -63,8 +63,8 @@ pub(crate) struct TestCase {
     pub(crate) tier: &'static str,
 }
 
-/// Every user in every tier that this machine gives. Where it does not give a tier, this asserts that the
-/// sandbox names what is missing and what to do, and that nothing ran.
+/// Every user in every tier that this machine gives. Where it does not give a tier, this asserts
+/// that the sandbox names what is missing and what to do, and that nothing ran.
 pub(crate) fn test_cases() -> Vec<TestCase> {
     let all = users().into_iter().flat_map(|user| {
         ["full", "restricted"].into_iter().map(move |tier| TestCase { user, tier })

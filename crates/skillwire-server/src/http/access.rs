@@ -1,14 +1,15 @@
-//! Which `Host` and `Origin` a request may name.
+//! Decides which `Host` and `Origin` headers a request may have.
 //!
-//! A web page in a user's browser can be made to talk to a server on the same machine. It cannot
-//! choose these two headers, so they are what keeps it out.
+//! Trust boundary: a malicious web page can make a user's browser send requests to a server on the
+//! same machine, if need be by pointing a name of its own at that machine. The page cannot choose
+//! these two headers, so the server refuses hosts and origins it does not know.
 
 use http::{HeaderMap, header};
 
 /// Names that always mean this machine.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
-/// Hosts and origins that are let in.
+/// Hosts and origins from which the server accepts requests.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct AccessRules {
@@ -16,57 +17,58 @@ pub struct AccessRules {
     pub hosts: Vec<String>,
     /// Origins besides the server's own, such as `https://app.example.com`.
     pub origins: Vec<String>,
-    /// Whether any host name is good, as for a server that others reach by a name it cannot know.
+    /// Whether any host name is accepted, for a server that clients reach by a name it cannot know.
     pub any_host: bool,
 }
 
-/// Why a request is kept out; the text is sent to the client.
+/// The reason why a request is refused; the text is sent to the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AccessRefusal {
     /// The `Host` header and the request target name different hosts.
     #[error("The request names two hosts.")]
     TwoHosts,
-    /// There is no host at all.
+    /// The request names no host.
     #[error("The request names no host.")]
     NoHost,
-    /// The server is not known by this name ([`AccessRules::hosts`]).
+    /// The server does not go by this name ([`AccessRules::hosts`]).
     #[error("This host name is not served.")]
     UnknownHost,
     /// Pages of this origin may not talk to the server ([`AccessRules::origins`]).
     #[error("This origin is not allowed.")]
     UnknownOrigin,
-    /// A header that decides about access is there twice.
+    /// A header that decides about access occurs twice.
     #[error("The request repeats `Host` or `Origin`.")]
     Repeated,
-    /// A header that decides about access has bytes that are no text.
+    /// A header that decides about access is not text.
     #[error("`Host` or `Origin` is not text.")]
     NotText,
 }
 
-/// A request that was let in.
+/// A request that passed the rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Admitted<'a> {
-    /// An origin other than our own that the operator allows; a browser must be told so.
+    /// The origin, if it is not the server's own but the operator allows it; the response must tell
+    /// the browser.
     pub(super) foreign_origin: Option<&'a str>,
 }
 
 impl AccessRules {
-    /// Lets in requests that name one of these hosts, besides those of this machine.
+    /// Accepts requests that name one of these hosts, besides the names of this machine.
     #[must_use]
     pub fn hosts(mut self, hosts: impl IntoIterator<Item = String>) -> Self {
         self.hosts.extend(hosts);
         self
     }
 
-    /// Lets in pages of these origins, such as `https://app.example.com`.
+    /// Accepts requests of pages of these origins, such as `https://app.example.com`.
     #[must_use]
     pub fn origins(mut self, origins: impl IntoIterator<Item = String>) -> Self {
         self.origins.extend(origins);
         self
     }
 
-    /// Sets whether any host name is good, as for a server that others reach by a name it cannot
+    /// Sets whether any host name is accepted, for a server that clients reach by a name it cannot
     /// know.
     #[must_use]
     pub fn any_host(mut self, any_host: bool) -> Self {
@@ -74,7 +76,7 @@ impl AccessRules {
         self
     }
 
-    /// Judges a request by its headers; `authority` is what an absolute request target named.
+    /// Checks the headers of a request; `authority` is the host of an absolute request target.
     pub(super) fn admit<'a>(
         &self,
         headers: &'a HeaderMap,
@@ -99,7 +101,9 @@ impl AccessRules {
         if self.origins.iter().any(|allowed| allowed == origin) {
             return Ok(Admitted { foreign_origin: Some(origin) });
         }
-        // A page served by this very host and port is no stranger, if the host is really ours.
+        // A page that this host and port served may talk to the server, but only if the host is a
+        // known one: with `any_host`, a page could reach the server under its own name and pass
+        // for one of its pages.
         let own = known
             && origin.split_once("://").is_some_and(|(scheme, rest)| {
                 matches!(scheme, "http" | "https") && rest.eq_ignore_ascii_case(host)
@@ -108,7 +112,7 @@ impl AccessRules {
     }
 }
 
-/// The one value of a header; two values, or bytes that are no text, are refused.
+/// Returns the one value of a header; refuses two values, or a value that is not text.
 fn single(headers: &HeaderMap, name: header::HeaderName) -> Result<Option<&str>, AccessRefusal> {
     let mut values = headers.get_all(name).iter();
     let Some(first) = values.next() else { return Ok(None) };

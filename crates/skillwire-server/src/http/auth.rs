@@ -9,7 +9,7 @@ use skillwire_source::{InvalidPattern, PathPatterns};
 
 use skillwire_engine::Caller;
 
-/// The shortest token that is taken for a secret.
+/// The minimum length of a token; a shorter one could be guessed.
 const MIN_TOKEN_CHARS: usize = 16;
 
 /// Bearer tokens, each with the name of its caller and the skills that caller may see.
@@ -22,14 +22,14 @@ pub struct Tokens(Vec<TokenGrant>);
 struct TokenGrant {
     name: String,
     digest: Digest,
-    /// The skills that the caller sees; all of them where there is no pattern.
+    /// The skills that the caller sees; `None` means all of them.
     visible: Option<PathPatterns>,
 }
 
-/// A token file that cannot be used; the message never repeats a token.
+/// The error for a token file that cannot be used; its message never repeats a token.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum InvalidTokenFile {
-    /// A line is not a name and a token.
+    /// A line does not consist of a name and a token.
     #[error("line {0} is not `NAME TOKEN [PATTERN...]`")]
     Form(usize),
     /// A token is too short to be a secret.
@@ -38,17 +38,19 @@ pub enum InvalidTokenFile {
     /// A name or a token occurs twice.
     #[error("line {0} repeats a name or a token")]
     Repeated(usize),
-    /// A pattern cannot be understood.
+    /// A pattern is malformed.
     #[error("line {0}: {1}")]
     Pattern(usize, #[source] InvalidPattern),
-    /// There is no token at all.
+    /// The file has no token.
     #[error("it has no token; add a line `NAME TOKEN`")]
     Empty,
 }
 
 impl Tokens {
-    /// Reads lines of `NAME TOKEN [PATTERN...]`; a caller with patterns sees only the skills whose
-    /// path matches one. Blank lines and lines that begin with `#` are passed over.
+    /// Reads lines of `NAME TOKEN [PATTERN...]`.
+    ///
+    /// A caller with patterns sees only the skills whose path matches one of them. Blank lines and
+    /// lines that begin with `#` are ignored.
     pub fn parse(text: &str) -> Result<Self, InvalidTokenFile> {
         let mut grants: Vec<TokenGrant> = Vec::new();
         let lines = text.lines().map(str::trim).enumerate().map(|(index, line)| (index + 1, line));
@@ -77,14 +79,15 @@ impl Tokens {
     }
 }
 
-/// The callers of a server, by the digest of their token.
+/// Maps the digest of each token to its caller.
 ///
-/// Looking up a digest takes the same time whatever part of a token is right.
+/// The lookup compares digests, not tokens, so its timing does not tell a client how much of a
+/// guessed token is right.
 #[derive(Debug, Clone)]
 pub(crate) struct TokenTable(HashMap<Digest, Caller>);
 
 impl TokenTable {
-    /// Gives each caller with patterns a view of the catalogue.
+    /// Creates a view of the catalogue for each caller that has patterns.
     pub(crate) fn new(tokens: Tokens, catalog: &mut Catalog) -> Self {
         let callers = tokens.0.into_iter().map(|TokenGrant { name, digest, visible }| {
             let view = visible.map_or(ViewId::EVERYTHING, |visible| catalog.restrict(visible));
@@ -93,7 +96,7 @@ impl TokenTable {
         Self(callers.collect())
     }
 
-    /// Finds the caller a request's `Authorization` header stands for.
+    /// Finds the caller whose token is in a request's `Authorization` header.
     pub(super) fn caller(&self, headers: &HeaderMap) -> Option<Caller> {
         let mut values = headers.get_all(header::AUTHORIZATION).iter();
         let value = values.next()?.to_str().ok()?;

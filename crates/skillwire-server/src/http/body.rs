@@ -19,13 +19,14 @@ use tokio::{
 /// The largest request body that is taken, in bytes.
 pub(super) const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 
-/// The largest body that any number of connections may send at once, in bytes.
+/// The largest body that clients may send without a permit, in bytes.
 const SMALL_BODY_BYTES: u64 = 64 * 1024;
 
-/// Reads a whole body, or says with which status to refuse it.
+/// Reads a whole body, or returns the status with which to refuse it.
 ///
-/// A body that is announced large, or turns out to be, takes a turn of `large`; small ones never
-/// wait, however they are sent.
+/// A body that is announced as large, or turns out to be, needs a permit from `large`, which bounds
+/// the memory that slow senders can occupy. Small bodies never wait, whether or not the client
+/// announces their length.
 pub(super) async fn read<B>(
     body: B,
     patience: Duration,
@@ -35,11 +36,11 @@ where
     B: Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
 {
     let too_large = (StatusCode::PAYLOAD_TOO_LARGE, "The body is larger than 4 MiB.");
-    // What is announced too large need not be sent; a client that asks first is spared it.
+    // Refuse before reading: a client that sent `Expect: 100-continue` then need not send the body.
     if body.size_hint().lower() > MAX_BODY_BYTES as u64 {
         return Err(too_large);
     }
-    // Boxed, as small bodies need no room for it.
+    // Boxed, so that the future of a small body does not carry space for it.
     let turn = || {
         Box::pin(async {
             let turn = tokio::time::timeout(patience, large.acquire()).await;
@@ -52,14 +53,14 @@ where
     let mut body = pin!(Limited::new(body, MAX_BODY_BYTES));
     let (mut pieces, mut length) = (Vec::new(), 0);
     let mut deadline = Instant::now() + patience;
-    // A body that says it has ended is not asked again: it would have to be waited for, since the
-    // connection has not looked yet, and waiting costs a timer.
+    // Do not poll a body that reports its end: the connection has not looked for more data yet, so
+    // the poll would wait, and waiting costs a timer.
     while !body.is_end_stream() {
         let piece = match timeout_at(deadline, body.frame()).await {
             Ok(None) => break,
             Ok(Some(Ok(frame))) => match frame.into_data() {
                 Ok(mut data) => data.copy_to_bytes(data.remaining()),
-                // Trailers mean nothing here.
+                // Trailers have no meaning here.
                 Err(_) => continue,
             },
             Ok(Some(Err(error))) if error.is::<LengthLimitError>() => return Err(too_large),
@@ -73,7 +74,7 @@ where
         length += piece.len();
         if room.is_none() && length as u64 > SMALL_BODY_BYTES {
             room = Some(turn().await?);
-            // What the turn took is not the sender's fault.
+            // Waiting for a permit must not count against the sender.
             deadline = Instant::now() + patience;
         }
         pieces.push(piece);
@@ -81,7 +82,7 @@ where
     Ok(joined(pieces, length))
 }
 
-/// The pieces as one; a single one, which is the usual case, is not copied.
+/// Joins the pieces; a single piece, which is the usual case, is not copied.
 fn joined(mut pieces: Vec<Bytes>, length: usize) -> Bytes {
     if pieces.len() <= 1 {
         return pieces.pop().unwrap_or_default();
@@ -93,7 +94,7 @@ fn joined(mut pieces: Vec<Bytes>, length: usize) -> Bytes {
     whole.into()
 }
 
-/// Pieces that follow each other and are sent with one call.
+/// Consecutive pieces that are written with one system call where possible.
 #[derive(Debug, Default)]
 pub struct Pieces(std::vec::IntoIter<Bytes>);
 
@@ -124,22 +125,22 @@ impl Buf for Pieces {
     }
 }
 
-/// What an answer carries.
+/// The body of a response.
 #[derive(Debug)]
 pub enum ResponseBody {
-    /// Pieces that are ready, until they are taken.
+    /// Pieces that are ready to be sent.
     Ready(Pieces),
-    /// Events as they happen.
+    /// Server-sent events, as they happen.
     Events(mpsc::Receiver<Bytes>),
 }
 
 impl ResponseBody {
-    /// Makes a body of ready pieces.
+    /// Creates a body of pieces that are ready.
     pub fn ready(pieces: Vec<Bytes>) -> Self {
         Self::Ready(Pieces(pieces.into_iter()))
     }
 
-    /// Takes the pieces out of a body that is ready and at least so large.
+    /// Takes the pieces out of a ready body of at least `least` bytes.
     pub(super) fn take_large(&mut self, least: usize) -> Option<Vec<Bytes>> {
         match self {
             Self::Ready(pieces) if pieces.remaining() >= least => {
@@ -149,7 +150,7 @@ impl ResponseBody {
         }
     }
 
-    /// Makes an empty body.
+    /// Creates an empty body.
     pub fn empty() -> Self {
         Self::ready(Vec::new())
     }

@@ -1,4 +1,4 @@
-//! Requests of a session that are under way, so that its client can cancel them.
+//! The running requests of a session, so that its client can cancel them.
 
 use std::{
     collections::HashMap,
@@ -8,17 +8,17 @@ use std::{
 use futures_util::future::{AbortHandle, abortable};
 use skillwire_protocol::RequestId;
 
-/// What can be cancelled.
+/// The requests of a session that its client can cancel.
 ///
-/// Of work that is done its id stays, and no more, until the session asks for something else that
-/// can be cancelled.
+/// The id of a finished request stays in the map, without its work, until the session starts
+/// another cancellable request.
 #[derive(Debug, Default)]
 pub(super) struct CancellableRequests(Mutex<HashMap<RequestId, Weak<AbortHandle>>>);
 
 impl CancellableRequests {
-    /// Makes work something that can be cancelled by an id; it comes to nothing then.
+    /// Wraps `work` so that the client can cancel it by `id`; cancelled work returns `None`.
     ///
-    /// Of two requests with one id the later is meant.
+    /// If a client uses an id twice, a cancellation applies to the later request.
     pub(super) fn cancellable<T, W: Future<Output = T>>(
         &self,
         id: &RequestId,
@@ -36,7 +36,7 @@ impl CancellableRequests {
         }
     }
 
-    /// Cancels the request with an id, if it is under way.
+    /// Cancels the request with this id, if it is running.
     pub(super) fn cancel(&self, id: &RequestId) {
         let running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(handle) = running.get(id).and_then(Weak::upgrade) {

@@ -1,4 +1,4 @@
-//! Large answers, compressed for clients that take them so.
+//! Compresses large answers for clients that accept gzip.
 
 use std::io::Write;
 
@@ -9,13 +9,13 @@ use http_body::Body;
 
 use super::body::ResponseBody;
 
-/// Smaller answers are not worth the work.
+/// Smaller answers are sent uncompressed: compressing them costs more than it saves.
 const WORTH_BYTES: usize = 16 * 1024;
 
-/// Larger answers take long enough to hold up others.
+/// Larger answers are compressed off the event loop, so that they do not delay other requests.
 const LONG_WORK_BYTES: u64 = 256 * 1024;
 
-/// Tells whether a client takes gzip: what is said of it by name counts before `*`.
+/// Tells whether a client accepts gzip; an entry for `gzip` takes precedence over one for `*`.
 pub(super) fn accepts_gzip(headers: &HeaderMap) -> bool {
     let values = headers.get_all(header::ACCEPT_ENCODING).iter();
     let codings = values.filter_map(|value| value.to_str().ok()).flat_map(|text| text.split(','));
@@ -34,9 +34,9 @@ pub(super) fn accepts_gzip(headers: &HeaderMap) -> bool {
     named.or(any).unwrap_or(false)
 }
 
-/// Compresses an answer that is large and ready; anything else is passed on as it is.
+/// Compresses an answer that is large and complete; passes any other through unchanged.
 ///
-/// An ordinary page takes about a millisecond; longer work is done off the event loop.
+/// An ordinary page takes about a millisecond; longer work runs off the event loop.
 pub(super) async fn compress(response: Response<ResponseBody>) -> Response<ResponseBody> {
     if response.body().size_hint().lower() < LONG_WORK_BYTES {
         return pack(response);
@@ -59,7 +59,7 @@ fn pack(mut response: Response<ResponseBody>) -> Response<ResponseBody> {
             headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
             headers.append(header::VARY, HeaderValue::from_static("Accept-Encoding"));
         }
-        // Writing to memory does not fail; if it did, the plain answer is as good.
+        // Writing to memory does not fail; if it did, the client gets the plain answer.
         Err(_) => *response.body_mut() = ResponseBody::ready(pieces),
     }
     response

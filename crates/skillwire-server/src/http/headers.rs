@@ -1,7 +1,7 @@
 //! Agreement between the headers and the body of a modern request.
 //!
-//! Something between client and server may act on the headers alone; a request whose headers say
-//! something else than its body would be treated as two different requests.
+//! A proxy between client and server may decide by the headers alone. If they said something else
+//! than the body, the proxy would check one request and the server would answer another.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use skillwire_protocol::{
     version::MODERN,
 };
 
-/// The revision of a request.
+/// The protocol revision of a request.
 pub(super) static VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 /// The method of a request.
 static METHOD: HeaderName = HeaderName::from_static("mcp-method");
@@ -51,14 +51,14 @@ fn check_name(headers: &HeaderMap, request: &Request<'_>) -> Result<(), RpcError
         None => return Ok(()),
     };
     let Some(source) = source else {
-        // A required name that the body lacks is the method's own complaint.
+        // The body lacks a required name: the method itself reports that.
         return if is_required { Ok(()) } else { Err(mismatch(&NAME, &header, "")) };
     };
     let body = string(source, "params.uri")?;
     if header == body { Ok(()) } else { Err(mismatch(&NAME, &header, &body)) }
 }
 
-/// Undoes the encoding for values that a header cannot carry.
+/// Decodes values that a client had to encode because a header cannot carry them.
 fn decode(value: &str) -> Result<Cow<'_, str>, RpcError> {
     let Some(encoded) = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?="))
     else {
@@ -76,7 +76,7 @@ fn required<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<&'a str, Rp
     optional(headers, name)?.ok_or_else(|| missing(name))
 }
 
-/// The one value of a header, if it is there.
+/// Returns the one value of a header, if the header is present.
 pub(super) fn optional<'a>(
     headers: &'a HeaderMap,
     name: &HeaderName,

@@ -24,12 +24,12 @@ use tokio::{
 
 use super::body::{Pieces, ResponseBody};
 
-/// What a connection did last; its own thread writes this, the timer's thread reads it.
+/// Records what a connection did last; its own thread writes this, the timer's thread reads it.
 #[derive(Debug)]
 pub(super) struct ConnectionActivity {
     opened: Instant,
     answering: AtomicBool,
-    /// When something was last sent, in milliseconds after the opening.
+    /// When the server last sent something, in milliseconds after the connection was opened.
     sent: AtomicU64,
 }
 
@@ -42,13 +42,13 @@ impl ConnectionActivity {
         })
     }
 
-    /// Notes that something was sent.
+    /// Records that the server sent something.
     pub(super) fn sent(&self) {
         let after = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.sent.store(after, Ordering::Relaxed);
     }
 
-    /// Notes that a request is there, until the returned value is dropped.
+    /// Records that the server is answering a request, until the returned value is dropped.
     pub(super) fn answering(self: &Arc<Self>) -> AnswerInProgress {
         self.answering.store(true, Ordering::Relaxed);
         AnswerInProgress(Arc::clone(self))
@@ -72,14 +72,15 @@ impl ConnectionActivity {
         }
     }
 
-    /// Since when the client owes its next request; nothing while it is being answered.
+    /// Returns since when the server has been waiting for the next request; `None` while it answers
+    /// one.
     fn waiting_since(&self) -> Option<Instant> {
         let sent = Duration::from_millis(self.sent.load(Ordering::Relaxed));
         (!self.answering.load(Ordering::Relaxed)).then(|| self.opened + sent)
     }
 }
 
-/// An answer that is not sent yet; the connection is not idle until this is dropped.
+/// An answer that is not completely sent; the connection is not idle until this is dropped.
 #[derive(Debug)]
 pub(super) struct AnswerInProgress(Arc<ConnectionActivity>);
 

@@ -1,4 +1,4 @@
-//! Answers that may be preceded by messages: plain if there are none, else a stream of events.
+//! Answers that messages may precede: a plain response without messages, else a stream of events.
 
 use futures_util::future::BoxFuture;
 use http::{Response, StatusCode};
@@ -11,17 +11,18 @@ use super::{
 };
 use skillwire_engine::{Engine, Outcome, OutgoingMessage, metrics::Open};
 
-/// Messages that may wait to be sent.
+/// Messages that may wait to be sent before the sender has to wait.
 const BACKLOG: usize = 16;
 
-/// Opens the way for messages that precede an answer.
+/// Creates the channel for messages that precede an answer.
 pub(super) fn channel() -> (mpsc::Sender<OutgoingMessage>, mpsc::Receiver<OutgoingMessage>) {
     mpsc::channel(BACKLOG)
 }
 
-/// Waits for work; `write` makes its outcome a response, `message` the last event of a stream.
+/// Waits for `work`. `write` turns its outcome into a response, `message` into the last event of a
+/// stream.
 ///
-/// Work that was cancelled comes to nothing, and nothing is answered.
+/// Cancelled work has no outcome: the client gets an empty response, or the stream ends.
 pub(super) async fn answer(
     engine: &Engine,
     mut work: BoxFuture<'static, Option<Outcome>>,
@@ -39,7 +40,7 @@ pub(super) async fn answer(
     let (response, events) = sse::open();
     let open = Open::new(&engine.metrics().streams);
     tokio::spawn(async move {
-        // A client that goes away takes the work with it.
+        // If the client goes away, `follow` ends and drops the work.
         let _ = follow(first, work, said, &events, message).await;
         drop(open);
     });
@@ -57,7 +58,7 @@ async fn follow(
     let outcome = loop {
         let next = async {
             tokio::select! {
-                // What was said before the end is sent before it.
+                // Messages come first, so that those sent before the work ended precede the answer.
                 biased;
                 Some(next) = said.recv() => Ok(next),
                 outcome = &mut work => Err(outcome),

@@ -30,19 +30,20 @@ use skillwire_engine::{
 /// The header that names a session.
 pub(super) static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
-/// Sessions at once; those unused for longest make room.
+/// The most sessions at once; beyond that, those unused for longest are ended.
 const MAX_SESSIONS: usize = 10_000;
 
-/// Sessions that make room together, so that looking for them is worth its time.
+/// Sessions that are ended together, because finding the oldest means looking at all of them.
 const EVICTED: usize = MAX_SESSIONS / 100;
 
-/// Files that all sessions together may subscribe to; each costs its URI.
+/// The most files that all sessions together may subscribe to; each one costs the memory of its
+/// URI.
 const MAX_SUBSCRIPTIONS: usize = 1 << 18;
 
 /// How often the server looks for idle sessions.
 const SWEEP: Duration = Duration::from_mins(1);
 
-/// What is kept for one legacy client.
+/// The state of one legacy client.
 struct Session {
     owner: String,
     used: Mutex<Instant>,
@@ -62,7 +63,7 @@ impl Drop for Session {
 }
 
 impl Session {
-    /// When it was last used, which is now while its stream is open.
+    /// Returns when the session was last used, which is now while its stream is open.
     fn last_used(&self, now: Instant) -> Instant {
         if *lock(&self.streaming) { now } else { *lock(&self.used) }
     }
@@ -72,9 +73,9 @@ impl Session {
 pub(super) struct Sessions {
     open: Mutex<HashMap<String, Arc<Session>>>,
     room: Arc<Room>,
-    /// How long a session may be unused.
+    /// How long a session may be unused before it ends.
     idle: Duration,
-    /// Ends idle sessions, under any HTTP server.
+    /// Ends idle sessions; works under any HTTP server, as it is a task of its own.
     sweeper: OnceLock<AbortHandle>,
     this: Weak<Self>,
 }
@@ -88,11 +89,11 @@ impl Drop for Sessions {
 }
 
 impl Sessions {
-    /// Makes room for sessions and ends those that are idle, from now on if there is a runtime, else
-    /// from the first session on.
+    /// Creates an empty table and starts to end idle sessions: now if there is a runtime, else when
+    /// the first session opens.
     ///
-    /// The runtime of the maker is better: the thread of a connection that has a timer wakes up for
-    /// it, which costs its requests time.
+    /// The runtime of the caller is preferred. A timer on the thread of a connection would wake
+    /// that thread up and slow its requests down.
     pub(super) fn start(idle: Duration) -> Arc<Self> {
         let sessions = Arc::new_cyclic(|this| Self {
             open: Mutex::default(),
@@ -133,7 +134,7 @@ impl Sessions {
         let session = match self.find(caller, headers) {
             _ if opening => None,
             Found::Session(_, session) => Some(session),
-            // A client may do without a session as long as it wants nothing remembered.
+            // A client needs a session only if the server has to remember something for it.
             Found::Unnamed => None,
             Found::Unknown => return unknown_session(),
         };
@@ -171,7 +172,7 @@ impl Sessions {
         response
     }
 
-    /// Takes a notification, which changes nothing but that a request may be cancelled.
+    /// Handles a notification; the only one with an effect cancels a request.
     pub(super) fn notified(
         &self,
         caller: &Caller,
@@ -191,7 +192,7 @@ impl Sessions {
         reply::empty(StatusCode::ACCEPTED)
     }
 
-    /// Takes the answer to something a session's user was asked.
+    /// Takes the client's answer to a form that was shown to the session's user.
     pub(super) fn answered(
         &self,
         caller: &Caller,
@@ -213,7 +214,7 @@ impl Sessions {
         }
     }
 
-    /// Opens the stream on which a session hears of changes.
+    /// Opens the stream on which the server notifies a session of changes.
     pub(super) fn stream(
         &self,
         engine: &Engine,
@@ -258,6 +259,8 @@ impl Sessions {
         let Some(value) = headers.get(&SESSION) else { return Found::Unnamed };
         let Ok(id) = value.to_str() else { return Found::Unknown };
         let session = lock(&self.open).get(id).map(Arc::clone);
+        // A session belongs to the caller that opened it. A caller that learned the id of another
+        // caller's session gets the same answer as for an id that does not exist.
         match session.filter(|session| session.owner == caller.name) {
             Some(session) => {
                 *lock(&session.used) = Instant::now();
@@ -298,7 +301,7 @@ impl Sessions {
         Some(id)
     }
 
-    /// Ends the sessions that were unused for too long.
+    /// Ends the sessions that have been unused for too long.
     pub(super) fn end_idle(&self, now: Instant) {
         retain(&mut lock(&self.open), |session| {
             now.saturating_duration_since(session.last_used(now)) < self.idle
@@ -306,7 +309,7 @@ impl Sessions {
     }
 }
 
-/// Ends the sessions that were unused for longest.
+/// Ends at least `EVICTED` sessions, those that have been unused for longest.
 fn make_room(sessions: &mut HashMap<String, Arc<Session>>) {
     let now = Instant::now();
     let mut used: Vec<_> = sessions.values().map(|session| session.last_used(now)).collect();
@@ -315,7 +318,7 @@ fn make_room(sessions: &mut HashMap<String, Arc<Session>>) {
     retain(sessions, |session| session.last_used(now) > last);
 }
 
-/// Ends all sessions but some.
+/// Ends every session that `kept` rejects, and closes its stream.
 fn retain(sessions: &mut HashMap<String, Arc<Session>>, kept: impl Fn(&Session) -> bool) {
     sessions.retain(|_, session| {
         let kept = kept(session);
@@ -326,7 +329,7 @@ fn retain(sessions: &mut HashMap<String, Arc<Session>>, kept: impl Fn(&Session) 
     });
 }
 
-/// Answers a request during which the session's user may be asked something.
+/// Answers a request during which the server may show the session's user a form.
 async fn answer_interactively(
     engine: &Engine,
     caller: &Caller,
@@ -351,7 +354,7 @@ async fn answer_interactively(
     }
 }
 
-/// Lets a session cancel work by the id of its request; it comes to nothing then.
+/// Lets the client cancel work by the id of its request; cancelled work returns `None`.
 fn cancellable(
     session: Option<&Session>,
     request: &Request<'_>,
@@ -379,7 +382,7 @@ async fn follow(
     loop {
         let next = async {
             tokio::select! {
-                // A session that ended hears nothing more, whatever else is ready.
+                // The end of the session comes first, so that the client gets no change after it.
                 biased;
                 _ = ended.wait_for(|ended| *ended) => None,
                 _ = stopping.wait_for(|stopping| *stopping) => None,
@@ -395,7 +398,8 @@ async fn follow(
     }
 }
 
-/// Errors come with status 200 on this era; clients take others for a broken transport.
+/// Writes the response; errors have status 200 in this era, because legacy clients take any other
+/// status for a broken transport.
 fn respond(request: &Request<'_>, outcome: Outcome) -> Response<ResponseBody> {
     match outcome {
         Ok(result) => reply::json(StatusCode::OK, result.into_response(&request.id)),

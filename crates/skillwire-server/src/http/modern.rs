@@ -1,4 +1,4 @@
-//! Requests of the modern era: each stands alone.
+//! Requests of the modern era, which need no session.
 
 use futures_util::FutureExt as _;
 use http::{HeaderMap, Response, StatusCode};
@@ -12,7 +12,7 @@ use super::{
 };
 use skillwire_engine::{Answer, Caller, Engine, Outcome, Subscription, metrics::Open, offer::Link};
 
-/// Answers one request whose headers and body must agree.
+/// Answers one request after checking that its headers and body agree.
 pub(super) async fn answer(
     engine: &Engine,
     caller: &Caller,
@@ -42,7 +42,7 @@ pub(super) async fn answer(
     }
 }
 
-/// Answers a request that may be told of progress.
+/// Answers a request whose client may be sent progress before the answer.
 async fn answer_interactively(
     engine: &Engine,
     caller: &Caller,
@@ -72,7 +72,7 @@ fn respond(id: &RequestId, outcome: Outcome) -> Response<ResponseBody> {
     }
 }
 
-/// An unknown method is the one failure of a handler that HTTP can tell apart.
+/// Returns the HTTP status of an error: only an unknown method has one of its own.
 fn status(error: &RpcError) -> StatusCode {
     match error.code {
         ErrorCode::MethodNotFound => StatusCode::NOT_FOUND,
@@ -80,7 +80,7 @@ fn status(error: &RpcError) -> StatusCode {
     }
 }
 
-/// Sends what a subscription brings until either side ends it.
+/// Sends the notifications of a subscription until either side ends it.
 async fn follow(
     mut subscription: Subscription,
     events: EventSender,

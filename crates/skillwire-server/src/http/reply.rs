@@ -7,7 +7,7 @@ use skillwire_protocol::{ErrorCode, RequestId, RpcError, message};
 use super::body::ResponseBody;
 use skillwire_engine::{Outcome, OutgoingMessage};
 
-/// Makes a response of one message.
+/// Creates a response that carries one message.
 pub(super) fn json(
     status: StatusCode,
     message: impl Into<OutgoingMessage>,
@@ -20,7 +20,7 @@ pub(super) fn json(
     response
 }
 
-/// Makes the message that answers a request.
+/// Creates the message that answers a request.
 pub(super) fn message(id: &RequestId, outcome: Outcome) -> OutgoingMessage {
     match outcome {
         Ok(result) => result.into_response(id),
@@ -28,7 +28,7 @@ pub(super) fn message(id: &RequestId, outcome: Outcome) -> OutgoingMessage {
     }
 }
 
-/// Makes a response that is one JSON-RPC error.
+/// Creates a response that carries one JSON-RPC error.
 pub(super) fn error(
     status: StatusCode,
     id: Option<&RequestId>,
@@ -37,26 +37,26 @@ pub(super) fn error(
     json(status, message::error_response(id, error))
 }
 
-/// Refuses a request before or beside its message.
+/// Creates a refusal: a JSON-RPC error without the id of a request.
 pub(super) fn refuse(status: StatusCode, text: &str) -> Response<ResponseBody> {
     error(status, None, &RpcError::new(ErrorCode::InvalidRequest, text))
 }
 
-/// Makes a response without a body.
+/// Creates a response without a body.
 pub(super) fn empty(status: StatusCode) -> Response<ResponseBody> {
     let mut response = Response::new(ResponseBody::empty());
     *response.status_mut() = status;
     response
 }
 
-/// Refuses a method of HTTP.
+/// Refuses an HTTP method and names the allowed ones.
 pub(super) fn not_allowed(allowed: &'static str) -> Response<ResponseBody> {
     let mut response = refuse(StatusCode::METHOD_NOT_ALLOWED, "Send messages with POST.");
     response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allowed));
     response
 }
 
-/// Makes a response of plain text.
+/// Creates a response with a plain body of a media type.
 pub(super) fn text(
     status: StatusCode,
     media_type: &'static str,

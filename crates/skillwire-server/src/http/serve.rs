@@ -20,19 +20,19 @@ use super::{
 };
 use skillwire_engine::metrics::Open;
 
-/// What connections may cost.
+/// Limits on what connections may cost the server.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ConnectionLimits {
-    /// Connections at once; more wait to be accepted.
+    /// The most connections at once; further ones wait to be accepted.
     pub connections: usize,
-    /// How long headers may take to arrive, and a kept-alive connection may be idle.
+    /// How long headers may take to arrive, and how long a kept-alive connection may be idle.
     pub header_time: Duration,
-    /// How long a peer may refuse to read.
+    /// How long a client may refuse to read before its connection is closed.
     pub stall_time: Duration,
-    /// Bytes of headers.
+    /// The most bytes that the headers of a request may have.
     pub header_bytes: usize,
-    /// How long requests under way are waited for when the server stops.
+    /// How long the server waits for running requests when it stops.
     pub stop_time: Duration,
 }
 
@@ -49,35 +49,35 @@ impl Default for ConnectionLimits {
 }
 
 impl ConnectionLimits {
-    /// Sets how many connections there may be at once; more wait to be accepted.
+    /// Sets the most connections at once; further ones wait to be accepted.
     #[must_use]
     pub fn connections(mut self, connections: usize) -> Self {
         self.connections = connections;
         self
     }
 
-    /// Sets how long headers may take to arrive, and a kept-alive connection may be idle.
+    /// Sets how long headers may take to arrive and a kept-alive connection may be idle.
     #[must_use]
     pub fn header_time(mut self, time: Duration) -> Self {
         self.header_time = time;
         self
     }
 
-    /// Sets how long a peer may refuse to read.
+    /// Sets how long a client may refuse to read before its connection is closed.
     #[must_use]
     pub fn stall_time(mut self, time: Duration) -> Self {
         self.stall_time = time;
         self
     }
 
-    /// Sets how many bytes headers may have.
+    /// Sets the most bytes that the headers of a request may have.
     #[must_use]
     pub fn header_bytes(mut self, bytes: usize) -> Self {
         self.header_bytes = bytes;
         self
     }
 
-    /// Sets how long requests under way are waited for when the server stops.
+    /// Sets how long the server waits for running requests when it stops.
     #[must_use]
     pub fn stop_time(mut self, time: Duration) -> Self {
         self.stop_time = time;
@@ -85,7 +85,7 @@ impl ConnectionLimits {
     }
 }
 
-/// Serves connections until `shutdown` is done, then lets requests under way finish.
+/// Serves connections until `shutdown` is done, then lets running requests finish.
 pub async fn run(
     listener: TcpListener,
     service: HttpService,
@@ -105,7 +105,7 @@ pub async fn run(
     }
 }
 
-/// Takes connections for ever, as many at once as there may be.
+/// Accepts connections for ever, up to the limit at once.
 async fn accept(
     listener: &TcpListener,
     service: &HttpService,
@@ -120,7 +120,8 @@ async fn accept(
         let stream = match stream {
             Ok(stream) => stream,
             Err(error) => {
-                // Out of descriptors, most likely; the next connection that closes frees one.
+                // Most likely the process is out of file descriptors; the next connection that
+                // closes frees one.
                 tracing::warn!(%error, "a connection could not be accepted");
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
@@ -146,7 +147,7 @@ async fn accept(
     }
 }
 
-/// Serves one connection, on the thread this is called on.
+/// Serves one connection on the current thread.
 async fn connection(
     stream: std::net::TcpStream,
     service: HttpService,
@@ -155,7 +156,7 @@ async fn connection(
     watcher: Watcher,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let stream = TcpStream::from_std(stream)?;
-    // Small answers must not wait for more to send with them.
+    // Small answers must be sent at once, not held back to be sent with later data.
     stream.set_nodelay(true)?;
     let written = Arc::clone(&activity);
     let note_write = move || written.sent();

@@ -1,4 +1,4 @@
-//! One HTTP request, from its guards to its answer.
+//! Handles one HTTP request, from access checks to the answer.
 
 use std::{sync::Arc, time::Duration};
 
@@ -23,23 +23,23 @@ use skillwire_engine::{Caller, Engine, dialect::is_well_known, metrics::Metrics}
 /// How long a request body may take to arrive.
 const BODY_TIME: Duration = Duration::from_secs(30);
 
-/// Large bodies that are being received at once: 16 of 4 MiB each.
+/// The most large bodies that are received at once: 16 of 4 MiB each.
 const LARGE_BODIES: usize = 16;
 
 /// How long a legacy session may be unused unless the operator says otherwise.
 const SESSION_IDLE: Duration = Duration::from_hours(1);
 
-/// What an operator can set about the endpoint.
+/// Options of the endpoint that an operator can set.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct HttpOptions {
-    /// Which hosts and origins are let in.
+    /// The hosts and origins from which requests are accepted.
     pub access: AccessRules,
-    /// Whether `/metrics` is answered.
+    /// Whether the server answers `/metrics`.
     pub metrics: bool,
     /// How long a legacy session may be unused before it ends.
     pub session_idle: Duration,
-    /// The words for requests that are kept out, if not the usual ones.
+    /// Writes the text for refused requests, in place of the usual text.
     pub refusal_text: Option<fn(AccessRefusal) -> String>,
 }
 
@@ -55,14 +55,14 @@ impl Default for HttpOptions {
 }
 
 impl HttpOptions {
-    /// Sets which hosts and origins are let in.
+    /// Sets the hosts and origins from which requests are accepted.
     #[must_use]
     pub fn access(mut self, access: AccessRules) -> Self {
         self.access = access;
         self
     }
 
-    /// Sets whether `/metrics` is answered.
+    /// Sets whether the server answers `/metrics`.
     #[must_use]
     pub fn metrics(mut self, metrics: bool) -> Self {
         self.metrics = metrics;
@@ -76,7 +76,7 @@ impl HttpOptions {
         self
     }
 
-    /// Sets what clients are told that are kept out, so that a program can name its own options.
+    /// Sets the text that refused clients get, so that a program can name its own options in it.
     #[must_use]
     pub fn refusal_text(mut self, text: fn(AccessRefusal) -> String) -> Self {
         self.refusal_text = Some(text);
@@ -88,12 +88,12 @@ impl HttpOptions {
 #[derive(Clone)]
 pub struct HttpService(Arc<Inner>);
 
-/// Who is let in, as the catalogue's views have it.
+/// The callers that are admitted, and the view of the public.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Admission {
-    /// The callers; without a table every request is let in and sees everything.
+    /// The callers by token; without a table, every request is admitted and sees everything.
     pub(crate) tokens: Option<Arc<TokenTable>>,
-    /// The view of the skills that are published under `/.well-known/`, if any are.
+    /// The view of the skills published under `/.well-known/`, if there are any.
     pub(crate) public: Option<ViewId>,
 }
 
@@ -107,7 +107,7 @@ struct Inner {
 }
 
 impl HttpService {
-    /// Serves an engine.
+    /// Creates a service that answers from an engine.
     pub(crate) fn new(engine: Arc<Engine>, admission: Admission, options: HttpOptions) -> Self {
         Self(Arc::new(Inner {
             engine,
@@ -119,20 +119,20 @@ impl HttpService {
         }))
     }
 
-    /// The numbers about this server.
+    /// Returns the metrics of this server.
     pub(super) fn metrics(&self) -> &Metrics {
         self.0.engine.metrics()
     }
 
-    /// Ends all streams in order.
+    /// Ends all streams in order, with their last message where there is one.
     pub fn stop(&self) {
         self.0.stopping.send_replace(true);
     }
 
     /// Answers one request.
     ///
-    /// What is rare is boxed on the way: the whole future is copied for each request, so that room
-    /// for it would cost every other one.
+    /// Futures of rare cases are boxed: the whole future is copied for each request, so space for
+    /// them would cost every other request.
     pub async fn handle<B>(&self, request: Request<B>) -> Response<ResponseBody>
     where
         B: Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
@@ -170,7 +170,7 @@ impl HttpService {
         super::well_known::answer(engine, view, asked).await
     }
 
-    /// Answers a monitor, which must be let in like any client.
+    /// Answers a request for `/metrics`, which must pass the same checks as any client.
     fn numbers<B>(&self, request: &Request<B>) -> Response<ResponseBody> {
         let options = &self.0.options;
         let authority = request.uri().authority().map(http::uri::Authority::as_str);
@@ -197,7 +197,7 @@ impl HttpService {
         reply::refuse(StatusCode::FORBIDDEN, &text)
     }
 
-    /// Answers one request to the endpoint, whatever path it came in on.
+    /// Answers one request to the MCP endpoint; its path does not matter.
     pub async fn endpoint<B>(&self, request: Request<B>) -> Response<ResponseBody>
     where
         B: Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
@@ -304,13 +304,13 @@ impl HttpService {
     }
 }
 
-/// Decides the era of a request: by its own metadata, else by what its headers claim.
+/// Decides the era of a request by its own metadata, else by its headers.
 fn is_legacy(headers: &HeaderMap, request: &skillwire_protocol::message::Request<'_>) -> bool {
     (&*request.method == method::INITIALIZE || claims_legacy(headers))
         && !meta::is_modern(request.params.meta)
 }
 
-/// Tells whether headers are those of a legacy client: by their version, else by a session.
+/// Tells whether headers are those of a legacy client, by their version or else by a session id.
 fn claims_legacy(headers: &HeaderMap) -> bool {
     let version = headers.get(&headers::VERSION).and_then(|value| value.to_str().ok());
     match version {
@@ -319,9 +319,9 @@ fn claims_legacy(headers: &HeaderMap) -> bool {
     }
 }
 
-/// Takes JSON only, uncompressed, from clients that take JSON back.
+/// Checks that the client sends uncompressed JSON and accepts JSON.
 fn check_content(headers: &HeaderMap) -> Result<(), (StatusCode, &'static str)> {
-    // A header may come in several lines, and each of them counts.
+    // A header may be spread over several lines, which all count.
     let texts =
         |name| headers.get_all(name).iter().map(|value: &HeaderValue| value.to_str().unwrap_or(""));
     let is_json = |media_type: &str| {
@@ -361,7 +361,7 @@ fn unauthorized() -> Response<ResponseBody> {
     response
 }
 
-/// Tells a browser that a page of an allowed origin may see the answer.
+/// Tells the browser that a page of an allowed origin may read the response.
 fn allow_browser(mut response: Response<ResponseBody>, origin: &str) -> Response<ResponseBody> {
     let headers = response.headers_mut();
     if let Ok(origin) = HeaderValue::from_str(origin) {

@@ -9,19 +9,19 @@ use tokio::sync::mpsc;
 use super::body::ResponseBody;
 use skillwire_engine::OutgoingMessage;
 
-/// Events that may wait for a slow reader.
+/// Events that may wait for a slow client.
 const BACKLOG: usize = 64;
 
-/// How often a quiet stream shows that it is alive.
+/// How often the server sends a comment on a quiet stream to show that it is alive.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// The sending end of a stream of events.
 pub(super) struct EventSender(mpsc::Sender<Bytes>);
 
-/// The reader of a stream is gone.
+/// The error when the client of a stream is gone.
 pub(super) struct Gone;
 
-/// Opens a stream: the response that carries it, and the end to send on.
+/// Opens a stream and returns the response that carries it and the sender.
 pub(super) fn open() -> (Response<ResponseBody>, EventSender) {
     let (sender, receiver) = mpsc::channel(BACKLOG);
     let mut response = Response::new(ResponseBody::Events(receiver));
@@ -39,13 +39,13 @@ impl EventSender {
         self.0.send(Bytes::from(event)).await.map_err(|_| Gone)
     }
 
-    /// Sends a message that is in pieces.
+    /// Sends a message that consists of pieces.
     pub(super) async fn send_message(&self, message: OutgoingMessage) -> Result<(), Gone> {
         let text = message.into_pieces().concat();
         self.send(&String::from_utf8_lossy(&text)).await
     }
 
-    /// Waits for `work`, sending comments meanwhile; ends early when the reader goes away.
+    /// Waits for `work` and sends comments meanwhile; ends early when the client goes away.
     pub(super) async fn wait<T>(&self, work: impl Future<Output = T>) -> Result<T, Gone> {
         tokio::pin!(work);
         loop {
@@ -53,7 +53,8 @@ impl EventSender {
                 done = &mut work => return Ok(done),
                 () = self.0.closed() => return Err(Gone),
                 () = tokio::time::sleep(KEEP_ALIVE) => {
-                    // A full backlog means that the reader has enough to read.
+                    // If the backlog is full, the client has enough to read and needs no sign of
+                    // life.
                     let _ = self.0.try_send(Bytes::from_static(b":\n\n"));
                 }
             }

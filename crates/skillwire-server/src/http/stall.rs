@@ -1,4 +1,4 @@
-//! A stream that gives up on a peer that stopped reading.
+//! A stream that gives up on a client that stopped reading.
 
 use std::{
     pin::Pin,
@@ -9,7 +9,7 @@ use std::{
 use hyper::rt::{Read, ReadBufCursor, Write};
 use tokio::time::{Instant, Sleep};
 
-/// Passes everything through, but fails a write that makes no progress for too long.
+/// Passes data through, but fails a write that makes no progress for too long.
 pub(super) struct StallGuard<T, F> {
     inner: T,
     patience: Duration,
@@ -18,8 +18,8 @@ pub(super) struct StallGuard<T, F> {
 }
 
 impl<T, F: Fn()> StallGuard<T, F> {
-    /// Fails writes to `inner` that make no progress for `patience`, and calls `on_write` after each
-    /// that ended.
+    /// Fails writes to `inner` that make no progress for `patience`, and calls `on_write` after
+    /// each completed write.
     pub(super) fn new(inner: T, patience: Duration, on_write: F) -> Self {
         Self { inner, patience, waiting: None, on_write }
     }

@@ -6,7 +6,7 @@ use skillwire_catalog::ViewId;
 use super::{body::ResponseBody, reply};
 use skillwire_engine::{Engine, dialect::Published};
 
-/// Answers a request for something that is published; who asks does not matter.
+/// Answers a request for a published file or index; the caller does not matter.
 pub(super) async fn answer(
     engine: &Engine,
     view: ViewId,
@@ -25,7 +25,7 @@ pub(super) async fn answer(
             "text/plain; charset=utf-8",
             "Nothing is published here.\n",
         ),
-        // Its file has changed; the next request gets the new one.
+        // Usually the file changed since the last scan; the next scan publishes the new one.
         Err(_) => reply::text(
             StatusCode::SERVICE_UNAVAILABLE,
             "text/plain; charset=utf-8",
@@ -57,9 +57,10 @@ fn respond(
     insert(headers, header::ETAG, &tag);
     insert(headers, header::CACHE_CONTROL, &format!("public, max-age={}", ttl_ms / 1_000));
     insert(headers, header::X_CONTENT_TYPE_OPTIONS, "nosniff");
-    // A skill may hold a page; it must not act in the name of this server.
+    // A skill may contain a web page. The sandbox keeps its scripts from acting with the origin of
+    // this server.
     insert(headers, header::CONTENT_SECURITY_POLICY, "default-src 'none'; sandbox");
-    // What is published is published to pages as well.
+    // Published skills are public, so web pages of any origin may read them too.
     insert(headers, header::ACCESS_CONTROL_ALLOW_ORIGIN, "*");
     response
 }
@@ -70,7 +71,7 @@ fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     }
 }
 
-/// The type of a file; text is always UTF-8 or would not be text.
+/// Adds the charset to text types: the server sends a file as text only if it is UTF-8.
 fn content_type(media_type: &str) -> String {
     if media_type.starts_with("text/") {
         format!("{media_type}; charset=utf-8")
@@ -79,7 +80,7 @@ fn content_type(media_type: &str) -> String {
     }
 }
 
-/// Tells whether a client has what it asks for already.
+/// Tells whether the client already has the version with this entity tag.
 fn matches(headers: &HeaderMap, tag: &str) -> bool {
     let given = headers.get_all(header::IF_NONE_MATCH).iter();
     given.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')).any(|one| {

@@ -1,8 +1,8 @@
 //! Threads that connections live on.
 //!
-//! A scheduler that may move any task to any thread wakes another thread for most requests, only
-//! for that one to find nothing to do; on a quiet server that is a third of the price of an answer.
-//! Requests are short and need no help, so each connection stays on the thread it was given.
+//! A scheduler that may move any task to any thread wakes another thread for most requests, and
+//! that thread finds nothing to do; on a quiet server this is a third of the cost of an answer.
+//! Requests are short, so each connection stays on the thread it was assigned to.
 
 use std::{
     future::Future,
@@ -18,7 +18,7 @@ use tokio::{
     sync::oneshot,
 };
 
-/// Threads that connections live on; dropping it ends them.
+/// The threads that serve connections; dropping this ends them.
 #[derive(Debug)]
 pub struct Workers(Vec<Worker>);
 
@@ -26,11 +26,11 @@ pub struct Workers(Vec<Worker>);
 struct Worker {
     runtime: Handle,
     connections: Arc<AtomicUsize>,
-    /// Keeps the thread going.
+    /// Ends the thread when it is dropped.
     _until_dropped: Option<oneshot::Sender<()>>,
 }
 
-/// Counts one connection of a worker until it is dropped.
+/// Counts one connection of a worker until this is dropped.
 struct OpenConnection(Arc<AtomicUsize>);
 
 impl OpenConnection {
@@ -47,18 +47,18 @@ impl Drop for OpenConnection {
 }
 
 impl Workers {
-    /// Starts some threads, at least one.
+    /// Starts `count` threads, but at least one.
     pub fn start(count: usize) -> io::Result<Self> {
         (0..count.max(1)).map(Worker::start).collect::<io::Result<_>>().map(Self)
     }
 
-    /// Uses the runtime this is called on.
+    /// Serves connections on the runtime of the caller, without threads of its own.
     pub fn here() -> Self {
         let runtime = Handle::current();
         Self(vec![Worker { runtime, connections: Arc::default(), _until_dropped: None }])
     }
 
-    /// Runs a connection on the thread that has the fewest.
+    /// Runs a connection on the thread that has the fewest connections.
     pub(super) fn spawn(&self, connection: impl Future<Output = ()> + Send + 'static) {
         let load = |worker: &&Worker| worker.connections.load(Ordering::Relaxed);
         if let Some(worker) = self.0.iter().min_by_key(load) {
@@ -77,9 +77,10 @@ impl Worker {
         let handle = runtime.handle().clone();
         let (until_dropped, ended) = oneshot::channel::<()>();
         std::thread::Builder::new().name(format!("http-{number}")).spawn(move || {
-            // The other end is never used, only dropped.
+            // The sender never sends; this ends when it is dropped.
             let _ = runtime.block_on(ended);
-            // A file system that hangs must not keep the process.
+            // Does not wait for blocking tasks: one that hangs in the file system would keep the
+            // process alive.
             runtime.shutdown_background();
         })?;
         let connections = Arc::default();

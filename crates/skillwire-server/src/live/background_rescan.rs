@@ -15,49 +15,51 @@ const BUSY: u128 = 1;
 /// While the server is busy, rescans take at most one part in so many of the time.
 const BUSY_SHARE: u32 = 20;
 
-/// The same for reading files anew, which no client waits for.
+/// The share while the server is busy and files are read again, which no client waits for.
 const BUSY_READING_SHARE: u32 = 100;
 
-/// The same for reading files anew while the server is not busy.
+/// The share while the server is not busy and files are read again.
 const READING_SHARE: u32 = 4;
 
-/// What is still to be looked at, part after part.
+/// A scan of everything, part after part.
 #[derive(Debug)]
 pub(super) struct BackgroundRescan {
     parts: VecDeque<BTreeSet<PathBuf>>,
     closely: bool,
-    /// When the next part has its turn.
+    /// When the next part may start.
     next: Instant,
-    /// When the last one was done, and how many requests had been answered by then.
+    /// When the last part was done, and how many requests had been answered by then.
     last: (Instant, u64),
-    /// How long looking took so far.
+    /// How long the scans took so far.
     took: Duration,
 }
 
 impl BackgroundRescan {
-    /// Looks at these parts from now on; `answers` is how many requests were answered so far.
+    /// Creates a rescan of these parts; `answers` is the number of requests answered so far.
     pub(super) fn new(parts: Vec<BTreeSet<PathBuf>>, closely: bool, answers: u64) -> Self {
         let now = Instant::now();
         Self { parts: parts.into(), closely, next: now, last: (now, answers), took: Duration::ZERO }
     }
 
-    /// Tells whether nothing is left.
+    /// Tells whether no part is left.
     pub(super) fn is_over(&self) -> bool {
         self.parts.is_empty()
     }
 
-    /// Tells whether files are still to be read anew.
+    /// Tells whether files are still to be read again.
     pub(super) fn is_close(&self) -> bool {
         self.closely && !self.is_over()
     }
 
-    /// How long it took to look at everything, once nothing is left; reading all files anew tells
-    /// nothing about that.
+    /// Returns how long the whole scan took, once no part is left.
+    ///
+    /// A rescan that reads all files again returns `None`: its time says nothing about an ordinary
+    /// scan.
     pub(super) fn took(&self) -> Option<Duration> {
         (self.is_over() && !self.closely).then_some(self.took)
     }
 
-    /// Waits for the turn of the next part, for ever if there is none.
+    /// Waits until the next part may start; waits for ever if there is none.
     pub(super) async fn turn(&mut self) -> ScanRequest {
         if self.is_over() {
             std::future::pending::<()>().await;
@@ -67,7 +69,7 @@ impl BackgroundRescan {
         if self.closely { look.force_read() } else { look }
     }
 
-    /// Puts the next part off according to how long this one took and how much else there is to do.
+    /// Delays the next part according to how long this one took and how busy the server is.
     pub(super) fn looked(&mut self, now: Instant, took: Duration, answers: u64) {
         let (before, answered) = self.last;
         let since = now.duration_since(before).as_millis().max(1);
@@ -90,7 +92,7 @@ mod tests {
 
     const TOOK: Duration = Duration::from_millis(10);
 
-    /// How long a part is put off after one that took some time, and so many answers meanwhile.
+    /// Returns the delay after a part that took some time while the server sent `answers` answers.
     fn put_off(closely: bool, answers: u64) -> Duration {
         let mut rescan = BackgroundRescan::new(vec![BTreeSet::new()], closely, 0);
         let now = rescan.last.0 + Duration::from_secs(1);
@@ -106,7 +108,7 @@ mod tests {
         assert_eq!(put_off(true, 10_000), TOOK * 99);
     }
 
-    /// What is said to have taken so long after each of two parts.
+    /// Returns the total time reported after each of two parts.
     async fn took(closely: bool) -> [Option<Duration>; 2] {
         let mut rescan = BackgroundRescan::new(vec![BTreeSet::new(); 2], closely, 0);
         let mut after_each = [None; 2];

@@ -1,4 +1,4 @@
-//! Keeping a running server up to date with its sources.
+//! Keeps a running server up to date with its sources.
 
 mod background_rescan;
 mod notice;
@@ -22,22 +22,22 @@ pub use self::notice::{Notice, Subject};
 use self::{background_rescan::BackgroundRescan, notice::NoticeLog};
 use skillwire_engine::Engine;
 
-/// The shortest pause between two looks at the sources.
+/// The shortest pause between two scans of everything.
 const MIN_PAUSE: Duration = Duration::from_secs(1);
 
-/// The same while the system tells of every change, as far as it knows.
+/// The shortest pause while the system reports every change, as far as it knows.
 const WATCHED_PAUSE: Duration = Duration::from_mins(1);
 
-/// The same where the system tells of some and the rest is looked at in turns.
+/// The shortest pause where the system reports some changes and the rest is scanned in turns.
 const IN_TURNS_PAUSE: Duration = Duration::from_mins(10);
 
-/// A look may take at most one part in so many of the time.
+/// A scan of everything may take at most about one part in so many of the time.
 const SHARE: u32 = 20;
 
-/// How long after the start every file is read anew, whatever an index said about it.
+/// How long after the start every file is read again, even if a stored index already described it.
 const FIRST_READING: Duration = Duration::from_secs(30);
 
-/// How often every file is read anew, whatever the file system says about changes.
+/// How often every file is read again, even if the file system reports no change.
 const READING: Duration = Duration::from_hours(1);
 
 /// The shortest pause between scans of skills that clients requested, where not every folder is
@@ -47,10 +47,10 @@ const ASKED_PAUSE: Duration = Duration::from_millis(100);
 /// Idle time before background work (watches, cache warm-up) starts.
 const IDLE_TIME: Duration = Duration::from_millis(50);
 
-/// How long background work is put off at most.
+/// The longest delay of background work.
 const MAX_DELAY: Duration = Duration::from_millis(500);
 
-/// Looks at the sources again and again, and tells what is news about them.
+/// Scans the sources repeatedly and reports what is new about them.
 pub struct Keeper {
     engine: Arc<Engine>,
     strictness: Strictness,
@@ -61,9 +61,10 @@ pub struct Keeper {
 struct State {
     refresher: Refresher,
     notices: NoticeLog,
-    /// How long the last look at everything took, in one or in parts.
+    /// How long the last scan of everything took, as a whole or in parts.
     took: Duration,
-    /// The shortest pause between two looks at everything, by what is told of changes.
+    /// The shortest pause between two scans of everything, which depends on how folders are
+    /// watched.
     least: Duration,
 }
 
@@ -74,7 +75,8 @@ impl fmt::Debug for Keeper {
 }
 
 impl Keeper {
-    /// Keeps the engine's catalogue; `tell` hears everything once, and its end.
+    /// Creates a keeper of the engine's catalogue; `tell` gets each notice when it begins and when
+    /// it ends.
     pub fn new(
         refresher: Refresher,
         engine: Arc<Engine>,
@@ -86,7 +88,7 @@ impl Keeper {
         Self { engine, strictness, tell: Box::new(tell), state: Mutex::new(state) }
     }
 
-    /// Looks at the sources once; blocks while files are read.
+    /// Scans the sources once; blocks while files are read.
     pub fn refresh(&self, look: &ScanRequest) -> Refreshed {
         let (refreshed, news) = {
             let mut state = self.state();
@@ -99,12 +101,16 @@ impl Keeper {
             (refreshed, news)
         };
         self.count(&refreshed);
-        // The lock is released here, so that the callback may refresh as well.
+        // The lock is released by now. The callback is the program's own code and may call
+        // `refresh`, which would deadlock if the lock were still held.
         self.tell(&news);
         refreshed
     }
 
-    /// Looks at the sources once, off the event loop; files of a small catalogue are kept as well.
+    /// Scans the sources once, off the event loop.
+    ///
+    /// If the scan found something new, the files of a small catalogue are read into memory once
+    /// the server is idle.
     pub async fn look(self: &Arc<Self>, look: ScanRequest) -> Result<Refreshed, JoinError> {
         let keeper = Arc::clone(self);
         let refreshed = tokio::task::spawn_blocking(move || keeper.refresh(&look)).await?;
@@ -139,13 +145,14 @@ impl Keeper {
         }
     }
 
-    /// Keeps up with the sources for ever; looks at everything whenever `reload` is done.
+    /// Keeps up with the sources for ever; scans everything whenever `reload` completes.
     pub async fn follow(self: &Arc<Self>, mut reload: impl AsyncFnMut()) {
         let catalog = Arc::clone(self.engine.catalog());
         let (sender, mut news) = mpsc::unbounded_channel();
         self.state().refresher.on_change(&wake(&sender));
         self.idle().await;
-        // The watcher gathers news for a while before it tells them, so few are ever waiting.
+        // The channel needs no bound: the watcher collects changes for a while before it reports
+        // them.
         let (_watcher, state) = watch_skill_folders(self.watched(), move |told| {
             let _ = sender.send(told);
         });
@@ -170,7 +177,8 @@ impl Keeper {
                 }
                 Some(told) = news.recv() => match told {
                     FolderChanges::Paths(paths) => (ScanRequest::paths(paths), true),
-                    // The watcher reports its start this way; what changed before is not known.
+                    // The watcher also sends this when it starts, as it does not know what changed
+                    // before. That first scan need not hurry, so it may run in parts.
                     FolderChanges::Everything => (ScanRequest::everything(), std::mem::replace(&mut begun, true)),
                 },
                 () = reload() => (ScanRequest::everything(), true),
@@ -180,7 +188,8 @@ impl Keeper {
                 next_reading = Instant::now() + READING;
             }
             if whole && !hurry {
-                // Files that were still to be read anew would otherwise wait for the next time.
+                // The new rescan replaces one that has files left to read again; without this they
+                // would wait for the next full reading.
                 if rescan.is_close() {
                     look = look.force_read();
                 }
@@ -206,11 +215,11 @@ impl Keeper {
         }
     }
 
-    /// What to look at to have looked at everything, if one look would take long.
+    /// Splits a scan of everything into parts; returns none if one scan would not take long.
     async fn parts(self: &Arc<Self>) -> Vec<BTreeSet<PathBuf>> {
         let keeper = Arc::clone(self);
         let parts = tokio::task::spawn_blocking(move || keeper.state().refresher.parts());
-        // Without parts it is looked at as a whole.
+        // Without parts, everything is scanned at once.
         parts.await.unwrap_or_default()
     }
 
@@ -218,7 +227,7 @@ impl Keeper {
         self.engine.metrics().answers()
     }
 
-    /// Says which folders the system tells nothing of.
+    /// Reports the folders whose changes the system does not report, and adapts the pauses to them.
     fn tell_watches(&self, watches: &WatchState) {
         let roots = watches.roots();
         let news = {
@@ -256,7 +265,7 @@ impl Keeper {
         self.state().refresher.watched()
     }
 
-    /// How long to wait before looking at everything again.
+    /// Returns how long to wait before scanning everything again.
     fn pause(&self) -> Duration {
         let state = self.state();
         state.least.max(state.took * SHARE)
@@ -282,7 +291,9 @@ async fn asked(catalog: &Catalog, from: Instant) -> BTreeSet<PathBuf> {
     catalog.requested().await
 }
 
-/// What a source calls that has something to report: the news is that no path changed.
+/// Creates the callback for sources that detect changes by themselves.
+///
+/// It reports an empty set of paths, which stands for content that has no path.
 fn wake(sender: &mpsc::UnboundedSender<FolderChanges>) -> ChangeCallback {
     let sender = sender.clone();
     Arc::new(move || {

@@ -1,4 +1,4 @@
-//! What an operator should know about the skills of a server, said once.
+//! Notices for the operator about the skills of a server, each reported once.
 
 use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc};
 
@@ -6,40 +6,40 @@ use skillwire_catalog::Refreshed;
 use skillwire_core::{Code, Finding, Level, Strictness};
 use skillwire_source::{GroupId, InspectedSkill, PartialCoverage, SourceUnavailable};
 
-/// Something that came to hold about the skills of a server, or no longer does.
+/// Reports that a condition of the skills began to hold or no longer holds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Notice {
-    /// What it is about.
+    /// The condition.
     pub subject: Subject,
-    /// Whether it no longer holds.
+    /// Whether the condition no longer holds.
     pub over: bool,
 }
 
-/// What a notice is about.
+/// The condition that a notice is about.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Subject {
-    /// A skill is not served, for this reason; a limit that is exceeded is one.
+    /// A skill is not served, for example because it exceeds a limit.
     Skipped {
-        /// Where the skill is, in words the operator knows.
+        /// Where the skill is, in terms the operator knows.
         origin: String,
-        /// The reason.
+        /// The reason why it is not served.
         finding: Finding,
     },
     /// A skill is served, but its author should know this.
     Remark(Finding),
-    /// Something belongs to no skill, such as a folder that holds none.
+    /// A finding that belongs to no skill, such as a folder without skills.
     Source(Finding),
     /// A source cannot be read; what it held before is still served.
     Unavailable(SourceUnavailable),
-    /// Not every directory of a folder is watched; some of its skills are looked at in turns.
+    /// Not every directory of a folder is watched; some of its skills are scanned in turns.
     InTurns {
         /// The folder.
         root: PathBuf,
-        /// How many are watched, and how many are not.
+        /// How many directories are watched, and how many are not.
         turns: PartialCoverage,
     },
-    /// A folder is looked through from time to time, since the system does not tell of changes.
+    /// A folder is scanned from time to time, because the system does not report its changes.
     Unwatched {
         /// The folder.
         root: PathBuf,
@@ -49,10 +49,11 @@ pub enum Subject {
 }
 
 impl Notice {
-    /// Tells whether the operator must know.
+    /// Tells whether the operator needs to know this.
     ///
-    /// A remark counts only if the skill breaks the format, shares its name, or holds something that
-    /// looks like a skill and is none; the rest is for authors, who run `skillwire check`.
+    /// A remark concerns the operator only if the skill breaks the format, shares its name, or
+    /// contains something that looks like a skill and is none. Other remarks are for authors, who
+    /// run `skillwire check`.
     pub fn concerns_operator(&self) -> bool {
         match &self.subject {
             Subject::Remark(finding) => {
@@ -108,10 +109,11 @@ fn line(finding: &Finding) -> String {
     format!("{} ({place}) [{}]", finding.message, finding.code)
 }
 
-/// Subjects, each known by its text.
+/// Subjects by their text.
 type Subjects = BTreeMap<String, Subject>;
 
-/// The notices that hold now, so that each is reported once, and once when it ends.
+/// The conditions that hold now, so that each is reported once when it begins and once when it
+/// ends.
 #[derive(Debug, Default)]
 pub(super) struct NoticeLog {
     sites: BTreeMap<GroupId, Subjects>,
@@ -121,7 +123,7 @@ pub(super) struct NoticeLog {
 }
 
 impl NoticeLog {
-    /// What a refresh brings that was not said before.
+    /// Returns the notices about a refresh that were not reported before.
     pub(super) fn news(&mut self, refreshed: &Refreshed, strictness: Strictness) -> Vec<Notice> {
         let mut news = Vec::new();
         for (site, inspected) in &refreshed.sites {
@@ -138,8 +140,8 @@ impl NoticeLog {
             };
             replace(&mut self.disputes, uri, subjects(disputes.iter().map(skipped)), &mut news);
         }
-        // Wherever one looks, each source says how it is as a whole. A large folder is looked at in
-        // parts for as long as it is served, so there may be no other time to learn of it.
+        // Every scan, even of a part, reports the state of each source as a whole. A large folder
+        // may only ever be scanned in parts, so this may be the only time to learn of it.
         let gone = refreshed.unavailable.iter().cloned().map(Subject::Unavailable);
         let findings = refreshed.findings.iter().cloned().map(Subject::Source);
         let now = subjects(gone.chain(findings));
@@ -147,9 +149,9 @@ impl NoticeLog {
         news
     }
 
-    /// What is new about folders that are not watched.
+    /// Returns the notices about folders that are not watched and were not reported before.
     pub(super) fn watches(&mut self, less: impl Iterator<Item = Subject>) -> Vec<Notice> {
-        // How many directories there are may change all the time and is no news.
+        // The number of directories may change all the time and is no reason for another notice.
         let key = |subject: &Subject| match subject {
             Subject::InTurns { root, .. } => format!("{} in turns", root.display()),
             other => other.to_string(),
@@ -161,12 +163,12 @@ impl NoticeLog {
     }
 }
 
-/// What there is to say about one place.
+/// Lists the subjects of one inspected place.
 fn about(inspected: &InspectedSkill, strictness: Strictness) -> Vec<Subject> {
     if inspected.skill.is_some() {
         return inspected.findings.iter().cloned().map(Subject::Remark).collect();
     }
-    // A dispute is told with the URI it is about.
+    // A collision is reported with the URI that is disputed, so it is left out here.
     let reasons = inspected.reasons(strictness).filter(|f| f.code != Code::PathCollision);
     let origin = &inspected.origin;
     reasons

@@ -27,23 +27,23 @@ use skillwire_engine::{
     offer::{LegacyLink, Link},
 };
 
-/// Requests that may be under way at once; further ones are refused.
+/// The most requests that may run at once; further ones are refused.
 const MAX_PENDING: usize = 256;
 
-/// How long requests under way may take once the input has ended.
+/// How long running requests may take once the input has ended.
 const LAST_WORK: Duration = Duration::from_secs(5);
 
-/// Sessions that were ever opened, so that each has a name of its own.
+/// Counts the sessions ever opened, so that each has its own name.
 static OPENED: AtomicU64 = AtomicU64::new(1);
 
-/// A request under way.
+/// A running request.
 struct Pending {
     task: JoinHandle<()>,
     /// Whether it runs until the client or the server ends it.
     endless: bool,
 }
 
-/// What `initialize` opened.
+/// The session that `initialize` opened.
 struct LegacySession {
     subscriptions: Arc<LegacySubscriptions>,
     feed: JoinHandle<()>,
@@ -51,7 +51,7 @@ struct LegacySession {
 }
 
 impl LegacySession {
-    /// Ends it, and what was kept for it.
+    /// Ends the session and lets the engine drop what it kept for it.
     fn end(self, engine: &Engine) {
         self.feed.abort();
         self.link.questions.abandon();
@@ -59,16 +59,16 @@ impl LegacySession {
     }
 }
 
-/// What the server knows about its one client.
+/// The state the server keeps for its one client.
 pub(super) struct StdioSession {
     engine: Arc<Engine>,
     caller: Caller,
     sender: mpsc::Sender<OutgoingMessage>,
-    /// Requests that take time, so that they can be cancelled.
+    /// Running requests, so that the client can cancel them.
     pending: HashMap<RequestId, Pending>,
     /// The legacy session, once `initialize` has opened it.
     legacy: Option<LegacySession>,
-    /// Whether the server is about to end, so that subscriptions are ended in order.
+    /// Whether the server is about to end; subscriptions then send their last message.
     stopping: watch::Sender<bool>,
 }
 
@@ -105,12 +105,12 @@ impl StdioSession {
         self.send(message::error_response(None, &error)).await;
     }
 
-    /// Ends subscriptions in order; [`close`](Self::close) waits for that.
+    /// Asks subscriptions to end in order; [`close`](Self::close) waits for them.
     pub(super) fn stop(&self) {
         self.stopping.send_replace(true);
     }
 
-    /// Lets work under way finish, within bounds, and ends everything else.
+    /// Lets running requests finish within [`LAST_WORK`], and ends everything else.
     pub(super) async fn close(self) {
         let deadline = Instant::now() + LAST_WORK;
         if let Some(legacy) = &self.legacy {
@@ -119,7 +119,7 @@ impl StdioSession {
         let stopping = *self.stopping.borrow();
         for Pending { task, endless } in self.pending.into_values() {
             let abort = task.abort_handle();
-            // Aborted or done, either is fine; the task must only be gone.
+            // Whether the task was aborted or finished does not matter; it only has to be gone.
             if (endless && !stopping) || timeout_at(deadline, task).await.is_err() {
                 abort.abort();
             }
@@ -148,7 +148,7 @@ impl StdioSession {
                 self.send(render(&request.id, outcome)).await;
             }
             Answer::Later(mut work) => {
-                // Much has nothing to wait for; a task of its own would cost more than the work.
+                // Much of this work has nothing to wait for; a task of its own would cost more.
                 if !self.pending.contains_key(&request.id)
                     && let Some(outcome) = (&mut work).now_or_never()
                 {
@@ -169,7 +169,7 @@ impl StdioSession {
         }
     }
 
-    /// What can be sent to the client before the answer to a request.
+    /// Creates the link for messages that precede the answer to a request.
     fn link(&self, era: Era, request: &Request<'_>) -> Link {
         if !self.engine.may_send_messages(&request.method) {
             return Link::none();
@@ -179,7 +179,7 @@ impl StdioSession {
         Link { messages: Some(self.sender.clone()), session }
     }
 
-    /// Decides under which era a request is answered.
+    /// Decides in which era a request is answered.
     fn era(&self, request: &Request<'_>) -> Result<Era, RpcError> {
         if meta::is_modern(request.params.meta) {
             let meta = meta::read(request.params.meta)?;
@@ -196,7 +196,7 @@ impl StdioSession {
         meta::read(request.params.meta).map(|_| Era::Modern)
     }
 
-    /// Keeps what a successful legacy request changes about the session.
+    /// Records what a successful legacy request changes about the session.
     fn note_session(&mut self, request: &Request<'_>) -> Result<(), RpcError> {
         match (&*request.method, &self.legacy) {
             (method::INITIALIZE, _) => self.open_legacy(request),
@@ -260,7 +260,8 @@ impl StdioSession {
     }
 
     async fn send(&self, message: impl Into<OutgoingMessage>) {
-        // A closed channel means that the client no longer reads; the main loop sees that and ends.
+        // A closed channel means that the client no longer reads; the main loop notices that and
+        // ends.
         let _ = self.sender.send(message.into()).await;
     }
 }

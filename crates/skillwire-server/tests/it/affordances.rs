@@ -1,4 +1,4 @@
-//! What makes authors' work easy: SRV-111 to SRV-113.
+//! Conveniences for authors: SRV-111 to SRV-113.
 
 use serde_json::json;
 use skillwire_core::Code;

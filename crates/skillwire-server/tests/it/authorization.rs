@@ -1,4 +1,4 @@
-//! Who may ask, and for what: SRV-107, SRV-109 and V-18.
+//! Which callers may request what: SRV-107, SRV-109 and V-18.
 
 use serde_json::{Value, json};
 use skillwire_server::{
@@ -24,7 +24,7 @@ async fn server(config: Config) -> (SkillFolder, TestServer) {
     (folder, server)
 }
 
-/// An error without the URI it is about, so that two can be compared.
+/// Returns an error without the URI it is about, so that two can be compared.
 fn without(error: &Value, uri: &str) -> String {
     error.to_string().replace(uri, "URI")
 }
@@ -129,7 +129,7 @@ async fn every_method_denies_what_is_not_shown_as_if_it_were_not_there_srv_107()
             "{method} {uri} tells that there is something"
         );
     }
-    // What is denied is there: the other caller has it.
+    // The denied skill exists: the other caller gets it.
     assert!(ask(ALICE, "skills/get", HIDDEN.to_owned()).await["result"].is_object());
 }
 

@@ -26,14 +26,14 @@ async fn with_meta(server: &TestServer, header: &str, meta: &Value) -> (u16, Rpc
     (reply.status, reply.message())
 }
 
-/// Metadata without one member.
+/// Returns metadata without one member.
 fn meta_without(key: &str) -> Value {
     let mut meta = modern_meta();
     meta.as_object_mut().expect("metadata is an object").remove(key);
     meta
 }
 
-/// Metadata with another value for one member.
+/// Returns metadata with another value for one member.
 fn meta_with(key: &str, value: Value) -> Value {
     let mut meta = modern_meta();
     meta[key] = value;
@@ -226,7 +226,7 @@ async fn initialize_declares_the_extension_on_both_transports_srv_105() {
     assert!(over_http["serverInfo"]["name"].is_string());
 }
 
-/// Ids that a server may be tempted to read as something else.
+/// Ids that a server may be tempted to parse as something else.
 const IDS: [&str; 12] = [
     "0",
     "-1",
@@ -242,7 +242,7 @@ const IDS: [&str; 12] = [
     r#""a\"b\\c\n""#,
 ];
 
-/// A modern request with an id that is written exactly like this.
+/// Creates a modern request whose id is written exactly like this.
 fn with_raw_id(id: &str, method: &str) -> String {
     let request = modern_request("ID", method, json!({})).to_string();
     request.replacen(r#""ID""#, id, 1)

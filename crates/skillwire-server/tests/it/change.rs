@@ -36,7 +36,7 @@ async fn bytes(server: &TestServer, uri: &str) -> Vec<u8> {
     content(&server.call("resources/read", json!({ "uri": uri })).await)
 }
 
-/// The files of an entry: URI to digest.
+/// Returns the files of an entry: URI to digest.
 fn digests(entry: &Value) -> BTreeMap<String, String> {
     let files = entry["resources"].as_array().expect("the entry lists files");
     files.iter().map(|file| (text(&file["uri"]), text(&file["digest"]))).collect()
@@ -76,7 +76,8 @@ async fn a_file_that_grows_is_served_as_it_was_read_or_refused_v_57() {
     };
     for _ in 0..12 {
         server.refresh();
-        // Either the skill is there and is what it says, or it would not hold still and is not.
+        // Either the skill is served and matches its entry, or it changed during the scan and is
+        // not served.
         assert_consistent(&server).await;
     }
     stop.store(true, Ordering::Relaxed);
@@ -204,7 +205,7 @@ async fn a_read_under_way_is_completed_from_what_there_was_v_61() {
     let request = request_bytes(&format!("Mcp-Name: {NOTES}\r\n"), &body, "resources/read");
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     stream.write_all(request.as_bytes()).await.unwrap();
-    // The answer is larger than what the system takes at once, so it is under way now.
+    // The answer is larger than the socket buffers, so the server is still sending it.
     let mut received = read_until(&mut stream, "\r\n\r\n").await;
     folder.remove("a");
     server.refresh();
@@ -224,7 +225,7 @@ async fn an_edit_that_hides_behind_size_and_time_is_found_v_62() {
     let then = fs::metadata(&path).unwrap().modified().unwrap();
     for (contents, time) in [
         ("same size 2", then),
-        // The clock goes back.
+        // The modification time goes back.
         ("same size 3", then - std::time::Duration::from_hours(24)),
         ("same size 4", std::time::UNIX_EPOCH),
     ] {
@@ -309,7 +310,7 @@ async fn generated_content_is_news_only_if_its_entry_is_srv_106() {
     });
     let sources = vec![generated("live", files), in_memory(["a"])];
     let mut server = TestServer::with_sources(sources, TestOptions::default()).await;
-    // Every file is read anew at each of these.
+    // Each of these scans reads every file again.
     for _ in 0..2 {
         assert!(server.refresh().changes.is_empty());
     }
@@ -326,7 +327,7 @@ async fn what_changes_around_a_skill_is_no_news_of_it_srv_106() {
     folder.skill("a");
     let source = DirectorySource::new(folder.path(), DirectoryOptions::default()).unwrap();
     let files = GeneratedFiles::new().file("SKILL.md", || skill_md("live"));
-    // Nobody stands at `a`, so that something may stand below it.
+    // Two skills claim `a`, so none is served there, and one may be served below it.
     let sources = vec![Box::new(source), in_memory(["a"]), generated("a/live", files)];
     let mut server = TestServer::with_sources(sources, TestOptions::default()).await;
     assert_eq!(code(&server, "resources/read", A).await, -32602);

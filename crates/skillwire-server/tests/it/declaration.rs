@@ -11,7 +11,7 @@ use crate::support::{METHOD_NOT_FOUND, children, root, text};
 
 const EXTENSION: &str = "io.modelcontextprotocol/skills";
 
-/// What a server declares, on both eras and both transports.
+/// Returns what a server declares, in both eras and over both transports.
 async fn declarations(server: &TestServer) -> Vec<Value> {
     let (_, initialized) = server.initialize("2025-11-25").await;
     let mut modern = StdioClient::in_process(server.engine());

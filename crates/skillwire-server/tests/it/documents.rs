@@ -1,8 +1,8 @@
-//! The guide to embedding shows the examples as they are.
+//! The embedding guide shows the examples as they are.
 
 use std::{fs, path::Path};
 
-/// What an example may be long, so that it can be read in one go.
+/// The most lines of an example, so that it can be read in one go.
 const MAX_LINES: usize = 60;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Skills served from a program of one's own.
+//! Skills that a program of its own serves.
 
 use std::{
     net::SocketAddr,
@@ -27,7 +27,7 @@ use crate::{
 
 const REFUNDS: &str = "skill://acme/billing/refunds/SKILL.md";
 
-/// Everything that was told, in order.
+/// All notices, in order.
 #[derive(Clone, Default)]
 struct Heard(Arc<Mutex<Vec<Notice>>>);
 
@@ -37,7 +37,7 @@ impl Heard {
         move |notice| heard.lock().expect("nobody panicked").push(notice.clone())
     }
 
-    /// The codes of the findings because of which skills are left out.
+    /// Returns the codes of the findings for which skills are left out.
     fn skipped(&self) -> Vec<Code> {
         let heard = self.0.lock().expect("nobody panicked");
         heard
@@ -64,7 +64,7 @@ async fn serve(skills: &Skills) -> SocketAddr {
     address
 }
 
-/// Sends a modern request to an endpoint wherever it is.
+/// Sends a modern request to an endpoint at any path.
 async fn send(
     address: SocketAddr,
     path: &str,
@@ -90,7 +90,7 @@ async fn call(address: SocketAddr, method: &str, params: Value) -> Value {
     reply(address, "/mcp", method, params).await.message().result().clone()
 }
 
-/// All entries that are listed.
+/// Returns all listed entries.
 fn entries(skills: &Skills) -> Vec<Value> {
     let snapshot = skills.engine().catalog().now(ViewId::EVERYTHING).expect("a snapshot");
     let page = snapshot.skills_page(None, 1_000);

@@ -13,10 +13,10 @@ use crate::support::{METHOD_NOT_FOUND, generated, read, refused, text};
 
 const INTERNAL: i64 = -32603;
 
-/// What a failing generator says and no client may learn.
+/// The error text of a failing generator, which no client may learn.
 const REASON: &str = "cannot open /srv/private/reports.sqlite";
 
-/// A skill whose `SKILL.md` can be made while everything else breaks, one way or the other.
+/// A skill whose `SKILL.md` can be made while every other file fails or panics.
 #[derive(Debug)]
 struct Faulty {
     panics: bool,
@@ -69,7 +69,7 @@ async fn failures_inside_are_internal_errors_that_keep_their_reason_srv_89() {
                 assert!(!sent.contains("/srv") && !sent.contains("sqlite"), "{sent}");
             }
         }
-        // The next request finds the server as it was.
+        // The next request finds the server undamaged.
         let skill = read(&server, "skill://faulty/SKILL.md").await;
         assert_eq!(skill, skill_md("faulty").into_bytes());
     }
@@ -143,7 +143,7 @@ const METHODS: [&str; 20] = [
     "no such method\u{0}\n",
 ];
 
-/// Parameters that no method expects, besides some that are right.
+/// Returns parameters that no method expects, besides some valid ones.
 fn odd_params() -> Vec<Value> {
     let mut params = vec![
         json!({}),
@@ -166,7 +166,7 @@ fn odd_params() -> Vec<Value> {
     params
 }
 
-/// Every error that odd requests of the modern era lead to, over both transports.
+/// Collects every error that odd requests of the modern era cause, over both transports.
 async fn odd_errors(server: &TestServer) -> Vec<RpcReply> {
     let mut client = StdioClient::in_process(server.engine());
     let mut errors = Vec::new();
@@ -220,7 +220,8 @@ async fn only_codes_with_a_meaning_are_sent_srv_92() {
     let standard = [-32700, -32600, -32601, -32602, -32603];
     for reply in odd_errors(&server).await {
         let code = reply.code();
-        // Over HTTP a read without a name in the header is a mismatch before anything else.
+        // Over HTTP, a read without a name in the header is a mismatch before anything else is
+        // checked.
         let mismatch = code == -32020 && reply.message().contains("mcp-name");
         assert!(standard.contains(&code) || mismatch, "{reply:?}");
     }

@@ -97,7 +97,7 @@ async fn names_in_base64_are_decoded_before_they_are_compared_srv_99() {
         }
     };
     read(URI_BASE64, URI).await.message().result();
-    // A URI the server does not know is the method's business once header and body agree.
+    // Once header and body agree, an unknown URI is an error of the method.
     let unknown = read("=?base64?c2tpbGw6Ly9hL2NhZsOpLm1k?=", "skill://a/caf\u{e9}.md").await;
     assert_eq!((unknown.status, unknown.message().code()), (200, -32602));
     for (name, uri) in [
@@ -109,7 +109,7 @@ async fn names_in_base64_are_decoded_before_they_are_compared_srv_99() {
         ("=?base64?/w==?=", URI),
         ("=?base64??=", URI),
         ("c2tpbGw6Ly9hL1NLSUxMLm1k", URI),
-        // A value that looks encoded is decoded, also when the body has it as it is.
+        // A value that looks encoded is decoded, even if the body contains it literally.
         (URI_BASE64, URI_BASE64),
     ] {
         assert_mismatch(&read(name, uri).await, name);
@@ -178,7 +178,7 @@ async fn a_body_that_its_headers_do_not_announce_is_not_acted_upon_v_12() {
         assert_mismatch(&reply, &format!("{method} {name}"));
         assert!(!reply.text().contains("Does a."), "the file was sent");
     }
-    // Nor is a stream opened.
+    // The server does not open a stream either.
     let headers = [VERSION, ("Mcp-Method", "skills/list")];
     let params = json!({ "notifications": { "resourcesListChanged": true } });
     let reply = post(&server, &headers, "subscriptions/listen", params).await;

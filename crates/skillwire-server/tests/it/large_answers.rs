@@ -1,4 +1,4 @@
-//! What matters for large catalogues: compression, numbers, and files left on disk.
+//! Large catalogues: compression, metrics, and files left on disk.
 
 use std::{
     fs,
@@ -73,7 +73,7 @@ async fn numbers_are_shown_only_where_they_are_wanted_and_to_whom_they_may_be_sr
 async fn a_file_rotated_on_disk_is_never_sent_under_the_old_entry_srv_52() {
     let folder = SkillFolder::with_skills(&["a"]);
     folder.file("a/notes.md", "old bytes");
-    // Nothing is kept, so every read goes to the disk.
+    // The cache holds nothing, so every read goes to the disk.
     let config = Config { cache_bytes: 0, ..Config::default() };
     let options = TestOptions { config, ..TestOptions::default() };
     let mut server = TestServer::with(folder.path(), options).await;
@@ -104,7 +104,7 @@ async fn a_small_catalogue_is_served_from_memory_when_its_folder_goes_away_v_61(
     assert_eq!(listed.len(), 1);
 }
 
-/// Listens to some files and returns the stream with its acknowledgment.
+/// Subscribes to some files and returns the stream with its acknowledgment.
 async fn listen(server: &TestServer, uris: &[&str]) -> (HttpConnection, Value) {
     let params = json!({ "notifications": { "resourceSubscriptions": uris } });
     let body = modern_request(1, "subscriptions/listen", params).to_string();
@@ -121,11 +121,11 @@ async fn a_uri_of_a_million_segments_costs_nothing_v_06() {
     let folder = SkillFolder::with_skills(&["a"]);
     let server = TestServer::start(folder.path()).await;
     let uri = format!("skill://{}", "a/".repeat(1_000_000));
-    // How long it takes to send and to read as many bytes here and now.
+    // Measures how long it takes to send and read as many bytes on this machine.
     let started = Instant::now();
     let plain = json!({ "uri": "a".repeat(uri.len()) });
     assert_eq!(server.modern("skills/get", plain).await.code(), -32602);
-    // Milliseconds when the length is looked at first, tens of seconds for each step when not.
+    // Milliseconds if the server checks the length first, tens of seconds per step if it does not.
     let most = Duration::from_secs(10).max(started.elapsed() * 50);
     let started = Instant::now();
     let in_time = || assert!(started.elapsed() < most, "work grows with the URI");

@@ -1,4 +1,4 @@
-//! Clients that open with `initialize`: SRV-105 and what gives way to it.
+//! Clients that open with `initialize`: SRV-105 and the rules that differ for them.
 
 use serde_json::json;
 use skillwire_testkit::{
@@ -29,7 +29,7 @@ async fn every_legacy_version_is_negotiated_and_served_srv_105() {
     for version in VERSIONS {
         let (session, result) = server.initialize(version).await;
         assert_eq!(result["protocolVersion"], version);
-        // The two oldest revisions know no version header.
+        // The two oldest revisions have no version header.
         for header in [Some(version), None] {
             let mut headers = LEGACY_HEADERS.to_vec();
             headers.push(("Mcp-Session-Id", &session));

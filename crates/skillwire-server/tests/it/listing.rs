@@ -19,7 +19,7 @@ fn with_tokens(page_size: usize) -> TestOptions {
     TestOptions { tokens: Some(TOKENS.to_owned()), ..pages_of(page_size) }
 }
 
-/// Every page of a listing as one caller gets it.
+/// Returns every page of a listing as one caller gets it.
 async fn pages(server: &TestServer, headers: &[(&str, &str)], method: &str) -> Vec<Value> {
     let (mut pages, mut params) = (Vec::new(), json!({}));
     for _ in 0..1_000 {

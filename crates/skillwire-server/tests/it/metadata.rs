@@ -10,14 +10,15 @@ const DESCRIBED: &str = "---\nname: pdf\ndescription: \"Fills forms: with “car
 
 const DESCRIPTION: &str = "Fills forms: with “care”. Use when asked.";
 
-/// The one listed or browsable description of a resource.
+/// Finds the one description of a resource in a listing.
 fn find<'a>(resources: &'a [Value], uri: &str) -> &'a Value {
     let found: Vec<_> = resources.iter().filter(|resource| resource["uri"] == uri).collect();
     assert_eq!(found.len(), 1, "{uri} in {resources:?}");
     found[0]
 }
 
-/// How a skill's `SKILL.md` is described by `resources/list` and `resources/directory/read`.
+/// Returns the descriptions of a skill's `SKILL.md` in `resources/list` and
+/// `resources/directory/read`.
 async fn descriptions(server: &TestServer) -> [Value; 2] {
     let uri = "skill://acme/pdf/SKILL.md";
     let listed = server.pages("resources/list", json!({}), "resources", 10).await;

@@ -1,4 +1,4 @@
-//! Folders that are looked at in parts, as they have many skills.
+//! Folders that are scanned in parts, because they have many skills.
 
 use std::{
     collections::BTreeSet,
@@ -23,7 +23,7 @@ use skillwire_testkit::{SkillFolder, skill_md};
 
 use crate::support::{generated, in_memory};
 
-/// More skills than there are in a part.
+/// More skills than one part holds.
 const MANY: usize = 300;
 
 fn many() -> SkillFolder {
@@ -38,7 +38,7 @@ fn directory(path: &Path) -> Box<dyn SkillSource> {
     Box::new(DirectorySource::new(path, DirectoryOptions::default()).expect("the folder is there"))
 }
 
-/// What has looked at everything once, and the parts it divides that into.
+/// Creates a refresher that has scanned everything once, and the parts it splits a scan into.
 fn looked(sources: Vec<Box<dyn SkillSource>>) -> (Refresher, Vec<BTreeSet<PathBuf>>) {
     let catalog = Arc::new(Catalog::new(SnapshotOptions::default()));
     let mut refresher = Refresher::new(catalog, sources);
@@ -72,7 +72,7 @@ fn a_large_folder_that_goes_away_and_comes_back_is_told_of_each_time_v_64() {
         }
         std::mem::take(&mut *told.lock().expect("nobody panicked"))
     };
-    // The other folder has no skill all the time, whichever of the two a part is of.
+    // The other folder never has a skill, whichever of the two folders a part belongs to.
     assert_eq!(look(), [("no skill", false)]);
     fs::rename(&root, folder.join("away")).expect("both are in one folder");
     assert_eq!(look(), [("unavailable", false)]);

@@ -1,4 +1,4 @@
-//! Peers and streams that the tests of the wire need.
+//! Clients and streams for tests of the transports.
 
 use std::{
     fmt::Debug,
@@ -21,10 +21,10 @@ use tokio::{
     time::timeout,
 };
 
-/// Nothing here takes this long; a test that waits longer has failed.
+/// A test that waits longer than this has failed.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Waits for something that a broken server may keep from happening.
+/// Waits for something that a broken server may never do.
 pub(crate) async fn soon<T>(waiting: impl Future<Output = T>) -> T {
     timeout(PATIENCE, waiting).await.expect("it happens in time")
 }
@@ -78,11 +78,11 @@ pub(crate) async fn legacy_stream(server: &TestServer, session: &str) -> HttpCon
 /// Writes bytes and returns everything the server sends until it closes the connection.
 pub(crate) async fn until_closed(server: &TestServer, bytes: impl AsRef<[u8]>) -> String {
     let mut stream = TcpStream::connect(server.address).await.expect("the server accepts");
-    // A server that refuses early may close while we still write.
+    // A server that refuses early may close the connection while the test still writes.
     let _ = stream.write_all(bytes.as_ref()).await;
     let mut received = Vec::new();
     let read = timeout(PATIENCE, stream.read_to_end(&mut received)).await;
-    // A reset is an end as well.
+    // A reset ends the connection as well.
     let _ = read.expect("the server closes the connection");
     String::from_utf8_lossy(&received).into_owned()
 }
@@ -118,7 +118,7 @@ pub(crate) fn statuses(text: &str) -> Vec<u16> {
     heads.filter_map(|rest| rest.split(' ').next()?.parse().ok()).collect()
 }
 
-/// Lets a stdio server answer some input and returns every byte it wrote.
+/// Runs a stdio server on some input and returns every byte it wrote.
 pub(crate) async fn pipe(engine: Arc<Engine>, input: impl AsRef<[u8]>) -> Vec<u8> {
     let (output, mut reader) = tokio::io::duplex(64 * 1024);
     let (mut written, mut input) = (Vec::new(), input.as_ref());
@@ -155,7 +155,7 @@ pub(crate) enum Mood {
     /// Answers at once.
     #[default]
     Willing,
-    /// Does not answer until the mood changes.
+    /// Does not answer until the test changes the mood.
     Stuck,
     /// Fails.
     Failing,
@@ -163,7 +163,7 @@ pub(crate) enum Mood {
     Panicking,
 }
 
-/// A skill `live` whose file `now.txt` is made on request, in the mood a test wants.
+/// A skill `live` whose file `now.txt` is made on request; the test sets its mood.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LiveSkill(Arc<Acting>);
 
@@ -171,7 +171,7 @@ pub(crate) struct LiveSkill(Arc<Acting>);
 struct Acting {
     mood: Mutex<Mood>,
     changed: Condvar,
-    /// How often something is being made just now.
+    /// The number of files that are being made.
     under_way: AtomicUsize,
 }
 

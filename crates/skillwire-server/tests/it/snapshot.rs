@@ -12,7 +12,7 @@ use crate::support::{INVALID_PARAMS, content, digest, manifest, text};
 const VERSIONS: usize = 60;
 const URI: &str = "skill://moving/SKILL.md";
 
-/// The files of one version; the same files have the same size in every version.
+/// Returns the files of one version; a file has the same size in every version.
 fn version(number: usize) -> BTreeMap<String, Vec<u8>> {
     let skill = format!(
         "---\nname: moving\ndescription: Moves. Use when testing.\nmetadata:\n  \
@@ -25,7 +25,7 @@ fn version(number: usize) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
-/// Puts one version after the other in place; each appears as a whole, by a rename.
+/// Replaces one version after the other, each as a whole by a rename.
 fn rewrite(folder: &Path) {
     for number in 1..=VERSIONS {
         let prepared = folder.join(format!("spare/new-{number}"));
@@ -37,12 +37,12 @@ fn rewrite(folder: &Path) {
         let live = folder.join("served/moving");
         fs::rename(&live, folder.join(format!("spare/old-{number}"))).expect("a rename");
         fs::rename(prepared, &live).expect("a rename");
-        // A further file changes in place, as an editor would do it.
+        // Another file changes in place, as when an editor saves it.
         fs::write(folder.join("served/other/notes.txt"), "n".repeat(number * 10)).expect("a file");
     }
 }
 
-/// The version an entry says it is, after checking that every file of it is of that version.
+/// Returns the version of an entry, after checking that all its files are of that version.
 fn version_of(entry: &Value) -> usize {
     let said = text(&entry["frontmatter"]["metadata"]["version"]);
     let number: usize = said.parse().expect("a number");
@@ -56,7 +56,7 @@ fn version_of(entry: &Value) -> usize {
     number
 }
 
-/// The entry of a skill, when it is served at the moment.
+/// Returns the entry of a skill, if it is served at the moment.
 async fn get(server: &TestServer, uri: &str) -> Option<Value> {
     let reply = server.modern("skills/get", json!({ "uri": uri })).await;
     if reply.0.get("error").is_some() {
@@ -66,7 +66,7 @@ async fn get(server: &TestServer, uri: &str) -> Option<Value> {
     Some(reply.result()["skill"].clone())
 }
 
-/// Reads every file of an entry; returns the bytes, or nothing when a read failed cleanly.
+/// Reads every file of an entry; returns `None` if the server refused a read.
 async fn read_all(server: &TestServer, entry: &Value) -> Option<BTreeMap<String, Vec<u8>>> {
     let mut files = BTreeMap::new();
     for uri in manifest(entry).into_keys() {
@@ -80,7 +80,7 @@ async fn read_all(server: &TestServer, entry: &Value) -> Option<BTreeMap<String,
     Some(files)
 }
 
-/// Takes an entry, reads its files, and compares; returns whether all of it was of one moment.
+/// Gets an entry, reads its files and compares; returns whether all of it was of one moment.
 async fn check_once(server: &TestServer, uri: &str) -> bool {
     let Some(before) = get(server, uri).await else { return false };
     let Some(files) = read_all(server, &before).await else { return false };

@@ -1,4 +1,4 @@
-//! The contract of sources: ours keep it, and broken ones are found out.
+//! The contract of sources: ours keep it, and the checks detect broken ones.
 
 mod broken;
 #[expect(dead_code, reason = "only its source is of interest here, not that it runs")]
@@ -14,7 +14,7 @@ use skillwire_source::{
 };
 use skillwire_testkit::{SkillFolder, skill_md, source_contract};
 
-/// A source of a folder that goes away with it.
+/// A source of a folder that is deleted with it.
 #[derive(Debug)]
 struct InFolder<S> {
     folder: SkillFolder,
@@ -35,7 +35,7 @@ impl<S: SkillSource> SkillSource for InFolder<S> {
     }
 }
 
-/// Two skills, one of them nested in another, and one that cannot be served.
+/// Creates two skills, one of them nested in another, and one that cannot be served.
 fn folder() -> SkillFolder {
     let folder = SkillFolder::with_skills(&["team/outer", "team/outer/inner", "other"]);
     folder.file("other/a b/ü.txt", "x").file("other/data.bin", [0xff, 0]).directory("other/empty");
@@ -122,7 +122,7 @@ mod generated {
     source_contract!(make);
 }
 
-/// The source of the example, which is how others begin.
+/// The source of the example, with which authors of other sources begin.
 mod custom {
     use super::*;
 

@@ -24,7 +24,7 @@ fn line(message: &Value) -> String {
     format!("{message}\n")
 }
 
-/// The messages in what a server wrote; every line must be one.
+/// Parses what a server wrote; every line must be a message.
 fn messages(written: &[u8]) -> Vec<Value> {
     let text = std::str::from_utf8(written).expect("output is UTF-8");
     assert!(text.is_empty() || text.ends_with('\n'), "half a message: {text}");
@@ -55,7 +55,7 @@ async fn output_is_one_message_a_line_and_nothing_else_srv_103() {
     .concat();
     let found = messages(&pipe(server.engine(), input).await);
     assert_eq!(found.len(), 4, "{found:?}");
-    // A file is read while other requests are answered, so only the ids say what belongs together.
+    // The server reads a file while it answers other requests, so answers are matched by id.
     let answer = |id: Value| found.iter().find(|message| message["id"] == id).expect("an answer");
     assert_eq!(answer(json!(1))["result"]["contents"][0]["text"], text);
     assert_eq!(answer(json!("2\n"))["error"]["code"], -32601);
@@ -69,7 +69,7 @@ async fn the_end_of_input_ends_the_server_srv_103_v_29() {
     let before = tasks();
     assert_eq!(pipe(server.engine(), "").await, b"");
     assert_eq!(StdioClient::in_process(server.engine()).close().await.code, Some(0));
-    // Also with a subscription and a legacy session open.
+    // The same with a subscription and a legacy session open.
     let mut client = StdioClient::in_process(server.engine());
     client.request(&legacy_request(0, "initialize", initialize_params("2025-11-25"))).await;
     client.modern(1, "subscriptions/listen", json!({ "notifications": {} })).await;
@@ -165,7 +165,7 @@ async fn an_output_that_nobody_reads_any_more_ends_the_server_v_29() {
     let (server_output, output) = tokio::io::duplex(64);
     let running = tokio::spawn(stdio::run(server.engine(), server_input, server_output));
     drop(output);
-    // The input stays open; the answer has nowhere to go.
+    // The input stays open, but the client does not read the answer.
     let request = line(&modern_request(1, "skills/list", json!({})));
     input.write_all(request.as_bytes()).await.unwrap();
     let ended = timeout(Duration::from_secs(20), running).await.expect("the server ends");
@@ -181,7 +181,7 @@ async fn a_cancelled_request_is_never_answered_srv_102() {
     live.set(Mood::Stuck);
     client.send(&read(1)).await;
     client.send(&cancelled(1)).await;
-    // Answered in order, so the cancellation has been acted upon before the work goes on.
+    // Messages are handled in order, so the cancellation takes effect before the work continues.
     client.modern(2, "skills/list", json!({})).await.result();
     live.set(Mood::Willing);
     let next = client.request(&read(3)).await;
@@ -200,7 +200,7 @@ async fn a_slow_request_does_not_hold_up_others_srv_102() {
     live.set(Mood::Stuck);
     client.send(&read).await;
     client.modern(2, "skills/list", json!({})).await.result();
-    // The same id may not be used while its request is under way.
+    // A client may not reuse an id while its request is running.
     assert_eq!(client.request(&read).await.code(), -32600);
     live.set(Mood::Willing);
     assert_eq!(client.next().await.unwrap()["id"], "slow");
@@ -210,7 +210,7 @@ async fn a_slow_request_does_not_hold_up_others_srv_102() {
 async fn a_generator_that_never_ends_takes_a_bounded_number_of_threads_v_17() {
     const TURNS: usize = 32;
     let folder = SkillFolder::with_skills(&["a"]);
-    // Too large to be read without a thread.
+    // Too large to be read on the event loop.
     folder.file("a/large.txt", "x".repeat(100_000));
     let source = DirectorySource::new(folder.path(), DirectoryOptions::default()).unwrap();
     let live = LiveSkill::default();
@@ -218,7 +218,7 @@ async fn a_generator_that_never_ends_takes_a_bounded_number_of_threads_v_17() {
     let server = TestServer::with_sources(sources, TestOptions::default()).await;
     let mut client = StdioClient::in_process(server.engine());
     live.set(Mood::Stuck);
-    // A client that leaves and comes back asks for what is still being made for it.
+    // A client that leaves and comes back requests what is still being made for it.
     for round in 0..3_i64 {
         let ids = round * 100..round * 100 + 64;
         for id in ids.clone() {

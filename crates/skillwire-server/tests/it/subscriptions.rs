@@ -1,4 +1,4 @@
-//! Hearing of changes, on both eras and both transports: SRV-106 and V-20.
+//! Notifications of changes, in both eras and over both transports: SRV-106 and V-20.
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ const A: &str = "skill://a/SKILL.md";
 const NOTES: &str = "skill://a/notes.md";
 const LIST_CHANGED: &str = "notifications/resources/list_changed";
 
-/// What legacy clients of older dialects hear besides.
+/// A notification that legacy clients of older dialects also get.
 const SKILLS_CHANGED: &str = "notifications/skills/list_changed";
 const UPDATED: &str = "notifications/resources/updated";
 
@@ -30,7 +30,7 @@ async fn server() -> (SkillFolder, TestServer) {
     (folder, server)
 }
 
-/// What a notification says: its method, its URI and its subscription.
+/// Returns the method, the URI and the subscription of a notification.
 fn said(message: &Value) -> (String, Value, Value) {
     assert!(message.get("id").is_none(), "{message} is no notification");
     let params = &message["params"];
@@ -81,7 +81,7 @@ async fn only_what_was_asked_for_is_sent_over_http_srv_106() {
     let (mut uris, _) =
         listen_with(&server, &[], "uris", json!({ "resourceSubscriptions": [NOTES] })).await;
     let (mut nothing, _) = listen_with(&server, &[], "nothing", json!({})).await;
-    server.refresh(); // Nothing changed, so nobody hears anything.
+    server.refresh(); // Nothing changed, so no client is notified.
     folder.file("a/notes.md", "second");
     server.refresh();
     folder.remove("b");
@@ -96,7 +96,7 @@ async fn only_what_was_asked_for_is_sent_over_http_srv_106() {
         let event = uris.event().await.unwrap();
         assert_eq!(said(&event), (UPDATED.into(), json!(NOTES), json!("uris")));
     }
-    // What comes next on each is the end, so nothing was sent in between.
+    // The next message on each stream is its end, so the server sent nothing in between.
     server.stop().await;
     for (stream, id) in [(&mut list, "list"), (&mut uris, "uris"), (&mut nothing, "nothing")] {
         assert_eq!(stream.event().await.unwrap()["id"], id);
@@ -146,7 +146,7 @@ async fn a_listener_that_missed_changes_is_told_of_everything_it_follows_srv_106
     let (folder, mut server) = server().await;
     let filter = json!({ "resourcesListChanged": true, "resourceSubscriptions": [A, NOTES] });
     let (mut stream, _) = listen(&server, filter).await;
-    // More changes than are kept for a listener, without letting it run in between.
+    // More changes than the server keeps for a listener, which cannot run in between.
     for round in 0..100 {
         folder.file("b/other.md", format!("{round}"));
         server.refresh();
@@ -177,7 +177,7 @@ async fn a_filter_that_cannot_be_read_is_refused_srv_106() {
         json!({ "notifications": { "resourceSubscriptions": [1] } }),
         json!({ "notifications": { "resourceSubscriptions": [null] } }),
     ] {
-        // A filter that is taken opens a stream without end.
+        // An accepted filter opens a stream without end.
         let reply = soon(server.modern("subscriptions/listen", params.clone())).await;
         assert_eq!(reply.code(), -32602, "{params}");
         assert_eq!(client.modern(1, "subscriptions/listen", params).await.code(), -32602);
@@ -224,7 +224,7 @@ async fn a_caller_hears_nothing_of_what_it_may_not_read_srv_106_srv_107_v_20() {
     assert_eq!(said(&alice.event().await.unwrap()).1, hidden);
     folder.file("acme/a/new.md", "text");
     server.refresh();
-    // The first thing bob hears is about his own skill.
+    // The first notification that bob gets is about his own skill.
     assert_eq!(said(&bob.event().await.unwrap()).0, LIST_CHANGED);
     assert_eq!(said(&bob.event().await.unwrap()).1, mine);
     server.stop().await;

@@ -1,4 +1,4 @@
-//! What the tests of several rows share.
+//! Helpers that several tests share.
 
 use std::{collections::BTreeMap, fs, path::Path, sync::Arc};
 
@@ -12,7 +12,7 @@ use skillwire_server::Config;
 use skillwire_source::{GeneratedSource, MemorySource, SkillGenerator, SkillSource};
 use skillwire_testkit::{RpcReply, TestOptions, TestServer, skill_md};
 
-/// The code for parameters that name nothing that is served.
+/// The error code for parameters that name nothing that is served.
 pub(crate) const INVALID_PARAMS: i64 = -32602;
 
 /// The code for methods that do not exist.
@@ -64,14 +64,14 @@ pub(crate) async fn children(server: &TestServer, uri: &str) -> Vec<Value> {
     server.pages("resources/directory/read", json!({ "uri": uri }), "resources", 1_000).await
 }
 
-/// Asks for something that is not there and returns the refusal.
+/// Requests something that does not exist and returns the error.
 pub(crate) async fn refused(server: &TestServer, method: &str, uri: &str) -> RpcReply {
     let reply = server.modern(method, json!({ "uri": uri })).await;
     assert_eq!(reply.code(), INVALID_PARAMS, "{method} {uri:?}");
     reply
 }
 
-/// Asserts that none of the three methods knows a skill.
+/// Asserts that none of the three methods finds a skill.
 pub(crate) async fn assert_absent(server: &TestServer, uri: &str) {
     assert!(!listed(server).await.contains(&uri.to_owned()), "{uri} is listed");
     refused(server, "skills/get", uri).await;
@@ -140,7 +140,7 @@ pub(crate) fn on_disk(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
-/// Undoes percent-encoding, written apart from the server's own way of doing it.
+/// Decodes percent-encoding, independently of the server's own code.
 pub(crate) fn percent_decode(encoded: &str) -> String {
     let mut parts = encoded.split('%');
     let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
@@ -185,7 +185,7 @@ pub(crate) fn generated(
     Box::new(GeneratedSource::new(path, Scheme::default(), Arc::new(generator)))
 }
 
-/// Calls every method that can be called for everything that is served and returns the results.
+/// Calls every method for everything that is served and returns the results.
 pub(crate) async fn crawl(server: &TestServer) -> Vec<Value> {
     let mut results = vec![server.call("server/discover", json!({})).await];
     for method in

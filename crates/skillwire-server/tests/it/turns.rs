@@ -1,4 +1,4 @@
-//! How many files are read from disk at once, however many are asked for.
+//! How many files are read from disk at once, however many clients request.
 
 use std::sync::{Arc, Condvar, Mutex};
 
@@ -13,13 +13,13 @@ use skillwire_testkit::{TestOptions, TestServer, skill_md};
 
 use crate::peers::{send, soon};
 
-/// The turns there are.
+/// The number of permits for reading.
 const TURNS: usize = 32;
 
-/// Files that are asked for at once.
+/// The number of files that are requested at once.
 const ASKED: usize = 100;
 
-/// A disk that is stuck until it is not.
+/// A disk that hangs until the test releases it.
 #[derive(Debug, Clone, Default)]
 struct Disk(Arc<(Mutex<State>, Condvar)>);
 
@@ -90,7 +90,7 @@ async fn a_slow_disk_holds_up_only_so_many_threads_and_nobody_who_needs_no_file_
         }
     };
     soon(full).await;
-    // Others are answered, and in that time the rest of the readers may start, if they can.
+    // The server answers other requests; meanwhile further reads could start, if they had permits.
     for _ in 0..200 {
         server.call("skills/list", json!({})).await;
     }

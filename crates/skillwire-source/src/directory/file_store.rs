@@ -24,8 +24,8 @@ use crate::{
 pub(super) struct RootDir {
     /// The path without symbolic links.
     pub(super) path: PathBuf,
-    /// The directory that the last scan opened, if it is held open. If the folder is deleted and made
-    /// again, it is another directory, and reads go on failing until the next scan.
+    /// The directory that the last scan opened, if it is held open. If the folder is deleted and
+    /// made again, it is another directory, and reads go on failing until the next scan.
     dir: RwLock<Option<Arc<DirHandle>>>,
 }
 

@@ -81,10 +81,10 @@ impl SkillVisit<'_> {
     ///
     /// Files cannot be read all at once, and an author may write while we read. Still, what is
     /// published must have been the state of the whole directory at one time: a mixture of two
-    /// versions would have valid digests and be wrong. Each file has the same stamp before and after
-    /// it is read, so its content is the one at the end of the listing. If the listing was complete
-    /// and true at that moment, so is the result. If that cannot be proved, everything is listed again
-    /// after reading, and the files that differ are read again.
+    /// versions would have valid digests and be wrong. Each file has the same stamp before and
+    /// after it is read, so its content is the one at the end of the listing. If the listing was
+    /// complete and true at that moment, so is the result. If that cannot be proved, everything is
+    /// listed again after reading, and the files that differ are read again.
     pub(super) fn inspect(
         &self,
         mut listed: Option<(Vec<DirEntry>, FileStamp)>,

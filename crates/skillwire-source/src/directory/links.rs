@@ -34,7 +34,7 @@ struct Resolver<'a> {
     hops: usize,
 }
 
-/// What a path turned out to be.
+/// What a path leads to.
 enum LinkStep {
     /// A directory, by its absolute path without links.
     Directory(PathBuf),
@@ -78,7 +78,7 @@ impl Resolver<'_> {
         Ok(reached)
     }
 
-    /// Takes one step from a directory; every directory it gives is one without links above it.
+    /// Takes one step from a directory. The path of a directory that it returns has no links.
     fn step(&mut self, mut at: PathBuf, component: Component<'_>) -> Result<LinkStep, LinkTarget> {
         match component {
             Component::CurDir => Ok(LinkStep::Directory(at)),
@@ -95,7 +95,8 @@ impl Resolver<'_> {
 
     fn enter(&mut self, mut at: PathBuf, name: &OsStr) -> Result<LinkStep, LinkTarget> {
         at.push(name);
-        // The directories above the skill are known to be directories; nothing beside them is.
+        // The path of the skill has no links, so the directories above it are known. Entries beside
+        // them are not.
         if self.absolute.starts_with(&at) {
             return Ok(LinkStep::Directory(at));
         }
@@ -162,7 +163,7 @@ mod tests {
         for text in ["/etc/passwd", "../other/a.md", "..", "../..", "/", "../pdf-extra/a.md"] {
             assert_eq!(leads("l", text), LinkTarget::Outside, "{text}");
         }
-        // A directory beside the way could be a link, so the way back is not believed.
+        // `../other` could be a link, so `../other/..` need not be the parent.
         assert_eq!(leads("l", "../other/../pdf/a.md"), LinkTarget::Outside);
     }
 

@@ -67,8 +67,8 @@ struct ListedDir {
 /// Lists everything in a skill's directory.
 ///
 /// `listed` has the entries of the directory and its stamp before, if the caller listed it already.
-/// `eager` opens files instead of asking for their metadata by name: if they are read in any case, that
-/// saves a system call for each.
+/// `eager` opens files instead of asking for their metadata by name: if they are read in any case,
+/// that saves a system call for each.
 pub(super) fn walk(
     skill_dir: SkillDir<'_>,
     listed: Option<(Vec<DirEntry>, FileStamp)>,
@@ -103,9 +103,9 @@ pub(super) fn walk(
 impl SkillListing {
     /// Tells whether the whole listing is true at this moment.
     ///
-    /// The stamp of a directory changes when a name in it is added, removed or replaced. A directory
-    /// whose stamp is the same as before it was listed had the same names all the time, provided that
-    /// the stamp is old enough for another change to show.
+    /// The stamp of a directory changes when a name in it is added, removed or replaced. A
+    /// directory whose stamp is the same as before it was listed had the same names all the time,
+    /// provided that the stamp is old enough for another change to show.
     pub(super) fn is_whole(&self, skill_dir: SkillDir<'_>, started: SystemTime) -> bool {
         let same = |dir: &DirHandle, before: FileStamp| {
             before.is_settled(started) && dir.own_facts().is_ok_and(|now| now.stamp == before)

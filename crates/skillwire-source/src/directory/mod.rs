@@ -1,20 +1,20 @@
 //! Skills in directories.
 //!
-//! Everything is read through directory handles: no symbolic link is followed, only regular files are
-//! opened, and sizes are known before anything is read.
+//! Everything is read through directory handles: no symbolic link is followed, only regular files
+//! are opened, and sizes are known before anything is read.
 //!
-//! A scan works in these steps. `explore` looks for directories with a `SKILL.md`, on several threads
-//! (`workers`). For each one, `listing` lists the whole tree with the stamps of all files. If the tree
-//! is as it was in the last scan, or as the `index` remembers it, nothing is read. Otherwise
-//! `read_skill` reads the files, `read_file` compares each one's stamp before and after, and `inspect`
-//! decides whether the result is one consistent state. `scan` compares the results with the last scan
-//! and reports the differences.
+//! A scan works in these steps. `explore` looks for directories with a `SKILL.md`, on several
+//! threads (`workers`). For each one, `listing` lists the whole tree with the stamps of all files.
+//! If the tree is as it was in the last scan, or as the `index` remembers it, nothing is read.
+//! Otherwise `read_skill` reads the files, `read_file` compares each one's stamp before and after,
+//! and `inspect` decides whether the result is one consistent state. `scan` compares the results
+//! with the last scan and reports the differences.
 //!
-//! The order of writes matters in two places. The memory of a source is marked incomplete when a scan
-//! starts and complete only when it ends: if a scan stops half-way, the next one covers everything
-//! again, whatever it was asked for. The index is replaced last and with one rename, so that a crash
-//! leaves either the old index or the new one, and a later start never trusts a state that was not
-//! reported.
+//! The order of writes matters in two places. The memory of a source is marked incomplete when a
+//! scan starts and complete only when it ends: if a scan stops half-way, the next one covers
+//! everything again, whatever it was asked for. The index is replaced last and with one rename, so
+//! that a crash leaves either the old index or the new one, and a later start never trusts a state
+//! that was not reported.
 
 use std::{
     collections::BTreeSet,
@@ -79,8 +79,8 @@ pub struct DirectorySource {
     workers: usize,
     /// What the last scan found. Locked only for short accesses during a scan.
     memory: Mutex<FolderMemory>,
-    /// Held during a scan, so that scans run one after the other: each one reports differences to the
-    /// one before.
+    /// Held during a scan, so that scans run one after the other: each one reports differences to
+    /// the one before.
     scan_lock: Mutex<()>,
     progress: ScanProgress,
 }
@@ -165,8 +165,8 @@ impl DirectorySource {
 
     /// Opens the root, if it is where it was when the source was made.
     ///
-    /// The path is resolved before and after opening: if a directory above the root is replaced by a
-    /// symbolic link in between, the scan does not follow it elsewhere.
+    /// The path is resolved before and after opening: if a directory above the root is replaced by
+    /// a symbolic link in between, the scan does not follow it elsewhere.
     fn open_root(&self) -> Result<DirHandle, SourceUnavailable> {
         self.check_root()?;
         let root = DirHandle::open(&self.root.path)

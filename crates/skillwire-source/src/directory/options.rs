@@ -59,9 +59,9 @@ impl DirectoryOptions {
 
     /// Sets whether a file with more than one hard link keeps its skill from being served.
     ///
-    /// A hard link to a file outside the skill looks like an ordinary file. If the authors of skills
-    /// must not publish other files of the same disk, this refuses both. Only Unix reports the number
-    /// of links before a file is opened.
+    /// A hard link to a file outside the skill looks like an ordinary file. If the authors of
+    /// skills must not publish other files of the same disk, this refuses both. Only Unix reports
+    /// the number of links before a file is opened.
     #[must_use]
     pub fn single_link(mut self, single_link: bool) -> Self {
         self.single_link = single_link;
@@ -76,8 +76,8 @@ impl DirectoryOptions {
         self
     }
 
-    /// Sets whether to open the folder again for each file that a client reads, instead of holding it
-    /// open from the first scan on.
+    /// Sets whether to open the folder again for each file that a client reads, instead of holding
+    /// it open from the first scan on.
     ///
     /// Reads take longer, but a program can have many sources without running out of open files.
     #[must_use]

@@ -171,7 +171,7 @@ mod tests {
         }
     }
 
-    /// Appends to a file at the moments it is told to.
+    /// Appends to a file at chosen moments of a read.
     #[derive(Debug)]
     struct Append {
         file: PathBuf,

@@ -67,8 +67,8 @@ impl<'a> ReadAttempt<'a> {
         }
     }
 
-    /// Reads each `SKILL.md`, and then the other files of skills that can be served, or of all skills
-    /// if every finding is wanted.
+    /// Reads each `SKILL.md`, and then the other files of skills that can be served, or of all
+    /// skills if every finding is wanted.
     pub(super) fn read_all(
         &mut self,
         surveys: &BTreeMap<&'a str, SkillSurvey<'a>>,

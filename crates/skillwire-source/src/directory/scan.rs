@@ -124,8 +124,8 @@ impl Scan<'_> {
         starts.iter().filter(|start| !is_inside(start)).cloned().collect()
     }
 
-    /// The starting point for a changed path: the outermost skill that it lies in, now or in the last
-    /// scan, or else the nearest existing directory or file.
+    /// The starting point for a changed path: the outermost skill that it lies in, now or in the
+    /// last scan, or else the nearest existing directory or file.
     fn start(&self, path: &Path) -> Option<String> {
         if self.source.root.path.starts_with(path) {
             return Some(String::new());
@@ -158,7 +158,8 @@ impl Scan<'_> {
         }
     }
 
-    /// Scans the starting points with everything below, and reports skills that are new or different.
+    /// Scans the starting points with everything below, and reports skills that are new or
+    /// different.
     fn explore(
         &self,
         starts: &BTreeSet<String>,
@@ -212,8 +213,8 @@ impl Scan<'_> {
         }
     }
 
-    /// What is known of a skill. If the index lacks a skill and this scan writes the index, nothing is
-    /// known: the skill is read again, since its record was not kept.
+    /// What is known of a skill. If the index lacks a skill and this scan writes the index, nothing
+    /// is known: the skill is read again, since its record was not kept.
     fn before(&self, path: &str) -> KnownState<'_> {
         let memory = self.memory();
         let unwritten = self.writes && memory.unwritten.contains(path);

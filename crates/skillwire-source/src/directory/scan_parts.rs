@@ -1,7 +1,8 @@
 //! Splits a full scan into parts.
 //!
-//! A scan of a hundred thousand skills takes seconds, and a source runs one scan at a time. Scans of its
-//! parts, one after the other, have the same result and let the scan of a changed skill in between.
+//! A scan of a hundred thousand skills takes seconds, and a source runs one scan at a time. Scans
+//! of its parts, one after the other, have the same result and let the scan of a changed skill in
+//! between.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,8 +21,8 @@ const SKILLS: usize = 256;
 impl DirectorySource {
     /// The paths of each part; together they cover the folder. Empty if the folder is small.
     ///
-    /// A new skill lies in one of the existing directories. New entries directly in a divided folder are
-    /// left to the watcher, which watches such folders first.
+    /// A new skill lies in one of the existing directories. New entries directly in a divided
+    /// folder are left to the watcher, which watches such folders first.
     pub(super) fn divide(&self) -> Vec<BTreeSet<PathBuf>> {
         let known: Vec<_> = {
             let memory = self.memory.lock();

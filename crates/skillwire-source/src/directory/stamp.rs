@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime};
 /// What changes when a file is written, replaced or has its attributes set.
 ///
 /// The change time makes it trustworthy: programs cannot set it, so an edit that restores size and
-/// modification time still shows. A write through a memory mapping may show late; a forced scan reads
-/// everything.
+/// modification time still shows. A write through a memory mapping may show late; a forced scan
+/// reads everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileStamp {
     size: u64,
@@ -18,7 +18,7 @@ pub(crate) struct FileStamp {
 }
 
 impl FileStamp {
-    /// Makes a stamp of what a file system says.
+    /// Makes a stamp of a file's metadata.
     pub(crate) fn new(
         size: u64,
         modified: Option<SystemTime>,
@@ -28,7 +28,7 @@ impl FileStamp {
         Self { size, modified, changed, identity }
     }
 
-    /// Writes the stamp down, for a fingerprint.
+    /// Appends the stamp to the bytes of a fingerprint.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         let time = |time: Option<SystemTime>| {
             time.and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok())
@@ -41,7 +41,7 @@ impl FileStamp {
         out.extend_from_slice(&self.identity.1.to_le_bytes());
     }
 
-    /// The size at that time.
+    /// The size of the file when the stamp was taken.
     pub(crate) fn size(&self) -> u64 {
         self.size
     }

@@ -23,9 +23,9 @@ pub(super) type Job<'a, T> = dyn Fn(DirTask) -> Result<(T, Vec<DirTask>), ScanSt
 ///
 /// There are two locks, and no thread holds both. The one of the queue is held for moments. The one
 /// around `take` is held while a result is reported, so that `report` is never called concurrently.
-/// A thread that finds no task waits on `task_added` as long as any task is running, since that task
-/// may lead to more. `BusyTask` counts a task as finished when it is dropped, also after a panic:
-/// otherwise the other threads would wait for ever.
+/// A thread that finds no task waits on `task_added` as long as any task is running, since that
+/// task may lead to more. `BusyTask` counts a task as finished when it is dropped, also after a
+/// panic: otherwise the other threads would wait for ever.
 pub(super) fn run<T>(
     tasks: Vec<DirTask>,
     workers: usize,

@@ -13,8 +13,8 @@ type Make = Box<dyn Fn() -> Result<Bytes, GenerateError> + Send + Sync>;
 #[derive(Default)]
 pub struct GeneratedFiles {
     files: BTreeMap<RelPath, Make>,
-    /// The error about the first invalid path. Reads report it: otherwise the skill would lack a file
-    /// without any message.
+    /// The error about the first invalid path. Reads report it: otherwise the skill would lack a
+    /// file without any message.
     invalid: Option<GenerateError>,
 }
 

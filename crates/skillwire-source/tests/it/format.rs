@@ -1,4 +1,4 @@
-//! What a `SKILL.md` may say, seen from a folder.
+//! Which content of a `SKILL.md` a source accepts.
 
 use skillwire_core::{Code, Strictness};
 
@@ -155,7 +155,8 @@ fn whoever_wants_to_know_everything_is_told_it_at_once() {
     for code in [Code::NameInvalid, Code::SecretFile, Code::SecretText, Code::LinkMissing] {
         assert!(has(found, code), "{code}: {found:#?}");
     }
-    // A server needs one reason; the rest would be read for nothing.
+    // With `brief`, a scan skips further checks once the skill is refused: a server needs no other
+    // reason.
     let scan = folder.source_with(options().brief(true)).scan().unwrap();
     let found = &at(&scan, "skills/pdf").findings;
     assert!(has(found, Code::NameInvalid) && !has(found, Code::SecretText), "{found:#?}");

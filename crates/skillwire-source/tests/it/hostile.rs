@@ -1,4 +1,4 @@
-//! Things in a folder that are no files, or that cannot be read.
+//! Entries of a folder that are not regular files, or that cannot be read.
 
 use std::{fs, os::unix::fs::PermissionsExt, os::unix::net::UnixListener, process::Command};
 
@@ -131,7 +131,8 @@ fn secrets_refuse_their_skill_unless_they_are_allowed_v_43() {
     assert!(SecretAllowList::parse(["[a"]).is_err());
 }
 
-/// Runs on a thread that may not read everything, even when the tests run as root.
+/// Runs a closure on a thread without root's right to read every file, even if the tests run as
+/// root.
 #[cfg(target_os = "linux")]
 fn without_privileges<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};

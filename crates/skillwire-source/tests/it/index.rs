@@ -1,4 +1,4 @@
-//! Starting again with what an earlier start wrote down.
+//! Starts with an index that an earlier start wrote.
 
 use std::{
     fs,
@@ -22,7 +22,8 @@ fn folder() -> (Folder, PathBuf) {
     (folder, index)
 }
 
-/// Waits until what was written is older than the ticks of the file system's clock.
+/// Waits until the files are older than a tick of the file system's clock, so that stamps are
+/// trusted.
 fn age(folder: &Folder) {
     use std::time::{Duration, Instant, SystemTime};
     let (begun, probe) = (SystemTime::now(), folder.outside("probe"));
@@ -46,7 +47,7 @@ fn start_with(folder: &Folder, index: &Path, options: DirectoryOptions) -> Kept<
     folder.source_with(options.index(Some(index.to_owned())))
 }
 
-/// Everything that is told, in order.
+/// Everything that a scan reports, sorted.
 fn told(scan: &Scan) -> Vec<String> {
     let mut told: Vec<_> = scan
         .inspected
@@ -86,7 +87,7 @@ fn a_start_with_an_index_tells_the_same_v_62() {
         bytes(skill(&second, "outer/inner"), "link.md"),
         bytes(skill(&second, "outer/inner"), "SKILL.md")
     );
-    // Nothing differs, so nothing was written.
+    // Nothing changed, so the index was not written again.
     assert_eq!(fs::read(&index).unwrap(), written);
     source.scan().unwrap();
     assert_eq!(source.news(), [""; 0]);
@@ -151,7 +152,7 @@ fn an_index_about_something_else_is_ignored_v_62() {
     let prefix = options().prefix(vec!["team".to_owned()]);
     let scan = start_with(&folder, &index, prefix).scan().unwrap();
     assert_eq!(served(&scan), ["team/good", "team/outer", "team/outer/inner"]);
-    // The same index beside another folder.
+    // The same index, used for another folder.
     let other = Folder::new();
     other.skill("good");
     let scan = start(&other, &index).scan().unwrap();
@@ -188,7 +189,7 @@ fn an_index_that_cannot_be_written_fails_nothing_v_62() {
         let source = start(&folder, &folder.outside(index));
         assert_eq!(source.scan().unwrap().inspected.len(), 4, "{index}");
         assert!(source.source.last_index_error().is_some(), "{index}");
-        // A look that has nothing to do with the index does not say that it is all right.
+        // A scan that does not write the index still reports the error.
         let findings = source.look(&ScanRequest::paths([folder.path("good")])).unwrap().findings;
         assert!(findings.iter().any(|it| it.code == Code::IndexNotKept), "{index}: {findings:?}");
     }

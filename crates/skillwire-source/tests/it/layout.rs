@@ -240,7 +240,7 @@ fn directories_without_files_below_are_kept_and_no_others_srv_88() {
     folder.skill("pdf").write("pdf/a/b/c.md", "").directory("pdf/d").write("pdf/.git/x/y", "");
     let scan = folder.scan();
     let tree = tree(skill(&scan, "pdf"));
-    // The others are the parents of files, which need not be told.
+    // The other directories follow from the paths of files, so they are not stored.
     let empty: Vec<_> = tree.empty_directories.iter().map(RelPath::as_str).collect();
     assert_eq!(empty, ["d"]);
 }

@@ -1,4 +1,4 @@
-//! How much a skill may hold, and how much a scan looks at.
+//! The limits of a skill, and of a scan.
 
 use std::fs;
 
@@ -15,7 +15,7 @@ fn fill(folder: &Folder, dir: &str, files: usize) {
     }
 }
 
-/// Adds a file so that the skill has exactly so many bytes, without writing them.
+/// Adds a sparse file so that the skill has exactly `total` bytes.
 fn grow(folder: &Folder, dir: &str, total: u64) {
     let name = dir.rsplit('/').next().unwrap();
     let file = fs::File::create(folder.path(&format!("{dir}/big.bin"))).unwrap();

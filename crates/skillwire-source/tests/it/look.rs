@@ -1,4 +1,4 @@
-//! Looking at some paths only.
+//! Scans that cover only some paths.
 
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
@@ -10,7 +10,7 @@ use crate::support::{Folder, Kept, Scan, at, files, has, served, skill, skill_md
 
 const NOTHING: [&str; 0] = [];
 
-/// A folder with the skills `a`, `b` and `group/c`, and a source that has seen them.
+/// A folder with the skills `a`, `b` and `group/c`, and a source that has scanned them.
 fn folder() -> (Folder, Kept<DirectorySource>) {
     let folder = Folder::new();
     folder.skill("a").skill("b").skill("group/c");
@@ -166,7 +166,7 @@ fn a_link_between_skills_is_told_of_until_it_is_gone_v_33() {
     assert_eq!(look(&folder, &source, &["a/x.md", "again/x.md"]).findings.len(), 1);
     fs::remove_file(folder.path("again")).unwrap();
     assert_eq!(look(&folder, &source, &["again"]).findings, []);
-    // A directory that a link takes the place of is gone.
+    // A directory that was replaced by a link counts as removed.
     fs::rename(folder.path("b"), folder.outside("b")).unwrap();
     folder.link("b", folder.outside("b"));
     let scan = look(&folder, &source, &["b"]);
@@ -188,7 +188,7 @@ fn a_file_of_a_folder_made_anew_is_read_where_it_is_now_srv_46() {
     }
 }
 
-/// One thing someone does to a folder.
+/// An edit that a user makes in a folder.
 #[derive(Debug, Clone)]
 enum Edit {
     Write(String, u8),
@@ -205,7 +205,7 @@ fn edit() -> impl Strategy<Value = Edit> {
     ]
 }
 
-/// Does it, if it can be done, and tells which paths may have changed.
+/// Makes an edit, if that is possible, and returns the paths that may have changed.
 fn apply(folder: &Folder, edit: &Edit) -> Vec<String> {
     match edit {
         Edit::Write(path, content) => {
@@ -219,7 +219,7 @@ fn apply(folder: &Folder, edit: &Edit) -> Vec<String> {
             if path.ends_with(['d', 'x']) && fs::create_dir_all(target.parent().unwrap()).is_ok() {
                 let _is_a_directory = fs::write(target, content);
             }
-            // A watcher tells of every directory that was made on the way.
+            // A watcher also reports every directory that was made on the way.
             let ends = path.match_indices('/').map(|(end, _)| path[..end].to_owned());
             ends.chain([path.clone()]).collect()
         }
@@ -238,7 +238,7 @@ fn apply(folder: &Folder, edit: &Edit) -> Vec<String> {
 
 type Told = (String, Vec<(Code, String)>, Option<String>);
 
-/// Everything that is told of a folder.
+/// Everything that a scan reports about a folder.
 fn picture(scan: &Scan) -> (BTreeSet<Told>, Vec<(Code, String)>) {
     let codes = |findings: &[skillwire_core::Finding]| -> Vec<(Code, String)> {
         findings.iter().map(|finding| (finding.code, finding.file.clone())).collect()

@@ -1,4 +1,4 @@
-//! What a source makes of the folders people really have.
+//! Tests of sources with the kinds of folders that users have.
 #![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
 mod format;

@@ -78,7 +78,7 @@ fn a_path_is_one_file_srv_42() {
     assert_eq!(add(&[("a/b", ""), ("a", "")]), Err(FilesClash::FileAndDirectory(rel("a"))));
 }
 
-/// What two sources must agree about: where, what is noteworthy, and what is served.
+/// What both sources must report alike: the origin, the findings and the entry.
 type Outcome = (String, Vec<(Code, String)>, Option<String>);
 
 fn outcome(scan: &Scan) -> Vec<Outcome> {
@@ -117,7 +117,8 @@ proptest! {
             let path = if dir.is_empty() { file.to_owned() } else { format!("{dir}/{file}") };
             files.insert(path, content);
         }
-        // Without it the folder is a collection, which memory does not have.
+        // Without a `SKILL.md` at the top, a folder would be a collection of skills, which a memory
+        // source cannot be.
         files.entry("SKILL.md".to_owned()).or_insert_with(|| "nothing".to_owned());
         let folder = Folder::new();
         for (path, content) in &files {

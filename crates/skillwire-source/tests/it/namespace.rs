@@ -1,4 +1,4 @@
-//! Who stands where, kept up to date place by place.
+//! Which skill is served at each URI, updated group by group.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -69,7 +69,7 @@ fn an_intruder_comes_and_goes_with_the_skill_around_it_srv_44() {
     assert_eq!(touched(&changed), [uri("pdf"), uri("pdf/x/deep")]);
     assert!(namespace.holder(&uri("pdf/x/deep")).is_none());
     assert_eq!(namespace.conflicts(&uri("pdf/x/deep"))[0].0, "at pdf/x/deep");
-    // The skill around it lists it now.
+    // The manifest of the outer skill lists the inner one now.
     let changed = namespace.replace(&group(1, "pdf"), [claim("pdf", &["pdf/x/deep"])]);
     assert_eq!(touched(&changed), [uri("pdf"), uri("pdf/x/deep")]);
     assert!(namespace.holder(&uri("pdf/x/deep")).is_some());
@@ -104,7 +104,7 @@ fn namesakes_are_those_that_are_there_srv_39() {
 
 const PATHS: [&str; 7] = ["a", "b", "a/b", "a/b/a", "b/a", "a/a", "a/a/b"];
 
-/// Who holds a path and what is said against it.
+/// The skill that holds a path, the conflicts about it, and the number of URIs with its name.
 type State = (Option<SkillUri>, Vec<(String, String)>, usize);
 
 fn states(namespace: &UriNamespace<Claimant>) -> Vec<State> {
@@ -115,7 +115,7 @@ fn states(namespace: &UriNamespace<Claimant>) -> Vec<State> {
         let parsed = SkillUri::parse(&uri).unwrap();
         let namesakes = namespace.uris_with_same_name(&parsed).map_or(0, BTreeSet::len);
         let holder = namespace.holder(&uri).map(|holder| holder.uri.clone());
-        // Who came first is no matter.
+        // The messages depend on the order of the claims, so only the origins are compared.
         (holder, disputes.map(|(o, _)| (o, String::new())).collect(), namesakes)
     };
     PATHS.iter().map(state).collect()
@@ -146,7 +146,7 @@ proptest! {
             }
             let (after, expected) = (states(&namespace), states(&fresh));
             prop_assert_eq!(&after, &expected);
-            // Whoever is not among the changed stands as before.
+            // A path that `replace` does not return has the same holder as before.
             for ((path, before), after) in PATHS.iter().zip(&before).zip(&after) {
                 prop_assert!(changed.contains(uri(path).as_str()) || before.0 == after.0, "{}", path);
             }

@@ -1,4 +1,4 @@
-//! Looking at everything, part after part.
+//! A full scan that is split into parts.
 
 use std::{collections::BTreeSet, fs};
 
@@ -21,7 +21,7 @@ fn a_small_folder_is_one_look() {
 #[test]
 fn looks_at_all_parts_are_a_look_at_everything() {
     let folder = Folder::new();
-    // `deep-` sorts between `deep` and what is in it.
+    // `deep-` sorts between `deep` and the entries of `deep`.
     for number in 0..MOST {
         folder.skill(&format!("deep/er/a{number}")).skill(&format!("deep-/b{number}"));
     }

@@ -1,4 +1,4 @@
-//! Scanning again: what changed is seen, and what did not is not read again.
+//! Repeated scans: changes are reported, and unchanged files are not read again.
 
 use std::fs;
 
@@ -48,7 +48,8 @@ fn a_deleted_skill_is_gone_after_the_next_scan_and_stays_gone_v_61() {
     let source = folder.source();
     let before = source.scan().unwrap();
     fs::remove_dir_all(folder.path("pdf")).unwrap();
-    // What was published before is still known, and a read says that it is no longer there.
+    // A reader may still hold the skill that was published before. Its store reports that the file
+    // is gone.
     let published = tree(skill(&before, "pdf"));
     let file = &published.files[0];
     assert_eq!(published.store.read(&file.path, file.size), Err(FileStoreError::Changed));
@@ -132,6 +133,6 @@ fn scans_leave_nothing_open_but_the_folder_v_64() {
         source.forget();
         source.scan().unwrap();
     }
-    // What was published is read again through the folder itself, and nothing else.
+    // Only the root folder is held open for reads of published files.
     assert_eq!(open(), 1);
 }

@@ -1,4 +1,4 @@
-//! The folder itself.
+//! The root folder of a source.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Reading what was published again.
+//! Reads of published files.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::support::{Folder, skill, tree};
 
 const CONTENT: &str = "as it was";
 
-/// A skill with `sub/a.md`, published.
+/// Publishes a skill with the file `sub/a.md`.
 fn published(folder: &Folder) -> (FileTree, FileRecord) {
     folder.skill("pdf").write("pdf/sub/a.md", CONTENT);
     let scan = folder.scan();

@@ -1,4 +1,4 @@
-//! Folders made for one test, and short ways to ask what became of them.
+//! Makes folders for tests, and queries the results of scans.
 
 use std::{
     collections::BTreeMap,
@@ -16,7 +16,7 @@ use skillwire_source::{
 };
 use tempfile::TempDir;
 
-/// Everything a source has, as its reports add up to it.
+/// The current content of a source, collected from all its reports.
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
     pub(crate) inspected: Vec<InspectedSkill>,
@@ -33,7 +33,7 @@ pub(crate) struct Kept<S> {
 #[derive(Debug, Default)]
 struct State {
     sites: BTreeMap<GroupKey, Vec<InspectedSkill>>,
-    /// What the last look reported.
+    /// The keys that the last scan reported.
     news: Vec<String>,
     closely: bool,
 }
@@ -43,12 +43,12 @@ impl<S: SkillSource> Kept<S> {
         Self { source, state: Mutex::default() }
     }
 
-    /// Looks everywhere and tells what there is.
+    /// Scans everything, and returns the current content.
     pub(crate) fn scan(&self) -> Result<Scan, SourceUnavailable> {
         self.look(&ScanRequest::everything())
     }
 
-    /// Looks and tells what there is.
+    /// Scans what the request covers, and returns the current content.
     pub(crate) fn look(&self, look: &ScanRequest) -> Result<Scan, SourceUnavailable> {
         let mut guard = self.state();
         let state = &mut *guard;
@@ -60,14 +60,14 @@ impl<S: SkillSource> Kept<S> {
         Ok(Scan { inspected, findings })
     }
 
-    /// The keys of the sites the last look reported, in order; `-` stands before those that went.
+    /// The keys of the groups that the last scan reported, sorted; removed ones begin with `-`.
     pub(crate) fn news(&self) -> Vec<String> {
         let mut news = self.state().news.clone();
         news.sort();
         news
     }
 
-    /// Makes the next scan read everything.
+    /// Makes the next scan read every file again.
     pub(crate) fn forget(&self) {
         self.state().closely = true;
     }
@@ -113,7 +113,7 @@ impl Folder {
         self.root().join(path)
     }
 
-    /// A path beside the folder, where nothing may be read.
+    /// A path beside the folder, which a scan must not read.
     pub(crate) fn outside(&self, path: &str) -> PathBuf {
         self.outside.path().canonicalize().unwrap().join(path)
     }
@@ -194,7 +194,7 @@ pub(crate) fn skill<'a>(scan: &'a Scan, path: &str) -> &'a Skill {
     })
 }
 
-/// What was found in the directory the operator knows by this name.
+/// The result for the directory with this origin.
 pub(crate) fn at<'a>(scan: &'a Scan, origin: &str) -> &'a InspectedSkill {
     scan.inspected.iter().find(|inspected| inspected.origin == origin).unwrap_or_else(|| {
         panic!("nothing was inspected at {origin}: {:?}", scan.inspected);
@@ -206,7 +206,7 @@ pub(crate) fn reasons(inspected: &InspectedSkill) -> Vec<Code> {
     inspected.reasons(Strictness::Normal).map(|finding| finding.code).collect()
 }
 
-/// Asserts that a place is refused for exactly these reasons.
+/// Asserts that a skill is refused for exactly these reasons.
 #[track_caller]
 pub(crate) fn assert_refused(scan: &Scan, origin: &str, codes: &[Code]) {
     let inspected = at(scan, origin);
@@ -236,7 +236,7 @@ pub(crate) fn files(skill: &Skill) -> Vec<&str> {
     tree(skill).files.iter().map(|file| file.path.as_str()).collect()
 }
 
-/// Reads a file where it is now, and makes sure that it is the one that was published.
+/// Reads a file through the store, and checks it against the published digest.
 pub(crate) fn bytes(skill: &Skill, path: &str) -> Bytes {
     let tree = tree(skill);
     let file = tree.files.iter().find(|file| file.path.as_str() == path);

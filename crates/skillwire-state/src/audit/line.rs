@@ -6,10 +6,11 @@ use skillwire_trust::{Action, Decision, Event, Origin, Reason, SkillId};
 
 use crate::time;
 
-/// The longest detail that is kept, in characters; it may hold what a model wrote.
+/// The longest detail that is kept, in characters; it may contain text from a model.
 const MAX_DETAIL_CHARS: usize = 4096;
 
-/// JSON escapes control characters, so that a line stays one and a terminal is not addressed.
+/// The JSON form of an event. JSON escapes control characters, so an event stays on one line and
+/// cannot act on a terminal.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
@@ -23,7 +24,7 @@ struct Line {
     detail: Option<String>,
 }
 
-/// Writes an event with the end of its line.
+/// Writes an event as one line, with its line break.
 pub(super) fn write(event: &Event) -> String {
     let detail = |text: &String| match text.char_indices().nth(MAX_DETAIL_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -39,11 +40,11 @@ pub(super) fn write(event: &Event) -> String {
         reason: event.reason.map(|reason| reason.code().to_owned()),
         detail: event.detail.as_ref().map(detail),
     };
-    // Texts and names of variants always have a form in JSON.
+    // Strings and unit variants always serialise.
     serde_json::to_string(&line).unwrap_or_default() + "\n"
 }
 
-/// Reads a line; the problem reads on from "it".
+/// Reads a line; the error is a clause that follows "it".
 pub(super) fn read(text: &str) -> Result<Event, String> {
     let line: Line = serde_json::from_str(text).map_err(|error| format!("is no event: {error}"))?;
     let time = time::from_text(&line.time).ok_or("holds a time that is none")?;

@@ -16,22 +16,23 @@ mod tests;
 pub use read::{AuditLines, UnreadableLine};
 use skillwire_trust::{Audit, Event, StoreError};
 
-/// How long a log grows before the next one is begun, unless the embedder says otherwise.
+/// The size at which the log is rotated, unless the embedder sets another.
 const DEFAULT_BOUND: u64 = 8 * 1024 * 1024;
 
 /// The longest line that is written or read.
 const MAX_LINE_BYTES: usize = 256 * 1024;
 
-/// The log that is written to.
+/// The file that events are appended to.
 const CURRENT: &str = "audit.jsonl";
 
-/// Held while a line is appended, so that lines never mix and a full log is put away once.
+/// The lock that a writer holds while it appends or rotates. Without it, two processes could
+/// interleave their lines, or both rotate the log and leave a nearly empty file behind.
 const LOCK: &str = "audit.lock";
 
 /// An append-only log in a folder.
 ///
-/// A log that is full is put away as `audit-000001.jsonl` and so on, and stays there: nothing is
-/// lost until the user removes it.
+/// A full log is renamed to `audit-000001.jsonl` and so on, and stays there: nothing is lost until
+/// the user removes it.
 #[derive(Debug, Clone)]
 pub struct AuditLog {
     folder: PathBuf,
@@ -39,21 +40,25 @@ pub struct AuditLog {
 }
 
 impl AuditLog {
-    /// A log in a folder, which is made when there is something to write.
+    /// Creates a log in a folder; the folder is created on the first write.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), bound: DEFAULT_BOUND }
     }
 
-    /// Begins another file when one has that many bytes.
+    /// Rotates the log when it would exceed this many bytes.
     #[must_use]
     pub fn bounded(self, bytes: u64) -> Self {
         Self { bound: bytes, ..self }
     }
 
     /// Reads every line, oldest first.
+    ///
+    /// Listing the rotated files and opening the current one happen under the lock. A rotation in
+    /// between would move the current file into a list that was already read, and its lines would
+    /// be missing.
     pub fn read(&self) -> Result<AuditLines, StoreError> {
         let Some(folder) = Folder::find(&self.folder)? else { return Ok(AuditLines::none()) };
-        // On a disk that cannot be written there is no lock, and no writer to wait for.
+        // On a read-only disk the lock cannot be taken, and there is no writer to wait for.
         let _locked = folder.lock(LOCK);
         let mut earlier: Vec<(u64, String)> = folder
             .entries()?
@@ -80,16 +85,17 @@ impl AuditLog {
             length = 0;
         }
         let torn = length > 0 && !ends_a_line(&mut file).map_err(cannot)?;
-        // A write that was cut off costs that line and not this one too.
+        // If an earlier write was cut off, start a new line: otherwise both events would be
+        // unreadable.
         let line = if torn { [b"\n", line].concat() } else { line.to_vec() };
         file.write_all(&line).map_err(|error| {
-            // Half a line is worth nothing; when it cannot be taken back, it is told when read.
+            // Removes the incomplete line. If that fails, the reader reports it as unreadable.
             let _ = file.set_len(length);
             cannot(error)
         })
     }
 
-    /// Gives the full log the next number.
+    /// Renames the full log to the next number.
     fn put_away(folder: &Folder) -> Result<(), Fault> {
         let names = folder.entries()?;
         let last = names.iter().filter_map(|(name, _)| number(name)).max().unwrap_or(0);
@@ -116,7 +122,7 @@ fn ends_a_line(file: &mut File) -> std::io::Result<bool> {
     Ok(last == *b"\n")
 }
 
-/// The number of a log that was put away.
+/// Returns the number of a rotated log.
 fn number(name: &str) -> Option<u64> {
     name.strip_prefix("audit-")?.strip_suffix(".jsonl")?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! Reading the log, line by line, whatever is in it.
+//! Reading the log line by line; a line that holds no event is reported and skipped.
 
 use std::{
     collections::VecDeque,
@@ -17,9 +17,9 @@ use crate::folder::Folder;
 pub struct UnreadableLine {
     /// The file it is in.
     pub file: String,
-    /// Which line, the first being 1.
+    /// The line number, starting at 1.
     pub line: usize,
-    /// What is wrong, reading on from "it".
+    /// What is wrong, as a clause that follows "it".
     pub problem: String,
 }
 
@@ -34,10 +34,10 @@ impl std::error::Error for UnreadableLine {}
 /// The lines of all logs, oldest first.
 #[derive(Debug)]
 pub struct AuditLines {
-    /// Where logs that were put away are opened, one after the other.
+    /// The folder from which rotated logs are opened, one after the other.
     folder: Option<Folder>,
     earlier: VecDeque<String>,
-    /// The log that is written to, opened while no process could rotate it.
+    /// The current log, opened while no process could rotate it.
     current: Option<(String, File)>,
     reading: Option<Reading>,
 }
@@ -47,7 +47,7 @@ struct Reading {
     name: String,
     line: usize,
     file: BufReader<File>,
-    /// Set when nothing more can be expected of this file.
+    /// Set when the file has no more lines to give.
     over: bool,
 }
 
@@ -64,7 +64,7 @@ impl AuditLines {
         Self { folder: Some(folder), earlier, current, reading: None }
     }
 
-    /// Opens the next log; one that cannot be opened is told and passed over.
+    /// Opens the next log; one that cannot be opened is reported and skipped.
     fn open_next(&mut self) -> Option<Result<Reading, UnreadableLine>> {
         let (name, file) = match self.earlier.pop_front() {
             None => self.current.take()?,
@@ -129,12 +129,12 @@ impl Reading {
         }))
     }
 
-    /// Goes on after a line that is too long, or has no end.
+    /// Skips the rest of a line that is too long or incomplete, and says what is wrong with it.
     fn unfinished(&mut self, most: u64, read: usize) -> String {
         if (read as u64) < most {
             return "ends in the middle, as after a write that was cut off".to_owned();
         }
-        // Skipped in pieces, so that it takes no memory.
+        // Skips in pieces, so that a long line takes no memory.
         loop {
             let (skip, done) = match self.file.fill_buf() {
                 Ok([]) | Err(_) => return "is too long".to_owned(),

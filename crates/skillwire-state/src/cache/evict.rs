@@ -5,15 +5,15 @@ use std::{path::Path, time::SystemTime};
 use super::MAX_COMPONENTS;
 use crate::folder::{Fault, Folder, Kind};
 
-/// One file that is kept, by the names that lead to it.
+/// A cached file, by the names that lead to it from the root.
 struct Kept {
     modified: SystemTime,
     size: u64,
     names: Vec<String>,
 }
 
-/// Removes the oldest files when there are more than `bound` bytes, an eighth more than needed, so
-/// that this is not done for every file.
+/// Removes the oldest files when the cache exceeds `bound` bytes. It frees an eighth more than
+/// needed, so that not every new file causes a sweep.
 pub(super) fn oldest(root: &Path, bound: u64) -> Result<(), Fault> {
     let Some(root) = Folder::find(root)? else { return Ok(()) };
     let mut kept = Vec::new();
@@ -33,7 +33,8 @@ pub(super) fn oldest(root: &Path, bound: u64) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Lists the files below a folder; what cannot be opened belongs to another user and is left alone.
+/// Lists the files below a folder; skips folders that cannot be opened, which belong to another
+/// user.
 fn collect(folder: &Folder, names: &mut Vec<String>, kept: &mut Vec<Kept>) {
     for (name, kind) in folder.entries().unwrap_or_default() {
         names.push(name);
@@ -56,7 +57,7 @@ fn collect(folder: &Folder, names: &mut Vec<String>, kept: &mut Vec<Kept>) {
     }
 }
 
-/// Removes a file and the folders that it leaves empty.
+/// Removes a file and the folders that become empty.
 fn remove(folder: &Folder, names: &[String]) -> Result<(), Fault> {
     match names {
         [] => Ok(()),

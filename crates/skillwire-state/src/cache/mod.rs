@@ -1,4 +1,4 @@
-//! Verified files on disk, apart by origin and skill.
+//! Verified files on disk, separated by origin and skill.
 
 use std::{
     collections::HashMap,
@@ -23,34 +23,34 @@ mod evict;
 #[cfg(test)]
 mod tests;
 
-/// How much is kept unless the embedder says otherwise.
+/// The size limit, unless the embedder sets another.
 const DEFAULT_BOUND: u64 = 256 * 1024 * 1024;
 
-/// The deepest nesting of a file; a URI that needs more is not worth keeping.
+/// The most path components of a file; skills with longer URIs are not cached.
 const MAX_COMPONENTS: usize = 64;
 
-/// To how many skills the way is held open.
+/// How many skills have their folders held open.
 const MOST_OPEN: usize = 64;
 
-/// How often a file is put anew because its folder was removed meanwhile.
+/// How often a write is tried when another process removes its folder meanwhile.
 const ATTEMPTS: usize = 3;
 
 /// A cache in a folder: `LABEL/URI/DIGEST`, encoded as by [`encode`].
 ///
-/// Equal bytes of two skills are two files, each below the origin it came from. Nothing in it is
-/// called `SKILL.md`, so that no agent finds a skill there, and nothing in it is trusted: the host that
-/// asks for bytes compares them with the entry that is held.
+/// Equal bytes of two skills are two files, each below its own origin. No file is called
+/// `SKILL.md`, so that no agent finds a skill there. The cache is not trusted: the host compares
+/// the bytes it gets with the entry it holds.
 #[derive(Debug)]
 pub struct FileCache {
     root: PathBuf,
     bound: u64,
-    /// Bytes put since this process last looked at how much there is; nothing before it has.
+    /// Bytes written since this process last measured the cache; `None` before the first time.
     unswept: Mutex<Option<u64>>,
-    /// The ways to skills that were read, open: going one again takes longer than reading does.
+    /// Open folders of skills that were read: opening them again takes longer than reading a file.
     open: Mutex<HashMap<SkillId, Arc<Way>>>,
 }
 
-/// Open folders from the root of a cache to a skill's own.
+/// Open folders from the root of a cache to the folder of a skill.
 #[derive(Debug)]
 struct Way {
     root: Folder,
@@ -58,7 +58,7 @@ struct Way {
 }
 
 impl Way {
-    /// Opens every folder on the way, if they are there.
+    /// Opens every folder on the way, if all of them exist.
     fn find(root: &Path, skill: &SkillId) -> Result<Option<Self>, Fault> {
         let Some(root) = Folder::find(root)? else { return Ok(None) };
         let mut way = Self { root, inner: Vec::new() };
@@ -75,8 +75,8 @@ impl Way {
         self.inner.last().map_or(&self.root, |(_, folder)| folder)
     }
 
-    /// Tells whether going it again would end in the same folder: every name on it still leads to
-    /// the folder that is open, through no link, and no other user can write to any of them.
+    /// Tells whether opening the path again would end in the same folder: every name on it still
+    /// leads to the open folder, through no link, and no other user can write to any of them.
     fn is_still_right(&self) -> bool {
         let mut outer = &self.root;
         self.root.is_still_there()
@@ -89,9 +89,10 @@ impl Way {
 }
 
 impl FileCache {
-    /// A cache below a folder, which is made when there is something to keep.
+    /// Creates a cache below a folder; the folder is created on the first write.
     ///
-    /// A folder in which agents look for skills is refused.
+    /// A folder in which agents look for skills is refused, so that no agent takes content of a
+    /// server for a local skill.
     pub fn new(root: impl Into<PathBuf>) -> Result<Self, StoreError> {
         let root = root.into();
         if lies_in_agent_folder(&root) {
@@ -101,20 +102,20 @@ impl FileCache {
         Ok(Self { root, bound: DEFAULT_BOUND, unswept: Mutex::default(), open: Mutex::default() })
     }
 
-    /// Keeps no more than that many bytes; the oldest files go first.
+    /// Limits the cache to this many bytes; the oldest files are removed first.
     #[must_use]
     pub fn bounded(self, bytes: u64) -> Self {
         Self { bound: bytes, ..self }
     }
 
-    /// Where a file of a skill is kept.
+    /// Returns the path at which a file of a skill is cached.
     pub fn path_of(&self, skill: &SkillId, digest: &Digest) -> PathBuf {
         let mut path = self.root.clone();
         path.extend(folders(skill));
         path.join(file_name(digest))
     }
 
-    /// The skill that a file in this cache belongs to, from its path alone.
+    /// Returns the skill that a cached file belongs to, from its path alone.
     pub fn skill_of(&self, path: &Path) -> Option<SkillId> {
         let names = self.names(path)?;
         let (_digest, folders) = names.split_last()?;
@@ -123,7 +124,7 @@ impl FileCache {
         Some(SkillId { origin: self.origin_of(path)?, uri })
     }
 
-    /// The origin that anything in this cache came from, from its path alone.
+    /// Returns the origin of a path in this cache, from the path alone.
     pub fn origin_of(&self, path: &Path) -> Option<Origin> {
         let names = self.names(path)?;
         Origin::parse(&decode(names.get(..1)?)?).ok()
@@ -146,7 +147,8 @@ impl FileCache {
         lock(&self.open).remove(skill);
         let Some(way) = Way::find(&self.root, skill)? else { return Ok(None) };
         let bytes = way.last().read_exactly(&name, file.size)?;
-        // Where folders cannot be told apart it would never be right, and only be in the way of others.
+        // On systems without file numbers the check always fails, so holding the folder would be
+        // useless.
         if bytes.is_some() && way.is_still_right() {
             self.hold(skill, way);
         }
@@ -170,11 +172,11 @@ impl FileCache {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let count = COUNTER.fetch_add(1, Ordering::Relaxed);
         let new = format!("new-{}-{}-{count}", std::process::id(), now.as_nanos());
-        // What a power cut damages is noticed when it is read.
+        // Not synced: damage from a power cut is noticed when the host compares the digest.
         folder.replace(&file_name(&file.listed().digest), &new, file.bytes(), false)
     }
 
-    /// Makes room when that may be needed.
+    /// Evicts files if enough was written since the last sweep.
     fn tidy(&self, put: u64) -> Result<(), Fault> {
         let mut unswept = lock(&self.unswept);
         let since = unswept.map(|since| since.saturating_add(put));
@@ -210,7 +212,7 @@ impl Cache for FileCache {
         }
         let mut written = self.write(file);
         for _ in 1..ATTEMPTS {
-            // Another process may have removed the folder as an empty one, just before.
+            // Another process may have removed the folder while it was empty.
             if written.as_ref().is_err_and(Fault::is_gone) {
                 written = self.write(file);
             }
@@ -227,19 +229,20 @@ impl Cache for FileCache {
     }
 }
 
-/// A panic elsewhere leaves these whole: every change to them is one step.
+/// Locks a mutex and ignores poisoning: every change under these locks is one step, so a panic
+/// elsewhere leaves the values whole.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The folders of a skill, outermost first.
+/// Returns the folder names of a skill, outermost first.
 fn folders(skill: &SkillId) -> Vec<String> {
     let mut folders = encode(skill.origin.label());
     folders.extend(encode(skill.uri.root().as_str()));
     folders
 }
 
-/// What a file is called: its digest in hexadecimal digits.
+/// Returns the name of a file: its digest in hexadecimal digits.
 fn file_name(digest: &Digest) -> String {
     digest.to_string().split_off("sha256:".len())
 }

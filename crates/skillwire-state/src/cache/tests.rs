@@ -1,4 +1,4 @@
-//! What a cache keeps apart, and what it never gives back.
+//! What the cache keeps apart, and what it never returns.
 
 use std::{fs, time::Duration};
 
@@ -65,7 +65,7 @@ fn origin_and_skill_are_read_from_the_path_alone_hst_13_hst_96_h_67() {
         for uri in uris {
             let skill = id(label, uri);
             cache.put(&verified(&skill, "SKILL.md", b"bytes")).unwrap();
-            // Another process, which knows nothing but the folder.
+            // A second cache over the same folder stands for another process.
             let later = FileCache::new(place.path().join("cache")).unwrap();
             let path = cache.path_of(&skill, &Digest::of(b"bytes"));
             assert!(path.is_file());
@@ -123,12 +123,12 @@ fn an_edited_file_with_its_old_time_fails_the_held_entry_hst_93_hst_94_h_61_h_62
     let modified = fs::metadata(&path).unwrap().modified().unwrap();
     fs::write(&path, "evil").unwrap();
     fs::File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
-    // The bytes are those on disk; the entry that is held decides, as it does for the wire.
+    // The cache returns the bytes on disk; the host's comparison with its entry decides.
     let bytes = cache.get(&skill, &entry).unwrap();
     assert_eq!(bytes, "evil");
     let refusal = VerifiedFile::check(&skill, &entry, bytes).unwrap_err();
     assert_eq!(refusal.reason, Reason::DigestMismatch);
-    // Fetched again, it is mended.
+    // Writing the file again repairs it.
     cache.put(&verified(&skill, "a.md", b"good")).unwrap();
     assert_eq!(cache.get(&skill, &entry).unwrap(), "good");
 }
@@ -225,7 +225,7 @@ fn a_uri_too_long_for_a_path_is_not_kept_h_67() {
 fn a_uri_is_kept_up_to_the_most_components_h_67() {
     let (_place, cache) = cache();
     let long = |letters: usize| id("acme", &format!("skill://{}/a/SKILL.md", "b".repeat(letters)));
-    // 63 names of 199 letters, for the label takes one.
+    // 63 names of 199 letters, because the label takes one.
     let fits = (12_400..12_700).rfind(|letters| folders(&long(*letters)).len() == MAX_COMPONENTS);
     let (last, next) = (long(fits.unwrap()), long(fits.unwrap() + 1));
     cache.put(&verified(&last, "a", b"a")).unwrap();
@@ -277,7 +277,7 @@ mod unix {
         assert_eq!(cache.get(&skill, &entry), None);
         cache.put(&verified(&skill, "a", b"secret")).unwrap();
         assert!(!path.is_symlink() && cache.get(&skill, &entry).is_some());
-        // A folder on the way, which leads to a copy of everything.
+        // A folder on the way becomes a link to a copy of everything.
         let label = cache.root.join("acme");
         fs::rename(&label, outside.join("acme")).unwrap();
         symlink(outside.join("acme"), &label).unwrap();
@@ -307,9 +307,9 @@ mod unix {
         assert_eq!(cache.get(&skill, &entry), None);
         let error = cache.put(&verified(&skill, "a", b"a")).unwrap_err();
         assert!(error.problem.contains("other users"), "{error}");
-        // It can be purged all the same.
+        // The origin can still be removed.
         assert_eq!(cache.remove_origin(&skill.origin).unwrap(), 1);
-        // A folder made ahead of time by this user, for everyone.
+        // The user created the folder earlier, writable by all users.
         let early = place.path().join("early");
         fs::create_dir(&early).unwrap();
         fs::set_permissions(&early, fs::Permissions::from_mode(0o1777)).unwrap();
@@ -342,7 +342,7 @@ mod unix {
         let other = FileCache::new(place.path().join("cache")).unwrap();
         assert_eq!(other.remove_origin(&skill.origin).unwrap(), 1);
         assert_eq!(cache.get(&skill, &file), None);
-        // What is put into a new folder of that name is found there.
+        // A file that is put into a new folder of that name is found there.
         other.put(&verified(&skill, "a.md", b"a")).unwrap();
         assert_eq!(cache.get(&skill, &file).unwrap(), "a");
         fs::write(cache.path_of(&skill, &file.digest), "ab").unwrap();
@@ -375,7 +375,7 @@ mod unix {
 
     #[test]
     fn a_full_or_read_only_disk_is_an_error_and_not_a_failure_h_68() {
-        // No user can make a folder there, not even root.
+        // No process can create a folder there, not even as root.
         let cache = FileCache::new("/proc/self/cache").unwrap();
         let skill = id("acme", URI);
         assert!(cache.put(&verified(&skill, "a", b"a")).is_err());

@@ -1,7 +1,8 @@
-//! Folders that only the user who runs this can write to.
+//! Folders that only the current user can write to.
 //!
-//! Everything is reached name by name from an open directory, and no symbolic link is followed, so
-//! what was checked is what is used, whatever happens to the paths meanwhile.
+//! Everything in a folder is opened name by name from an open directory, and no symbolic link is
+//! followed. The file that was checked is therefore the file that is used, even if another process
+//! renames or links paths in between.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -23,10 +24,10 @@ use skillwire_trust::StoreError;
 #[cfg(unix)]
 use unix::{Dir, facts_of, user};
 
-/// The deepest folder that is emptied or listed; this program makes none as deep.
+/// The deepest folder that is emptied or listed; this program creates none as deep.
 const MAX_DEPTH: usize = 128;
 
-/// What something in a folder is.
+/// The type of a directory entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Folder,
@@ -36,7 +37,7 @@ pub(super) enum Kind {
     Special,
 }
 
-/// What tells a file, as it is, from every other one; what is written or replaced has another.
+/// Identifies the state of a file; writing to it or replacing it changes the stamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     device: u64,
@@ -47,31 +48,32 @@ pub(super) struct Stamp {
 }
 
 impl Stamp {
-    /// How many bytes the file has.
+    /// Returns the size of the file in bytes.
     pub(super) fn size(&self) -> u64 {
         self.size
     }
 
-    /// Tells whether the file has stood still for longer than the clock of its file system ticks, so
-    /// that a change after `now` shows.
+    /// Tells whether the last change is older than one clock tick of the file system. A younger
+    /// file could change again within the same tick and keep its stamp, so its content must not be
+    /// remembered.
     pub(super) fn is_settled(&self, now: SystemTime) -> bool {
-        // A file system that counts whole seconds may count two at a time.
+        // A file system with whole seconds may have a resolution of two.
         let whole = self.changed.subsec_nanos() == 0;
         let tick = if whole { Duration::from_secs(2) } else { Duration::from_millis(20) };
         let last = self.modified.max(self.changed);
         now.duration_since(SystemTime::UNIX_EPOCH).is_ok_and(|now| now > last + tick)
     }
 
-    /// The stamp of what is at a path now, through no link in its last part.
+    /// Returns the stamp of the file at a path, without following a link in its last component.
     pub(super) fn at(path: &Path) -> Option<Self> {
         Dir::facts_at(path).ok()?.stamp
     }
 }
 
-/// What the file system knows of something.
+/// The metadata of a directory entry.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Facts {
-    /// Nothing where the file system has no numbers for files.
+    /// `None` on systems that do not number files.
     stamp: Option<Stamp>,
     pub(super) kind: Kind,
     pub(super) size: u64,
@@ -82,7 +84,7 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    /// Tells why something must not be relied on, reading on from its path.
+    /// Returns why an entry must not be used, as a clause that follows its path.
     fn distrust(&self, wanted: Kind, user: u32) -> Option<&'static str> {
         match self.kind {
             Kind::Link => return Some("is a symbolic link, which is not followed here"),
@@ -103,7 +105,7 @@ impl Facts {
     }
 }
 
-/// What went wrong, and where.
+/// An error, and the path it is about.
 #[derive(Debug)]
 pub(super) struct Fault {
     place: PathBuf,
@@ -120,7 +122,7 @@ impl Fault {
         Self { place, problem: format!("{what}: {error}"), kind: error.kind() }
     }
 
-    /// Tells whether something was not there, perhaps because another process removed it.
+    /// Tells whether the path did not exist, perhaps because another process removed it.
     pub(super) fn is_gone(&self) -> bool {
         self.kind == io::ErrorKind::NotFound
     }
@@ -138,7 +140,7 @@ impl From<Fault> for StoreError {
     }
 }
 
-/// The bytes of a file, and the stamp it had before they were read, where there is one.
+/// The bytes of a file, and the stamp it had before they were read, if the system has stamps.
 pub(super) type StampedBytes = (Vec<u8>, Option<Stamp>);
 
 /// An open folder that no other user can write to.
@@ -146,18 +148,18 @@ pub(super) type StampedBytes = (Vec<u8>, Option<Stamp>);
 pub(super) struct Folder {
     dir: Dir,
     path: PathBuf,
-    /// Which folder it is, where folders have numbers.
+    /// The identity of the folder, if the system numbers folders.
     stamp: Option<Stamp>,
 }
 
 impl Folder {
-    /// Opens a folder by its path, if it is there.
+    /// Opens a folder by its path, if it exists.
     pub(super) fn find(path: &Path) -> Result<Option<Self>, Fault> {
         let opened = Dir::open(path);
         Self::found(opened, path.to_owned(), || Dir::facts_at(path))
     }
 
-    /// Opens a folder by its path and makes it, and those around it, when it is not there.
+    /// Opens a folder by its path; creates it and its parents if they do not exist.
     pub(super) fn make(path: &Path) -> Result<Self, Fault> {
         if let Some(folder) = Self::find(path)? {
             return Ok(folder);
@@ -166,12 +168,12 @@ impl Folder {
         Self::find(path)?.ok_or_else(|| gone(path.to_owned()))
     }
 
-    /// Opens a folder in this one, if it is there.
+    /// Opens a folder in this one, if it exists.
     pub(super) fn folder(&self, name: &str) -> Result<Option<Self>, Fault> {
         Self::found(self.dir.folder(name), self.path.join(name), || self.dir.facts(name.as_ref()))
     }
 
-    /// Opens a folder in this one, making it when it is not there.
+    /// Opens a folder in this one; creates it if it does not exist.
     pub(super) fn make_folder(&self, name: &str) -> Result<Self, Fault> {
         if let Some(folder) = self.folder(name)? {
             return Ok(folder);
@@ -194,7 +196,8 @@ impl Folder {
             Ok(dir) => dir,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => {
-                // What is there explains it better than the error of opening it as a folder.
+                // The type or owner of the entry explains the failure better than the error of
+                // opening it.
                 let reason = facts().ok().and_then(|facts| facts.distrust(Kind::Folder, user()));
                 return Err(match reason {
                     Some(reason) => Fault::new(path, reason),
@@ -210,17 +213,18 @@ impl Folder {
         }
     }
 
-    /// Where the folder is.
+    /// Returns the path of the folder.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Tells whether this folder is still what its path leads to, and still only this user's.
+    /// Tells whether the path still leads to this folder, and no other user can write to it.
     pub(super) fn is_still_there(&self) -> bool {
         Dir::facts_at(&self.path).is_ok_and(|facts| self.is_described_by(&facts))
     }
 
-    /// Tells whether a name in this folder still leads to that one, and it is still only this user's.
+    /// Tells whether a name in this folder still leads to `inner`, and no other user can write to
+    /// it.
     pub(super) fn still_holds(&self, name: &str, inner: &Self) -> bool {
         self.dir.facts(name.as_ref()).is_ok_and(|facts| inner.is_described_by(&facts))
     }
@@ -231,12 +235,15 @@ impl Folder {
         is_this && facts.distrust(Kind::Folder, user()).is_none()
     }
 
-    /// Reads a file of at most `most` bytes, if it is there, from the very file that was checked.
+    /// Reads a file of at most `most` bytes, if it exists, through the handle that was checked.
     pub(super) fn read(&self, name: &str, most: u64) -> Result<Option<Vec<u8>>, Fault> {
         Ok(self.read_stamped(name, most)?.map(|(bytes, _)| bytes))
     }
 
-    /// Reads a file, with the stamp it had before it was read.
+    /// Reads a file, with the stamp it had before the read.
+    ///
+    /// The stamp is taken first: if the file changes during the read, the stamp is already outdated
+    /// and the next comparison notices it.
     pub(super) fn read_stamped(
         &self,
         name: &str,
@@ -254,7 +261,7 @@ impl Folder {
         Ok(Some((bytes, facts.stamp)))
     }
 
-    /// Reads a file if it is there and has exactly that size.
+    /// Reads a file if it exists and has exactly that size.
     pub(super) fn read_exactly(&self, name: &str, size: u64) -> Result<Option<Vec<u8>>, Fault> {
         let Some((mut file, facts)) = self.known_file(name)? else { return Ok(None) };
         if facts.size != size {
@@ -263,13 +270,13 @@ impl Folder {
         let mut bytes = vec![0; capacity(size)];
         match file.read_exact(&mut bytes) {
             Ok(()) => Ok(Some(bytes)),
-            // It was cut off meanwhile.
+            // Another process truncated it during the read.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
             Err(error) => Err(self.fault(name, "cannot be read", &error)),
         }
     }
 
-    /// Opens a file for reading, if it is there.
+    /// Opens a file for reading, if it exists.
     pub(super) fn file(&self, name: &str) -> Result<Option<File>, Fault> {
         Ok(self.known_file(name)?.map(|(file, _)| file))
     }
@@ -282,25 +289,27 @@ impl Folder {
         }
     }
 
-    /// Opens a file to append to and to read, making it when it is not there.
+    /// Opens a file for appending and reading; creates it if it does not exist.
     pub(super) fn append(&self, name: &str) -> Result<File, Fault> {
         let file = self.dir.append(name).map_err(|error| self.why_not_opened(name, &error))?;
         self.checked(name, file).map(|(file, _)| file)
     }
 
-    /// Waits until no other process holds the lock of that name; it is free again when dropped.
+    /// Waits until no other process holds the lock of that name; dropping the result releases it.
     ///
-    /// The file is never removed, so that two processes cannot hold two files of one name.
+    /// The lock file is never removed. If it were, a process that waits on the removed file and one
+    /// that creates a new file would both hold the lock.
     pub(super) fn lock(&self, name: &str) -> Result<Locked, Fault> {
         let file = self.append(name)?;
         file.lock().map_err(|error| self.fault(name, "cannot be locked", &error))?;
         Ok(Locked { _file: file })
     }
 
-    /// Replaces a file in one step, by way of a new one that no other process has open.
+    /// Replaces a file atomically, by renaming a new file that no other process has open.
     ///
-    /// `new` is what the new file is called until it is complete. A durable file survives a power
-    /// cut as either the old or the new one.
+    /// `new` is the name of the new file until it is complete. With `durable`, the file is synced
+    /// before the rename and the folder after it, so that a power cut leaves either the old or the
+    /// new file.
     pub(super) fn replace(
         &self,
         name: &str,
@@ -313,7 +322,7 @@ impl Folder {
             self.dir.rename(new, name).map_err(|e| self.fault(name, "cannot be replaced", &e))
         });
         if done.is_err() {
-            // It may be gone already; what went wrong before is what matters.
+            // It may be gone already; the first error is the one to report.
             let _ = self.dir.remove_file(new.as_ref());
         }
         done?;
@@ -326,17 +335,17 @@ impl Folder {
         if durable { file.sync_all().map_err(cannot) } else { Ok(()) }
     }
 
-    /// Makes changes of names last.
+    /// Syncs the folder, so that renames survive a power cut.
     pub(super) fn sync(&self) -> Result<(), Fault> {
         self.dir.sync().map_err(|e| Fault::io(self.path.clone(), "cannot be written", &e))
     }
 
-    /// Gives a file in this folder another name.
+    /// Renames a file in this folder.
     pub(super) fn rename(&self, name: &str, to: &str) -> Result<(), Fault> {
         self.dir.rename(name, to).map_err(|error| self.fault(name, "cannot be renamed", &error))
     }
 
-    /// Removes a file, if it is there.
+    /// Removes a file, if it exists.
     pub(super) fn remove_file(&self, name: &str) -> Result<(), Fault> {
         match self.dir.remove_file(name.as_ref()) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -346,23 +355,23 @@ impl Folder {
         }
     }
 
-    /// Removes a folder in this one if it is empty, and tells whether it did.
+    /// Removes a folder in this one if it is empty; returns whether it did.
     pub(super) fn remove_empty_folder(&self, name: &str) -> bool {
         self.dir.remove_folder(name.as_ref()).is_ok()
     }
 
-    /// Removes something in this folder with everything in it, through no link, and counts files.
+    /// Removes an entry with everything below it, following no link, and counts the files.
     pub(super) fn remove_all(&self, name: &str) -> Result<usize, Fault> {
         remove_all(&self.dir, OsStr::new(name), &self.path, MAX_DEPTH)
     }
 
-    /// What is in the folder, by name; names that are not text are not this program's.
+    /// Lists the folder by name; skips names that are not UTF-8, which this program never creates.
     pub(super) fn entries(&self) -> Result<Vec<(String, Kind)>, Fault> {
         let cannot = |error: io::Error| Fault::io(self.path.clone(), "cannot be listed", &error);
         let mut entries = Vec::new();
         for name in self.dir.names().map_err(cannot)? {
             let Ok(name) = name.into_string() else { continue };
-            // It may have gone since.
+            // Another process may have removed it.
             let Ok(facts) = self.dir.facts(name.as_ref()) else { continue };
             entries.push((name, facts.kind));
         }
@@ -370,7 +379,7 @@ impl Folder {
         Ok(entries)
     }
 
-    /// What is known of something in the folder, if it is there.
+    /// Returns the metadata of an entry, if it exists.
     pub(super) fn facts(&self, name: &str) -> Option<Facts> {
         self.dir.facts(name.as_ref()).ok()
     }
@@ -397,7 +406,7 @@ impl Folder {
     }
 }
 
-/// As much as memory could hold; a file that is larger is not read to its end.
+/// Converts a file size to a buffer capacity, saturating where `usize` is smaller.
 fn capacity(size: u64) -> usize {
     usize::try_from(size).unwrap_or(usize::MAX)
 }
@@ -437,7 +446,7 @@ fn remove_all(dir: &Dir, name: &OsStr, path: &Path, depth: usize) -> Result<usiz
     Ok(removed)
 }
 
-/// Makes sure that a name leads nowhere but into its folder.
+/// Checks that a name is a single path component.
 fn single(name: &OsStr) -> io::Result<&OsStr> {
     let mut parts = Path::new(name).components();
     match (parts.next(), parts.next()) {
@@ -446,7 +455,7 @@ fn single(name: &OsStr) -> io::Result<&OsStr> {
     }
 }
 
-/// Names in a folder, without the two that lead elsewhere.
+/// The names in a folder, without `.` and `..`.
 type Names = io::Result<Vec<OsString>>;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! Directories where there are no system calls relative to one: cap-std does the work.
+//! Directories on systems without calls relative to an open directory: cap-std does the work.
 //!
-//! Owners, modes and numbers of links are not looked at: the folders lie in the user's profile, and
-//! its access list keeps other users out.
+//! Owners, modes and link counts are not checked: the folders lie in the user's profile, whose
+//! access list keeps other users out.
 
 use std::{ffi::OsStr, fs::File, io, path::Path, time::SystemTime};
 
@@ -15,7 +15,7 @@ use super::{Facts, Kind, Names, single};
 pub(super) struct Dir(cap_std::fs::Dir);
 
 impl Dir {
-    /// Opens a directory by its path, whose last part must not be a link.
+    /// Opens a directory by its path, whose last component must not be a link.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -26,12 +26,12 @@ impl Dir {
             .map(Self)
     }
 
-    /// Makes a directory and those around it.
+    /// Creates a directory and its parents.
     pub(super) fn make_at(path: &Path) -> io::Result<()> {
         std::fs::create_dir_all(path)
     }
 
-    /// What is known of something by its path.
+    /// Returns the metadata at a path.
     pub(super) fn facts_at(path: &Path) -> io::Result<Facts> {
         std::fs::symlink_metadata(path).map(|metadata| {
             facts(metadata.file_type().into(), metadata.len(), metadata.modified().ok())
@@ -51,12 +51,12 @@ impl Dir {
         self.open_file(name, OpenOptions::new().read(true))
     }
 
-    /// Opens a file to append to and to read, making it if needed.
+    /// Opens a file for appending and reading; creates it if needed.
     pub(super) fn append(&self, name: &str) -> io::Result<File> {
         self.open_file(name, OpenOptions::new().read(true).append(true).create(true))
     }
 
-    /// Makes a file that was not there.
+    /// Creates a file that must not exist yet.
     pub(super) fn create(&self, name: &str) -> io::Result<File> {
         self.open_file(name, OpenOptions::new().write(true).create_new(true))
     }
@@ -90,19 +90,19 @@ impl Dir {
         self.0.dir_metadata().map(|metadata| known(&metadata))
     }
 
-    /// Names are written with the files here.
+    /// Does nothing: directories are not synced on these systems.
     #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "as on Unix")]
     pub(super) fn sync(&self) -> io::Result<()> {
         Ok(())
     }
 }
 
-/// The user this process acts as.
+/// Returns the user of this process.
 pub(super) fn user() -> u32 {
     0
 }
 
-/// What is known of an open file.
+/// Returns the metadata of an open file.
 pub(super) fn facts_of(file: &File) -> io::Result<Facts> {
     let metadata = file.metadata()?;
     Ok(facts(metadata.file_type().into(), metadata.len(), metadata.modified().ok()))
@@ -139,6 +139,6 @@ impl From<std::fs::FileType> for Kind {
 
 fn facts(kind: Kind, size: u64, modified: Option<SystemTime>) -> Facts {
     let modified = modified.unwrap_or(SystemTime::UNIX_EPOCH);
-    // Without a number for the file, what replaced it could look the same.
+    // Without a file number, a replacement could have the same stamp.
     Facts { stamp: None, kind, size, modified, owner: user(), mode: 0, hard_links: 1 }
 }

@@ -30,7 +30,7 @@ fn a_file_is_replaced_whole_and_nothing_is_left_over_h_66() {
     folder.replace("a", "a.new", b"two", true).unwrap();
     assert_eq!(folder.read("a", 3).unwrap().unwrap(), b"two");
     assert_eq!(folder.entries().unwrap(), [("a".to_owned(), Kind::File)]);
-    // A new file that another process put there is not written to.
+    // A temporary file of another process is not written to.
     fs::write(folder.path().join("a.new"), "theirs").unwrap();
     assert!(folder.replace("a", "a.new", b"three", true).is_err());
     assert_eq!(folder.read("a", 3).unwrap().unwrap(), b"two");
@@ -64,7 +64,7 @@ fn a_stamp_is_relied_on_only_after_the_clock_has_ticked_h_66() {
     let fine = stamp(at(9, 7), at(10, 7));
     assert!(!fine.is_settled(now(10_000)) && !fine.is_settled(now(10_020)));
     assert!(fine.is_settled(now(10_021)));
-    // A time of change that is set by hand does not make it older, nor the other one.
+    // The later of the two times counts.
     assert!(!stamp(at(11, 7), at(10, 7)).is_settled(now(11_000)));
     let coarse = stamp(at(9, 0), at(10, 0));
     assert!(!coarse.is_settled(now(12_000)) && coarse.is_settled(now(12_001)));
@@ -156,11 +156,11 @@ mod unix {
         assert!(folder.append("file").is_err());
         assert!(folder.append("dangling").is_err());
         assert!(!secret.join("none").exists());
-        // Replacing puts a file where the link was and leaves alone what it led to.
+        // Replacing removes the link and leaves its target alone.
         folder.replace("file", "new", b"new", false).unwrap();
         assert_eq!(fs::read(secret.join("key")).unwrap(), b"key");
         assert_eq!(folder.read("file", 9).unwrap().unwrap(), b"new");
-        // A link in the place of the folder itself.
+        // A link takes the place of the folder itself.
         let other = place.path().join("other");
         symlink(folder.path(), &other).unwrap();
         assert!(Folder::find(&other).is_err());

@@ -1,4 +1,4 @@
-//! Directories on Unix: one system call for each step, relative to an open directory.
+//! Directories on Unix: one system call per step, relative to an open directory.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -24,17 +24,17 @@ use super::{Facts, Kind, Names, Stamp, single};
 pub(super) struct Dir(OwnedFd);
 
 impl Dir {
-    /// Opens a directory by its path, whose last part must not be a link.
+    /// Opens a directory by its path, whose last component must not be a link.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         Ok(Self(openat(CWD, path, directory_flags(), Mode::empty())?))
     }
 
-    /// Makes a directory and those around it, for this user alone.
+    /// Creates a directory and its parents, accessible to this user only.
     pub(super) fn make_at(path: &Path) -> io::Result<()> {
         DirBuilder::new().recursive(true).mode(0o700).create(path)
     }
 
-    /// What is known of something by its path.
+    /// Returns the metadata at a path.
     pub(super) fn facts_at(path: &Path) -> io::Result<Facts> {
         Ok(facts(&statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW)?))
     }
@@ -47,17 +47,17 @@ impl Dir {
         Ok(mkdirat(&self.0, single(name.as_ref())?, Mode::RWXU)?)
     }
 
-    /// Opens a file for reading; a fifo is not waited for.
+    /// Opens a file for reading, without blocking on a fifo.
     pub(super) fn file(&self, name: &str) -> io::Result<File> {
         self.open_file(name, OFlags::RDONLY)
     }
 
-    /// Opens a file to append to and to read, making it if needed.
+    /// Opens a file for appending and reading; creates it if needed.
     pub(super) fn append(&self, name: &str) -> io::Result<File> {
         self.open_file(name, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE)
     }
 
-    /// Makes a file that was not there.
+    /// Creates a file that must not exist yet.
     pub(super) fn create(&self, name: &str) -> io::Result<File> {
         self.open_file(name, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)
     }
@@ -107,12 +107,12 @@ fn directory_flags() -> OFlags {
     OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW
 }
 
-/// The user this process acts as.
+/// Returns the user of this process.
 pub(super) fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// What is known of an open file.
+/// Returns the metadata of an open file.
 pub(super) fn facts_of(file: impl AsFd) -> io::Result<Facts> {
     Ok(facts(&fstat(file)?))
 }

@@ -1,4 +1,4 @@
-//! A record as JSON that says itself what it is about.
+//! The JSON form of a record, which names the skill it is about.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
@@ -9,7 +9,7 @@ use skillwire_trust::{Approval, ApprovalBinding, Grants, Record, SkillId};
 use super::MAX_RECORD_BYTES;
 use crate::time;
 
-/// The one form there is.
+/// The only version of the format.
 const VERSION: u32 = 1;
 
 #[derive(Serialize, Deserialize)]
@@ -38,11 +38,11 @@ struct FileApproval {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     first_seen: Option<String>,
     fingerprint: String,
-    /// What the server listed, in the form of the extension's version 1.
+    /// The entry that the server listed, in the form of version 1 of the extension.
     entry: Box<RawValue>,
 }
 
-/// Writes a record so that it reads back as the same one, or says why that cannot be.
+/// Writes a record so that it reads back as the same one, or says why that is impossible.
 pub(super) fn write(record: &Record, id: &SkillId) -> Result<String, String> {
     let approval = record.approval.as_ref().map(|approval| {
         Ok::<_, serde_json::Error>(FileApproval {
@@ -83,7 +83,7 @@ pub(super) fn write(record: &Record, id: &SkillId) -> Result<String, String> {
     if kept { Ok(text) } else { Err("would not hold what was approved".to_owned()) }
 }
 
-/// Reads the record of a skill; the problem reads on from the file's path.
+/// Reads the record of a skill; the error is a clause that follows the file's path.
 pub(super) fn read(bytes: &[u8], id: &SkillId) -> Result<Record, String> {
     let not = |error: serde_json::Error| format!("is not a record: {error}");
     let file: File = serde_json::from_slice(bytes).map_err(not)?;

@@ -21,42 +21,43 @@ mod tests;
 /// The largest record that is read or written.
 const MAX_RECORD_BYTES: u64 = 8 * 1024 * 1024;
 
-/// The deepest nesting of a record; a URI that needs more has over twelve thousand characters.
+/// The most path components of a record; a URI that needs more has over twelve thousand characters.
 const MAX_COMPONENTS: usize = 64;
 
-/// How many records are remembered as they were read.
+/// How many records are kept in memory.
 const MOST_SEEN: usize = 4_096;
 
-/// How large the files of these records are together.
+/// The limit on the total file size of these records.
 const MOST_SEEN_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Held while anything is changed. One lock for all records is enough: a change takes milliseconds.
+/// The lock that a process holds while it changes any record. One lock is enough: a change takes
+/// milliseconds.
 const LOCK: &str = "lock";
 
-/// What a record's file ends in; encoded names hold no dot, so folders never do.
+/// The extension of record files; encoded names have no dot, so folders never have it.
 const ENDING: &str = ".json";
 
 /// Records in a folder: `LABEL/URI.json`, encoded as by [`encode`].
 ///
-/// A record says itself which skill it is about and what was approved, so that a copied, moved or
-/// older file approves nothing but the content it holds. A file that is not a record in every part
-/// is an error and stays where it is until [`Self::set_aside`].
+/// A record names its skill and holds what was approved, so that a copied, moved or older file
+/// approves nothing but the content it holds. A file that is not a valid record in every part is an
+/// error and stays in place until [`Self::set_aside`].
 #[derive(Debug, Clone)]
 pub struct FileRecords {
     root: PathBuf,
-    /// Records that were read, for as long as they are the same files.
+    /// Records in memory, each used only while its file is unchanged.
     seen: Arc<Mutex<Seen>>,
 }
 
-/// Records that were read; every load asks for one.
+/// Records in memory, because every load asks for one.
 #[derive(Debug, Default)]
 struct Seen {
     records: HashMap<SkillId, SeenRecord>,
-    /// How large their files are together.
+    /// The total size of their files.
     bytes: u64,
 }
 
-/// A record, and the file it was read from.
+/// A record, and the path and stamp of the file it was read from.
 #[derive(Debug)]
 struct SeenRecord {
     path: PathBuf,
@@ -65,13 +66,13 @@ struct SeenRecord {
 }
 
 impl FileRecords {
-    /// Records below a folder, which is made when there is something to keep.
+    /// Creates a store below a folder; the folder is created on the first write.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into(), seen: Arc::default() }
     }
 
-    /// A record that is still the file it was read from; one that was changed or replaced, or of which
-    /// that cannot be told, is read again.
+    /// Returns a record from memory if its file still has the same stamp; otherwise the caller
+    /// reads the file again.
     fn still(&self, id: &SkillId) -> Option<Arc<Record>> {
         let (path, stamp, record) = {
             let seen = self.seen();
@@ -86,7 +87,7 @@ impl FileRecords {
         if seen.records.len() >= MOST_SEEN || seen.bytes + stamp.size() > MOST_SEEN_BYTES {
             *seen = Seen::default();
         }
-        // What is replaced was counted too; the sum may only be too large.
+        // A replaced record stays counted, so the sum may be too large but never too small.
         seen.bytes += stamp.size();
         let record = Arc::clone(record);
         seen.records.insert(record.id.clone(), SeenRecord { path, stamp, record });
@@ -96,7 +97,11 @@ impl FileRecords {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The record of a skill as it is now.
+    /// Returns the current record of a skill.
+    ///
+    /// A record is kept in memory only if its file was settled before the read. If the file were
+    /// younger than a clock tick, another process could revoke the approval without changing the
+    /// stamp, and this process would go on using the old one.
     fn current(&self, id: &SkillId) -> Result<Option<Arc<Record>>, StoreError> {
         if let Some(record) = self.still(id) {
             return Ok(Some(record));
@@ -115,8 +120,8 @@ impl FileRecords {
         Ok(Some(record))
     }
 
-    /// Moves the unreadable record of a skill aside, so that the user can be asked anew, and says
-    /// where it is now; a record that can be read stays.
+    /// Moves the unreadable record of a skill aside, so that the user can be asked again, and
+    /// returns its new path; a readable record stays in place.
     pub fn set_aside(&self, id: &SkillId) -> Result<Option<PathBuf>, StoreError> {
         let place = Place::of(id)?;
         let Some(root) = Folder::find(&self.root)? else { return Ok(None) };
@@ -126,7 +131,7 @@ impl FileRecords {
             return Ok(None);
         }
         let taken: Vec<String> = folder.entries()?.into_iter().map(|(name, _)| name).collect();
-        // One number more than there are files, so that one is free.
+        // There is one more number than there are files, so one is free.
         let aside = (1..=taken.len() + 1)
             .map(|number| format!("{}.broken-{number}", place.file))
             .find(|name| !taken.contains(name))
@@ -160,8 +165,8 @@ impl RecordStore for FileRecords {
         let at = folder.path().join(&place.file);
         let text = format::write(&record, id).map_err(|problem| Fault::new(at, problem))?;
         let new = format!("{}.new", place.file);
-        // A process that ended in the middle may have left one. This process holds the lock, so no
-        // other process still writes to it.
+        // A process that was killed may have left one. This process holds the lock, so no other
+        // process still writes to it.
         folder.remove_file(&new)?;
         folder.replace(&place.file, &new, text.as_bytes(), true)?;
         Ok(record)
@@ -187,7 +192,7 @@ impl RecordStore for FileRecords {
     }
 }
 
-/// Where a record is, below the root.
+/// The place of a record below the root.
 struct Place {
     folders: Vec<String>,
     file: String,
@@ -238,7 +243,7 @@ fn read(folder: &Folder, file: &str, id: &SkillId) -> Result<Option<Record>, Fau
     Ok(read_stamped(folder, file, id)?.map(|(record, _)| record))
 }
 
-/// Reads one file, with the stamp it had before.
+/// Reads one file, with the stamp it had before the read.
 fn read_stamped(
     folder: &Folder,
     file: &str,
@@ -254,7 +259,7 @@ fn read_stamped(
     Ok(Some((record, stamp)))
 }
 
-/// What a walk over all records comes upon.
+/// The results of a walk over all records.
 #[derive(Default)]
 struct Found {
     records: Vec<Record>,
@@ -296,7 +301,7 @@ impl Found {
             } else if kind == Kind::Folder && above.len() < MAX_COMPONENTS {
                 self.inner(folder, &name, origin, &deeper(&name));
             } else if !name.contains(".json.") {
-                // What is left there with another ending was set aside or never finished.
+                // A file with another extension was set aside or never finished.
                 self.foreign(&folder.path().join(&name));
             }
         }

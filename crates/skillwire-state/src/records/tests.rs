@@ -1,4 +1,4 @@
-//! What records keep, and what they never turn into an approval.
+//! What records keep, and what never becomes an approval.
 
 use std::{fs, path::PathBuf, time::SystemTime};
 
@@ -68,7 +68,7 @@ fn an_approval_comes_back_whole_hst_88() {
         record.asked = vec![SystemTime::now(), SystemTime::UNIX_EPOCH];
     });
     let written = written.unwrap();
-    // Another process reads it.
+    // A second store over the same folder stands for another process.
     let records = FileRecords::new(fixture.place.path().join("records"));
     assert_eq!(records.get(skill).unwrap().as_ref(), Some(&written));
     assert_eq!(written.approval.as_ref().unwrap().content, content(skill, "one"));
@@ -171,7 +171,7 @@ fn a_rolled_back_or_copied_record_names_only_its_own_content_h_65() {
     fs::write(fixture.file(), &old).unwrap();
     let record = fixture.records.get(&fixture.id).unwrap().unwrap();
     assert_eq!(record.approval.unwrap().content, content(&fixture.id, "one"));
-    // Under the name of another skill, and of another server, it is refused.
+    // A copy under the name of another skill, or of another server, is refused.
     let other = id("acme", "skill://acme/other/SKILL.md");
     fs::copy(fixture.file(), fixture.folder().join("skill=3a++acme+other.json")).unwrap();
     assert!(fixture.records.get(&other).unwrap_err().problem.contains("another skill"));
@@ -191,7 +191,7 @@ fn an_approval_moved_into_another_skills_record_is_refused_h_65() {
     fixture.approve(&other, "theirs");
     let theirs = fs::read(fixture.folder().join("skill=3a++acme+other.json")).unwrap();
     let theirs: Value = serde_json::from_slice(&theirs).unwrap();
-    // It is whole and matches its fingerprint, but it is about something else.
+    // The approval is complete and matches its fingerprint, but belongs to another skill.
     fixture.tamper("/approval", theirs["approval"].clone());
     let error = fixture.records.get(&fixture.id).unwrap_err();
     assert!(error.problem.contains("approves another skill"), "{error}");
@@ -253,7 +253,7 @@ fn a_folder_that_cannot_be_written_is_an_error_and_reading_goes_on_h_68() {
     use std::os::unix::fs::symlink;
 
     let fixture = Fixture::approved();
-    // The lock cannot be taken, as on a read-only disk; root could write whatever the modes say.
+    // The lock cannot be taken, as on a read-only disk. Modes alone would not stop root.
     let lock = fixture.place.path().join("records/lock");
     fs::remove_file(&lock).unwrap();
     symlink("nowhere", &lock).unwrap();
@@ -284,13 +284,13 @@ fn a_remembered_record_counts_only_for_the_very_same_file_h_65() {
     let long_ago = SystemTime::now() - std::time::Duration::from_mins(1);
     let file = fs::File::options().write(true).open(fixture.file()).unwrap();
     file.set_modified(long_ago).unwrap();
-    // As it was remembered once the file had stood still.
+    // The record as it was kept in memory once the file had settled.
     let stamp = Stamp::at(&fixture.file()).unwrap();
     let remembered = Record { disabled: true, ..Record::new(fixture.id.clone()) };
     fixture.records.remember(fixture.file(), stamp, &Arc::new(remembered.clone()));
     assert!(fixture.records.is_disabled(&fixture.id).unwrap());
     assert_eq!(fixture.records.get(&fixture.id).unwrap(), Some(remembered));
-    // Whatever touches the file ends it, even if size and time are put back.
+    // Any write to the file invalidates it, even if size and modification time are restored.
     let bytes = fs::read(fixture.file()).unwrap();
     fs::remove_file(fixture.file()).unwrap();
     fs::write(fixture.file(), bytes).unwrap();
@@ -298,7 +298,7 @@ fn a_remembered_record_counts_only_for_the_very_same_file_h_65() {
     file.set_modified(long_ago).unwrap();
     assert!(!fixture.records.is_disabled(&fixture.id).unwrap());
     assert!(fixture.records.get(&fixture.id).unwrap().unwrap().approval.is_some());
-    // A record that cannot be read is not remembered as anything.
+    // A record that cannot be read is not kept in memory.
     fixture.tamper("/uri", "skill://other/SKILL.md".into());
     assert!(fixture.records.is_disabled(&fixture.id).is_err());
     assert!(fixture.records.get(&fixture.id).is_err());

@@ -1,4 +1,4 @@
-//! Taking over the servers of another MCP client.
+//! Importing the servers of another MCP client.
 
 use std::collections::BTreeSet;
 
@@ -8,26 +8,26 @@ use skillwire_trust::ServerLabel;
 
 use super::{ServerProblem, json};
 
-/// What another client's configuration holds: servers, and what is to be told about them.
+/// The servers in another client's configuration, and the problems with them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Imported {
-    /// Every server that can be used, under its label or the one suggested for it.
+    /// Every usable server, under its own label or a suggested one.
     pub servers: Vec<(ServerLabel, ServerConfig)>,
-    /// What is wrong with the others, and what changed about these.
+    /// Problems with the other servers, and changes to these.
     pub problems: Vec<ServerProblem>,
 }
 
-/// Reads a configuration with `mcpServers`, or with `servers` as some editors call it.
+/// Reads a configuration with `mcpServers`, or with `servers`, as some editors call it.
 pub fn import(text: &str) -> Result<Imported, InvalidServer> {
     let document = json::document(text)?;
     let servers = servers(&document)?;
     let mut imported = Imported { servers: Vec::new(), problems: Vec::new() };
-    // A label that is fine as it is keeps it, whatever is suggested for others.
+    // Valid labels are reserved first, so that no suggestion for another server takes one of them.
     let mut taken: BTreeSet<String> =
         servers.keys().filter(|label| ServerLabel::parse(label).is_ok()).cloned().collect();
     for (name, value) in servers {
         let mut tell = |problem: String| imported.problems.push(ServerProblem::new(name, problem));
-        // A file of another program is not the user's word for looking through resources.
+        // A file of another program is not the user's consent to search all resources.
         let json::Read { config, notes, .. } = json::read(value);
         let config = match config {
             Ok(config) => config,
@@ -61,7 +61,7 @@ fn servers(document: &Map<String, Value>) -> Result<&Map<String, Value>, Invalid
     }
 }
 
-/// Makes a label out of a name that is none, and one that no other server has.
+/// Suggests a valid label for an invalid name, different from every taken one.
 fn suggest(name: &str, taken: &mut BTreeSet<String>) -> Option<ServerLabel> {
     let mut label = String::new();
     for c in name.chars().flat_map(char::to_lowercase).take(56) {
@@ -74,7 +74,7 @@ fn suggest(name: &str, taken: &mut BTreeSet<String>) -> Option<ServerLabel> {
     }
     let label = label.trim_matches(|c: char| !c.is_ascii_alphanumeric());
     let label = if label.is_empty() { "server" } else { label };
-    // `local` and `project` are not to be had, so they are numbered as if they were taken.
+    // `local` and `project` are reserved, so they are numbered like taken labels.
     let numbered = (2..1000).map(|number| format!("{label}-{number}"));
     let free = std::iter::once(label.to_owned())
         .chain(numbered)

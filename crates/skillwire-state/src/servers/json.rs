@@ -1,5 +1,5 @@
-//! Servers in the shape every MCP client uses, read and written by hand: an error of a ready-made
-//! reader would repeat the value it did not like, and that may be a secret.
+//! Servers in the JSON shape of MCP clients, read and written by hand: an error of a derived reader
+//! would quote the value it refused, which may be a secret.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -15,13 +15,14 @@ use skillwire_core::{
 /// The largest file that is read.
 pub(super) const MAX_BYTES: usize = 1024 * 1024;
 
-/// Where the user's word stands that all resources may be looked through for skills.
+/// The key of the user's consent to search all resources of a server for skills.
 pub(super) const LEGACY: &str = "legacyDiscovery";
 
-/// Keys that only describe a server to people.
+/// Keys that only describe a server to users.
 const IGNORED: [&str; 4] = ["$schema", "description", "name", "title"];
 
-/// Reads a document in which no key stands twice; the problem reads on from the file's path.
+/// Parses a document and refuses duplicate keys; the error is a clause that follows the file's
+/// path.
 pub(super) fn document(text: &str) -> Result<Map<String, Value>, InvalidServer> {
     if text.len() > MAX_BYTES {
         return Err(InvalidServer::new(format!("has more than {MAX_BYTES} bytes")));
@@ -31,10 +32,11 @@ pub(super) fn document(text: &str) -> Result<Map<String, Value>, InvalidServer> 
         .map_err(|error| InvalidServer::new(format!("is not a JSON object: {error}")))
 }
 
-/// One server as it was read: how it is reached or why not, and what else is to be told.
+/// One server as it was read: its configuration or the reason why it has none, and notes for the
+/// user.
 pub(super) struct Read {
     pub(super) config: Result<ServerConfig, InvalidServer>,
-    /// Whether all its resources may be looked through for skills.
+    /// Whether all its resources may be searched for skills.
     pub(super) legacy: bool,
     pub(super) notes: Vec<String>,
 }
@@ -45,7 +47,7 @@ pub(super) fn read(value: &Value) -> Read {
         let config = Err(InvalidServer::new("it is not an object"));
         return Read { config, legacy: false, notes: Vec::new() };
     };
-    // Only the word itself is consent.
+    // Only the value `true` is consent.
     let legacy = fields.get(LEGACY) == Some(&Value::Bool(true));
     let mut fields = Fields { fields, used: vec!["type", "disabled", LEGACY] };
     let config = fields.server();
@@ -158,7 +160,8 @@ impl Fields<'_> {
     }
 }
 
-/// Writes one server with its secrets. Nothing but the configuration file may be given this.
+/// Writes one server with its secrets. The result must go into the configuration file and nowhere
+/// else.
 pub(super) fn write(config: &ServerConfig) -> Value {
     let revealed = |secrets: &BTreeMap<String, Secret>| -> Map<String, Value> {
         secrets.iter().map(|(name, secret)| (name.clone(), secret.reveal().into())).collect()

@@ -1,4 +1,4 @@
-//! The servers the user configured, in the shape every MCP client uses.
+//! The servers that the user configured, in the JSON shape of MCP clients.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,31 +20,31 @@ mod tests;
 
 pub use import::{Imported, import};
 
-/// Where servers stand in the file.
+/// The key of the servers in the file.
 const KEY: &str = "mcpServers";
 
-/// The configuration file. Whatever else is in it stays as it is.
+/// The configuration file. Its other content is preserved.
 #[derive(Debug, Clone)]
 pub struct Servers {
     folder: PathBuf,
     file: String,
 }
 
-/// The servers of a configuration file, and what is to be told about it.
+/// The servers of a configuration file, and the problems with them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Configured {
-    /// Every server that can be used.
+    /// Every usable server.
     pub servers: BTreeMap<ServerLabel, ServerConfig>,
-    /// Those of them whose resources may all be looked through for skills of older dialects.
+    /// The servers whose resources may all be searched for skills of older dialects.
     pub legacy: BTreeSet<ServerLabel>,
-    /// What is wrong with the others, and what is not followed in these.
+    /// Problems with the other servers, and settings of these that are ignored.
     pub problems: Vec<ServerProblem>,
 }
 
-/// Something the user should know about a configured server; it never holds a secret.
+/// A problem with a configured server, for the user; it never contains a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerProblem {
-    /// The server, as the file calls it, with nothing in it that acts on a terminal.
+    /// The server's name in the file, without anything that acts on a terminal.
     pub server: String,
     /// What is wrong, as a clause.
     pub problem: String,
@@ -63,17 +63,17 @@ impl fmt::Display for ServerProblem {
 }
 
 impl Servers {
-    /// The configuration in that file of a folder; both are made when there is something to keep.
+    /// Creates the store for a file in a folder; both are created on the first write.
     pub fn new(folder: impl Into<PathBuf>, file: impl Into<String>) -> Self {
         Self { folder: folder.into(), file: file.into() }
     }
 
-    /// Where the configuration is.
+    /// Returns the path of the configuration file.
     pub fn path(&self) -> PathBuf {
         self.folder.join(&self.file)
     }
 
-    /// Reads every server; one that cannot be used does not keep the others from it.
+    /// Reads every server; an unusable one does not affect the others.
     pub fn load(&self) -> Result<Configured, StoreError> {
         let Some(folder) = Folder::find(&self.folder)? else { return Ok(Configured::default()) };
         let mut document = self.read(&folder)?;
@@ -97,7 +97,7 @@ impl Servers {
         Ok(configured)
     }
 
-    /// Adds a server and tells whether it did: a label that is taken stays as it is.
+    /// Adds a server and returns whether it did; a taken label keeps its server.
     pub fn add(&self, label: &ServerLabel, config: &ServerConfig) -> Result<bool, StoreError> {
         self.change(&Folder::make(&self.folder)?, |servers| {
             let free = !servers.contains_key(label.as_str());
@@ -108,8 +108,8 @@ impl Servers {
         })
     }
 
-    /// Lets all resources of a server be looked through for skills, or forbids it again; tells
-    /// whether the server is there.
+    /// Allows or forbids searching all resources of a server for skills; returns whether the server
+    /// exists.
     pub fn set_legacy(&self, label: &ServerLabel, allowed: bool) -> Result<bool, StoreError> {
         let Some(folder) = Folder::find(&self.folder)? else { return Ok(false) };
         self.change(&folder, |servers| match servers.get_mut(label.as_str()) {
@@ -125,13 +125,13 @@ impl Servers {
         })
     }
 
-    /// Removes a server and tells whether it was there.
+    /// Removes a server; returns whether it existed.
     pub fn remove(&self, label: &ServerLabel) -> Result<bool, StoreError> {
         let Some(folder) = Folder::find(&self.folder)? else { return Ok(false) };
         self.change(&folder, |servers| servers.shift_remove(label.as_str()).is_some())
     }
 
-    /// Changes the servers while no other process can; the file is written if `change` says so.
+    /// Changes the servers under the lock; writes the file if `change` returns true.
     fn change(
         &self,
         folder: &Folder,
@@ -147,8 +147,8 @@ impl Servers {
                 return Err(Fault::new(self.path(), problem).into());
             }
             let new = format!("{}.new", self.file);
-            // A process that ended in the middle may have left one. This process holds the lock, so
-            // no other process still writes to it.
+            // A process that was killed may have left one. This process holds the lock, so no other
+            // process still writes to it.
             folder.remove_file(&new)?;
             folder.replace(&self.file, &new, text.as_bytes(), true)?;
         }

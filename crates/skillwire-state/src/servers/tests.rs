@@ -1,4 +1,4 @@
-//! What a configuration holds, and what it never shows.
+//! What the configuration holds, and what it never shows.
 
 use std::fs;
 
@@ -48,7 +48,7 @@ fn servers_are_kept_with_their_secrets_and_found_again() {
     assert!(configured.problems.is_empty(), "{:?}", configured.problems);
     assert_eq!(configured.servers[&label("acme")], stdio());
     assert_eq!(configured.servers[&label("other")], http());
-    // A label that is taken keeps its server, and with it its approvals.
+    // A taken label keeps its server, because approvals are bound to the label.
     assert!(!servers.add(&label("acme"), &http()).unwrap());
     assert_eq!(servers.load().unwrap().servers[&label("acme")], stdio());
     assert!(servers.remove(&label("acme")).unwrap());
@@ -202,10 +202,10 @@ fn the_file_is_the_users_alone_h_64() {
     servers.add(&label("acme"), &stdio()).unwrap();
     let mode = || fs::metadata(servers.path()).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(), 0o600);
-    // Others could make it run their commands.
+    // Other users could make the client run their commands.
     fs::set_permissions(servers.path(), fs::Permissions::from_mode(0o666)).unwrap();
     assert!(servers.load().is_err());
-    // A file made by hand is narrowed when it is next written.
+    // The next write narrows the mode of a file that the user made by hand.
     fs::set_permissions(servers.path(), fs::Permissions::from_mode(0o644)).unwrap();
     servers.add(&label("b"), &stdio()).unwrap();
     assert_eq!(mode(), 0o600);

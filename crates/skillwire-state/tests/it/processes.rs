@@ -21,7 +21,7 @@ use tempfile::TempDir;
 const PROCESSES: u64 = 3;
 const CHANGES: u64 = 20;
 
-/// Written in the folder a process is to work in; without it the process does nothing.
+/// The file that tells a process to start work in its folder; without it the process does nothing.
 const GO: &str = "go";
 
 fn skill() -> SkillId {
@@ -38,7 +38,7 @@ fn content() -> ContentSet {
     ContentSet::of(&received::read(&entry.to_string(), EntryLimits::default()).unwrap()).unwrap()
 }
 
-/// Runs a test of this file as a process of its own, in a folder.
+/// Runs a test of this file as a separate process, in a folder.
 fn start(test: &str, folder: &Path) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args(["--ignored", "--exact", test])
@@ -47,7 +47,7 @@ fn start(test: &str, folder: &Path) -> Child {
         .unwrap()
 }
 
-/// What each process does: asks a number of times, approves once, and logs everything.
+/// The work of each process: it asks a number of times, approves once, and logs everything.
 #[test]
 #[ignore = "a process of processes_that_change_one_record_lose_nothing_h_66"]
 fn change_one_record() {
@@ -108,7 +108,7 @@ fn a_process_that_is_killed_while_writing_leaves_the_old_record_or_the_new_one_h
     for _ in 0..5 {
         let before = records.get(&skill()).unwrap().unwrap().asked.len();
         let mut process = start("processes::change_one_record", place.path());
-        // Killed as soon as it is seen to write, wherever it is then.
+        // Kills the process as soon as it is seen to write, wherever it is then.
         while records.get(&skill()).unwrap().unwrap().asked.len() == before {
             if process.try_wait().unwrap().is_some() {
                 break;
@@ -119,6 +119,6 @@ fn a_process_that_is_killed_while_writing_leaves_the_old_record_or_the_new_one_h
         let record = records.get(&skill()).unwrap().unwrap();
         assert!(record.disabled && record.asked.len() > before);
     }
-    // The lock went with the process, and what it left does not stand in the way.
+    // The system released the lock with the process, and leftover files do not get in the way.
     records.update(&skill(), &mut |record| record.disabled = false).unwrap();
 }

@@ -8,7 +8,7 @@ use super::{
 /// An archive of the corpus.
 #[derive(Debug, Clone)]
 pub struct ArchiveSample {
-    /// What it is called.
+    /// The name of the sample in test output.
     pub name: &'static str,
     /// The archive.
     pub bytes: Vec<u8>,
@@ -30,7 +30,7 @@ pub fn refunds() -> [(&'static str, &'static str); 3] {
     ]
 }
 
-/// The whole corpus: good archives first.
+/// Returns the whole corpus, good archives first.
 pub fn corpus() -> Vec<ArchiveSample> {
     let mut samples = good();
     samples.extend(hostile_tars());
@@ -71,7 +71,7 @@ fn good() -> Vec<ArchiveSample> {
 }
 
 fn hostile_tars() -> Vec<ArchiveSample> {
-    // The skill's own `SKILL.md` comes first, so that nothing but the entries after it is wrong.
+    // A valid `SKILL.md` comes first, so that only the entries after it can be the reason.
     let bad = |name, refused, others: Vec<TarMember>| {
         let members: Vec<_> = std::iter::once(skill_md()).chain(others).collect();
         ArchiveSample { name, bytes: gzip(&tar(&members), 9), refused: Some(refused) }

@@ -6,7 +6,7 @@ use flate2::{Compression, GzBuilder};
 
 const BLOCK: usize = 512;
 
-/// One entry of a tar file, as its header says it.
+/// One entry of a tar file, with the values of its header.
 #[derive(Debug, Clone)]
 pub struct TarMember {
     name: String,
@@ -23,7 +23,7 @@ impl TarMember {
         Self { content: content.into(), ..Self::of_kind(name, b'0') }
     }
 
-    /// An entry of any kind, by the letter that tar has for it.
+    /// An entry of any kind, given by tar's type letter.
     pub fn of_kind(name: &str, kind: u8) -> Self {
         let (name, target) = (name.to_owned(), String::new());
         Self { name, kind, mode: 0o644, owner: 0, target, content: Vec::new() }

@@ -15,7 +15,7 @@ impl ZipMember {
         Self { name: name.into(), content: content.into(), mode }
     }
 
-    /// What the local and the central header have in common.
+    /// The fields that the local and the central header share.
     fn facts(&self) -> Vec<u8> {
         let size = u32::try_from(self.content.len()).expect("archives in tests are small");
         let name = u16::try_from(self.name.len()).expect("names in tests are short");

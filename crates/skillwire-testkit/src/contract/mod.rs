@@ -1,4 +1,5 @@
-//! The contract of [`SkillSource`], as tests for every implementation, also those of other projects.
+//! The contract of [`SkillSource`], as tests for every implementation, also those of other
+//! projects.
 //!
 //! ```
 //! # mod tests {

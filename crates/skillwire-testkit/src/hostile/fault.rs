@@ -5,11 +5,11 @@ use serde_json::Value;
 /// One way to misbehave.
 #[derive(Debug, Clone)]
 pub enum Fault {
-    /// Knows nothing of `server/discover`.
+    /// Does not know `server/discover`.
     LegacyOnly,
-    /// Says nothing at all to `server/discover`.
+    /// Never answers `server/discover`.
     LegacySilent,
-    /// Knows nothing of `initialize`.
+    /// Does not know `initialize`.
     ModernOnly,
     /// Lists these versions.
     SupportedVersions(Vec<String>),
@@ -25,11 +25,11 @@ pub enum Fault {
     Capabilities(Value),
     /// Declares `directoryRead` with this value.
     DirectoryRead(Value),
-    /// Calls itself this.
+    /// Gives this name as its own.
     ServerName(String),
     /// Gives these instructions.
     Instructions(Value),
-    /// Lists so many entries on a page.
+    /// Lists this many entries on a page.
     PageSize(usize),
     /// Every page has the same `nextCursor`.
     SameCursorForever,
@@ -37,7 +37,7 @@ pub enum Fault {
     EndlessPages,
     /// The first page has this `nextCursor`; the second page is honest.
     FirstCursor(Value),
-    /// The listing is empty, though skills are there.
+    /// The listing is empty although the server has skills.
     ListsNothing,
     /// The listing leaves out this skill.
     Unlisted(String),
@@ -122,7 +122,7 @@ pub enum Fault {
         /// The member.
         name: String,
     },
-    /// These bytes, with a line end, stand on the pipe before each answer.
+    /// Writes these bytes and a line end to the pipe before each answer.
     NoiseBefore(Vec<u8>),
 }
 

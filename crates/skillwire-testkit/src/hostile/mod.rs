@@ -1,8 +1,9 @@
 //! An MCP server that misbehaves on demand, for tests of hosts and clients.
 //!
 //! Without faults it is honest: right digests, both eras, pipes and HTTP. A [`Fault`] is one known
-//! way to misbehave. For everything else, a test gives a closure that answers a method with anything,
-//! raw bytes included. A delayed reply waits for a [`ReplyGate`] of the test and never for time.
+//! way to misbehave. For everything else, a test gives a closure that answers a method with
+//! anything, raw bytes included. A delayed reply waits for a [`ReplyGate`] of the test and never
+//! for time.
 //!
 //! ```
 //! # use skillwire_testkit::{Fault, HostileServer, ScriptedReply};
@@ -144,10 +145,11 @@ impl HostileServer {
         self
     }
 
-    /// Lets a closure answer a method; it gets the request and its number among those of the method,
-    /// from 1.
+    /// Lets a closure answer a method; it gets the request and its number among those of the
+    /// method, from 1.
     ///
-    /// The last rule for a method is asked first; [`ScriptedReply::Honest`] defers to the one before.
+    /// The last rule for a method is asked first; [`ScriptedReply::Honest`] defers to the one
+    /// before.
     #[must_use]
     pub fn on(
         self,
@@ -208,7 +210,7 @@ impl HostileServer {
         self.log().iter().filter(|logged| logged.method == method).count()
     }
 
-    /// Waits until the server has received so many messages of a method.
+    /// Waits until the server has received this many messages of a method.
     pub async fn wait_for(&self, method: &str, count: usize) {
         self.0.log.wait_for(method, count).await;
     }
@@ -218,7 +220,7 @@ impl HostileServer {
         self.0.log.clear();
     }
 
-    /// What the protocol requires and the received requests lacked: metadata and headers.
+    /// The metadata and headers that the protocol requires and the received requests lacked.
     pub fn complaints(&self) -> Vec<String> {
         self.log().into_iter().flat_map(|logged| logged.complaints).collect()
     }

@@ -129,7 +129,7 @@ impl HostileServer {
         Self::new().fault(Fault::LegacyOnly).fault(Fault::Capabilities(capabilities))
     }
 
-    /// Knows nothing of the methods of the released extension.
+    /// Removes the methods of the released extension.
     #[must_use]
     pub fn without_v1(self) -> Self {
         let unknown = || ScriptedReply::known_error(ErrorCode::MethodNotFound);
@@ -201,7 +201,7 @@ fn index(older: OlderDialect) -> Value {
             resources: Some(&files),
             ..IndexEntry::default()
         },
-        // The notes of the working group spell `mediaType`, so readers take that too.
+        // The notes of the working group spell it `mediaType`, so readers accept that as well.
         OlderDialect::IndexOfArchives => {
             let media_type = ArchiveFormat::TarGz.media_type();
             let archive =

@@ -1,4 +1,4 @@
-//! What the server sends back, down to the bytes.
+//! The replies of the server, down to the bytes.
 
 use serde_json::{Value, json};
 use skillwire_protocol::{Era, ErrorCode};
@@ -7,7 +7,7 @@ use tokio::sync::watch;
 
 use super::ReceivedRequest;
 
-/// What a rule of a test answers.
+/// The reply of a test's rule.
 #[derive(Debug, Clone)]
 pub enum ScriptedReply {
     /// The answer that the server gives without this rule.

@@ -1,7 +1,8 @@
 //! An MCP server that requires a login, with its authorization server, on one port.
 //!
-//! To a client it looks like a real one: metadata, registration, codes that are bound to a challenge,
-//! tokens that expire and refresh tokens that work once. A [`LoginFault`] makes it misbehave.
+//! To a client it looks like a real one: metadata, registration, codes that are bound to a
+//! challenge, tokens that expire and refresh tokens that work once. A [`LoginFault`] makes it
+//! misbehave.
 
 mod oauth;
 

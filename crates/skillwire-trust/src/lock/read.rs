@@ -11,13 +11,13 @@ use crate::{
     origin::{Origin, SkillId},
 };
 
-/// The one form there is.
+/// The only version of the format.
 pub(super) const VERSION: u32 = 1;
 
 /// The largest file that is read.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
 
-/// The largest size that JSON carries exactly, as for entries.
+/// The largest size that JSON carries exactly, the same as for entries.
 const MAX_SIZE: u64 = 1 << 53;
 
 #[derive(Deserialize)]
@@ -54,7 +54,7 @@ pub(super) fn lock(text: &str) -> Result<Lock, InvalidLock> {
         return Err(InvalidLock::new(format!("has more than {MAX_BYTES} bytes")));
     }
     let file: File = toml::from_str(text).map_err(|error| {
-        // The whole error would repeat the line, whatever is in it.
+        // The whole error would quote the line, which may contain any text.
         let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
         let line = before.matches('\n').count() + 1;
         InvalidLock::new(format!("is not a lock file (line {line}): {}", error.message()))
@@ -94,7 +94,7 @@ fn read_skill(skill: FileSkill) -> Result<(SkillId, Locked), String> {
     let frontmatter = digest(&skill.frontmatter)?;
     let grants = Grants { tools: skill.tools, execute: skill.execute };
     let (id, locked) = (SkillId { origin, uri }, Locked { files, frontmatter, grants });
-    // A file that was edited or merged in part is seen here, rather than never allowing anything.
+    // A partial edit or merge is reported here; otherwise the skill would simply never be allowed.
     if locked.fingerprint(&id) != digest(&skill.fingerprint)? {
         return Err("the fingerprint does not match the files; lock the skill again".to_owned());
     }

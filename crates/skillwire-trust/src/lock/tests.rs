@@ -39,7 +39,7 @@ fn a_lock_is_for_one_server_hst_12_h_50() {
     let same_uri = refunds("other");
     let denied = lock.allows(&same_uri, &content(&same_uri, "one"));
     assert_eq!(denied, Err(LockMismatch::NotLocked));
-    // Content of one skill never stands in for another's.
+    // The content of one skill cannot be locked for another.
     let mut lock = Lock::default();
     let wrong = id("acme", "skill://acme/x/refunds/SKILL.md");
     assert!(!lock.insert(&wrong, &content(&refunds("acme"), "one"), Grants::default()));
@@ -93,7 +93,7 @@ fn a_lock_is_written_in_one_way_and_read_back() {
     let text = lock.to_string();
     assert_eq!(Lock::parse(&text).unwrap(), lock);
     assert_eq!(Lock::parse(&text).unwrap().to_string(), text);
-    // The order of insertion leaves no trace.
+    // The order of insertion does not change the file.
     let (mut again, _) = locked();
     assert!(again.remove(&skill) && !again.remove(&skill));
     let grants = lock.allows(&skill, &content(&skill, "one")).unwrap();

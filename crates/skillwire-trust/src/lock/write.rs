@@ -1,4 +1,4 @@
-//! Writing a lock file so that a change of a skill is a change of few lines.
+//! Writing a lock file so that a change of a skill changes few lines.
 
 use std::fmt::{self, Formatter, Write};
 
@@ -25,7 +25,7 @@ fn skill(id: &SkillId, locked: &Locked, f: &mut Formatter<'_>) -> fmt::Result {
     writeln!(f, "execute = {}", grants.execute)?;
     writeln!(f, "files = [")?;
     for file in files {
-        // Every file lies below the skill: entries with others are never accepted.
+        // Every file lies below the skill, because entries with other files are refused.
         let path = id.uri.below(&file.uri).ok_or(fmt::Error)?;
         let (path, digest, size) = (Quoted(path.as_str()), file.digest, file.size);
         writeln!(f, "    {{ path = {path}, digest = \"{digest}\", size = {size} }},")?;
@@ -33,7 +33,8 @@ fn skill(id: &SkillId, locked: &Locked, f: &mut Formatter<'_>) -> fmt::Result {
     writeln!(f, "]")
 }
 
-/// A text in quotes, in which a reviewer sees everything: what has no shape of its own is escaped.
+/// A quoted string in which everything but printable ASCII, letters and digits is escaped, so that
+/// a reviewer sees every character.
 struct Quoted<'a>(&'a str);
 
 impl fmt::Display for Quoted<'_> {

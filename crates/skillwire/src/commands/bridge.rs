@@ -24,17 +24,17 @@ use crate::{
     },
 };
 
-/// How long the first answer may wait for servers and folders.
+/// The longest time that the first answer waits for servers and folders.
 const SETTLING: Duration = Duration::from_millis(700);
 
-/// How long clients may take lists for fresh, in milliseconds: the user may be approving something.
+/// How long clients may cache lists, in milliseconds. It is short because an approval changes them.
 const FRESH_MS: u64 = 1_000;
 
 pub(super) fn run(args: &BridgeArgs) -> Outcome {
     let transport = bridge::transport(args)?;
     logging::start(args.log_format);
     let lock = args.lock.as_deref().map(lock::read).transpose()?;
-    // Folders are read later: a client that starts the bridge waits for its first answer.
+    // Folders are read later, in `start`, so that they do not delay the start of the bridge.
     let options = session::SessionOptions {
         lock,
         allow_dynamic: args.allow_dynamic,
@@ -48,8 +48,8 @@ pub(super) fn run(args: &BridgeArgs) -> Outcome {
     let no_threads = |error: std::io::Error| {
         Failure::new(Exit::Internal, format!("The runtime could not be started: {error}."))
     };
-    // A bridge has one user, whose requests are answered on one thread; what servers send is received
-    // on another, so that it delays no answer.
+    // A bridge has one user, so one thread answers all requests. A second thread receives what
+    // servers send, so that a large listing does not delay an answer.
     let front =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(no_threads)?;
     let behind = tokio::runtime::Builder::new_multi_thread()
@@ -60,7 +60,8 @@ pub(super) fn run(args: &BridgeArgs) -> Outcome {
         .map_err(no_threads)?;
     let outcome = front.block_on(serve(args, &session, transport, behind.handle()));
     front.block_on(session.host().disconnect());
-    // A read of standard input cannot be interrupted; do not wait for it.
+    // The thread that reads standard input cannot be interrupted, so the shutdown does not wait for
+    // it.
     front.shutdown_background();
     behind.shutdown_background();
     outcome
@@ -80,14 +81,15 @@ async fn serve(
     let offers = Offers::joined(vec![Arc::new(bridge.clone())], changes).map_err(|error| {
         Failure::new(Exit::Internal, format!("The tools cannot be offered: {error}."))
     })?;
-    // Answers are made from one user's approvals, which may change at any time.
+    // Answers depend on one user's approvals, so no shared cache may keep them.
     let config = Config { cache_scope: CacheScope::Private, ttl_ms: FRESH_MS, ..Config::default() };
     let mut skills = Skills::builder()
         .config(config)
         .offers(offers)
         .sources(bridge.sources())
         .lookup(Arc::new(bridge.servers().clone()))
-        // What a server lists and does is told in `list_skills`, where the user looks.
+        // The tool `list_skills` reports problems of servers, so the log has them only at debug
+        // level.
         .on_notice(|notice| tracing::debug!("{notice}"));
     if let BridgeTransport::Http { token, .. } = &transport {
         let tokens = Tokens::parse(&format!("user {token}"))
@@ -99,7 +101,7 @@ async fn serve(
     let settings = session.settings();
     let keeping = async {
         start(args, settings, &bridge).await;
-        // Clients are answered from here on.
+        // This scan makes the first snapshot; requests wait for it.
         let _ = keeper.look(ScanRequest::everything()).await;
         let _watching = watch(args, settings, &bridge);
         tokio::join!(bridge.follow(), keeper.follow(async || reload.requested().await));
@@ -119,8 +121,8 @@ async fn serve(
     }
 }
 
-/// Waits a moment for folders and servers, so that the first answer can name their skills; a
-/// slower one is filled in later.
+/// Waits up to [`SETTLING`] for folders and servers, so that the first answer names their skills.
+/// The skills of a slower server are added when it answers.
 async fn start(args: &BridgeArgs, settings: &HostSettings, bridge: &Bridge) {
     let folders = SkillFolders::new(settings, args.origins);
     let host = bridge.host().clone();
@@ -147,7 +149,7 @@ async fn over_http(
     };
     let listener = TcpListener::bind(address).await.map_err(cannot)?;
     let address = listener.local_addr().map_err(cannot)?;
-    // A closed standard error is no reason not to serve.
+    // The bridge also serves if standard error is closed.
     let _ = writeln!(std::io::stderr(), "listening on http://{address}{}", http::ENDPOINT);
     let service = skills.http_service(options);
     let limits = ConnectionLimits::default();
@@ -155,7 +157,7 @@ async fn over_http(
     Ok(Exit::Ok)
 }
 
-/// Hears of skills in folders, and of approvals that are given in a terminal meanwhile.
+/// Watches the skill folders, and the approvals that the user gives in a terminal meanwhile.
 fn watch(args: &BridgeArgs, settings: &HostSettings, bridge: &Bridge) -> Vec<FolderWatcher> {
     let approvals = {
         let bridge = bridge.clone();

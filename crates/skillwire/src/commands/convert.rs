@@ -1,4 +1,4 @@
-//! `skillwire convert`: a document of one dialect as a document of another.
+//! `skillwire convert`: converts a document of one dialect into another.
 
 use std::{
     fs,

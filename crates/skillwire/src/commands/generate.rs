@@ -1,4 +1,4 @@
-//! What is made from the definition of the command line: completions and manual pages.
+//! Generates completions and manual pages from the definition of the command line.
 
 use std::io::Write;
 

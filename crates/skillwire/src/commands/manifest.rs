@@ -1,4 +1,4 @@
-//! `skillwire manifest`: what would be served, exactly.
+//! `skillwire manifest`: shows exactly what a server would serve.
 
 use std::{io::Write, sync::Arc};
 

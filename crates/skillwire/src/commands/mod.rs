@@ -1,4 +1,5 @@
-//! One file for each command; those that need a part of the program are below that part.
+//! One file for each command. Commands that need an optional feature are in the folder of that
+//! feature.
 
 #[cfg(feature = "bridge")]
 mod bridge;
@@ -27,17 +28,17 @@ use crate::{
     failure::Failure,
 };
 
-/// What a command comes to.
+/// The result of a command: its exit code, or why it stopped.
 pub(crate) type Outcome = Result<Exit, Failure>;
 
-/// Runs what was typed and says how it ended.
+/// Runs the command that the user typed and returns its exit code.
 pub(crate) fn run() -> Exit {
     let parsed = Cli::command().try_get_matches();
     let parsed = parsed.and_then(|typed| Ok((Cli::from_arg_matches(&typed)?, typed)));
     let (cli, typed) = match parsed {
         Ok(parsed) => parsed,
         Err(error) => {
-            // Help and version are answers, not errors; a closed pipe cannot be told anything.
+            // clap reports `--help` and `--version` as errors, too. A closed pipe is ignored.
             let _ = error.print();
             return if error.use_stderr() { Exit::Usage } else { Exit::Ok };
         }
@@ -46,7 +47,7 @@ pub(crate) fn run() -> Exit {
     let outcome = cli.command.check_built_in(name).and_then(|()| dispatch(cli.command));
     outcome.unwrap_or_else(|failure| {
         if !failure.is_silent() {
-            // Nothing can be done when standard error is closed as well.
+            // If standard error is closed as well, there is no other place to report to.
             let _ = writeln!(anstream::stderr(), "{failure}");
         }
         failure.exit()

@@ -1,4 +1,4 @@
-//! `skillwire new`: a skill to start from.
+//! `skillwire new`: writes a small valid skill.
 
 use std::{fs, io::Write};
 
@@ -22,7 +22,7 @@ pub(super) fn run(args: &NewArgs) -> Outcome {
     };
     fs::create_dir_all(&directory).map_err(cannot)?;
     let mut options = fs::OpenOptions::new();
-    // Never over something that is there already.
+    // Fails if the file exists, so that no file of the user is overwritten.
     let mut handle =
         options.write(true).create_new(true).open(&file).map_err(|error| match error.kind() {
             std::io::ErrorKind::AlreadyExists => {
@@ -55,7 +55,8 @@ fn template(name: &SkillName) -> String {
     )
 }
 
-/// Tells whether every YAML parser takes the bare name for text, not for a number, date or truth.
+/// Tells whether every YAML parser reads the unquoted name as text, not as a number, date or
+/// boolean.
 fn reads_as_text(name: &SkillName) -> bool {
     const WORDS: [&str; 9] = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
     let name = name.as_str();

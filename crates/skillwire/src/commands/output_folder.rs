@@ -1,10 +1,10 @@
-//! Folders that commands write to.
+//! Checks folders that commands write to.
 
 use std::{fs, io, path::Path};
 
 use crate::failure::Failure;
 
-/// Takes only a new or empty folder; `name_another` says how to name one.
+/// Refuses a folder that is not empty; `name_another` is the hint how to choose another one.
 pub(super) fn check_empty(dir: &Path, name_another: &str) -> Result<(), Failure> {
     match fs::read_dir(dir) {
         Ok(mut entries) => match entries.next() {
@@ -17,7 +17,7 @@ pub(super) fn check_empty(dir: &Path, name_another: &str) -> Result<(), Failure>
     }
 }
 
-/// Says that something cannot be written.
+/// Makes the failure for a path that cannot be written.
 pub(super) fn cannot_write(path: &Path, error: &io::Error) -> Failure {
     Failure::usage(format!("`{}` cannot be written: {error}.", path.display()))
 }

@@ -1,4 +1,4 @@
-//! `skillwire pack`: a skill as one archive, the same bytes every time.
+//! `skillwire pack`: packs a skill into an archive with the same bytes every time.
 
 use std::{fs, io::Write as _, path::PathBuf, sync::Arc};
 
@@ -53,7 +53,7 @@ fn read_skill(folder: &str) -> Result<Arc<Skill>, Failure> {
     let source = FolderReading::resolve(&ReadingArgs::default())?.source(folder)?;
     let scan = scan_all(&[&source as &dyn SkillSource]).map_err(unavailable)?;
     let skills: Vec<_> = scan.skills.iter().filter_map(|found| found.skill.clone()).collect();
-    // A nested skill is part of the one around it.
+    // A nested skill is packed with the skill around it.
     let outermost: Vec<_> = skills
         .iter()
         .filter(|skill| {
@@ -90,13 +90,13 @@ fn files_of(skill: &Skill) -> Result<Vec<(RelPath, Bytes)>, Failure> {
     read.collect()
 }
 
-/// Replaces the file by a rename, so that no reader ever sees half an archive.
+/// Writes a new file and renames it, so that no reader ever sees half an archive.
 fn write(out: &std::path::Path, archive: &[u8]) -> Result<(), Failure> {
     let mut name = out.file_name().unwrap_or_default().to_os_string();
     name.push(format!(".{}.new", std::process::id()));
     let new = out.with_file_name(name);
     fs::write(&new, archive).and_then(|()| fs::rename(&new, out)).map_err(|error| {
-        // Half an archive is of no use.
+        // An incomplete archive must not stay behind.
         let _ = fs::remove_file(&new);
         Failure::usage(format!("`{}` cannot be written: {error}.", out.display()))
     })

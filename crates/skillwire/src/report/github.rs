@@ -1,4 +1,4 @@
-//! Findings as workflow commands, which GitHub shows beside the changed lines.
+//! Prints findings as workflow commands, which GitHub shows beside the changed lines.
 
 use std::io::Write;
 
@@ -15,7 +15,7 @@ pub(crate) fn github(out: &mut impl Write, finding: &Finding) -> std::io::Result
     write!(out, "::{command} file={}", property(file))?;
     if let (Some(from), Some(to)) = (finding.position, finding.end) {
         write!(out, ",line={},col={},endLine={}", from.line, from.column, to.line)?;
-        // GitHub takes an end column only on the line of the beginning.
+        // GitHub accepts an end column only if the range is within one line.
         if from.line == to.line {
             write!(out, ",endColumn={}", to.column)?;
         }
@@ -25,7 +25,7 @@ pub(crate) fn github(out: &mut impl Write, finding: &Finding) -> std::io::Result
     writeln!(out, ",title={}::{message}", property(finding.code.as_str()))
 }
 
-/// Escapes a message: what ends a line would begin a command of its own.
+/// Escapes a message. A line break in it would let the text of a skill begin another command.
 fn data(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

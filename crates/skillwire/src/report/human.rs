@@ -1,4 +1,4 @@
-//! Findings as a compiler would print them: the text underlined in its file, why it matters, and
+//! Prints findings in the form of a compiler's messages: the underlined text, why it matters, and
 //! what to do.
 
 use std::{
@@ -19,28 +19,28 @@ use crate::output::{ERROR, FAINT, HELP, NOTE, STRONG, WARNING};
 /// The narrowest and the widest terminal that lines are fitted to.
 const WIDTHS: RangeInclusive<usize> = 40..=DEFAULT_TERM_WIDTH;
 
-/// What is left of the width for the text around the mark.
+/// The columns that are kept free for the text around the mark.
 const MARGIN: usize = 40;
 
-/// What the line number takes of the width.
+/// The columns that the line number takes.
 const GUTTER: usize = 6;
 
-/// The least that is marked of a passage, however narrow the terminal is.
+/// The fewest characters of a passage that are marked, even on a narrow terminal.
 const LEAST_MARK: usize = 8;
 
-/// A line that is added to a finding, with the word it begins with.
+/// A line that is added to a finding: its first word, and the text.
 pub(crate) type FindingNote<'a> = (&'a str, &'a str);
 
 /// Prints findings one after the other.
 pub(crate) struct HumanReport {
     renderer: Renderer,
     width: usize,
-    /// The codes whose reason was given; once is enough. Nothing when no reasons are wanted.
+    /// The codes whose reason was printed already, since once is enough. `None` prints no reasons.
     explained: Option<BTreeSet<Code>>,
 }
 
 impl HumanReport {
-    /// Prints findings alone.
+    /// Makes a report without reasons.
     pub(crate) fn brief() -> Self {
         let width = terminal_size::terminal_size_of(std::io::stdout())
             .map_or(DEFAULT_TERM_WIDTH, |(width, _)| usize::from(width.0))
@@ -58,7 +58,7 @@ impl HumanReport {
         Self { renderer, width, explained: None }
     }
 
-    /// Prints findings for authors: the first of each code says why it matters.
+    /// Makes a report for authors, in which the first finding of each code says why it matters.
     pub(crate) fn explaining() -> Self {
         Self { explained: Some(BTreeSet::new()), ..Self::brief() }
     }
@@ -87,7 +87,8 @@ impl HumanReport {
                 let snippet = Snippet::source(text).path(file).line_start(position.line);
                 group = group.element(snippet.annotation(mark));
             }
-            // Of a line that was cut, only the place in the file is right.
+            // If the line was cut, the position in the excerpt is wrong, so the position in the
+            // file is printed.
             (_, Some(Position { line, column })) => {
                 group = group.element(Origin::path(file).line(line).char_column(column));
             }
@@ -111,8 +112,8 @@ impl HumanReport {
     }
 }
 
-/// An excerpt with a visible character for each that it has, and what is marked in it, at most
-/// `width` characters of a line.
+/// Returns the excerpt, at most `width` characters of a line, with every character replaced by a
+/// visible one, and the marked range in it.
 fn shown(excerpt: &Excerpt, width: usize) -> (String, Range<usize>) {
     let marked = excerpt.marked();
     let mut text = String::with_capacity(excerpt.text().len());
@@ -132,7 +133,7 @@ fn shown(excerpt: &Excerpt, width: usize) -> (String, Range<usize>) {
     (text, mark.unwrap_or(end..end))
 }
 
-/// The character itself, or one that stands for it where it would act on a terminal.
+/// Replaces a character that would act on a terminal by a visible one.
 fn visible(c: char) -> char {
     match c {
         '\n' | '\t' => c,

@@ -1,4 +1,4 @@
-//! Findings and results as people and programs read them.
+//! Prints findings and results for people and for programs.
 
 mod github;
 mod human;
@@ -22,20 +22,20 @@ pub(crate) fn finding(out: &mut impl Write, finding: &Finding) -> std::io::Resul
 
 /// Writes a value as indented JSON and ends the line.
 ///
-/// Nothing is taken out, so that programs read what is there; what would act on a terminal is
-/// written as an escape, which means the same to them.
+/// Characters that would act on a terminal are written as JSON escapes. Programs decode these to
+/// the same text, so nothing is lost.
 pub(crate) fn json(out: &mut impl Write, value: &impl Serialize) -> std::io::Result<()> {
     write_escaped(out, &serde_json::to_string_pretty(value)?)
 }
 
-/// The same on one line, for programs that read line by line.
+/// Writes a value as JSON on one line, for programs that read line by line.
 pub(crate) fn json_line(out: &mut impl Write, value: &impl Serialize) -> std::io::Result<()> {
     write_escaped(out, &serde_json::to_string(value)?)
 }
 
 fn write_escaped(out: &mut impl Write, text: &str) -> std::io::Result<()> {
     let mut escaped = Vec::with_capacity(text.len() + 1);
-    // Line breaks are the layout; within strings they are escaped already.
+    // Line breaks belong to the layout here: JSON escapes those inside strings.
     for part in text.split_inclusive(|c| c != '\n' && is_unseen(c)) {
         let last = part.chars().next_back().filter(|c| *c != '\n' && is_unseen(*c));
         let plain = part.len() - last.map_or(0, char::len_utf8);
@@ -49,8 +49,8 @@ fn write_escaped(out: &mut impl Write, text: &str) -> std::io::Result<()> {
     out.flush()
 }
 
-/// Escapes what would act on a terminal or begin a line of its own: names and texts come from skills and
-/// servers, which are not trusted.
+/// Escapes characters that would act on a terminal or begin another line. Names and texts come from
+/// skills and servers, which are not trusted.
 pub(crate) fn printable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! Findings as SARIF 2.1.0, which code scanners and editors read.
+//! Prints findings as SARIF 2.1.0, which code scanners and editors read.
 
 use serde_json::{Value, json};
 use skillwire_core::{Code, Finding, Level};
@@ -6,7 +6,7 @@ use skillwire_core::{Code, Finding, Level};
 /// A finding that the author silenced, with the reason.
 pub(crate) type Silenced = (Finding, String);
 
-/// Makes one log of all findings; what was silenced is in it, and marked as such.
+/// Makes one log of all findings. Silenced findings are included and marked as suppressed.
 pub(crate) fn sarif(findings: &[&Finding], silenced: &[Silenced]) -> Value {
     let mut codes: Vec<Code> = findings.iter().map(|finding| finding.code).collect();
     codes.extend(silenced.iter().map(|(finding, _)| finding.code));
@@ -75,7 +75,7 @@ fn level(level: Level) -> &'static str {
     }
 }
 
-/// A path as a URI, relative where the path is.
+/// Turns a path into a URI; a relative path stays relative.
 fn uri(path: &str) -> String {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     let path = path.strip_prefix("./").unwrap_or(path);

@@ -1,4 +1,4 @@
-//! A skill as it is shown to people: what it says of itself, its files, and what changed.
+//! Shows a skill to the user: its metadata, its files, and what changed since the approval.
 
 use std::io::{self, Write};
 
@@ -16,7 +16,7 @@ const MAX_VALUE_CHARS: usize = 600;
 /// The most files that are named.
 const MAX_FILES: usize = 200;
 
-/// Where a skill comes from, in words.
+/// Describes the origin of a skill.
 pub(crate) fn origin(origin: &Origin) -> String {
     match origin {
         Origin::Local => "your skill folders".to_owned(),
@@ -25,7 +25,8 @@ pub(crate) fn origin(origin: &Origin) -> String {
     }
 }
 
-/// Writes what a card says: metadata, requests for permissions, and files; [`changes`] writes the rest.
+/// Writes the metadata, requested permissions and files of a card; [`changes`] writes the
+/// differences.
 pub(crate) fn write(out: &mut impl Write, handle: &str, card: &ApprovalCard) -> io::Result<()> {
     let ApprovalCard { entry, dialect, .. } = card;
     let from = &card.skill.origin;
@@ -126,7 +127,7 @@ pub(crate) fn changes(
     Ok(())
 }
 
-/// What an approval allows, in words.
+/// Describes what an approval allows.
 pub(crate) fn granted(grants: &Grants) -> String {
     let tools = if grants.tools.is_empty() {
         "gets no tools".to_owned()

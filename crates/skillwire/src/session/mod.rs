@@ -32,31 +32,32 @@ use crate::{
     settings::{HostSettings, endpoint},
 };
 
-/// How long a started server has to end by itself before it is ended; the user waits for the prompt.
+/// How long a server process may take to end by itself before it is killed. It is short because the
+/// user waits for the shell prompt.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// What one run may do.
+/// The options of one run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SessionOptions {
-    /// Use only what is remembered and cached.
+    /// Uses only stored decisions and cached files.
     pub(crate) offline: bool,
-    /// Ask about skills without digests instead of declining them.
+    /// Asks about skills without digests instead of declining them.
     pub(crate) allow_dynamic: bool,
-    /// Let this alone approve skills of servers.
+    /// The lock that replaces the user's approvals for skills of servers.
     pub(crate) lock: Option<Lock>,
     /// Whether skills are passed on to clients, for as long as the program runs.
     pub(crate) passes_on: bool,
-    /// Which skill folders of this machine are read besides the servers.
+    /// The skill folders of this machine that are read besides the servers.
     pub(crate) folders: Option<OriginArgs>,
 }
 
 impl SessionOptions {
-    /// Looks at every origin.
+    /// Options that include every origin.
     pub(crate) fn everywhere(origins: OriginArgs) -> Self {
         Self { folders: Some(origins), ..Self::default() }
     }
 
-    /// Looks where a handle leads; folders are not read for a server's skill.
+    /// Options for one handle; folders are not read if it names a server's skill.
     pub(crate) fn about(handle: &str, origins: OriginArgs) -> Self {
         let handle = Handle::parse(handle);
         let origin = handle.as_ref().ok().and_then(Handle::origin);
@@ -72,20 +73,20 @@ pub(crate) struct Session {
     host: Host,
     settings: HostSettings,
     offline: bool,
-    /// Servers that cannot even be tried.
+    /// Servers whose configuration cannot be used, such as one with an unreadable token file.
     unusable: BTreeMap<ServerLabel, Refusal>,
 }
 
 /// A skill that a handle named.
 #[derive(Debug, Clone)]
 pub(crate) struct NamedSkill {
-    /// The handle that names this skill and no other.
+    /// The handle that names only this skill.
     pub(crate) handle: String,
     /// The skill.
     pub(crate) listed: ListedSkill,
 }
 
-/// Does some work with a host; with `json`, a refusal is written as such.
+/// Runs `work` with a session; with `json`, prints a refusal as JSON.
 #[expect(clippy::needless_pass_by_value, reason = "callers make the options for this one call")]
 pub(crate) fn with(
     json: bool,
@@ -100,7 +101,7 @@ pub(crate) fn with(
     })
 }
 
-/// Does some work that talks to servers; with `json`, a refusal is written as such.
+/// Runs `work` on a runtime; with `json`, prints a refusal as JSON.
 pub(crate) fn run(json: bool, work: impl AsyncFnOnce() -> Outcome) -> Outcome {
     logging::for_people();
     let runtime =
@@ -112,13 +113,13 @@ pub(crate) fn run(json: bool, work: impl AsyncFnOnce() -> Outcome) -> Outcome {
     refusals::answer(json, outcome)
 }
 
-/// How servers are talked to from a command line.
+/// The client options of commands.
 pub(crate) fn client_options() -> ClientOptions {
     ClientOptions { shutdown_grace: GRACE, ..ClientOptions::default() }
 }
 
 impl Session {
-    /// Puts the host together; nothing is asked of any server.
+    /// Makes the host with the configured servers, without connecting to any of them.
     pub(crate) fn open(options: &SessionOptions) -> Result<Self, Failure> {
         let settings = HostSettings::resolve()?;
         let configured = settings.servers().load().map_err(|error| {
@@ -153,17 +154,17 @@ impl Session {
         &self.host
     }
 
-    /// Servers that cannot even be tried, and why.
+    /// The refusals of servers whose configuration cannot be used.
     pub(crate) fn unusable(&self) -> impl Iterator<Item = &Refusal> {
         self.unusable.values()
     }
 
-    /// Where things are kept.
+    /// The folders of the user's state.
     pub(crate) fn settings(&self) -> &HostSettings {
         &self.settings
     }
 
-    /// Lists every origin, or one of them; only the failure of that one is an error.
+    /// Lists every origin, or only one. With one origin, its failure is an error.
     pub(crate) async fn discover(&self, only: Option<&Origin>) -> Result<Discovered, Refusal> {
         match only {
             None => {
@@ -184,7 +185,7 @@ impl Session {
                     warnings: listing.warnings.clone(),
                 })
             }
-            // Nothing was listed yet but the folders.
+            // No server was listed before, so only skills of folders are known.
             Some(folder) => {
                 let found = self.host.known().await;
                 let items = found.registry.items().iter();
@@ -204,10 +205,10 @@ impl Session {
         Ok(self.named(listed).await)
     }
 
-    /// Finds the one skill a handle names, as its origin gives it when it is asked for it alone.
+    /// Finds the one skill a handle names, and requests its current entry from its origin.
     pub(crate) async fn find_now(&self, text: &str) -> Result<NamedSkill, Refusal> {
         let found = self.find(text).await?;
-        // A URI was asked for alone already, and so was a skill that no listing describes whole.
+        // For these, `find` has requested the single skill already.
         if matches!(Handle::parse(text)?, Handle::Uri(..)) || found.listed.offer().is_some() {
             return Ok(found);
         }
@@ -215,8 +216,8 @@ impl Session {
         Ok(NamedSkill { listed, ..found })
     }
 
-    /// Finds the one skill a handle names, among those that were approved if the handle says where;
-    /// this works while a server is away.
+    /// Finds the one skill a handle names, among the stored decisions first, so that it works while
+    /// the server cannot be reached.
     pub(crate) async fn find_remembered(&self, text: &str) -> Result<NamedSkill, Refusal> {
         let handle = Handle::parse(text)?;
         if let Ok(listed) = self.host.recall(&handle) {
@@ -260,7 +261,7 @@ impl SkillFolders {
         }
     }
 
-    /// Reads them as they are now.
+    /// Reads the folders as they are now.
     pub(crate) fn read(&self) -> Discovery {
         let project = self.project.as_deref().map(|project| (project, self.trust));
         local::discover(self.home.as_deref(), project)
@@ -272,8 +273,8 @@ fn host(settings: &HostSettings, options: &SessionOptions) -> Result<HostBuilder
     let mut policy = Policy { dynamic, ..Policy::default() };
     if options.passes_on {
         policy.keeps_entry_text = true;
-        // What one file and one listing may cost is bounded; this program runs for longer than any
-        // number of them.
+        // Each file and each listing has its own limit. A limit for the whole session would stop a
+        // program that runs long enough.
         policy.budgets.session_bytes = u64::MAX;
     }
     Ok(Host::builder()
@@ -288,12 +289,12 @@ fn host(settings: &HostSettings, options: &SessionOptions) -> Result<HostBuilder
         .offline(options.offline))
 }
 
-/// Tells the user something that does not stop the command.
+/// Prints a warning, which does not stop the command.
 pub(crate) fn warn(message: &str) -> std::io::Result<()> {
     writeln!(anstream::stderr(), "{WARNING}warning{WARNING:#}: {}", printable(message))
 }
 
-/// Tells the user what could not be listed.
+/// Warns about origins that could not be listed completely.
 pub(crate) fn report_incomplete(found: &Discovered) -> std::io::Result<()> {
     for refusal in &found.incomplete {
         writeln!(anstream::stderr(), "{}", refusals::RefusalText(refusal))?;

@@ -18,7 +18,8 @@ impl Prompter for TerminalPrompter {
         if !is_interactive() {
             return Box::pin(std::future::ready(Answer::Unavailable));
         }
-        // Nothing else runs in this program while the user thinks.
+        // This blocks the thread until the user answers; the program has nothing else to do
+        // meanwhile.
         let answer = match agrees(&words(question)) {
             Some(true) => Answer::Yes(Grants::load_only()),
             Some(false) => Answer::No,
@@ -28,13 +29,14 @@ impl Prompter for TerminalPrompter {
     }
 }
 
-/// Shows what a question is about and returns the question itself.
+/// Prints what a question is about, and returns the question.
 fn words(question: &Question) -> String {
     match question {
         Question::Approve(asked) => {
             let ApprovalCard { skill, changes, asked_before, .. } = &**asked;
             let mut err = anstream::stderr().lock();
-            // A terminal that cannot be written to cannot agree either.
+            // Errors are ignored: on a broken terminal the question below gets no answer, which
+            // approves nothing.
             let _ = card::write(&mut err, &skill.to_string(), asked);
             if let Some(changes) = changes {
                 let _ = card::changes(&mut err, &skill.uri, changes);

@@ -1,4 +1,4 @@
-//! What `bridge` needs to know.
+//! The settings of `bridge`.
 
 use std::{
     net::SocketAddr,
@@ -26,7 +26,8 @@ pub(crate) enum BridgeTransport {
     Http { address: SocketAddr, access: AccessRules, token: String },
 }
 
-/// Resolves how clients reach the bridge: on this machine, with a token, since it acts for one user.
+/// Resolves how clients reach the bridge. HTTP needs a loopback address and a token, since the
+/// bridge acts for one user.
 pub(crate) fn transport(args: &BridgeArgs) -> Result<BridgeTransport, Failure> {
     let (Some(HttpAddress(address)), Some(file)) = (args.http, &args.token_file) else {
         return Ok(BridgeTransport::Stdio);
@@ -53,12 +54,13 @@ pub(crate) fn transport(args: &BridgeArgs) -> Result<BridgeTransport, Failure> {
     Ok(BridgeTransport::Http { address, access, token: token.to_owned() })
 }
 
-/// The shortest token that is taken for a secret.
+/// The shortest token that is accepted.
 const MIN_TOKEN_CHARS: usize = 16;
 
-/// What is set about the bridge itself.
+/// The options of the bridge itself.
 pub(crate) fn options(args: &BridgeArgs) -> BridgeOptions {
-    // The user's terminal knows nothing of the environment that a client started us in.
+    // The client may have set `SKILLWIRE_HOME`, which the user's terminal lacks, so the command
+    // names it.
     let home = own_home().map(|home| {
         let home = std::path::absolute(&home).unwrap_or_else(|_| PathBuf::from(&home));
         format!("SKILLWIRE_HOME={} ", shell::word(&home.display().to_string()))
@@ -70,13 +72,13 @@ pub(crate) fn options(args: &BridgeArgs) -> BridgeOptions {
         .asks_user(args.lock.is_none())
 }
 
-/// The folders that local skills are read from, as they are without symbolic links.
+/// The folders of local skills, without symbolic links.
 pub(crate) fn skill_folders(settings: &HostSettings, trust_project: bool) -> Vec<PathBuf> {
     let project = settings.project().filter(|_| trust_project);
     folders(settings.home(), project).iter().map(|folder| real(folder)).collect()
 }
 
-/// A path without symbolic links, if there is something at it.
+/// Resolves symbolic links in a path; a path that does not exist stays as it is.
 pub(crate) fn real(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }

@@ -1,11 +1,11 @@
-//! What a client has to start to get the same server.
+//! The command line that a client needs to start the same server.
 
 use clap::ValueEnum;
 
 use super::reading::absolute;
 use crate::args::ServeArgs;
 
-/// The arguments that start the same server on pipes, wherever a client starts it.
+/// The arguments that start the same server over stdio, from any working directory.
 pub(super) fn arguments(args: &ServeArgs) -> Vec<String> {
     let mut arguments = vec!["serve".to_owned()];
     arguments.extend(args.dirs.iter().map(|dir| absolute(dir)));
@@ -61,7 +61,7 @@ mod tests {
         settings::serve::config_keys,
     };
 
-    /// Every option that means something on pipes, none as it is by default.
+    /// Every option that applies to stdio, with a value other than its default.
     const EVERYTHING: &str = r#"
         dirs = ["team=/srv/team", "/srv/more"]
         upstream = ["acme", "work.github"]
@@ -90,18 +90,20 @@ mod tests {
     fn what_a_client_is_told_to_start_is_the_same_server() {
         let args: ServeArgs = toml::from_str(EVERYTHING).unwrap();
         let shown = arguments(&args);
-        // A new option has to be shown too, unless it is about HTTP or names the file itself.
+        // The test fails for a new option that is not shown, unless it is about HTTP or names the
+        // file.
         let mut others =
             vec!["dirs", "stdio", "http", "allow-origin", "allow-host", "token-file", "metrics"];
         others.push("public");
-        // Tables are in the file, which is named then.
+        // Tables stay in the file, which the arguments name.
         others.extend(["script", "interpreters"]);
         for key in config_keys().iter().filter(|key| !others.contains(&&***key)) {
             let option = format!("--{key}");
             let is_shown = |word: &String| word.split('=').next() == Some(option.as_str());
             assert!(shown.iter().any(is_shown), "{option} is missing in {shown:?}");
         }
-        // Read back, it says the same; `--strict` and `--lenient` are never typed together.
+        // Parsing the arguments gives the same settings. `--lenient` is left out, since it
+        // conflicts with `--strict`.
         let typed = shown.iter().filter(|word| *word != "--lenient").map(String::as_str);
         let cli = Cli::try_parse_from(std::iter::once("skillwire").chain(typed)).unwrap();
         let Command::Serve(read) = cli.command else { panic!("{shown:?}") };

@@ -1,4 +1,4 @@
-//! Which dialects a server speaks, and what they need to know.
+//! Resolves which dialects a server speaks, and their settings.
 
 use skillwire_core::{RelPath, SkillPath};
 use skillwire_server::dialect::{Dialect, Dialects, Switch, Usage};
@@ -10,11 +10,11 @@ use crate::{
     failure::Failure,
 };
 
-/// Everything about dialects, resolved.
+/// The resolved settings of dialects.
 pub(super) struct DialectSettings {
     pub(super) dialects: Dialects,
     pub(super) usage: Option<Usage>,
-    /// The skills that everybody may read over plain HTTP.
+    /// The skills that every HTTP client may read without a token, under `/.well-known/`.
     pub(super) public: Option<PathPatterns>,
 }
 
@@ -53,7 +53,7 @@ fn switch(text: &str) -> Result<Switch, Failure> {
     })
 }
 
-/// Reads `[SERVER=]SKILL`.
+/// Parses `[SERVER=]SKILL`.
 fn usage(given: &str, server: &str) -> Result<Usage, Failure> {
     let (server, skill) = given.split_once('=').unwrap_or((server, given));
     let is_segment = RelPath::parse(server).is_ok_and(|path| path.segments().count() == 1)

@@ -1,38 +1,38 @@
-//! The environment and the folders it names: the one file that reads it.
+//! Reads the environment and the folders that it names. No other file does.
 
 use std::{ffi::OsString, path::PathBuf};
 
-/// Where things are kept that can be made again: `$SKILLWIRE_HOME/cache`, or the place the
-/// platform has for them.
+/// The folder of data that can be made again: `$SKILLWIRE_HOME/cache`, or the platform's cache
+/// folder.
 pub(super) fn cache_folder() -> Option<PathBuf> {
     own_folder("cache", "Library/Caches", "LOCALAPPDATA", "XDG_CACHE_HOME", ".cache")
 }
 
-/// Where it is remembered how scripts can be isolated here.
+/// The file that caches how scripts can be isolated on this machine.
 pub(crate) fn isolation_file() -> Option<PathBuf> {
     cache_folder().map(|folder| folder.join("isolation.json"))
 }
 
-/// A variable that a script is granted by name.
+/// The value of a variable that a script is granted.
 #[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
 pub(crate) fn variable(name: &str) -> Option<String> {
-    // Such names make the system's lookup panic, and no variable has one.
+    // `std::env::var` may panic for other names, which no variable can have.
     let usable = !name.is_empty() && !name.contains(['=', '\0']);
     usable.then(|| std::env::var(name).ok()).flatten()
 }
 
-/// Where decisions and configured servers are kept: `$SKILLWIRE_HOME/state`, or the place the
-/// platform has for them.
+/// The folder of decisions and configured servers: `$SKILLWIRE_HOME/state`, or the platform's
+/// folder for state.
 pub(super) fn state_folder() -> Option<PathBuf> {
     let mac = "Library/Application Support";
     own_folder("state", mac, "APPDATA", "XDG_DATA_HOME", ".local/share")
 }
 
-/// A folder in `$SKILLWIRE_HOME`, or `skillwire` in the one that a platform names.
+/// A folder in `$SKILLWIRE_HOME`, or the folder `skillwire` in one of the platform's.
 #[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
 fn own_folder(name: &str, mac: &str, windows: &str, xdg: &str, dot: &str) -> Option<PathBuf> {
     if let Some(home) = own_home() {
-        // What is kept must be found from every folder.
+        // A relative path would name another folder in each working directory.
         return std::path::absolute(PathBuf::from(home).join(name)).ok();
     }
     let platform = if cfg!(target_os = "macos") {
@@ -46,7 +46,7 @@ fn own_folder(name: &str, mac: &str, windows: &str, xdg: &str, dot: &str) -> Opt
     platform.map(|folder| folder.join("skillwire"))
 }
 
-/// The folder that everything is kept in, if the user named one.
+/// The value of `$SKILLWIRE_HOME`, if the user set it.
 #[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
 pub(super) fn own_home() -> Option<OsString> {
     std::env::var_os("SKILLWIRE_HOME").filter(|home| !home.is_empty())
@@ -57,20 +57,20 @@ pub(super) fn home_folder() -> Option<PathBuf> {
     std::env::home_dir().filter(|home| home.is_absolute())
 }
 
-/// The whole environment, of which a started server gets a part.
+/// The whole environment, of which a server process gets a part.
 #[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
 pub(super) fn environment() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
-/// What `SKILLWIRE_LOG` asks the log to show.
+/// The filter of the log in `SKILLWIRE_LOG`.
 #[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
 pub(crate) fn log_filter() -> Option<String> {
     std::env::var("SKILLWIRE_LOG").ok()
 }
 
-/// Whether standard error wants colours.
+/// Whether standard error shows colours.
 pub(crate) fn colour_on_stderr() -> bool {
     anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never
 }

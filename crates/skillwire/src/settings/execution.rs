@@ -1,4 +1,4 @@
-//! Which scripts a server runs, and how.
+//! Resolves which scripts a server runs, and how.
 
 use std::time::Duration;
 
@@ -11,7 +11,8 @@ use crate::{
     failure::Failure,
 };
 
-/// What runs scripts, if the operator wants that and this machine can isolate them.
+/// Makes the script runner, if the operator enabled it. Fails if this machine cannot isolate
+/// scripts.
 pub(super) fn scripts(args: &ServeArgs) -> Result<Option<ScriptRunner>, Failure> {
     if !args.execute {
         if args.allow_script.is_empty() && args.script.is_empty() {
@@ -38,7 +39,7 @@ pub(super) fn scripts(args: &ServeArgs) -> Result<Option<ScriptRunner>, Failure>
     let interpreters = execution::interpreters(&named)?;
     let isolation = IsolationArgs { accept_restricted: args.accept_restricted };
     let sandbox = execution::sandbox(isolation).with_standby_helper();
-    // Better no server than one whose calls all fail.
+    // The server does not start if every call of the tool would fail.
     sandbox.isolation().map_err(|unavailable| execution::not_run(&unavailable.into()))?;
     sandbox.prestart_helper();
     Ok(Some(ScriptRunner::new(sandbox, interpreters, ExecutionRules::new(rules))))

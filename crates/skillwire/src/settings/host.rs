@@ -1,4 +1,4 @@
-//! Where the host keeps its state, and what the programs it starts get to know.
+//! Where the host keeps its state, and which variables the server processes that it starts get.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,8 @@ use crate::failure::Failure;
 /// The largest token file that is read.
 const MAX_TOKEN_BYTES: u64 = 64 * 1024;
 
-/// Variables a program may need to work at all; none of them is made for secrets.
+/// Variables that a server process inherits because it may not work without them. None is meant for
+/// secrets.
 const INHERITED: [&str; 21] = [
     "PATH",
     "HOME",
@@ -38,10 +39,10 @@ const INHERITED: [&str; 21] = [
     "USERPROFILE",
 ];
 
-/// Families of such variables.
+/// Prefixes of such variables.
 const INHERITED_FAMILIES: [&str; 2] = ["LC_", "XDG_"];
 
-/// Where the host keeps and finds things.
+/// The folders that the host uses.
 pub(crate) struct HostSettings {
     state: PathBuf,
     cache: PathBuf,
@@ -74,27 +75,27 @@ impl HostSettings {
         logins(&self.state)
     }
 
-    /// What the user decided.
+    /// The user's decisions about skills.
     pub(crate) fn records(&self) -> FileRecords {
         FileRecords::new(self.approvals())
     }
 
-    /// The folder of what the user decided.
+    /// The folder of the user's decisions.
     pub(crate) fn approvals(&self) -> PathBuf {
         self.state.join("approvals")
     }
 
-    /// What happened.
+    /// The audit log.
     pub(crate) fn audit(&self) -> AuditLog {
         AuditLog::new(&self.state)
     }
 
-    /// How servers offer their skills.
+    /// The stored dialects of servers.
     pub(crate) fn dialects(&self) -> FileDialects {
         FileDialects::new(self.state.join("dialects"))
     }
 
-    /// Verified files of servers.
+    /// The cache of verified files of servers.
     pub(crate) fn cache(&self) -> Result<FileCache, Failure> {
         FileCache::new(self.cache.join("files")).map_err(|error| {
             Failure::usage(format!("{error}.")).hint("Set `SKILLWIRE_HOME` to another folder.")
@@ -106,7 +107,7 @@ impl HostSettings {
         self.home.as_deref()
     }
 
-    /// The folder that is worked in, for skill folders in it.
+    /// The working directory, for skill folders in it.
     pub(crate) fn project(&self) -> Option<&Path> {
         self.project.as_deref()
     }
@@ -137,7 +138,7 @@ fn command(server: &StdioServer) -> Endpoint {
     }
 }
 
-/// Tells whether a variable is passed on; Windows does not care about the case of names.
+/// Tells whether a server process inherits a variable. Windows ignores the case of names.
 fn is_inherited(name: &str) -> bool {
     let name = if cfg!(windows) { name.to_ascii_uppercase() } else { name.to_owned() };
     INHERITED.contains(&name.as_str())
@@ -185,7 +186,8 @@ fn login(
     Ok(found.map(|login| std::sync::Arc::new(login) as _))
 }
 
-/// Reads a token; the problem reads on from the file and never repeats what is in it.
+/// Reads a token. The error continues a sentence after the file's name, and never repeats its
+/// content.
 fn bearer_token(file: &Path) -> Result<String, String> {
     use std::io::Read as _;
     let opened = std::fs::File::open(file).map_err(|error| format!("cannot be read: {error}"))?;

@@ -1,4 +1,4 @@
-//! From what was typed to what is meant: arguments, configuration file and environment resolved.
+//! Resolves arguments, configuration file and environment into settings.
 
 #[cfg(feature = "bridge")]
 pub(crate) mod bridge;

@@ -1,4 +1,4 @@
-//! How folders of skills are read.
+//! The settings for scanning folders of skills.
 
 use std::path::{Path, PathBuf};
 
@@ -9,17 +9,17 @@ use skillwire_source::{
 
 use crate::{args::ReadingArgs, failure::Failure};
 
-/// How folders are read, resolved.
+/// The resolved settings.
 pub(crate) struct FolderReading {
     pub(crate) strictness: Strictness,
     pub(super) scheme: Scheme,
     allow_secret: SecretAllowList,
     single_link: bool,
-    /// Whether only findings that matter to a server are looked for.
+    /// Whether findings that do not matter to a server are left out.
     brief: bool,
-    /// The folder for what is remembered between starts, if anything is.
+    /// The folder of the index that is kept between starts, if there is one.
     index: Option<PathBuf>,
-    /// Where the sources count what they have looked at.
+    /// The counter of scanned skills, which all sources share.
     pub(crate) progress: ScanProgress,
 }
 
@@ -55,7 +55,7 @@ impl FolderReading {
         })
     }
 
-    /// Looks only for findings that matter to a server, and keeps what it read in a folder.
+    /// Leaves out findings that do not matter to a server, and keeps an index in this folder.
     pub(super) fn for_serving(self, index: Option<PathBuf>) -> Self {
         Self { brief: true, index, ..self }
     }
@@ -77,7 +77,7 @@ impl FolderReading {
     }
 }
 
-/// Says that a folder cannot be read.
+/// Makes the failure for a folder that cannot be read.
 pub(crate) fn unavailable(error: SourceUnavailable) -> Failure {
     Failure::usage(format!("`{}` cannot be read.", error.origin)).hint(error.reason)
 }
@@ -92,7 +92,7 @@ pub(crate) fn folder_of(argument: &str) -> &str {
     split_prefix(argument).1.trim_end_matches('/')
 }
 
-/// Takes a prefix off only where no folder of the whole name exists.
+/// Splits off a prefix, unless a folder with the whole name exists.
 fn split_prefix(argument: &str) -> (Option<&str>, &str) {
     match argument.split_once('=') {
         Some((prefix, dir)) if RelPath::parse(prefix).is_ok() && !Path::new(argument).exists() => {

@@ -1,4 +1,4 @@
-//! What `serve` needs to know: its arguments laid over its configuration file.
+//! The settings of `serve`: its arguments, which override its configuration file.
 
 use std::{net::SocketAddr, path::Path};
 
@@ -26,7 +26,7 @@ use crate::{
     features::Feature,
 };
 
-/// Everything `serve` needs to know.
+/// The resolved settings of `serve`.
 pub(crate) struct ServeSettings {
     pub(crate) sources: Vec<DirectorySource>,
     /// Servers whose skills are passed on, if there are any.
@@ -37,15 +37,15 @@ pub(crate) struct ServeSettings {
     pub(crate) strictness: Strictness,
     pub(crate) transport: ServeTransport,
     pub(crate) log_format: LogFormat,
-    /// Where the sources count what they have looked at.
+    /// The counter of scanned skills, which all sources share.
     pub(crate) progress: ScanProgress,
-    /// Whether clients may look for skills with a tool.
+    /// Whether the tool `find_skills` is offered.
     #[cfg(feature = "search")]
     pub(crate) find_tool: bool,
-    /// What runs scripts, if anything does.
+    /// The script runner, if scripts may run.
     #[cfg(feature = "execute")]
     pub(crate) scripts: Option<ScriptRunner>,
-    /// What a client's configuration says to start the same server on pipes.
+    /// The arguments with which a client starts the same server over stdio.
     pub(crate) client_arguments: Vec<String>,
 }
 
@@ -117,7 +117,7 @@ impl ServeSettings {
     }
 }
 
-/// Refuses options whose part of the program is not in this build.
+/// Refuses options that need a feature which this build lacks.
 fn check_built_in(args: &ServeArgs) -> Result<(), Failure> {
     let needed = [
         ("--upstream", !args.upstream.is_empty(), Feature::Host),
@@ -170,7 +170,8 @@ fn transport(args: &ServeArgs, public: Option<PathPatterns>) -> Result<ServeTran
     let mut hosts =
         args.allow_host.iter().map(|host| allowed_host(host)).collect::<Result<Vec<_>, _>>()?;
     if loopback {
-        // The whole of 127.0.0.0/8 is this machine, and the address is printed for clients.
+        // Every address of 127.0.0.0/8 is this machine. Clients use the one that is printed, so it
+        // is allowed as a host.
         hosts.push(host_of(address));
     }
     let origins = args.allow_origin.iter().map(|origin| allowed_origin(origin));
@@ -188,7 +189,7 @@ pub(super) fn host_of(address: SocketAddr) -> String {
     }
 }
 
-/// A host as requests name it, without port.
+/// Checks a host name, which must have no port.
 fn allowed_host(host: &str) -> Result<String, Failure> {
     let port = host.rsplit_once(':').is_some_and(|(_, port)| !port.ends_with(']'));
     if host.is_empty() || host.contains(['/', '@', ' ']) || port {
@@ -198,7 +199,7 @@ fn allowed_host(host: &str) -> Result<String, Failure> {
     Ok(host.to_ascii_lowercase())
 }
 
-/// An origin as browsers send it; anything else would never match.
+/// Checks that an origin has the form in which browsers send it; another form would never match.
 fn allowed_origin(origin: &str) -> Result<String, Failure> {
     let lower = origin.to_ascii_lowercase();
     let host = lower.split_once("://").filter(|(scheme, _)| !scheme.is_empty());
@@ -244,10 +245,10 @@ pub(super) fn read_file(path: &Path, option: &str) -> Result<String, Failure> {
     })
 }
 
-/// What was typed wins; lists are replaced, not joined.
+/// Lays typed options over the file's. A typed list replaces the file's list.
 fn overlay(typed: ServeArgs, mut file: ServeArgs) -> ServeArgs {
     if typed.stdio {
-        // A typed `--stdio` is for this run: what the file says about HTTP does not apply.
+        // A typed `--stdio` also overrides everything that the file says about HTTP.
         let ServeArgs { http, allow_origin, allow_host, token_file, public, metrics, .. } =
             ServeArgs::default();
         file = ServeArgs { http, allow_origin, allow_host, token_file, public, metrics, ..file };
@@ -279,7 +280,8 @@ fn overlay(typed: ServeArgs, mut file: ServeArgs) -> ServeArgs {
         allow_origin: list(typed.allow_origin, file.allow_origin),
         allow_host: list(typed.allow_host, file.allow_host),
         token_file: typed.token_file.or(file.token_file),
-        // Each names a dialect of its own; of two about the same one, the typed one comes last.
+        // The lists are joined, since each item is about one dialect. A typed item comes last and
+        // wins.
         dialect: file.dialect.into_iter().chain(typed.dialect).collect(),
         usage_skill: typed.usage_skill.or(file.usage_skill),
         public: list(typed.public, file.public),

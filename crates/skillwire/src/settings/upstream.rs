@@ -1,4 +1,4 @@
-//! Which configured servers a server passes on.
+//! Resolves which configured servers a server passes on.
 
 use std::collections::BTreeSet;
 
@@ -12,16 +12,16 @@ use crate::failure::Failure;
 /// Servers whose skills are passed on.
 #[derive(Debug)]
 pub(crate) struct UpstreamSettings {
-    /// Each under the label that its skills are passed on under.
+    /// The servers, each with the label under which its skills are passed on.
     pub(crate) servers: Vec<(ServerLabel, Endpoint)>,
-    /// Those whose resources may all be looked through for skills.
+    /// The servers whose resources may all be searched for skills.
     pub(crate) legacy: BTreeSet<ServerLabel>,
     /// The scheme of the URIs.
     pub(crate) scheme: Scheme,
 }
 
 impl UpstreamSettings {
-    /// Finds the configured servers with these labels; nothing when no label was given.
+    /// Finds the configured servers with these labels; `None` if no label was given.
     pub(super) fn resolve(labels: &[String], scheme: &Scheme) -> Result<Option<Self>, Failure> {
         if labels.is_empty() {
             return Ok(None);

@@ -1,4 +1,5 @@
-//! Tests of the program as users and clients see it: real processes, their output and their exit codes.
+//! Tests of the program as users and clients see it: real processes, their output and their exit
+//! codes.
 #![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
 mod archives;

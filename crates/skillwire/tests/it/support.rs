@@ -40,8 +40,8 @@ impl CommandResult {
         self
     }
 
-    /// Asserts that the command failed with this exit code and these words on standard error, and printed
-    /// nothing to standard output.
+    /// Asserts that the command failed with this exit code and these words on standard error, and
+    /// printed nothing to standard output.
     #[track_caller]
     pub(crate) fn assert_refused(self, code: i32, words: &str) {
         let ran = self.assert_exit(code);

@@ -1,4 +1,4 @@
-//! What is refused or mended, and what is said about it.
+//! Frontmatter that is refused or repaired, and the findings about it.
 
 use serde_json::json;
 use skillwire_core::{Code, Position, yaml::quote};

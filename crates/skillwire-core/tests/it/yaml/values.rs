@@ -1,4 +1,4 @@
-//! What values become in JSON.
+//! YAML values and the JSON values that they become.
 
 use serde_json::json;
 use skillwire_core::Code;

@@ -1,4 +1,5 @@
-//! Nothing of a server is loaded without the user, who is asked where they are.
+//! The bridge loads a server's skill only after the user approved it, in their client or a
+//! terminal.
 
 use serde_json::json;
 use skillwire_gateway::BridgeOptions;
@@ -50,7 +51,7 @@ async fn the_user_is_shown_origin_files_and_requests_and_agrees_hst_68() {
     assert_eq!(form["requestedSchema"]["required"], json!(["load"]));
     assert!(done(&result).contains("Body."), "{result}");
     assert!(done(&result).contains("It cannot control this client"), "{result}");
-    // It is remembered, on the other era too.
+    // The approval holds for clients of the other era too.
     done(&bridged.legacy(false).await.call("load_skill", load()).await);
 }
 
@@ -74,7 +75,7 @@ async fn a_no_is_remembered_and_closing_the_form_is_none_hst_68() {
     let dismissed = json!({ "action": "cancel" });
     let (_, result) = client.call_and_answer("load_skill", load(), dismissed).await;
     assert_eq!(refused(&result), "not_approved");
-    // Who submits the form without its tick says no.
+    // A user who submits the form without ticking the box declines.
     let unticked = json!({ "action": "accept", "content": { "load": false } });
     let (_, result) = client.call_and_answer("load_skill", load(), unticked).await;
     assert_eq!(refused(&result), "user_declined");
@@ -124,7 +125,7 @@ async fn what_changes_while_the_user_looks_is_asked_about_again() {
         "requestState": asked["requestState"],
         "inputResponses": { "approve": yes() },
     });
-    // Until the bridge has taken the change over, it loads and finds that nothing fits.
+    // Until the bridge has a new view, the call is answered without a new question.
     let again = loop {
         let again = client.request("tools/call", params.clone()).await["result"].clone();
         if again["resultType"] == "input_required" {

@@ -1,4 +1,4 @@
-//! What a client is shown: handles of every origin, and which servers are in trouble.
+//! The lists that a client gets: handles of every origin, and which servers failed.
 
 use serde_json::json;
 use skillwire_client::Endpoint;
@@ -52,7 +52,7 @@ async fn a_dead_a_slow_and_a_hostile_server_cost_the_others_nothing_h_11() {
     let mut client = bridged.modern(true);
     let (_, loaded) = client.call_and_answer("load_skill", load(), yes()).await;
     done(&loaded);
-    // Both become known while others are still waited for.
+    // The list shows both while the bridge still waits for other servers.
     let known = ["`dead` cannot be listed now", "- acme:refunds (approved)"];
     let listed = async {
         loop {

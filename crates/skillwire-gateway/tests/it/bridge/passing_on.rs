@@ -1,4 +1,4 @@
-//! What is passed on under the extension's own methods, and in the shapes that came before it.
+//! Skills that a bridge passes on through the extension's own methods and through older dialects.
 
 use serde_json::json;
 use skillwire_core::Digest;
@@ -13,7 +13,7 @@ use super::support::{self, Bridged, NONE, done, load, refunds, yes};
 const TEXT: &str = "---\nname: ledger\ndescription: \"Keeps: books\"\nmetadata:\n  b: \"2\"\n  a: \"1\"\n\
                     x-own: [3, 1]\n---\n# Ledger\n";
 
-/// Where the skill of these tests is passed on.
+/// The URI under which the skill of these tests is passed on.
 const URI: &str = "skill://local/.agents/skills/ledger/SKILL.md";
 
 fn home() -> SkillFolder {
@@ -47,7 +47,7 @@ async fn a_skill_of_a_folder_is_passed_on_with_its_frontmatter_and_digests_gw_04
         let read = client.request("resources/read", json!({ "uri": uri })).await;
         assert_eq!(read["result"]["contents"][0]["text"], text, "{read}");
     }
-    // What leads out of the skill, or to a folder's own URI, is nobody's.
+    // No skill has a file at a URI that leads out of the skill, or at a folder's own URI.
     for uri in [
         "skill://local/.agents/skills/ledger/../../../.ssh/id",
         "skill://local/+local/.agents/skills/ledger/SKILL.md",
@@ -68,7 +68,7 @@ async fn bytes_that_changed_since_the_folder_was_read_are_not_sent_as_those_that
     home.file(".agents/skills/ledger/scripts/sum.sh", "echo 2\n");
     let uri = URI.replace("SKILL.md", "scripts/sum.sh");
     let read = client.request("resources/read", json!({ "uri": uri })).await;
-    // What was read before the change may still be kept, and is what is listed.
+    // The bytes from before the change may still be cached; these match the listing.
     let text = &read["result"]["contents"][0]["text"];
     assert!(read.get("error").is_some() || text == "echo 1\n", "{read}");
 }
@@ -96,7 +96,7 @@ async fn a_project_that_is_not_trusted_is_not_passed_on() {
     let project = home();
     let host = Host::builder().build();
     let untrusted = (project.path(), ProjectTrust::Untrusted);
-    // What is the user's own is passed on, so that something is.
+    // The user's own skill is passed on, so that the test can tell when the bridge is ready.
     let own = home();
     let [own_uri, project_uri] = ["local", "project"]
         .map(|origin| format!("skill://{origin}/.agents/skills/ledger/SKILL.md"));

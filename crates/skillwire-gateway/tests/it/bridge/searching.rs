@@ -1,4 +1,4 @@
-//! What is searched, and what is never asked for to be searched.
+//! Searches, which never fetch a file.
 
 use serde_json::json;
 use skillwire_host::{Host, local};
@@ -48,7 +48,7 @@ async fn headings_of_a_text_that_comes_in_after_a_search_are_found_by_the_next_o
         .skill("ledger-two", [("SKILL.md", skill("ledger-two", "Quarterly figures"))]);
     let host = Host::builder().cache(MemoryCache::default()).build();
     host.add_server(label("acme"), endpoint(&server));
-    // Approved before anything was loaded, so that loading changes nothing about the list.
+    // Both are approved before the bridge starts, so that loading one does not change the view.
     for handle in ["acme:ledger-one", "acme:ledger-two"] {
         let listed = host.resolve(&Handle::parse(handle).unwrap()).await.unwrap();
         host.approve(&listed, Grants::default()).unwrap();

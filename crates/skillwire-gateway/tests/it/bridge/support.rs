@@ -21,7 +21,7 @@ use tokio::time::{Duration, timeout};
 
 pub(crate) const NONE: [(&str, &str); 0] = [];
 
-/// Nothing here takes this long; a test that waits longer has failed.
+/// A test that waits longer than this has failed.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) fn label(text: &str) -> ServerLabel {
@@ -260,7 +260,7 @@ pub(crate) fn refused(result: &Value) -> String {
     code
 }
 
-/// The window a load told of.
+/// The id of the window in the result of `load_skill`.
 pub(crate) fn window(result: &Value) -> String {
     let text = done(result);
     let after = text.split("Window: ").nth(1).expect("a window is told");

@@ -1,4 +1,5 @@
-//! Windows: what a client loaded stays what it was, and ends when it should.
+//! Windows: their content does not change while they are open, and they are closed when they should
+//! be.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What is denied is denied everywhere, with the same words as what is not there.
+//! Denied skills: every method answers as if they did not exist.
 
 use std::sync::{
     Arc,
@@ -45,7 +45,8 @@ async fn denying(server: &HostileServer, deny: Deny) -> (Gateway, Arc<Deny>) {
     (plan.start(&[("acme", server)]).await, deny)
 }
 
-/// What a client can find out about a skill, in a form that does not repeat its name.
+/// The answers that a client gets about a skill, with its name replaced so that they can be
+/// compared.
 async fn probed(gateway: &Gateway, name: &str) -> Vec<String> {
     let mut replies = Vec::new();
     for (method, path) in [
@@ -79,9 +80,9 @@ async fn a_denied_skill_is_not_there_for_any_method_gw_16_g_08() {
     let above = gateway.server.call("resources/directory/read", above).await.to_string();
     assert!(!listed.contains("denied") && !above.contains("denied"));
     assert_eq!(probed(&gateway, "denied").await, probed(&gateway, "absent").await);
-    // Neither was fetched: a denial is no reason to read.
+    // The gateway fetched nothing to answer these requests.
     assert_eq!(server.count("resources/read"), 0);
-    // Once it is admitted, it is there for all of them.
+    // Once the skill is admitted, clients can list and read it.
     deny.lifted.store(true, Ordering::SeqCst);
     gateway.upstreams.reconsider();
     gateway.until_listed(|skills| skills.len() == uris.len() + 1).await;
@@ -107,7 +108,7 @@ async fn a_denied_skill_inside_another_denies_that_one_as_well_gw_17_g_07() {
     for uri in ["skill://acme/outer/x", "skill://acme/outer/inner/SKILL.md"] {
         assert_eq!(gateway.read(uri).await.code(), -32602, "{uri}");
     }
-    // Denying the outer one leaves the inner one whole.
+    // Denying the outer skill does not deny the inner one.
     let (gateway, _) = denying(&server, Deny { skills: vec!["outer"], ..Deny::default() }).await;
     let uris = ["skill://acme/outer-two/SKILL.md", "skill://acme/outer/inner/SKILL.md"];
     assert_eq!(gateway.uris().await, uris);
@@ -121,7 +122,7 @@ async fn a_denied_file_denies_its_skill_gw_17_g_07() {
     let uris = gateway.uris().await;
     assert!(!uris.iter().any(|uri| uri.contains("open")), "{uris:?}");
     assert_eq!(gateway.read("skill://acme/open/y").await.code(), -32602);
-    // Where no manifest says what there is, the file alone is not there.
+    // A skill without a manifest loses only the denied file, since no manifest names it.
     assert_eq!(gateway.text("skill://acme/live/x").await, "x");
     assert_eq!(gateway.read("skill://acme/live/secret.txt").await.code(), -32602);
 }
@@ -143,7 +144,7 @@ async fn a_token_that_may_not_see_a_skill_does_not_have_it_asked_for_gw_16() {
     };
     assert!(ask("skills/get", "skill://acme/open/SKILL.md").await["result"].is_object());
     assert_eq!(ask("skills/get", "skill://acme/denied/SKILL.md").await["error"]["code"], -32602);
-    // Nor does the name that its server gives it lead there.
+    // The same holds for a URI of the server's own.
     assert_eq!(ask("skills/get", "skill://outer/SKILL.md").await["error"]["code"], -32602);
     assert_eq!(server.count("skills/get"), 0);
 }

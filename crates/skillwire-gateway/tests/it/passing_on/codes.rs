@@ -1,4 +1,4 @@
-//! Errors, headers and tokens: what crosses a server in between, and what does not.
+//! Errors, headers and tokens: which of them a gateway passes on.
 
 use serde_json::json;
 use skillwire_testkit::{
@@ -111,7 +111,7 @@ async fn a_header_that_says_something_else_is_refused_before_anybody_is_asked_gw
     headers.push(("Mcp-Name", PASSED_ON_X));
     assert_eq!(gateway.server.post(&headers, body.as_bytes()).await.status, 400);
     assert_eq!(server.count("resources/read"), 0);
-    // A header nobody here knows is no reason to refuse.
+    // The gateway does not refuse a request because of a header it does not know.
     let mut headers = modern_headers("resources/read");
     headers.extend([("Mcp-Name", PASSED_ON_X), ("Mcp-Param-Region", "eu")]);
     assert_eq!(gateway.server.post(&headers, body.as_bytes()).await.status, 200);

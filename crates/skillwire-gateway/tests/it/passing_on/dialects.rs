@@ -1,4 +1,4 @@
-//! Servers of older dialects, passed on as the released extension has it.
+//! Skills of servers of older dialects, passed on in the form of the released extension.
 
 use serde_json::{Value, json};
 use skillwire_client::{Endpoint, WebOrigin};
@@ -17,7 +17,7 @@ async fn gateway(server: &HostileServer) -> Gateway {
     Plan { legacy: true, ..Plan::default() }.start(&[("acme", server)]).await
 }
 
-/// What was read of a server, whatever the dialect calls that.
+/// The files that the gateway read from a server, by any method of any dialect.
 fn reads(server: &HostileServer) -> Vec<String> {
     let reads = ["resources/read", "skills/get", "skills/read", "skills/read_reference"];
     let log = server.log().into_iter();
@@ -30,7 +30,8 @@ fn reads(server: &HostileServer) -> Vec<String> {
     asked.filter(|uri| uri != "skill://index.json" && uri != "skill://index").collect()
 }
 
-/// The entry and the `SKILL.md` behind it say the same, as the extension demands.
+/// Returns the only entry, after checking that it agrees with its `SKILL.md` as the extension
+/// demands.
 async fn one_honest_entry(gateway: &Gateway) -> Value {
     let [entry]: [Value; 1] = gateway.server.skills().await.try_into().unwrap();
     let uri = entry["uri"].as_str().unwrap();
@@ -45,7 +46,7 @@ async fn one_honest_entry(gateway: &Gateway) -> Value {
     entry
 }
 
-/// What listing a dialect costs, and whether its manifest is whole.
+/// The reads that listing a dialect costs, and whether its manifest is complete.
 const COSTS: [(OlderDialect, &str, &[&str], bool); 14] = [
     (OlderDialect::Draft, ROOT, &[], false),
     (OlderDialect::Index, ROOT, &[], false),

@@ -1,4 +1,4 @@
-//! Entries, as they come through.
+//! Entries as the gateway passes them on.
 
 use serde_json::{Value, json};
 use skillwire_core::SkillUri;
@@ -131,7 +131,7 @@ async fn notes_stand_under_our_own_name_and_say_whose_skill_it_is_gw_01_gw_22() 
     let keys: Vec<_> = notes.keys().collect();
     assert_eq!(keys, ["dev.skillwire/upstream"]);
     assert_eq!(notes["dev.skillwire/upstream"]["label"], "acme");
-    // Whether it is any good is not for us to say.
+    // The note must not claim that the skill is safe or verified.
     let text = entry.to_string().to_lowercase();
     for claim in ["verified", "trusted", "safe", "io.modelcontextprotocol.skills/"] {
         assert!(!text.contains(claim), "{text}");
@@ -185,7 +185,7 @@ async fn a_uri_with_another_servers_label_is_still_its_own_g_03() {
     assert_eq!(gateway.uris().await, uris);
     assert_eq!(gateway.text("skill://one/two/refunds/x").await, "of one");
     assert_eq!(gateway.text("skill://two/refunds/x").await, "of two");
-    // Each was asked for what is its own.
+    // The gateway asked each server for that server's own file, under its own URI.
     let reads = |server: &HostileServer| -> Vec<Value> {
         let reads = server.log().into_iter().filter(|logged| logged.method == "resources/read");
         reads.map(|logged| logged.params["uri"].clone()).collect()

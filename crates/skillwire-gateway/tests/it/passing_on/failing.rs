@@ -1,4 +1,4 @@
-//! Servers that are slow, dead, endless, or this one itself.
+//! Servers that are slow, dead or endless, and a gateway that follows itself.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ async fn one_that_hangs_leaves_the_others_and_is_listed_when_it_comes_gw_10_g_06
     let gateway = plan.start(&[("slow", &slow), ("quick", &quick)]).await;
     gateway.until_listed(|skills| !skills.is_empty()).await;
     assert_eq!(gateway.uris().await, ["skill://quick/refunds/SKILL.md"]);
-    // A listing that lacks a server is not for keeping.
+    // A listing that lacks the skills of a server must not be cached.
     assert_eq!(gateway.server.call("skills/list", json!({})).await["ttlMs"], 0);
     gateway.until_listed(|skills| skills.len() == 2).await;
 }
@@ -115,7 +115,7 @@ async fn reads_that_hang_do_not_hold_up_the_files_of_others_gw_23() {
             })
         })
         .collect();
-    // As many as one server is asked for at a time; all others wait for their turn.
+    // The gateway sends one server 16 requests at a time; all others wait for a permit.
     stuck.wait_for("resources/read", 16).await;
     assert_eq!(gateway.text("skill://quick/refunds/x").await, "x");
     assert_eq!(gateway.text("skill://local/x.md").await, "here");
@@ -138,7 +138,7 @@ async fn more_bytes_than_listed_are_not_even_received_gw_23() {
 #[tokio::test]
 async fn a_server_behind_itself_passes_nothing_on_twice_gw_23_g_16() {
     let folder = SkillFolder::with_skills(&["local"]);
-    // The inner one passes on the outer one, which passes on the inner one.
+    // The outer gateway follows the inner one. Notes that come back are simulated below.
     let server = honest();
     let inner = Plan::default().folder(folder.path()).start(&[("far", &server)]).await;
     let address = |gateway: &Gateway| Endpoint::Http {
@@ -152,7 +152,7 @@ async fn a_server_behind_itself_passes_nothing_on_twice_gw_23_g_16() {
     let via = far["_meta"]["dev.skillwire/upstream"]["via"].as_array().unwrap().clone();
     assert_eq!(via.len(), 2, "{far}");
     assert_eq!(far["_meta"]["dev.skillwire/upstream"]["label"], "inner");
-    // What comes back with our own mark, or with too many, is left out.
+    // An entry that names the outer gateway already, or eight others, is left out.
     let own = via[1].clone();
     let many: Vec<Value> = (0..8).map(|n| json!(format!("{n:032x}"))).collect();
     for marks in [json!([own]), json!(many)] {

@@ -1,4 +1,4 @@
-//! Files and directories, as they come through.
+//! Files and directories as the gateway passes them on.
 
 use serde_json::{Value, json};
 use skillwire_testkit::{Fault, HostileServer, ScriptedReply};
@@ -23,7 +23,7 @@ async fn listing_costs_the_listing_and_nothing_is_fetched_ahead_gw_15() {
     let mut methods = server.methods();
     methods.sort_unstable();
     methods.dedup();
-    // A subscription that was replaced by one to more.
+    // The log notes a subscription that the gateway replaced.
     methods.retain(|method| method != "(disconnected)");
     assert_eq!(methods, ["server/discover", "skills/list", "subscriptions/listen"]);
     assert_eq!(server.count("skills/list"), 2);
@@ -62,7 +62,7 @@ async fn a_server_that_moves_on_is_followed_gw_18() {
     let gateway = Gateway::of(&server).await;
     server.rotate(X, "Newer details.");
     assert_eq!(gateway.read(PASSED_ON_X).await.code(), -32602);
-    // The entry is asked for at once, whatever lifetime the listing had.
+    // The gateway asks for the new entry at once, whatever lifetime the listing had.
     let digest = server.entry("skill://refunds/SKILL.md")["resources"][1]["digest"].clone();
     let digest = digest.as_str().unwrap().to_owned();
     gateway.until_listed(|skills| skills[0].to_string().contains(&digest)).await;
@@ -165,7 +165,8 @@ async fn a_read_that_wants_input_is_refused_and_leaves_nothing_behind_gw_14() {
 #[tokio::test]
 async fn one_servers_digest_does_not_fetch_anothers_file_gw_18() {
     let one = HostileServer::new().skill("a", [("secret.txt", "of one")]);
-    // It lists the digest of a file it does not have, to be given it.
+    // The second server lists the digest of a file of the first one, to have the gateway serve that
+    // file from its cache under the second server's URI.
     let listed = one.entry("skill://a/SKILL.md")["resources"][1].clone();
     let two = HostileServer::new().skill("b", [("secret.txt", "x")]).fault(Fault::entry(
         "skill://b/SKILL.md",

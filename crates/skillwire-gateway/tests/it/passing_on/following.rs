@@ -1,4 +1,4 @@
-//! Hearing of changes, and telling of them.
+//! Changes that servers announce, and that the gateway announces to its clients.
 
 use serde_json::{Value, json};
 use skillwire_testkit::{HostileServer, modern_headers, modern_request};
@@ -43,7 +43,7 @@ async fn hears(stream: &mut skillwire_testkit::HttpConnection, mut wanted: Vec<(
 async fn a_changed_listing_is_told_under_rewritten_uris_gw_25() {
     let server = server();
     let gateway = Gateway::of(&server).await;
-    // A page that is kept must not outlive the change.
+    // The first listing may be cached, and the cached page must not outlive the change.
     gateway.uris().await;
     let mut stream = listen(&gateway, &[REFUNDS, "skill://acme/refunds/x"]).await;
     server.rotate(X, "newer");
@@ -66,7 +66,7 @@ async fn a_changed_listing_is_told_under_rewritten_uris_gw_25() {
 async fn one_changed_skill_is_asked_for_alone_gw_25() {
     let server = server();
     let gateway = Gateway::of(&server).await;
-    // First to the listing, and then to each skill in it.
+    // The gateway subscribes to the listing first, and then to the skills in it.
     server.wait_for("subscriptions/listen", 2).await;
     let mut stream = listen(&gateway, &[REFUNDS]).await;
     server.rotate(X, "newer");

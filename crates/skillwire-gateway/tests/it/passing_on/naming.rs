@@ -1,4 +1,4 @@
-//! Skills that are asked for by name: unlisted ones, and those that content calls as their server does.
+//! Skills that clients ask for by URI: unlisted ones, and those under their server's own URI.
 
 use serde_json::json;
 use skillwire_testkit::{Fault, HostileServer, ScriptedReply};
@@ -14,12 +14,12 @@ async fn a_skill_that_no_listing_mentions_is_asked_for_and_then_served_gw_11() {
     assert_eq!(gateway.read("skill://acme/refunds/x.md").await.code(), -32602);
     let reply = gateway.get("skill://acme/refunds/SKILL.md").await;
     assert_eq!(reply.result()["skill"]["uri"], "skill://acme/refunds/SKILL.md");
-    // What was named can be read at once, and is still not listed.
+    // After a client has named the skill, its files can be read, and it is still not listed.
     assert_eq!(gateway.text("skill://acme/refunds/x.md").await, "Details.");
     assert_eq!(gateway.uris().await, [""; 0]);
     let listed = gateway.server.call("resources/list", json!({})).await;
     assert_eq!(listed["resources"], json!([]));
-    // While it is known, nobody is asked again.
+    // While the skill is known, the gateway does not ask the server again.
     gateway.get("skill://acme/refunds/SKILL.md").await.result();
     assert_eq!(server.count("skills/get"), 1);
 }
@@ -53,10 +53,10 @@ async fn content_may_call_a_skill_as_its_own_server_does_gw_06_g_04() {
     let two = HostileServer::new().skill("team/b", [("x", "x")]);
     let gateway = Plan::default().start(&[("one", &one), ("two", &two)]).await;
     let reply = gateway.get("skill://team/b/SKILL.md").await;
-    // The answer says whose it is.
+    // The answer names the server that the skill is from.
     assert_eq!(reply.result()["skill"]["uri"], "skill://two/team/b/SKILL.md");
     assert_eq!(reply.result()["skill"]["_meta"]["dev.skillwire/upstream"]["label"], "two");
-    // Only an entry is found that way; a file has the URI that its entry gives it.
+    // Only `skills/get` accepts the server's own URI; files are read under the URIs of the entry.
     assert_eq!(gateway.read("skill://team/b/SKILL.md").await.code(), -32602);
 }
 

@@ -1,4 +1,4 @@
-//! The mapping of URIs, on its own.
+//! The mapping of URIs, without servers.
 
 use proptest::prelude::*;
 use skillwire_core::{ResourceUri, Scheme, SkillUri};
@@ -13,7 +13,7 @@ fn uri(text: &str) -> ResourceUri {
     ResourceUri::parse(text).unwrap()
 }
 
-/// Segments of all kinds, those that mean something to the mapping more often than chance has it.
+/// Segments of all kinds. Those that mean something to the mapping are chosen more often.
 fn segment() -> impl Strategy<Value = String> {
     let plain = "[a-zA-Z0-9.+:@ %?#\\[\\]é~-]{1,8}";
     let telling =

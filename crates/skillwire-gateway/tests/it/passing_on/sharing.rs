@@ -39,7 +39,7 @@ async fn answers_stay_fresh_no_longer_than_the_servers_own_gw_13() {
         assert!(result["ttlMs"].as_u64().unwrap() <= 20_000, "{result}");
         assert_eq!(result["cacheScope"], "public");
     }
-    // One that says nothing is not fresh at all, and nobody else's to reuse.
+    // An answer of a server that states no lifetime must not be reused at all.
     let silent = HostileServer::new()
         .skill("a", [("x", "x")])
         .fault(Fault::WithoutMember { method: "skills/list".to_owned(), name: "ttlMs".to_owned() });
@@ -93,7 +93,7 @@ async fn cursors_of_merged_pages_are_sealed_and_personal_gw_09_g_11() {
     }
     let uris = ["one/a", "one/b", "two/a", "two/b"].map(|path| format!("skill://{path}/SKILL.md"));
     assert_eq!(seen, uris);
-    // The servers' own cursors mean nothing here.
+    // A cursor of one of the servers is not a cursor of the gateway.
     assert_eq!(list(ALICE, Some("1")).await.code(), -32602);
 }
 

@@ -1,4 +1,4 @@
-//! What the tests share: servers to pass on, and a server that passes them on.
+//! Shared by the tests: servers whose skills are passed on, and a gateway that does so.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -18,7 +18,7 @@ pub(crate) fn label(text: &str) -> ServerLabel {
     ServerLabel::parse(text).unwrap()
 }
 
-/// A server that passes others on, and the listeners of those others.
+/// A gateway, and the listeners of the servers that it follows.
 pub(crate) struct Gateway {
     pub(crate) server: TestServer,
     pub(crate) upstreams: FollowedServers,

@@ -1,10 +1,10 @@
 //! Blocks of content for a model, each below a note that only the host writes.
 //!
-//! A block says in its outer tag what it is: `mcp_skill`, `local_skill`, `project_skill`, the same
-//! with `_file`, or `mcp_resource`. Every tag of a block carries a boundary drawn for that block
-//! alone, and the note says so: text in the content that looks like a closing tag, another note or
-//! the user lacks the boundary. Content that is not text is described and not shown; its bytes stay
-//! available to the host, which knows what its tools and its model can take.
+//! The outer tag of a block says what it is: `mcp_skill`, `local_skill`, `project_skill`, the same
+//! with `_file`, or `mcp_resource`. Every tag of a block carries a random boundary of that block,
+//! and the note says so: text in the content that imitates a closing tag, another note or the user
+//! lacks the boundary. Content that is not text is described and not shown; its bytes stay
+//! available to the host, which knows what its tools and its model accept.
 
 use std::path::Path;
 
@@ -23,20 +23,20 @@ use crate::host::ResourceContent;
 /// The most files a block names.
 const MAX_FILES_NAMED: usize = 50;
 
-/// A skill that was loaded: its `SKILL.md` and what the host knows about it.
+/// A loaded skill: its `SKILL.md` and what the host knows about it.
 #[derive(Clone, Copy)]
 pub struct LoadedSkill<'a> {
     /// The qualified handle.
     pub handle: &'a str,
-    /// What was listed about the skill.
+    /// The entry of the skill.
     pub entry: &'a SkillEntry,
     /// The `SKILL.md`.
     pub content: &'a dyn SkillContent,
-    /// Where the skill is on this machine, for skills of folders.
+    /// The directory of a skill that is in a folder of this machine.
     pub directory: Option<&'a Path>,
 }
 
-/// A file of a skill that was loaded.
+/// A file of a loaded skill.
 #[derive(Clone, Copy)]
 pub struct SkillFile<'a> {
     /// The qualified handle of the skill.
@@ -81,8 +81,7 @@ pub fn skill_file(file: SkillFile<'_>, boundaries: &Boundaries) -> Result<ModelT
     frame(&tag, &note, &content.uri().name(), content.bytes(), boundaries)
 }
 
-/// Renders a resource that was read for its own sake: no skill is loaded by it, whatever its name
-/// is.
+/// Renders an ordinary resource. This loads no skill, even if the resource has the name of one.
 pub fn ordinary_resource(
     resource: &ResourceContent,
     boundaries: &Boundaries,
@@ -124,7 +123,7 @@ fn origin_line(origin: &Origin, directory: Option<&Path>) -> String {
     }
 }
 
-/// What is known of the bytes, and which characters in them deserve suspicion.
+/// Says how the bytes were verified, and which suspicious characters they contain.
 fn about_bytes(content: &dyn SkillContent) -> Vec<String> {
     let integrity = match (content.assurance(), &content.skill().origin) {
         (Assurance::MatchesListing(digest), Origin::Server(label)) => format!(
@@ -169,7 +168,7 @@ fn standing(origin: &Origin) -> String {
     }
 }
 
-/// What frontmatter cannot do, however it is worded.
+/// Says that the frontmatter has no effect by itself.
 fn inert(origin: &Origin) -> String {
     let granter = if origin.server().is_some() { "the user" } else { "the user's settings" };
     format!(
@@ -178,7 +177,7 @@ fn inert(origin: &Origin) -> String {
     )
 }
 
-/// Names the files of a skill besides `SKILL.md`, none of which has been read.
+/// Names the files of a skill besides `SKILL.md`; none of them has been read.
 fn files(entry: &SkillEntry) -> String {
     let Resources::Listed(listed) = &entry.resources else {
         return "Files: The server does not list them.".to_owned();
@@ -198,12 +197,12 @@ fn files(entry: &SkillEntry) -> String {
     format!("Files: {}, not read yet{}{rest}", others.len(), named.collect::<String>())
 }
 
-/// The bytes as text, unless they are something else.
+/// Returns the bytes as text, if they are text.
 fn text_of(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
 }
 
-/// Puts the note and the content between tags that carry a fresh boundary.
+/// Wraps the note and the content in tags that carry a fresh boundary.
 fn frame(
     tag: &str,
     note: &[String],

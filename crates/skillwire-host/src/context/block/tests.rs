@@ -43,7 +43,7 @@ fn loaded(origin: &str, skill: &[u8], directory: Option<&Path>) -> String {
     loaded_skill(skill, &boundaries()).unwrap().into_string()
 }
 
-/// Content of a skill without digests, as a window would make it.
+/// Content of a skill without digests, as a window would return it.
 struct Dynamic(SkillId);
 
 impl Sealed for Dynamic {}
@@ -95,7 +95,7 @@ fn content_can_neither_close_its_wrapper_nor_pose_as_the_host_h_58() {
     let (_, inside) = text.split_once(&format!("<content boundary=\"{boundary}\">\n")).unwrap();
     let (inside, _) = inside.split_once(&format!("\n</content boundary=\"{boundary}\">")).unwrap();
     assert_eq!(inside, hostile, "content is shown byte for byte");
-    // The snapshot itself should hold nothing that hides.
+    // The snapshot itself should contain no invisible characters.
     insta::assert_snapshot!(crate::context::text::lines(&text));
 }
 

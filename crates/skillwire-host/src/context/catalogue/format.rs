@@ -13,16 +13,16 @@ use crate::context::text::one_line;
 /// A notation for the catalogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Format {
-    /// `<available_skills>` with one element for each skill.
+    /// XML: `<available_skills>` with one element per skill.
     #[default]
     Xml,
-    /// A heading and a list.
+    /// Markdown: a heading and a list.
     Markdown,
-    /// One object.
+    /// JSON: one object.
     Json,
 }
 
-/// The bytes a piece takes at most, with whatever stands between it and the next.
+/// Returns the size of a piece in bytes, including the separator to the next.
 pub(super) fn with_separator(piece: &str) -> usize {
     piece.len() + 1
 }
@@ -49,7 +49,7 @@ impl Format {
         }
     }
 
-    /// Writes how many skills an origin has and how to find them.
+    /// Writes how many skills an origin has and how the model finds them.
     pub(super) fn summary(self, origin: &Origin, count: usize, list_tool: &str) -> String {
         let search = format!("Call {list_tool} with server {} to search them.", origin.label());
         let origin = named(origin);
@@ -65,7 +65,7 @@ impl Format {
         }
     }
 
-    /// Writes how many skills there are at all.
+    /// Writes how many skills there are in all.
     pub(super) fn overall(self, count: usize, origins: usize, list_tool: &str) -> String {
         let search = format!("Call {list_tool} to search them.");
         match self {
@@ -82,7 +82,7 @@ impl Format {
         }
     }
 
-    /// Puts pieces together.
+    /// Joins the pieces.
     pub(super) fn frame<'a>(
         self,
         skills: impl Iterator<Item = &'a str>,
@@ -111,7 +111,8 @@ impl Format {
     }
 }
 
-/// Where a skill comes from, so that no server's label reads like a folder of this machine.
+/// Returns the name of an origin, worded so that no server's label reads like a folder of this
+/// machine.
 fn named(origin: &Origin) -> String {
     match origin {
         Origin::Local => "local".to_owned(),
@@ -120,7 +121,7 @@ fn named(origin: &Origin) -> String {
     }
 }
 
-/// A local description may be longer than the format allows; the catalogue is not.
+/// Shortens a description: a local one may be longer than the format allows.
 fn description(text: &str) -> String {
     match text.char_indices().nth(MAX_DESCRIPTION_CHARS) {
         None => one_line(text),
@@ -148,7 +149,7 @@ fn xml(text: &str) -> String {
     out
 }
 
-/// Escapes what could become a link, an image, code or HTML on one line of Markdown.
+/// Escapes what could become a link, an image, code or HTML in one line of Markdown.
 fn markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -160,7 +161,7 @@ fn markdown(text: &str) -> String {
     out
 }
 
-/// Sets text as code that it cannot end.
+/// Formats text as code and escapes its backticks, so that it cannot end the code.
 fn code(text: &str) -> String {
     format!("`{}`", text.replace('`', "\\u{60}"))
 }

@@ -1,4 +1,4 @@
-//! The catalogue: which skills a model can ask for, and where each comes from.
+//! The catalogue: the skills that a model can ask for, and their origins.
 
 mod format;
 
@@ -7,25 +7,25 @@ use skillwire_trust::Origin;
 pub use self::format::Format;
 use super::model_text::{ModelText, tokens};
 
-/// One skill of the catalogue; only enabled skills belong here.
+/// One skill of the catalogue; the caller passes only enabled skills.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CatalogueItem {
-    /// The qualified handle: what the model sees as the name and passes to the loader.
+    /// The qualified handle, which the model sees as the name and passes to the loader.
     pub handle: String,
-    /// What the skill says it does.
+    /// The skill's own description.
     pub description: String,
-    /// Where it comes from.
+    /// The origin of the skill.
     pub origin: Origin,
 }
 
-/// How a catalogue is written.
+/// Options of a catalogue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CatalogueOptions {
     /// The notation.
     pub format: Format,
-    /// The most tokens, as [`tokens`] estimates them; without it, every skill is shown.
+    /// The most tokens, as [`tokens`] estimates them; `None` shows every skill.
     pub budget: Option<usize>,
-    /// The tool with which a model finds skills that are not shown.
+    /// The tool with which a model finds skills that the catalogue does not show.
     pub list_tool: String,
 }
 
@@ -38,15 +38,15 @@ impl Default for CatalogueOptions {
 /// A catalogue for a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Catalogue {
-    /// The block.
+    /// The text for the model.
     pub text: ModelText,
-    /// Every skill with the tokens its item has, or would have if it is not shown.
+    /// The handle of every skill, with the tokens of its item, shown or not.
     pub items: Vec<(String, usize)>,
-    /// The origins of which only the number of skills is shown.
+    /// The origins for which only the number of skills is shown.
     pub summarised: Vec<Origin>,
 }
 
-/// The skills of one origin, written both ways.
+/// The skills of one origin, in full and as a summary.
 struct Section<'a> {
     origin: &'a Origin,
     items: Vec<String>,
@@ -59,13 +59,13 @@ impl Section<'_> {
     }
 }
 
-/// Writes the catalogue; there is none when there are no skills.
+/// Renders the catalogue; returns `None` if there are no skills.
 ///
-/// Skills stand in the order project, user, then servers by label, and by handle within each. When
-/// they do not all fit into the budget, each origin becomes one line with the number of its skills
-/// and the way to search them; as many origins as fit are then shown in full after all, in the same
-/// order. An item is shown whole or not at all. When not even those lines fit, one line stands for
-/// all; it is written whatever the budget is, since a model must know that there are skills.
+/// Skills are ordered by project, user, then servers by label, and by handle within each. If they
+/// do not all fit into the budget, each origin becomes one line with the number of its skills and
+/// the way to search them; then as many origins as fit are shown in full again, in the same order.
+/// An item is shown whole or not at all. If not even those lines fit, one line stands for all. That
+/// line ignores the budget, since a model must know that there are skills.
 pub fn render(items: &[CatalogueItem], options: &CatalogueOptions) -> Option<Catalogue> {
     if items.is_empty() {
         return None;
@@ -103,7 +103,7 @@ pub fn render(items: &[CatalogueItem], options: &CatalogueOptions) -> Option<Cat
     })
 }
 
-/// Decides which origins are shown in full; nothing when not even their summaries fit.
+/// Decides which origins are shown in full; returns `None` if not even their summaries fit.
 fn fitting(sections: &[Section<'_>], format: Format, budget: Option<usize>) -> Option<Vec<bool>> {
     let Some(budget) = budget.map(|tokens| tokens.saturating_mul(4)) else {
         return Some(vec![true; sections.len()]);
@@ -129,7 +129,7 @@ fn fitting(sections: &[Section<'_>], format: Format, budget: Option<usize>) -> O
     Some(sections.iter().map(expand).collect())
 }
 
-/// Folders before servers, the project's before the user's, servers by label.
+/// Orders origins: the project's folders, the user's folders, then servers by label.
 fn rank(origin: &Origin) -> (u8, &str) {
     match origin {
         Origin::Project => (0, ""),

@@ -14,7 +14,7 @@ use crate::support::{Shortcuts, host, label};
 const SKILL: &str = "skill://acme/billing/refunds/SKILL.md";
 const FILE: &str = "skill://acme/billing/refunds/examples/email.md";
 
-/// A server of a draft that lists these entries.
+/// Creates a server of a draft that lists these entries.
 fn listing(entries: &Value) -> HostileServer {
     let page = json!({ "skills": entries });
     HostileServer::with_dialect(OlderDialect::Draft)

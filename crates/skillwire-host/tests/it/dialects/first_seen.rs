@@ -1,4 +1,4 @@
-//! Files without digests: pinned when they are first seen, and held to it.
+//! Files without digests: pinned on the first read, and held to these bytes.
 
 use serde_json::json;
 use skillwire_host::{
@@ -75,7 +75,7 @@ async fn a_changed_pin_revokes_and_has_to_be_approved_again_c_36() {
     let listed = host.named("acme:refunds").await.unwrap();
     assert!(matches!(host.standing(&listed).unwrap(), Standing::Changed(_)));
     assert_eq!(host.approved(&listed).unwrap_err().reason, Reason::Changed);
-    // What it was before does not bring the approval back.
+    // The approval does not return with the old content.
     server.set_resource(FILE, refunds()[1].1);
     let listed = host.named("acme:refunds").await.unwrap();
     assert_eq!(host.approved(&listed).unwrap_err().reason, Reason::Changed);

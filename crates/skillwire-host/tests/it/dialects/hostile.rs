@@ -1,5 +1,5 @@
-//! Documents that are huge, lie, point outside or mix eras, and servers that say one thing and do
-//! another.
+//! Hostile documents (huge, false, pointing outside, mixing eras), and servers that declare one
+//! thing and do another.
 
 use serde_json::{Value, json};
 use skillwire_core::Digest;
@@ -213,7 +213,7 @@ async fn documents_lie_below_their_skill_and_have_their_size_d9() {
 
 #[tokio::test]
 async fn a_server_that_declares_one_dialect_and_answers_in_another_is_refused_or_read_as_it_is() {
-    // It declares names and answers with entries of the released extension: no name, no skill.
+    // It declares names and answers with entries of the released extension, which have no name.
     let entries = json!({ "skills": [{ "uri": "skill://a/SKILL.md", "resources": "dynamic" }] });
     let server = HostileServer::new()
         .fault(Fault::LegacyOnly)
@@ -222,7 +222,7 @@ async fn a_server_that_declares_one_dialect_and_answers_in_another_is_refused_or
         .on("skills/get", |_, _| ScriptedReply::Result(json!({ "instructions": "x" })));
     let listing = legacy_host(&server).list(&label("acme")).await.unwrap();
     assert_eq!((listing.skills.len(), listing.refused.len()), (0, 1));
-    // It declares the released extension and answers by name: no entry is one.
+    // It declares the released extension and answers with names, none of which is an entry.
     let names = json!({ "skills": [{ "name": "a" }], "ttlMs": 0, "cacheScope": "private" });
     let server = HostileServer::new()
         .fault(Fault::Capabilities(json!({ "extensions": { SKILLS_EXTENSION: {} } })))

@@ -1,4 +1,4 @@
-//! How a server is found to speak a dialect, and what is never asked of it.
+//! How the host finds a server's dialect, and what it never asks for.
 
 use serde_json::json;
 use skillwire_dialects::Dialect;
@@ -125,7 +125,7 @@ async fn a_path_that_differs_from_the_name_is_accepted_from_a_scoped_list_alone_
     assert_eq!((listed.name().as_str(), listed.id().uri.as_str()), ("refunds", uri));
     assert!(listed.integrity().is_first_seen());
     assert!(host.window("acme:refunds").await.is_ok());
-    // The same in an index is a lie about the name.
+    // The same URI in an index contradicts the name of its entry.
     let entry = json!({ "type": "skill-md", "name": "refunds", "url": uri, "description": "x" });
     let server = HostileServer::with_dialect(OlderDialect::EarlyIndex);
     server.set_resource("skill://index.json", json!({ "skills": [entry] }).to_string());

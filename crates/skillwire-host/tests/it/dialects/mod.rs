@@ -1,4 +1,4 @@
-//! Servers that offer skills in older ways: found, pinned, approved, and held to it.
+//! Servers of older dialects: the host finds, pins and verifies their skills.
 
 mod archives;
 mod drafts;
@@ -15,7 +15,7 @@ use skillwire_testkit::{HostileServer, OlderDialect};
 
 use crate::support::{host, label};
 
-/// A host that may look through all resources of its server.
+/// Creates a host that may search all resources of its server.
 fn legacy_host(server: &HostileServer) -> Host {
     let host = host(server);
     host.allow_legacy_discovery(&label("acme")).unwrap();
@@ -40,6 +40,6 @@ const WITH_FILES: [OlderDialect; 14] = [
     OlderDialect::PlainResources,
 ];
 
-/// Those that promise a digest for every file, one way or another.
+/// Dialects that promise a digest for every file.
 const WHOLE: [OlderDialect; 3] =
     [OlderDialect::IndexOfArchives, OlderDialect::EarlyIndexOfArchives, OlderDialect::FastMcp];

@@ -1,4 +1,4 @@
-//! What a server points to without listing it: skills in its instructions, tools that hand some out.
+//! Skills that a server mentions without listing them: in its instructions, or through tools.
 
 use serde_json::{Value, json};
 use skillwire_dialects::Dialect;
@@ -31,12 +31,12 @@ async fn tools_that_hand_out_skills_are_mentioned_and_make_no_skill_lad_06() {
     let hint = refusal.hint.unwrap();
     assert!(hint.starts_with("Its tools `list_skills`, `read_skill` seem"), "{hint}");
     assert_eq!(server.count("tools/call"), 0);
-    // With resources, both ways out are said.
+    // With resources, the refusal names both alternatives.
     let server = with_tools(json!({ "tools": {}, "resources": {} }), &["load_skill"]);
     let refusal = host(&server).list(&label("acme")).await.unwrap_err();
     assert_eq!(refusal.remedy.as_deref(), Some(&Remedy::SearchResources(label("acme"))));
     assert!(refusal.hint.as_ref().unwrap().contains("`load_skill`"), "{refusal:?}");
-    // A look through resources that finds nothing says it too.
+    // A search through resources that finds nothing mentions the tools too.
     let listing = legacy_host(&server).list(&label("acme")).await.unwrap();
     assert_eq!(listing.skills.len(), 0);
     assert!(listing.warnings.iter().any(|warning| warning.contains("`load_skill`")));

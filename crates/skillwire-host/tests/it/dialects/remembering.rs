@@ -1,4 +1,4 @@
-//! How a server offers its skills is remembered, and found out anew when that may have changed.
+//! The host remembers a server's dialect, and finds it out again when it may have changed.
 
 use std::time::Duration;
 
@@ -12,14 +12,14 @@ use skillwire_trust::{DialectMemory as _, KnownDialect};
 
 use crate::support::{SetClock, host_from, label};
 
-/// A host that remembers in a folder, as one more process of the same user would.
+/// Creates a host that remembers in a folder, like another process of the same user.
 fn next_run(folder: &tempfile::TempDir, server: &HostileServer) -> Host {
     server.clear_log();
     let memory = FileDialects::new(folder.path().join("dialects"));
     host_from(Host::builder().dialects(memory), server)
 }
 
-/// Lists `acme` and says which dialect that was and what it took.
+/// Lists `acme`; returns the dialect and the requests that it took.
 async fn listed(host: &Host, server: &HostileServer) -> (Option<Dialect>, Vec<String>) {
     let listing = host.list(&label("acme")).await.unwrap();
     let asked = |method: &String| method.contains('/') && !method.starts_with("notifications/");
@@ -71,7 +71,7 @@ async fn a_server_that_describes_itself_differently_is_climbed_anew_lad_08() {
     server.set_fault(Fault::Capabilities(more));
     let (_, methods) = listed(&next_run(&folder, &server), &server).await;
     assert_eq!(methods, ["skills/list", "resources/read"]);
-    // So is one of which the user thinks differently.
+    // A change of what the user allows also makes the host try every dialect again.
     let host = next_run(&folder, &server);
     host.allow_legacy_discovery(&label("acme")).unwrap();
     let (_, methods) = listed(&host, &server).await;
@@ -83,7 +83,7 @@ async fn a_server_that_no_longer_answers_as_it_did_is_climbed_anew_lad_08() {
     let folder = tempfile::tempdir().unwrap();
     let server = HostileServer::with_dialect(OlderDialect::ScopedList);
     listed(&next_run(&folder, &server), &server).await;
-    // It has an index now, and says so nowhere; the scope holds nothing any more.
+    // The server has an index now and does not declare it; the scope is empty.
     let server = HostileServer::with_dialect(OlderDialect::Index)
         .on("resources/list", |_, _| ScriptedReply::Result(json!({ "resources": [] })));
     let (dialect, methods) = listed(&next_run(&folder, &server), &server).await;
@@ -100,7 +100,7 @@ async fn what_is_remembered_never_has_a_server_asked_for_what_it_did_not_declare
     listed(&next_run(&folder, &server), &server).await;
     let memory = FileDialects::new(folder.path().join("dialects"));
     let described = memory.recall(&label("acme")).unwrap().described;
-    // Somebody writes into the user's folder whatever they like, even with the right description.
+    // Another program writes any dialect into the user's folder, even with the right description.
     for dialect in Dialect::ALL {
         memory.remember(&label("acme"), KnownDialect { described, dialect }).unwrap();
         listed(&next_run(&folder, &server), &server).await;
@@ -117,7 +117,7 @@ async fn the_wrong_one_of_two_dialects_by_name_is_found_out_and_forgotten_lad_08
     let folder = tempfile::tempdir().unwrap();
     let server = HostileServer::with_dialect(OlderDialect::Sep2076);
     listed(&next_run(&folder, &server), &server).await;
-    // The same declaration, and another dialect behind it.
+    // The declaration is the same, but the dialect has changed.
     let named = |asked: &skillwire_testkit::ReceivedRequest| asked.params["name"] == "refunds";
     let skill = json!({ "skill": {
         "name": "refunds", "description": "Refunds.", "instructions": "# Refunds\n",

@@ -12,7 +12,7 @@ fn server() -> HostileServer {
     HostileServer::with_dialect(OlderDialect::PlainResources)
         .fault(Fault::Capabilities(json!({ "resources": {}, "completions": {} })))
         .resource("skill://docs/pdf/SKILL.md", "---\nname: pdf\ndescription: Reads.\n---\n")
-        // What a template leads to is not listed.
+        // The skill that a template leads to is not listed.
         .on("resources/list", |_, _| ScriptedReply::Result(json!({ "resources": [] })))
         .on("resources/templates/list", |_, _| {
             ScriptedReply::Result(json!({ "resourceTemplates": [
@@ -53,7 +53,7 @@ async fn templates_are_never_walked_and_nothing_undeclared_is_asked_d12() {
     let values = host.complete(&label("acme"), &templates[0], "product", "", &Map::new()).await;
     assert_eq!(values.unwrap(), [""; 0]);
     assert_eq!(bare.count("completion/complete"), 0);
-    // Without the user's word for this server, a URI that nothing lists is no skill.
+    // Unless the user allowed this for the server, a URI that no listing mentions is not a skill.
     let refusal = host.named("acme:skill://docs/pdf/SKILL.md").await.unwrap_err();
     assert_eq!(refusal.reason, Reason::SkillsNotOffered);
 }

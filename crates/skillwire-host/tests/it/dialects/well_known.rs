@@ -36,7 +36,7 @@ fn index(skills: &Value) -> String {
     json!({ "skills": skills }).to_string()
 }
 
-/// A site with the files one by one.
+/// Creates a site that publishes the files one by one.
 fn files(index: &Value) -> WebSite {
     let site = WebSite::new().file(&format!("{OLD}index.json"), JSON, index.to_string());
     refunds().into_iter().fold(site, |site, (path, text)| {
@@ -44,7 +44,7 @@ fn files(index: &Value) -> WebSite {
     })
 }
 
-/// A site with one artifact.
+/// Creates a site with one artifact.
 fn artifact(kind: &str, url: &str, bytes: Vec<u8>) -> WebSite {
     let entry = json!({
         "name": "refunds", "type": kind, "description": DESCRIPTION, "url": url,
@@ -121,7 +121,7 @@ async fn d11b_digests_of_files_and_of_the_whole_skill_bind() {
     let site = files(&listed(true)).serve().await;
     let listing = host(&site).list(&label("acme")).await.unwrap();
     assert_eq!(listing.refused[0].reason, Reason::DigestMismatch);
-    // A file that is not what the index says.
+    // A file differs from what the index says.
     let site = files(&listed(false)).file(&format!("{OLD}refunds/scripts/calc.py"), JSON, "evil");
     let site = site.serve().await;
     let window = host(&site).window("acme:refunds").await.unwrap();
@@ -210,7 +210,7 @@ async fn entries_that_point_outside_are_refused_d11() {
     }
 }
 
-/// A site with an archive at an address that says nothing about it.
+/// Creates a site with an archive at a URL without an ending.
 fn nameless(kind: &'static str, bytes: Vec<u8>) -> WebSite {
     let entry = json!({
         "name": "refunds", "type": "archive", "description": DESCRIPTION, "url": "download?id=7",
@@ -236,7 +236,7 @@ async fn d11c_an_archive_is_what_it_is_sent_as_and_then_what_its_address_ends_in
         let window = window.unwrap_or_else(|refusal| panic!("{kind}: {refusal}"));
         assert!(window.read("scripts/calc.py").await.is_ok(), "{kind}");
     }
-    // A type that says nothing leaves the ending.
+    // A media type that says nothing leaves the decision to the ending.
     let bytes = zipped.clone();
     let entry = json!({
         "name": "refunds", "type": "archive", "description": DESCRIPTION,
@@ -248,7 +248,7 @@ async fn d11c_an_archive_is_what_it_is_sent_as_and_then_what_its_address_ends_in
         .serve()
         .await;
     assert!(host(&site).window("acme:refunds").await.is_ok());
-    // What is sent decides: the ending is not tried after it.
+    // The media type decides; the ending is not tried after it.
     let site = artifact("archive", "refunds.zip", zipped).serve().await;
     let refusal = host(&site).approved_now("acme:refunds").await.unwrap_err();
     assert_eq!(refusal.reason, Reason::ArchiveBroken);

@@ -27,7 +27,8 @@ pub(super) struct DelegatedCgroup {
 type Unusable = String;
 
 impl DelegatedCgroup {
-    /// Finds the cgroup of this process, prepares it, and removes what earlier processes left there.
+    /// Finds the cgroup of this process, prepares it, and removes what earlier processes left
+    /// there.
     pub(super) fn detect() -> Result<Self, Unusable> {
         let own = OwnCgroup::of_this_process().ok_or("this process is in no version 2 cgroup")?;
         let delegated = Self::prepare(&own, std::process::id())?;
@@ -52,9 +53,9 @@ impl DelegatedCgroup {
         }
         let enabled = words(&base.join("cgroup.subtree_control"));
         let is_enabled = |name: &str| enabled.iter().any(|word| word == name);
-        // Controllers can only be enabled once no process is left in the cgroup. So this process moves
-        // out first, and only if the cgroup is its own: otherwise it would change how the service
-        // manager, or another program, has arranged things.
+        // Controllers can only be enabled once no process is left in the cgroup. So this process
+        // moves out first, and only if the cgroup is its own: otherwise it would change how the
+        // service manager, or another program, has arranged things.
         let may_enable = if moved || controllers.iter().all(|name| is_enabled(name)) {
             Ok(())
         } else {
@@ -86,7 +87,8 @@ fn cannot_divide(error: &io::Error) -> Unusable {
     format!("the cgroup of this process cannot be divided ({error})")
 }
 
-/// Whether these controllers bound what matters. A share of the processors only spares other programs.
+/// Whether these controllers bound what matters. A share of the processors only spares other
+/// programs.
 fn are_enough(controllers: &[&str]) -> bool {
     controllers.contains(&"memory") || controllers.contains(&"pids")
 }

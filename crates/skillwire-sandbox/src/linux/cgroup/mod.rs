@@ -1,7 +1,8 @@
 //! Cgroups of version 2, in which the kernel bounds all processes of a run together.
 //!
-//! They are used where this process was given a cgroup that it may divide. A run without one is still
-//! bounded: each process by kernel limits, all of them together by samples (see `supervisor`).
+//! They are used where this process was given a cgroup that it may divide. A run without one is
+//! still bounded: each process by kernel limits, all of them together by samples (see
+//! `supervisor`).
 
 mod delegated_cgroup;
 mod run_cgroup;
@@ -15,8 +16,8 @@ use crate::{job::ScriptJob, outcome::AggregateEnforcement};
 pub(crate) struct RunCgroups(Result<DelegatedCgroup, String>);
 
 impl RunCgroups {
-    /// Finds the cgroup of this process and prepares it. That may move this process into a cgroup below
-    /// its own.
+    /// Finds the cgroup of this process and prepares it. That may move this process into a cgroup
+    /// below its own.
     pub(crate) fn detect() -> Self {
         Self(DelegatedCgroup::detect())
     }

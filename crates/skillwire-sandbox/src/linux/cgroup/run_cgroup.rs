@@ -16,8 +16,8 @@ use rustix::{
 use super::delegated_cgroup::DelegatedCgroup;
 use crate::job::ScriptJob;
 
-/// The beginning of a run's cgroup name. The id of the process that created it follows, so that a later
-/// process can tell which cgroups are abandoned.
+/// The beginning of a run's cgroup name. The id of the process that created it follows, so that a
+/// later process can tell which cgroups are abandoned.
 const NAME_PREFIX: &str = "skillwire-run-";
 
 /// Memory that a run needs besides the script's: the helper, and what the kernel itself allocates.
@@ -26,8 +26,8 @@ const OVERHEAD_BYTES: u64 = 64 * 1024 * 1024;
 /// Processes of a run besides the script's: the helper and the first process of the namespace.
 const OTHER_PROCESSES: u64 = 2;
 
-/// The percentage of all processors that one run may take at a time, so that the rest of the machine
-/// goes on.
+/// The percentage of all processors that one run may take at a time, so that the rest of the
+/// machine goes on.
 const MAX_PROCESSOR_PERCENT: u64 = 75;
 
 /// How long killed processes may take to be gone.
@@ -48,9 +48,9 @@ impl RunCgroup {
             fs::write(cgroup.path.join(file), value)?;
         }
         if cgroup.controllers.contains(&"memory") {
-            // Without swap a run cannot move its memory out of the bound, and when it is out of memory
-            // the kernel kills the whole run rather than one process of it. A kernel without swap, or an
-            // old one, lacks these files; the bound itself holds without them.
+            // Without swap a run cannot move its memory out of the bound, and when it is out of
+            // memory the kernel kills the whole run rather than one process of it. A kernel without
+            // swap, or an old one, lacks these files; the bound itself holds without them.
             for (file, value) in [("memory.swap.max", "0"), ("memory.oom.group", "1")] {
                 let _ = fs::write(cgroup.path.join(file), value);
             }
@@ -257,7 +257,8 @@ mod tests {
         assert_eq!(RunCgroup::numbered(&gone, &made).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 
-    /// The cgroup of this process, without bounds. Reports a skip where no cgroup can be made in it.
+    /// The cgroup of this process, without bounds. Reports a skip where no cgroup can be made in
+    /// it.
     fn real() -> Option<DelegatedCgroup> {
         let Some(own) = OwnCgroup::of_this_process() else {
             skip(TestNeed::Cgroups, "this process is in no version 2 cgroup");

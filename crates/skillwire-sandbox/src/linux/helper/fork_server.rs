@@ -1,9 +1,9 @@
 //! The process that helpers are copies of.
 //!
-//! Loading a program takes longer than everything that a helper does before it becomes a script. So this
-//! process is loaded once. It has one thread, no variables and nothing open, learns nothing of any job,
-//! and copies itself whenever the supervisor asks for a helper. A helper therefore starts without any
-//! secret that an earlier run could have left.
+//! Loading a program takes longer than everything that a helper does before it becomes a script. So
+//! this process is loaded once. It has one thread, no variables and nothing open, learns nothing of
+//! any job, and copies itself whenever the supervisor asks for a helper. A helper therefore starts
+//! without any secret that an earlier run could have left.
 
 use std::{
     io,
@@ -32,8 +32,9 @@ pub(super) fn serve(requests: UnixStream) -> io::Result<()> {
             received => received?,
         };
         let control = UnixStream::from(descriptors.pop().ok_or(io::ErrorKind::InvalidData)?);
-        // A helper that ends at once must stay a zombie until its pidfd is open. If the kernel reaped it
-        // by itself, the id could belong to another process by then, which the supervisor would kill.
+        // A helper that ends at once must stay a zombie until its pidfd is open. If the kernel
+        // reaped it by itself, the id could belong to another process by then, which the supervisor
+        // would kill.
         reap_automatically(false);
         let helper = match fork() {
             Ok(None) => {
@@ -70,8 +71,8 @@ fn reap_ended() {
     while let Ok(Some(_)) = rustix::process::wait(WaitOptions::NOHANG) {}
 }
 
-/// Chooses whether the kernel reaps children by itself. The supervisor, which is not their parent, waits
-/// for helpers by their pidfds.
+/// Chooses whether the kernel reaps children by itself. The supervisor, which is not their parent,
+/// waits for helpers by their pidfds.
 fn reap_automatically(automatically: bool) {
     let disposition = if automatically { libc::SIG_IGN } else { libc::SIG_DFL };
     // SAFETY: neither disposition runs any code.

@@ -1,8 +1,8 @@
 //! Full isolation: namespaces and a root file system of their own for each run.
 //!
-//! The helper makes the namespaces and forks once. The child is the first process of the new process
-//! namespace: when it ends, for whatever reason, the kernel kills every other process in there. It puts
-//! all layers in place, starts the script, and reports its end.
+//! The helper makes the namespaces and forks once. The child is the first process of the new
+//! process namespace: when it ends, for whatever reason, the kernel kills every other process in
+//! there. It puts all layers in place, starts the script, and reports its end.
 
 use std::{
     io,
@@ -34,8 +34,8 @@ use crate::isolation::IsolationTier;
 
 /// Makes the namespaces, all but one, and the part of the root file system that every job needs.
 ///
-/// All namespaces are made by one call. The user namespace comes first in it and owns the others, so
-/// this process may mount and configure in them without any right outside.
+/// All namespaces are made by one call. The user namespace comes first in it and owns the others,
+/// so this process may mount and configure in them without any right outside.
 pub(super) fn prepare() -> Result<(), StepFailure> {
     let uid = rustix::process::getuid().as_raw();
     let gid = rustix::process::getgid().as_raw();
@@ -47,9 +47,9 @@ pub(super) fn prepare() -> Result<(), StepFailure> {
         | UnshareFlags::NEWUTS;
     unshare(namespaces).at(IsolationStep::Namespaces)?;
     let write = |name: &str, text: String| std::fs::write(format!("/proc/self/{name}"), text);
-    // The kernel wants this before an unprivileged `gid_map`: a process that could drop a group could
-    // open files that are closed to exactly that group. The maps have one id each, so the script
-    // can become no other user, and set-user-id files of other owners mean nothing to it.
+    // The kernel wants this before an unprivileged `gid_map`: a process that could drop a group
+    // could open files that are closed to exactly that group. The maps have one id each, so the
+    // script can become no other user, and set-user-id files of other owners mean nothing to it.
     write("setgroups", "deny".to_owned()).at(IsolationStep::IdMaps)?;
     write("uid_map", format!("{} {uid} 1", visible_paths::SCRIPT_UID)).at(IsolationStep::IdMaps)?;
     write("gid_map", format!("{} {gid} 1", visible_paths::SCRIPT_UID)).at(IsolationStep::IdMaps)?;
@@ -58,7 +58,8 @@ pub(super) fn prepare() -> Result<(), StepFailure> {
 }
 
 fn unshare(namespaces: UnshareFlags) -> rustix::io::Result<()> {
-    // SAFETY: no flag that is used here makes descriptors unshared, and this process has one thread.
+    // SAFETY: no flag that is used here makes descriptors unshared, and this process has one
+    // thread.
     unsafe { rustix::thread::unshare_unsafe(namespaces) }
 }
 
@@ -82,7 +83,8 @@ pub(super) fn run(
     exit(result)
 }
 
-/// The first process of the namespace: confines itself, starts the script, and ends what is left of it.
+/// The first process of the namespace: confines itself, starts the script, and ends what is left of
+/// it.
 fn first_process(
     job: &ReceivedJob,
     filter: &SyscallFilter,
@@ -90,11 +92,11 @@ fn first_process(
     helper: &OwnedFd,
 ) -> Result<(), StepFailure> {
     let spec = &job.spec;
-    // The kernel kills this process when the helper dies, and with it the whole namespace. First of all,
-    // so that nothing of the run can outlive a helper that is killed.
+    // The kernel kills this process when the helper dies, and with it the whole namespace. First of
+    // all, so that nothing of the run can outlive a helper that is killed.
     die_with_parent(helper).at(IsolationStep::Fork)?;
-    // Before the capabilities go: the loopback device is brought up here. The filter lets the script use
-    // TCP only if this was done.
+    // Before the capabilities go: the loopback device is brought up here. The filter lets the
+    // script use TCP only if this was done.
     let proxy_port =
         if spec.network { Some(listen(control).at(IsolationStep::Network)?) } else { None };
     let program_root = match &spec.program {
@@ -135,9 +137,9 @@ fn first_process(
 
 /// Waits for the script, kills everything that it left behind, and waits for that as well.
 ///
-/// Orphans of the namespace become children of its first process, so when there is no child left, no
-/// process is left. Processes may still fork while they are killed, so every end of a child is followed
-/// by another round.
+/// Orphans of the namespace become children of its first process, so when there is no child left,
+/// no process is left. Processes may still fork while they are killed, so every end of a child is
+/// followed by another round.
 fn wait_for_all(script: Pid) -> io::Result<WaitStatus> {
     let mut script_status = None;
     loop {
@@ -162,13 +164,14 @@ fn wait_for_all(script: Pid) -> io::Result<WaitStatus> {
 
 /// Kills every process of this namespace but its first.
 fn kill_all_others() {
-    // SAFETY: signals touch no memory of this process. The target -1 is every process that this one can
-    // see, and it sees only its namespace. It is no failure if there is none.
+    // SAFETY: signals touch no memory of this process. The target -1 is every process that this one
+    // can see, and it sees only its namespace. It is no failure if there is none.
     unsafe { libc::kill(-1, libc::SIGKILL) };
 }
 
-/// What may be opened in the new root, which holds little else. These rules stand behind the mounts: a
-/// flaw in one of the two is not enough to write to the system or to execute a file of the script's own.
+/// What may be opened in the new root, which holds little else. These rules stand behind the
+/// mounts: a flaw in one of the two is not enough to write to the system or to execute a file of
+/// the script's own.
 fn path_rules(
     program_root: Option<&Path>,
     program: &ScriptProgram,
@@ -207,7 +210,8 @@ fn bring_loopback_up() -> io::Result<()> {
         rustix::net::SocketFlags::CLOEXEC,
         None,
     )?;
-    // SAFETY: the structure consists of numbers and a union of such, for which zeros are valid values.
+    // SAFETY: the structure consists of numbers and a union of such, for which zeros are valid
+    // values.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
         *to = libc::c_char::from_ne_bytes([*from]);

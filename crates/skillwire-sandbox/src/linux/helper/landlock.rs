@@ -21,7 +21,8 @@ pub(super) struct PathRules {
     pub(super) execute: Vec<PathBuf>,
     /// Paths below which files may be read.
     pub(super) read: Vec<PathBuf>,
-    /// Paths below which everything is allowed but to execute files, and to make or control devices.
+    /// Paths below which everything is allowed but to execute files, and to make or control
+    /// devices.
     pub(super) write: Vec<PathBuf>,
     /// Devices that may be read and written.
     pub(super) devices: Vec<PathBuf>,
@@ -31,8 +32,8 @@ pub(super) struct PathRules {
 
 /// Confines this process and its children. Paths that do not exist are left out.
 ///
-/// Rules refer to the files that the paths lead to now. So this is called after the root was changed,
-/// and before the script could replace a path.
+/// Rules refer to the files that the paths lead to now. So this is called after the root was
+/// changed, and before the script could replace a path.
 pub(super) fn confine(rules: &PathRules) -> io::Result<()> {
     let unsupported = |_| io::Error::from_raw_os_error(libc::EOPNOTSUPP);
     let ruleset = ruleset(rules).map_err(unsupported)?;

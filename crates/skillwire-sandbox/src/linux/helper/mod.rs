@@ -79,13 +79,14 @@ fn prepare_and_run(
     filter: &SyscallFilter,
     control: &UnixStream,
 ) -> Result<(), StepFailure> {
-    // A session of its own has no terminal. Otherwise a script could push characters into the user's
-    // terminal as if they were typed, or signal the caller through their common process group.
+    // A session of its own has no terminal. Otherwise a script could push characters into the
+    // user's terminal as if they were typed, or signal the caller through their common process
+    // group.
     rustix::process::setsid().at(IsolationStep::Descriptors)?;
     // Whatever a run writes to a shared file system, such as credentials, is for its own user only.
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
-    // Before the namespaces: a user namespace that root makes maps to root outside, so that one escape
-    // would be enough to own the machine.
+    // Before the namespaces: a user namespace that root makes maps to root outside, so that one
+    // escape would be enough to own the machine.
     if rustix::process::geteuid().is_root() {
         privileges::drop_root().at(IsolationStep::DropRoot)?;
     }
@@ -107,7 +108,8 @@ fn prepare_and_run(
     }
 }
 
-/// Reports that everything is ready and waits for a job. `None` where the supervisor hung up instead.
+/// Reports that everything is ready and waits for a job. `None` where the supervisor hung up
+/// instead.
 fn next_job(control: &UnixStream) -> Result<Option<ReceivedJob>, StepFailure> {
     send(control, &HelperReport::Ready, &[]).at(IsolationStep::Descriptors)?;
     receive_job(control).at(IsolationStep::Descriptors)

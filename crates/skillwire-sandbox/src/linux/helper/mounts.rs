@@ -1,9 +1,9 @@
 //! The root file system of a run in the full tier: the system and the skill read-only, two bounded
 //! folders, and nothing else.
 //!
-//! It is put together in two parts, by two processes. The helper mounts what is the same for every job
-//! before it has one ([`prepare_root`]). The first process of the namespace adds the job's own parts and
-//! replaces the root ([`enter_root`]).
+//! It is put together in two parts, by two processes. The helper mounts what is the same for every
+//! job before it has one ([`prepare_root`]). The first process of the namespace adds the job's own
+//! parts and replaces the root ([`enter_root`]).
 
 use std::{
     fs,
@@ -30,8 +30,8 @@ use crate::{job::ScriptJob, limits::RunLimits};
 /// Where the new root is put together. It hides the folder only in this mount namespace.
 const BUILD_FOLDER: &str = "/tmp";
 
-/// Room in the root for directories and generated files besides the skill's. The root is read-only when
-/// a script runs, so this only bounds mistakes of our own.
+/// Room in the root for directories and generated files besides the skill's. The root is read-only
+/// when a script runs, so this only bounds mistakes of our own.
 const ROOT_EXTRA_BYTES: usize = 32 * 1024 * 1024;
 
 /// The most files and directories in the root.
@@ -39,8 +39,8 @@ const ROOT_FILES: u64 = 16_384;
 
 /// Puts together what is the same for every job, and makes the new root the current folder.
 pub(super) fn prepare_root() -> io::Result<()> {
-    // First of all: a new mount namespace still passes mounts on to the one it was copied from. Without
-    // this the mounts below would appear on the whole machine.
+    // First of all: a new mount namespace still passes mounts on to the one it was copied from.
+    // Without this the mounts below would appear on the whole machine.
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
     // The parts of the old root are copied before the new one covers a folder of it.
     let parts = BindMounts::of_system()?;
@@ -64,8 +64,8 @@ pub(super) fn enter_root(
     BindMounts::of_job(job, program_root)?.attach()?;
     mount_script_folders(&job.spec.limits)?;
     let notes = mount_proc();
-    // Puts the old root on top of the new one and takes it away from there. A `chroot` would leave the
-    // old root mounted, and a process with an open directory of it could walk back.
+    // Puts the old root on top of the new one and takes it away from there. A `chroot` would leave
+    // the old root mounted, and a process with an open directory of it could walk back.
     rustix::process::pivot_root(".", ".")?;
     unmount(".", UnmountFlags::DETACH)?;
     // The current folder still is the root as it was, outside of the new one.
@@ -104,7 +104,8 @@ fn make_folder(path: &Path, mode: u32) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(mode).create(path)
 }
 
-/// Writes links to the system's directories, generated files, and links that programs expect in `/dev`.
+/// Writes links to the system's directories, generated files, and links that programs expect in
+/// `/dev`.
 fn write_system_files() -> io::Result<()> {
     for folder in ["etc", "dev", "proc", "tmp", "output"] {
         make_folder(Path::new(folder), 0o755)?;
@@ -153,7 +154,8 @@ impl BindMounts {
         Ok(parts)
     }
 
-    /// What only some jobs get: certificates, and an interpreter outside of the system's directories.
+    /// What only some jobs get: certificates, and an interpreter outside of the system's
+    /// directories.
     fn of_job(job: &ReceivedJob, program_root: Option<&Path>) -> io::Result<Self> {
         let certificates: &[&str] =
             if job.spec.network { &visible_paths::CERTIFICATES } else { &[] };
@@ -225,11 +227,11 @@ fn mount_script_folders(limits: &RunLimits) -> io::Result<()> {
     Ok(())
 }
 
-/// Mounts `/proc` with the entries of processes alone: files about the machine, such as `/proc/keys` or
-/// `/proc/sys`, are left out.
+/// Mounts `/proc` with the entries of processes alone: files about the machine, such as
+/// `/proc/keys` or `/proc/sys`, are left out.
 ///
-/// A container that hides parts of its own `/proc` cannot mount another one. A script can do without, so
-/// this is only noted.
+/// A container that hides parts of its own `/proc` cannot mount another one. A script can do
+/// without, so this is only noted.
 fn mount_proc() -> Vec<String> {
     let mount = || -> io::Result<()> {
         let files = fsopen("proc", FsOpenFlags::FSOPEN_CLOEXEC)?;
@@ -252,8 +254,8 @@ fn tmpfs(size: usize, files: u64, mode: &str, flags: MountAttrFlags) -> io::Resu
     fsconfig_set_string(memory.as_fd(), "size", size.to_string())?;
     fsconfig_set_string(memory.as_fd(), "nr_inodes", files.to_string())?;
     fsconfig_set_string(memory.as_fd(), "mode", mode)?;
-    // What a run holds, such as granted credentials, should never reach a disk. Older kernels do not
-    // know this option.
+    // What a run holds, such as granted credentials, should never reach a disk. Older kernels do
+    // not know this option.
     let _ = fsconfig_set_flag(memory.as_fd(), "noswap");
     fsconfig_create(memory.as_fd())?;
     let flags = flags | MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
@@ -264,8 +266,8 @@ fn attach(mount: &impl AsFd, place: &Path) -> io::Result<()> {
     Ok(move_mount(mount, "", CWD, place, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?)
 }
 
-/// Takes rights away from a mount, and with `recursive` from all mounts below it. A system directory may
-/// have others mounted in it, which would otherwise stay writable.
+/// Takes rights away from a mount, and with `recursive` from all mounts below it. A system
+/// directory may have others mounted in it, which would otherwise stay writable.
 fn restrict(mount: &OwnedFd, flags: MountAttrFlags, recursive: bool) -> io::Result<()> {
     let change = libc::mount_attr {
         attr_set: u64::from(flags.bits()),
@@ -274,8 +276,8 @@ fn restrict(mount: &OwnedFd, flags: MountAttrFlags, recursive: bool) -> io::Resu
         userns_fd: 0,
     };
     let how = libc::AT_EMPTY_PATH | if recursive { libc::AT_RECURSIVE } else { 0 };
-    // SAFETY: the path is a string that ends with a NUL, the pointer and size are those of a structure
-    // of the type that the call reads, and the descriptor is open.
+    // SAFETY: the path is a string that ends with a NUL, the pointer and size are those of a
+    // structure of the type that the call reads, and the descriptor is open.
     let answer = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,

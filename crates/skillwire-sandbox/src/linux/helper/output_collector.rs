@@ -1,9 +1,9 @@
 //! Collects the files that a script left in its output folder.
 //!
-//! Called when no process of the script is left. Otherwise a script could exchange a file for a link
-//! between the check and the read, and have the helper read a file in its place. The script still chose
-//! every name and every kind of file, so links are never followed, and pipes and devices are never
-//! read.
+//! Called when no process of the script is left. Otherwise a script could exchange a file for a
+//! link between the check and the read, and have the helper read a file in its place. The script
+//! still chose every name and every kind of file, so links are never followed, and pipes and
+//! devices are never read.
 
 use std::{
     fs::File,
@@ -75,8 +75,8 @@ impl CollectedFiles {
             if matches!(name.to_bytes(), b"." | b"..") {
                 continue;
             }
-            // Paths are shown to users and become URIs and files of the caller, so only those that are
-            // safe relative paths are taken.
+            // Paths are shown to users and become URIs and files of the caller, so only those that
+            // are safe relative paths are taken.
             let path = name.to_str().ok().map(|name| format!("{prefix}{name}"));
             let path = path.filter(|path| RelPath::parse(path).is_ok() && path.len() <= MAX_PATH);
             let stat = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);

@@ -9,16 +9,17 @@ use rustix::{
     },
 };
 
-/// The first of the user ids that runs get when the supervisor is root. No system hands out ids in this
-/// range.
+/// The first of the user ids that runs get when the supervisor is root. No system hands out ids in
+/// this range.
 const FIRST_RUN_UID: u32 = 1_900_000_000;
 
 /// Becomes a user whose id no other process has.
 ///
-/// Two runs with the same id could signal and trace each other, and a shared `nobody` may own files.
+/// Two runs with the same id could signal and trace each other, and a shared `nobody` may own
+/// files.
 ///
-/// Groups go first, then the group id, then the user id: a process that is no longer root can change
-/// neither of the others, and would keep root's groups.
+/// Groups go first, then the group id, then the user id: a process that is no longer root can
+/// change neither of the others, and would keep root's groups.
 pub(super) fn drop_root() -> rustix::io::Result<()> {
     let id = FIRST_RUN_UID + rustix::process::getpid().as_raw_nonzero().get().unsigned_abs();
     let uid = Uid::from_raw(id);
@@ -33,15 +34,16 @@ pub(super) fn drop_root() -> rustix::io::Result<()> {
 
 /// Drops every capability, and the chance to get one by executing a program.
 ///
-/// In the full tier this process has all capabilities in its user namespace. A script that inherited
-/// them could mount file systems or change the network there, and would reach much more kernel code.
+/// In the full tier this process has all capabilities in its user namespace. A script that
+/// inherited them could mount file systems or change the network there, and would reach much more
+/// kernel code.
 pub(super) fn drop_capabilities() -> rustix::io::Result<()> {
     for capability in (0..u64::BITS).filter_map(|bit| CapabilitySet::from_bits(1 << bit)) {
         match remove_capability_from_bounding_set(capability) {
             Ok(()) => {}
             // The restricted tier may lack the right to change the bounding set. It needs none:
-            // `no_new_privs` below keeps files from adding capabilities. The other error means that the
-            // kernel knows no capability with this or a higher number.
+            // `no_new_privs` below keeps files from adding capabilities. The other error means that
+            // the kernel knows no capability with this or a higher number.
             Err(rustix::io::Errno::PERM | rustix::io::Errno::INVAL) => break,
             Err(error) => return Err(error),
         }

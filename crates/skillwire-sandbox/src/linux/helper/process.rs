@@ -23,9 +23,9 @@ const REQUESTS: RawFd = 3;
 
 /// Moves the request socket away from standard input, and closes every other descriptor.
 ///
-/// The caller may have left descriptors open over the exec: files with credentials, listening sockets,
-/// connections to databases. A script that inherited one could use it whatever Landlock and the network
-/// namespace say, for both decide only when something is opened.
+/// The caller may have left descriptors open over the exec: files with credentials, listening
+/// sockets, connections to databases. A script that inherited one could use it whatever Landlock
+/// and the network namespace say, for both decide only when something is opened.
 pub(super) fn take_requests() -> io::Result<UnixStream> {
     reset_signals();
     // SAFETY: nothing in this process owns a descriptor from 3 on yet: it was just started, and the
@@ -43,20 +43,21 @@ pub(super) fn take_requests() -> io::Result<UnixStream> {
     Ok(UnixStream::from(unsafe { OwnedFd::from_raw_fd(REQUESTS) }))
 }
 
-/// Gives every signal its default meaning again. What the caller ignores stays ignored over an exec, and
-/// a script that ignores `SIGPIPE` or `SIGXCPU` without knowing it would not end when it should.
+/// Gives every signal its default meaning again. What the caller ignores stays ignored over an
+/// exec, and a script that ignores `SIGPIPE` or `SIGXCPU` without knowing it would not end when it
+/// should.
 fn reset_signals() {
     for signal in 1..=64 {
-        // SAFETY: setting a disposition to the default touches no memory; the kernel refuses numbers
-        // that cannot be set.
+        // SAFETY: setting a disposition to the default touches no memory; the kernel refuses
+        // numbers that cannot be set.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
 }
 
 /// Replaces the standard streams by `/dev/null`.
 ///
-/// A helper holds copies of the script's pipes. The supervisor sees the end of the script's output only
-/// once every copy is closed.
+/// A helper holds copies of the script's pipes. The supervisor sees the end of the script's output
+/// only once every copy is closed.
 pub(super) fn close_streams() -> rustix::io::Result<()> {
     use rustix::fs::{Mode, OFlags, open};
     let null = open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
@@ -81,9 +82,9 @@ pub(super) fn own_pidfd() -> rustix::io::Result<OwnedFd> {
 
 /// Has the kernel kill this process when its parent dies. `parent` was opened before the fork.
 ///
-/// Fails if the parent is dead already. The kernel sends no signal for that, so a helper that is killed
-/// right after it forked would leave a process that no supervisor knows. The parent's id cannot tell:
-/// the first process of a namespace sees none.
+/// Fails if the parent is dead already. The kernel sends no signal for that, so a helper that is
+/// killed right after it forked would leave a process that no supervisor knows. The parent's id
+/// cannot tell: the first process of a namespace sees none.
 pub(super) fn die_with_parent(parent: &OwnedFd) -> rustix::io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     if has_ended(parent)? { Err(rustix::io::Errno::SRCH) } else { Ok(()) }
@@ -104,8 +105,8 @@ pub(super) fn exit(result: Result<(), StepFailure>) -> ! {
 
 /// Waits for a child, and kills it when the supervisor hangs up. Returns `None` in that case.
 ///
-/// The supervisor never says anything on the control socket after the job, so the socket becomes ready
-/// only when the supervisor has closed it or has died. In either case nothing may go on.
+/// The supervisor never says anything on the control socket after the job, so the socket becomes
+/// ready only when the supervisor has closed it or has died. In either case nothing may go on.
 pub(super) fn wait_or_hang_up(
     child: Pid,
     control: &UnixStream,

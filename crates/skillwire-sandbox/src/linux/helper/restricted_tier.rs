@@ -1,7 +1,7 @@
 //! Restricted isolation: one confined process in the namespaces of the caller.
 //!
-//! Other processes and files of the user are all around it. Landlock decides what it may open, and the
-//! filter what it may call: among others it makes no second process and signals only itself.
+//! Other processes and files of the user are all around it. Landlock decides what it may open, and
+//! the filter what it may call: among others it makes no second process and signals only itself.
 
 use std::{
     fs, io,
@@ -41,8 +41,8 @@ pub(super) struct RunFolders {
 
 impl RunFolders {
     pub(super) fn create(folder: &Path) -> io::Result<Self> {
-        // Fails if the folder exists. `/tmp` is writable for every user: in a folder that another user
-        // prepared, they could exchange the skill's files after they were verified.
+        // Fails if the folder exists. `/tmp` is writable for every user: in a folder that another
+        // user prepared, they could exchange the skill's files after they were verified.
         let mut builder = fs::DirBuilder::new();
         builder.mode(0o700);
         builder.create(folder)?;
@@ -100,8 +100,8 @@ fn confine(
     helper: &OwnedFd,
 ) -> Result<(), StepFailure> {
     let spec = &job.spec;
-    // The kernel kills the script when the helper dies. The filter below keeps the script from undoing
-    // this: without a process namespace nothing else would end it.
+    // The kernel kills the script when the helper dies. The filter below keeps the script from
+    // undoing this: without a process namespace nothing else would end it.
     die_with_parent(helper).at(IsolationStep::Fork)?;
     privileges::drop_capabilities().at(IsolationStep::Capabilities)?;
     landlock::confine(&path_rules(&spec.program, paths)).at(IsolationStep::Landlock)?;

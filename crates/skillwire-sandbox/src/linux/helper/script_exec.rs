@@ -28,8 +28,8 @@ pub(super) struct ScriptPaths<'a> {
 
 /// A script with its words and variables, as the kernel takes them.
 ///
-/// Everything is allocated here, before the script's process exists. That process shares the memory of
-/// its parent until it executes, so it must not allocate.
+/// Everything is allocated here, before the script's process exists. That process shares the memory
+/// of its parent until it executes, so it must not allocate.
 pub(super) struct PreparedScript {
     program: CString,
     words: CStringArray,
@@ -65,8 +65,8 @@ impl PreparedScript {
 
     /// Makes this process the script. Returns only if that failed.
     pub(super) fn execute(&self) -> StepFailure {
-        // SAFETY: all strings end with a NUL and both arrays with a null pointer, and they live as long
-        // as this value.
+        // SAFETY: all strings end with a NUL and both arrays with a null pointer, and they live as
+        // long as this value.
         unsafe {
             if libc::chdir(self.working_folder.as_ptr()) == 0 {
                 libc::execve(self.program.as_ptr(), self.words.as_ptr(), self.variables.as_ptr());
@@ -78,17 +78,17 @@ impl PreparedScript {
 
     /// Makes a new process the script, which calls `set_limits` first.
     ///
-    /// The new process shares the memory of this one until it executes, so that no page is copied for
-    /// it. This process is suspended meanwhile.
+    /// The new process shares the memory of this one until it executes, so that no page is copied
+    /// for it. This process is suspended meanwhile.
     pub(super) fn start(
         &self,
         set_limits: &dyn Fn() -> rustix::io::Result<()>,
     ) -> Result<Pid, StepFailure> {
         let mut stack = vec![0_u8; STACK_BYTES];
         let start = CloneArgument { script: self, set_limits, failure: Cell::new(None) };
-        // SAFETY: a whole stack lies below its end, which is aligned as calls need it. This process is
-        // suspended until the new one has executed the script or ended (`CLONE_VFORK`), so `stack` and
-        // `start` outlive their use, and nothing else touches them meanwhile.
+        // SAFETY: a whole stack lies below its end, which is aligned as calls need it. This process
+        // is suspended until the new one has executed the script or ended (`CLONE_VFORK`), so
+        // `stack` and `start` outlive their use, and nothing else touches them meanwhile.
         let pid = unsafe {
             let top = stack.as_mut_ptr_range().end;
             libc::clone(
@@ -113,8 +113,8 @@ struct CloneArgument<'a> {
 }
 
 extern "C" fn become_script(argument: *mut c_void) -> c_int {
-    // SAFETY: `PreparedScript::start` gives a pointer to such a value, which lives until this process
-    // has executed the script or ended.
+    // SAFETY: `PreparedScript::start` gives a pointer to such a value, which lives until this
+    // process has executed the script or ended.
     let argument = unsafe { &*argument.cast::<CloneArgument<'_>>() };
     let failure = (argument.set_limits)().at(IsolationStep::Limits).err();
     argument.failure.set(Some(failure.unwrap_or_else(|| argument.script.execute())));

@@ -1,4 +1,5 @@
-//! What a script sees of the system: programs, libraries and a few devices, and nothing of any user.
+//! What a script sees of the system: programs, libraries and a few devices, and nothing of any
+//! user.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +10,8 @@ pub(super) const SCRIPT_UID: u32 = 1000;
 pub(super) const SYSTEM_DIRECTORIES: [&str; 7] =
     ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32"];
 
-/// The system's directories without those that are links into `/usr`, which a rule for `/usr` covers.
+/// The system's directories without those that are links into `/usr`, which a rule for `/usr`
+/// covers.
 pub(super) fn real_system_directories() -> Vec<PathBuf> {
     let leads_into_usr = |path: &&Path| {
         path.read_link().is_ok_and(|target| Path::new("/").join(target).starts_with("/usr"))
@@ -30,8 +32,8 @@ pub(super) const CERTIFICATES: [&str; 3] =
 pub(super) const DEVICES: [&str; 5] =
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
-/// Files of `/etc` that the full tier makes up, so that programs which look up their user find one. The
-/// real files name the users of the machine.
+/// Files of `/etc` that the full tier makes up, so that programs which look up their user find one.
+/// The real files name the users of the machine.
 pub(super) const GENERATED_FILES: [(&str, &str); 3] = [
     ("etc/passwd", "skill:x:1000:1000:skill:/tmp:/bin/sh\n"),
     ("etc/group", "skill:x:1000:\n"),

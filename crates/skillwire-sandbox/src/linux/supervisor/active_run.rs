@@ -1,4 +1,5 @@
-//! One run while its script runs: waits for events, enforces limits, and keeps what the script writes.
+//! One run while its script runs: waits for events, enforces limits, and keeps what the script
+//! writes.
 
 use std::{
     io,
@@ -151,8 +152,8 @@ impl<'a> ActiveRun<'a> {
 
     /// Adds up what the run uses, and decides whether it has to be stopped.
     ///
-    /// With a cgroup the kernel holds memory and processes in bounds at every moment, and its count of
-    /// processor time includes processes that came and went between two samples.
+    /// With a cgroup the kernel holds memory and processes in bounds at every moment, and its count
+    /// of processor time includes processes that came and went between two samples.
     fn check_usage(&mut self, scratch: &ScratchFolder) {
         let mut sample = process_tree::usage_below(self.helper_pid);
         if let Some(cpu_time) = self.cgroup.as_ref().and_then(RunCgroup::cpu_time) {
@@ -170,23 +171,24 @@ impl<'a> ActiveRun<'a> {
         }
     }
 
-    /// Ends the run: closes the control socket, and waits until every process of the script is gone.
+    /// Ends the run: closes the control socket, and waits until every process of the script is
+    /// gone.
     pub(super) fn hang_up(&mut self, helper: HelperProcess, maintenance: &MaintenanceThread) {
         self.control = None;
         // No connection outlives the script.
         self.proxy = None;
         let mut remains = RunRemains { helper, cgroup: self.cgroup.take() };
-        // A helper that reported the end has waited for every process of the script. Only then may the
-        // rest be cleaned up in the background: otherwise a process that ignores signals could still be
-        // writing to its streams, or be billed to the next run.
+        // A helper that reported the end has waited for every process of the script. Only then may
+        // the rest be cleaned up in the background: otherwise a process that ignores signals could
+        // still be writing to its streams, or be billed to the next run.
         let script_is_gone = self.reports.has_ended();
         if !script_is_gone {
             remains.end();
         }
         self.stdout.drain();
         self.stderr.drain();
-        // The kernel kills a whole cgroup that is out of memory. Without this the run would look as if a
-        // signal from elsewhere had ended it.
+        // The kernel kills a whole cgroup that is out of memory. Without this the run would look as
+        // if a signal from elsewhere had ended it.
         if remains.cgroup.as_ref().is_some_and(RunCgroup::ran_out_of_memory) {
             self.stop.get_or_insert(StopReason::Memory);
         }
@@ -196,8 +198,8 @@ impl<'a> ActiveRun<'a> {
         }
     }
 
-    /// Puts the outcome together. `send_error` is the failure to send the job, which is reported only
-    /// where the helper gave no reason of its own.
+    /// Puts the outcome together. `send_error` is the failure to send the job, which is reported
+    /// only where the helper gave no reason of its own.
     pub(super) fn finish(
         self,
         tier: IsolationTier,
@@ -210,8 +212,9 @@ impl<'a> ActiveRun<'a> {
             return Err(failure.into());
         }
         let (end, files, skipped_files) = match (stop, reports.end) {
-            // A run that was stopped before it started is a failure of the machine, unless the caller
-            // cancelled it. Files of a stopped run are not returned: they may be half written.
+            // A run that was stopped before it started is a failure of the machine, unless the
+            // caller cancelled it. Files of a stopped run are not returned: they may be half
+            // written.
             (Some(stop), _) if reports.started || stop == StopReason::Cancelled => {
                 (RunEnd::Stopped(stop), Vec::new(), 0)
             }

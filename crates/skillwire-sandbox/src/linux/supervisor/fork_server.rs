@@ -33,9 +33,9 @@ pub(super) struct ForkServer {
 impl ForkServer {
     /// Starts the program as a fork server.
     ///
-    /// It gets an empty environment, so that no variable of the caller, such as a credential, can reach
-    /// a script, and the request socket as its standard input. The fork server closes every other
-    /// descriptor that it inherited, see `helper::process::take_requests`.
+    /// It gets an empty environment, so that no variable of the caller, such as a credential, can
+    /// reach a script, and the request socket as its standard input. The fork server closes every
+    /// other descriptor that it inherited, see `helper::process::take_requests`.
     pub(super) fn start(program: &Path) -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
         let child = Command::new(program)

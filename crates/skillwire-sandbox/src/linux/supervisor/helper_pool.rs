@@ -24,8 +24,8 @@ use crate::isolation::IsolationTier;
 #[derive(Debug)]
 pub(super) struct HelperProcess {
     pid: u32,
-    /// Refers to this process even after the kernel gave its id to another one. Signals go through it:
-    /// a signal to the bare id could end an unrelated process.
+    /// Refers to this process even after the kernel gave its id to another one. Signals go through
+    /// it: a signal to the bare id could end an unrelated process.
     pidfd: OwnedFd,
     /// The control socket, until the run takes it.
     pub(super) control: Option<UnixStream>,
@@ -68,8 +68,8 @@ impl HelperProcess {
     /// Waits until the process has ended, and kills it when that takes longer than the timeout.
     pub(super) fn end(&mut self, timeout: Duration) {
         if !is_readable_within(self.pidfd.as_fd(), Some(timeout)) {
-            // The script, or the first process of its namespace, asked the kernel to be killed when the
-            // helper ends, so nothing of the run survives this.
+            // The script, or the first process of its namespace, asked the kernel to be killed when
+            // the helper ends, so nothing of the run survives this.
             let _ = pidfd_send_signal(&self.pidfd, Signal::KILL);
             is_readable_within(self.pidfd.as_fd(), None);
         }
@@ -99,8 +99,8 @@ fn is_readable_within(descriptor: BorrowedFd<'_>, timeout: Option<Duration>) -> 
 /// Makes helpers for runs.
 ///
 /// Lock order: a thread never takes one of the two locks while it waits for the other, except in
-/// [`prepare`](Self::prepare), which holds `standby` while it takes `fork_server`. No code takes them in
-/// the opposite order, so they cannot deadlock.
+/// [`prepare`](Self::prepare), which holds `standby` while it takes `fork_server`. No code takes
+/// them in the opposite order, so they cannot deadlock.
 #[derive(Debug)]
 pub(crate) struct HelperPool {
     program: PathBuf,
@@ -151,8 +151,8 @@ impl HelperPool {
 
     fn make(&self, tier: IsolationTier) -> io::Result<HelperProcess> {
         let mut fork_server = self.fork_server.lock();
-        // A fork server that failed is not put back: after a timeout its late reply would be taken for
-        // the answer to the next request, and a run would get the helper of another.
+        // A fork server that failed is not put back: after a timeout its late reply would be taken
+        // for the answer to the next request, and a run would get the helper of another.
         if let Some(server) = fork_server.take() {
             match server.fork_helper(tier) {
                 Ok(helper) => {

@@ -16,14 +16,15 @@ use super::{
 };
 use crate::isolation::IsolationTier;
 
-/// How long a run may take before the next helper is started beside it. A shorter run does not have to
-/// share the processors with that.
+/// How long a run may take before the next helper is started beside it. A shorter run does not have
+/// to share the processors with that.
 const SHORT_RUN: Duration = Duration::from_millis(20);
 
-/// What is left of a run when its outcome is known: a helper that takes its namespaces apart, and the
-/// run's cgroup.
+/// What is left of a run when its outcome is known: a helper that takes its namespaces apart, and
+/// the run's cgroup.
 ///
-/// The fields are dropped in this order. The cgroup can only be removed once no process is left in it.
+/// The fields are dropped in this order. The cgroup can only be removed once no process is left in
+/// it.
 pub(super) struct RunRemains {
     pub(super) helper: HelperProcess,
     pub(super) cgroup: Option<RunCgroup>,

@@ -93,16 +93,18 @@ impl RunSupervisor {
         }
         let started = Instant::now();
         let mut helper = self.helpers.take(tier)?;
-        // The helper is put into its cgroup before it gets its job. It starts no process until then, so
-        // no process of the run can ever be outside of the cgroup, where its limits would not hold.
+        // The helper is put into its cgroup before it gets its job. It starts no process until
+        // then, so no process of the run can ever be outside of the cgroup, where its limits would
+        // not hold.
         let (cgroup, enforcement) = self.cgroups.create(job, helper.pid());
         let (script_ends, streams) = ScriptStreams::new(job)?;
         let control =
             helper.control.take().ok_or_else(|| io::Error::from(io::ErrorKind::BrokenPipe))?;
-        // A helper that failed may close the socket before it has read the job. It reported why, and
-        // that report is read below, so an error here is only used where there is none.
+        // A helper that failed may close the socket before it has read the job. It reported why,
+        // and that report is read below, so an error here is only used where there is none.
         let send_error = send_job(&control, job, &script_ends).err();
-        // Otherwise the supervisor itself would keep the script's streams open, and never see their end.
+        // Otherwise the supervisor itself would keep the script's streams open, and never see their
+        // end.
         drop(script_ends);
         if self.helpers.keeps_standby() {
             self.maintenance.replace_taken_helper(tier);

@@ -19,8 +19,8 @@ use crate::{limits::RunLimits, outcome::OutputFile};
 
 /// Reads reports from a control socket.
 ///
-/// It keeps at most one message, or the output files of a run up to the run's limits: the counts and
-/// sizes in a report are checked before their contents are awaited.
+/// It keeps at most one message, or the output files of a run up to the run's limits: the counts
+/// and sizes in a report are checked before their contents are awaited.
 pub(super) struct ReportReader {
     buffer: Vec<u8>,
     max_bytes: u64,

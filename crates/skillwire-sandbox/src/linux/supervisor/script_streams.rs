@@ -23,7 +23,8 @@ pub(super) struct ScriptStreams<'a> {
 impl<'a> ScriptStreams<'a> {
     /// Makes the pipes. Returns the script's ends of standard input, output and error as well.
     ///
-    /// All ends are closed on exec, so that no program that the caller starts meanwhile keeps one open.
+    /// All ends are closed on exec, so that no program that the caller starts meanwhile keeps one
+    /// open.
     pub(super) fn new(job: &'a ScriptJob) -> io::Result<([OwnedFd; 3], Self)> {
         let (in_read, in_write) = pipe_with(PipeFlags::CLOEXEC)?;
         let (out_read, out_write) = pipe_with(PipeFlags::CLOEXEC)?;
@@ -60,7 +61,8 @@ impl<'a> InputFeed<'a> {
         self.pipe.as_ref().map(|pipe| pipe.as_fd())
     }
 
-    /// Writes as much as fits. Closes the pipe when all is written, or when the script closed its end.
+    /// Writes as much as fits. Closes the pipe when all is written, or when the script closed its
+    /// end.
     pub(super) fn write(&mut self) {
         while let (Some(pipe), false) = (&mut self.pipe, self.left.is_empty()) {
             match pipe.write(self.left) {
@@ -104,8 +106,8 @@ impl CapturedStream {
         self.written > self.max_kept.saturating_mul(RunLimits::FLOOD_FACTOR)
     }
 
-    /// Reads once, so that a script that writes without end cannot keep the supervisor from its limits
-    /// and the other stream.
+    /// Reads once, so that a script that writes without end cannot keep the supervisor from its
+    /// limits and the other stream.
     pub(super) fn read(&mut self) -> io::Result<()> {
         let mut buffer = [0; 16 * 1024];
         let Some(pipe) = &mut self.pipe else { return Ok(()) };

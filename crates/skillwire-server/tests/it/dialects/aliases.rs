@@ -35,7 +35,7 @@ async fn a_bare_name_is_content_on_legacy_and_a_directory_on_strict_c_20_c_21() 
     assert_eq!(old["resources"], new["resources"]);
     let slash = json!({ "uri": "skill://git-workflow/" });
     assert_eq!(legacy.code("resources/directory/read", slash).await, INVALID_PARAMS);
-    // Without a dialect that knows bare names it is a directory for everybody.
+    // Without a dialect that knows bare names it is a directory for every client.
     let (_folder, plain) = fixture(&[]).await;
     let reply = plain.send("resources/read", json!({ "uri": "skill://git-workflow" })).await;
     assert_eq!(reply.code(), LEGACY_NOT_FOUND);
@@ -96,7 +96,7 @@ async fn the_index_the_prompt_and_the_documents_d9() {
     for uri in ["skill://refunds", "skill://lookup/refunds"] {
         assert_eq!(legacy.text(uri).await, reference_skills::FILES[0].1, "{uri}");
     }
-    // A skill without other files has no list of them, and a failure is an error and no text.
+    // A skill without other files has no list of them, and a failure is an error, not a text.
     for uri in
         ["skill://git-workflow/documents", "skill://lookup/nope", "skill://refunds/document/x"]
     {
@@ -115,7 +115,7 @@ async fn real_files_win_over_documents_c_23() {
     let legacy = Legacy::start(&folder, &EVERY).await;
     assert_eq!(legacy.text("skill://a/documents/real.md").await, "real");
     assert_eq!(legacy.text("skill://a/document/other.md").await, "other");
-    // The directory stays one for whoever lists it.
+    // A client that lists the directory still gets a directory.
     assert_eq!(legacy.json("skill://a/documents").await["skill"], "a");
     let listed =
         legacy.call("resources/directory/read", json!({ "uri": "skill://a/documents" })).await;
@@ -142,7 +142,7 @@ async fn skills_may_be_called_like_the_documents_c_24() {
     assert!(off.json("skill://index.json").await.is_object());
 }
 
-/// Every way to write an address of a skill that a caller may not see.
+/// Returns every spelling of the URI of a skill that a caller may not see.
 fn spellings() -> Vec<String> {
     let mut found = Vec::new();
     for name in ["secret", "%73ecret", "private/secret", "private%2Fsecret", "private%2fsecret"] {
@@ -241,7 +241,7 @@ async fn what_hides_a_slash_or_a_way_up_is_nothing_c_43() {
         let code = legacy.code("resources/read", json!({ "uri": uri })).await;
         assert_eq!(code, LEGACY_NOT_FOUND, "{uri}");
     }
-    // Decoded once, it is the same name; twice would be too often.
+    // Decoded once, it is the same name; the server must not decode it twice.
     assert_eq!(legacy.text("skill://%72efunds").await, reference_skills::FILES[0].1);
     let twice = json!({ "uri": "skill://%2572efunds" });
     assert_eq!(legacy.code("resources/read", twice).await, LEGACY_NOT_FOUND);

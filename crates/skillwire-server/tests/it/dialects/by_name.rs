@@ -240,11 +240,11 @@ async fn longer_names_never_take_the_name_of_another_skill() {
         let got = legacy.call("skills/read", json!({ "name": name })).await;
         assert_eq!(got["skill"]["description"], entry["description"], "{name}");
     }
-    // `b-c` is somebody's own name, so `a/b/c` needs a segment more.
+    // `b-c` is the name of another skill, so `a/b/c` needs one more segment.
     assert_eq!(names["a-b-c"], "skill://a/b/c/SKILL.md");
     assert_eq!(names["b-c"], "skill://b-c/SKILL.md");
     assert_eq!(names["team-one-c"], "skill://Team%20One/c/SKILL.md");
-    // One without a path has digits of its URI instead.
+    // A skill without a path gets digits of its URI instead.
     let digits = &digest(b"skill://c/SKILL.md")["sha256:".len()..][..8];
     assert_eq!(names[&format!("c-{digits}")], "skill://c/SKILL.md");
     let long = names.keys().find(|name| name.contains("mmm")).expect("a long name");

@@ -1,4 +1,4 @@
-//! What a server says about itself to clients of each era.
+//! The declarations of a server, for clients of each era.
 
 use std::sync::Arc;
 

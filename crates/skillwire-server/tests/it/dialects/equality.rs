@@ -1,4 +1,4 @@
-//! The same bytes and the same digests, whichever way a skill is asked for.
+//! The same bytes and the same digests, whichever dialect a client uses.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ type Files = BTreeMap<String, (String, u64)>;
 /// The path of a skill, and its other files with their bytes.
 type Made = (String, Vec<(String, Vec<u8>)>);
 
-/// Folders of skills with names, depths and files of every kind.
+/// Generates folders of skills with names, depths and files of every kind.
 fn catalogue() -> impl Strategy<Value = Vec<Made>> {
     let name = "[a-z][a-z0-9]{0,6}";
     let prefix = prop::collection::vec("[a-zA-Z0-9 ü]{1,5}[a-z]", 0..3);
@@ -50,7 +50,7 @@ async fn check(folder: &SkillFolder) {
             .into_iter()
             .map(|(file, known)| (percent_decode(&file[root.len()..]), known))
             .collect();
-        // D1: what is read is what is listed.
+        // D1: the bytes that are read are those that are listed.
         let mut bytes = BTreeMap::new();
         for file in manifest(entry).into_keys() {
             let read = content(&legacy.read(&file).await);

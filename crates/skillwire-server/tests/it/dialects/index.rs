@@ -41,7 +41,7 @@ async fn one_document_serves_every_form_of_the_index_c_11_c_14_c_15_c_16_d2_d3()
     let root = REFUNDS.strip_suffix("/SKILL.md").unwrap();
     assert_eq!(urls, [format!("{root}.tar.gz"), format!("{root}.zip")]);
     assert!(index["skills"][1].get("archives").is_none(), "one file needs no archive");
-    // The entry is the extension's own, with more around it.
+    // The entry is that of the extension, with more members around it.
     let entry = legacy.server.call("skills/get", json!({ "uri": REFUNDS })).await;
     assert_eq!(refunds["frontmatter"], entry["skill"]["frontmatter"]);
     assert_eq!(refunds["resources"], entry["skill"]["resources"]);

@@ -1,4 +1,4 @@
-//! `resources/list` with what dialects add.
+//! `resources/list` with the additions of dialects.
 
 use serde_json::json;
 use skillwire_catalog::SnapshotOptions;
@@ -21,7 +21,7 @@ async fn a_manifest_lists_what_the_entry_lists_c_22_c_39_d7() {
         (path.to_owned(), (*digest).to_owned())
     });
     assert_eq!(found, expected.collect::<Vec<_>>());
-    // It belongs to no entry and no directory, and Strict does not have it at all.
+    // It belongs to no entry and no directory, and the modern era does not have it at all.
     let entry = legacy.call("skills/get", json!({ "uri": REFUNDS })).await;
     assert!(!entry.to_string().contains("_manifest"));
     let root = json!({ "uri": "skill://acme/billing/refunds" });
@@ -108,7 +108,7 @@ async fn skills_come_first_then_documents_then_aliases_on_any_page_c_40() {
     for alias in ["skill://refunds", "skill://refunds/", "skill://acme/billing/refunds/_manifest"] {
         assert_eq!(priority(alias), (json!(0.1), json!(REFUNDS)), "{alias}");
     }
-    // Everything that is listed can be read.
+    // A client can read everything that is listed.
     for item in &all {
         legacy.read(&text(&item["uri"])).await;
     }

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use skillwire_server::{Config, dialect::Dialects};
 use skillwire_testkit::{RpcReply, SkillFolder, TestOptions, TestServer, reference_skills};
 
-/// The code of the legacy era for something that is not there.
+/// The legacy error code for something that does not exist.
 const LEGACY_NOT_FOUND: i64 = -32002;
 
 /// The URI of the skill with several files.
@@ -27,11 +27,11 @@ const REFUNDS: &str = "skill://acme/billing/refunds/SKILL.md";
 struct Legacy {
     server: TestServer,
     session: String,
-    /// What `initialize` said.
+    /// The result of `initialize`.
     opened: Value,
 }
 
-/// The usual dialects with these switches.
+/// Returns the usual dialects with these switches.
 fn dialects(switches: &[&str]) -> Dialects {
     switches.iter().fold(Dialects::default(), |dialects, switch| {
         dialects.with(&switch.parse().expect("a switch"))
@@ -66,7 +66,7 @@ impl Legacy {
         self.call("resources/read", json!({ "uri": uri })).await
     }
 
-    /// The text behind a URI.
+    /// Reads the text at a URI.
     async fn text(&self, uri: &str) -> String {
         String::from_utf8(crate::support::content(&self.read(uri).await)).expect("text")
     }
@@ -79,7 +79,7 @@ impl Legacy {
         self.send(method, params).await.code()
     }
 
-    /// All items of a listing, page by page.
+    /// Lists all items of a listing, page by page.
     async fn all(&self, method: &str, params: Value, member: &str) -> Vec<Value> {
         let (mut found, mut cursor) = (Vec::new(), None::<Value>);
         for _ in 0..1_000 {
@@ -103,14 +103,14 @@ impl Legacy {
     }
 }
 
-/// The fixture catalogue, served.
+/// Serves the fixture catalogue.
 async fn fixture(switches: &[&str]) -> (SkillFolder, Legacy) {
     let folder = reference_skills::folder();
     let legacy = Legacy::start(&folder, switches).await;
     (folder, legacy)
 }
 
-/// Two skills of one name, and one of another.
+/// Creates two skills that share a name, and one with another name.
 fn twins() -> SkillFolder {
     SkillFolder::with_skills(&["billing/refunds", "support/refunds", "other"])
 }

@@ -1,4 +1,4 @@
-//! What clients hear of changes, each in its own dialect.
+//! Notifications of changes, for each dialect.
 
 use serde_json::{Value, json};
 use skillwire_testkit::{StdioClient, initialize_params, legacy_request, modern_request};
@@ -6,7 +6,7 @@ use skillwire_testkit::{StdioClient, initialize_params, legacy_request, modern_r
 use super::fixture;
 use crate::{peers::legacy_stream, support::text};
 
-/// The next events up to and including one about a file, as method and URI.
+/// Reads events up to and including one about a file, as method and URI.
 async fn hear(stream: &mut skillwire_testkit::HttpConnection, last: &str) -> Vec<(String, Value)> {
     let mut heard = Vec::new();
     loop {
@@ -53,7 +53,7 @@ async fn legacy_hears_both_lists_and_each_followed_alias_c_30_c_31() {
         ]
     );
     let uris: Vec<_> = heard[4..].iter().map(|(_, uri)| text(uri)).collect();
-    // Everything but the other skill, whose bytes are what they were.
+    // Everything except the other skill, whose bytes have not changed.
     let expected: Vec<_> = followed.iter().filter(|uri| !uri.contains("git")).collect();
     assert_eq!(uris.iter().collect::<Vec<_>>(), expected);
 }
@@ -92,7 +92,7 @@ async fn strict_hears_of_resources_and_of_the_index_and_of_nothing_else_c_30() {
     assert_eq!(first["method"], "notifications/resources/list_changed");
     let second = client.next().await.expect("another");
     assert_eq!(second["params"]["uri"], "skill://index.json");
-    // Whatever else were sent would come before this answer.
+    // Any other notification would arrive before this answer.
     let answer = client.request(&modern_request(8, "tools/list", json!({}))).await;
     assert_eq!(answer.0["id"], 8);
 }

@@ -1,4 +1,4 @@
-//! What the modern era must never see, whatever is switched on and whatever is asked.
+//! Members and methods that modern clients must never see, whatever the operator switches on.
 
 use proptest::{
     prelude::*,
@@ -10,7 +10,7 @@ use skillwire_testkit::{StdioClient, TestServer, modern_request, reference_skill
 
 use super::options;
 
-/// Everything that may be switched on.
+/// Everything that an operator may switch on.
 const EVERY: [&str; 9] = [
     "archives=on",
     "index-nested=on",

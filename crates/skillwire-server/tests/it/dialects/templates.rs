@@ -1,4 +1,4 @@
-//! Templates of every era, and what their variables can be.
+//! Templates of every era, and the values of their variables.
 
 use serde_json::{Value, json};
 use skillwire_testkit::SkillFolder;

@@ -1,4 +1,4 @@
-//! Skills as tools and prompts, for clients that know nothing else.
+//! Skills as tools and prompts, for clients that know no other form.
 
 use serde_json::{Value, json};
 use skillwire_testkit::{SkillFolder, reference_skills};

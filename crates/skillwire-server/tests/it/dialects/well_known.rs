@@ -132,7 +132,7 @@ async fn only_what_is_public_is_published_c_42() {
         let index = json_of(&server, &format!("{place}index.json")).await;
         let names: Vec<_> =
             index["skills"].as_array().unwrap().iter().map(|s| text(&s["name"])).collect();
-        // Nobody outside learns that a private skill has the same name.
+        // The public does not learn that a private skill has the same name.
         assert_eq!(names, ["a", "twin"]);
         for hidden in
             ["b/SKILL.md", "b/key.txt", "b.tar.gz", "secret/b/key.txt", "secret-twin/SKILL.md"]
@@ -140,7 +140,7 @@ async fn only_what_is_public_is_published_c_42() {
             assert_eq!(get(&server, &format!("{place}{hidden}")).await.status, 404, "{hidden}");
         }
     }
-    // The endpoint itself is as closed as before.
+    // The MCP endpoint still needs a token.
     assert_eq!(get(&server, "/mcp").await.status, 401);
 }
 

@@ -1,4 +1,4 @@
-//! Cursors, messages and methods that make no sense: V-07 to V-10, V-15 to V-17 and V-19.
+//! Malformed cursors, messages and methods: V-07 to V-10, V-15 to V-17 and V-19.
 
 use serde_json::{Value, json};
 use skillwire_server::Config;
@@ -69,7 +69,7 @@ async fn cursors_that_were_not_made_for_the_listing_are_refused_v_07() {
             assert_eq!(client.modern(1, method, params).await.code(), -32602, "{method}");
         }
     }
-    // A cursor from before a change goes on where it was.
+    // A cursor from before a change continues where it was.
     folder.skill("z");
     server.refresh();
     let rest = server.call("skills/list", json!({ "cursor": skills })).await;
@@ -85,7 +85,7 @@ async fn walks_through_pages_leave_nothing_behind_v_08() {
         client.modern(0, "skills/list", json!({})).await.result();
     }
     let running = tasks();
-    // Half of the walks end, the others stop in the middle.
+    // Half of the walks reach the end, the others stop in the middle.
     for walk in 0..1_000 {
         let client = &mut clients[walk % 20];
         let first = client.modern(1, "skills/list", json!({})).await;
@@ -172,7 +172,7 @@ async fn what_is_no_message_has_a_code_and_the_connection_survives_v_10() {
         assert_eq!((reply.status, message.code()), (400, code), "{shown}");
         assert!(!reply.text().contains(r#""id":null"#), "{shown}");
     }
-    // The very connection goes on.
+    // The same connection stays usable.
     let good = modern_request(1, "skills/list", json!({})).to_string();
     connection.send("POST", "/mcp", &modern_headers("skills/list"), good.as_bytes()).await;
     connection.reply().await.message().result();
@@ -285,7 +285,8 @@ async fn answers_and_server_side_requests_have_no_effect_v_16() {
     for method in ["sampling/createMessage", "elicitation/create", "roots/list", "tasks/get"] {
         let reply = server.modern_with(&[], method, json!({ "messages": [] })).await;
         assert_eq!((reply.status, reply.message().code()), (404, -32601), "{method}");
-        // The next message on the pipe answers this request, so the answers above had none.
+        // The next message on the pipe answers this request, so the server ignored the answers
+        // above.
         assert_eq!(client.modern(5, method, json!({})).await.0["id"], 5);
     }
     assert_eq!(server.call("skills/list", json!({})).await, before);
@@ -307,11 +308,11 @@ async fn requests_dropped_at_any_moment_leave_nothing_behind_v_17_srv_102() {
     live.set(Mood::Stuck);
     for round in 0..600_usize {
         let (request, length) = match round % 4 {
-            // Somewhere within the request, after it, or after the server began to answer.
+            // The client leaves within the request, after it, or after the server began to answer.
             0 => (&list, round * 7 % list.len()),
             1 => (&list, list.len()),
             2 => (&listen, listen.len()),
-            // Few of these: each holds a thread until the skill lets go.
+            // Few of these, because each holds a thread until the skill is released.
             _ if round % 40 == 3 => (&read, read.len()),
             _ => (&read, round * 5 % read.len()),
         };

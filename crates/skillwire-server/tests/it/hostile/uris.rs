@@ -1,4 +1,4 @@
-//! URIs that must lead nowhere: V-01 to V-06 and V-14.
+//! URIs that must not lead to a file: V-01 to V-06 and V-14.
 
 use serde_json::json;
 use skillwire_server::Config;
@@ -6,7 +6,7 @@ use skillwire_testkit::{SkillFolder, StdioClient, TestServer, modern_headers, mo
 
 use super::{server, with};
 
-/// Asks on stdio, where any string fits, and asserts that nothing is found at these URIs.
+/// Requests these URIs over stdio, which can carry any string, and asserts that none is found.
 async fn assert_unknown(server: &TestServer, folder: &SkillFolder, uris: &[&str]) {
     let mut client = StdioClient::in_process(server.engine());
     let root = folder.path().display().to_string();
@@ -181,7 +181,7 @@ async fn skills_get_takes_the_uri_of_a_skill_and_nothing_else_v_06() {
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "skills/get", "params": params });
         assert_eq!(client.request(&body).await.code(), -32602);
     }
-    // Ten megabytes are more than any request may have.
+    // Ten megabytes exceed the limit of any request.
     let huge = modern_request(1, "skills/get", json!({ "uri": "x".repeat(10 << 20) }));
     assert_eq!(client.request(&huge).await.code(), -32600);
 }

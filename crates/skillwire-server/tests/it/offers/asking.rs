@@ -1,4 +1,4 @@
-//! Asking the user, on both eras and both transports.
+//! Forms for the user, in both eras and over both transports.
 
 use serde_json::{Value, json};
 use skillwire_protocol::meta;
@@ -30,7 +30,7 @@ fn ship(more: &Value) -> Value {
     params
 }
 
-/// What accepts a form.
+/// Creates the response of a user who accepts a form.
 fn accept(key: &str, content: &Value) -> Value {
     json!({ key: { "action": "accept", "content": content } })
 }
@@ -187,7 +187,7 @@ async fn a_legacy_client_is_asked_by_a_request_over_stdio() {
     assert_eq!(asked["method"], "elicitation/create");
     assert_eq!(asked["params"]["message"], "Ship apples?");
     assert_eq!(asked["params"].get("mode"), None, "older clients know no modes");
-    // Other requests are answered meanwhile.
+    // The server answers other requests meanwhile.
     assert_eq!(client.request(&legacy_request(2, "ping", json!({}))).await.0["id"], 2);
     let answer = json!({ "action": "accept", "content": { "fast": false } });
     let unasked = json!({ "jsonrpc": "2.0", "id": 99, "result": answer });
@@ -253,7 +253,7 @@ async fn a_legacy_client_is_asked_on_the_stream_of_its_call_over_http() {
     assert_eq!(asked["method"], "elicitation/create");
     let answer = json!({ "action": "decline" });
     let response = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": answer });
-    // Another session's answer is not this one's.
+    // An answer from another session does not count.
     let wrong = within(&server, &stranger, &response).await.reply().await;
     assert_eq!(wrong.status, 202);
     let accepted = json!({ "jsonrpc": "2.0", "id": asked["id"],

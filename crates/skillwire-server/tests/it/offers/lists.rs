@@ -1,4 +1,4 @@
-//! What is listed and declared, and that changes are heard.
+//! Lists and declarations of tools and prompts, and notifications of their changes.
 
 use std::sync::Arc;
 

@@ -21,13 +21,13 @@ use tokio::sync::{Notify, watch};
 /// An offer with one tool for each thing a tool can do.
 #[derive(Default)]
 pub(crate) struct Sample {
-    /// What `ship` would ship; the question says it.
+    /// What `ship` would ship; the form names it.
     pub(crate) cargo: Mutex<String>,
-    /// Calls of `wait` under way.
+    /// The number of running calls of `wait`.
     pub(crate) waiting: watch::Sender<usize>,
-    /// Lets one call of `wait` answer.
+    /// Lets one call of `wait` return.
     pub(crate) enough: Arc<Notify>,
-    /// Sessions that are over.
+    /// Sessions that have ended.
     pub(crate) ended: Mutex<Vec<String>>,
 }
 

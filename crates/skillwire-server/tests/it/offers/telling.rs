@@ -1,4 +1,4 @@
-//! Telling of progress, and stopping work nobody waits for.
+//! Progress reports, and cancellation of work that no client waits for.
 
 use serde_json::{Value, json};
 use skillwire_testkit::{
@@ -117,7 +117,7 @@ async fn a_legacy_call_over_http_ends_when_its_session_cancels_it() {
         json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
                 "params": { "requestId": id } })
     };
-    // Neither another session nor another id.
+    // Neither another session nor another id cancels the request.
     assert_eq!(within(&server, &stranger, &cancel("w")).await.reply().await.status, 202);
     assert_eq!(within(&server, &session, &cancel("x")).await.reply().await.status, 202);
     sample.enough.notify_one();

@@ -1,4 +1,4 @@
-//! Sources that break the contract, each in one way, and the rule that says so.
+//! Sources that break the contract, each in one way, and the rule that detects it.
 
 use std::{
     collections::HashSet,
@@ -20,7 +20,7 @@ use skillwire_testkit::{
     skill_md,
 };
 
-/// What is wrong with a source.
+/// The way in which a source breaks the contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Flaw {
     Nothing,
@@ -45,7 +45,7 @@ struct Flawed {
     version: AtomicUsize,
 }
 
-/// Bytes that are not those that were published.
+/// Bytes that differ from the published ones.
 #[derive(Debug)]
 struct OtherBytes;
 
@@ -119,7 +119,7 @@ impl SkillSource for Flawed {
     }
 }
 
-/// Every rule, by its name.
+/// Applies every rule, by its name.
 fn rules(flaw: Flaw) -> Vec<(&'static str, ContractResult)> {
     let make = || Flawed::new(flaw);
     vec![

@@ -66,7 +66,8 @@ async fn a_body_that_grows_too_large_is_refused_v_25_v_10() {
                 Transfer-Encoding: chunked\r\n\r\n";
     stream.write_all(head.as_bytes()).await.unwrap();
     let chunk = format!("{:x}\r\n{}\r\n", 1 << 18, " ".repeat(1 << 18));
-    // Exactly one byte too many, so that nothing unread makes the system drop the answer.
+    // Exactly one byte too many: unread bytes would make the system reset the connection and drop
+    // the answer.
     for _ in 0..16 {
         stream.write_all(chunk.as_bytes()).await.unwrap();
     }
@@ -96,7 +97,7 @@ async fn small_bodies_never_wait_for_large_ones_however_they_are_sent_v_24() {
         )
     };
     let chunk = |body: &str| format!("{:x}\r\n{body}\r\n", body.len());
-    // Half of the turns are taken by bodies that say how large they are, half by some that do not.
+    // Half of the permits are held by bodies that announce their size, half by bodies that do not.
     let mut senders = Vec::new();
     for number in 0..20 {
         let mut connection = server.connect().await;
@@ -119,7 +120,7 @@ async fn small_bodies_never_wait_for_large_ones_however_they_are_sent_v_24() {
         connection.write(request).await;
         assert_eq!(connection.reply().await.status, 200);
     }
-    // A large one is taken as soon as another one is done.
+    // A large body is accepted as soon as another one is done.
     let large = format!("{body}{}", " ".repeat(100_000));
     let mut waiting = server.connect().await;
     waiting.write(request_bytes("", &large, "skills/list")).await;

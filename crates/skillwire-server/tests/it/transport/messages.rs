@@ -1,4 +1,4 @@
-//! What is a request and what answers it: SRV-101, V-23, V-26, V-27.
+//! Which requests are accepted, and how they are answered: SRV-101, V-23, V-26, V-27.
 
 use serde_json::json;
 use skillwire_testkit::{legacy_request, modern_headers};
@@ -93,23 +93,23 @@ async fn ambiguous_lengths_never_make_a_second_request_srv_101_v_23() {
         // Both lengths, in both orders.
         format!("{head}Content-Length: {length}\r\nTransfer-Encoding: chunked\r\n\r\n{chunk}"),
         format!("{head}Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n{chunk}"),
-        // Lengths that differ, or are none.
+        // Lengths that differ, or are not numbers.
         format!("{head}Content-Length: {length}\r\nContent-Length: 0\r\n\r\n{body}"),
         format!("{head}Content-Length: {length}, 0\r\n\r\n{body}"),
         format!("{head}Content-Length: +{length}\r\n\r\n{body}"),
         format!("{head}Content-Length: -1\r\n\r\n{body}"),
         format!("{head}Content-Length: 0x10\r\n\r\n{body}"),
         format!("{head}Content-Length: 99999999999999999999999\r\n\r\n{body}"),
-        // Codings that are not what they seem.
+        // Misspelled or disguised codings.
         format!("{head}Transfer-Encoding: xchunked\r\n\r\n{chunk}"),
         format!("{head}Transfer-Encoding: chunked, identity\r\n\r\n{chunk}"),
         format!("{head}Transfer-Encoding: \u{b}chunked\r\n\r\n{chunk}"),
-        // Lines that are not what they seem.
+        // Malformed header lines.
         format!("{head}Transfer-Encoding : chunked\r\n\r\n{chunk}"),
         format!("{head}X-Folded: a\r\n Transfer-Encoding: chunked\r\n\r\n{chunk}"),
         format!("{head}Content-Length: {length}\rX: y\r\n\r\n{body}"),
         format!("{head}Content-Length\0: {length}\r\n\r\n{body}"),
-        // Chunks that are not what they seem.
+        // Malformed chunks.
         format!("{head}Transfer-Encoding: chunked\r\n\r\n-1\r\n{chunk}"),
         format!("{head}Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n{chunk}"),
         format!("{head}Transfer-Encoding: chunked\r\n\r\n{length:x}\r\n{body}XX0\r\n\r\n"),
@@ -121,7 +121,7 @@ async fn ambiguous_lengths_never_make_a_second_request_srv_101_v_23() {
         assert!(found.len() <= 1, "{attempt}\n{text}");
         assert!(matches!(found.first(), None | Some(200 | 400)), "{attempt}\n{text}");
     }
-    // The hidden request by itself is a good one.
+    // The hidden request is valid by itself.
     let mut connection = server.connect().await;
     connection.write(&hidden).await;
     assert_eq!(connection.reply().await.status, 200);
@@ -174,7 +174,7 @@ async fn every_line_of_a_repeated_header_counts_v_22_v_25_v_27() {
         let reply = server.modern_with(extra, "skills/list", json!({})).await;
         assert_eq!(reply.status, 415, "{extra:?}");
     }
-    // A client may list in a second line what it did not list in the first.
+    // A second header line may list what the first one does not.
     let mut headers = modern_headers("skills/list");
     headers.retain(|(name, _)| *name != "Accept");
     headers.extend([("Accept", "text/event-stream"), ("Accept", "application/json")]);

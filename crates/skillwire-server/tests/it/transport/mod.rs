@@ -1,4 +1,4 @@
-//! Streamable HTTP itself.
+//! Streamable HTTP.
 
 mod limits;
 mod messages;

@@ -1,4 +1,4 @@
-//! Who is let in: SRV-97, V-21, V-22.
+//! Which hosts and origins are accepted: SRV-97, V-21, V-22.
 
 use serde_json::json;
 use skillwire_server::http::{AccessRules, HttpOptions};
@@ -52,11 +52,11 @@ async fn pages_of_the_server_itself_and_of_allowed_origins_are_let_in_srv_97() {
     let foreign = [("Origin", "https://app.example")];
     let reply = server.modern_with(&foreign, "skills/list", json!({})).await;
     assert_eq!(reply.status, 200);
-    // The browser is told of this origin and of no other.
+    // The response allows this origin and no other.
     assert_eq!(reply.header("access-control-allow-origin"), Some("https://app.example"));
     assert!(reply.header("vary").is_some_and(|vary| vary.contains("Origin")));
     assert_eq!(reply.header("access-control-allow-credentials"), None);
-    // Two origins are none, also when the first is a good one.
+    // Two origins are refused, even if the first one is allowed.
     let two = [foreign[0], ("Origin", "https://evil.example")];
     assert_eq!(server.modern_with(&two, "skills/list", json!({})).await.status, 403);
     for close in ["https://app.example.evil", "http://app.example", "https://app.example:444"] {
@@ -103,7 +103,7 @@ async fn an_absolute_target_cannot_name_another_host_than_the_header_v_21() {
         connection.send("POST", target, &headers, list_body().as_bytes()).await;
         assert_eq!(connection.reply().await.status, status, "{target} {host}");
     }
-    // Without any host there is nothing to judge by.
+    // Without a host, the server cannot decide and refuses.
     let bare = format!(
         "POST /mcp HTTP/1.0\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{}",
         list_body().len(),

@@ -1,4 +1,4 @@
-//! Peers that are slow or gone, and streams that are quiet: SRV-102, SRV-110, V-24.
+//! Clients that are slow or gone, and streams that are quiet: SRV-102, SRV-110, V-24.
 
 use std::{
     sync::{
@@ -34,7 +34,7 @@ async fn headers_that_do_not_come_cost_only_a_moment_v_24() {
         let text = until_closed(&server, start).await;
         assert!(matches!(*statuses(&text), [] | [408]), "{text}");
     }
-    // A connection that was used once may not idle for ever either.
+    // A connection that was used once may not be idle for ever either.
     let mut connection = server.connect().await;
     connection.write(request_bytes("", &list_body(), "skills/list")).await;
     assert_eq!(connection.reply().await.status, 200);
@@ -47,7 +47,7 @@ async fn a_body_that_does_not_come_is_given_up_v_24() {
     let (_folder, server) = server().await;
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     let request = request_bytes("", &list_body(), "skills/list");
-    // Nothing else happens, so the clock runs to the server's own limit.
+    // No other task runs, so the paused clock advances to the server's own limit.
     stream.write_all(&request.as_bytes()[..request.len() - 1]).await.unwrap();
     let answer = timeout(Duration::from_mins(1), read_until(&mut stream, "}}")).await;
     let text = answer.expect("the server gives up within a minute");
@@ -66,7 +66,7 @@ async fn a_peer_that_never_reads_is_dropped_v_24() {
     let one = request_bytes("Mcp-Name: skill://a/large.txt\r\n", &body, "resources/read");
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     stream.write_all(one.repeat(20).as_bytes()).await.unwrap();
-    // The server has begun to answer, and from now on nobody reads.
+    // The server has begun to answer, and from now on the client does not read.
     stream.read_exact(&mut [0]).await.unwrap();
     assert!(tasks() > before);
     tasks_at_most(before).await;
@@ -124,7 +124,7 @@ async fn a_listener_that_never_reads_is_dropped_v_24() {
     let options = TestOptions { limits, ..Default::default() };
     let mut server = TestServer::with_sources(vec![Box::new(versions.clone())], options).await;
     let before = tasks();
-    // A small window, so that the system itself takes little.
+    // A small receive window, so that the system itself buffers little.
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(16 * 1024).unwrap();
     let mut stream = socket.connect(server.address).await.unwrap();
@@ -134,7 +134,7 @@ async fn a_listener_that_never_reads_is_dropped_v_24() {
     stream.write_all(request.as_bytes()).await.unwrap();
     read_until(&mut stream, "data: ").await;
     assert!(tasks() > before);
-    // More than half a megabyte each time, and nobody reads.
+    // More than half a megabyte each time, and the client does not read.
     for version in 1..=10 {
         versions.0.store(version, Ordering::Relaxed);
         server.refresh();
@@ -190,7 +190,7 @@ async fn a_stream_may_be_quiet_for_longer_than_its_client_v_24() {
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     stream.write_all(request.as_bytes()).await.unwrap();
     read_until(&mut stream, "\n\n").await;
-    // The first sign of life comes long after the time for headers.
+    // The first keep-alive comment arrives long after the time limit for headers.
     let sign = timeout(Duration::from_secs(30), read_until(&mut stream, ":\n\n")).await;
     sign.expect("the stream goes on");
 }
@@ -203,7 +203,7 @@ async fn a_quiet_stream_shows_that_it_lives_srv_110() {
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     stream.write_all(request.as_bytes()).await.unwrap();
     read_until(&mut stream, "\n\n").await;
-    // Nothing else happens, so the clock runs to the next sign of life.
+    // No other task runs, so the paused clock advances to the next keep-alive comment.
     for _ in 0..5 {
         let sign = timeout(Duration::from_secs(30), read_until(&mut stream, ":\n\n")).await;
         sign.expect("a sign of life twice a minute");

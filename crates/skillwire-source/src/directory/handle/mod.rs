@@ -1,9 +1,10 @@
 //! Open directories, through which everything is read.
 //!
-//! A name is always one segment, and no symbolic link is followed. So everything that is reached from a
-//! handle lies in the directory that it was opened for, even if other processes rename or replace
-//! directories meanwhile. On Unix each step is one system call; cap-std repeats checks that a single
-//! step does not need, which the scan of many files would notice. Elsewhere cap-std is used.
+//! A name is always one segment, and no symbolic link is followed. So everything that is reached
+//! from a handle lies in the directory that it was opened for, even if other processes rename or
+//! replace directories meanwhile. On Unix each step is one system call; cap-std repeats checks that
+//! a single step does not need, which the scan of many files would notice. Elsewhere cap-std is
+//! used.
 
 use std::{
     ffi::{OsStr, OsString},

@@ -43,22 +43,22 @@ impl DirHandle {
         self.0.open_with(single(name)?, &options).map(cap_std::fs::File::into_std)
     }
 
-    /// What is known of something in this directory.
+    /// The metadata of an entry of this directory; a link is not followed.
     pub(in crate::directory) fn facts(&self, name: &OsStr) -> io::Result<FileFacts> {
         self.0.symlink_metadata(single(name)?).map(|metadata| facts(&metadata))
     }
 
-    /// What is known of the directory itself.
+    /// The metadata of the directory itself.
     pub(in crate::directory) fn own_facts(&self) -> io::Result<FileFacts> {
         self.0.dir_metadata().map(|metadata| facts(&metadata))
     }
 
-    /// The text of a symbolic link in this directory.
+    /// The target of a symbolic link in this directory, as text that is not resolved.
     pub(in crate::directory) fn read_link(&self, name: &OsStr) -> io::Result<PathBuf> {
         self.0.read_link_contents(single(name)?)
     }
 
-    /// What is in the directory, or nothing when there is more than the limit.
+    /// Lists the directory; `None` if it has more entries than the limit.
     pub(in crate::directory) fn entries(&self, limit: usize) -> io::Result<Option<Vec<DirEntry>>> {
         let mut entries = Vec::new();
         for entry in self.0.entries()? {
@@ -73,7 +73,7 @@ impl DirHandle {
     }
 }
 
-/// What is known of an open file.
+/// The metadata of an open file.
 pub(in crate::directory) fn facts_of(file: &File) -> io::Result<FileFacts> {
     let metadata = file.metadata()?;
     let kind = if metadata.is_file() { FileKind::File } else { FileKind::Special };

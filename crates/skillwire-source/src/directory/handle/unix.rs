@@ -38,14 +38,15 @@ impl DirHandle {
         Ok(Self(openat(&self.0, single(name)?, flags, Mode::empty())?))
     }
 
-    /// Opens a file in this directory for reading; a fifo is not waited for.
+    /// Opens a file in this directory for reading, without waiting for the writer of a fifo.
     pub(in crate::directory) fn file(&self, name: &OsStr) -> io::Result<File> {
         Ok(openat(&self.0, single(name)?, file_flags(), Mode::empty())?.into())
     }
 
-    /// Opens a file below for reading if the kernel knows the way to it by heart.
+    /// Opens a file below for reading if the kernel has every directory of its path in its cache.
     ///
-    /// As with the steps one by one, no link is followed and the directory is not left.
+    /// As when each directory is opened in turn, no link is followed and the path cannot leave the
+    /// directory.
     #[cfg(target_os = "linux")]
     pub(in crate::directory) fn known_file_below(&self, path: &str) -> io::Result<File> {
         use rustix::fs::{ResolveFlags, openat2};
@@ -53,23 +54,23 @@ impl DirHandle {
         Ok(openat2(&self.0, path, file_flags(), Mode::empty(), resolve)?.into())
     }
 
-    /// What is known of something in this directory.
+    /// The metadata of an entry of this directory; a link is not followed.
     pub(in crate::directory) fn facts(&self, name: &OsStr) -> io::Result<FileFacts> {
         Ok(facts(&statat(&self.0, single(name)?, AtFlags::SYMLINK_NOFOLLOW)?))
     }
 
-    /// What is known of the directory itself.
+    /// The metadata of the directory itself.
     pub(in crate::directory) fn own_facts(&self) -> io::Result<FileFacts> {
         facts_of(&self.0)
     }
 
-    /// The text of a symbolic link in this directory.
+    /// The target of a symbolic link in this directory, as text that is not resolved.
     pub(in crate::directory) fn read_link(&self, name: &OsStr) -> io::Result<PathBuf> {
         let text = readlinkat(&self.0, single(name)?, Vec::new())?;
         Ok(OsString::from_vec(text.into_bytes()).into())
     }
 
-    /// What is in the directory, or nothing when there is more than the limit.
+    /// Lists the directory; `None` if it has more entries than the limit.
     #[cfg(target_os = "linux")]
     pub(in crate::directory) fn entries(&self, limit: usize) -> io::Result<Option<Vec<DirEntry>>> {
         let mut buffer = [const { std::mem::MaybeUninit::uninit() }; 16 * 1024];
@@ -84,7 +85,7 @@ impl DirHandle {
         Ok(Some(entries))
     }
 
-    /// What is in the directory, or nothing when there is more than the limit.
+    /// Lists the directory; `None` if it has more entries than the limit.
     #[cfg(not(target_os = "linux"))]
     pub(in crate::directory) fn entries(&self, limit: usize) -> io::Result<Option<Vec<DirEntry>>> {
         let mut entries = Vec::new();
@@ -98,7 +99,7 @@ impl DirHandle {
     }
 }
 
-/// Adds an entry, unless there are as many as there may be.
+/// Adds an entry; `false` if the limit is reached.
 fn push(entries: &mut Vec<DirEntry>, limit: usize, name: &[u8], kind: FileType) -> bool {
     if matches!(name, b"." | b"..") {
         return true;
@@ -119,7 +120,7 @@ fn directory_flags() -> OFlags {
     OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC
 }
 
-/// What is known of an open file.
+/// The metadata of an open file.
 pub(in crate::directory) fn facts_of(file: impl AsFd) -> io::Result<FileFacts> {
     Ok(facts(&fstat(file)?))
 }

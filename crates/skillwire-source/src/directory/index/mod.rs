@@ -1,8 +1,8 @@
 //! The index: results of a scan on disk, so that the next start opens no unchanged file.
 //!
-//! The index is a cache. If anything is wrong with it, the files are read instead. It is trusted only
-//! under its own magic number, the digest of its folder and options, and a checksum; and a record is used
-//! only if the directory has the fingerprint that it had when the record was made.
+//! The index is a cache. If anything is wrong with it, the files are read instead. It is trusted
+//! only under its own magic number, the digest of its folder and options, and a checksum; and a
+//! record is used only if the directory has the fingerprint that it had when the record was made.
 
 use std::{
     collections::HashMap,

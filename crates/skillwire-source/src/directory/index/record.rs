@@ -1,7 +1,7 @@
 //! Encodes everything that is reported of a group.
 //!
-//! Equal groups have equal bytes, so that a digest of them tells whether there is anything to report.
-//! The bytes can be decoded, so that a later start need not read the files.
+//! Equal groups have equal bytes, so that a digest of them tells whether there is anything to
+//! report. The bytes can be decoded, so that a later start need not read the files.
 
 use std::{any::Any, collections::BTreeSet, sync::Arc};
 
@@ -201,9 +201,10 @@ pub(super) fn digest(reader: &mut ByteReader<'_>) -> Option<Digest> {
     std::str::from_utf8(&text).ok()?.parse().ok()
 }
 
-/// The media type that reads like this, which lives as long as the program.
+/// The media type with this text, as a string that lives as long as the program.
 ///
-/// There are some dozen of them; what would be more than that is refused.
+/// A type that is not known yet is leaked once and then reused. Only some dozen exist. A limit on
+/// their number and length keeps a damaged index from leaking more.
 fn media_type(text: &str) -> Option<&'static str> {
     static KNOWN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut known = KNOWN.lock();

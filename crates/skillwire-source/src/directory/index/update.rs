@@ -45,9 +45,9 @@ impl OldIndex {
 
 /// The new index that a scan writes.
 ///
-/// New records are written as they come. When the scan ends, the records of unchanged groups are copied
-/// from the old index, and the new one replaces it with a rename. If nothing changed, nothing is
-/// written.
+/// New records are written as they come. When the scan ends, the records of unchanged groups are
+/// copied from the old index, and the new one replaces it with a rename. If nothing changed,
+/// nothing is written.
 pub(in crate::directory) struct IndexUpdate<'a> {
     /// `None` if the scan does not cover everything, so that it cannot write an index.
     place: Option<&'a IndexLocation>,

@@ -17,8 +17,8 @@ use super::{
 
 /// An index being written.
 ///
-/// Records are written as they come, so that a scan does not hold all of them in memory. If the writer
-/// is dropped before it is finished, it removes its temporary file.
+/// Records are written as they come, so that a scan does not hold all of them in memory. If the
+/// writer is dropped before it is finished, it removes its temporary file.
 pub(in crate::directory) struct IndexWriter {
     file: BufWriter<File>,
     sum: Sha256,
@@ -67,8 +67,8 @@ impl IndexWriter {
         let sum = self.sum.clone().finalize();
         self.file.write_all(&sum)?;
         self.file.flush()?;
-        // Without `fsync`: if a power failure leaves the file incomplete, its checksum is wrong, and
-        // the next start reads the skills instead.
+        // Without `fsync`: if a power failure leaves the file incomplete, its checksum is wrong,
+        // and the next start reads the skills instead.
         if let Some(temporary) = &self.temporary {
             fs::rename(temporary, &self.target)?;
         }

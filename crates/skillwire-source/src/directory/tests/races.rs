@@ -39,7 +39,7 @@ enum Moment<'a> {
 
 type Disturbance = dyn Fn(&Path, Moment<'_>) + Send + Sync;
 
-/// Disturbs a scan of the skill at a path.
+/// Calls a function of the test at each moment of a scan.
 struct Disturb {
     skill: PathBuf,
     with: Box<Disturbance>,
@@ -65,14 +65,14 @@ impl ScanHooks for Disturb {
     }
 }
 
-/// What a disturbed scan made of a skill.
+/// The result of a disturbed scan.
 struct Disturbed {
     inspected: InspectedSkill,
     /// Keeps the files, so that they can be read again.
     _folder: TempDir,
 }
 
-/// Scans a skill with `a.md`, `b.md` and `sub/c.md` while something else happens to it.
+/// Scans a skill with `a.md`, `b.md` and `sub/c.md` while `with` changes it.
 fn scan(with: impl Fn(&Path, Moment<'_>) + Send + Sync + 'static) -> Disturbed {
     let folder = TempDir::new().unwrap();
     let skill = folder.path().join("skills/pdf");
@@ -102,8 +102,8 @@ fn scan(with: impl Fn(&Path, Moment<'_>) + Send + Sync + 'static) -> Disturbed {
     Disturbed { inspected, _folder: folder }
 }
 
-/// Scans again and again a folder that was quiet for a while, as something happens in the first
-/// scan, and tells what each scan made of `a.md` and `b.md`.
+/// Scans a folder twice after it was unchanged for a while, with `with` called at each moment.
+/// Returns the digests of `a.md` and `b.md` in each report.
 fn scan_quiet(
     with: impl Fn(&Path, Moment<'_>) + Send + Sync + 'static,
 ) -> Vec<[Option<Digest>; 2]> {
@@ -137,14 +137,14 @@ fn scan_quiet(
     told
 }
 
-/// Does something once, however often the moment comes.
+/// Runs `work` only the first time.
 fn once(times: &AtomicUsize, work: impl FnOnce()) {
     if times.fetch_add(1, Ordering::SeqCst) == 0 {
         work();
     }
 }
 
-/// The bytes a skill was published with, which are still those of the file.
+/// The published bytes of a file, read through the store.
 fn content(scan: &Disturbed, path: &str) -> Option<Bytes> {
     let SkillContent::Files(tree) = &scan.inspected.skill.as_ref().unwrap().content else {
         panic!()
@@ -181,7 +181,7 @@ fn a_file_that_is_overwritten_in_place_with_the_same_size_is_refused_v_57() {
     let times = AtomicUsize::new(0);
     let scanned = scan(move |skill, moment| {
         if moment == Moment::Read("a.md") {
-            // The time moves on visibly, however coarse the file system's clock is.
+            // The times differ by seconds, so that the coarsest clock of a file system shows it.
             let seconds = times.fetch_add(1, Ordering::SeqCst) as u64 * 10;
             let file = fs::File::options().write(true).open(skill.join("a.md")).unwrap();
             let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
@@ -314,7 +314,7 @@ fn a_file_swapped_for_a_link_to_an_ignored_file_is_not_followed_v_34() {
     let scanned = scan(|skill, moment| {
         if moment == Moment::ListedDir {
             fs::create_dir_all(skill.join(".git")).unwrap();
-            // As long as the file it takes the place of.
+            // It has the same length as the file that it replaces.
             fs::write(skill.join(".git/x"), "xx").unwrap();
             let _second_time = fs::remove_file(skill.join("a.md"));
             symlink(".git/x", skill.join("a.md")).unwrap();
@@ -350,7 +350,7 @@ fn a_file_swapped_for_a_fifo_does_not_block_v_35() {
     assert_eq!(reasons(&scanned), [Code::SpecialFile]);
 }
 
-/// A source of two skills that has been scanned once, by one thread, and where it is.
+/// A source of two skills that one thread has scanned once, and its folder.
 fn two_skills() -> (TempDir, PathBuf, DirectorySource) {
     let folder = TempDir::new().unwrap();
     let root = folder.path().join("skills");

@@ -1,4 +1,4 @@
-//! Counts which files a scan opens.
+//! Checks which files a scan opens.
 #![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
 use std::{
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use super::super::{DirectoryOptions, DirectorySource, inspect::ScanHooks};
 use crate::source::{ScanRequest, SkillSource, SourceChange};
 
-/// Writes down which files are opened.
+/// Records which files are opened.
 #[derive(Debug, Default)]
 struct Opened(Mutex<Vec<String>>);
 

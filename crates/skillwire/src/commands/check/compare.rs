@@ -1,4 +1,4 @@
-//! What the reference validator would say about the same skills.
+//! Compares findings with those of the reference validator.
 
 use std::{
     io::{self, Read, Write},
@@ -18,7 +18,7 @@ use crate::{
     report::{FindingNote, printable},
 };
 
-/// What the reference validator makes of a finding.
+/// Whether the reference validator would report a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum ReferenceVerdict {
@@ -36,7 +36,7 @@ impl ReferenceVerdict {
     }
 }
 
-/// What the reference validator makes of all skills.
+/// The comparison for all skills.
 #[derive(Debug, Serialize)]
 pub(super) struct ReferenceComparison {
     version: &'static str,
@@ -52,13 +52,13 @@ struct RefusedSkill {
     complaints: Vec<RaisedComplaint>,
 }
 
-/// Something that the reference validator would raise.
+/// A complaint of the reference validator.
 #[derive(Debug, Serialize)]
 struct RaisedComplaint {
-    /// The code under which we report the same, where there is one.
+    /// The code under which Skillwire reports the same problem, if it does.
     code: Option<Code>,
     message: String,
-    /// Whether we report it for this skill.
+    /// Whether Skillwire reports it for this skill.
     reported: bool,
 }
 
@@ -69,7 +69,7 @@ impl Default for ReferenceComparison {
 }
 
 impl ReferenceComparison {
-    /// Judges one skill.
+    /// Adds one skill to the comparison, and returns its findings with the validator's verdict.
     pub(super) fn place(&mut self, place: CheckedPlace) -> Vec<CheckedFinding> {
         let complaints = complaints(&place);
         let CheckedPlace { origin, findings, .. } = place;
@@ -123,19 +123,19 @@ impl ReferenceComparison {
     }
 }
 
-/// What the reference validator would complain about.
+/// The complaints of the reference validator about a skill.
 fn complaints(place: &CheckedPlace) -> Vec<Complaint> {
     let odd = place.findings.iter().find(|finding| finding.code == Code::SkillFileCase);
     let name = odd.and_then(|finding| finding.file.rsplit('/').next()).unwrap_or(SKILL_FILE);
     let Some(directory) = place.directory.file_name().and_then(|name| name.to_str()) else {
         return Vec::new();
     };
-    // What cannot be read is a finding already.
+    // A file that cannot be read has a finding already.
     read(&place.directory.join(name))
         .map_or_else(|_| Vec::new(), |bytes| reference::judge(name, &bytes, directory))
 }
 
-/// Reads a regular file; opening anything else could wait for ever.
+/// Reads a regular file. Opening a fifo could block for ever.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     if !std::fs::symlink_metadata(path)?.is_file() {
         return Err(io::ErrorKind::InvalidInput.into());

@@ -1,4 +1,4 @@
-//! Repairs as a unified diff.
+//! Shows repairs as a unified diff.
 
 use std::{
     io::Write,
@@ -15,13 +15,13 @@ use crate::{
 /// How many unchanged lines are shown around a change.
 const CONTEXT: usize = 2;
 
-/// However a file is made, comparing it with its repaired version takes no longer.
+/// The longest time for comparing a file with its repaired version, whatever the file contains.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Writes what would change in a file.
 ///
-/// For a terminal everything is made visible; through a pipe the lines stay as they are, so that
-/// `patch` can read them.
+/// With `visible`, for a terminal, characters that would act on it are escaped. In a pipe the lines
+/// are unchanged, so that `patch` can read them.
 pub(super) fn content(
     out: &mut impl Write,
     file: &str,

@@ -1,4 +1,4 @@
-//! Making the repairs that are safe.
+//! Makes the safe repairs of `check --fix`.
 
 mod write;
 
@@ -17,22 +17,22 @@ use self::write::{NotRepaired, OriginalFile, rename, replace};
 use super::{Outcome, diff, scan::CheckedFolder};
 use crate::{exit::Exit, failure::Failure, output::counted, report::printable};
 
-/// How often folders are read again for repairs that came to light by others.
+/// The most rounds of repairs in a folder: one repair can reveal a finding that has another repair.
 const MOST_ROUNDS: usize = 3;
 
-/// Something to do to one file.
+/// A change to one file.
 enum RepairStep {
     Rename { from: PathBuf, to: PathBuf, name: String },
     Replace { original: OriginalFile, after: Vec<u8> },
 }
 
-/// A step, and the file as findings call it.
+/// A step, and the name of the file in findings.
 struct PlannedRepair {
     file: String,
     step: RepairStep,
 }
 
-/// A step, or the file of which there is none and why.
+/// A step, or the file that cannot be repaired and the reason.
 type RepairAttempt = Result<PlannedRepair, (String, NotRepaired)>;
 
 /// Shows the repairs and makes none.
@@ -53,7 +53,7 @@ pub(super) fn show(folders: &[CheckedFolder<'_>]) -> Outcome {
     Ok(if planned.is_empty() { Exit::Ok } else { Exit::Findings })
 }
 
-/// Makes the repairs, and shows each before it is made if that is wanted.
+/// Makes the repairs; with `show`, prints each one first.
 pub(super) fn run(folders: &[CheckedFolder<'_>], show: bool) -> Result<(), Failure> {
     let mut err = anstream::stderr().lock();
     let mut repaired = 0;
@@ -64,7 +64,7 @@ pub(super) fn run(folders: &[CheckedFolder<'_>], show: bool) -> Result<(), Failu
             for planned in plan(folder)? {
                 let outcome = planned.and_then(|planned| {
                     if show {
-                        // A closed standard output does not keep the repair from being made.
+                        // The repair is made even if standard output is closed.
                         let _ = print(&planned);
                     }
                     planned.step.make(folder).map_err(|refused| (planned.file, refused))
@@ -89,7 +89,7 @@ pub(super) fn run(folders: &[CheckedFolder<'_>], show: bool) -> Result<(), Failu
     Ok(())
 }
 
-/// What there is to do in a folder, or why it cannot be done.
+/// The repairs of a folder, and the files that cannot be repaired.
 fn plan(folder: &CheckedFolder<'_>) -> Result<Vec<RepairAttempt>, Failure> {
     let scanned = folder.scan(false)?;
     let mut findings: BTreeMap<String, Finding> = BTreeMap::new();
@@ -103,7 +103,7 @@ fn plan(folder: &CheckedFolder<'_>) -> Result<Vec<RepairAttempt>, Failure> {
             Repair::Rename(name) => {
                 Ok(RepairStep::Rename { to: path.with_file_name(&name), from: path, name })
             }
-            // The file is read anew, so that what is written comes from what is there now.
+            // The file is read again here, so that the repair is applied to its current content.
             Repair::Replace(_) => match OriginalFile::read(folder.root(), path) {
                 Ok(original) => {
                     let after = mend(original.bytes())?.bytes;

@@ -36,7 +36,7 @@ pub(super) fn run(args: &CheckArgs) -> Outcome {
         allow_secret_file: args.allow_secret_file.clone(),
         ..ReadingArgs::default()
     })?;
-    // Each path is judged by itself: they need not be served together.
+    // Each path is checked on its own, since one server need not serve all of them.
     let folders: Vec<_> = args
         .paths
         .iter()
@@ -58,13 +58,14 @@ pub(super) fn run(args: &CheckArgs) -> Outcome {
     let summary = checked.summary();
     let exit = if summary.errors > 0 { Exit::Findings } else { Exit::Ok };
     match checked.write(args.format(), &summary) {
-        // The exit code is the answer also where the reasons are not read.
+        // The exit code is right even if the reader closes the pipe before it has read the
+        // findings.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(exit),
         written => Ok(written.map(|()| exit).map_err(Failure::from)?),
     }
 }
 
-/// A finding, and what the reference validator would make of it.
+/// A finding, and whether the reference validator would report it.
 #[derive(Serialize)]
 struct CheckedFinding {
     #[serde(flatten)]

@@ -1,4 +1,4 @@
-//! Reading one of the paths that were named.
+//! Scans one of the paths that the user named.
 
 use std::path::{Path, PathBuf};
 
@@ -14,15 +14,15 @@ use crate::{
 
 /// A folder to check, and how.
 pub(super) struct CheckedFolder<'a> {
-    /// As it was named, or the folder around the `SKILL.md` that was.
+    /// The path as the user typed it, or the folder around a `SKILL.md` that the user typed.
     argument: &'a str,
-    /// Where it is, without symbolic links.
+    /// Its path without symbolic links.
     root: PathBuf,
     silences: SilenceRules,
     reading: &'a FolderReading,
 }
 
-/// What one folder holds.
+/// The skills and findings of one folder.
 pub(super) struct FolderScan {
     pub(super) places: Vec<CheckedPlace>,
     /// Findings that belong to no skill.
@@ -30,11 +30,11 @@ pub(super) struct FolderScan {
     pub(super) silenced: Vec<Silenced>,
 }
 
-/// A skill, or what tried to be one.
+/// A skill, or a directory that failed to be one.
 pub(super) struct CheckedPlace {
     /// Its directory, without symbolic links.
     pub(super) directory: PathBuf,
-    /// What the findings call its directory.
+    /// The name of its directory in findings.
     pub(super) origin: String,
     pub(super) findings: Vec<Finding>,
 }
@@ -47,7 +47,7 @@ impl<'a> CheckedFolder<'a> {
         Ok(Self { argument, root, silences, reading })
     }
 
-    /// Reads everything and judges it.
+    /// Scans the folder and checks every skill in it.
     pub(super) fn scan(&self, strict: bool) -> Result<FolderScan, Failure> {
         let collected = scan_all(&[&self.reading.source(self.argument)?]).map_err(unavailable)?;
         let mut silenced = Vec::new();
@@ -76,7 +76,7 @@ impl<'a> CheckedFolder<'a> {
         Ok(FolderScan { places, findings, silenced })
     }
 
-    /// Where a file is that findings call by this name; nothing when it is not in the folder.
+    /// The path of a file that findings call by this name; `None` if it is not in the folder.
     pub(super) fn path_of(&self, file: &str) -> Option<PathBuf> {
         let inside = file.strip_prefix(folder_of(self.argument))?.trim_start_matches('/');
         if inside.is_empty() {
@@ -86,13 +86,13 @@ impl<'a> CheckedFolder<'a> {
         Some(self.root.join(inside.as_str()))
     }
 
-    /// Where the folder is, without symbolic links.
+    /// The folder's path without symbolic links.
     pub(super) fn root(&self) -> &Path {
         &self.root
     }
 }
 
-/// A path to a `SKILL.md`, however it is spelled, means the skill around it.
+/// Turns a path to a `SKILL.md`, in upper or lower case, into the path of its skill.
 fn around_skill_file(path: &str) -> &str {
     let path_ref = Path::new(path);
     let names_skill_file =

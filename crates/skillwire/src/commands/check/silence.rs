@@ -1,4 +1,4 @@
-//! What a `skillwire.toml` beside the skills silences, and why.
+//! Reads a `skillwire.toml` beside skills, which silences findings with a reason for each.
 
 use std::{
     io,
@@ -47,7 +47,8 @@ struct SilenceEntry {
     files: Option<Spanned<Vec<String>>>,
 }
 
-/// Reads a small regular file; anything else could keep the program waiting or fill its memory.
+/// Reads a small regular file. A fifo could block the program, and a large file could fill its
+/// memory.
 fn read(path: &Path) -> io::Result<String> {
     let metadata = std::fs::metadata(path)?;
     if !metadata.is_file() || metadata.len() > MOST_BYTES {
@@ -119,7 +120,7 @@ impl SilenceRules {
         Ok(Self { base: base.to_owned(), all })
     }
 
-    /// Why a finding is not to be reported, when it is not.
+    /// The author's reason for silencing a finding; `None` if the finding is reported.
     pub(super) fn reason(&self, finding: &Finding, path: Option<&Path>) -> Option<&str> {
         let relative = || path?.strip_prefix(&self.base).ok()?.to_str();
         let fits = |silence: &&SilenceRule| {

@@ -1,11 +1,11 @@
-//! How many findings there are, in numbers and in a sentence.
+//! Counts findings, and sums them up in a sentence.
 
 use serde::Serialize;
 use skillwire_core::{Finding, Level};
 
 use crate::output::counted;
 
-/// What a check came to.
+/// The counts of one check.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct CheckSummary {
     pub(crate) skills: usize,
@@ -13,9 +13,9 @@ pub(crate) struct CheckSummary {
     warnings: usize,
     infos: usize,
     advice: usize,
-    /// How many of them have a safe repair.
+    /// The findings that have a safe repair.
     repairable: usize,
-    /// How many more there would be if nothing were silenced.
+    /// The findings that were silenced, which the other counts leave out.
     silenced: usize,
 }
 

@@ -55,7 +55,7 @@ async fn run_script(args: &RunArgs, named: &NamedSkill, window: &Window) -> Outc
         window.log_run(Err(Reason::NotGranted), &format!("{}: {unavailable}", args.script));
         execution::not_run(&unavailable.into())
     })?;
-    // While the files are fetched.
+    // The helper starts while the files are fetched.
     sandbox.prestart_helper();
     let (job, digest) = job(args, window).await?;
     if !args.json {
@@ -65,7 +65,8 @@ async fn run_script(args: &RunArgs, named: &NamedSkill, window: &Window) -> Outc
         CancelHandle::new().map_err(|error| Failure::new(Exit::Internal, error.to_string()))?;
     let (tx, rx) = tokio::sync::oneshot::channel();
     let stop = cancel.clone();
-    // A thread of its own: the run blocks until every process of the script is gone.
+    // The run blocks until every process of the script is gone, and this thread has to wait for
+    // Ctrl-C.
     let running = std::thread::spawn(move || {
         let ran = sandbox.run(&job, &stop, &mut |_| {});
         let _ = tx.send(());
@@ -75,7 +76,7 @@ async fn run_script(args: &RunArgs, named: &NamedSkill, window: &Window) -> Outc
         _ = rx => {}
         _ = tokio::signal::ctrl_c() => cancel.cancel(),
     }
-    // What the sandbox does after a run does not keep the user waiting for the result.
+    // The sandbox is dropped at the end of this function: its cleanup must not delay the result.
     let (job, ran, _sandbox) = running
         .join()
         .map_err(|_| Failure::new(Exit::Internal, "The run could not be supervised."))?;
@@ -101,7 +102,7 @@ async fn run_script(args: &RunArgs, named: &NamedSkill, window: &Window) -> Outc
 /// Fetches every file through the window, each compared with the manifest, and puts a job together.
 async fn job(args: &RunArgs, window: &Window) -> Result<(ScriptJob, Digest), Failure> {
     let Resources::Listed(listed) = &window.entry().resources else {
-        // `may_run_scripts` refuses these.
+        // `may_run_scripts` has refused these before.
         return Err(Refusal::new(Reason::NotGranted).about(window.skill()).into());
     };
     let mut files = Vec::with_capacity(listed.len());
@@ -150,7 +151,7 @@ fn read_stdin() -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// Says what will run and where, before it does.
+/// Prints what will run and how it is isolated, before it runs.
 fn announce(
     args: &RunArgs,
     named: &NamedSkill,
@@ -248,7 +249,7 @@ fn check_output(folder: &Path) -> Result<(), Failure> {
         .hint("Name another one."))
 }
 
-/// Writes what the script left; the folder was empty, and paths cannot leave it.
+/// Writes the files that the script left. The folder was empty, and their paths cannot leave it.
 fn write_output(folder: &Path, ran: &RunOutcome) -> Result<(), Failure> {
     let write = || -> io::Result<()> {
         fs::create_dir_all(folder)?;

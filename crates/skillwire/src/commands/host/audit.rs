@@ -1,4 +1,4 @@
-//! `skillwire audit`: what happened to skills on this machine.
+//! `skillwire audit`: shows the log of what happened to skills on this machine.
 
 use std::{
     collections::VecDeque,
@@ -50,7 +50,7 @@ fn show(
     as_json: bool,
 ) -> io::Result<()> {
     match line {
-        // A line that was torn or tampered with is told and does not hide the others.
+        // A damaged line is reported, and the other lines are still shown.
         Err(error) => warn(&error.to_string()),
         Ok(event) if as_json => report::json_line(out, &json(event)),
         Ok(event) => print(out, event),

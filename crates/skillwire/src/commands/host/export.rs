@@ -1,4 +1,4 @@
-//! `skillwire export`: a copy of a skill to look at, where nothing takes it for a local skill.
+//! `skillwire export`: copies a skill to a folder where no agent takes it for a local skill.
 
 use std::{
     fs,
@@ -59,7 +59,7 @@ pub(super) fn run(args: &ExportArgs) -> Outcome {
     })
 }
 
-/// A copy goes into a new or empty folder, and not where an agent would take it for a skill.
+/// Refuses a folder that is not empty, or, without `force`, one in which agents look for skills.
 fn check_place(settings: &HostSettings, dir: &Path, force: bool) -> Result<(), Failure> {
     if !force && is_discovery_place(dir, settings.home(), settings.project()) {
         return Err(Failure::new(
@@ -83,7 +83,7 @@ fn write(dir: &Path, files: &[ExportedFile], named: &NamedSkill) -> Result<(), F
                  trusted.",
     });
     let marker = serde_json::to_string_pretty(&marker).map_err(io::Error::from)? + "\n";
-    // First, so that a copy that stays incomplete says what it is as well.
+    // The marker is written first, so that an incomplete copy also says where it came from.
     new_file(&dir.join(MARKER), marker.as_bytes())?;
     for file in files {
         let path = file.path.segments().fold(dir.to_owned(), |path, segment| path.join(segment));

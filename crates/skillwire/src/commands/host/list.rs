@@ -1,4 +1,4 @@
-//! `skillwire list`: every skill of every origin, and where it stands.
+//! `skillwire list`: shows every skill of every origin with its state.
 
 use std::io::{self, Write};
 
@@ -20,10 +20,10 @@ use crate::{
     terminal,
 };
 
-/// Descriptions that would get less room than this stand on a line of their own.
+/// A description that would get fewer columns than this is printed on a line of its own.
 const MIN_DESCRIPTION: usize = 30;
 
-/// The room for the longest state, `approved`.
+/// The columns of the longest state, `approved`.
 const STATE: usize = 8;
 
 #[derive(Serialize)]
@@ -33,7 +33,7 @@ pub(super) struct ListReport<'a> {
     refused: Vec<Refusal>,
     incomplete: Vec<Refusal>,
     warnings: &'a [String],
-    /// Skills that instructions name and listings do not.
+    /// Skills that a server's instructions name and its listing lacks.
     references: Vec<String>,
 }
 
@@ -58,10 +58,11 @@ pub(super) struct SkillRow<'a> {
     reason: Option<Reason>,
     shares_name: bool,
     dynamic: bool,
-    /// How the server offers it; a folder offers nothing.
+    /// How the server offers it; absent for a skill in a folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     dialect: Option<Dialect>,
-    /// Whether it is held to what was seen first, for want of digests.
+    /// Whether its files are compared with the first ones seen, because the server gives no
+    /// digests.
     first_seen: bool,
 }
 
@@ -96,7 +97,7 @@ pub(super) fn run(args: &ListArgs) -> Outcome {
     })
 }
 
-/// What is printed as JSON.
+/// Makes the report that is printed as JSON.
 pub(super) fn listing<'a>(found: &'a Discovered, skills: Vec<SkillRow<'a>>) -> ListReport<'a> {
     let Discovered { refused, incomplete, warnings, dialects, references, .. } = found;
     let servers = dialects
@@ -121,7 +122,7 @@ fn origin(label: &str) -> Result<Origin, Refusal> {
 pub(super) fn row<'a>(host: &Host, item: &'a RegistryItem) -> SkillRow<'a> {
     let (state, reason) = match host.standing_of_known(&item.skill) {
         Ok(standing) => (standing.word(), None),
-        // A decision that cannot be read is none, and its neighbours are as they were.
+        // A decision that cannot be read approves nothing, and does not affect other skills.
         Err(refusal) => ("refused", Some(refusal.reason)),
     };
     let entry = item.skill.entry();

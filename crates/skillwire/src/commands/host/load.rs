@@ -1,4 +1,4 @@
-//! `skillwire load`: an approved skill as text for a model, every byte checked.
+//! `skillwire load`: prints an approved skill as text for a model, after checking every byte.
 
 use std::io::{self, IsTerminal as _, Write as _};
 
@@ -25,10 +25,10 @@ struct LoadReport {
     handle: String,
     origin: Origin,
     uri: String,
-    /// One digest over everything that was approved; a dynamic skill has none.
+    /// A digest over the whole approved content; a dynamic skill has none.
     content: Option<Digest>,
     dialect: Option<Dialect>,
-    /// Whether files are held to what was seen first, for want of digests.
+    /// Whether files are compared with the first ones seen, because the server gives no digests.
     first_seen: bool,
     blocks: Vec<TextBlock>,
 }
@@ -48,7 +48,8 @@ pub(super) fn run(args: &LoadArgs) -> Outcome {
         ..session::SessionOptions::about(&args.handle, args.origins)
     };
     session::with(args.json, options, async |session| {
-        // A reader gets all that was asked for or nothing.
+        // Everything is loaded before anything is printed, so that a refusal leaves no partial
+        // output.
         let loaded = load(session, args).await?;
         let mut out = io::stdout().lock();
         if args.json {
@@ -56,7 +57,8 @@ pub(super) fn run(args: &LoadArgs) -> Outcome {
             return Ok(Exit::Ok);
         }
         for TextBlock { text, .. } in &loaded.blocks {
-            // A model gets the bytes as they are; a terminal must not obey them.
+            // A model gets the bytes unchanged. On a terminal, control characters in them must have
+            // no effect.
             if io::stdout().is_terminal() {
                 out.write_all(text::lines(text).as_bytes())?;
             } else {
@@ -73,7 +75,7 @@ async fn load(session: &Session, args: &LoadArgs) -> Result<LoadReport, Refusal>
     let host = session.host();
     let window = host.load_for_model(&named.listed).await?.window;
     let blocks = blocks(&window, &named.handle, &args.read).await;
-    // The text leaves this program, and with it the window.
+    // The program ends once the text is printed, so the window ends here.
     window.release();
     let blocks = blocks?;
     let id = window.skill();
@@ -88,13 +90,13 @@ async fn load(session: &Session, args: &LoadArgs) -> Result<LoadReport, Refusal>
     })
 }
 
-/// Says that a file was seen for the first time, as nothing but that says what it should be.
+/// Notes that a file was seen for the first time: there is no digest to compare it with.
 fn notice(content: &FileContent) {
     if let FileContent::FirstSeen(seen) = content
         && seen.is_new()
     {
         let digest = seen.file().listed().digest;
-        // Nothing can be done when standard error is closed.
+        // If standard error is closed, there is no other place to report to.
         let _ = writeln!(
             anstream::stderr(),
             "{NOTE}note{NOTE:#}: {} was seen for the first time and is held to that ({digest}).",

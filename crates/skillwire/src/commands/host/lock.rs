@@ -1,4 +1,4 @@
-//! `skillwire lock`: what is approved, in a file that can be reviewed.
+//! `skillwire lock`: writes all approvals to a file that can be reviewed.
 
 use std::{
     fs,
@@ -23,7 +23,7 @@ pub(super) fn run(args: &LockArgs) -> Outcome {
     if args.check { check(&approved, &args.file) } else { write(&approved, &args.file) }
 }
 
-/// Everything that is approved now; a decision that cannot be read is never left out in silence.
+/// Collects all current approvals. Fails if a decision cannot be read, rather than leave it out.
 fn approved(settings: &HostSettings) -> Result<Lock, Failure> {
     let (records, errors) = settings.records().all();
     if let Some(error) = errors.into_iter().next() {
@@ -35,7 +35,8 @@ fn approved(settings: &HostSettings) -> Result<Lock, Failure> {
     }
     let mut lock = Lock::default();
     for record in records.into_iter().filter(|record| !record.disabled) {
-        // What was only seen first on this machine says nothing about other machines.
+        // An approval of first-seen content is left out: another machine may see other content
+        // first.
         let lasting = |approval: &Approval| {
             !approval.revoked && approval.binding == ApprovalBinding::Manifest
         };
@@ -50,13 +51,13 @@ fn write(lock: &Lock, file: &Path) -> Outcome {
     let cannot = |error: io::Error| {
         Failure::usage(format!("`{}` cannot be written: {error}.", file.display()))
     };
-    // By way of a new file, so that a full disk leaves the old one whole.
+    // A new file is written and renamed, so that a full disk leaves the old lock file intact.
     let mut name = file.file_name().unwrap_or_default().to_owned();
     name.push(format!(".new-{}", std::process::id()));
     let new = file.with_file_name(name);
     let written = fs::write(&new, lock.to_string()).and_then(|()| fs::rename(&new, file));
     if let Err(error) = written {
-        // It may not be there; what went wrong is what matters.
+        // The file may not exist. The first error is the one to report.
         let _ = fs::remove_file(&new);
         return Err(cannot(error));
     }
@@ -98,7 +99,7 @@ fn check(approved: &Lock, file: &Path) -> Outcome {
         .hint("`skillwire lock` writes it anew; review the difference."))
 }
 
-/// Reads a lock file, which must be right in every part.
+/// Reads a lock file; a single invalid part is an error.
 pub(in crate::commands) fn read(file: &Path) -> Result<Lock, Failure> {
     let text = fs::read_to_string(file).map_err(|error| {
         Failure::usage(format!("`{}` cannot be read: {error}.", file.display()))

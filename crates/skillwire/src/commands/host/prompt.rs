@@ -1,4 +1,4 @@
-//! `skillwire prompt`: the catalogue of skills for a model.
+//! `skillwire prompt`: prints the catalogue of skills for a model.
 
 use std::io::{self, Write as _};
 
@@ -20,8 +20,8 @@ pub(super) fn run(args: &PromptArgs) -> Outcome {
         let mut items = Vec::new();
         for item in found.registry.items() {
             match session.host().standing_of_known(&item.skill) {
-                // A skill that is off is hidden. One that is not approved is shown: a model can
-                // ask for it, and the user is asked then.
+                // A disabled skill is hidden. One that is not approved is shown: when the model
+                // asks for it, the user is asked.
                 Ok(Standing::Disabled) => {}
                 Ok(_) => items.push(CatalogueItem {
                     handle: item.handle.clone(),

@@ -1,4 +1,4 @@
-//! `skillwire search`: the skills that fit words best.
+//! `skillwire search`: shows the skills that match words best.
 
 use std::io::{self, Write as _};
 

@@ -1,4 +1,4 @@
-//! `skillwire show`: a look at a skill before anything is decided.
+//! `skillwire show`: shows a skill without approving it.
 
 use std::io::{self, Write};
 
@@ -68,7 +68,8 @@ fn print(out: &mut impl Write, named: &NamedSkill, standing: &Standing) -> io::R
     out.flush()
 }
 
-/// Writes a file so that nothing in it acts on the terminal; what is noteworthy goes beside it.
+/// Prints a file with characters that would act on the terminal shown as escapes; warnings go to
+/// standard error.
 fn print_file(file: &Inspected) -> io::Result<()> {
     let mut err = anstream::stderr().lock();
     let digest = Digest::of(&file.bytes);

@@ -1,4 +1,4 @@
-//! `skillwire enable`, `disable` and `revoke`: whether a skill may be used, taken back or given again.
+//! `skillwire enable`, `disable` and `revoke`: change whether a skill may be used.
 
 use std::io::{self, Write as _};
 
@@ -7,11 +7,11 @@ use serde_json::json;
 use super::Outcome;
 use crate::{args::HandleArgs, exit::Exit, report, session};
 
-/// `skillwire enable` and `skillwire disable`.
+/// Enables or disables a skill.
 pub(super) fn set_enabled(args: &HandleArgs, enabled: bool) -> Outcome {
     let options = session::SessionOptions::about(&args.handle, args.origins);
     session::with(args.json, options, async |session| {
-        // Disabling must work while the server is away.
+        // Disabling must work while the server cannot be reached.
         let named = if enabled {
             session.find(&args.handle).await?
         } else {
@@ -29,11 +29,11 @@ pub(super) fn set_enabled(args: &HandleArgs, enabled: bool) -> Outcome {
     })
 }
 
-/// `skillwire revoke`.
+/// Withdraws an approval.
 pub(super) fn revoke(args: &HandleArgs) -> Outcome {
     let options = session::SessionOptions::about(&args.handle, args.origins);
     session::with(args.json, options, async |session| {
-        // Revoking must work while the server is away.
+        // Revoking must work while the server cannot be reached.
         let named = session.find_remembered(&args.handle).await?;
         let existed = session.host().revoke(named.listed.id())?;
         if args.json {

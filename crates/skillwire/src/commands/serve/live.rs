@@ -1,4 +1,4 @@
-//! Keeping a running server up to date, and logging what is news.
+//! Keeps a running server up to date, and logs changes.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use skillwire_source::ScanRequest;
 use super::signals::ReloadSignal;
 use crate::{exit::Exit, failure::Failure, progress::ScanSpinner, report::printable};
 
-/// Looks at the folders again and again.
+/// Scans the folders of a running server whenever they change.
 pub(super) struct LiveFolders {
     keeper: Arc<Keeper>,
     strictness: Strictness,
-    /// The spinner that is shown until the first look is done.
+    /// The spinner that is shown until the first scan is done.
     waiting: Option<ScanSpinner>,
-    /// What the first look waits for: servers that are passed on.
+    /// What the first scan waits for: the listings of servers that are passed on.
     before: Option<BoxFuture<'static, ()>>,
 }
 
@@ -26,7 +26,7 @@ impl LiveFolders {
         Self { keeper, strictness, waiting: Some(waiting), before: None }
     }
 
-    /// Lets the first look wait for something.
+    /// Delays the first scan until a future completes.
     #[cfg(feature = "host")]
     pub(super) fn wait_for(&mut self, before: impl Future<Output = ()> + Send + 'static) {
         self.before = Some(Box::pin(before));
@@ -36,7 +36,7 @@ impl LiveFolders {
         self.strictness
     }
 
-    /// Looks at the folders once, off the event loop.
+    /// Scans the folders once, off the event loop.
     pub(super) async fn refresh(&mut self, look: ScanRequest) -> Result<Refreshed, Failure> {
         if let Some(before) = self.before.take() {
             before.await;
@@ -53,7 +53,7 @@ impl LiveFolders {
         self.keeper.when_idle(work);
     }
 
-    /// Keeps up with the folders for ever.
+    /// Follows changes of the folders, and reload signals, for ever.
     pub(super) async fn follow(&self, reload: &mut ReloadSignal) {
         let reload = async || {
             reload.requested().await;

@@ -1,4 +1,4 @@
-//! `skillwire serve`: a server until it is told to stop.
+//! `skillwire serve`: runs a server until a signal or the client ends it.
 
 mod live;
 #[cfg(feature = "host")]
@@ -43,7 +43,8 @@ pub(super) fn run(args: ServeArgs) -> Outcome {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(no_threads)?;
     let outcome = runtime.block_on(serve(settings));
-    // A read of standard input cannot be interrupted; do not wait for it.
+    // The thread that reads standard input cannot be interrupted, so the shutdown does not wait for
+    // it.
     runtime.shutdown_background();
     outcome
 }
@@ -170,7 +171,7 @@ async fn serve_stdio(
         tokio::io::stdin(),
         tokio::io::stdout(),
         async {
-            // Either told to stop, or the other side is gone.
+            // An error means that the sender was dropped, which also ends the server.
             let _ = ended.await;
         },
     );
@@ -205,13 +206,13 @@ async fn serve_http(
     })?;
     let needs_token = skills.needs_token();
     let service = skills.http_service(options);
-    // Connections are taken at once; their requests wait for the first snapshot.
+    // The server accepts connections at once. Their requests wait for the first snapshot.
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
     let count = std::thread::available_parallelism().map_or(1, NonZero::get);
     let workers = Workers::start(count).map_err(no_threads)?;
     let mut server =
         tokio::spawn(http::run(listener, service, workers, ConnectionLimits::default(), async {
-            // Either told to stop, or the other side is gone.
+            // An error means that the sender was dropped, which also ends the server.
             let _ = ended.await;
         }));
     let first = tokio::select! {
@@ -227,7 +228,7 @@ async fn serve_http(
         &summary::ClientSetup::Http { url: &url, needs_token },
     );
     forget(first);
-    // A closed standard error is no reason not to serve.
+    // The server also runs if standard error is closed.
     let _ = writeln!(std::io::stderr(), "listening on {url}");
     tokio::select! {
         () = live.follow(&mut reload) => {}
@@ -248,12 +249,12 @@ async fn serve_http(
     Ok(Exit::Ok)
 }
 
-/// Drops a report that names every skill, off the event loop: that takes time for many skills.
+/// Drops a report off the event loop: it names every skill, so dropping a large one takes time.
 fn forget(refreshed: Refreshed) {
     tokio::task::spawn_blocking(move || drop(refreshed));
 }
 
-/// Logs what skills need and this server does not have, once no request has come for a while.
+/// Logs the requirements of skills that this server does not meet, once it is idle.
 fn report_missing(live: &LiveFolders, engine: &Arc<Engine>) {
     let engine = Arc::clone(engine);
     live.when_idle(move || {
@@ -263,7 +264,7 @@ fn report_missing(live: &LiveFolders, engine: &Arc<Engine>) {
     });
 }
 
-/// With `--strict`, two skills on one path are a reason not to start.
+/// With `--strict`, refuses to start if two skills claim one path.
 fn refuse_collisions(live: &LiveFolders, refreshed: &Refreshed) -> Result<(), Failure> {
     if live.strictness() != Strictness::Strict {
         return Ok(());
@@ -289,13 +290,14 @@ fn no_threads(error: std::io::Error) -> Failure {
     Failure::new(Exit::Internal, format!("Threads could not be started: {error}."))
 }
 
-/// A server that cannot be put together.
+/// Makes the failure for a server that cannot be built.
 #[expect(clippy::needless_pass_by_value, reason = "made for `map_err`")]
 pub(super) fn not_built(error: BuildError) -> Failure {
     Failure::new(Exit::Internal, error.to_string())
 }
 
-/// What a client is told that is kept out, with the option that would let it in.
+/// The error that a refused client gets. It names the option with which the operator would let it
+/// in.
 fn name_option(refusal: AccessRefusal) -> String {
     match refusal {
         AccessRefusal::UnknownHost => "This host name is not served; see `--allow-host`.".into(),

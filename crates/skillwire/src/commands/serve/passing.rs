@@ -1,4 +1,4 @@
-//! The servers whose skills `serve` passes on.
+//! Follows the servers whose skills `serve` passes on.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,10 +11,11 @@ use tokio::runtime::Runtime;
 use super::no_threads;
 use crate::{exit::Exit, failure::Failure, session::client_options, settings::UpstreamSettings};
 
-/// How long the first listings may take before clients are answered without them.
+/// How long the first scan waits for the listings of these servers.
 const SETTLING: Duration = Duration::from_secs(3);
 
-/// Servers that are passed on, with a thread of their own: receiving what they send delays no client.
+/// The servers that are passed on. A thread of their own receives what they send, so that it does
+/// not delay the answers to clients.
 pub(super) struct PassedOnServers {
     host: Host,
     upstreams: FollowedServers,
@@ -30,8 +31,8 @@ impl PassedOnServers {
             .enable_all()
             .build()
             .map_err(no_threads)?;
-        // What one file and one listing may cost is bounded; a server runs for longer than any
-        // number of them.
+        // Each file and each listing has its own limit. A limit for the whole session would stop a
+        // server that runs long enough.
         let budgets = Budgets { session_bytes: u64::MAX, ..Budgets::default() };
         let policy = Policy { keeps_entry_text: true, budgets, ..Policy::default() };
         let host = Host::builder().policy(policy).client_options(client_options()).build();
@@ -51,18 +52,18 @@ impl PassedOnServers {
         Ok(Self { host, upstreams, runtime })
     }
 
-    /// Lets a server answer for these servers, beside what it answers for already.
+    /// Adds the skills of these servers to what a server offers.
     pub(super) fn added_to(&self, skills: SkillsBuilder) -> SkillsBuilder {
         skills.sources(self.upstreams.sources()).lookup(Arc::new(self.upstreams.clone()))
     }
 
-    /// Waits a while for the first listings; a server that takes longer is listed when it answers.
+    /// Waits up to [`SETTLING`] for the first listings. A slower server is listed when it answers.
     pub(super) fn settled(&self) -> impl Future<Output = ()> + Send + 'static {
         let upstreams = self.upstreams.clone();
         async move { upstreams.settle(SETTLING).await }
     }
 
-    /// Ends the connections, and the servers that were started for them.
+    /// Closes the connections, and ends the server processes that were started for them.
     pub(super) async fn stop(self) {
         self.host.disconnect().await;
         self.runtime.shutdown_background();

@@ -1,7 +1,7 @@
 //! Signals, where the system has them.
 //!
-//! They are listened to from the first moment on: one that comes while folders are read is neither
-//! lost nor the end of the process.
+//! The handlers are installed before folders are read. A signal that arrives during the first scan
+//! is therefore not lost, and does not kill the process.
 
 use crate::{exit::Exit, failure::Failure};
 
@@ -80,7 +80,7 @@ mod imp {
     impl StopSignal {
         pub(super) async fn requested(&mut self) {
             if tokio::signal::ctrl_c().await.is_err() {
-                // Without signals only the end of the process stops us.
+                // Without signals, only the end of the process stops the server.
                 std::future::pending::<()>().await;
             }
         }
@@ -88,7 +88,7 @@ mod imp {
 
     impl ReloadSignal {
         pub(super) async fn requested(&mut self) {
-            // There is no such signal here.
+            // This system has no reload signal.
             std::future::pending::<()>().await;
         }
     }

@@ -1,4 +1,4 @@
-//! What a person at a terminal sees when a server starts.
+//! The summary that a user at a terminal sees when a server starts.
 
 use std::io::{IsTerminal, Write};
 
@@ -11,7 +11,7 @@ use crate::{
     report::printable,
 };
 
-/// Served skills that are named one by one.
+/// The most served skills that are named one by one.
 const SHOWN: usize = 20;
 
 /// The width lines are cut to.
@@ -45,7 +45,7 @@ impl ClientSetup<'_> {
 /// Shows what is served and how to use it, on standard error and only to a terminal.
 pub(super) fn show(refreshed: &Refreshed, strictness: Strictness, client: &ClientSetup<'_>) {
     if std::io::stderr().is_terminal() {
-        // A terminal that is gone is no reason not to serve.
+        // The server also runs if the terminal is gone.
         let _ = write(&mut anstream::stderr().lock(), refreshed, strictness, client);
     }
 }
@@ -89,7 +89,7 @@ fn write(
     Ok(())
 }
 
-/// Cuts foreign text to one printable line.
+/// Makes untrusted text printable and cuts it to one line.
 fn one_line(text: &str, width: usize) -> String {
     let flat = printable(&text.split_whitespace().collect::<Vec<_>>().join(" "));
     if flat.chars().count() <= width {
@@ -109,7 +109,7 @@ mod tests {
 
     use super::*;
 
-    /// What a person would see, without colours.
+    /// The summary without colours.
     fn shown(folder: &SkillFolder, client: &ClientSetup<'_>) -> String {
         let options = DirectoryOptions::default().label("skills");
         let source = DirectorySource::new(folder.path(), options).unwrap();

@@ -1,4 +1,4 @@
-//! Tools that a server offers besides its skills, where its operator wants them.
+//! The tools that a server offers besides its skills, if its operator enables them.
 
 use std::sync::Arc;
 
@@ -17,19 +17,19 @@ pub(super) struct Tools {
 }
 
 impl Tools {
-    /// Lets clients find skills by words.
+    /// Adds the tool that finds skills by words.
     #[cfg(feature = "search")]
     pub(super) fn find_skills(&mut self, catalog: &Arc<Catalog>) {
         self.offers.push(Arc::new(FindTool::new(Arc::clone(catalog))));
     }
 
-    /// Lets clients run scripts with a tool.
+    /// Adds the tool that runs scripts.
     #[cfg(feature = "execute")]
     pub(super) fn run_scripts(&mut self, catalog: &Arc<Catalog>, scripts: Arc<ScriptRunner>) {
         self.offers.push(Arc::new(RunScriptTool::new(Arc::clone(catalog), scripts)));
     }
 
-    /// The tools side by side; the list never changes.
+    /// Combines the tools into one list, which never changes.
     pub(super) fn joined(self) -> Result<Offers, DuplicateTool> {
         Offers::joined(self.offers, ListChanges::default())
     }

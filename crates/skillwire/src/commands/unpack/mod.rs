@@ -1,4 +1,4 @@
-//! `skillwire unpack`: the files of an archive, all of them or none.
+//! `skillwire unpack`: writes the files of an archive, after checking all of them.
 
 mod staging;
 
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{args::UnpackArgs, exit::Exit, failure::Failure, output::counted, refusals, report};
 
-/// The largest archive that is read; nothing within the limits is larger.
+/// The largest archive that is read. A skill within the limits does not need a larger one.
 const MOST_BYTES: u64 = 32 << 20;
 
 pub(super) fn run(args: &UnpackArgs) -> Outcome {
@@ -60,7 +60,7 @@ fn default_folder(archive: &Path) -> Result<PathBuf, Failure> {
     })
 }
 
-/// Opens the archive in memory; nothing of a refused one is ever written.
+/// Opens the archive in memory, so that nothing of a refused archive is written to disk.
 fn open(path: &Path) -> Result<Vec<ArchiveFile>, Failure> {
     let mut bytes = Vec::new();
     let read =

@@ -1,4 +1,4 @@
-//! A hidden folder that is filled first, and whose files then appear all at once.
+//! Writes files to a hidden folder first, so that a failed write leaves none of them in the target.
 
 use std::{
     fs,
@@ -8,12 +8,13 @@ use std::{
 
 use skillwire_archive::ArchiveFile;
 
-/// Files on their way into an empty folder. Dropped before the end, it leaves the folder as it was.
+/// Files on their way into an empty folder. Dropping it before [`finish`](Self::finish) removes the
+/// files that were written so far.
 pub(super) struct StagingFolder {
     target: PathBuf,
-    /// Whether the target was made for this.
+    /// Whether the target did not exist before.
     made: bool,
-    /// The folder in it that the files are written to first.
+    /// The folder inside the target that the files are written to first.
     hidden: PathBuf,
     finished: bool,
 }
@@ -43,7 +44,10 @@ impl StagingFolder {
         options.open(path)?.write_all(&file.bytes)
     }
 
-    /// Moves everything to where it belongs.
+    /// Moves everything from the hidden folder to the target.
+    ///
+    /// The hidden folder lies inside the target, so each move is a rename within one file system.
+    /// If a rename fails, the entries that were moved before stay in the target.
     pub(super) fn finish(mut self) -> io::Result<()> {
         for entry in fs::read_dir(&self.hidden)? {
             let entry = entry?;
@@ -60,7 +64,7 @@ impl Drop for StagingFolder {
         if self.finished {
             return;
         }
-        // The first error is told already; cleaning up is all that is left to do.
+        // The caller reports the error that led here, so errors of the cleanup are ignored.
         let _ = fs::remove_dir_all(&self.hidden);
         if self.made {
             let _ = fs::remove_dir(&self.target);

@@ -1,4 +1,4 @@
-//! `skillwire watch`: what `check` and a client would see, again after every change.
+//! `skillwire watch`: shows findings and entries of skills again after every change.
 
 mod show;
 
@@ -25,7 +25,7 @@ use crate::{
     settings::{FolderReading, unavailable},
 };
 
-/// How often a folder is looked at of whose changes the system does not tell.
+/// The interval between scans of a folder for which the system reports no changes.
 const PAUSE: Duration = Duration::from_secs(1);
 
 pub(super) fn run(args: &WatchArgs) -> Outcome {
@@ -52,16 +52,16 @@ pub(super) fn run(args: &WatchArgs) -> Outcome {
 struct WatchLoop {
     source: DirectorySource,
     collection: SkillInventory,
-    /// What was last shown of each place: where it is, and a digest of what was said about it.
+    /// The origin of each group that was shown, and a digest of what was shown of it.
     shown: BTreeMap<GroupKey, (String, Digest)>,
 }
 
 impl WatchLoop {
-    /// Shows everything once, and then whatever differs, until the program is told to stop.
+    /// Shows everything once, and then each change, until a signal ends the program.
     async fn follow(mut self, show: &mut impl WatchOutput) -> Result<(), Failure> {
         let (mut stop, _) = signals::listen()?;
         let (sender, mut news) = mpsc::unbounded_channel();
-        // The watcher gathers news for a while before it tells them, so few are ever waiting.
+        // The watcher reports changes in batches, so this unbounded queue stays short.
         let (_watcher, state) =
             watch_skill_folders(self.source.watched_directories(), move |told| {
                 let _ = sender.send(told);
@@ -88,7 +88,7 @@ impl WatchLoop {
         }
     }
 
-    /// Shows each place of which something else is to be said than before.
+    /// Shows each group whose findings or entry differ from those shown last.
     fn report(&mut self, show: &mut impl WatchOutput) -> Result<(), Failure> {
         let first = self.shown.is_empty();
         let mut now = BTreeMap::new();
@@ -119,7 +119,7 @@ impl WatchLoop {
     }
 }
 
-/// A digest of everything that is shown of a place.
+/// A digest of everything that is shown of a group.
 fn said(inspected: &[InspectedSkill]) -> Digest {
     let mut said = String::new();
     for InspectedSkill { origin, findings, skill } in inspected {
@@ -134,11 +134,11 @@ fn is_watched(state: &WatchState) -> bool {
     !state.roots().iter().any(|(_, watch)| matches!(watch, WatchCoverage::Unwatched(_)))
 }
 
-/// Says why the folder cannot be read, unless that was said before.
+/// Prints why the folder cannot be read, unless the last message was the same.
 fn tell_once(before: &mut Option<String>, error: &SourceUnavailable) {
     let now = format!("`{}` cannot be read: {}", error.origin, error.reason);
     if before.as_ref() != Some(&now) {
-        // Nothing can be done when standard error is closed.
+        // If standard error is closed, there is no other place to report to.
         let _ = writeln!(anstream::stderr(), "{}", printable(&now));
         *before = Some(now);
     }

@@ -1,4 +1,4 @@
-//! What is shown of a change, to people and to programs.
+//! Shows changes to people and to programs.
 
 use std::io::{self, Write};
 
@@ -13,17 +13,17 @@ use crate::{
     report::{self, HumanReport, printable},
 };
 
-/// What is to be shown at one time.
+/// The changes of one scan.
 pub(super) struct WatchBatch<'a> {
-    /// Whether nothing was shown before.
+    /// Whether this is the first batch.
     pub(super) first: bool,
-    /// The places of which something else is to be said than before.
+    /// The groups that are new or whose findings or entries differ.
     pub(super) changed: Vec<Vec<InspectedSkill>>,
-    /// Where places were that are there no more.
+    /// The origins of groups that are gone.
     pub(super) gone: Vec<String>,
-    /// All places.
+    /// The skills of all groups.
     pub(super) places: Vec<InspectedSkill>,
-    /// Findings that belong to no place.
+    /// Findings that belong to no skill.
     pub(super) findings: &'a [Finding],
 }
 
@@ -34,15 +34,15 @@ impl WatchBatch<'_> {
     }
 }
 
-/// Where changes are shown.
+/// An output for changes.
 pub(super) trait WatchOutput {
     fn batch(&mut self, batch: &WatchBatch<'_>) -> io::Result<()>;
 }
 
-/// For people, at a terminal or in a file.
+/// Output for people, on a terminal or in a file.
 pub(super) struct HumanOutput<W> {
     out: W,
-    /// Whether each change begins on an empty screen.
+    /// Whether the screen is cleared before each batch.
     clear: bool,
 }
 
@@ -62,7 +62,7 @@ impl<W: Write> WatchOutput for HumanOutput<W> {
         for finding in batch.findings {
             human.finding(out, finding, None)?;
         }
-        // Of many skills, the first look tells only what is wrong with them.
+        // With several skills, the first batch shows findings and no entries.
         let whole = !batch.first || batch.changed.len() == 1;
         for place in batch.changed.iter().flatten() {
             for finding in &place.findings {
@@ -97,7 +97,7 @@ fn received(out: &mut impl Write, place: &InspectedSkill) -> io::Result<()> {
     writeln!(out)
 }
 
-/// A program that reads one object from each line.
+/// Output for programs: one JSON object on each line.
 pub(super) struct JsonOutput<W>(W);
 
 impl<W: Write> JsonOutput<W> {
@@ -109,11 +109,11 @@ impl<W: Write> JsonOutput<W> {
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase", tag = "event")]
 enum WatchEvent<'a> {
-    /// A skill is new or different, or a place that tried to be one.
+    /// A skill, or a directory that failed to be one, is new or different.
     Skill { origin: &'a str, entry: Option<Box<RawValue>>, findings: &'a [Finding] },
-    /// A place is there no more.
+    /// A group is gone.
     Gone { origin: &'a str },
-    /// Everything that there is to say at this time was said.
+    /// Ends a batch.
     Summary { findings: &'a [Finding], summary: &'a CheckSummary },
 }
 

@@ -7,8 +7,8 @@ use skillwire_testkit::{SkillFolder, skill_md};
 
 use crate::support::{run, skill_with};
 
-/// Codes that a test cannot produce with a folder: of generated skills, races, a full disk, and files that
-/// the user of the tests cannot read. Unit tests of the renderer show these.
+/// Codes that a test cannot produce with a folder: of generated skills, races, a full disk, and
+/// files that the user of the tests cannot read. Unit tests of the renderer show these.
 const SHOWN_ELSEWHERE: [Code; 4] =
     [Code::DynamicSkill, Code::Unstable, Code::IndexNotKept, Code::Unreadable];
 

@@ -125,7 +125,8 @@ async fn no_form_shows_a_token_v_43() {
         assert!(ran.stdout.contains("secret-text"), "{format}: {ran:?}");
         assert!(!ran.stdout.contains(&token[8..]), "{format}: {ran:?}");
     }
-    // A server does not serve a file that `check` reports as a secret, unless the operator allows it.
+    // A server does not serve a file that `check` reports as a secret, unless the operator allows
+    // it.
     let served = run(&folder, &["manifest", "--json", "."]).await.assert_exit(0).json();
     assert_eq!(served["skills"], json!([]));
     assert_eq!(served["skipped"][0]["reasons"][0]["code"], "secret-text");

@@ -1,4 +1,5 @@
-//! Commands for authors of skills: findings in every format, repairs, silencing, comparison, watching.
+//! Commands for authors of skills: findings in every format, repairs, silencing, comparison,
+//! watching.
 
 // The tests make links, sockets and odd file names in the way of Linux.
 #[cfg(target_os = "linux")]

@@ -1,5 +1,5 @@
-//! `skillwire bridge` and `skillwire search`: skills of servers and folders for a client that knows only tools
-//! and prompts.
+//! `skillwire bridge` and `skillwire search`: skills of servers and folders for a client that knows
+//! only tools and prompts.
 
 use serde_json::{Value, json};
 use skillwire_testkit::{initialize_params, legacy_request};

@@ -121,7 +121,8 @@ fn authority(url: &str) -> String {
     url.split('/').nth(2).unwrap().to_owned()
 }
 
-/// Asserts that everything the earlier version printed is still printed. Members may have been added.
+/// Asserts that everything the earlier version printed is still printed. Members may have been
+/// added.
 #[track_caller]
 fn assert_still_says(now: &Value, then: &Value) {
     match (now, then) {

@@ -1,4 +1,5 @@
-//! State files that are corrupt, in the way or not writable: none approves a skill, and none is lost.
+//! State files that are corrupt, in the way or not writable: none approves a skill, and none is
+//! lost.
 
 use std::{fs, path::PathBuf};
 

@@ -49,7 +49,8 @@ impl TreeHistory {
         assert!(held, "{uri} never held {:?}", String::from_utf8_lossy(bytes));
     }
 
-    /// Asserts that the entry of a skill that is replaced as a whole is one version, not a mixture of two.
+    /// Asserts that the entry of a skill that is replaced as a whole is one version, not a mixture
+    /// of two.
     pub(super) fn assert_whole(&self, entry: &Value) {
         let uri = entry["uri"].as_str().expect("an entry has a URI");
         if !uri.contains(SWAPPED) {

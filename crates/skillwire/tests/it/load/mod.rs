@@ -1,4 +1,5 @@
-//! Servers under load: trees that change while clients read them, and more requests than a server can hold.
+//! Servers under load: trees that change while clients read them, and more requests than a server
+//! can hold.
 //!
 //! Each test has a short form that always runs and a long form that `bash tools/soak` runs.
 

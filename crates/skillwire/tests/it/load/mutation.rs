@@ -22,8 +22,8 @@ use crate::support::{HttpServer, StdioServer};
 /// How soon after the last change the server must serve the tree as it is.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// When readers stop: after some time, and once a file has changed under a reader, which takes longer on a
-/// busy machine.
+/// When readers stop: after some time, and once a file has changed under a reader, which takes
+/// longer on a busy machine.
 struct StopCondition {
     time: Instant,
     changed: AtomicBool,
@@ -96,7 +96,8 @@ async fn verify(
         history.assert_held(&uri, &bytes);
         let Some(after) = get(client, history, &listed["uri"], seen).await else { return };
         let digests = [&before, &after].map(|entry| manifest(entry).remove(&uri));
-        // No two versions share bytes, so if the entry is the same now, it did not change in between.
+        // No two versions share bytes, so if the entry is the same now, it did not change in
+        // between.
         if digests.contains(&Some(digest(&bytes))) {
             seen.verified += 1;
         } else {

@@ -1,4 +1,5 @@
-//! Repeats everything that costs a server something, and checks that it then holds what it held before.
+//! Repeats everything that costs a server something, and checks that it then holds what it held
+//! before.
 
 use std::time::Instant;
 
@@ -35,8 +36,8 @@ struct SoakPlan {
     piped: usize,
     /// Idle threads that may be left after a round. They end after ten seconds.
     idle: usize,
-    /// KiB of resident memory that the allocator may add between the first round and the last. In the long
-    /// form that is about 400 bytes for each cancelled request.
+    /// KiB of resident memory that the allocator may add between the first round and the last. In
+    /// the long form that is about 400 bytes for each cancelled request.
     slack: usize,
 }
 
@@ -50,7 +51,8 @@ const SHORT: SoakPlan = SoakPlan {
     subscribed: 1_000,
     piped: 400,
     idle: 48,
-    // Too few requests to show a leak of memory; this finds leaks of descriptors, threads and streams.
+    // Too few requests to show a leak of memory; this finds leaks of descriptors, threads and
+    // streams.
     slack: 24 * 1024,
 };
 
@@ -155,8 +157,8 @@ async fn one_round(
     sessions.end().await;
 }
 
-/// Loads a stdio server with cancelled requests and with more subscriptions than it can hold. Returns the
-/// memory that it held at the end.
+/// Loads a stdio server with cancelled requests and with more subscriptions than it can hold.
+/// Returns the memory that it held at the end.
 async fn on_pipes(plan: &SoakPlan, folder: &SkillFolder, uris: &[String]) -> usize {
     let mut server = StdioServer::serve(folder, &["skills", "--no-index"]);
     server.uris().await;

@@ -46,8 +46,8 @@ pub(super) async fn all_hear(streams: &mut [HttpConnection], uri: &str) {
 pub(super) struct LegacySessions(Vec<(HttpConnection, String)>);
 
 impl LegacySessions {
-    /// Subscribes to files, [`FILES_PER_SESSION`] in each session. Returns how many subscriptions the server
-    /// accepted before it refused one.
+    /// Subscribes to files, [`FILES_PER_SESSION`] in each session. Returns how many subscriptions
+    /// the server accepted before it refused one.
     pub(super) async fn subscribe(
         &mut self,
         address: SocketAddr,
@@ -89,8 +89,8 @@ impl LegacySessions {
     }
 }
 
-/// Requests more subscriptions than a stdio client may have. Returns how many the server accepted and how
-/// many it refused.
+/// Requests more subscriptions than a stdio client may have. Returns how many the server accepted
+/// and how many it refused.
 pub(super) async fn on_a_pipe(server: &mut StdioServer, wanted: usize) -> (usize, usize) {
     let (mut held, mut refused) = (0, 0);
     for id in 0..wanted {

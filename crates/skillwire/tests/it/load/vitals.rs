@@ -1,4 +1,5 @@
-//! Descriptors, threads, memory and connections of a server, as the system and the server count them.
+//! Descriptors, threads, memory and connections of a server, as the system and the server count
+//! them.
 
 use std::{
     fmt, fs,

@@ -1,7 +1,7 @@
 //! The time between the first connection and the first snapshot.
 //!
-//! Every address of 127.0.0.0/8 is this machine. So each test has an address of its own, and knows it before
-//! the server prints it.
+//! Every address of 127.0.0.0/8 is this machine. So each test has an address of its own, and knows
+//! it before the server prints it.
 #![cfg(target_os = "linux")]
 
 use std::{

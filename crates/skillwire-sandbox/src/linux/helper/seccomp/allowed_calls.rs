@@ -1,10 +1,10 @@
 //! The system calls that scripts may make with any arguments.
 //!
-//! Every call that is not listed fails with `EPERM`. Among these are all calls about mounts, namespaces,
-//! modules, keys, tracing, the memory of other processes, clocks, users and devices, and `io_uring`
-//! (which makes calls that no filter sees), `bpf`, `userfaultfd` (which makes kernel races winnable) and
-//! `memfd_create` (whose files could be executed although no folder allows that). The parent module
-//! lists calls whose arguments decide.
+//! Every call that is not listed fails with `EPERM`. Among these are all calls about mounts,
+//! namespaces, modules, keys, tracing, the memory of other processes, clocks, users and devices,
+//! and `io_uring` (which makes calls that no filter sees), `bpf`, `userfaultfd` (which makes kernel
+//! races winnable) and `memfd_create` (whose files could be executed although no folder allows
+//! that). The parent module lists calls whose arguments decide.
 
 use libc::{
     SYS_accept, SYS_accept4, SYS_bind, SYS_brk, SYS_capget, SYS_chdir, SYS_clock_getres,

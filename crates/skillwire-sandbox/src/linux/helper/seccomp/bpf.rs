@@ -1,8 +1,8 @@
 //! Compiles decisions about system calls into a filter that finds one in a few steps.
 //!
-//! The kernel translates a filter when it is loaded, and runs it once for every number. A filter that
-//! compares calls one after the other, as seccompiler makes it, costs more than all other layers
-//! together. This one searches by halves.
+//! The kernel translates a filter when it is loaded, and runs it once for every number. A filter
+//! that compares calls one after the other, as seccompiler makes it, costs more than all other
+//! layers together. This one searches by halves.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use seccompiler::{
     BackendError, BpfProgram, SeccompAction, SeccompFilter, SeccompRule, TargetArch, sock_filter,
 };
 
-/// Offsets in what a filter sees of a call: its number, and the architecture that the number belongs
-/// to.
+/// Offsets in what a filter sees of a call: its number, and the architecture that the number
+/// belongs to.
 const NUMBER_OFFSET: u32 = 0;
 const ARCHITECTURE_OFFSET: u32 = 4;
 
@@ -20,12 +20,13 @@ const ARCHITECTURE_OFFSET: u32 = 4;
 pub(super) enum CallDecision {
     /// The same action whatever the arguments are.
     Always(SeccompAction),
-    /// Allowed if one of these rules matches the arguments, otherwise treated like a call that is not
-    /// listed.
+    /// Allowed if one of these rules matches the arguments, otherwise treated like a call that is
+    /// not listed.
     AllowIf(Vec<SeccompRule>),
 }
 
-/// A range of call numbers with the same program: its first number. It ends where the next one begins.
+/// A range of call numbers with the same program: its first number. It ends where the next one
+/// begins.
 type CallRange = (u32, BpfProgram);
 
 /// Compiles a filter with these decisions, and `unlisted` for every other call.
@@ -141,7 +142,8 @@ mod tests {
 
     use super::*;
 
-    /// Runs a program for a call, with as much of the kernel's virtual machine as compiled filters use.
+    /// Runs a program for a call, with as much of the kernel's virtual machine as compiled filters
+    /// use.
     fn action_of(program: &BpfProgram, call: &[u32; 16]) -> u32 {
         let mut at = 0;
         let mut held = 0;

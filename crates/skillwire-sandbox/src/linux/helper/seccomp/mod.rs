@@ -1,7 +1,7 @@
 //! The system call filter: an allow-list, closed to 32-bit and x32 callers.
 //!
-//! A filter sees only the numbers that a call is made with, not what pointers lead to. So it decides
-//! which kernel interfaces exist for a script, and leaves paths to Landlock and mounts.
+//! A filter sees only the numbers that a call is made with, not what pointers lead to. So it
+//! decides which kernel interfaces exist for a script, and leaves paths to Landlock and mounts.
 
 mod allowed_calls;
 mod bpf;
@@ -20,8 +20,8 @@ const ARCH: TargetArch = TargetArch::x86_64;
 #[cfg(target_arch = "aarch64")]
 const ARCH: TargetArch = TargetArch::aarch64;
 
-/// The flags of every namespace that a new process could be put into. A script in a user namespace of
-/// its own would have all capabilities there, and reach much more kernel code.
+/// The flags of every namespace that a new process could be put into. A script in a user namespace
+/// of its own would have all capabilities there, and reach much more kernel code.
 const NEW_NAMESPACES: u64 = (libc::CLONE_NEWNS
     | libc::CLONE_NEWCGROUP
     | libc::CLONE_NEWUTS
@@ -58,11 +58,11 @@ const PRCTLS: [i32; 8] = [
 /// What a filter must allow, which depends on the processes that a script can see.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum FilterProfile {
-    /// For the full tier, where a script sees only its own processes; with TCP to the egress proxy if
-    /// that was granted.
+    /// For the full tier, where a script sees only its own processes; with TCP to the egress proxy
+    /// if that was granted.
     OwnNamespaces { tcp: bool },
-    /// For the restricted tier, where a script sees all processes of the machine. It is one process,
-    /// with this id, and stays one.
+    /// For the restricted tier, where a script sees all processes of the machine. It is one
+    /// process, with this id, and stays one.
     SharedNamespaces { pid: u32 },
 }
 
@@ -93,15 +93,15 @@ fn decisions(profile: FilterProfile) -> Result<CallDecisions, BackendError> {
     for call in [allowed_calls::COMMON, allowed_calls::OLDER].concat() {
         decisions.insert(call, allow());
     }
-    // `clone3` takes its flags through a pointer, so a filter cannot see whether it makes namespaces. It
-    // fails as if the kernel did not have it, upon which libraries use `clone`. With any other error
-    // they would give up.
+    // `clone3` takes its flags through a pointer, so a filter cannot see whether it makes
+    // namespaces. It fails as if the kernel did not have it, upon which libraries use `clone`. With
+    // any other error they would give up.
     let no_such_call = SeccompAction::Errno(libc::ENOSYS.unsigned_abs());
     decisions.insert(libc::SYS_clone3, CallDecision::Always(no_such_call));
     decisions.insert(libc::SYS_ioctl, allow_values(1, &Length::Dword, IOCTLS)?);
     decisions.insert(libc::SYS_prctl, allow_prctls(&PRCTLS)?);
-    // A process may ask for and lower limits of its own, for which the kernel takes the id 0, but not
-    // limits of other processes of the user.
+    // A process may ask for and lower limits of its own, for which the kernel takes the id 0, but
+    // not limits of other processes of the user.
     decisions.insert(libc::SYS_prlimit64, allow_values(0, &Length::Dword, [0])?);
     let unix = u64::from(libc::AF_UNIX.unsigned_abs());
     decisions.insert(libc::SYS_socketpair, allow_values(0, &Length::Dword, [unix])?);
@@ -141,7 +141,8 @@ fn add_own_namespaces(
     ];
     decisions.extend(calls.concat().into_iter().map(|call| (call, allow())));
     // A script may change what happens when its own parent dies: the namespace ends with its first
-    // process in any case. In the restricted tier this signal is what ends a script with its helper.
+    // process in any case. In the restricted tier this signal is what ends a script with its
+    // helper.
     let prctls = [&PRCTLS[..], &[libc::PR_SET_PDEATHSIG]].concat();
     decisions.insert(libc::SYS_prctl, allow_prctls(&prctls)?);
     let no_namespaces = SeccompCondition::new(0, Length::Qword, Op::MaskedEq(NEW_NAMESPACES), 0)?;
@@ -161,8 +162,8 @@ fn add_own_namespaces(
     Ok(())
 }
 
-/// Among the processes of the machine a script may make threads but no processes, socket pairs but no
-/// sockets, and signal only itself. It cannot leave its session and process group.
+/// Among the processes of the machine a script may make threads but no processes, socket pairs but
+/// no sockets, and signal only itself. It cannot leave its session and process group.
 fn add_shared_namespaces(decisions: &mut CallDecisions, pid: u32) -> Result<(), BackendError> {
     let thread = u64::from(libc::CLONE_THREAD.unsigned_abs());
     let flags = Op::MaskedEq(NEW_NAMESPACES | thread);
@@ -172,9 +173,9 @@ fn add_shared_namespaces(decisions: &mut CallDecisions, pid: u32) -> Result<(), 
     for call in [libc::SYS_kill, libc::SYS_tgkill] {
         decisions.insert(call, allow_values(0, &Length::Dword, [u64::from(pid)])?);
     }
-    // Landlock does not govern modes, times and watches, and all files of the user are in reach by their
-    // paths. Calls that take a descriptor are safe: one exists only for what Landlock let be opened. So
-    // `utimensat` is allowed without a path.
+    // Landlock does not govern modes, times and watches, and all files of the user are in reach by
+    // their paths. Calls that take a descriptor are safe: one exists only for what Landlock let be
+    // opened. So `utimensat` is allowed without a path.
     for call in allowed_calls::BY_PATH {
         decisions.remove(call);
     }

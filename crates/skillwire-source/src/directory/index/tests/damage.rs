@@ -1,4 +1,4 @@
-//! Indexes whose sum is right and whose content is not.
+//! Indexes with a valid checksum and damaged content.
 #![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
 use std::{fs, sync::Arc};
@@ -13,7 +13,7 @@ use crate::{
     source::{ScanRequest, SkillSource},
 };
 
-/// A real index, without its sum.
+/// A real index, without its checksum.
 fn content() -> (IndexLocation, Vec<u8>) {
     let folder = TempDir::new().unwrap();
     let skill = folder.path().join("skills/pdf");
@@ -29,7 +29,7 @@ fn content() -> (IndexLocation, Vec<u8>) {
     };
     let mut bytes = Vec::new();
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
-    // Until the change time is old enough to be trusted.
+    // Repeated until the change time is old enough to be trusted.
     while bytes.is_empty() && std::time::Instant::now() < deadline {
         source().scan(&ScanRequest::everything(), &mut |_| {}).unwrap();
         bytes = fs::read(&index).unwrap_or_default();
@@ -38,7 +38,7 @@ fn content() -> (IndexLocation, Vec<u8>) {
     (source().index.unwrap(), bytes)
 }
 
-/// Reads everything there is, the way a scan would.
+/// Decodes every record, as a scan would.
 fn read_all(place: &IndexLocation, content: &[u8]) -> Option<usize> {
     let bytes = [content, &Sha256::digest(content)].concat();
     let index: LoadedIndex = place.understand(bytes)?;

@@ -1,4 +1,4 @@
-//! The index that bf5572f wrote, read by the format as it is now.
+//! Reads an index that the version bf5572f wrote.
 
 use std::{fs, path::Path, sync::Arc};
 
@@ -12,7 +12,8 @@ fn every_record_of_an_earlier_index_is_read() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/state-bf5572f/home/cache");
     let file = Path::new(folder).join("index-4ebe54541201a81f5731aefb622e3d3f");
     let bytes = fs::read(&file).unwrap();
-    // It is about a folder that is not here; what it is about is taken from itself.
+    // The folder of this index does not exist here, so the digest of folder and options is taken
+    // from the index itself.
     let about: [u8; DIGEST] = bytes[MAGIC.len()..][..DIGEST].try_into().unwrap();
     let place = IndexLocation { file, about: Digest::from_bytes(about) };
     let index = place.load().unwrap().expect("its magic number and its sum are right");

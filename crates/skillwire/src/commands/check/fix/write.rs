@@ -1,5 +1,5 @@
-//! Changing a file without losing anything: whole or not at all, and only if it is still the file
-//! that was read.
+//! Replaces and renames files of an author without losing content: completely or not at all, and
+//! only if the file still is the one that was read.
 
 use std::{
     fs::{self, File, Metadata, OpenOptions},
@@ -9,7 +9,7 @@ use std::{
 
 use skillwire_core::limits::MAX_BYTES;
 
-/// Why a file was left as it is; reads on from "was not repaired:".
+/// Why a file was not changed. The text continues a sentence after "was not repaired:".
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NotRepaired {
     #[error("it lies behind a symbolic link")]
@@ -47,7 +47,12 @@ impl OriginalFile {
     }
 }
 
-/// Puts other bytes in place of a file's, with the same permissions and owner.
+/// Replaces the content of a file, and keeps its permissions and owner.
+///
+/// The new content is written to a draft beside the file and renamed over it, so that a crash
+/// leaves either the old file or the new one. An author may save the file meanwhile. So it is
+/// compared with the bytes that the repair was made from, once before the draft is written and once
+/// right before the rename; otherwise the repair would overwrite that save.
 pub(super) fn replace(original: &OriginalFile, bytes: &[u8]) -> Result<(), NotRepaired> {
     let OriginalFile { path, root, bytes: before } = original;
     let (now, metadata) = read(root, path)?;
@@ -55,19 +60,24 @@ pub(super) fn replace(original: &OriginalFile, bytes: &[u8]) -> Result<(), NotRe
         return Err(NotRepaired::Changed);
     }
     let draft = DraftFile::create(path, &metadata, bytes)?;
-    // Looked at once more, now that only the rename is left.
+    // Only the rename is left, so an edit can now go unnoticed only between this read and the
+    // rename.
     if read(root, path)?.0 != *before {
         return Err(NotRepaired::Changed);
     }
     draft.rename_to(path)
 }
 
-/// Gives a file another name in its directory, never over something that is there.
+/// Renames a file within its directory, and refuses a name that is taken.
+///
+/// `rename` would silently replace a file at the new name. Making a hard link fails if the name is
+/// taken, so the name is taken and checked in one step.
 pub(super) fn rename(root: &Path, from: &Path, to: &Path) -> Result<(), NotRepaired> {
     check_place(root, from)?;
     match fs::hard_link(from, to) {
         Ok(()) => Ok(fs::remove_file(from)?),
-        // On a system that does not mind the case, the new name is the file itself.
+        // Where names differ only in case, a file system that ignores case takes both for the same
+        // file.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             if fs::canonicalize(from)? == fs::canonicalize(to)? {
                 Ok(fs::rename(from, to)?)
@@ -75,13 +85,13 @@ pub(super) fn rename(root: &Path, from: &Path, to: &Path) -> Result<(), NotRepai
                 Err(NotRepaired::NameTaken)
             }
         }
-        // Not every file system has hard links.
+        // The file system may have no hard links. Then the check and the rename are two steps.
         Err(_) if fs::symlink_metadata(to).is_err() => Ok(fs::rename(from, to)?),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Reads a file that is where it seems to be.
+/// Reads a regular file that has one name and is not reached through a link.
 fn read(root: &Path, path: &Path) -> Result<(Vec<u8>, Metadata), NotRepaired> {
     check_place(root, path)?;
     let file = File::open(path)?;
@@ -101,7 +111,7 @@ fn read(root: &Path, path: &Path) -> Result<(Vec<u8>, Metadata), NotRepaired> {
     Ok((bytes, metadata))
 }
 
-/// Makes sure that no symbolic link leads to a file, or is it.
+/// Refuses a path that is a symbolic link, or that leads through one below `root`.
 fn check_place(root: &Path, path: &Path) -> Result<(), NotRepaired> {
     let directory = path.parent().ok_or(NotRepaired::NotAFile)?;
     if !directory.starts_with(root) || fs::canonicalize(directory)? != directory {
@@ -117,7 +127,7 @@ fn check_place(root: &Path, path: &Path) -> Result<(), NotRepaired> {
     }
 }
 
-/// A file that is not yet where it belongs; it goes away when it never gets there.
+/// A file that is renamed to its final name when it is complete; dropping it earlier removes it.
 struct DraftFile(Option<PathBuf>);
 
 impl DraftFile {
@@ -146,7 +156,8 @@ impl DraftFile {
 impl Drop for DraftFile {
     fn drop(&mut self) {
         if let Some(path) = &self.0 {
-            // The refusal that led here is told; a left-over file ends in `~` and is ignored.
+            // The caller reports the error that led here. A draft that stays behind ends in `~` and
+            // is ignored.
             let _ = fs::remove_file(path);
         }
     }

@@ -1,4 +1,4 @@
-//! Two versions of a file, line by line, where both are at hand.
+//! Compares two versions of a file line by line, if both are available.
 
 use std::{
     io::{self, Write},
@@ -22,7 +22,7 @@ const MAX_LINES: usize = 500;
 /// How many unchanged lines are shown around a change.
 const CONTEXT: usize = 3;
 
-/// However the two texts are made, comparing them takes no longer.
+/// The longest time for one comparison, whatever the two texts contain.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Writes how two versions of the file at that path differ.
@@ -66,7 +66,7 @@ fn unified(out: &mut impl Write, path: &str, old: &str, new: &str) -> io::Result
     Ok(())
 }
 
-/// One line without what acts on a terminal; a carriage return is shown, as it may be the change.
+/// Makes a line safe for a terminal. A carriage return is shown, since it may be the only change.
 fn visible(line: &str) -> String {
     match line.strip_suffix('\r') {
         Some(line) => lines(line) + "\\r",

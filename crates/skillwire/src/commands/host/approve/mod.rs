@@ -1,4 +1,4 @@
-//! `skillwire approve`: what the user allows, after seeing it.
+//! `skillwire approve`: shows a skill to the user and records the approval.
 
 mod comparison;
 
@@ -72,7 +72,7 @@ fn ask(named: &NamedSkill, grants: &Grants) -> io::Result<Option<bool>> {
     Ok(terminal::agrees(&format!("Approve this content from {origin}?")))
 }
 
-/// What is granted besides loading: only what the skill asks for, each thing by the user's word.
+/// The grants besides loading: only what the skill asks for and the user named.
 fn grants(args: &ApproveArgs, named: &NamedSkill) -> Result<Grants, Failure> {
     let requested = requested_tools(&named.listed.entry().frontmatter);
     if let Some(other) = args.tool.iter().find(|tool| !requested.contains(tool)) {

@@ -1,4 +1,4 @@
-//! The questions of the picker, on whatever they are written to and answered from.
+//! The questions of the picker; tests replace the terminal by buffers.
 
 use std::io::{BufRead, Write};
 
@@ -13,7 +13,7 @@ use crate::{
 /// The most values that are shown at once.
 const MOST_SHOWN: usize = 20;
 
-/// What a server is asked to complete.
+/// A request to the server to complete a value.
 pub(super) struct CompletionRequest<'a> {
     pub(super) variable: &'a str,
     pub(super) typed: &'a str,
@@ -31,7 +31,8 @@ impl<R: BufRead, W: Write> TemplatePicker<R, W> {
         Self { input, output }
     }
 
-    /// Asks for the number of a template until it is one; a single template needs no question.
+    /// Asks for the number of a template until the answer is valid. A single template is chosen
+    /// unasked.
     pub(super) fn choose<'a>(
         &mut self,
         templates: &'a [SkillTemplate],
@@ -53,7 +54,8 @@ impl<R: BufRead, W: Write> TemplatePicker<R, W> {
         }
     }
 
-    /// Asks for one value after the other; what was typed is completed until it is one of the values.
+    /// Asks for one value after the other, and completes what the user typed until it is one of the
+    /// values.
     pub(super) async fn fill(
         &mut self,
         template: &SkillTemplate,
@@ -85,7 +87,7 @@ impl<R: BufRead, W: Write> TemplatePicker<R, W> {
         Ok(())
     }
 
-    /// Asks for one line; an empty one ends it all.
+    /// Asks for one line. An empty line ends the command.
     fn ask(&mut self, what: &str) -> Result<String, Failure> {
         write!(self.output, "{STRONG}{}{STRONG:#}: ", one_line(what))?;
         self.output.flush()?;
@@ -106,7 +108,7 @@ mod tests {
         texts.iter().map(|text| SkillTemplate::parse(text, "x", None).unwrap()).collect()
     }
 
-    /// What a user sees after typing this, without colours, and the result.
+    /// The screen after the user typed this, without colours, and the result.
     fn picked(
         texts: &[&str],
         typed: &str,

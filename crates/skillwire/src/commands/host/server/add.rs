@@ -1,4 +1,4 @@
-//! `skillwire server add`: one more server.
+//! `skillwire server add`: configures a server.
 
 use std::{collections::BTreeMap, io::Write as _};
 
@@ -65,7 +65,7 @@ fn config(args: &ServerAddArgs) -> Result<ServerConfig, Failure> {
     HttpServer::new(url, headers, token_file).map(ServerConfig::Http).map_err(invalid)
 }
 
-/// Reads `NAME=VALUE`; what was typed may be a secret and is not repeated.
+/// Parses `NAME=VALUE`. Errors do not repeat the text, which may hold a secret.
 fn pairs(texts: &[String], option: &str) -> Result<BTreeMap<String, Secret>, Failure> {
     let mut pairs = BTreeMap::new();
     for text in texts {

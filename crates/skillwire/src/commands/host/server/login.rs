@@ -1,4 +1,4 @@
-//! `skillwire server login` and `logout`: a login with a browser, kept for the server it is for.
+//! `skillwire server login` and `logout`: a login with a browser, stored for one server alone.
 
 use std::io::Write as _;
 #[cfg(feature = "oauth")]
@@ -37,7 +37,7 @@ pub(super) fn run(args: &ServerLoginArgs) -> Outcome {
 }
 
 #[cfg(feature = "oauth")]
-/// The server a login is for: one with a URL and without a configured token.
+/// Finds the server to log in to, which must have a URL and no configured token.
 fn server(settings: &HostSettings, label: &ServerLabel) -> Result<HttpServer, Failure> {
     let mut servers = settings.servers().load().map_err(unusable)?.servers;
     let config = servers.remove(label).ok_or_else(|| unknown(label))?;
@@ -60,7 +60,7 @@ fn server(settings: &HostSettings, label: &ServerLabel) -> Result<HttpServer, Fa
     }
 }
 
-/// Forgets a login; the authorization server is not told.
+/// Removes a stored login. It does not revoke the tokens at the authorization server.
 pub(super) fn forget(args: &ServerLogoutArgs) -> Outcome {
     let label = label(&args.label)?;
     let settings = HostSettings::resolve()?;

@@ -72,7 +72,7 @@ struct ListedServer<'a> {
     label: &'a ServerLabel,
     #[serde(flatten)]
     config: &'a ServerConfig,
-    /// Whether all its resources may be looked through for skills.
+    /// Whether all its resources may be searched for skills.
     #[serde(rename = "legacyDiscovery")]
     legacy: bool,
 }
@@ -131,7 +131,9 @@ fn remove(args: &ServerRemoveArgs) -> Outcome {
     let label = label(&args.label)?;
     let options = session::SessionOptions { offline: true, ..session::SessionOptions::default() };
     session::with(args.json, options, async |session| {
-        // Files and decisions go first: a label that is free again must not bring them back.
+        // The configuration goes last. If the process dies in between, the label is still taken,
+        // and the command can be repeated. In the other order, a new server under the same label
+        // would inherit the approvals and cached files of the old one.
         let removed = session.host().remove_server(&label)?;
         let logged_in = session.settings().logins().remove(&label).map_err(unusable)?;
         let configured = session.settings().servers().remove(&label).map_err(unusable)?;

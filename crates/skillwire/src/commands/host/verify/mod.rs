@@ -22,10 +22,10 @@ use crate::{
     settings::{HostSettings, endpoint},
 };
 
-/// What a server that has no label is called in the report.
+/// The label, in the report, of a server that the user has not configured.
 const UNLABELLED: &str = "target";
 
-/// An audit reads whole servers, one bounded file after the other, and keeps none of it.
+/// The budget of one audit. It reads whole servers, one bounded file at a time, and keeps nothing.
 const MOST_BYTES: u64 = 1 << 40;
 
 pub(super) fn run(args: &VerifyArgs) -> Outcome {
@@ -67,7 +67,7 @@ struct VerifyTarget {
     legacy: bool,
 }
 
-/// The server to verify, under the user's label or one for this report alone.
+/// Resolves the server to verify, under the user's label or one for this report alone.
 fn target(args: &VerifyArgs) -> Result<VerifyTarget, Failure> {
     let invalid = |error: InvalidServer| {
         Failure::usage(format!("This is no server: {error}."))
@@ -105,7 +105,7 @@ fn configured(label: &str) -> Result<VerifyTarget, Failure> {
     Ok(VerifyTarget { label, endpoint, legacy })
 }
 
-/// Only a server with a label can be logged in to.
+/// Adds a hint to a refusal that requires a login: only a server with a label can be logged in to.
 fn for_a_server_without_label(refusal: Refusal, label: &ServerLabel) -> Refusal {
     if refusal.reason == Reason::LoginRequired && label.as_str() == UNLABELLED {
         return refusal.hint("`skillwire server add` gives it a label to log in with.");
@@ -113,7 +113,8 @@ fn for_a_server_without_label(refusal: Refusal, label: &ServerLabel) -> Refusal 
     refusal
 }
 
-/// A broken MUST is a failed verification; a server that went away meanwhile broke none.
+/// The exit code: `Verification` if the server broke a MUST, `Unreachable` if it only failed to
+/// answer or wants a login.
 fn exit(found: &Verification) -> Exit {
     let mut broken = found.findings.iter().filter(|finding| finding.demand == Demand::Must);
     if found.passed() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use skillwire_host::verification::Progress;
 
-/// How often the line moves while nothing is counted.
+/// The interval at which the spinner moves.
 const PACE: Duration = Duration::from_millis(100);
 
 /// A bar on standard error, if that is a terminal.
@@ -14,7 +14,7 @@ pub(super) struct Bar(ProgressBar);
 impl Bar {
     /// Begins with the listing, which has no known length.
     pub(super) fn new() -> Self {
-        // Nothing is drawn where standard error is no terminal.
+        // The library draws nothing if standard error is not a terminal.
         let bar = ProgressBar::new_spinner();
         if let Ok(style) = ProgressStyle::with_template("{spinner} Listing skills, {elapsed}") {
             bar.set_style(style);
@@ -35,7 +35,7 @@ impl Bar {
         self.0.set_position(progress.done as u64);
     }
 
-    /// Leaves no trace.
+    /// Removes the bar from the terminal.
     pub(super) fn clear(&self) {
         self.0.finish_and_clear();
     }

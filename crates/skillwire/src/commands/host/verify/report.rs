@@ -1,4 +1,4 @@
-//! What a verification found, for people.
+//! Prints the result of a verification for people.
 
 use std::{
     collections::BTreeMap,
