@@ -194,7 +194,7 @@ def tracked(root: Path) -> list[str]:
 
 
 def artefacts(names: list[str]) -> list[str]:
-    """Files that a build makes and nobody should commit."""
+    """Build artefacts that git tracks."""
     made = re.compile(r"(^|/)(target|node_modules|__pycache__|\.venv)/|\.(pyc|rlib|rmeta|o|snap\.new|profraw)$")
     return [f"{name}: a build makes this file; it must not be tracked." for name in names if made.search(name)]
 

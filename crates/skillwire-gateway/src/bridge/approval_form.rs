@@ -78,7 +78,7 @@ impl Bridge {
                 let _ = writeln!(text, "\nYou approve exactly this content: {content}");
             }
             None => text
-                .push_str("\nIts files have no digests, so nobody can say what will be loaded.\n"),
+                .push_str("\nIts files have no digests, so each load can bring other content.\n"),
         }
         text.push_str(
             "It is text for the model. Skillwire cannot control what this client does with it.",
