@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "docs" / "requirements.tsv"
 
 ROW_ID = re.compile(r"[A-Z]+-\d{2,}")
-FAMILIES = "ar|c|fmt|gw|g|hst|h|lad|srv|v"
+FAMILIES = "ar|cl|c|fmt|fu|gw|g|hst|h|lad|p|rs|sec|srv|v"
 # The rows at the end of a test's name; a dialect such as `d7` may stand among them.
 NAMED_ROWS = re.compile(rf"(?:_(?:(?:{FAMILIES})_\d+|d\d+))+$")
 NAMED_ROW = re.compile(rf"_({FAMILIES})_(\d+)")
