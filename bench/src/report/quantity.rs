@@ -38,11 +38,16 @@ impl Quantity {
         }
     }
 
-    /// Formats the median and the spread of some values.
+    /// Formats the median and the spread of some values; values that lie further apart than the median is
+    /// large are shown as a range, as a percentage of them says little.
     pub(crate) fn show_summary(self, summary: &Summary) -> String {
         let middle = self.show(summary.median);
         if summary.runs < 2 {
             return middle;
+        }
+        if summary.spread() > 1.0 {
+            let (least, most) = (self.show(summary.min), self.show(summary.max));
+            return format!("{middle} ({least} to {most})");
         }
         format!("{middle} ±{:.0}%", summary.spread() * 100.0)
     }
