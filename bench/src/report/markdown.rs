@@ -6,7 +6,11 @@ use super::{Check, Load, Quantity, Report, Row, Start};
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{} cores. Medians; ± is half of the range of all runs, which is written out where it is wider than that.\n", self.cores)?;
+        writeln!(
+            f,
+            "{} cores. Medians; ± is half of the range of all runs, which is written out where it is wider than that.\n",
+            self.cores
+        )?;
         writeln!(
             f,
             "| what | skillwire | reference | of reference | best peer | times better | target | |"
