@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 SCENARIO_SECONDS = 60
+# The number of Linux for "orphans below this process become its children".
+PR_SET_CHILD_SUBREAPER = 36
 SERVER = "skillwire"
 LABEL = "examples"
 LONG_FILE = "references/observations.txt"
@@ -150,10 +154,31 @@ class Ended:
         return (self.output[-1500:] + "\n" + self.log[-1500:]).strip()
 
 
+def adopt_orphans() -> None:
+    """Makes helpers that a client detaches children of this process, so that they can be ended."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def children() -> list[int]:
+    """The processes whose parent this one is."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        except OSError:
+            continue
+        if fields[1] == str(os.getpid()):
+            found.append(int(stat.parent.name))
+    return found
+
+
 def run_client(command: list[str], environment: dict[str, str], work: Path, logs: Path) -> Ended:
     """Runs a client in a process group of its own, and ends the whole group."""
     logs.mkdir(parents=True, exist_ok=True)
     out, err = logs / "stdout", logs / "stderr"
+    adopt_orphans()
+    others = children()
     with out.open("wb") as stdout, err.open("wb") as stderr:
         process = subprocess.Popen(
             command,
@@ -169,17 +194,27 @@ def run_client(command: list[str], environment: dict[str, str], work: Path, logs
         except subprocess.TimeoutExpired:
             code = None
         finally:
-            end_group(process)
+            end_group(process, others)
     return Ended(code, read_text(out), read_text(err))
 
 
-def end_group(process: subprocess.Popen[bytes]) -> None:
-    """Ends what is left of a client: helpers it started may outlive it."""
+def end_group(process: subprocess.Popen[bytes], others: list[int]) -> None:
+    """Ends what is left of a client: its group, and helpers that it detached, by their ids."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
         pass
     process.wait()
+    for _ in range(10):
+        orphans = [child for child in children() if child not in others]
+        if not orphans:
+            return
+        for orphan in orphans:
+            try:
+                os.kill(orphan, signal.SIGKILL)
+                os.waitpid(orphan, 0)
+            except (ProcessLookupError, ChildProcessError):
+                pass
 
 
 def read_text(path: Path) -> str:

@@ -6,21 +6,38 @@ from harness.world import SERVER, Entry
 
 class Driver(Client):
     title = "Cline"
-    package = "cline"
+    package = "@cline/cli-linux-x64"
     limits = {"prompt": "Cline has no commands for prompts of MCP servers."}
 
     def configure(self, entry: Entry, model: str) -> None:
-        server = {
-            "type": "stdio",
-            "command": entry.command,
-            "args": entry.args,
-            "env": entry.env,
-            "disabled": False,
-        }
-        settings = {"mcpServers": {SERVER: server}}
+        transport = {"type": "stdio", "command": entry.command, "args": entry.args, "env": entry.env}
+        settings = {"mcpServers": {SERVER: {"transport": transport}}}
         self.world.write(".cline/data/settings/cline_mcp_settings.json", settings)
-        self.model = model
+        provider = {
+            "provider": "openai-compatible",
+            "apiKey": "scripted",
+            "model": "scripted",
+            "baseUrl": model,
+        }
+        self.world.write(
+            ".cline/data/settings/providers.json",
+            {
+                "version": 1,
+                "lastUsedProvider": "openai-compatible",
+                "modes": {},
+                "providers": {
+                    "openai-compatible": {
+                        "settings": provider,
+                        "updatedAt": "2026-01-01T00:00:00.000Z",
+                        "tokenSource": "manual",
+                    }
+                },
+            },
+        )
+
+    def variables(self, model: str) -> dict[str, str]:
+        return {"CLINE_TELEMETRY_DISABLED": "1", "CLINE_NO_AUTO_UPDATE": "1"}
 
     def command(self, words: str) -> list[str]:
         program = next(self.modules.glob("@cline/cli-linux-*/bin/cline*"))
-        return [str(program), "--yolo", words]
+        return [str(program), words]

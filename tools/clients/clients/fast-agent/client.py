@@ -20,9 +20,8 @@ class Driver(Client):
             "logger": {"type": "none", "progress_display": False, "show_chat": False},
         }
         # JSON is YAML too.
-        text = json.dumps(config, indent=2)
-        for name in ("fast-agent.yaml", "fastagent.config.yaml"):
-            (self.world.work / name).write_text(text, encoding="utf-8")
+        file = self.world.work / "fast-agent.yaml"
+        file.write_text(json.dumps(config, indent=2), encoding="utf-8")
 
     def command(self, words: str) -> list[str]:
         program = str(self.folder / ".venv" / "bin" / "fast-agent")

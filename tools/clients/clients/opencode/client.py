@@ -1,12 +1,14 @@
 """opencode, run with `opencode run`."""
 
+import re
+
 from harness.client import Client
 from harness.world import SERVER, Entry
 
 
 class Driver(Client):
     title = "opencode"
-    package = "opencode-ai"
+    package = "opencode-linux-x64"
     slash_commands = True
 
     def configure(self, entry: Entry, model: str) -> None:
@@ -47,7 +49,8 @@ class Driver(Client):
         return [*self.program(), "run", words]
 
     def slash(self, handle: str, words: str) -> list[str]:
-        return [*self.program(), "run", "--command", f"{SERVER}:{handle}", words]
+        name = re.sub(r"[^\w-]", "_", handle)
+        return [*self.program(), "run", "--command", f"{SERVER}:{name}", words]
 
     def program(self) -> list[str]:
         return [str(next(self.modules.glob("opencode-linux-x64/bin/opencode*")))]

@@ -10,7 +10,9 @@ class Driver(Client):
     slash_commands = True
 
     def configure(self, entry: Entry, model: str) -> None:
-        server = {"command": entry.command, "args": entry.args, "env": entry.env, "trust": True}
+        # Without `alwaysLoadTools` the model has to search for the tools first.
+        server = {"command": entry.command, "args": entry.args, "env": entry.env}
+        server |= {"trust": True, "alwaysLoadTools": True}
         self.world.write(
             ".qwen/settings.json",
             {
