@@ -52,6 +52,8 @@ class Client:
     # Checks that cannot hold in this client, each with the reason.
     limits: dict[str, str] = {}
     slash_commands = False
+    # Whether it takes calls only with every argument, also optional ones.
+    fills_arguments = False
     # Where the client looks for its model, below the model's address.
     model_path = "/v1"
 
@@ -101,6 +103,7 @@ class Client:
         return self.run(name, entry, played, lambda: self.slash(handle, words))
 
     def run(self, name: str, entry: Entry, played: Script, command) -> Session:
+        played.fills = self.fills_arguments
         with Model(played.play) as model:
             address = model.address + self.model_path
             self.configure(entry, address)

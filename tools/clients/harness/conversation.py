@@ -31,10 +31,15 @@ class Result:
     is_error: bool = False
 
 
+# What models take as a tool's name; a request with another one is refused as a whole.
+TOOL_NAME = r"[A-Za-z0-9_-]{1,64}"
+
+
 @dataclass
 class Conversation:
     """One request: everything that a model would have read."""
 
+    tool_name: str = TOOL_NAME
     system: str = ""
     user: str = ""
     tools: list[Tool] = field(default_factory=list)
@@ -53,6 +58,11 @@ class Conversation:
                 if ending.search(tool.name):
                     return tool
         return None
+
+    def bad_names(self) -> list[str]:
+        """Tools whose name the model's service would refuse."""
+        names = [tool.name.rpartition("/")[2] for tool in self.tools]
+        return [name for name in names if not re.fullmatch(self.tool_name, name)]
 
     def everything(self) -> str:
         """All text of the request, for assertions on what was shown anywhere."""

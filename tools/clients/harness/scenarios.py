@@ -141,6 +141,8 @@ def tools(session: Session) -> Outcome:
     offered = [first.tool(*names) for names in (script.LIST, script.LOAD, script.READ)]
     if not all(offered):
         return Outcome(FAILED, f"offered: {', '.join(tool.name for tool in first.tools)}")
+    if bad := first.bad_names():
+        return Outcome(FAILED, f"names that a model's service refuses: {', '.join(bad)}")
     closed = [tool.name for tool in offered if tool and "enum" in str(tool.properties.get("name", {}))]
     return held(not closed, f"closed lists of handles: {closed}")
 

@@ -74,6 +74,12 @@ def load_wrongly(name: str) -> Step:
     return Step(name, LOAD, lambda tool, _: {key(tool, "name", "skill", "handle", "uri"): 4711})
 
 
+def empty(schema: dict[str, Any]) -> Any:
+    """What a model gives for an argument it does not want: nothing, or a size that allows much."""
+    kinds = str(schema)
+    return 20_000 if "integer" in kinds or "number" in kinds else ""
+
+
 def last_window(seen: Conversation) -> str:
     found = [match[1] for result in seen.results for match in WINDOW.finditer(result.text)]
     return found[-1] if found else "none"
@@ -85,6 +91,8 @@ class Script:
 
     steps: list[Step]
     closing: str
+    # Some clients take a call only if it has every argument, also those that are optional.
+    fills: bool = False
     # What each step's call was answered, as the model saw it in the end.
     answers: dict[str, str] = field(default_factory=dict)
     failed: dict[str, bool] = field(default_factory=dict)
@@ -116,7 +124,10 @@ class Script:
     def call(self, step: Step, position: int, seen: Conversation) -> Reply:
         tool = seen.tool(*step.tools)
         if tool:
-            return Reply(tool=tool.name, arguments=step.arguments(tool, seen), call=f"call_{position}")
+            given = step.arguments(tool, seen)
+            if self.fills:
+                given = {name: empty(schema) for name, schema in tool.properties.items()} | given
+            return Reply(tool=tool.name, arguments=given, call=f"call_{position}")
         search = self.search(seen)
         if search and len(seen.results) - position < 2:
             query = {key(search, "query", "q"): step.tools[0].replace("_", " ")}

@@ -9,7 +9,7 @@ from harness.world import SERVER, Entry
 class Driver(Client):
     title = "fast-agent"
     package = "fast-agent-mcp"
-    slash_commands = True
+    limits = {"prompt": "fast-agent has prompts of servers in its interactive mode only."}
 
     def configure(self, entry: Entry, model: str) -> None:
         server = {"command": entry.command, "args": entry.args, "env": entry.env}
@@ -26,6 +26,3 @@ class Driver(Client):
     def command(self, words: str) -> list[str]:
         program = str(self.folder / ".venv" / "bin" / "fast-agent")
         return [program, "go", "--servers", SERVER, "--model", "generic.scripted", "--message", words]
-
-    def slash(self, handle: str, words: str) -> list[str]:
-        return self.command(f"/prompt {handle}")

@@ -7,3 +7,4 @@ class Driver(Framework):
     title = "smolagents"
     package = "smolagents"
     limits = {"prompt": "A program has no slash commands."}
+    fills_arguments = True

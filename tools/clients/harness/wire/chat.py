@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ..conversation import Conversation, Reply, Tool, server_sent, text_of
 
+# smolagents writes the results of calls as words of the user, one below the other.
+AS_WORDS = re.compile(r"(?:^|\n)(?:Observation|Error):\n")
+
 
 def read(body: dict[str, Any]) -> Conversation:
     seen = Conversation()
-    before = ""
     for message in body.get("messages", []):
         role, content = message.get("role"), text_of(message.get("content"))
-        # smolagents writes calls and results as words of the two sides.
-        as_words, before = before.startswith("Calling tools:"), content
         if role in ("system", "developer"):
             seen.system += content + "\n"
-        elif role == "user" and as_words:
-            seen.add_result("", content)
         elif role == "user":
-            seen.user += content + "\n"
+            words, *results = AS_WORDS.split(content)
+            seen.user += words + "\n"
+            for result in results:
+                seen.add_result("", result)
         elif role == "tool":
             seen.add_result(message.get("tool_call_id", ""), content)
         for call in message.get("tool_calls") or []:

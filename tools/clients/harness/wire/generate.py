@@ -6,10 +6,12 @@ from typing import Any
 
 from ..conversation import Conversation, Reply, Tool, server_sent, text_of
 
+TOOL_NAME = r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}"
+
 
 def read(body: dict[str, Any]) -> Conversation:
     instruction = body.get("systemInstruction") or body.get("system_instruction") or {}
-    seen = Conversation(system=parts_text(instruction))
+    seen = Conversation(system=parts_text(instruction), tool_name=TOOL_NAME)
     contents = body.get("contents", [])
     for content in contents if isinstance(contents, list) else [contents]:
         for part in content.get("parts") or []:
@@ -27,7 +29,8 @@ def read(body: dict[str, Any]) -> Conversation:
                 seen.user += part["text"] + "\n"
     for tool in body.get("tools") or []:
         for declared in tool.get("functionDeclarations") or tool.get("function_declarations") or []:
-            schema = declared.get("parametersJsonSchema") or declared.get("parameters") or {}
+            schemas = ("parametersJsonSchema", "parameters_json_schema", "parameters")
+            schema = next(filter(None, map(declared.get, schemas)), {})
             seen.tools.append(Tool(declared["name"], declared.get("description") or "", schema))
     return seen
 

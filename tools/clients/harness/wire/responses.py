@@ -24,7 +24,11 @@ def read(body: dict[str, Any]) -> Conversation:
             seen.system += "\n" + text_of(item.get("content"))
         elif role == "user":
             seen.user += text_of(item.get("content")) + "\n"
-    seen.tools += tools(body.get("tools") or [])
+    listed = body.get("tools") or []
+    seen.tools += tools(listed)
+    # Codex shows a server's instructions as the description of its namespace.
+    spaces = [tool.get("description") or "" for tool in listed if tool.get("type") == "namespace"]
+    seen.system += "\n" + "\n".join(spaces)
     return seen
 
 
