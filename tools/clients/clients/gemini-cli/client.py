@@ -35,4 +35,5 @@ class Driver(Client):
         return [*self.node_script("@google/gemini-cli/bundle/gemini.js"), "-m", "gemini-2.5-pro", "-p", words]
 
     def slash(self, handle: str, words: str) -> list[str]:
-        return self.command(f"/{handle} {words}")
+        # Gemini CLI gives bare words to required arguments only.
+        return self.command(f'/{handle} --request="{words}"')
