@@ -36,7 +36,7 @@ INTRODUCTION = """# The second review, row by row
 
 Each table has the rows of one part of the review: what was seen, the rule that holds since then
 ([requirements.tsv](requirements.tsv)), and the tests that show it, by name. A row without a test has a
-sentence instead. `python3 tools/review/review.py --write` makes this file; CI checks that it is current.
+sentence instead. `tools/clients` stands where real agent clients show a row as well ([clients.md](clients.md)). `python3 tools/review/review.py --write` makes this file; CI checks that it is current.
 """
 
 
@@ -59,6 +59,14 @@ def uncovered_rows() -> ModuleType:
     return module
 
 
+def client_checks() -> list:
+    """What the runs of real agent clients check."""
+    sys.path.insert(0, str(ROOT / "tools" / "clients"))
+    from harness.scenarios import CHECKS
+
+    return CHECKS
+
+
 def read_seen() -> list[Seen]:
     lines = ROWS.read_text(encoding="utf-8").splitlines()
     fields = [line.split("\t") for line in lines if line and not line.startswith("#")]
@@ -74,6 +82,7 @@ class Tables:
         self.rules = {row.id: row for row in rows}
         self.coverage = reader.measure(rows, reader.find_tests(ROOT), reader.read_documents(ROOT))
         self.seen = read_seen()
+        self.checks = client_checks()
 
     def shown_by(self, row_id: str) -> list[str]:
         """The tests and documents that show a row."""
@@ -83,6 +92,11 @@ class Tables:
         if rule and rule.who == "docs":
             shown += [f"[{path}](../{path})" for path in self.coverage.documents[row_id]]
         return sorted(shown)
+
+    def played_in_clients(self, row_id: str) -> list[str]:
+        """The checks of `tools/clients` that show a row in real agent clients."""
+        names = [check.name for check in self.checks if row_id in check.rows]
+        return [f"`tools/clients`: {', '.join(names)}"] if names else []
 
     def open(self) -> list[Seen]:
         """The rows that neither a test nor a sentence accounts for."""
@@ -108,7 +122,8 @@ class Tables:
 
     def line(self, row: Seen) -> str:
         rule = self.rules[row.id].text if row.id in self.rules else ""
-        shown = self.shown_by(row.id) + ([row.note] if row.note else [])
+        shown = self.shown_by(row.id) + self.played_in_clients(row.id)
+        shown += [row.note] if row.note else []
         cells = [row.id, row.text, rule, "<br>".join(shown) or "**open**"]
         return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
