@@ -23,7 +23,7 @@ def keep(reports: list[dict]) -> None:
             if outcome["state"] != LIMIT:
                 outcome["detail"] = ""
         kept[report["name"]] = {
-            key: report[key] for key in ("name", "title", "version", "tried_to_reach")
+            key: report[key] for key in ("name", "title", "version")
         } | {"checks": short}
     text = json.dumps([kept[name] for name in sorted(kept)], indent=1, ensure_ascii=False)
     RESULTS.write_text(text + "\n", encoding="utf-8")
