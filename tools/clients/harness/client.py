@@ -54,6 +54,9 @@ class Client:
     slash_commands = False
     # Whether it takes calls only with every argument, also optional ones.
     fills_arguments = False
+    # Whether it can keep tools back until the model searches for them, and whether it does so now.
+    searches_tools = False
+    always_load = True
     # Where the client looks for its model, below the model's address.
     model_path = "/v1"
 

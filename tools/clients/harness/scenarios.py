@@ -48,6 +48,7 @@ CHECKS = [
     Check("end", "The client ends by itself with the model's last words."),
     Check("undecided", "Without a user, nothing was declined for good.", ("CL-01", "CL-02")),
     Check("later", "What the user approves afterwards loads in the next session.", ("CL-01",)),
+    Check("search", "Where tools are searched for, a skill's words find `load_skill`.", ("CL-05",)),
     Check("serve", "The README's `serve` entry shows skills, and one loads.", ("FU-01",)),
     Check("prompt", "A slash command with words after it gives the skill and the words.", ("CL-03",)),
 ]
@@ -73,7 +74,7 @@ def held(holds: object, detail: str) -> Outcome:
 def run_all(client: Client) -> Outcomes:
     """Plays every scenario in one client."""
     outcomes: Outcomes = {}
-    for scenario in (bridge, later, serve, prompt):
+    for scenario in (bridge, later, search, serve, prompt):
         try:
             outcomes |= scenario(client)
         except (Broken, OSError) as reason:
@@ -154,6 +155,20 @@ def later(client: Client) -> Outcomes:
     session = client.session("later", client.world.bridge(), played, "A test is flaky.")
     loaded = played.answers.get("load", "")
     return {"later": held(OTHER_TEXT in loaded, loaded or session.report())}
+
+
+def search(client: Client) -> Outcomes:
+    """A client that keeps tools back finds them by the words of a skill."""
+    if not client.searches_tools:
+        return {"search": Outcome(LIMIT, "It shows every tool, so that there is nothing to search for.")}
+    played = script.ToolSearch("csv profiling", CLOSING)
+    client.always_load = False
+    try:
+        session = client.session("search", client.world.bridge(), played, "Profile a CSV file.")
+    finally:
+        client.always_load = True
+    found = played.answers.get("search", "")
+    return {"search": held("load_skill" in found, found or session.report())}
 
 
 def serve(client: Client) -> Outcomes:

@@ -144,3 +144,23 @@ class Script:
     @staticmethod
     def search(seen: Conversation) -> Tool | None:
         return next((tool for tool in seen.tools if plain(tool.name) in SEARCHES), None)
+
+
+class ToolSearch(Script):
+    """A model that searches for tools by words, in a client that does not show all of them."""
+
+    def __init__(self, query: str, closing: str) -> None:
+        super().__init__([], closing)
+        self.query = query
+
+    def play(self, seen: Conversation) -> Reply:
+        search = self.search(seen)
+        if search is None:
+            return Reply(text="ok")
+        if not seen.results:
+            self.first = self.first or seen
+            words = {key(search, "query", "q"): self.query}
+            return Reply(tool=search.name, arguments=words, call="search_0")
+        self.answers["search"] = seen.results[0].text
+        self.finished = True
+        return self.end(seen)

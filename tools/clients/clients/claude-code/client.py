@@ -8,6 +8,7 @@ class Driver(Client):
     title = "Claude Code"
     package = "@anthropic-ai/claude-code"
     slash_commands = True
+    searches_tools = True
     model_path = ""
 
     def configure(self, entry: Entry, model: str) -> None:
@@ -17,7 +18,7 @@ class Driver(Client):
             {
                 "hasCompletedOnboarding": True,
                 "projects": {str(self.world.work): {"hasTrustDialogAccepted": True}},
-                "mcpServers": {SERVER: server | {"alwaysLoad": True}},
+                "mcpServers": {SERVER: server | {"alwaysLoad": self.always_load}},
             },
         )
 
@@ -28,6 +29,7 @@ class Driver(Client):
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_AUTOUPDATER": "1",
             "DISABLE_TELEMETRY": "1",
+            "ENABLE_TOOL_SEARCH": "true",
         }
 
     def command(self, words: str) -> list[str]:

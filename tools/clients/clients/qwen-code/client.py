@@ -8,11 +8,12 @@ class Driver(Client):
     title = "Qwen Code"
     package = "@qwen-code/qwen-code"
     slash_commands = True
+    searches_tools = True
 
     def configure(self, entry: Entry, model: str) -> None:
         # Without `alwaysLoadTools` the model has to search for the tools first.
         server = {"command": entry.command, "args": entry.args, "env": entry.env}
-        server |= {"trust": True, "alwaysLoadTools": True}
+        server |= {"trust": True, "alwaysLoadTools": self.always_load}
         self.world.write(
             ".qwen/settings.json",
             {
