@@ -44,3 +44,8 @@ pub use self::{
     builder::{BuildError, SkillsBuilder},
     skills::Skills,
 };
+
+/// Compiles the program in `README.md`.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct ReadmeProgram;
