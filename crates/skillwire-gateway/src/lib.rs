@@ -28,12 +28,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(feature = "bridge")]
 mod bridge;
 mod followed;
 mod passing_on;
 
+#[cfg(feature = "bridge")]
+pub use self::bridge::{Bridge, options::BridgeOptions, shell};
 pub use self::{
-    bridge::{Bridge, options::BridgeOptions, shell},
     followed::{
         folders::FollowedFolders,
         server::{FollowOptions, FollowedServer},
