@@ -103,7 +103,7 @@ fn judge(paths: &BTreeSet<&str>, base: &str, target: &str) -> Judged {
         Target::Inside(path) | Target::Climbing(path) if !exists(paths, &path) => from_root()
             .map_or_else(
                 || {
-                    let help = "Add the file or mend the link: a host can follow only links to \
+                    let help = "Add the file or fix the link: a host can follow only links to \
                                 files that the skill has.";
                     let message = format!("The skill has no file `{path}`.");
                     Judged::Odd(Code::LinkMissing, message, help.to_owned())

@@ -308,7 +308,7 @@ impl Window {
             let shown = format!("{} {}", call.tool, call.input);
             let question = Question::Execute { skill: self.skill().clone(), call: shown };
             match self.host.ask(&question).await {
-                Answer::Yes(_) => Ok(()),
+                Answer::Yes(_) | Answer::Once(_) => Ok(()),
                 Answer::No => Err(self.refuse(Reason::UserDeclined, &call.tool)),
                 Answer::Unavailable => Err(self
                     .refuse(Reason::NotGranted, &call.tool)

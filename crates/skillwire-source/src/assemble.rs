@@ -137,7 +137,7 @@ impl<'a> SkillAssembly<'a> {
         let file = self.location.name_of(&join_path(dir, SKILL_FILE));
         let message = format!("The nested `{SKILL_FILE}` is no skill of its own. {reason}");
         Finding::new(Code::NestedSkillInvalid, file, message)
-            .help("Mend it to publish it too; until then it is a file of the skill around it.")
+            .help("Fix it to publish it too; until then it is a file of the skill around it.")
     }
 
     /// Warns of a nested skill, which not every host finds.

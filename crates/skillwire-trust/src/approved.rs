@@ -15,7 +15,7 @@ pub enum ApprovedBy {
     Lock,
     /// The user, by putting the skill into a folder of this machine.
     Folder,
-    /// The user, for one load of a skill that has no digests.
+    /// The user, for one load.
     Once,
 }
 

@@ -46,8 +46,10 @@ impl Question {
 /// The user's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// Yes; for an approval, with these grants.
+    /// Yes; for an approval, with these grants, until the skill changes.
     Yes(Grants),
+    /// Yes, but only this time: nothing is remembered.
+    Once(Grants),
     /// No.
     No,
     /// The user cannot be asked.

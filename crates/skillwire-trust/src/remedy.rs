@@ -24,6 +24,8 @@ pub enum Remedy {
     ShowFiles,
     /// Ask the skill's author to check the skill.
     CheckSkill,
+    /// Trust the folder of the project, after finding out who wrote it.
+    TrustProject,
     /// List the skills.
     ListSkills,
     /// List the servers.

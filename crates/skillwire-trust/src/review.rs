@@ -119,15 +119,19 @@ impl ShownReview {
     pub fn answer(self, answer: Answer) -> AnsweredReview {
         let ApprovalReview { listed, card, undecided } = self.review;
         let answer = match answer {
-            Answer::Yes(grants) => {
-                let mut tools = grants.tools;
-                tools.retain(|tool| card.requested_tools.contains(tool));
-                Answer::Yes(Grants { tools, ..grants })
-            }
+            Answer::Yes(grants) => Answer::Yes(requested(grants, &card)),
+            Answer::Once(grants) => Answer::Once(requested(grants, &card)),
             other => other,
         };
         AnsweredReview { listed, answer, undecided }
     }
+}
+
+/// Limits granted tools to those that the skill asks for.
+fn requested(grants: Grants, card: &ApprovalCard) -> Grants {
+    let mut tools = grants.tools;
+    tools.retain(|tool| card.requested_tools.contains(tool));
+    Grants { tools, ..grants }
 }
 
 /// The consequence of an answer.
@@ -135,7 +139,8 @@ impl ShownReview {
 pub enum ReviewOutcome {
     /// The skill is approved as it is listed, until it changes.
     Approved(ApprovedSkill, Approval),
-    /// The skill has no digests, so the approval is good for one load and is not recorded.
+    /// The approval is good for one load and is not recorded: the user wants it so, or the skill
+    /// has no digests that an approval could be bound to.
     ApprovedOnce(ApprovedSkill),
     /// The user declined this content.
     Declined(Option<Digest>),
@@ -151,7 +156,7 @@ impl AnsweredReview {
 
     /// Tells whether the user agreed.
     pub fn is_yes(&self) -> bool {
-        matches!(self.answer, Answer::Yes(_))
+        matches!(self.answer, Answer::Yes(_) | Answer::Once(_))
     }
 
     /// Returns the consequence of the answer, given at this time.
@@ -172,6 +177,9 @@ impl AnsweredReview {
                     ApprovedBy::Once,
                 )),
             },
+            Answer::Once(grants) => {
+                ReviewOutcome::ApprovedOnce(ApprovedSkill::new(listed, grants, ApprovedBy::Once))
+            }
             Answer::No => ReviewOutcome::Declined(content.map(|content| content.fingerprint())),
             Answer::Unavailable => ReviewOutcome::Undecided(undecided),
         }
@@ -298,6 +306,15 @@ mod tests {
         let outcome = review.show().answer(Answer::Unavailable).outcome(SystemTime::UNIX_EPOCH);
         assert!(!outcome.is_remembered());
         assert_eq!(outcome, ReviewOutcome::Undecided(undecided()));
+        assert_eq!(remembered(None, &outcome), Record::new(skill()));
+    }
+
+    #[test]
+    fn approval_for_one_load_leaves_no_record_fu_05() {
+        let outcome = answered("one", Answer::Once(Grants::load_only()));
+        let ReviewOutcome::ApprovedOnce(approved) = &outcome else { panic!("{outcome:?}") };
+        assert_eq!(approved.by(), ApprovedBy::Once);
+        assert!(!outcome.is_remembered());
         assert_eq!(remembered(None, &outcome), Record::new(skill()));
     }
 

@@ -32,7 +32,8 @@ pub(crate) fn interpreters(named: &[String]) -> Result<InterpreterFinder, Failur
                 .hint("Write `python=/opt/python/bin/python3`, or the same for bash, sh or node.")
         })?;
         interpreters.use_program(language, Path::new(program)).map_err(|error| {
-            Failure::usage(format!("`--interpreter {text}` cannot be used: {error}."))
+            Failure::usage(format!("`--interpreter {text}` cannot be used."))
+                .because(error)
                 .hint("Name the program by its whole path.")
         })?;
     }
@@ -42,7 +43,7 @@ pub(crate) fn interpreters(named: &[String]) -> Result<InterpreterFinder, Failur
 /// Parses a `HOST:PORT` option.
 pub(crate) fn destination(text: &str) -> Result<NetworkDestination, Failure> {
     NetworkDestination::parse(text).map_err(|error| {
-        Failure::usage(format!("{error}."))
+        Failure::caused(Exit::Usage, error)
             .hint("Write a name or address, such as `api.example.com:443`.")
     })
 }

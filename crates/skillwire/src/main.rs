@@ -23,8 +23,11 @@ mod exit;
 mod failure;
 mod features;
 mod logging;
+#[cfg(feature = "host")]
+mod nearest;
 mod output;
 mod progress;
+mod prose;
 mod refusals;
 mod remedies;
 mod report;

@@ -44,7 +44,8 @@ pub(crate) struct RefusalText<'a>(pub(crate) &'a Refusal);
 
 impl fmt::Display for RefusalText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let worded = self.0.worded(|remedy| remedies::sentence(remedy, argument));
+        let worded =
+            self.0.worded(|remedy| remedies::sentence(remedy, |id| argument(&id.to_string())));
         let Refusal { reason, subject, file, expected, actual, hint, .. } = &worded;
         write!(f, "{ERROR}error[{}]{ERROR:#}: {}", reason.code(), reason.meaning())?;
         if let Some(subject) = subject {

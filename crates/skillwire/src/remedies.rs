@@ -1,10 +1,9 @@
 //! Turns the remedy for a refusal into a command that the user can type.
 
-use skillwire_trust::{Refusal, Remedy};
+use skillwire_trust::{Refusal, Remedy, SkillId};
 
-/// Writes a remedy as a sentence; `argument` quotes names that a server or the user chose.
-pub(crate) fn sentence(remedy: &Remedy, argument: impl Fn(&str) -> String) -> String {
-    let skill = |skill: &skillwire_trust::SkillId| argument(&skill.to_string());
+/// Writes a remedy as a sentence; `skill` names a skill in a command, quoted if it has to be.
+pub(crate) fn sentence(remedy: &Remedy, skill: impl Fn(&SkillId) -> String) -> String {
     match remedy {
         Remedy::ApproveSkill(id) => {
             format!("`skillwire approve {}` shows and approves it.", skill(id))
@@ -24,6 +23,9 @@ pub(crate) fn sentence(remedy: &Remedy, argument: impl Fn(&str) -> String) -> St
         }
         Remedy::ShowFiles => "`skillwire show` shows single files without writing them.".to_owned(),
         Remedy::CheckSkill => "Tell the skill's author to run `skillwire check`.".to_owned(),
+        Remedy::TrustProject => {
+            "If you know who wrote this project, pass `--trust-project`.".to_owned()
+        }
         Remedy::ListSkills => "`skillwire list` shows the skills there are.".to_owned(),
         Remedy::ListServers => "`skillwire server list` shows the labels.".to_owned(),
         Remedy::StartServer => {
@@ -33,7 +35,7 @@ pub(crate) fn sentence(remedy: &Remedy, argument: impl Fn(&str) -> String) -> St
             format!("`skillwire server login {label}` logs in.")
         }
         Remedy::LogIn(_) => {
-            "Configure a bearer token; this program was built without logins.".to_owned()
+            "Configure a bearer token; the feature `oauth` was left out of this build.".to_owned()
         }
         Remedy::ConfigureToken => {
             "Configure a token with `--header` or `--bearer-token-file` instead.".to_owned()
@@ -55,5 +57,5 @@ pub(crate) fn sentence(remedy: &Remedy, argument: impl Fn(&str) -> String) -> St
 
 /// Prepares a refusal for JSON: names in the member `hint` are not quoted for a shell.
 pub(crate) fn worded(refusal: &Refusal) -> Refusal {
-    refusal.worded(|remedy| sentence(remedy, str::to_owned))
+    refusal.worded(|remedy| sentence(remedy, SkillId::to_string))
 }

@@ -179,6 +179,9 @@ fn remedy_words(remedy: &Remedy, options: &BridgeOptions) -> String {
         }
         Remedy::ShowFiles => "Read single files instead.".to_owned(),
         Remedy::CheckSkill => "Tell the user that the skill's author should check it.".to_owned(),
+        Remedy::TrustProject => {
+            "Do without the skill: the user has not said that they trust this project.".to_owned()
+        }
         Remedy::ListSkills | Remedy::ListServers => {
             "Call `list_skills` to see the handles there are.".to_owned()
         }

@@ -59,7 +59,8 @@ impl Host {
                 Ok(approved)
             }
             ReviewOutcome::ApprovedOnce(approved) => {
-                self.log_skill(skill, None, Action::Approve, Ok(()), Some("once"));
+                let content = approved.fingerprint();
+                self.log_skill(skill, content, Action::Approve, Ok(()), Some("once"));
                 Ok(approved)
             }
             ReviewOutcome::Declined(content) => {

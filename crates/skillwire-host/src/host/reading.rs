@@ -259,7 +259,7 @@ impl Host {
                 uri: uri.to_owned(),
             };
             let refused = match self.ask(&question).await {
-                Answer::Yes(_) => None,
+                Answer::Yes(_) | Answer::Once(_) => None,
                 Answer::No => Some(Reason::UserDeclined),
                 Answer::Unavailable => Some(Reason::NotGranted),
             };

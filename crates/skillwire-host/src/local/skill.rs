@@ -7,7 +7,7 @@ use std::{
 
 use skillwire_core::{ResourceUri, Resources, SkillEntry, SkillResource};
 use skillwire_source::{FileStore, FileStoreError};
-use skillwire_trust::{Origin, Reason, Refusal, SkillId, VerifiedFile};
+use skillwire_trust::{Origin, Reason, Refusal, Remedy, SkillId, VerifiedFile};
 
 use super::open::Read;
 
@@ -120,6 +120,6 @@ impl GatedSkill {
     pub fn refusal(&self) -> Refusal {
         Refusal::new(Reason::ProjectUntrusted)
             .about(format!("{}:{}", Origin::Project, crate::context::text::one_line(&self.path)))
-            .hint("Trust the project's folder, if you know who wrote it.")
+            .remedy(Remedy::TrustProject)
     }
 }

@@ -67,7 +67,7 @@ impl Notice {
 
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let over = if self.over { "no longer: " } else { "" };
+        let over = if self.over { "resolved: " } else { "" };
         write!(f, "{over}{}", self.subject)
     }
 }
@@ -245,7 +245,7 @@ mod tests {
         let said = "skipped skills/a: There are 513 files. (skills/a) [too-many-files]";
         assert_eq!(news(vec![many.clone()]), [said]);
         assert_eq!(news(vec![many]), [""; 0]);
-        assert_eq!(news(Vec::new()), [format!("no longer: {said}")]);
+        assert_eq!(news(Vec::new()), [format!("resolved: {said}")]);
         assert_eq!(news(Vec::new()), [""; 0]);
     }
 }

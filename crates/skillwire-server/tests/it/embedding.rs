@@ -142,7 +142,7 @@ fn a_skill_beyond_the_limits_is_told_of_and_its_neighbours_are_served_srv_112() 
     skills.refresh(&ScanRequest::everything());
     assert_eq!(skills.count(), 2);
     let last = heard.0.lock().unwrap().iter().rfind(|notice| notice.over).cloned();
-    assert!(last.unwrap().to_string().starts_with("no longer: skipped "));
+    assert!(last.unwrap().to_string().starts_with("resolved: skipped "));
 }
 
 #[test]

@@ -96,7 +96,7 @@ impl Facts {
             return Some("belongs to another user");
         }
         if self.mode & 0o022 != 0 {
-            return Some("can be written by other users (`chmod go-w` mends that)");
+            return Some("can be written by other users (`chmod go-w` fixes that)");
         }
         if wanted == Kind::File && self.hard_links > 1 {
             return Some("has a second name (a hard link) through which it can be changed");

@@ -11,7 +11,7 @@ use skillwire_trust::{Origin, Record, RecordStore, SkillId, StoreError};
 
 use super::{
     encoding::{decode, encode, skill_of_root},
-    folder::{Fault, Folder, Kind, Stamp},
+    folder::{Fault, Folder, Kind, Locked, Stamp},
 };
 
 mod format;
@@ -31,8 +31,11 @@ const MOST_SEEN: usize = 4_096;
 const MOST_SEEN_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The lock that a process holds while it changes any record. One lock is enough: a change takes
-/// milliseconds.
-const LOCK: &str = "lock";
+/// milliseconds. Encoded names have no dot, so no server's folder has this name.
+const LOCK: &str = ".lock";
+
+/// The lock of earlier versions. It lies where the folder of a server labelled `lock` belongs.
+const EARLIER_LOCK: &str = "lock";
 
 /// The extension of record files; encoded names have no dot, so folders never have it.
 const ENDING: &str = ".json";
@@ -125,7 +128,7 @@ impl FileRecords {
     pub fn set_aside(&self, id: &SkillId) -> Result<Option<PathBuf>, StoreError> {
         let place = Place::of(id)?;
         let Some(root) = Folder::find(&self.root)? else { return Ok(None) };
-        let _locked = root.lock(LOCK)?;
+        let _locked = lock(&root)?;
         let Some(folder) = place.find(&root)? else { return Ok(None) };
         if place.read(&folder, id).is_ok() {
             return Ok(None);
@@ -158,7 +161,7 @@ impl RecordStore for FileRecords {
     ) -> Result<Record, StoreError> {
         let place = Place::of(id)?;
         let root = Folder::make(&self.root)?;
-        let _locked = root.lock(LOCK)?;
+        let _locked = lock(&root)?;
         let folder = place.make(&root)?;
         let mut record = place.read(&folder, id)?.unwrap_or_else(|| Record::new(id.clone()));
         change(&mut record);
@@ -174,7 +177,7 @@ impl RecordStore for FileRecords {
 
     fn remove_origin(&self, origin: &Origin) -> Result<usize, StoreError> {
         let Some(root) = Folder::find(&self.root)? else { return Ok(0) };
-        let _locked = root.lock(LOCK)?;
+        let _locked = lock(&root)?;
         let [label] = &encode(origin.label())[..] else { return Ok(0) };
         let removed = root.remove_all(label)?;
         root.sync()?;
@@ -190,6 +193,20 @@ impl RecordStore for FileRecords {
         }
         (found.records, found.faults)
     }
+}
+
+/// Locks the store, and removes the lock of earlier versions, so that a server may be labelled
+/// `lock`.
+fn lock(root: &Folder) -> Result<Locked, Fault> {
+    let locked = root.lock(LOCK)?;
+    if is_earlier_lock(root, EARLIER_LOCK) {
+        root.remove_file(EARLIER_LOCK)?;
+    }
+    Ok(locked)
+}
+
+fn is_earlier_lock(root: &Folder, name: &str) -> bool {
+    name == EARLIER_LOCK && root.facts(name).is_some_and(|facts| facts.kind == Kind::File)
 }
 
 /// The place of a record below the root.
@@ -215,6 +232,9 @@ impl Place {
 
     fn find(&self, root: &Folder) -> Result<Option<Folder>, Fault> {
         let mut folder: Option<Folder> = None;
+        if self.folders.first().is_some_and(|label| is_earlier_lock(root, label)) {
+            return Ok(None);
+        }
         for name in &self.folders {
             match folder.as_ref().unwrap_or(root).folder(name)? {
                 Some(inner) => folder = Some(inner),
@@ -269,7 +289,7 @@ struct Found {
 impl Found {
     fn labels(&mut self, root: &Folder) {
         for (name, kind) in self.entries(root) {
-            if kind == Kind::File && name == LOCK {
+            if kind == Kind::File && [LOCK, EARLIER_LOCK].contains(&name.as_str()) {
                 continue;
             }
             match decode(&[&name]).and_then(|label| Origin::parse(&label).ok()) {

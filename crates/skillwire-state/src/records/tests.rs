@@ -254,7 +254,7 @@ fn a_folder_that_cannot_be_written_is_an_error_and_reading_goes_on_h_68() {
 
     let fixture = Fixture::approved();
     // The lock cannot be taken, as on a read-only disk. Modes alone would not stop root.
-    let lock = fixture.place.path().join("records/lock");
+    let lock = fixture.place.path().join("records/.lock");
     fs::remove_file(&lock).unwrap();
     symlink("nowhere", &lock).unwrap();
     assert!(fixture.records.update(&fixture.id, &mut |_| {}).is_err());
@@ -302,4 +302,29 @@ fn a_remembered_record_counts_only_for_the_very_same_file_h_65() {
     fixture.tamper("/uri", "skill://other/SKILL.md".into());
     assert!(fixture.records.is_disabled(&fixture.id).is_err());
     assert!(fixture.records.get(&fixture.id).is_err());
+}
+
+#[test]
+fn a_server_labelled_lock_has_decisions_of_its_own_fu_11() {
+    let fixture = Fixture::approved();
+    let root = fixture.place.path().join("records");
+    // Earlier versions kept their lock in the place of this server's folder.
+    fs::write(root.join("lock"), "").unwrap();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        fs::set_permissions(root.join("lock"), fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    let other = id("lock", URI);
+    assert_eq!(fixture.records.get(&other).unwrap(), None);
+    assert_eq!(fixture.records.all().0.len(), 1);
+    assert_eq!(fixture.records.all().1, []);
+    assert_eq!(fixture.records.remove_origin(&other.origin).unwrap(), 0);
+    fixture.approve(&other, "two");
+    assert!(fixture.records.get(&other).unwrap().is_some());
+    assert_eq!(fixture.records.all().0.len(), 2);
+    assert_eq!(fixture.records.remove_origin(&other.origin).unwrap(), 1);
+    assert!(fixture.records.get(&fixture.id).unwrap().is_some());
+    assert!(root.join(".lock").is_file(), "the store's own lock stays");
+    assert_eq!(fixture.records.all().1, []);
 }

@@ -174,6 +174,6 @@ impl Servers {
 
     fn wrong(&self, problem: impl fmt::Display) -> StoreError {
         let path: &Path = &self.path();
-        Fault::new(path, format!("{problem}; mend it by hand, nothing was changed")).into()
+        Fault::new(path, format!("{problem}; fix it by hand, nothing was changed")).into()
     }
 }

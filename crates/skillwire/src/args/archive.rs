@@ -9,8 +9,11 @@ pub(crate) struct PackArgs {
     /// The folder of one skill.
     pub(crate) skill: String,
     /// The archive to write; its ending says which kind [default: `NAME.tar.gz`].
-    #[arg(long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+    /// Overwrite the archive if it exists.
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Print path, digest and size of the archive as JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -19,7 +19,7 @@ pub(crate) struct RunArgs {
     pub(crate) handle: String,
     /// The script's path in the skill, such as `scripts/report.py`.
     pub(crate) script: String,
-    /// What the script is given, word for word.
+    /// Arguments for the script, passed on unchanged.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
     pub(crate) words: Vec<String>,
     /// Pass standard input on to the script, up to a megabyte.

@@ -10,26 +10,28 @@ pub(crate) enum HostCommand {
     #[command(subcommand)]
     Server(ServerCommand),
     /// Show every skill of every server and of the skill folders on this machine.
+    #[command(alias = "ls")]
     List(ListArgs),
     /// Find skills of every server and folder by words, best first.
+    #[command(alias = "find")]
     Search(SearchArgs),
     /// Inspect a skill or one of its files; this loads and approves nothing.
     Show(ShowArgs),
-    /// Allow a skill to be loaded, as it is now.
+    /// Show a skill and allow it to be loaded, as it is now.
     Approve(ApproveArgs),
     /// Withdraw an approval with everything that was granted.
     Revoke(HandleArgs),
-    /// Let a skill that was disabled be shown to models and loaded again.
+    /// Show a disabled skill to models again, and load it.
     Enable(HandleArgs),
-    /// Neither show a skill to models nor load it.
+    /// Stop showing a skill to models and loading it.
     Disable(HandleArgs),
     /// Verify an approved skill and print it as text for a model.
     Load(LoadArgs),
     /// Read everything a server offers and say which rules it breaks.
     ///
     /// Every file is compared with its manifest, and so are directories where the server shows
-    /// them. A rule that a server must keep and breaks is exit code 3; one that it should keep is
-    /// told and no more. Nothing is approved, loaded or kept.
+    /// them. A broken rule of the kind MUST is exit code 3; one of the kind SHOULD is only reported.
+    /// Nothing is approved, loaded or kept.
     Verify(VerifyArgs),
     /// Print the catalogue of skills as text for a model.
     Prompt(PromptArgs),
@@ -37,6 +39,11 @@ pub(crate) enum HostCommand {
     Lock(LockArgs),
     /// Show what happened to skills on this machine.
     Audit(AuditArgs),
+    /// Show which skills are in the context of a model, as far as is known.
+    ///
+    /// A skill counts as loaded until its client unloads it or ends its session. A client that was
+    /// killed does neither, so skills that were loaded more than a day ago are left out.
+    Windows(WindowsArgs),
     /// Copy the verified files of a skill into a folder, to look at them.
     Export(ExportArgs),
 }
@@ -56,17 +63,19 @@ pub(crate) enum ServerCommand {
     /// Look for skills of older kinds among all resources of a server, too.
     ///
     /// Servers from before the Skills extension declare nothing, and their skills are found only by
-    /// how their URIs look. That is a guess, so it needs your word for each server; what is found is
-    /// approved and held to what was seen like everything else.
+    /// how their URIs look. That is a guess, so you allow it for each server. What is found needs your
+    /// approval and is verified like everything else.
     AllowLegacy(ServerAllowLegacyArgs),
     /// Log in to a server that wants it, with a browser.
     ///
-    /// The address to open is printed. What comes of the login is kept where only you can read it,
-    /// sent to this server alone, and renewed by itself for as long as the server lets it.
+    /// The address to open is printed. The token is kept where only you can read it, sent to this
+    /// server alone, and renewed for as long as the server allows.
     Login(ServerLoginArgs),
     /// Forget the login to a server.
     Logout(ServerLogoutArgs),
-    /// Forget a server, its login, cached files and all decisions about its skills, unasked.
+    /// Forget a server, its login, its cached files and all decisions about its skills.
+    ///
+    /// You are asked first if there are decisions, such as approvals.
     Remove(ServerRemoveArgs),
 }
 
@@ -74,7 +83,7 @@ pub(crate) enum ServerCommand {
 pub(crate) struct ServerAddArgs {
     /// What you call the server: 1 to 64 of `a-z`, `0-9`, `-`, `_` and `.`.
     pub(crate) label: String,
-    /// Where the server speaks streamable HTTP.
+    /// The server's URL, for streamable HTTP.
     #[arg(required_unless_present = "command")]
     pub(crate) url: Option<String>,
     /// The program that is the server, with its arguments.
@@ -107,7 +116,7 @@ pub(crate) enum ServerKind {
 pub(crate) struct ServerAllowLegacyArgs {
     /// The server's label.
     pub(crate) label: String,
-    /// Take the word back.
+    /// Stop looking for them.
     #[arg(long)]
     pub(crate) off: bool,
 }
@@ -129,7 +138,7 @@ pub(crate) struct ServerListArgs {
 pub(crate) struct ServerLoginArgs {
     /// The server's label.
     pub(crate) label: String,
-    /// What this program is called at the authorization server, if it was registered there by hand.
+    /// The client id, if this program was registered at the authorization server by hand.
     #[arg(long, value_name = "ID")]
     pub(crate) client_id: Option<String>,
     /// How many seconds you have to log in.
@@ -147,6 +156,9 @@ pub(crate) struct ServerLogoutArgs {
 pub(crate) struct ServerRemoveArgs {
     /// The server's label.
     pub(crate) label: String,
+    /// Delete decisions about its skills without asking.
+    #[arg(long)]
+    pub(crate) yes: bool,
     /// Print what was removed as JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -181,13 +193,18 @@ pub(crate) struct SearchArgs {
     #[arg(required = true, value_name = "WORD")]
     pub(crate) query: Vec<String>,
     /// The most skills to show.
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value = "20", value_parser = at_least_one)]
     pub(crate) limit: usize,
     /// Print skills and unreachable servers as JSON.
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) origins: OriginArgs,
+}
+
+/// Reads a number of things to show.
+fn at_least_one(text: &str) -> Result<usize, &'static str> {
+    text.parse().ok().filter(|number| *number > 0).ok_or("it must be a number from 1 on")
 }
 
 #[derive(Debug, Args)]
@@ -217,7 +234,7 @@ pub(crate) struct ApproveArgs {
     /// Also let code be run while an agent acts on the skill, without asking each time.
     #[arg(long)]
     pub(crate) exec: bool,
-    /// Do not ask; needed where there is no terminal to ask on.
+    /// Approve without asking, for scripts whose author has read the skill.
     #[arg(long)]
     pub(crate) yes: bool,
     /// Print what was approved as JSON, and ask nothing.
@@ -298,7 +315,7 @@ pub(crate) struct PromptArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct LockArgs {
-    /// Write nothing; say whether the file is what would be written.
+    /// Write nothing; say whether the file is up to date.
     #[arg(long)]
     pub(crate) check: bool,
     /// The lock file.
@@ -314,6 +331,16 @@ pub(crate) struct AuditArgs {
     /// Only the last events.
     #[arg(long, value_name = "N")]
     pub(crate) last: Option<usize>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WindowsArgs {
+    /// Also show skills that were loaded more than a day ago.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Print the skills as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -13,7 +13,7 @@ pub(crate) use self::{
         ApproveArgs, AuditArgs, ExportArgs, HandleArgs, HostCommand, ListArgs, LoadArgs, LockArgs,
         OriginArgs, PromptArgs, PromptFormat, SearchArgs, ServerAddArgs, ServerAllowLegacyArgs,
         ServerCommand, ServerImportArgs, ServerKind, ServerListArgs, ServerLoginArgs,
-        ServerLogoutArgs, ServerRemoveArgs, ShowArgs, VerifyArgs,
+        ServerLogoutArgs, ServerRemoveArgs, ShowArgs, VerifyArgs, WindowsArgs,
     },
 };
 use crate::exit::EXIT_CODES;
@@ -23,9 +23,23 @@ mod bridge;
 mod execution;
 mod host;
 
+/// The commands to begin with.
+const START: &str = "\
+Begin with:
+  skillwire check DIR               say what is wrong with your skills
+  skillwire serve DIR               serve them to an MCP client
+  skillwire server add LABEL URL    use the skills of a server
+  skillwire bridge                  give all your skills to an MCP client";
+
 /// Checks, serves and uses Agent Skills over MCP.
 #[derive(Debug, Parser)]
-#[command(name = "skillwire", version, after_help = EXIT_CODES, arg_required_else_help = true)]
+#[command(
+    name = "skillwire",
+    version,
+    after_help = START,
+    after_long_help = format!("{START}\n\n{EXIT_CODES}"),
+    arg_required_else_help = true
+)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -33,11 +47,12 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Write a small valid skill.
+    /// Write the beginning of a skill, for you to fill in.
+    #[command(alias = "init")]
     New(NewArgs),
-    /// Say everything that is wrong with skills, and how to mend it.
+    /// Say everything that is wrong with skills, and how to fix it.
     Check(CheckArgs),
-    /// Check skills again and again while they are written, as a client would receive them.
+    /// Check skills each time they change, and show them as a client would receive them.
     Watch(WatchArgs),
     /// Show the entries that would be served, and what is skipped and why.
     Manifest(ManifestArgs),
@@ -64,14 +79,14 @@ pub(crate) enum Command {
     /// Unpack an archive of a skill, all of it or nothing.
     ///
     /// Everything is checked before anything is written: no path and no link may lead outside, no
-    /// two names may be one on some disk, and neither number nor size may pass what a skill may
-    /// have. A refused archive is exit code 3.
+    /// two names may collide on any file system, and number and size of files are limited. A refused
+    /// archive is exit code 3.
     Unpack(UnpackArgs),
     /// Convert a document that lists skills from one dialect to another.
     ///
     /// The documents are those of `D1` (a page of `skills/list`), `D2` and `D3`
-    /// (`skill://index.json`), `D7` (`_manifest`) and `D11` (`/.well-known/`). Nothing is made up: a
-    /// document that lacks what another needs is exit code 1.
+    /// (`skill://index.json`), `D7` (`_manifest`) and `D11` (`/.well-known/`). A document that lacks
+    /// what the other dialect needs is exit code 1.
     Convert(ConvertArgs),
     /// Print a completion script for a shell.
     Completions(CompletionsArgs),
@@ -92,7 +107,7 @@ pub(crate) struct NewArgs {
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
     /// Skills, folders of skills, or `SKILL.md` files.
-    #[arg(required_unless_present = "explain", value_name = "PATH")]
+    #[arg(default_value = ".", value_name = "PATH")]
     pub(crate) paths: Vec<String>,
     /// Treat warnings as errors.
     #[arg(long)]
@@ -103,10 +118,10 @@ pub(crate) struct CheckArgs {
     /// The same as `--format json`.
     #[arg(long, conflicts_with = "format")]
     json: bool,
-    /// Make the repairs that change nothing a reader sees.
+    /// Make the fixes that change nothing a reader sees.
     #[arg(long)]
     pub(crate) fix: bool,
-    /// Show the repairs as a diff; without `--fix` none is made.
+    /// Show the fixes as a diff; without `--fix` none is made.
     #[arg(long)]
     pub(crate) diff: bool,
     /// Say which findings another validator would raise and which it would miss.

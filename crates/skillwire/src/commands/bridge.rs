@@ -77,7 +77,7 @@ async fn serve(
     let changes = ListChanges::default();
     let host = session.host().clone();
     let bridge = Bridge::start(host, bridge::options(args), changes.clone(), behind)
-        .map_err(|error| Failure::new(Exit::Internal, format!("{error}.")))?;
+        .map_err(|error| Failure::caused(Exit::Internal, error))?;
     let offers = Offers::joined(vec![Arc::new(bridge.clone())], changes).map_err(|error| {
         Failure::new(Exit::Internal, format!("The tools cannot be offered: {error}."))
     })?;

@@ -20,12 +20,12 @@ pub(super) fn run(args: &ConvertArgs) -> Outcome {
     let path = args.file.display();
     let read = fs::File::open(&args.file)
         .and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text));
-    read.map_err(|error| Failure::usage(format!("`{path}` cannot be read: {error}.")))?;
+    read.map_err(|error| Failure::usage(format!("`{path}` cannot be read.")).because(error))?;
     if text.len() as u64 > MOST_BYTES {
         return Err(Failure::usage(format!("`{path}` has more than {MOST_BYTES} bytes.")));
     }
     let converted = skillwire_dialects::convert(from, to, &text).map_err(|error| {
-        Failure::new(Exit::Findings, format!("{error}."))
+        Failure::caused(Exit::Findings, error)
             .hint("Nothing is made up; convert from a document that says more.")
     })?;
     report::json(&mut io::stdout().lock(), &converted)?;

@@ -28,7 +28,7 @@ pub(super) fn manual(args: &ManArgs) -> Outcome {
     std::fs::create_dir_all(dir)
         .and_then(|()| clap_mangen::generate_to(Cli::command(), dir))
         .map_err(|error| {
-            Failure::usage(format!("`{}` cannot be written: {error}.", dir.display()))
+            Failure::usage(format!("`{}` cannot be written.", dir.display())).because(error)
         })?;
     Ok(Exit::Ok)
 }

@@ -13,7 +13,7 @@ use crate::{
     exit::Exit,
     output::{FAINT, STRONG, WARNING},
     progress::ScanSpinner,
-    report,
+    prose, report,
     settings::{FolderReading, unavailable},
 };
 
@@ -53,7 +53,7 @@ pub(super) fn run(args: &ManifestArgs) -> Outcome {
     if args.json {
         report::json(&mut std::io::stdout().lock(), &manifest)?;
     } else {
-        print(&mut anstream::stdout().lock(), &manifest)?;
+        print(&mut prose::stdout(), &manifest)?;
     }
     Ok(Exit::Ok)
 }

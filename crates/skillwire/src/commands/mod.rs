@@ -26,6 +26,7 @@ use crate::{
     args::{Cli, Command},
     exit::Exit,
     failure::Failure,
+    prose,
 };
 
 /// The result of a command: its exit code, or why it stopped.
@@ -48,7 +49,7 @@ pub(crate) fn run() -> Exit {
     outcome.unwrap_or_else(|failure| {
         if !failure.is_silent() {
             // If standard error is closed as well, there is no other place to report to.
-            let _ = writeln!(anstream::stderr(), "{failure}");
+            let _ = writeln!(prose::stderr(), "{failure}");
         }
         failure.exit()
     })

@@ -1,11 +1,11 @@
-//! `skillwire new`: writes a small valid skill.
+//! `skillwire new`: writes the beginning of a skill.
 
 use std::{fs, io::Write};
 
 use skillwire_core::{SKILL_FILE, SkillName};
 
 use super::Outcome;
-use crate::{args::NewArgs, exit::Exit, failure::Failure};
+use crate::{args::NewArgs, exit::Exit, failure::Failure, prose};
 
 pub(super) fn run(args: &NewArgs) -> Outcome {
     let name = SkillName::parse(&args.name).map_err(|error| {
@@ -18,7 +18,7 @@ pub(super) fn run(args: &NewArgs) -> Outcome {
     let directory = args.dir.join(name.as_str());
     let file = directory.join(SKILL_FILE);
     let cannot = |error: std::io::Error| {
-        Failure::usage(format!("`{}` cannot be written: {error}.", file.display()))
+        Failure::usage(format!("`{}` cannot be written.", file.display())).because(error)
     };
     fs::create_dir_all(&directory).map_err(cannot)?;
     let mut options = fs::OpenOptions::new();
@@ -32,8 +32,12 @@ pub(super) fn run(args: &NewArgs) -> Outcome {
             _ => cannot(error),
         })?;
     handle.write_all(template(&name).as_bytes()).map_err(cannot)?;
-    writeln!(anstream::stdout(), "Wrote `{}`.", file.display())?;
-    writeln!(anstream::stderr(), "Edit it, then run `skillwire check {}`.", directory.display())?;
+    writeln!(prose::stdout(), "Wrote `{}`.", file.display())?;
+    writeln!(
+        prose::stderr(),
+        "Write its description and its text, then run `skillwire check {}`.",
+        directory.display()
+    )?;
     Ok(Exit::Ok)
 }
 
@@ -44,7 +48,7 @@ fn template(name: &SkillName) -> String {
     format!(
         "---\n\
          name: {quoted}\n\
-         description: Says in one sentence what this skill does. Use when a user asks for {words}.\n\
+         description: \"\" # What it does. Use when a user asks for {words}.\n\
          ---\n\
          \n\
          # {title}\n\

@@ -13,11 +13,11 @@ pub(super) fn check_empty(dir: &Path, name_another: &str) -> Result<(), Failure>
                 .hint(format!("{name_another}; nothing is ever overwritten."))),
         },
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(cannot_write(dir, &error)),
+        Err(error) => Err(cannot_write(dir, error)),
     }
 }
 
 /// Makes the failure for a path that cannot be written.
-pub(super) fn cannot_write(path: &Path, error: &io::Error) -> Failure {
-    Failure::usage(format!("`{}` cannot be written: {error}.", path.display()))
+pub(super) fn cannot_write(path: &Path, error: io::Error) -> Failure {
+    Failure::usage(format!("`{}` cannot be written.", path.display())).because(error)
 }

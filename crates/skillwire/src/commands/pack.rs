@@ -14,7 +14,7 @@ use crate::{
     exit::Exit,
     failure::Failure,
     output::counted,
-    report,
+    prose, report,
     settings::{FolderReading, unavailable},
 };
 
@@ -27,9 +27,13 @@ pub(super) fn run(args: &PackArgs) -> Outcome {
         Failure::usage(format!("`{}` ends in neither `.tar.gz` nor `.zip`.", out.display()))
             .hint("Give the file one of these endings.")
     })?;
+    if out.exists() && !args.force {
+        return Err(Failure::usage(format!("`{}` exists already.", out.display()))
+            .hint("Name another file with `--out FILE`, or overwrite it with `--force`."));
+    }
     let files = files_of(&skill)?;
     let archive = pack(format, files.iter().map(|(path, bytes)| (path, &bytes[..])));
-    let archive = archive.map_err(|error| not_packed(&args.skill, &error))?;
+    let archive = archive.map_err(|error| not_packed(&args.skill, error))?;
     write(&out, &archive)?;
     let digest = Digest::of(&archive);
     if args.json {
@@ -43,7 +47,7 @@ pub(super) fn run(args: &PackArgs) -> Outcome {
     } else {
         let count = counted(files.len(), "file");
         let size = counted(archive.len(), "byte");
-        writeln!(anstream::stdout(), "Packed {count} into `{}`, {size}.\n{digest}", out.display())?;
+        writeln!(prose::stdout(), "Packed {count} into `{}`, {size}.\n{digest}", out.display())?;
     }
     Ok(Exit::Ok)
 }
@@ -98,11 +102,12 @@ fn write(out: &std::path::Path, archive: &[u8]) -> Result<(), Failure> {
     fs::write(&new, archive).and_then(|()| fs::rename(&new, out)).map_err(|error| {
         // An incomplete archive must not stay behind.
         let _ = fs::remove_file(&new);
-        Failure::usage(format!("`{}` cannot be written: {error}.", out.display()))
+        Failure::usage(format!("`{}` cannot be written.", out.display())).because(error)
     })
 }
 
-fn not_packed(folder: &str, error: &NotPacked) -> Failure {
-    Failure::new(Exit::Findings, format!("`{folder}` cannot be packed: {error}."))
+fn not_packed(folder: &str, error: NotPacked) -> Failure {
+    Failure::new(Exit::Findings, format!("`{folder}` cannot be packed."))
+        .because(error)
         .hint("Rename the file; an archive must mean the same on every system.")
 }

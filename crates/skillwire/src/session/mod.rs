@@ -1,9 +1,11 @@
 //! One run of a command that uses skills: the host with the user's state, servers and folders.
 
+mod asking;
 pub(crate) mod card;
-mod prompter;
+pub(crate) mod preview;
 
 use std::{
+    cell::RefCell,
     collections::BTreeMap,
     io::Write as _,
     path::{Path, PathBuf},
@@ -16,17 +18,19 @@ use skillwire_host::{
     local::{self, Discovery, ProjectTrust},
 };
 use skillwire_trust::{
-    DynamicPolicy, Handle, ListedSkill, Lock, Origin, Policy, Refusal, Registry, ServerLabel,
+    DynamicPolicy, Handle, ListedSkill, Lock, Origin, Policy, Reason, Refusal, Registry,
+    ServerLabel, SkillId,
 };
 
-use self::prompter::TerminalPrompter;
 use crate::{
     args::OriginArgs,
     commands::Outcome,
     exit::Exit,
     failure::Failure,
     logging,
+    nearest::nearest,
     output::{NOTE, WARNING},
+    prose,
     refusals::{self, argument},
     report::printable,
     settings::{HostSettings, endpoint},
@@ -75,6 +79,8 @@ pub(crate) struct Session {
     offline: bool,
     /// Servers whose configuration cannot be used, such as one with an unreadable token file.
     unusable: BTreeMap<ServerLabel, Refusal>,
+    /// The handles of skills that this run named, for its messages.
+    handles: RefCell<BTreeMap<SkillId, String>>,
 }
 
 /// A skill that a handle named.
@@ -95,7 +101,10 @@ pub(crate) fn with(
 ) -> Outcome {
     run(json, async || {
         let session = Session::open(&options)?;
-        let outcome = work(&session).await;
+        let outcome = work(&session).await.map_err(|failure| {
+            let quote = if json { str::to_owned } else { argument };
+            failure.naming(|id| session.handles.borrow().get(id).cloned(), quote)
+        });
         session.host.disconnect().await;
         outcome
     })
@@ -106,7 +115,7 @@ pub(crate) fn run(json: bool, work: impl AsyncFnOnce() -> Outcome) -> Outcome {
     logging::for_people();
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
-            Failure::new(Exit::Internal, format!("The runtime could not be started: {error}."))
+            Failure::new(Exit::Internal, "The runtime could not be started.").because(error)
         })?;
     let outcome = runtime.block_on(work());
     runtime.shutdown_background();
@@ -123,7 +132,8 @@ impl Session {
     pub(crate) fn open(options: &SessionOptions) -> Result<Self, Failure> {
         let settings = HostSettings::resolve()?;
         let configured = settings.servers().load().map_err(|error| {
-            Failure::usage(format!("{error}.")).hint("No server is used until that is mended.")
+            Failure::caused(Exit::Usage, error)
+                .hint("Fix or remove that file; no server is used until then.")
         })?;
         for problem in &configured.problems {
             warn(&problem.to_string())?;
@@ -146,7 +156,8 @@ impl Session {
                 }
             }
         }
-        Ok(Self { host, settings, offline: options.offline, unusable })
+        let handles = RefCell::default();
+        Ok(Self { host, settings, offline: options.offline, unusable, handles })
     }
 
     /// The host.
@@ -201,8 +212,36 @@ impl Session {
     pub(crate) async fn find(&self, text: &str) -> Result<NamedSkill, Refusal> {
         let handle = Handle::parse(text)?;
         self.check_usable(handle.origin().and_then(Origin::server))?;
-        let listed = self.host.resolve(&handle).await?;
-        Ok(self.named(listed).await)
+        match self.host.resolve(&handle).await {
+            Ok(listed) => Ok(self.named(listed).await),
+            Err(refusal) => Err(self.with_suggestion(text, refusal).await),
+        }
+    }
+
+    /// Adds the handle or label that the user probably meant.
+    async fn with_suggestion(&self, typed: &str, refusal: Refusal) -> Refusal {
+        let meant = match refusal.reason {
+            Reason::SkillNotFound => {
+                let known = self.host.known().await;
+                let items = known.registry.items();
+                let meant = if typed.contains(':') {
+                    nearest(typed, items.iter().map(|item| item.handle.as_str()))
+                } else {
+                    nearest(typed, items.iter().map(|item| item.skill.name().as_str()))
+                };
+                meant.map(str::to_owned)
+            }
+            Reason::ServerUnknown => {
+                let labels = self.host.servers();
+                let label = typed.split(':').next().unwrap_or_default();
+                nearest(label, labels.iter().map(ServerLabel::as_str)).map(str::to_owned)
+            }
+            _ => None,
+        };
+        match meant {
+            Some(meant) => refusal.hint(format!("Did you mean `{meant}`?")),
+            None => refusal,
+        }
     }
 
     /// Finds the one skill a handle names, and requests its current entry from its origin.
@@ -232,6 +271,7 @@ impl Session {
         let id = listed.id();
         let item = known.registry.items().iter().find(|item| item.skill.id() == id);
         let handle = item.map_or_else(|| id.to_string(), |item| item.handle.clone());
+        self.handles.borrow_mut().insert(id.clone(), handle.clone());
         NamedSkill { handle, listed }
     }
 
@@ -284,25 +324,24 @@ fn host(settings: &HostSettings, options: &SessionOptions) -> Result<HostBuilder
         .cache(settings.cache()?)
         .dialects(settings.dialects())
         .audit(settings.audit())
-        .prompter(TerminalPrompter)
         .lock(options.lock.clone())
         .offline(options.offline))
 }
 
 /// Prints a warning, which does not stop the command.
 pub(crate) fn warn(message: &str) -> std::io::Result<()> {
-    writeln!(anstream::stderr(), "{WARNING}warning{WARNING:#}: {}", printable(message))
+    writeln!(prose::stderr(), "{WARNING}warning{WARNING:#}: {}", printable(message))
 }
 
 /// Warns about origins that could not be listed completely.
 pub(crate) fn report_incomplete(found: &Discovered) -> std::io::Result<()> {
     for refusal in &found.incomplete {
-        writeln!(anstream::stderr(), "{}", refusals::RefusalText(refusal))?;
+        writeln!(prose::stderr(), "{}", refusals::RefusalText(refusal))?;
     }
     for skill in &found.references {
         let handle = argument(&skill.to_string());
         writeln!(
-            anstream::stderr(),
+            prose::stderr(),
             "{NOTE}note{NOTE:#}: The instructions of `{}` name a skill that it does not list; \
              `skillwire show {handle}` asks for it.",
             skill.origin

@@ -48,7 +48,8 @@ impl DialectSettings {
 
 fn switch(text: &str) -> Result<Switch, Failure> {
     text.parse().map_err(|error| {
-        Failure::usage(format!("`--dialect {text}` cannot be used: {error}."))
+        Failure::usage(format!("`--dialect {text}` cannot be used."))
+            .because(error)
             .hint("`docs/dialects.md` says what each of them does.")
     })
 }
@@ -73,7 +74,7 @@ fn public(args: &ServeArgs) -> Result<Option<PathPatterns>, Failure> {
         return Err(Failure::usage("`--public` and `--cache-scope private` exclude each other.")
             .hint("Every client may cache what is public; leave one of them out."));
     }
-    PathPatterns::parse(&args.public).map(Some).map_err(|error| bad_pattern("--public", &error))
+    PathPatterns::parse(&args.public).map(Some).map_err(|error| bad_pattern("--public", error))
 }
 
 #[cfg(test)]

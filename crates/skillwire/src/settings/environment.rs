@@ -70,6 +70,15 @@ pub(crate) fn log_filter() -> Option<String> {
     std::env::var("SKILLWIRE_LOG").ok()
 }
 
+/// The program that shows long texts: `$PAGER`, or `less`.
+#[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
+pub(crate) fn pager() -> String {
+    std::env::var("PAGER")
+        .ok()
+        .filter(|pager| !pager.is_empty())
+        .unwrap_or_else(|| "less".to_owned())
+}
+
 /// Whether standard error shows colours.
 pub(crate) fn colour_on_stderr() -> bool {
     anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never

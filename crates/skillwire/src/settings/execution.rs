@@ -24,7 +24,7 @@ pub(super) fn scripts(args: &ServeArgs) -> Result<Option<ScriptRunner>, Failure>
     let mut rules = args.script.iter().map(rule).collect::<Result<Vec<_>, _>>()?;
     if !args.allow_script.is_empty() {
         let scripts = PathPatterns::parse(&args.allow_script)
-            .map_err(|error| bad_pattern("--allow-script", &error))?;
+            .map_err(|error| bad_pattern("--allow-script", error))?;
         rules.push(ExecutionRule::new(scripts));
     }
     if rules.is_empty() {
@@ -47,7 +47,7 @@ pub(super) fn scripts(args: &ServeArgs) -> Result<Option<ScriptRunner>, Failure>
 
 fn rule(written: &ScriptRule) -> Result<ExecutionRule, Failure> {
     let scripts =
-        PathPatterns::parse(&written.allow).map_err(|error| bad_pattern("script.allow", &error))?;
+        PathPatterns::parse(&written.allow).map_err(|error| bad_pattern("script.allow", error))?;
     let variables = written.env.iter().map(|name| {
         let value = variable(name).ok_or_else(|| {
             Failure::usage(format!("The variable `{}` is not set.", name.escape_debug()))

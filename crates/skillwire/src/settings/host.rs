@@ -7,7 +7,7 @@ use skillwire_state::{AuditLog, FileCache, FileDialects, FileRecords, Logins, Se
 use skillwire_trust::{Reason, Refusal, ServerLabel};
 
 use super::environment::{cache_folder, environment, home_folder, state_folder};
-use crate::failure::Failure;
+use crate::{exit::Exit, failure::Failure};
 
 /// The largest token file that is read.
 const MAX_TOKEN_BYTES: u64 = 64 * 1024;
@@ -98,7 +98,7 @@ impl HostSettings {
     /// The cache of verified files of servers.
     pub(crate) fn cache(&self) -> Result<FileCache, Failure> {
         FileCache::new(self.cache.join("files")).map_err(|error| {
-            Failure::usage(format!("{error}.")).hint("Set `SKILLWIRE_HOME` to another folder.")
+            Failure::caused(Exit::Usage, error).hint("Set `SKILLWIRE_HOME` to another folder.")
         })
     }
 

@@ -16,13 +16,14 @@ mod upstream;
 
 #[cfg(feature = "execute")]
 pub(crate) use self::environment::{isolation_file, variable};
+#[cfg(feature = "host")]
+pub(crate) use self::{
+    environment::pager,
+    host::{HostSettings, endpoint},
+    upstream::UpstreamSettings,
+};
 pub(crate) use self::{
     environment::{colour_on_stderr, log_filter},
     reading::{FolderReading, folder_of, unavailable},
     serve::{ServeSettings, ServeTransport},
-};
-#[cfg(feature = "host")]
-pub(crate) use self::{
-    host::{HostSettings, endpoint},
-    upstream::UpstreamSettings,
 };

@@ -43,7 +43,7 @@ impl FolderReading {
         };
         let allow_secret =
             SecretAllowList::parse(args.allow_secret_file.iter().map(String::as_str))
-                .map_err(|error| bad_pattern("--allow-secret-file", &error))?;
+                .map_err(|error| bad_pattern("--allow-secret-file", error))?;
         Ok(Self {
             strictness,
             scheme,
@@ -82,8 +82,12 @@ pub(crate) fn unavailable(error: SourceUnavailable) -> Failure {
     Failure::usage(format!("`{}` cannot be read.", error.origin)).hint(error.reason)
 }
 
-pub(super) fn bad_pattern(option: &str, error: &dyn std::error::Error) -> Failure {
-    Failure::usage(format!("`{option}`: {error}."))
+pub(super) fn bad_pattern(
+    option: &str,
+    error: impl std::error::Error + Send + Sync + 'static,
+) -> Failure {
+    Failure::usage(format!("`{option}`."))
+        .because(error)
         .hint("`*` stays within a path segment, `**` does not, and `[[]` stands for `[`.")
 }
 

@@ -97,7 +97,7 @@ impl ServeSettings {
             ..Config::default()
         };
         let unlisted = PathPatterns::parse(&args.unlisted)
-            .map_err(|error| bad_pattern("--unlisted", &error))?;
+            .map_err(|error| bad_pattern("--unlisted", error))?;
         Ok(Self {
             #[cfg(feature = "search")]
             find_tool: args.find_tool,
@@ -241,7 +241,7 @@ pub(super) fn config_keys() -> Vec<String> {
 
 pub(super) fn read_file(path: &Path, option: &str) -> Result<String, Failure> {
     std::fs::read_to_string(path).map_err(|error| {
-        Failure::usage(format!("`{option} {}` cannot be read: {error}.", path.display()))
+        Failure::usage(format!("`{option} {}` cannot be read.", path.display())).because(error)
     })
 }
 

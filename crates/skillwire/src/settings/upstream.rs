@@ -7,7 +7,7 @@ use skillwire_core::Scheme;
 use skillwire_trust::ServerLabel;
 
 use super::{HostSettings, endpoint};
-use crate::failure::Failure;
+use crate::{exit::Exit, failure::Failure};
 
 /// Servers whose skills are passed on.
 #[derive(Debug)]
@@ -27,7 +27,8 @@ impl UpstreamSettings {
             return Ok(None);
         }
         let mut configured = HostSettings::resolve()?.servers().load().map_err(|error| {
-            Failure::usage(format!("{error}.")).hint("No server is used until that is mended.")
+            Failure::caused(Exit::Usage, error)
+                .hint("Fix or remove that file; no server is used until then.")
         })?;
         let mut servers = Vec::new();
         for text in labels {

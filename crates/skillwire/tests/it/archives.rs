@@ -47,7 +47,10 @@ async fn what_is_packed_is_unpacked_again_and_packing_is_reproducible() {
         let pack = ["pack", "skills/refunds", "--out", name, "--json"];
         let first = run(&folder, &pack).await.assert_exit(0).json();
         assert_eq!(first["files"], 3);
-        let again = run(&folder, &pack).await.assert_exit(0).json();
+        // An archive that is there already is kept.
+        run(&folder, &pack).await.assert_refused(2, "exists already.");
+        let again = [&pack[..], &["--force"]].concat();
+        let again = run(&folder, &again).await.assert_exit(0).json();
         assert_eq!(first["digest"], again["digest"]);
         let to = format!("out-{name}");
         run(&folder, &["unpack", name, "--to", &to]).await.assert_exit(0);

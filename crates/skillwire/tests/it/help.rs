@@ -54,7 +54,9 @@ async fn exit_code_table() {
 #[tokio::test]
 async fn exit_0_when_all_is_well() {
     let folder = SkillFolder::with_skills(&["a"]);
-    for arguments in [&["check", "."][..], &["manifest", "."], &["serve", "."], &["man"]] {
+    for arguments in
+        [&["check"][..], &["check", "."], &["manifest", "."], &["serve", "."], &["man"]]
+    {
         run(&folder, arguments).await.assert_exit(0);
     }
 }
@@ -78,7 +80,6 @@ async fn exit_2_when_the_command_line_cannot_be_understood() {
     let cases: &[(&[&str], &str)] = &[
         (&[], "Usage: skillwire <COMMAND>"),
         (&["dance"], "unrecognized subcommand 'dance'"),
-        (&["check"], "<PATH>"),
         (&["check", "--wat", "."], "unexpected argument '--wat'"),
         (&["check", "nowhere"], "`nowhere` cannot be read."),
         (&["check", "a/notes.md"], "`a/notes.md` cannot be read."),
@@ -96,6 +97,8 @@ async fn exit_2_when_the_command_line_cannot_be_understood() {
         (&["serve", ".", "--strict", "--lenient"], "cannot be used with"),
         (&["serve", ".", "--stdio", "--http", "127.0.0.1:0"], "cannot be used with"),
         (&["serve", ".", "--http", "localhost:80"], "it must be an IP address with a port"),
+        (&["search", "x", "--limit", "0"], "invalid value '0' for '--limit <N>'"),
+        (&["unpack", "nope"], "`nope` cannot be read: No such file"),
         (&["serve", ".", "--http", "127.0.0.1:0", "--token-file", "none"], "`--token-file none`"),
         (&["serve", ".", "--http", "127.0.0.1:0", "--token-file", "tokens"], "line 1 has a token"),
         (
@@ -162,6 +165,8 @@ async fn errors_say_what_to_do_next() {
         &["serve", ".", "--unlisted", "["],
         &["serve", ".", "--http", "0.0.0.0:8640"],
         &["serve", ".", "--http", "localhost:8640"],
+        &["unpack", "nope"],
+        &["search", "x", "--limit", "0"],
         &["serve", ".", "--http", "127.0.0.1:0", "--token-file", "tokens"],
         &["serve", ".", "--http", "127.0.0.1:0", "--allow-origin", "https://app.example.com/"],
         &["serve", ".", "--http", "127.0.0.1:0", "--allow-host", "app.example.com:443"],

@@ -7,6 +7,7 @@ mod authoring;
 mod check;
 mod execution;
 mod finding;
+mod first_use;
 mod generated;
 mod help;
 mod host;

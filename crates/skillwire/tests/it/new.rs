@@ -7,7 +7,7 @@ use skillwire_testkit::SkillFolder;
 use crate::support::run;
 
 #[tokio::test]
-async fn writes_a_skill_that_has_no_findings() {
+async fn writes_the_beginning_of_a_skill() {
     let folder = SkillFolder::new();
     let ran = run(&folder, &["new", "pdf-forms"]).await.assert_exit(0);
     let file = fs::read_to_string(folder.join("pdf-forms/SKILL.md")).expect("the file is there");
@@ -15,7 +15,7 @@ async fn writes_a_skill_that_has_no_findings() {
 }
 
 #[tokio::test]
-async fn every_good_name_gives_a_skill_without_findings() {
+async fn every_good_name_gives_a_skill_that_lacks_only_its_description_fu_26() {
     let folder = SkillFolder::new();
     let longest = "x".repeat(64);
     // Without quotes some of these would be numbers, dates or booleans.
@@ -40,8 +40,15 @@ async fn every_good_name_gives_a_skill_without_findings() {
     ];
     for name in names {
         run(&folder, &["new", name, "skills"]).await.assert_exit(0);
-        let ran =
-            run(&folder, &["check", "--strict", &format!("skills/{name}")]).await.assert_exit(0);
+        let skill = format!("skills/{name}");
+        let ran = run(&folder, &["check", "--json", &skill]).await.assert_exit(1).json();
+        let findings = ran["findings"].as_array().unwrap();
+        assert_eq!(findings.len(), 1, "{name}: {findings:?}");
+        assert_eq!(findings[0]["code"], "description-missing", "{name}");
+        let file = folder.join(&skill).join("SKILL.md");
+        let text = fs::read_to_string(&file).unwrap();
+        fs::write(file, text.replace("\"\" # What", "What")).unwrap();
+        let ran = run(&folder, &["check", "--strict", &skill]).await.assert_exit(0);
         assert_eq!(ran.stdout, "1 skill checked: nothing to report.\n", "{name}");
     }
     let manifest = run(&folder, &["manifest", "--json", "skills"]).await.assert_exit(0).json();
@@ -100,5 +107,5 @@ async fn other_files_may_be_there_already() {
     let folder = SkillFolder::new();
     folder.file("a/references/facts.md", "# Facts\n");
     run(&folder, &["new", "a"]).await.assert_exit(0);
-    run(&folder, &["check", "--strict", "a"]).await.assert_exit(0);
+    assert!(folder.join("a/references/facts.md").is_file());
 }

@@ -5,12 +5,12 @@ use std::io::Write;
 use skillwire_core::Code;
 
 use super::Outcome;
-use crate::{exit::Exit, failure::Failure, output::STRONG};
+use crate::{exit::Exit, failure::Failure, output::STRONG, prose};
 
 /// Prints the page of a code.
 pub(super) fn run(code: &str) -> Outcome {
     let found = Code::parse(code).ok_or_else(|| unknown(code))?;
-    let mut out = anstream::stdout().lock();
+    let mut out = prose::stdout();
     for line in found.page().lines() {
         if line.starts_with('#') {
             writeln!(out, "{STRONG}{line}{STRONG:#}")?;

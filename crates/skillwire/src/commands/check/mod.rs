@@ -24,6 +24,7 @@ use crate::{
     exit::Exit,
     failure::Failure,
     progress::ScanSpinner,
+    prose,
     report::{self, HumanReport},
     settings::FolderReading,
 };
@@ -134,9 +135,7 @@ impl CheckResult {
 
     fn write(&self, format: ReportFormat, summary: &CheckSummary) -> std::io::Result<()> {
         match format {
-            ReportFormat::Human => {
-                self.human(&mut BufWriter::new(anstream::stdout().lock()), summary)
-            }
+            ReportFormat::Human => self.human(&mut BufWriter::new(prose::stdout()), summary),
             ReportFormat::Json => report::json(&mut std::io::stdout().lock(), &self.json(summary)),
             ReportFormat::Sarif => {
                 let findings: Vec<_> = self.items.iter().map(|item| &item.finding).collect();

@@ -69,8 +69,8 @@ impl SilenceRules {
                 Ok(text) => return Self::parse(base, &text),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => {
-                    let message = format!("`{}` cannot be read: {error}.", path.display());
-                    return Err(Failure::usage(message));
+                    let message = format!("`{}` cannot be read.", path.display());
+                    return Err(Failure::usage(message).because(error));
                 }
             }
             if base.join(".git").exists() {
@@ -103,7 +103,7 @@ impl SilenceRules {
             if matches!(known.effect(), Effect::Skip | Effect::SkipUnlessLenient) {
                 let problem = format!("`{known}` cannot be silenced: the skill is not served.");
                 return Err(refuse(code.span().start, &problem)
-                    .hint(format!("`skillwire check --explain {known}` says how to mend it.")));
+                    .hint(format!("`skillwire check --explain {known}` says how to fix it.")));
             }
             if reason.get_ref().trim().is_empty() {
                 let problem = "The reason is empty.";

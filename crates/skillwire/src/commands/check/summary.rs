@@ -43,7 +43,7 @@ impl CheckSummary {
         let parts = [
             (self.errors, counted(self.errors, "error")),
             (self.warnings, counted(self.warnings, "warning")),
-            (self.infos, counted(self.infos, "note")),
+            (self.infos, format!("{} info", self.infos)),
             (self.advice, format!("{} advice", self.advice)),
             (self.silenced, format!("{} silenced", self.silenced)),
         ];

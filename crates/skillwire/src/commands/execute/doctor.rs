@@ -12,7 +12,7 @@ use crate::{
     args::DoctorArgs,
     exit::Exit,
     output::{ADDED, ERROR, FAINT, WARNING},
-    report,
+    prose, report,
 };
 
 pub(in crate::commands) fn run(args: &DoctorArgs) -> Outcome {
@@ -41,7 +41,7 @@ pub(in crate::commands) fn run(args: &DoctorArgs) -> Outcome {
         });
         report::json(&mut io::stdout().lock(), &found)?;
     } else {
-        let mut out = anstream::stdout().lock();
+        let mut out = prose::stdout();
         writeln!(out, "Isolation, tested by running a script from start to end:")?;
         for (tier, tried) in &tiers {
             show_tier(&mut out, *tier, tried)?;

@@ -23,7 +23,7 @@ use crate::{
     exit::Exit,
     failure::Failure,
     output::counted,
-    report,
+    prose, report,
     session::{self, NamedSkill},
     settings,
 };
@@ -143,7 +143,7 @@ async fn job(args: &RunArgs, window: &Window) -> Result<(ScriptJob, Digest), Fai
 fn read_stdin() -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     let read = io::stdin().lock().take(MAX_STDIN + 1).read_to_end(&mut bytes);
-    read.map_err(|error| Failure::usage(format!("Standard input cannot be read: {error}.")))?;
+    read.map_err(|error| Failure::usage("Standard input cannot be read.").because(error))?;
     if bytes.len() as u64 > MAX_STDIN {
         return Err(Failure::usage("Standard input is longer than a megabyte.")
             .hint("Give the script less, or put it into the skill."));
@@ -160,7 +160,7 @@ fn announce(
     isolation: &AvailableIsolation,
     enforcement: &AggregateEnforcement,
 ) -> io::Result<()> {
-    let mut err = anstream::stderr().lock();
+    let mut err = prose::stderr();
     let content = window.fingerprint().map(|digest| digest.to_string()).unwrap_or_default();
     writeln!(
         err,
@@ -190,7 +190,7 @@ fn print(args: &RunArgs, ran: &RunOutcome) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     out.write_all(ran.stdout.as_str().as_bytes())?;
     out.flush()?;
-    let mut err = anstream::stderr().lock();
+    let mut err = prose::stderr();
     err.write_all(ran.stderr.as_str().as_bytes())?;
     if ran.stdout.is_truncated() || ran.stderr.is_truncated() {
         writeln!(err, "It wrote more than is shown.")?;
@@ -267,6 +267,6 @@ fn write_output(folder: &Path, ran: &RunOutcome) -> Result<(), Failure> {
         Ok(())
     };
     write().map_err(|error| {
-        Failure::usage(format!("`{}` cannot be written to: {error}.", folder.display()))
+        Failure::usage(format!("`{}` cannot be written to.", folder.display())).because(error)
     })
 }

@@ -16,7 +16,7 @@ use crate::{
     exit::Exit,
     failure::Failure,
     output::{ADDED, ERROR, FAINT, STRONG},
-    report,
+    prose, report,
     session::warn,
     settings::HostSettings,
 };
@@ -25,9 +25,9 @@ pub(super) fn run(args: &AuditArgs) -> Outcome {
     let lines = HostSettings::resolve()?
         .audit()
         .read()
-        .map_err(|error| Failure::usage(format!("{error}.")))?;
+        .map_err(|error| Failure::caused(Exit::Usage, error))?;
     let mut last = VecDeque::new();
-    let mut out = anstream::stdout().lock();
+    let mut out = prose::stdout();
     for line in lines {
         match args.last {
             None => show(&mut out, &line, args.json)?,

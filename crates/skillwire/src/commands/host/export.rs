@@ -19,7 +19,7 @@ use crate::{
     exit::Exit,
     failure::Failure,
     output::counted,
-    report,
+    prose, report,
     session::{self, NamedSkill, card},
     settings::HostSettings,
 };
@@ -47,7 +47,7 @@ pub(super) fn run(args: &ExportArgs) -> Outcome {
             report::json(&mut io::stdout().lock(), &copied)?;
         } else {
             writeln!(
-                anstream::stdout(),
+                prose::stdout(),
                 "Copied {} of {} from {} to `{}`.",
                 counted(files.len(), "file"),
                 named.handle,
@@ -97,5 +97,5 @@ fn new_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
         let mut options = fs::OpenOptions::new();
         options.write(true).create_new(true).open(path)?.write_all(bytes)
     });
-    written.map_err(|error| cannot_write(path, &error))
+    written.map_err(|error| cannot_write(path, error))
 }

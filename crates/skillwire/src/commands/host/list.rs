@@ -15,7 +15,7 @@ use crate::{
     args::ListArgs,
     exit::Exit,
     output::{ADDED, ERROR, FAINT, HELP, STRONG, WARNING},
-    refusals, remedies, report,
+    prose, refusals, remedies, report,
     session::{self, card, report_incomplete},
     terminal,
 };
@@ -85,11 +85,11 @@ pub(super) fn run(args: &ListArgs) -> Outcome {
             report::json(&mut io::stdout().lock(), &listing(&found, rows))?;
             return Ok(exit);
         }
-        print(&mut anstream::stdout().lock(), &rows, &found, terminal::width())?;
+        print(&mut prose::stdout(), &rows, &found, terminal::width())?;
         report_incomplete(&found)?;
         if nothing && found.incomplete.is_empty() {
             writeln!(
-                anstream::stderr(),
+                prose::stderr(),
                 "There are no skills; `skillwire server add` adds a server."
             )?;
         }

@@ -15,8 +15,9 @@ use super::{Outcome, lock};
 use crate::{
     args::LoadArgs,
     exit::Exit,
+    failure::Failure,
     output::NOTE,
-    report,
+    prose, report,
     session::{self, Session},
 };
 
@@ -70,10 +71,11 @@ pub(super) fn run(args: &LoadArgs) -> Outcome {
     })
 }
 
-async fn load(session: &Session, args: &LoadArgs) -> Result<LoadReport, Refusal> {
+async fn load(session: &Session, args: &LoadArgs) -> Result<LoadReport, Failure> {
     let named = session.find_now(&args.handle).await?;
     let host = session.host();
-    let window = host.load_for_model(&named.listed).await?.window;
+    let approved = session.approved_or_ask(&named).await?;
+    let window = host.load(approved).await?.window;
     let blocks = blocks(&window, &named.handle, &args.read).await;
     // The program ends once the text is printed, so the window ends here.
     window.release();
@@ -98,7 +100,7 @@ fn notice(content: &FileContent) {
         let digest = seen.file().listed().digest;
         // If standard error is closed, there is no other place to report to.
         let _ = writeln!(
-            anstream::stderr(),
+            prose::stderr(),
             "{NOTE}note{NOTE:#}: {} was seen for the first time and is held to that ({digest}).",
             content.uri()
         );

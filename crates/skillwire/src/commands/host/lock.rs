@@ -15,6 +15,7 @@ use crate::{
     exit::Exit,
     failure::Failure,
     output::{ADDED, REMOVED, WARNING, counted},
+    prose,
     settings::HostSettings,
 };
 
@@ -30,7 +31,7 @@ fn approved(settings: &HostSettings) -> Result<Lock, Failure> {
         return Err(Refusal::new(Reason::StateUnusable)
             .file(error.place)
             .actual(error.problem)
-            .hint("Nothing was written. Mend or remove the file, and decide about its skill anew.")
+            .hint("Nothing was written. Fix or remove the file, and decide about its skill anew.")
             .into());
     }
     let mut lock = Lock::default();
@@ -49,7 +50,7 @@ fn approved(settings: &HostSettings) -> Result<Lock, Failure> {
 
 fn write(lock: &Lock, file: &Path) -> Outcome {
     let cannot = |error: io::Error| {
-        Failure::usage(format!("`{}` cannot be written: {error}.", file.display()))
+        Failure::usage(format!("`{}` cannot be written.", file.display())).because(error)
     };
     // A new file is written and renamed, so that a full disk leaves the old lock file intact.
     let mut name = file.file_name().unwrap_or_default().to_owned();
@@ -62,13 +63,13 @@ fn write(lock: &Lock, file: &Path) -> Outcome {
         return Err(cannot(error));
     }
     let count = counted(lock.skills().count(), "approved skill");
-    writeln!(anstream::stdout(), "Wrote {count} to `{}`.", file.display())?;
+    writeln!(prose::stdout(), "Wrote {count} to `{}`.", file.display())?;
     Ok(Exit::Ok)
 }
 
 fn check(approved: &Lock, file: &Path) -> Outcome {
     let locked = read(file)?;
-    let mut out = anstream::stdout().lock();
+    let mut out = prose::stdout();
     let mut differences = 0;
     let find = |lock: &Lock, id| lock.skills().find(|(other, _)| *other == id).map(|(_, d)| d);
     for (id, content) in approved.skills() {
@@ -92,7 +93,7 @@ fn check(approved: &Lock, file: &Path) -> Outcome {
     }
     out.flush()?;
     if differences == 0 {
-        writeln!(anstream::stdout(), "`{}` is what is approved.", file.display())?;
+        writeln!(prose::stdout(), "`{}` is what is approved.", file.display())?;
         return Ok(Exit::Ok);
     }
     Err(Failure::new(Exit::Findings, format!("`{}` is not what is approved.", file.display()))
@@ -102,7 +103,7 @@ fn check(approved: &Lock, file: &Path) -> Outcome {
 /// Reads a lock file; a single invalid part is an error.
 pub(in crate::commands) fn read(file: &Path) -> Result<Lock, Failure> {
     let text = fs::read_to_string(file).map_err(|error| {
-        Failure::usage(format!("`{}` cannot be read: {error}.", file.display()))
+        Failure::usage(format!("`{}` cannot be read.", file.display())).because(error)
     })?;
     Lock::parse(&text).map_err(|error| Failure::usage(format!("`{}` {error}.", file.display())))
 }

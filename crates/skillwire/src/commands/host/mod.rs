@@ -14,6 +14,7 @@ mod server;
 mod show;
 mod standing;
 mod verify;
+mod windows;
 
 use super::{Outcome, output_folder};
 use crate::args::HostCommand;
@@ -34,6 +35,7 @@ pub(super) fn run(command: &HostCommand) -> Outcome {
         HostCommand::Prompt(args) => prompt::run(args),
         HostCommand::Lock(args) => lock::run(args),
         HostCommand::Audit(args) => audit::run(args),
+        HostCommand::Windows(args) => windows::run(args),
         HostCommand::Export(args) => export::run(args),
         #[cfg(not(feature = "search"))]
         missing => unreachable!("{missing:?} was refused, as it is not built in"),

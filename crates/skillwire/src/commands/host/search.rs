@@ -14,7 +14,7 @@ use crate::{
     args::SearchArgs,
     exit::Exit,
     output::STRONG,
-    report,
+    prose, report,
     session::{self, report_incomplete},
     terminal,
 };
@@ -38,7 +38,7 @@ pub(super) fn run(args: &SearchArgs) -> Outcome {
             report::json(&mut io::stdout().lock(), &listing(&found, rows))?;
             return Ok(Exit::Ok);
         }
-        let mut out = anstream::stdout().lock();
+        let mut out = prose::stdout();
         for row in &rows {
             let description = match terminal::width() {
                 Some(width) => one_line_within(row.description, width.saturating_sub(4)),
@@ -51,10 +51,10 @@ pub(super) fn run(args: &SearchArgs) -> Outcome {
         report_incomplete(&found)?;
         if hits.total > rows.len() {
             let more = hits.total - rows.len();
-            writeln!(anstream::stderr(), "{more} more fit; `--limit N` shows more of them.")?;
+            writeln!(prose::stderr(), "{more} more fit; `--limit N` shows more of them.")?;
         }
         if rows.is_empty() {
-            writeln!(anstream::stderr(), "No skill has these words; `skillwire list` shows all.")?;
+            writeln!(prose::stderr(), "No skill has these words; `skillwire list` shows all.")?;
         }
         Ok(Exit::Ok)
     })

@@ -3,21 +3,18 @@
 use std::io::{self, Write};
 
 use serde_json::json;
-use skillwire_core::{Digest, media_type};
-use skillwire_host::{
-    Inspected,
-    context::{flags::flags, text},
-};
+use skillwire_host::Inspected;
 use skillwire_trust::{ApprovalCard, Standing, requested_tools};
 
 use super::Outcome;
 use crate::{
     args::ShowArgs,
     exit::Exit,
-    output::{FAINT, STRONG, WARNING},
+    output::{FAINT, STRONG},
+    prose,
     refusals::argument,
     report,
-    session::{self, NamedSkill, card},
+    session::{self, NamedSkill, card, preview},
 };
 
 pub(super) fn run(args: &ShowArgs) -> Outcome {
@@ -47,7 +44,7 @@ pub(super) fn run(args: &ShowArgs) -> Outcome {
             });
             report::json(&mut io::stdout().lock(), &shown)?;
         } else {
-            print(&mut anstream::stdout().lock(), &named, &standing)?;
+            print(&mut prose::stdout(), &named, &standing)?;
         }
         Ok(Exit::Ok)
     })
@@ -68,38 +65,10 @@ fn print(out: &mut impl Write, named: &NamedSkill, standing: &Standing) -> io::R
     out.flush()
 }
 
-/// Prints a file with characters that would act on the terminal shown as escapes; warnings go to
-/// standard error.
+/// Prints a file; what the user should know about it goes to standard error.
 fn print_file(file: &Inspected) -> io::Result<()> {
-    let mut err = anstream::stderr().lock();
-    let digest = Digest::of(&file.bytes);
-    if file.verified {
-        writeln!(
-            err,
-            "{FAINT}{} matches what {} lists ({digest}); that is no reason to trust it.{FAINT:#}",
-            file.uri,
-            card::origin(&file.skill.origin)
-        )?;
-    } else {
-        writeln!(err, "{WARNING}warning{WARNING:#}: Nothing says what {} should be.", file.uri)?;
-    }
-    let Ok(text) = std::str::from_utf8(&file.bytes) else {
-        let kind = media_type::of(&file.uri.name(), &file.bytes);
-        writeln!(
-            err,
-            "It is not text ({} bytes, {kind}); `skillwire export` copies it.",
-            file.bytes.len()
-        )?;
-        return Ok(());
-    };
-    let flags = flags(text.as_bytes());
-    if !flags.is_empty() {
-        writeln!(err, "{WARNING}warning{WARNING:#}: It holds {flags}, shown as escapes.")?;
-    }
+    preview::notes(&mut prose::stderr(), file)?;
     let mut out = io::stdout().lock();
-    out.write_all(text::lines(text).as_bytes())?;
-    if !text.ends_with('\n') {
-        writeln!(out)?;
-    }
+    out.write_all(preview::text(file).unwrap_or_default().as_bytes())?;
     out.flush()
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use serde_json::json;
 
 use super::Outcome;
-use crate::{args::HandleArgs, exit::Exit, report, session};
+use crate::{args::HandleArgs, exit::Exit, prose, report, session};
 
 /// Enables or disables a skill.
 pub(super) fn set_enabled(args: &HandleArgs, enabled: bool) -> Outcome {
@@ -23,7 +23,7 @@ pub(super) fn set_enabled(args: &HandleArgs, enabled: bool) -> Outcome {
             report::json(&mut io::stdout().lock(), &switched)?;
         } else {
             let word = if enabled { "enabled" } else { "disabled" };
-            writeln!(anstream::stdout(), "{} is {word}.", named.handle)?;
+            writeln!(prose::stdout(), "{} is {word}.", named.handle)?;
         }
         Ok(Exit::Ok)
     })
@@ -40,9 +40,9 @@ pub(super) fn revoke(args: &HandleArgs) -> Outcome {
             let revoked = json!({ "handle": named.handle, "was_approved": existed });
             report::json(&mut io::stdout().lock(), &revoked)?;
         } else if existed {
-            writeln!(anstream::stdout(), "{} is no longer approved.", named.handle)?;
+            writeln!(prose::stdout(), "{} is no longer approved.", named.handle)?;
         } else {
-            writeln!(anstream::stdout(), "{} was not approved.", named.handle)?;
+            writeln!(prose::stdout(), "{} was not approved.", named.handle)?;
         }
         Ok(Exit::Ok)
     })

@@ -79,7 +79,7 @@ fn write(
             let text = reason.map_or(String::new(), |r| format!("{} [{}]", r.message, r.code));
             writeln!(out, "  {}  {}", printable(&skip.origin), printable(&text))?;
         }
-        writeln!(out, "  {FAINT}`skillwire check` says how to mend them.{FAINT:#}")?;
+        writeln!(out, "  {FAINT}`skillwire check` says how to fix them.{FAINT:#}")?;
     }
     writeln!(out, "Add this to your MCP client's configuration:")?;
     writeln!(out, "{}", serde_json::to_string_pretty(&client.configuration())?)?;

@@ -17,7 +17,9 @@ use super::{
     Outcome,
     output_folder::{cannot_write, check_empty},
 };
-use crate::{args::UnpackArgs, exit::Exit, failure::Failure, output::counted, refusals, report};
+use crate::{
+    args::UnpackArgs, exit::Exit, failure::Failure, output::counted, prose, refusals, report,
+};
 
 /// The largest archive that is read. A skill within the limits does not need a larger one.
 const MOST_BYTES: u64 = 32 << 20;
@@ -27,12 +29,14 @@ pub(super) fn run(args: &UnpackArgs) -> Outcome {
 }
 
 fn unpack_into(args: &UnpackArgs) -> Outcome {
+    // A missing archive is the first thing to say, whatever its name.
+    let bytes = read(&args.archive)?;
     let dir = match &args.to {
         Some(dir) => dir.clone(),
         None => default_folder(&args.archive)?,
     };
     check_empty(&dir, "Name a new folder with `--to DIR`")?;
-    let files = open(&args.archive)?;
+    let files = open(&args.archive, &bytes)?;
     write(&dir, &files)?;
     if args.json {
         let written = json!({
@@ -42,7 +46,7 @@ fn unpack_into(args: &UnpackArgs) -> Outcome {
         report::json(&mut io::stdout().lock(), &written)?;
     } else {
         let count = counted(files.len(), "file");
-        writeln!(anstream::stdout(), "Unpacked {count} into `{}`.", dir.display())?;
+        writeln!(prose::stdout(), "Unpacked {count} into `{}`.", dir.display())?;
     }
     Ok(Exit::Ok)
 }
@@ -60,19 +64,25 @@ fn default_folder(archive: &Path) -> Result<PathBuf, Failure> {
     })
 }
 
-/// Opens the archive in memory, so that nothing of a refused archive is written to disk.
-fn open(path: &Path) -> Result<Vec<ArchiveFile>, Failure> {
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     let read =
         fs::File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes));
-    read.map_err(|error| Failure::usage(format!("`{}` cannot be read: {error}.", path.display())))?;
-    let format = ArchiveFormat::sniff(&bytes).ok_or_else(|| {
+    read.map_err(|error| {
+        Failure::usage(format!("`{}` cannot be read.", path.display())).because(error)
+    })?;
+    Ok(bytes)
+}
+
+/// Opens the archive in memory, so that nothing of a refused archive is written to disk.
+fn open(path: &Path, bytes: &[u8]) -> Result<Vec<ArchiveFile>, Failure> {
+    let format = ArchiveFormat::sniff(bytes).ok_or_else(|| {
         Refusal::new(Reason::ArchiveFormat)
             .file(path.display())
             .expected("a `.tar.gz` or `.zip` file")
             .actual("something that begins like neither")
     })?;
-    let opened = unpack(format, &bytes, &ArchiveLimits::default());
+    let opened = unpack(format, bytes, &ArchiveLimits::default());
     opened.map_err(|refused| {
         let file = refused.entry_name().map_or_else(
             || path.display().to_string(),
@@ -90,5 +100,5 @@ fn write(dir: &Path, files: &[ArchiveFile]) -> Result<(), Failure> {
         }
         staging.finish()
     });
-    written.map_err(|error| cannot_write(dir, &error))
+    written.map_err(|error| cannot_write(dir, error))
 }

@@ -21,6 +21,7 @@ use crate::{
     args::{ReadingArgs, WatchArgs},
     exit::Exit,
     failure::Failure,
+    prose,
     report::printable,
     settings::{FolderReading, unavailable},
 };
@@ -36,7 +37,7 @@ pub(super) fn run(args: &WatchArgs) -> Outcome {
     let source = reading.source(&args.dir)?;
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
-            Failure::new(Exit::Internal, format!("Signals cannot be listened to: {error}."))
+            Failure::new(Exit::Internal, "Signals cannot be listened to.").because(error)
         })?;
     let watching =
         WatchLoop { source, collection: SkillInventory::default(), shown: BTreeMap::new() };
@@ -44,7 +45,7 @@ pub(super) fn run(args: &WatchArgs) -> Outcome {
         runtime.block_on(watching.follow(&mut JsonOutput::new(std::io::stdout())))
     } else {
         let clear = std::io::stdout().is_terminal();
-        runtime.block_on(watching.follow(&mut HumanOutput::new(anstream::stdout(), clear)))
+        runtime.block_on(watching.follow(&mut HumanOutput::new(prose::stdout(), clear)))
     };
     followed.map(|()| Exit::Ok)
 }
@@ -139,7 +140,7 @@ fn tell_once(before: &mut Option<String>, error: &SourceUnavailable) {
     let now = format!("`{}` cannot be read: {}", error.origin, error.reason);
     if before.as_ref() != Some(&now) {
         // If standard error is closed, there is no other place to report to.
-        let _ = writeln!(anstream::stderr(), "{}", printable(&now));
+        let _ = writeln!(prose::stderr(), "{}", printable(&now));
         *before = Some(now);
     }
 }

@@ -26,5 +26,4 @@ async fn a_code_that_does_not_exist_is_answered_with_those_that_are_alike() {
     run(&folder, &["check", "--explain", "E0308"])
         .await
         .assert_refused(2, "There is no code `E0308`.");
-    run(&folder, &["check"]).await.assert_refused(2, "PATH");
 }

@@ -2,6 +2,8 @@
 
 use skillwire_testkit::SkillFolder;
 
+#[cfg(unix)]
+use super::terminal::TerminalSession;
 use super::user::{TestUser, refunds};
 use crate::support::skill_with;
 
@@ -10,7 +12,8 @@ async fn nothing_is_approved_without_a_terminal_to_ask_on_hst_88() {
     let (user, skills) = (TestUser::new(), refunds());
     user.add_folder_server("acme", &skills).await;
     let ran = user.run(&["approve", "acme:refunds"]).await.assert_exit(4);
-    assert!(ran.stderr.contains("`--yes` approves it without asking."), "{}", ran.stderr);
+    assert!(ran.stderr.contains("Run this command in a terminal"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("--yes"), "a model that reads this must not approve by itself");
     assert_eq!(user.state_of("acme:refunds").await, "new");
 }
 
@@ -93,4 +96,50 @@ async fn a_person_at_a_terminal_is_asked_and_can_decline_hst_86() {
     asked.answer_prompt("y").await;
     assert_eq!(asked.wait().await, Some(0));
     assert_eq!(user.state_of("acme:refunds").await, "approved");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_skill_is_loaded_once_or_always_and_yes_alone_approves_nothing_fu_05() {
+    let (user, skills) = (TestUser::new(), refunds());
+    user.add_folder_server("acme", &skills).await;
+    let mut asked = user.start_on_terminal(&["load", "acme:refunds"]);
+    let seen = asked.answer_prompt("y").await;
+    assert!(seen.contains("Load it from server acme?"), "{seen}");
+    assert!(seen.contains("[o]nce, [a]lways, [n]o, [v]iew:"), "{seen}");
+    let seen = asked.answer_prompt("once").await;
+    assert!(seen.contains("Type one of `once`, `always`, `no`, `view`"), "{seen}");
+    assert_eq!(asked.wait().await, Some(0));
+    assert_eq!(user.state_of("acme:refunds").await, "new", "nothing is remembered");
+    // A line without an answer decides nothing.
+    let mut asked = user.start_on_terminal(&["load", "acme:refunds"]);
+    asked.answer_prompt("").await;
+    assert_eq!(asked.wait().await, Some(4));
+    assert_eq!(user.state_of("acme:refunds").await, "new");
+    let mut asked = user.start_on_terminal(&["load", "acme:refunds"]);
+    asked.answer_prompt("a").await;
+    assert_eq!(asked.wait().await, Some(0));
+    assert_eq!(user.state_of("acme:refunds").await, "approved");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_text_is_shown_before_the_decision_fu_06() {
+    let (user, skills) = (TestUser::new(), refunds());
+    skills.file("acme/refunds/references/policy.md", "Refund within\u{1b}[2J 30 days.\n");
+    user.add_folder_server("acme", &skills).await;
+    let mut command = user.command(&["approve", "acme:refunds"]);
+    command.env("PAGER", "sed s/^/paged:/");
+    let mut asked = TerminalSession::start(command);
+    asked.answer_prompt("v").await;
+    let seen = asked.answer_prompt("v references/policy.md").await;
+    assert!(seen.contains("paged:name: refunds"), "{seen}");
+    let seen = asked.answer_prompt("v none.md").await;
+    assert!(seen.contains("paged:Refund within\\u{1b}[2J 30 days."), "{seen}");
+    let seen = asked.answer_prompt("y").await;
+    assert!(seen.contains("error[file_not_listed]"), "{seen}");
+    assert_eq!(asked.wait().await, Some(0));
+    // Without a terminal it is printed.
+    let ran = user.run(&["approve", "acme:refunds"]).await.assert_exit(4);
+    assert!(ran.stderr.contains("\nname: refunds"), "{}", ran.stderr);
 }

@@ -93,3 +93,17 @@ async fn with_nothing_configured_every_command_says_what_to_do() {
     user.run(&["load", "x"]).await.assert_refused(5, "error[skill_not_found]");
     assert!(!user.home.join("sw").exists(), "looking makes no folders");
 }
+
+#[tokio::test]
+async fn a_mistyped_name_is_answered_with_the_one_that_was_meant_fu_26() {
+    let (user, skills) = (TestUser::new(), refunds());
+    user.add_folder_server("acme", &skills).await;
+    for (typed, meant) in [
+        ("acme:refunsd", "Did you mean `acme:refunds`?"),
+        ("refund", "Did you mean `refunds`?"),
+        ("amce:refunds", "Did you mean `acme`?"),
+        ("acme:something-else", "`skillwire list` shows the skills there are."),
+    ] {
+        user.run(&["show", typed]).await.assert_refused(5, meant);
+    }
+}

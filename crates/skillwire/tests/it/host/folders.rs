@@ -21,13 +21,15 @@ async fn skills_of_the_user_need_no_approval_and_stay_apart_from_servers_hst_119
 }
 
 #[tokio::test]
-async fn a_project_is_not_trusted_unless_the_user_says_so_hst_119() {
+async fn a_project_is_not_trusted_unless_the_user_says_so_hst_119_fu_23() {
     let user = TestUser::new();
     user.home.file("work/.agents/skills/build/SKILL.md", skill_md("build"));
     let ran = user.run(&["list"]).await.assert_exit(0);
     assert!(ran.stdout.contains("refused project_untrusted"), "{}", ran.stdout);
     assert!(!user.run_ok(&["prompt"]).await.contains("build"));
     user.run(&["load", "project:build"]).await.assert_refused(4, "error[project_untrusted]");
+    user.run(&["load", "project:build"]).await.assert_refused(4, "pass `--trust-project`.");
+    assert!(ran.stdout.contains("pass `--trust-project`."), "{}", ran.stdout);
     let listed = user.run_ok(&["list", "--trust-project"]).await;
     assert!(listed.contains("project:build") && listed.contains("approved"), "{listed}");
     user.run_ok(&["load", "project:build", "--trust-project"]).await;

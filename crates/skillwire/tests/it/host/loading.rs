@@ -199,3 +199,22 @@ async fn a_forged_cache_is_neither_loaded_nor_shown_as_what_was_approved_hst_94_
     assert!(shown.contains("the approved version is not cached"), "{shown}");
     assert!(!shown.contains("99 days"), "{shown}");
 }
+
+#[tokio::test]
+async fn what_a_command_loads_is_in_no_context_afterwards_p_16() {
+    let (user, skills) = (TestUser::new(), refunds());
+    user.add_folder_server("acme", &skills).await;
+    user.approve("acme:refunds").await;
+    user.run_ok(&["load", "acme:refunds"]).await;
+    let ran = user.run(&["windows"]).await.assert_exit(0);
+    assert_eq!(ran.stdout, "");
+    assert!(ran.stderr.contains("No skill is loaded"), "{}", ran.stderr);
+    // The log is what tells: here, of a client that does not release what it loaded.
+    let log = user.state("audit.jsonl");
+    let text = std::fs::read_to_string(&log).unwrap();
+    let kept: Vec<_> = text.lines().filter(|line| !line.contains("\"release\"")).collect();
+    std::fs::write(&log, kept.join("\n") + "\n").unwrap();
+    let shown = user.run_json(&["windows", "--json"]).await;
+    assert_eq!(shown[0]["skill"], "acme:skill://acme/refunds/SKILL.md");
+    assert_eq!(shown[0]["windows"], 1);
+}

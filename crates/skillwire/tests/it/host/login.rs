@@ -53,7 +53,7 @@ async fn a_server_that_wants_a_login_says_so_and_works_after_it() {
     ] {
         assert!(!(shown.stdout.clone() + &shown.stderr).contains("hush"), "{shown:?}");
     }
-    let told = user.run_ok(&["server", "remove", "acme"]).await;
+    let told = user.run_ok(&["server", "remove", "acme", "--yes"]).await;
     assert!(told.starts_with("Removed the server `acme`, its login, "), "{told}");
     assert!(!user.state("logins/acme.json").exists());
 }

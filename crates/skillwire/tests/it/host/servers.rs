@@ -98,7 +98,7 @@ async fn removing_a_server_removes_what_came_from_it_and_its_label_inherits_noth
     }
     let cached = |label: &str| user.home.join("sw/cache/files").join(label).exists();
     assert!(cached("acme") && cached("beta"));
-    let told = user.run_ok(&["server", "remove", "acme"]).await;
+    let told = user.run_ok(&["server", "remove", "acme", "--yes"]).await;
     assert_eq!(
         told,
         "Removed the server `acme`, 2 cached files and 1 decision about its skills.\n"
@@ -143,4 +143,46 @@ async fn servers_of_another_client_are_imported() {
     user.home.file("work/other.json", "[]");
     user.run(&["server", "import", "other.json"]).await.assert_exit(2);
     user.run(&["server", "import", "none.json"]).await.assert_refused(2, "cannot be read");
+}
+
+#[tokio::test]
+async fn removing_a_server_with_decisions_needs_a_word_fu_08() {
+    let (user, skills) = (TestUser::new(), refunds());
+    user.add_folder_server("acme", &skills).await;
+    user.approve("acme:refunds").await;
+    let words =
+        "The server `acme` has 1 decision about its skills, which would be deleted with it.";
+    user.run(&["server", "remove", "acme"]).await.assert_refused(2, words);
+    assert_eq!(user.state_of("acme:refunds").await, "approved");
+    #[cfg(unix)]
+    for (answer, code) in [("n", 8), ("y", 0)] {
+        let mut asked = user.start_on_terminal(&["server", "remove", "acme"]);
+        asked.wait_for_screen("Remove the server `acme` and 1 decision about its skills?").await;
+        asked.type_line(answer);
+        assert_eq!(asked.wait().await, Some(code));
+    }
+    // Without decisions there is nothing to ask about.
+    user.add_folder_server("beta", &skills).await;
+    user.run_ok(&["server", "remove", "beta"]).await;
+}
+
+#[tokio::test]
+async fn a_server_may_have_the_name_of_any_file_of_the_state_fu_11() {
+    let (user, skills) = (TestUser::new(), refunds());
+    let labels =
+        ["lock", "approvals", "servers.json", "audit.jsonl", "files", "dialects", "logins"];
+    user.add_folder_server("acme", &skills).await;
+    user.approve("acme:refunds").await;
+    for label in labels {
+        user.add_folder_server(label, &skills).await;
+        let handle = format!("{label}:refunds");
+        user.approve(&handle).await;
+        user.run_ok(&["load", &handle]).await;
+    }
+    for label in labels {
+        user.run_ok(&["server", "remove", label, "--yes"]).await;
+        user.run_ok(&["load", "acme:refunds"]).await;
+    }
+    let listed = user.run_json(&["list", "--json"]).await;
+    assert_eq!(listed["skills"].as_array().unwrap().len(), 1, "{listed}");
 }

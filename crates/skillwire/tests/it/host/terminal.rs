@@ -19,6 +19,9 @@ use tokio::{
 
 use crate::support::TEST_TIMEOUT;
 
+/// The end of every question about a skill.
+const QUESTION: &str = "[v]iew: ";
+
 /// A running program whose standard input and error are a terminal.
 pub(crate) struct TerminalSession {
     child: Child,
@@ -28,7 +31,7 @@ pub(crate) struct TerminalSession {
 }
 
 impl TerminalSession {
-    pub(super) fn start(mut command: Command) -> Self {
+    pub(crate) fn start(mut command: Command) -> Self {
         let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&ours).unwrap();
         unlockpt(&ours).unwrap();
@@ -55,7 +58,7 @@ impl TerminalSession {
 
     /// Waits for the question, answers it, and returns everything that was printed so far.
     pub(crate) async fn answer_prompt(&mut self, answer: &str) -> String {
-        let seen = self.wait_for_screen("[y/N]").await;
+        let seen = self.wait_for_screen(QUESTION).await;
         self.type_line(answer);
         seen
     }

@@ -57,7 +57,7 @@ async fn a_vanished_folder_is_served_as_it_was_and_the_operator_is_told() {
 
     fs::rename(folder.join("away"), folder.join("skills")).unwrap();
     server.process.signal("HUP");
-    server.process.wait_for_line("no longer: skills cannot be read").await;
+    server.process.wait_for_line("resolved: skills cannot be read").await;
     server.close().await.assert_exit(0);
 }
 
@@ -73,6 +73,6 @@ async fn a_skill_that_goes_bad_is_withdrawn_with_a_reason_and_comes_back_v_63() 
     assert!(told.contains("WARN") && told.ends_with("[secret-file]"), "{told}");
     folder.remove("a/.env");
     server.until_listed(&both).await;
-    server.process.wait_for_line("no longer: skipped ./a: ").await;
+    server.process.wait_for_line("resolved: skipped ./a: ").await;
     server.close().await.assert_exit(0);
 }

@@ -5,16 +5,19 @@ mod comparison;
 use std::io::{self, Write as _};
 
 use serde_json::json;
-use skillwire_trust::{Answer, ApprovalCard, Grants, Reason, Refusal, requested_tools};
+use skillwire_core::SKILL_FILE;
+use skillwire_trust::{
+    Answer, ApprovalCard, Grants, ListedSkill, Reason, Refusal, requested_tools,
+};
 
 use super::Outcome;
 use crate::{
     args::ApproveArgs,
     exit::Exit,
     failure::Failure,
-    report,
+    prose, report,
     session::{self, NamedSkill, Session, card},
-    terminal,
+    terminal::{self, Choice},
 };
 
 pub(super) fn run(args: &ApproveArgs) -> Outcome {
@@ -28,23 +31,21 @@ pub(super) fn run(args: &ApproveArgs) -> Outcome {
             show(session, &named, review.card()).await?;
         }
         let shown = review.show();
-        let agreed = if args.yes {
-            Some(true)
-        } else if args.json {
-            None
+        let asks = !args.yes && !args.json && terminal::is_interactive();
+        if !asks && !args.yes && !args.json {
+            session.view(&named, SKILL_FILE, terminal::print).await?;
+        }
+        let chosen = if args.yes {
+            Some(Choice::Yes)
+        } else if asks {
+            ask(session, &named, &grants).await?
         } else {
-            ask(&named, &grants)?
+            return Err(undecided(listed).actual("no terminal to ask on").into());
         };
-        let answer = match agreed {
-            Some(true) => Answer::Yes(grants),
-            Some(false) => Answer::No,
-            None => {
-                return Err(Refusal::new(Reason::NotApproved)
-                    .about(listed.id())
-                    .actual("no terminal to ask on")
-                    .hint("`--yes` approves it without asking.")
-                    .into());
-            }
+        let answer = match chosen {
+            Some(Choice::Yes) => Answer::Yes(grants),
+            Some(Choice::No) => Answer::No,
+            _ => return Err(undecided(listed).actual("no answer").into()),
         };
         let approved = session.host().record_review(shown.answer(answer))?;
         if args.json {
@@ -60,16 +61,26 @@ pub(super) fn run(args: &ApproveArgs) -> Outcome {
         } else {
             let granted = card::granted(approved.grants());
             let seen = if listed.integrity().is_first_seen() { " (first-seen)" } else { "" };
-            writeln!(anstream::stdout(), "Approved {}{seen}: {granted}", named.handle)?;
+            writeln!(prose::stdout(), "Approved {}{seen}: {granted}", named.handle)?;
         }
         Ok(Exit::Ok)
     })
 }
 
-fn ask(named: &NamedSkill, grants: &Grants) -> io::Result<Option<bool>> {
-    writeln!(anstream::stderr(), "If you approve, {}", card::granted(grants))?;
+/// The refusal while the user has not decided. It names no way around the question: what reads it
+/// may be a model with a shell.
+fn undecided(listed: &ListedSkill) -> Refusal {
+    Refusal::new(Reason::NotApproved)
+        .about(listed.id())
+        .hint("Run this command in a terminal, look at the skill, and decide there.")
+}
+
+async fn ask(session: &Session, named: &NamedSkill, grants: &Grants) -> io::Result<Option<Choice>> {
+    let granted = card::granted(grants);
+    writeln!(prose::stderr(), "If you approve, then until it changes {granted}")?;
     let origin = card::origin(&named.listed.id().origin);
-    Ok(terminal::agrees(&format!("Approve this content from {origin}?")))
+    let question = format!("Approve this content from {origin}?");
+    session.choose(named, &question, &[Choice::Yes, Choice::No, Choice::View]).await
 }
 
 /// The grants besides loading: only what the skill asks for and the user named.
@@ -90,9 +101,9 @@ fn grants(args: &ApproveArgs, named: &NamedSkill) -> Result<Grants, Failure> {
 async fn show(session: &Session, named: &NamedSkill, shown: &ApprovalCard) -> Result<(), Failure> {
     let NamedSkill { handle, listed } = named;
     let uri = &shown.skill.uri;
-    card::write(&mut anstream::stderr().lock(), handle, shown)?;
+    card::write(&mut prose::stderr(), handle, shown)?;
     if let Some(changes) = &shown.changes {
-        card::changes(&mut anstream::stderr().lock(), uri, changes)?;
+        card::changes(&mut prose::stderr(), uri, changes)?;
         for (before, after) in &changes.changed {
             let host = session.host();
             let compared =

@@ -13,6 +13,7 @@ use super::Outcome;
 use crate::{
     exit::Exit,
     output::{FAINT, HELP, STRONG},
+    prose,
     refusals::argument,
     report,
     session::Session,
@@ -40,10 +41,10 @@ pub(super) async fn run(session: &Session, label: &str, json: bool) -> Outcome {
         return Ok(Exit::Ok);
     }
     if templates.is_empty() {
-        writeln!(anstream::stderr(), "`{label}` has no templates of skills.")?;
+        writeln!(prose::stderr(), "`{label}` has no templates of skills.")?;
         return Ok(Exit::Ok);
     }
-    let mut out = anstream::stdout();
+    let mut out = prose::stdout();
     for (number, template) in templates.iter().enumerate() {
         let description = template.description.as_deref().unwrap_or(&template.name);
         writeln!(
@@ -58,7 +59,7 @@ pub(super) async fn run(session: &Session, label: &str, json: bool) -> Outcome {
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         return Ok(Exit::Ok);
     }
-    let mut picker = TemplatePicker::new(io::stdin().lock(), anstream::stderr());
+    let mut picker = TemplatePicker::new(io::stdin().lock(), prose::stderr());
     let template = picker.choose(&templates)?;
     let complete = async |asked: CompletionRequest<'_>| {
         let CompletionRequest { variable, typed, filled } = asked;
@@ -67,9 +68,9 @@ pub(super) async fn run(session: &Session, label: &str, json: bool) -> Outcome {
     let values = picker.fill(template, complete).await?;
     let uri = skillwire_host::dialect::fill_template(template, &values)?;
     let handle = argument(&format!("{label}:{uri}"));
-    writeln!(anstream::stdout(), "{label}:{uri}")?;
+    writeln!(prose::stdout(), "{label}:{uri}")?;
     writeln!(
-        anstream::stderr(),
+        prose::stderr(),
         "{HELP}help:{HELP:#} `skillwire show {handle}` shows it, `skillwire approve {handle}` \
          approves it."
     )?;

@@ -11,6 +11,7 @@ use crate::{
     args::{ServerAddArgs, ServerKind},
     exit::Exit,
     failure::Failure,
+    prose,
     settings::HostSettings,
 };
 
@@ -26,13 +27,13 @@ pub(super) fn run(args: &ServerAddArgs) -> Outcome {
     if args.legacy_discovery {
         servers.set_legacy(&label, true).map_err(unusable)?;
     }
-    writeln!(anstream::stdout(), "Added the server `{label}`.")?;
-    writeln!(anstream::stderr(), "`skillwire list --server {label}` shows its skills.")?;
+    writeln!(prose::stdout(), "Added the server `{label}`.")?;
+    writeln!(prose::stderr(), "`skillwire list --server {label}` shows its skills.")?;
     Ok(Exit::Ok)
 }
 
 fn config(args: &ServerAddArgs) -> Result<ServerConfig, Failure> {
-    let invalid = |error: InvalidServer| Failure::usage(format!("This is no server: {error}."));
+    let invalid = |error: InvalidServer| Failure::usage("This is no server.").because(error);
     if let [command, rest @ ..] = args.command.as_slice() {
         let env = pairs(&args.env, "--env")?;
         let server = StdioServer::new(command, rest.to_vec(), env).map_err(invalid)?;
@@ -55,10 +56,8 @@ fn config(args: &ServerAddArgs) -> Result<ServerConfig, Failure> {
     let token_file = match &args.bearer_token_file {
         None => None,
         Some(file) => Some(std::path::absolute(file).map_err(|error| {
-            Failure::usage(format!(
-                "`--bearer-token-file {}` cannot be used: {error}.",
-                file.display()
-            ))
+            Failure::usage(format!("`--bearer-token-file {}` cannot be used.", file.display()))
+                .because(error)
         })?),
     };
     let headers = pairs(&args.header, "--header")?;

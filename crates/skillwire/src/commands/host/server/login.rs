@@ -11,7 +11,7 @@ use skillwire_trust::ServerLabel;
 
 use super::{Outcome, label, unknown, unusable};
 #[cfg(feature = "oauth")]
-use crate::{args::ServerLoginArgs, failure::Failure, report::printable, session};
+use crate::{args::ServerLoginArgs, failure::Failure, prose, report::printable, session};
 use crate::{args::ServerLogoutArgs, exit::Exit, settings::HostSettings};
 
 #[cfg(feature = "oauth")]
@@ -24,9 +24,9 @@ pub(super) fn run(args: &ServerLoginArgs) -> Outcome {
         let client_id = args.client_id.as_deref();
         let pending = oauth::begin(&label, server.url(), client_id, &options).await?;
         let wait = args.wait;
-        let mut err = anstream::stderr();
+        let mut err = prose::stderr();
         writeln!(err, "Open this address in a browser on this machine, within {wait} seconds:")?;
-        writeln!(anstream::stdout(), "{}", printable(pending.url()))?;
+        writeln!(prose::stdout(), "{}", printable(pending.url()))?;
         let login = pending.finish(Duration::from_secs(wait)).await?;
         settings.logins().save(&label, &login).map_err(unusable)?;
         let issuer = printable(&login.issuer);
@@ -65,12 +65,12 @@ pub(super) fn forget(args: &ServerLogoutArgs) -> Outcome {
     let label = label(&args.label)?;
     let settings = HostSettings::resolve()?;
     if settings.logins().remove(&label).map_err(unusable)? {
-        writeln!(anstream::stdout(), "Forgot the login to `{label}`.")?;
+        writeln!(prose::stdout(), "Forgot the login to `{label}`.")?;
         return Ok(Exit::Ok);
     }
     if !settings.servers().load().map_err(unusable)?.servers.contains_key(&label) {
         return Err(unknown(&label).into());
     }
-    writeln!(anstream::stderr(), "There is no login to `{label}`.")?;
+    writeln!(prose::stderr(), "There is no login to `{label}`.")?;
     Ok(Exit::Ok)
 }

@@ -2,25 +2,23 @@
 
 mod add;
 mod login;
+mod remove;
 
 use std::io::Write as _;
 
 use serde::Serialize;
-use serde_json::json;
 use skillwire_client::ServerConfig;
 use skillwire_state::Configured;
 use skillwire_trust::{Reason, Refusal, ServerLabel, StoreError};
 
 use super::Outcome;
 use crate::{
-    args::{
-        ServerAllowLegacyArgs, ServerCommand, ServerImportArgs, ServerListArgs, ServerRemoveArgs,
-    },
+    args::{ServerAllowLegacyArgs, ServerCommand, ServerImportArgs, ServerListArgs},
     exit::Exit,
     failure::Failure,
-    output::{STRONG, counted},
-    report,
-    session::{self, warn},
+    output::STRONG,
+    prose, report,
+    session::warn,
     settings::HostSettings,
 };
 
@@ -35,7 +33,7 @@ pub(super) fn run(command: &ServerCommand) -> Outcome {
         #[cfg(not(feature = "oauth"))]
         ServerCommand::Login(_) => unreachable!("it was refused, as it is not built in"),
         ServerCommand::Logout(args) => login::forget(args),
-        ServerCommand::Remove(args) => remove(args),
+        ServerCommand::Remove(args) => remove::run(args),
     }
 }
 
@@ -43,7 +41,7 @@ pub(super) fn run(command: &ServerCommand) -> Outcome {
 fn import(args: &ServerImportArgs) -> Outcome {
     let file = args.file.display();
     let text = std::fs::read_to_string(&args.file)
-        .map_err(|error| Failure::usage(format!("`{file}` cannot be read: {error}.")))?;
+        .map_err(|error| Failure::usage(format!("`{file}` cannot be read.")).because(error))?;
     let imported = skillwire_state::import(&text).map_err(|error| {
         Failure::usage(format!("`{file}` cannot be imported: it {error}."))
             .hint("The file must look like `{\"mcpServers\": {\"acme\": {\"url\": \"...\"}}}`.")
@@ -56,7 +54,7 @@ fn import(args: &ServerImportArgs) -> Outcome {
     for (label, config) in &imported.servers {
         if servers.add(label, config).map_err(unusable)? {
             added += 1;
-            writeln!(anstream::stdout(), "Added the server `{label}`.")?;
+            writeln!(prose::stdout(), "Added the server `{label}`.")?;
         } else {
             warn(&format!("There is a server `{label}` already; it stays as it is."))?;
         }
@@ -92,7 +90,7 @@ fn list(args: &ServerListArgs) -> Outcome {
         report::json(&mut std::io::stdout().lock(), &listed)?;
         return Ok(Exit::Ok);
     }
-    let mut out = anstream::stdout().lock();
+    let mut out = prose::stdout();
     let widest = configured.keys().map(|label| label.as_str().len()).max().unwrap_or(0);
     for (label, config) in &configured {
         let looked = if legacy.contains(label) { "  (legacy discovery)" } else { "" };
@@ -105,7 +103,7 @@ fn list(args: &ServerListArgs) -> Outcome {
     }
     out.flush()?;
     if configured.is_empty() {
-        writeln!(anstream::stderr(), "There are no servers; `skillwire server add` adds one.")?;
+        writeln!(prose::stderr(), "There are no servers; `skillwire server add` adds one.")?;
     }
     Ok(Exit::Ok)
 }
@@ -117,46 +115,13 @@ fn allow_legacy(args: &ServerAllowLegacyArgs) -> Outcome {
     if !servers.set_legacy(&label, !args.off).map_err(unusable)? {
         return Err(unknown(&label).into());
     }
-    let mut out = anstream::stdout();
+    let mut out = prose::stdout();
     if args.off {
         writeln!(out, "Only what `{label}` declares is asked for.")?;
     } else {
         writeln!(out, "The resources of `{label}` are looked through for skills.")?;
     }
     Ok(Exit::Ok)
-}
-
-/// Removes a server and everything that came from it.
-fn remove(args: &ServerRemoveArgs) -> Outcome {
-    let label = label(&args.label)?;
-    let options = session::SessionOptions { offline: true, ..session::SessionOptions::default() };
-    session::with(args.json, options, async |session| {
-        // The configuration goes last. If the process dies in between, the label is still taken,
-        // and the command can be repeated. In the other order, a new server under the same label
-        // would inherit the approvals and cached files of the old one.
-        let removed = session.host().remove_server(&label)?;
-        let logged_in = session.settings().logins().remove(&label).map_err(unusable)?;
-        let configured = session.settings().servers().remove(&label).map_err(unusable)?;
-        if !configured && !logged_in && removed.files == 0 && removed.records == 0 {
-            return Err(unknown(&label).into());
-        }
-        if args.json {
-            let removed = json!({
-                "label": label, "configured": configured, "login": logged_in,
-                "files": removed.files, "decisions": removed.records,
-            });
-            report::json(&mut std::io::stdout().lock(), &removed)?;
-            return Ok(Exit::Ok);
-        }
-        writeln!(
-            anstream::stdout(),
-            "Removed the server `{label}`, {}{} and {} about its skills.",
-            if logged_in { "its login, " } else { "" },
-            counted(removed.files, "cached file"),
-            counted(removed.records, "decision"),
-        )?;
-        Ok(Exit::Ok)
-    })
 }
 
 fn label(text: &str) -> Result<ServerLabel, Failure> {
@@ -166,9 +131,8 @@ fn label(text: &str) -> Result<ServerLabel, Failure> {
     })
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` passes")]
 fn unusable(error: StoreError) -> Failure {
-    Failure::usage(format!("{error}."))
+    Failure::caused(Exit::Usage, error)
 }
 
 fn unknown(label: &ServerLabel) -> Refusal {

@@ -18,7 +18,7 @@ use crate::{
     args::VerifyArgs,
     exit::Exit,
     failure::Failure,
-    remedies, session,
+    prose, remedies, session,
     settings::{HostSettings, endpoint},
 };
 
@@ -49,7 +49,7 @@ pub(super) fn run(args: &VerifyArgs) -> Outcome {
         for finding in &mut found.findings {
             finding.refusal = remedies::worded(&finding.refusal);
         }
-        let mut out = anstream::stdout().lock();
+        let mut out = prose::stdout();
         if args.json {
             crate::report::json(&mut out, &found)?;
         } else {
@@ -70,7 +70,7 @@ struct VerifyTarget {
 /// Resolves the server to verify, under the user's label or one for this report alone.
 fn target(args: &VerifyArgs) -> Result<VerifyTarget, Failure> {
     let invalid = |error: InvalidServer| {
-        Failure::usage(format!("This is no server: {error}."))
+        Failure::usage("This is no server.").because(error)
             .hint("Name a configured server, a URL such as `https://skills.example.com/mcp`, or a program after `--`.")
     };
     let config = match (args.command.as_slice(), args.target.as_deref()) {
@@ -98,7 +98,7 @@ fn configured(label: &str) -> Result<VerifyTarget, Failure> {
     };
     let label = ServerLabel::parse(label).map_err(|_| unknown())?;
     let servers = HostSettings::resolve()?.servers().load();
-    let configured = servers.map_err(|error| Failure::usage(format!("{error}.")))?;
+    let configured = servers.map_err(|error| Failure::caused(Exit::Usage, error))?;
     let config = configured.servers.get(&label).ok_or_else(unknown)?;
     let endpoint = endpoint(&label, config)?;
     let legacy = configured.legacy.contains(&label);

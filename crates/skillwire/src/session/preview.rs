@@ -1,0 +1,50 @@
+//! Shows a file of a skill to the user, before anything is approved.
+
+use std::io::{self, Write};
+
+use skillwire_core::{Digest, media_type};
+use skillwire_host::{
+    Inspected,
+    context::{flags::flags, text},
+};
+
+use super::card;
+use crate::output::{FAINT, WARNING};
+
+/// Writes what the user should know about a file before reading it.
+pub(crate) fn notes(out: &mut impl Write, file: &Inspected) -> io::Result<()> {
+    let digest = Digest::of(&file.bytes);
+    if file.verified {
+        writeln!(
+            out,
+            "{FAINT}{} matches what {} lists ({digest}); that is no reason to trust it.{FAINT:#}",
+            file.uri,
+            card::origin(&file.skill.origin)
+        )?;
+    } else {
+        writeln!(out, "{WARNING}warning{WARNING:#}: Nothing says what {} should be.", file.uri)?;
+    }
+    let Ok(text) = std::str::from_utf8(&file.bytes) else {
+        let kind = media_type::of(&file.uri.name(), &file.bytes);
+        return writeln!(
+            out,
+            "It is not text ({} bytes, {kind}); `skillwire export` copies it.",
+            file.bytes.len()
+        );
+    };
+    let flags = flags(text.as_bytes());
+    if !flags.is_empty() {
+        writeln!(out, "{WARNING}warning{WARNING:#}: It holds {flags}, shown as escapes.")?;
+    }
+    Ok(())
+}
+
+/// The text of a file, with characters that would act on a terminal shown as escapes; `None` if it
+/// is not text.
+pub(crate) fn text(file: &Inspected) -> Option<String> {
+    let mut text = text::lines(std::str::from_utf8(&file.bytes).ok()?);
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    Some(text)
+}
