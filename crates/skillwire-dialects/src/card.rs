@@ -144,7 +144,7 @@ impl SkillCard {
     }
 }
 
-fn argument(item: &Value) -> Option<SkillArgument> {
+pub(crate) fn argument(item: &Value) -> Option<SkillArgument> {
     let name = item.get("name")?.as_str().filter(|name| !name.is_empty())?;
     Some(SkillArgument {
         name: name.to_owned(),

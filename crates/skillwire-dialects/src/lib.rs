@@ -56,6 +56,7 @@ mod content;
 mod convert;
 mod dialect;
 pub mod draft;
+mod facts;
 pub mod fastmcp;
 pub mod index;
 mod instructions;
@@ -86,6 +87,7 @@ pub use self::{
     convert::{DOCUMENTS, NotConverted, convert},
     dialect::{Dialect, NameRule},
     draft::{DraftSkill, EntryAge},
+    facts::SkillFacts,
     instructions::named_skills,
     offer::{BrokenPromise, FetchRoute, FilePromise, OfferedSkill, SkillOffer, uri_of_name},
     refused::{InvalidDocument, RefusedBecause, RefusedEntry},

@@ -9,7 +9,7 @@ use skillwire_core::{
     Digest, Frontmatter, ResourceUri, Resources, SkillEntry, SkillUri, received::EntryProblem,
 };
 
-use crate::{Dialect, RefusedEntry};
+use crate::{Dialect, RefusedEntry, SkillFacts, sep_2076::ArgumentValues};
 
 /// The description of a skill whose listing gives none.
 const UNDESCRIBED: &str = "Described only in its SKILL.md.";
@@ -47,6 +47,8 @@ pub enum FetchRoute {
     SkillsGet {
         /// The name that the server knows the skill by.
         name: String,
+        /// The arguments that the instructions are asked for with.
+        arguments: ArgumentValues,
     },
     /// The server answers `skills/read` for this name.
     SkillsRead {
@@ -138,6 +140,10 @@ pub struct SkillOffer {
     pub first_seen: bool,
     /// Whether name and description come from the listing because `SKILL.md` has no frontmatter.
     pub described_elsewhere: bool,
+    /// Whether every file that the server names has a promise, if only an empty one.
+    pub names_files: bool,
+    /// What the listing says about the skill besides.
+    pub facts: SkillFacts,
 }
 
 impl SkillOffer {
@@ -150,7 +156,25 @@ impl SkillOffer {
             complete: false,
             first_seen: true,
             described_elsewhere: false,
+            names_files: false,
+            facts: SkillFacts::default(),
         }
+    }
+
+    /// Adds what the listing says about the skill besides its files.
+    #[must_use]
+    pub fn with_facts(self, facts: SkillFacts) -> Self {
+        Self { facts, ..self }
+    }
+
+    /// Notes files that the server names without promising anything about their bytes.
+    #[must_use]
+    pub fn naming(mut self, files: impl IntoIterator<Item = (ResourceUri, FilePromise)>) -> Self {
+        for (file, promise) in files {
+            self.promises.entry(file).or_insert(promise);
+        }
+        self.names_files = true;
+        self
     }
 
     /// Adds a promise about a file.
@@ -210,9 +234,20 @@ impl OfferedSkill {
 
     /// Creates the offer of a skill that the user named by its URI and that no listing mentions.
     pub fn unlisted(uri: &SkillUri) -> Result<Self, RefusedEntry> {
+        Self::unlisted_by(uri, SkillOffer::new(Dialect::Templates, FetchRoute::Resources))
+    }
+
+    /// Creates the offer of a skill in an archive that the user named and that no index mentions.
+    pub fn unlisted_archive(uri: &SkillUri, archive: &str) -> Result<Self, RefusedEntry> {
+        let route = FetchRoute::Archive { url: archive.to_owned(), format: None, digest: None };
+        let offer = SkillOffer::new(Dialect::Templates, route);
+        Self::unlisted_by(uri, SkillOffer { complete: true, ..offer })
+    }
+
+    fn unlisted_by(uri: &SkillUri, offer: SkillOffer) -> Result<Self, RefusedEntry> {
         let name = uri.root().name();
         let claim = Claim { uri: uri.as_str(), name: &name, description: None, frontmatter: None };
-        claim.offered(SkillOffer::new(Dialect::Templates, FetchRoute::Resources))
+        claim.offered(offer)
     }
 }
 

@@ -195,16 +195,29 @@ pub struct FoundDocument {
 
 /// Finds a path in the list of a skill's documents; `skill_file` is the resource with `SKILL.md`.
 pub fn find_document(text: &str, skill_file: &str, path: &RelPath) -> Option<FoundDocument> {
-    let document = strict_json::object(text, JsonLimits { depth: 8, nodes: 10_000 }).ok()?;
-    let documents = document.get("documents").and_then(Value::as_array)?;
-    let found = documents
-        .iter()
-        .find(|document| document.get("path").and_then(Value::as_str) == Some(path.as_str()))?;
-    let uri = found.get("uri").and_then(Value::as_str)?;
-    // Only a URI below the skill's own address is one of its documents.
-    uri.strip_prefix(skill_file)?.strip_prefix("/document/").filter(|rest| !rest.contains(".."))?;
-    let size = found.get("size").and_then(Value::as_u64);
-    Some(FoundDocument { uri: uri.to_owned(), promise: FilePromise { digest: None, size } })
+    let documents = read_documents(text, skill_file);
+    documents.into_iter().find(|(listed, _)| listed == path).map(|(_, document)| document)
+}
+
+/// Reads the list of a skill's documents; one that is not below the skill is left out.
+pub fn read_documents(text: &str, skill_file: &str) -> Vec<(RelPath, FoundDocument)> {
+    let limits = JsonLimits { depth: 8, nodes: 10_000 };
+    let list = strict_json::object(text, limits).unwrap_or_default();
+    let documents = list.get("documents").and_then(Value::as_array).into_iter().flatten();
+    let read = |document: &Value| {
+        let path = document.get("path").and_then(Value::as_str);
+        let path = path.and_then(|path| RelPath::parse(path).ok())?;
+        let uri = document.get("uri").and_then(Value::as_str)?;
+        // Only a URI below the skill's own address is one of its documents.
+        let below = uri.strip_prefix(skill_file)?.strip_prefix("/document/")?;
+        if below.contains("..") {
+            return None;
+        }
+        let size = document.get("size").and_then(Value::as_u64);
+        let promise = FilePromise { digest: None, size };
+        Some((path, FoundDocument { uri: uri.to_owned(), promise }))
+    };
+    documents.filter_map(read).collect()
 }
 
 /// Tells whether a text is an error message: servers of this dialect report failures as content.

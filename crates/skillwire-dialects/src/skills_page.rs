@@ -12,7 +12,7 @@ use skillwire_core::{
     strict_json,
 };
 
-use crate::{InvalidDocument, content, sep_2076::ANSWER};
+use crate::{InvalidDocument, SkillFacts, content, sep_2076::ANSWER};
 
 /// The method that reads a skill.
 pub const READ: &str = "skills/read";
@@ -47,10 +47,12 @@ pub struct PageSkill<'a> {
 /// The parts of an answer to `skills/read` that a client needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadSkill {
-    /// The description.
-    pub description: Option<String>,
     /// `SKILL.md` without its frontmatter.
     pub instructions: String,
+    /// The paths of all scripts, references and assets; a path that leaves the skill is left out.
+    pub paths: Vec<RelPath>,
+    /// What the answer says about the skill.
+    pub facts: SkillFacts,
 }
 
 /// Reads the answer to `skills/read`, which must be about the skill that was asked for.
@@ -62,7 +64,14 @@ pub fn read(text: &str, name: &str) -> Result<ReadSkill, InvalidDocument> {
         return Err("another skill".into());
     }
     let instructions = text("instructions").ok_or("no text `instructions`")?;
-    Ok(ReadSkill { description: text("description"), instructions })
+    let items = ["scripts", "references", "assets"].into_iter();
+    let items = items.filter_map(|key| skill.get(key)?.as_array()).flatten();
+    let path = |item: &Value| {
+        let path = item.get("path").or_else(|| item.get("name")).and_then(Value::as_str);
+        path.and_then(|path| RelPath::parse(path).ok())
+    };
+    let paths = items.filter_map(path).collect();
+    Ok(ReadSkill { instructions, paths, facts: SkillFacts::read(skill) })
 }
 
 /// Reads the bytes in the answer to `skills/read_reference`.
@@ -251,9 +260,11 @@ mod tests {
         assert_eq!(written["skill"]["references"], json!([mail]));
         let described = &written["skill"]["assets"][0]["description"];
         assert_eq!(described, "`assets/a.png` of the skill refunds");
-        let instructions = "# Refunds\n".to_owned();
-        let expected = ReadSkill { description: Some("x".to_owned()), instructions };
-        assert_eq!(read(&written.to_string(), "refunds"), Ok(expected));
+        let found = read(&written.to_string(), "refunds").unwrap();
+        assert_eq!(found.instructions, "# Refunds\n");
+        assert_eq!(found.facts, SkillFacts::read(&json!({ "description": "x" })));
+        let paths: Vec<_> = found.paths.iter().map(RelPath::as_str).collect();
+        assert_eq!(paths, ["scripts/calc.py", "examples/email.md", "assets/a.png"]);
         assert!(read(&written.to_string(), "other").is_err());
         for bad in ["{}", r#"{"skill":[]}"#, r#"{"skill":{"name":"refunds"}}"#] {
             assert!(read(bad, "refunds").is_err(), "{bad}");

@@ -48,7 +48,7 @@ pub use skillwire_trust::{
 pub use self::{
     host::{
         DirectoryChild, Discovered, ExportedFile, FileComparison, FreshEntry, FreshListing, Host,
-        HostBuilder, Inspected, Loaded, Relay, ResourceContent,
+        HostBuilder, Inspected, Loaded, Relay, ResourceContent, SkillDecision,
     },
     remote::Listing,
     system_clock::SystemClock,

@@ -17,13 +17,13 @@ use bytes::Bytes;
 use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Map, Value};
 use skillwire_core::{ResourceUri, SkillUri};
-use skillwire_protocol::{ErrorCode, method};
+use skillwire_protocol::{Era, ErrorCode, method};
 
 use skillwire_client::{
     Client, ClientError, ClientOptions, Endpoint, Limits, RawAnswer, WebOrigin,
 };
 use skillwire_dialects::{
-    Dialect, EntryAge, OfferedSkill, SkillOffer,
+    Dialect, EntryAge, FetchRoute, OfferedSkill, SkillOffer,
     v1::{Freshness, ReadEntries, UnusableAnswer},
 };
 use skillwire_trust::{
@@ -36,7 +36,10 @@ pub(crate) use self::listing::{Collecting, Trouble};
 use self::named::NamedEntries;
 use crate::{
     contents::Content,
-    dialect::{self, AskError, Ladder, ListReleased, OfferedFiles, OpenedArchives, SkillServer},
+    dialect::{
+        self, AskError, Ladder, ListReleased, OfferedFiles, OpenedArchives, SettleDepth,
+        SkillServer,
+    },
     page::protocol_error,
 };
 
@@ -224,15 +227,6 @@ impl Remote {
         Ok((listing, lifetime))
     }
 
-    /// Reads what the user needs to approve a skill, and nothing else.
-    pub(crate) async fn settle(
-        &self,
-        skill: &KnownSkill,
-        source: EntrySource,
-    ) -> Result<ListedSkill, Refusal> {
-        OfferedFiles::new(self).settle(skill, source).await
-    }
-
     /// Reads a file of an offered skill and compares it with what the server promised.
     pub(crate) async fn read_offered(
         &self,
@@ -242,6 +236,16 @@ impl Remote {
         most: u64,
     ) -> Result<Bytes, Refusal> {
         OfferedFiles::new(self).read(skill, offer, file, most).await
+    }
+
+    /// Has the server write `SKILL.md` for the arguments of an offer, and returns the offer with the
+    /// files that the server names along with it.
+    pub(crate) async fn read_with_arguments(
+        &self,
+        skill: &SkillId,
+        offer: &SkillOffer,
+    ) -> Result<(Bytes, SkillOffer), Refusal> {
+        OfferedFiles::new(self).read_skill_file(skill, offer.clone()).await
     }
 
     /// Returns the entry reader for the user's policy.
@@ -304,7 +308,16 @@ impl Remote {
         uri: &SkillUri,
         source: EntrySource,
     ) -> Result<ListedSkill, Refusal> {
-        if let Some(listing) = self.older_listing(false).await? {
+        if let Some(mut listing) = self.older_listing(false).await? {
+            let is_archive = |listed: &KnownSkill| {
+                listed.id().uri == *uri
+                    && listed.offer().is_some_and(|it| matches!(it.route, FetchRoute::Archive { .. }))
+            };
+            // Only the index says whether an archive with a digest is another one now.
+            if listing.skills.iter().any(is_archive) {
+                self.expire_listing();
+                listing = self.list().await?;
+            }
             return self.settle_from(&listing, uri, source).await;
         }
         match self.get_entry(uri, source).await {
@@ -315,7 +328,7 @@ impl Remote {
                 if listing.is_none_or(|listing| listing.dialect != Some(Dialect::Draft)) {
                     return Err(refusal);
                 }
-                self.settle_named(&(*skill)?, source).await
+                self.settle(&(*skill)?, source, SettleDepth::FileNames).await
             }
             Err(Trouble::NoMethod(refusal)) => match self.older_listing(true).await? {
                 Some(listing) => self.settle_from(&listing, uri, source).await,
@@ -330,13 +343,30 @@ impl Remote {
         let held = self.held_listing();
         let listing = match held {
             Some(listing) => listing,
-            None if listed || self.web.is_some() => self.list().await?,
-            None if self.client().await?.server().skills.is_none() => self.list().await?,
+            None if listed || self.web.is_some() => self.list_if_any().await?,
+            None if self.client().await?.server().skills.is_none() => self.list_if_any().await?,
             None => return Ok(None),
         };
         let gets = [Some(Dialect::V1), Some(Dialect::Draft)];
         let gets = if listed { &gets[..1] } else { &gets[..] };
         Ok(Some(listing).filter(|listing| !gets.contains(&listing.dialect)))
+    }
+
+    /// Returns the listing. A server of the legacy era that lists no skills may still have
+    /// resources, one of which is the skill that a caller names. On the modern era only servers that
+    /// declare the extension have skills.
+    async fn list_if_any(&self) -> Result<Arc<Listing>, Refusal> {
+        let refusal = match self.list().await {
+            Ok(listing) => return Ok(listing),
+            Err(refusal) => refusal,
+        };
+        let lists_none = matches!(refusal.reason, Reason::SkillsNotOffered | Reason::ServerError);
+        if !lists_none || self.web.is_some() {
+            return Err(refusal);
+        }
+        let server = self.client().await?.server();
+        let has_resources = server.capabilities.contains_key("resources");
+        if server.era == Era::Legacy && has_resources { Ok(Arc::default()) } else { Err(refusal) }
     }
 
     /// Returns what the server promised about a skill of an older dialect.
@@ -354,30 +384,46 @@ impl Remote {
         source: EntrySource,
     ) -> Result<ListedSkill, Refusal> {
         let found = listing.skills.iter().find(|listed| listed.id().uri == *uri).cloned();
-        // A user who allows searching all resources may also name one that no listing mentions.
-        let named =
-            || self.allows_legacy().then(|| unlisted(&self.origin(), uri).map(KnownSkill::from));
-        let listed = found.map(Ok).or_else(named).unwrap_or_else(|| {
-            let origin = self.origin();
-            let id = SkillId { origin, uri: uri.clone() };
-            let refusal = Refusal::new(Reason::SkillNotFound).about(id);
-            // A web origin has only what its index lists.
-            Err(if self.web.is_some() {
-                refusal
-            } else {
-                refusal.remedy(Remedy::NameUnlisted(self.label.clone()))
-            })
-        })?;
-        self.settle_named(&listed, source).await
+        // The listings of older servers need not be complete: a caller may name a skill that none
+        // mentions. A web origin has only what its index lists.
+        let refuse = || {
+            let id = SkillId { origin: self.origin(), uri: uri.clone() };
+            Refusal::new(Reason::SkillNotFound).about(id)
+        };
+        let listed = match found {
+            Some(found) => found,
+            None if self.web.is_some() => return Err(refuse()),
+            None => unlisted(&self.origin(), uri)?.into(),
+        };
+        let is_listed = listing.skills.iter().any(|listed| listed.id().uri == *uri);
+        let settled = self.settle(&listed, source, SettleDepth::FileNames).await;
+        settled.map_err(|refusal| match refusal.reason {
+            // The server does not have what the caller named.
+            Reason::FileMissing if !is_listed => refuse().actual(refusal.reason.meaning()),
+            _ => refusal,
+        })
     }
 
-    /// Reads what the user needs to approve a skill that a caller named.
-    async fn settle_named(
+    /// Opens an archive that a caller named, whether or not an index mentions it.
+    pub(crate) async fn get_archive(
+        &self,
+        uri: &SkillUri,
+        archive: &str,
+    ) -> Result<ListedSkill, Refusal> {
+        let skill = OfferedSkill::unlisted_archive(uri, archive)
+            .map_err(|refused| Refusal::of_entry(&self.origin(), refused))?;
+        let skill = UnreadSkill::offered(&self.origin(), skill).into();
+        self.settle(&skill, EntrySource::Named, SettleDepth::FileNames).await
+    }
+
+    /// Reads what the user needs to approve a skill, and keeps it as the latest entry.
+    pub(crate) async fn settle(
         &self,
         skill: &KnownSkill,
         source: EntrySource,
+        depth: SettleDepth,
     ) -> Result<ListedSkill, Refusal> {
-        let settled = self.settle(skill, source).await?;
+        let settled = OfferedFiles::new(self).settle(skill, source, depth).await?;
         self.named.put(&skill.id().uri, &settled, self.clock.elapsed());
         Ok(settled)
     }

@@ -15,10 +15,10 @@ use parking_lot::Mutex;
 use skillwire_core::{
     ContentSet, Digest, RelPath, ResourceUri, Resources, SkillEntry, SkillResource,
 };
-use skillwire_dialects::Dialect;
+use skillwire_dialects::{Dialect, sep_2076::ArgumentValues};
 use skillwire_trust::{
-    Action, Answer, ApprovedBy, ApprovedSkill, Decision, Integrity, Question, Reason, Refusal,
-    Remedy, SkillId, VerifiedFile, reference,
+    Action, Answer, ApprovedBy, ApprovedSkill, Decision, Integrity, ListedSkill, Question, Reason,
+    Refusal, Remedy, SkillId, VerifiedFile, reference,
 };
 
 pub use self::for_model::FileForModel;
@@ -157,6 +157,16 @@ impl Window {
         self.approved.by()
     }
 
+    /// Returns the values of its arguments that the skill was loaded with.
+    pub fn argument_values(&self) -> Option<&ArgumentValues> {
+        self.approved.listed().argument_values()
+    }
+
+    /// Returns the skill as it was listed when it was loaded.
+    pub fn listed(&self) -> &ListedSkill {
+        self.approved.listed()
+    }
+
     /// Returns the dialect in which the server offers the skill.
     pub fn dialect(&self) -> Dialect {
         self.approved.listed().dialect()
@@ -269,20 +279,23 @@ impl Window {
         Ok(FileContent::Dynamic(DynamicContent { skill, uri: uri.clone(), bytes }))
     }
 
-    /// Lists the files and directories directly below a directory, from the held manifest.
+    /// Lists the files and directories directly below a directory, from the held manifest, or from
+    /// what an older server named along with the skill.
     ///
     /// The empty path is the skill's root. A dynamic skill has no manifest to answer from.
     pub fn list(&self, directory: &str) -> Result<Vec<Child>, Refusal> {
         self.check_open()?;
-        let Resources::Listed(files) = &self.entry().resources else {
+        if self.approved.content().is_none() {
             return Err(self.refuse(Reason::FileNotListed, directory).actual("no manifest"));
-        };
+        }
+        let others = self.approved.listed().other_files().unwrap_or_default();
+        let paths = others.into_iter().map(|(path, _)| path).chain([RelPath::skill_file()]);
         let directory = match directory.trim_matches('/') {
             "" | "." => None,
             path => Some(reference::inside(path).map_err(|reason| self.refuse(reason, path))?),
         };
         let mut children = BTreeSet::new();
-        for path in files.iter().filter_map(|file| self.skill().uri.below(&file.uri)) {
+        for path in paths {
             let below = match &directory {
                 None => Some(path),
                 Some(directory) => path.strip_prefix(directory),

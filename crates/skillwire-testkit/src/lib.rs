@@ -8,7 +8,8 @@
 //! - [`TestServer`] runs the real server in the test's process; [`HttpConnection`] and
 //!   [`StdioClient`] talk to it, and [`Transcript`] replays a conversation from a file.
 //! - [`HostileServer`] is an MCP server that misbehaves on demand, [`LoginServer`] one that wants a
-//!   login, [`WebSite`] a plain web server, and [`archives`] writes archives byte by byte.
+//!   login, [`DocumentedServer`] one that answers with the literal JSON of a dialect's document,
+//!   [`WebSite`] a plain web server, and [`archives`] writes archives byte by byte.
 //! - [`source_contract!`] tests a `SkillSource`, also one of another project.
 //!
 //! ```
@@ -26,6 +27,7 @@ pub mod archives;
 pub mod contract;
 pub mod reference_skills;
 
+mod documented;
 mod hostile;
 mod http_client;
 mod login;
@@ -37,6 +39,7 @@ mod transcript;
 mod web_site;
 
 pub use crate::{
+    documented::{DocumentedDialect, DocumentedServer},
     hostile::{
         Fault, HostileServer, ListeningServer, LoggedMessage, OlderDialect, ReceivedRequest,
         ReplyGate, ScriptedReply, refunds_frontmatter,

@@ -55,15 +55,15 @@ impl WebSite {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has a free port");
         let address = listener.local_addr().expect("a listener has an address");
         let requests = Arc::new(Mutex::new(Vec::new()));
-        let pages = Arc::new(self.pages);
-        let log = Arc::clone(&requests);
+        let pages = Arc::new(Mutex::new(self.pages));
+        let (served, log) = (Arc::clone(&pages), Arc::clone(&requests));
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 // A client may disconnect early.
-                let _ = answer(stream, &pages, &log).await;
+                let _ = answer(stream, &served, &log).await;
             }
         });
-        ServedWebSite { url: format!("http://{address}"), requests, task }
+        ServedWebSite { url: format!("http://{address}"), pages, requests, task }
     }
 }
 
@@ -71,6 +71,7 @@ impl WebSite {
 #[derive(Debug)]
 pub struct ServedWebSite {
     url: String,
+    pages: Arc<Mutex<HashMap<String, WebPage>>>,
     requests: Arc<Mutex<Vec<String>>>,
     task: JoinHandle<()>,
 }
@@ -79,6 +80,11 @@ impl ServedWebSite {
     /// The origin of the site, such as `http://127.0.0.1:8080`.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Puts another file at a path while the site is served.
+    pub fn set_file(&self, path: &str, kind: &'static str, bytes: impl Into<Vec<u8>>) {
+        self.pages.lock().insert(path.to_owned(), WebPage::File(kind, bytes.into()));
     }
 
     /// The paths that were requested, in order.
@@ -95,7 +101,7 @@ impl Drop for ServedWebSite {
 
 async fn answer(
     mut stream: TcpStream,
-    pages: &HashMap<String, WebPage>,
+    pages: &Mutex<HashMap<String, WebPage>>,
     requests: &Mutex<Vec<String>>,
 ) -> std::io::Result<()> {
     let mut head = Vec::new();
@@ -109,17 +115,18 @@ async fn answer(
     let head = String::from_utf8_lossy(&head).into_owned();
     let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
     requests.lock().push(path.clone());
-    let (status, extra, body): (u16, String, &[u8]) = match pages.get(&path) {
+    let page = pages.lock().get(&path).cloned();
+    let (status, extra, body) = match page {
         Some(WebPage::File(kind, bytes)) => (200, format!("Content-Type: {kind}\r\n"), bytes),
-        Some(WebPage::Redirect(to)) => (302, format!("Location: {to}\r\n"), b""),
-        Some(WebPage::Status(status)) => (*status, String::new(), b""),
-        None => (404, String::new(), b""),
+        Some(WebPage::Redirect(to)) => (302, format!("Location: {to}\r\n"), Vec::new()),
+        Some(WebPage::Status(status)) => (status, String::new(), Vec::new()),
+        None => (404, String::new(), Vec::new()),
     };
     let length = body.len();
     let head = format!(
         "HTTP/1.1 {status} X\r\n{extra}Content-Length: {length}\r\nConnection: close\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).await?;
-    stream.write_all(body).await?;
+    stream.write_all(&body).await?;
     stream.shutdown().await
 }

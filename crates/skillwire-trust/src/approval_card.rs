@@ -2,8 +2,10 @@
 
 use std::{fmt, str::FromStr, sync::Arc};
 
-use skillwire_core::{ContentDiff, Digest, InvalidDigest, SkillEntry, SkillResource};
-use skillwire_dialects::Dialect;
+use skillwire_core::{
+    ContentDiff, Digest, InvalidDigest, RelPath, Resources, SkillEntry, SkillResource,
+};
+use skillwire_dialects::{Dialect, SkillArgument};
 
 use crate::{
     grants::requested_tools, integrity::Integrity, listed::ListedSkill, origin::SkillId,
@@ -30,6 +32,10 @@ pub struct ApprovalCard {
     pub dialect: Dialect,
     /// What the bytes of its files are compared with.
     pub integrity: Integrity,
+    /// The files that the server names and of which nothing was read.
+    pub unread_files: Vec<RelPath>,
+    /// The arguments that its instructions take. The server writes the instructions for each load.
+    pub arguments: Vec<SkillArgument>,
     /// How often the user was asked about this skill before.
     pub asked_before: usize,
 }
@@ -54,6 +60,8 @@ impl ApprovalCard {
             changes,
             dialect: listed.dialect(),
             integrity: listed.integrity(),
+            unread_files: unread_files(listed),
+            arguments: listed.arguments().to_vec(),
             asked_before: 0,
         }
     }
@@ -69,6 +77,9 @@ impl ApprovalCard {
         let file = |sign: &str, file: &SkillResource| {
             format!("{sign} {} {} {}", file.uri, file.digest, file.size)
         };
+        parts.extend(self.unread_files.iter().map(|path| format!("? {path}")));
+        let arguments = self.arguments.iter();
+        parts.extend(arguments.map(|argument| format!("{{}} {argument:?}")));
         if let Some(changes) = &self.changes {
             parts.push("changed".to_owned());
             parts.extend(changes.added.iter().map(|added| file("+", added)));
@@ -83,6 +94,17 @@ impl ApprovalCard {
             parts.iter().map(|part| format!("{} {part}\n", part.len())).collect();
         CardDigest(Digest::of(text.concat().as_bytes()))
     }
+}
+
+fn unread_files(listed: &ListedSkill) -> Vec<RelPath> {
+    let Resources::Listed(read) = &listed.entry().resources else { return Vec::new() };
+    let root = listed.id().uri.root();
+    let others = listed.other_files().unwrap_or_default().into_iter().map(|(path, _)| path);
+    let is_read = |path: &RelPath| {
+        let uri = root.child(path);
+        read.iter().any(|file| file.uri == uri)
+    };
+    others.filter(|path| !is_read(path)).collect()
 }
 
 impl fmt::Display for CardDigest {

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use skillwire_core::{ContentSet, Digest, SkillEntry};
+use skillwire_dialects::{SkillOffer, sep_2076::ArgumentValues};
 
-use crate::{grants::Grants, listed::ListedSkill, origin::SkillId};
+use crate::{grants::Grants, listed::ListedSkill, origin::SkillId, refusal::Refusal};
 
 /// The source of an approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,6 +66,17 @@ impl ApprovedSkill {
     /// Returns the source of the approval.
     pub fn by(&self) -> ApprovedBy {
         self.by
+    }
+
+    /// Returns the approval for a load with the values of the skill's arguments.
+    pub fn with_arguments(self, values: &ArgumentValues) -> Result<Self, Refusal> {
+        Ok(Self { listed: self.listed.with_arguments(values)?, ..self })
+    }
+
+    /// Replaces what the server promised, after it was asked for more.
+    #[must_use]
+    pub fn with_offer(self, offer: SkillOffer) -> Self {
+        Self { listed: self.listed.with_offer(offer), ..self }
     }
 
     /// Returns the skill as it was listed when it was approved.

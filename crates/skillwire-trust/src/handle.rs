@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use skillwire_core::SkillUri;
+use skillwire_archive::ArchiveFormat;
+use skillwire_core::{SKILL_FILE, SkillUri};
 
 use crate::{
     origin::Origin,
@@ -19,10 +20,13 @@ pub enum Handle {
     At(Origin, String),
     /// A URI at one origin, which also names a skill that no listing mentions.
     Uri(Origin, SkillUri),
+    /// The URI of an archive at one origin, and the skill whose files are in it.
+    Archive(Origin, SkillUri, String),
 }
 
 impl Handle {
-    /// Reads `label:name`, `label:path/name`, `label:URI` or `name`.
+    /// Reads `label:name`, `label:path/name`, `label:URI` or `name`; the URI is that of a `SKILL.md`
+    /// or of an archive, whose skill then stands beside it.
     pub fn parse(text: &str) -> Result<Self, Refusal> {
         let unknown = |reason| Refusal::new(reason).about(text.escape_debug().to_string());
         let Some((label, rest)) = text.split_once(':') else {
@@ -41,9 +45,12 @@ impl Handle {
         if !rest.contains("://") {
             return Ok(Self::At(origin, rest.to_owned()));
         }
+        if let Some(skill) = archived_skill(rest) {
+            return Ok(Self::Archive(origin, skill, rest.to_owned()));
+        }
         let uri = SkillUri::parse(rest).map_err(|error| {
             unknown(Reason::SkillNotFound)
-                .expected("the URI of a `SKILL.md`")
+                .expected("the URI of a `SKILL.md` or of an archive")
                 .actual(format!("one that {error}"))
         })?;
         Ok(Self::Uri(origin, uri))
@@ -53,7 +60,7 @@ impl Handle {
     pub fn origin(&self) -> Option<&Origin> {
         match self {
             Self::Bare(_) => None,
-            Self::At(origin, _) | Self::Uri(origin, _) => Some(origin),
+            Self::At(origin, _) | Self::Uri(origin, _) | Self::Archive(origin, ..) => Some(origin),
         }
     }
 }
@@ -64,6 +71,15 @@ impl fmt::Display for Handle {
             Self::Bare(name) => f.write_str(name),
             Self::At(origin, path) => write!(f, "{origin}:{path}"),
             Self::Uri(origin, uri) => write!(f, "{origin}:{uri}"),
+            Self::Archive(origin, _, archive) => write!(f, "{origin}:{archive}"),
         }
     }
+}
+
+/// Returns the skill that stands beside an archive, if the URI is one of an archive.
+fn archived_skill(uri: &str) -> Option<SkillUri> {
+    let format = ArchiveFormat::of_name(uri)?;
+    let endings = [format.suffix(), ".tgz"];
+    let root = endings.iter().find_map(|ending| uri.strip_suffix(ending))?;
+    SkillUri::parse(&format!("{root}/{SKILL_FILE}")).ok()
 }

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use skillwire_core::{ContentSet, Resources, SkillEntry, SkillName};
-use skillwire_dialects::{Dialect, OfferedSkill, SkillOffer};
+use skillwire_dialects::{Dialect, OfferedSkill, SkillArgument, SkillOffer};
 
 use crate::{
     integrity::Integrity,
-    listed::{EntrySource, ListedSkill},
+    listed::ListedSkill,
     origin::{Origin, SkillId},
+    record::Approval,
     refusal::{Reason, Refusal},
 };
 
@@ -52,7 +53,7 @@ impl UnreadSkill {
     /// Returns the skill as a relay passes it on: without digests, since the host has read nothing.
     pub fn passed_on(&self) -> ListedSkill {
         let entry = SkillEntry { resources: Resources::Dynamic, ..(*self.entry).clone() };
-        ListedSkill::new(self.id.origin.clone(), Arc::new(entry), EntrySource::Named)
+        ListedSkill::mentioned(self.id.origin.clone(), Arc::new(entry), Arc::clone(&self.offer))
     }
 }
 
@@ -126,6 +127,16 @@ impl KnownSkill {
         }
     }
 
+    /// Returns the arguments that the skill's instructions take.
+    pub fn arguments(&self) -> &[SkillArgument] {
+        self.offer().map_or(&[], |offer| offer.facts.arguments())
+    }
+
+    /// Tells whether the skill's instructions take arguments.
+    pub fn takes_arguments(&self) -> bool {
+        !self.arguments().is_empty()
+    }
+
     /// Returns the dialect in which the server offers the skill.
     pub fn dialect(&self) -> Dialect {
         self.offer().map_or(Dialect::V1, |offer| offer.dialect)
@@ -138,6 +149,21 @@ impl KnownSkill {
             Self::Unread(skill) if skill.offer().first_seen => Integrity::FirstSeen,
             Self::Unread(_) => Integrity::Manifest,
             Self::Contradicted(skill) => skill.first().integrity(),
+        }
+    }
+
+    /// Tells whether an approval may cover the skill, as far as its listing tells.
+    ///
+    /// Most listings of older servers say nothing about the content of a skill. The host compares
+    /// its `SKILL.md` with the approval when it reads it.
+    pub fn may_be_covered_by(&self, approval: &Approval) -> bool {
+        match self {
+            Self::Listed(listed) => listed.may_be_covered_by(approval),
+            Self::Unread(unread) => unread.passed_on().may_be_covered_by(approval),
+            Self::Contradicted(skill) => match skill.first() {
+                Self::Listed(first) => first.may_be_covered_by(approval),
+                Self::Unread(_) | Self::Contradicted(_) => false,
+            },
         }
     }
 

@@ -45,7 +45,8 @@ pub mod testing;
 mod verified;
 
 pub use skillwire_dialects::{
-    Dialect, FetchRoute, FilePromise, OfferedSkill, RefusedEntry, SkillOffer,
+    Dialect, FetchRoute, FilePromise, OfferedSkill, RefusedEntry, SkillArgument, SkillOffer,
+    sep_2076::ArgumentValues,
 };
 
 pub use self::{

@@ -155,6 +155,10 @@ reasons! {
     SkillNotFound = "skill_not_found", NotFound;
     /// A tool was called with arguments it does not take.
     ToolInputInvalid = "tool_input_invalid", NotFound;
+    /// The skill needs an argument that was not given.
+    ArgumentMissing = "argument_missing", NotFound;
+    /// The skill does not take this argument.
+    ArgumentUnknown = "argument_unknown", NotFound;
     /// No server has this label.
     ServerUnknown = "server_unknown", NotFound;
     /// Several skills have this name.

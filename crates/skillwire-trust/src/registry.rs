@@ -75,7 +75,7 @@ impl Registry {
         let found = match handle {
             Handle::Bare(name) => preferred(self.named(name).collect()),
             Handle::At(origin, path) => self.at(origin, path),
-            Handle::Uri(origin, uri) => {
+            Handle::Uri(origin, uri) | Handle::Archive(origin, uri, _) => {
                 let at = self.items.binary_search_by(|item| {
                     let id = item.skill.id();
                     (&id.origin, &id.uri).cmp(&(origin, uri))

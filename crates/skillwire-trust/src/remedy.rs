@@ -38,8 +38,8 @@ pub enum Remedy {
     ConfigureToken,
     /// Register this program at the authorization server by hand.
     RegisterClient,
-    /// Allow older dialects, so that skills can be named which the server does not list.
-    NameUnlisted(ServerLabel),
+    /// Load the skill again with a value for this argument.
+    GiveArgument(SkillId, String),
     /// Allow older dialects, so that entries of a draft are taken for skills without digests.
     AcceptDraft(ServerLabel),
     /// Allow older dialects, so that skills are looked for among the server's resources.

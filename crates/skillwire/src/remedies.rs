@@ -43,9 +43,10 @@ pub(crate) fn sentence(remedy: &Remedy, skill: impl Fn(&SkillId) -> String) -> S
         Remedy::RegisterClient => {
             "Register this program there by hand and pass the id with `--client-id`.".to_owned()
         }
-        Remedy::NameUnlisted(label) => format!(
-            "`skillwire server allow-legacy {label}` lets you name skills that it does not list."
-        ),
+        Remedy::GiveArgument(id, name) => {
+            let given = argument(&format!("{name}=VALUE"));
+            format!("`skillwire load {} --arg {given}` gives it a value.", skill(id))
+        }
         Remedy::AcceptDraft(label) => {
             format!("`skillwire server allow-legacy {label}` takes it for `\"dynamic\"`.")
         }

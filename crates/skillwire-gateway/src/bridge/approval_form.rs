@@ -57,6 +57,19 @@ impl Bridge {
             ),
         };
         describe(&mut text, &card.skill, &card.entry);
+        for path in card.unread_files.iter().take(MAX_FILES) {
+            let path = one_line_within(path.as_str(), MAX_PATH);
+            let _ = writeln!(text, "  {path} (named by the server, not read yet)");
+        }
+        more(&mut text, card.unread_files.len());
+        if !card.arguments.is_empty() {
+            let names = card.arguments.iter().map(|it| one_line_within(&it.name, MAX_PATH));
+            let names = names.collect::<Vec<_>>().join(", ");
+            let _ = writeln!(
+                text,
+                "Its server writes the instructions for arguments of each load: {names}"
+            );
+        }
         if card.integrity.is_first_seen() {
             text.push_str(
                 "Its server lists no digests: these were taken when the skill was first seen here.\n",

@@ -3,14 +3,18 @@
 use std::{fmt, sync::Arc};
 
 use arc_swap::ArcSwap;
+use skillwire_host::Host;
 use skillwire_trust::ListedSkill;
 
 use super::view::BridgeView;
 use crate::passing_on::admission::Admission;
 
-/// Admits a skill if the current view shows it as approved with exactly this entry. A skill that
+/// Admits a skill if the current view shows it as approved with exactly this content. A skill that
 /// its server changed after the approval is therefore denied until the user approves it again.
-pub(crate) struct ApprovedOnly(pub(crate) Arc<ArcSwap<BridgeView>>);
+pub(crate) struct ApprovedOnly {
+    pub(crate) host: Host,
+    pub(crate) view: Arc<ArcSwap<BridgeView>>,
+}
 
 impl fmt::Debug for ApprovedOnly {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -20,6 +24,10 @@ impl fmt::Debug for ApprovedOnly {
 
 impl Admission for ApprovedOnly {
     fn admits(&self, skill: &ListedSkill) -> bool {
-        self.0.load().is_approved(skill)
+        self.view.load().is_approved(&self.host, skill)
+    }
+
+    fn holds_to_approval(&self) -> bool {
+        true
     }
 }

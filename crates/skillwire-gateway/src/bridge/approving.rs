@@ -21,16 +21,15 @@ impl Bridge {
         client: &Client,
         skill: &KnownSkill,
     ) -> Result<ApprovedSkill, CallError> {
-        let approved = skill.certain().and_then(|listed| self.host().approved(listed));
-        let undecided = match approved_or_undecided(approved)? {
-            Ok(approved) => return Ok(approved),
-            Err(undecided) => undecided,
-        };
-        if !self.options().asks_user || !client.can_ask() {
-            return Err(undecided.into());
+        // No listing of an older server says whether a file changed, so its `SKILL.md` is read first.
+        if skill.offer().is_none() {
+            let approved = skill.certain().and_then(|listed| self.host().approved(listed));
+            if let Ok(approved) = approved_or_undecided(approved)? {
+                return Ok(approved);
+            }
         }
-        // The view may be out of date. The server is asked for the entry first, so that the user is
-        // not shown content that the server no longer has.
+        // The view may be out of date. The server is asked for the entry before the call is refused,
+        // and before the user is shown content that the server may no longer have.
         let now = self.host().refresh(skill).await?;
         if now.entry() != skill.entry() {
             self.look_again();
@@ -39,6 +38,9 @@ impl Bridge {
             Ok(approved) => return Ok(approved),
             Err(undecided) => undecided,
         };
+        if !self.options().asks_user || !client.can_ask() {
+            return Err(undecided.into());
+        }
         let review = self.host().review_before_load(&now, undecided)?;
         let form = self.approval_form(&now, review.card()).await;
         if !client.has_answer(KEY, &form) {

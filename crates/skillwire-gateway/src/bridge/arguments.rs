@@ -1,7 +1,7 @@
 //! The arguments of a call, which a model wrote and may have got wrong.
 
 use serde_json::{Map, Value};
-use skillwire_trust::{Reason, Refusal, Subject};
+use skillwire_trust::{ArgumentValues, Reason, Refusal, Subject};
 
 /// The arguments of a tool or prompt; all of them are strings.
 pub(crate) struct ToolArguments<'a> {
@@ -19,6 +19,16 @@ impl<'a> ToolArguments<'a> {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
             Some(_) => Err(self.refuse(&format!("a string as `{name}`"), "something else")),
+        }
+    }
+
+    /// Returns an object of strings.
+    pub(crate) fn texts(&self, name: &str) -> Result<ArgumentValues, Refusal> {
+        match self.given.get(name) {
+            None | Some(Value::Null) => Ok(ArgumentValues::new()),
+            Some(value) => serde_json::from_value(value.clone()).map_err(|_| {
+                self.refuse(&format!("an object of strings as `{name}`"), "something else")
+            }),
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use skillwire_engine::offer::{Client, ToolReply};
 use skillwire_host::{Loaded, Window};
-use skillwire_trust::{Handle, KnownSkill, Reason, Refusal, SkillId};
+use skillwire_trust::{ArgumentValues, Handle, KnownSkill, Reason, Refusal, SkillId};
 
 use super::{Bridge, arguments::ToolArguments, stop::CallError, windows::OpenWindow};
 
@@ -29,7 +29,8 @@ impl Bridge {
         client: &Client,
         arguments: &ToolArguments<'_>,
     ) -> Result<ToolReply, CallError> {
-        let opening = self.open(client, arguments.required("name")?).await?;
+        let values = arguments.texts("arguments")?;
+        let opening = self.open(client, arguments.required("name")?, &values).await?;
         let OpenedSkill { word, block, .. } = opening;
         Ok(ToolReply::text(format!(
             "Window: {word}. Pass it to `read_skill_file` and `list_skill_files`; end with \
@@ -38,13 +39,18 @@ impl Bridge {
     }
 
     /// Opens a window on a skill and writes its text.
-    pub(crate) async fn open(&self, client: &Client, name: &str) -> Result<OpenedSkill, CallError> {
+    pub(crate) async fn open(
+        &self,
+        client: &Client,
+        name: &str,
+        arguments: &ArgumentValues,
+    ) -> Result<OpenedSkill, CallError> {
         let handle = match self.passed_on_from(name) {
             Some(handle) => handle,
             None => Handle::parse(name)?,
         };
         let (mut known, mut called) = self.resolve(&handle).await?;
-        let mut loaded = self.load(client, &known).await;
+        let mut loaded = self.load(client, &known, arguments).await;
         if matches!(&loaded, Err(CallError::Refused(refusal)) if may_be_outdated(refusal.reason)) {
             // The view may be older than the server's listing, so the server is asked once more.
             self.look_again();
@@ -52,7 +58,7 @@ impl Bridge {
             if now != known {
                 called = self.called(now.id(), &handle);
                 known = now;
-                loaded = self.load(client, &known).await;
+                loaded = self.load(client, &known, arguments).await;
             }
         }
         if let Err(CallError::Refused(refusal)) = &loaded {
@@ -66,9 +72,15 @@ impl Bridge {
         Ok(OpenedSkill { handle: called, window, word, block })
     }
 
-    async fn load(&self, client: &Client, skill: &KnownSkill) -> Result<Loaded, CallError> {
+    async fn load(
+        &self,
+        client: &Client,
+        skill: &KnownSkill,
+        arguments: &ArgumentValues,
+    ) -> Result<Loaded, CallError> {
         let approved = self.approved_or_ask(client, skill).await?;
-        Ok(self.host().load(approved).await?)
+        let arguments = self.ask_for_arguments(client, approved.listed(), arguments).await?;
+        Ok(self.host().load_with(approved, &arguments).await?)
     }
 
     /// Finds a skill in the view, or else asks its server.

@@ -12,6 +12,7 @@ mod loading;
 pub(crate) mod options;
 mod prompts;
 pub mod shell;
+mod skill_arguments;
 mod stop;
 mod text;
 mod view;
@@ -74,7 +75,7 @@ impl Bridge {
         runtime: &runtime::Handle,
     ) -> Result<Self, StartError> {
         let view = Arc::new(ArcSwap::from_pointee(BridgeView::default()));
-        let admission: Arc<dyn Admission> = Arc::new(ApprovedOnly(Arc::clone(&view)));
+        let admission: Arc<dyn Admission> = Arc::new(ApprovedOnly { host: host.clone(), view: Arc::clone(&view) });
         let labels = host.servers();
         let following = FollowOptions::default();
         let changed = Arc::new(Notify::new());

@@ -4,9 +4,12 @@ use serde_json::{Value, json};
 use skillwire_core::Resources;
 use skillwire_engine::offer::{Client, PromptReply, Typing};
 use skillwire_host::context::text::one_line;
-use skillwire_trust::Handle;
+use skillwire_trust::{ArgumentValues, Handle, SkillArgument};
 
 use super::{Bridge, arguments::ToolArguments, loading::OpenedSkill, stop::CallError};
+
+/// The argument of a prompt that names a file to show as well, unless the skill has one of this name.
+const FILE: &str = "file";
 
 impl Bridge {
     pub(crate) async fn write_prompt(
@@ -15,8 +18,17 @@ impl Bridge {
         name: &str,
         arguments: &ToolArguments<'_>,
     ) -> Result<PromptReply, CallError> {
-        let file = arguments.optional("file")?.filter(|file| !file.is_empty());
-        let opening = self.open(client, name).await?;
+        let declared = self.arguments_of(name);
+        let takes_file = !declared.iter().any(|argument| argument.name == FILE);
+        let file = if takes_file { arguments.optional(FILE)? } else { None };
+        let file = file.filter(|file| !file.is_empty());
+        let mut values = ArgumentValues::new();
+        for argument in declared {
+            if let Some(value) = arguments.optional(&argument.name)? {
+                values.insert(argument.name, value.to_owned());
+            }
+        }
+        let opening = self.open(client, name, &values).await?;
         let OpenedSkill { handle, window, word, block } = &opening;
         let skill = window.skill();
         let uri = self.passed_on_as(skill).unwrap_or_else(|| skill.uri.clone());
@@ -33,6 +45,13 @@ impl Bridge {
         }
         let description = window.entry().frontmatter.description();
         Ok(PromptReply { description: Some(one_line(description)), messages })
+    }
+
+    /// The arguments of the skill that a prompt loads.
+    fn arguments_of(&self, prompt: &str) -> Vec<SkillArgument> {
+        let view = self.view();
+        let item = Handle::parse(prompt).and_then(|handle| view.find(&handle));
+        item.map_or_else(|_| Vec::new(), |item| item.skill.arguments().to_vec())
     }
 
     /// The paths of a skill's files that begin with the typed text.

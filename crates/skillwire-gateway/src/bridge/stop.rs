@@ -190,9 +190,11 @@ fn remedy_words(remedy: &Remedy, options: &BridgeOptions) -> String {
         Remedy::ConfigureToken | Remedy::RegisterClient => {
             "Tell the user that the login to the server has to be configured.".to_owned()
         }
-        Remedy::NameUnlisted(label)
-        | Remedy::AcceptDraft(label)
-        | Remedy::SearchResources(label) => {
+        Remedy::GiveArgument(_, name) => format!(
+            "Call `load_skill` again with a value for `{name}` in `arguments`. Ask the user for the \
+             value if you do not know it."
+        ),
+        Remedy::AcceptDraft(label) | Remedy::SearchResources(label) => {
             format!("Tell the user to allow older dialects for the server `{label}`.")
         }
     }

@@ -20,7 +20,7 @@ use skillwire_host::{
 };
 use skillwire_search::SkillText;
 use skillwire_trust::{
-    Handle, KnownSkill, ListedSkill, Refusal, Registry, RegistryItem, ServerLabel, SkillId,
+    Approval, Handle, KnownSkill, ListedSkill, Refusal, Registry, RegistryItem, ServerLabel, SkillId,
     Standing,
 };
 
@@ -94,6 +94,9 @@ pub(crate) struct FoundSkills<'a> {
 pub(crate) struct BridgeView {
     registry: Registry,
     shown: Vec<SkillStatus>,
+    /// The approvals of skills of older servers, by place: their listings do not say whether an
+    /// approval covers them.
+    approvals: BTreeMap<usize, Approval>,
     statuses: BTreeMap<ServerLabel, ServerStatus>,
     index: Arc<LazyIndex>,
     pub(crate) tools: Arc<Items>,
@@ -113,13 +116,16 @@ impl BridgeView {
     ) -> Self {
         let registry = found.registry;
         let listed: Vec<&KnownSkill> = registry.items().iter().map(|item| &item.skill).collect();
-        let standings = host.standings(&listed);
+        let decisions = host.decisions(&listed);
         let shown: Vec<SkillStatus> = listed
             .iter()
-            .zip(&standings)
-            .map(|(listed, standing)| shown(host, listed, standing))
+            .zip(&decisions)
+            .map(|(listed, decision)| shown(host, listed, &decision.standing))
             .collect();
-        let mut view = Self { registry, shown, statuses, ..Self::default() };
+        let places = decisions.into_iter().enumerate();
+        let approvals = places.filter_map(|(place, decided)| Some((place, decided.approval?)));
+        let approvals = approvals.collect();
+        let mut view = Self { registry, shown, approvals, statuses, ..Self::default() };
         if view.reads_like(before) {
             view.index = Arc::clone(&before.index);
         }
@@ -196,12 +202,18 @@ impl BridgeView {
     }
 
     /// Tells whether a skill is approved exactly as it is listed.
-    pub(crate) fn is_approved(&self, listed: &ListedSkill) -> bool {
-        self.place_of(listed.id()).is_some_and(|place| {
-            let listed_now = &self.registry.items()[place].skill;
-            self.shown[place] == SkillStatus::Approved
-                && same_entry(listed_now, listed.id(), listed.entry())
-        })
+    pub(crate) fn is_approved(&self, host: &Host, listed: &ListedSkill) -> bool {
+        let place = self.place_of(listed.id());
+        let Some(place) = place.filter(|at| self.shown[*at] == SkillStatus::Approved) else {
+            return false;
+        };
+        match listed.offer() {
+            Some(_) => host.may_pass_on(listed, self.approvals.get(&place)),
+            None => {
+                let listed_now = &self.registry.items()[place].skill;
+                same_entry(listed_now, listed.id(), listed.entry())
+            }
+        }
     }
 
     /// Tells whether this view can use the index of another one: both have the same skills with the
@@ -260,10 +272,14 @@ impl BridgeView {
     fn list_tools(&self, options: &BridgeOptions) -> Arc<Items> {
         let handles: Vec<String> = self.items().map(|(item, _)| item.handle.clone()).collect();
         let specs = tools::all(&handles, options.max_handles);
+        let takes_arguments = self.items().any(|(item, _)| item.skill.takes_arguments());
         // `read_resource` is for models inside a host. A client of a bridge reads resources itself.
         let offered = specs.iter().filter(|spec| spec.name != "read_resource");
         Items::of(offered.map(|spec| {
             let mut tool = json!(spec);
+            if spec.name == "load_skill" && takes_arguments {
+                tool["inputSchema"]["properties"]["arguments"] = tools::skill_arguments();
+            }
             let reads = !matches!(spec.name, "load_skill" | "unload_skill");
             tool["annotations"] = json!({
                 "title": title(spec.name),
@@ -339,14 +355,29 @@ fn title(tool: &str) -> &str {
 
 fn prompt(item: &RegistryItem) -> Value {
     let frontmatter = &item.skill.entry().frontmatter;
+    let declared = item.skill.arguments();
+    let mut arguments: Vec<Value> = declared
+        .iter()
+        .map(|argument| {
+            let about = argument.description.as_deref().unwrap_or_default();
+            json!({
+                "name": argument.name,
+                "description": one_line_within(about, MAX_DESCRIPTION),
+                "required": argument.required,
+            })
+        })
+        .collect();
+    if !declared.iter().any(|argument| argument.name == "file") {
+        arguments.push(json!({
+            "name": "file",
+            "description": "A file of the skill to show as well.",
+            "required": false,
+        }));
+    }
     json!({
         "name": item.handle,
         "title": one_line(item.skill.name().as_str()),
         "description": one_line_within(frontmatter.description(), MAX_DESCRIPTION),
-        "arguments": [{
-            "name": "file",
-            "description": "A file of the skill to show as well.",
-            "required": false,
-        }],
+        "arguments": arguments,
     })
 }

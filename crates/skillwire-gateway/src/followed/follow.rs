@@ -220,7 +220,7 @@ async fn update(shared: &ServerState, uri: &str) {
     let around = shared.skills().around(&uri);
     for skill in around {
         let id = &skill.id().uri;
-        if skill.integrity().is_dynamic() {
+        if skill.content().is_none() {
             shared.skills().revise(id);
         }
         match shared.relay.get(id).await {

@@ -13,6 +13,12 @@ pub trait Admission: Send + Sync + std::fmt::Debug {
     /// Tells whether a skill may be passed on as it is listed now.
     fn admits(&self, skill: &ListedSkill) -> bool;
 
+    /// Tells whether only what the user approved may be passed on, so that the gateway holds files
+    /// without listed digests to the bytes that were read first.
+    fn holds_to_approval(&self) -> bool {
+        false
+    }
+
     /// Tells whether a file of a skill may be passed on.
     fn admits_file(&self, _skill: &ListedSkill, _path: &RelPath) -> bool {
         true

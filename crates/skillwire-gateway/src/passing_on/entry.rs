@@ -55,7 +55,13 @@ pub(crate) fn passed_on(
 /// The text of an entry: as its server wrote it if the host kept that, otherwise written anew from
 /// the members that the host understood.
 pub(crate) fn text_of(listed: &ListedSkill) -> Cow<'_, str> {
-    let understood = || serde_json::to_string(&**listed.entry()).unwrap_or_default().into();
+    let understood = || {
+        let entry = serde_json::to_string(&**listed.entry()).unwrap_or_default();
+        match (listed.meta(), entry.strip_suffix('}')) {
+            (Some(meta), Some(open)) => format!("{open},\"_meta\":{meta}}}").into(),
+            _ => entry.into(),
+        }
+    };
     listed.text().map_or_else(understood, |text| Cow::Borrowed(&**text))
 }
 

@@ -119,10 +119,20 @@ impl RemoteGenerator for ServerGenerator {
         let uri = listed.id().uri.root().child(path);
         let request = self.shared.runtime.spawn(async move {
             let _permit = shared.permits.acquire().await;
-            match shared.relay.read_dynamic(&listed, &uri).await {
+            let read = if shared.admission.holds_to_approval() {
+                shared.relay.read_approved(&listed, &uri).await
+            } else {
+                shared.relay.read_dynamic(&listed, &uri).await
+            };
+            match read {
                 Ok(bytes) => Ok(Some(bytes)),
                 Err(refusal) if NOT_THERE.contains(&refusal.reason) => Ok(None),
-                Err(refusal) => Err(GenerateError(refusal.to_string())),
+                Err(refusal) => {
+                    if is_about_content(&refusal) {
+                        shared.look_again(&listed, &refusal);
+                    }
+                    Err(GenerateError(refusal.to_string()))
+                }
             }
         });
         let broken = |error: &dyn std::fmt::Display| Err(GenerateError(error.to_string()));
@@ -144,7 +154,7 @@ impl RemoteGenerator for ServerGenerator {
         let request = self.shared.runtime.spawn(async move {
             let children = {
                 let _permit = shared.permits.acquire().await;
-                shared.relay.children(&uri).await
+                shared.relay.children(&listed, &uri).await
             };
             let children = children.map_err(|refusal| GenerateError(refusal.to_string()))?;
             let listed_children = children.map(|children| {

@@ -20,10 +20,10 @@ pub(crate) fn serve(
     shared: &Arc<ServerState>,
     passed: &PassedOnSkill,
 ) -> Result<Skill, NotPassedOn> {
-    let listed = &passed.skill;
+    let listed = &passed.skill.clone().passed_on();
     let content = match &listed.entry().resources {
         Resources::Dynamic => {
-            let generator = ServerGenerator::new(Arc::clone(shared), listed.clone());
+            let generator = ServerGenerator::new(Arc::clone(shared), passed.skill.clone());
             SkillContent::Generated(Arc::new(generator))
         }
         Resources::Listed(_) => {

@@ -17,7 +17,8 @@ const MOST_BYTES: u64 = skillwire_core::limits::MAX_BYTES + (4 << 20);
 /// The archives opened in this session, and the bytes that others may still expand to.
 #[derive(Default)]
 pub(crate) struct OpenedArchives {
-    opened: Mutex<HashMap<String, Arc<Vec<ArchiveFile>>>>,
+    /// By address and digest: an index may name another archive at the same address.
+    opened: Mutex<HashMap<(String, Option<Digest>), Arc<Vec<ArchiveFile>>>>,
     budget: Mutex<Budget>,
 }
 
@@ -46,7 +47,7 @@ impl<S: SkillServer> OfferedFiles<'_, S> {
         skill: &SkillId,
         archive: &Archive<'_>,
     ) -> Result<Arc<Vec<ArchiveFile>>, Refusal> {
-        let held = self.opened_copy(archive.url);
+        let held = self.opened_copy(archive);
         if let Some(files) = held.filter(|_| archive.digest.is_some()) {
             return Ok(files);
         }
@@ -99,13 +100,13 @@ impl<S: SkillServer> OfferedFiles<'_, S> {
         drop(budget);
         let files = Arc::new(files);
         let mut opened = self.server.archives().opened.lock();
-        opened.insert(archive.url.to_owned(), Arc::clone(&files));
+        opened.insert((archive.url.to_owned(), archive.digest), Arc::clone(&files));
         Ok(files)
     }
 
-    fn opened_copy(&self, url: &str) -> Option<Arc<Vec<ArchiveFile>>> {
+    fn opened_copy(&self, archive: &Archive<'_>) -> Option<Arc<Vec<ArchiveFile>>> {
         let opened = self.server.archives().opened.lock();
-        opened.get(url).map(Arc::clone)
+        opened.get(&(archive.url.to_owned(), archive.digest)).map(Arc::clone)
     }
 
     /// Reads a file of an archive from the opened copy, and never from anywhere else.
@@ -115,7 +116,7 @@ impl<S: SkillServer> OfferedFiles<'_, S> {
         archive: &Archive<'_>,
         file: &ResourceUri,
     ) -> Result<Bytes, Refusal> {
-        let files = match self.opened_copy(archive.url) {
+        let files = match self.opened_copy(archive) {
             Some(files) => files,
             None => self.open_archive(skill, archive).await?,
         };

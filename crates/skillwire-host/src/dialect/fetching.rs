@@ -5,9 +5,11 @@ use serde_json::{Map, Value};
 use skillwire_client::FetchedContent;
 use skillwire_core::{RelPath, ResourceUri};
 use skillwire_dialects::{
-    FetchRoute, InvalidDocument, SkillOffer,
-    sep_2076::{self, SkillAnswer},
-    skilljack, skills_over_mcp, skills_page,
+    FetchRoute, FilePromise, InvalidDocument, SkillFacts, SkillOffer,
+    sep_2076::{self, ArgumentValues, SkillAnswer},
+    skilljack,
+    skills_over_mcp::{self, FoundDocument},
+    skills_page,
 };
 use skillwire_protocol::method;
 use skillwire_trust::{Reason, Refusal, SkillId, check_promise};
@@ -16,6 +18,14 @@ use super::{AskError, SkillServer, archive::Archive};
 
 /// The largest list of a skill's documents that the host reads.
 const MOST_LIST_BYTES: u64 = 1 << 20;
+
+/// A skill of a server that knows it by its name.
+pub(super) struct NamedContent {
+    /// `SKILL.md`, put together from the answer.
+    pub(super) skill_file: Bytes,
+    /// The paths of all other files, if the server was asked.
+    pub(super) paths: Option<Vec<RelPath>>,
+}
 
 /// The files of skills that a server offers.
 pub(crate) struct OfferedFiles<'a, S> {
@@ -91,8 +101,23 @@ impl<'a, S: SkillServer> OfferedFiles<'a, S> {
             FetchRoute::Documents { skill_file, list } => {
                 self.read_document(skill, skill_file, list, &path, most).await
             }
-            FetchRoute::SkillsGet { name } => self.read_named(skill, name, &path, most).await,
-            FetchRoute::SkillsRead { name } => self.read_page(skill, name, &path).await,
+            FetchRoute::SkillsGet { name, arguments } if is_skill_file => {
+                Ok(self.get_named(skill, name, arguments, offer).await?.skill_file)
+            }
+            FetchRoute::SkillsGet { name, arguments } => {
+                let (answer, _) = self.ask_skill(skill, name, arguments).await?;
+                let uri = answer.resource(&path).ok_or_else(|| refuse(Reason::FileNotListed))?;
+                Ok(self.server.read_resource(uri, most).await?.bytes)
+            }
+            FetchRoute::SkillsRead { name } if is_skill_file => {
+                Ok(self.read_page(skill, name, offer).await?.skill_file)
+            }
+            FetchRoute::SkillsRead { name } => {
+                let params = skills_page::reference_params(name, &path);
+                let answer = self.ask_by_name(skills_page::READ_REFERENCE, params).await?;
+                let bytes = skills_page::read_reference(&answer);
+                bytes.map(Bytes::from).map_err(|invalid| unlike(skill, invalid))
+            }
             FetchRoute::Archive { url, format, digest } => {
                 let archive = Archive { url, declared: *format, digest: *digest };
                 self.read_archived(skill, &archive, file).await
@@ -167,41 +192,80 @@ impl<'a, S: SkillServer> OfferedFiles<'a, S> {
         Ok(bytes)
     }
 
-    async fn read_named(
+    /// Asks for a skill by its name, and puts its `SKILL.md` together.
+    ///
+    /// A server that needs arguments gives no instructions without them. Then `SKILL.md` names the
+    /// arguments, and no request is sent.
+    pub(super) async fn get_named(
         &self,
         skill: &SkillId,
         name: &str,
-        path: &RelPath,
-        most: u64,
-    ) -> Result<Bytes, Refusal> {
-        let answer = self.ask_by_name(method::SKILLS_GET, sep_2076::params(name)).await?;
-        let named = SkillAnswer::read(&answer).map_err(|invalid| unlike(skill, invalid))?;
-        if *path == RelPath::skill_file() {
-            let description = named.description.as_deref();
-            return Ok(sep_2076::skill_file(name, description, &named.instructions).into());
+        arguments: &ArgumentValues,
+        offer: &SkillOffer,
+    ) -> Result<NamedContent, Refusal> {
+        let facts = &offer.facts;
+        if arguments.is_empty() && facts.needs_arguments() {
+            let skill_file = facts.skill_file_with_arguments(name).into();
+            return Ok(NamedContent { skill_file, paths: None });
         }
-        let unlisted = || Refusal::new(Reason::FileNotListed).about(skill).file(path);
-        let resource = named.resource(path).ok_or_else(unlisted)?;
-        Ok(self.server.read_resource(resource, most).await?.bytes)
+        let (answer, more) = self.ask_skill(skill, name, arguments).await?;
+        let facts = facts.clone().and(more);
+        let skill_file = facts.skill_file(name, &answer.instructions).into();
+        Ok(NamedContent { skill_file, paths: Some(answer.paths(name)) })
     }
 
-    async fn read_page(
+    async fn ask_skill(
         &self,
         skill: &SkillId,
         name: &str,
-        path: &RelPath,
-    ) -> Result<Bytes, Refusal> {
-        if *path == RelPath::skill_file() {
-            let answer = self.ask_by_name(skills_page::READ, sep_2076::params(name)).await?;
-            let read =
-                skills_page::read(&answer, name).map_err(|invalid| unlike(skill, invalid))?;
-            let description = read.description.as_deref();
-            return Ok(sep_2076::skill_file(name, description, &read.instructions).into());
+        arguments: &ArgumentValues,
+    ) -> Result<(SkillAnswer<'static>, SkillFacts), Refusal> {
+        let params = sep_2076::params_with(name, arguments);
+        let answer = self.ask_by_name(method::SKILLS_GET, params).await?;
+        let read = SkillAnswer::read(&answer).map_err(|invalid| unlike(skill, invalid))?;
+        Ok((read, SkillFacts::of_answer(&answer)))
+    }
+
+    /// Reads a skill by its name, and puts its `SKILL.md` together.
+    pub(super) async fn read_page(
+        &self,
+        skill: &SkillId,
+        name: &str,
+        offer: &SkillOffer,
+    ) -> Result<NamedContent, Refusal> {
+        let answer = self.ask_by_name(skills_page::READ, sep_2076::params(name)).await?;
+        let read = skills_page::read(&answer, name).map_err(|invalid| unlike(skill, invalid))?;
+        let facts = offer.facts.clone().and(read.facts);
+        let skill_file = facts.skill_file(name, &read.instructions).into();
+        Ok(NamedContent { skill_file, paths: Some(read.paths) })
+    }
+
+    /// Returns the other files that a server names in a resource of their own.
+    pub(super) async fn named_files(
+        &self,
+        skill: &SkillId,
+        route: &FetchRoute,
+    ) -> Result<Option<Vec<(ResourceUri, FilePromise)>>, Refusal> {
+        match route {
+            FetchRoute::Collection { others, .. } => {
+                let most = self.server.policy().limits.bytes;
+                let answer = self.server.read_answer(others, most).await?;
+                let files = skilljack::read_collection(answer.text())
+                    .map_err(|invalid| unlike(skill, invalid))?;
+                let inside = files.iter().filter_map(|file| skill.uri.resource(&file.uri));
+                Ok(Some(inside.map(|uri| (uri, FilePromise::default())).collect()))
+            }
+            FetchRoute::Documents { skill_file, list } => {
+                let listing = self.server.read_resource(list, MOST_LIST_BYTES).await?.bytes;
+                let listing = String::from_utf8_lossy(&listing);
+                let documents = skills_over_mcp::read_documents(&listing, skill_file);
+                let file = |(path, document): (RelPath, FoundDocument)| {
+                    (skill.uri.root().child(&path), document.promise)
+                };
+                Ok(Some(documents.into_iter().map(file).collect()))
+            }
+            _ => Ok(None),
         }
-        let params = skills_page::reference_params(name, path);
-        let answer = self.ask_by_name(skills_page::READ_REFERENCE, params).await?;
-        let bytes = skills_page::read_reference(&answer);
-        bytes.map(Bytes::from).map_err(|invalid| unlike(skill, invalid))
     }
 
     /// Sends a request about one skill and returns the text of the result.

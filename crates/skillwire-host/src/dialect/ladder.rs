@@ -10,7 +10,7 @@ use skillwire_client::ServerDescription;
 use skillwire_core::SkillUri;
 use skillwire_dialects::{
     Dialect, ListedResource, OfferedSkill, RefusedEntry, fastmcp, index, named_skills, scoped_list,
-    sep_2076::{self, NamePage},
+    sep_2076::{self, NamePage, NamedSkill},
     skilljack, skills_over_mcp, skills_page, usage,
 };
 use skillwire_protocol::{NextPage, PageLimits, Pager, method};
@@ -147,7 +147,8 @@ impl<'a, S: SkillServer + ListReleased> Ladder<'a, S> {
             Way::Resources if self.allows_legacy && resources => Some(self.look_through().await?),
             _ => None,
         };
-        Ok(listing.map(|listing| (listing, LIFETIME)))
+        // No older dialect says that its listings are for everybody.
+        Ok(listing.map(|listing| (Listing { private: true, ..listing }, LIFETIME)))
     }
 
     /// Adds the skills that the server's instructions name and, if it lists none, a note about
@@ -258,7 +259,7 @@ impl<'a, S: SkillServer + ListReleased> Ladder<'a, S> {
         skills.truncate(MOST_ITEMS);
         let dialect = match known {
             Some(dialect) => dialect,
-            None => self.name_dialect(skills.first().map(|skill| skill.name.as_str())).await?,
+            None => self.name_dialect(&skills).await?,
         };
         let offered = skills.iter().map(|skill| skill.offered(dialect));
         let mut listing = collect(&origin, dialect, offered);
@@ -267,18 +268,21 @@ impl<'a, S: SkillServer + ListReleased> Ladder<'a, S> {
     }
 
     /// Distinguishes the two dialects that use names: one declares itself, otherwise the host
-    /// requests the first skill.
-    async fn name_dialect(&self, first: Option<&str>) -> Result<Dialect, Refusal> {
+    /// requests a skill, if possible one that needs no arguments.
+    async fn name_dialect(&self, skills: &[NamedSkill]) -> Result<Dialect, Refusal> {
         let declared = self.description.capabilities.get("skills");
         if declared.is_some_and(|skills| skills.get("scripts").is_some()) {
             return Ok(Dialect::SkillsPage);
         }
-        let Some(first) = first else { return Ok(Dialect::Sep2076) };
+        let plain = skills.iter().find(|skill| !skill.facts.needs_arguments());
+        let Some(first) = plain.or_else(|| skills.first()) else { return Ok(Dialect::Sep2076) };
         let ways =
             [(method::SKILLS_GET, Dialect::Sep2076), (skills_page::READ, Dialect::SkillsPage)];
         for (method, dialect) in ways {
-            match self.server.ask(method, sep_2076::params(first)).await {
-                Err(error) if error.is_unanswered() => {}
+            match self.server.ask(method, sep_2076::params(&first.name)).await {
+                Err(error) if error.is_unknown_method() => {}
+                // The server knows the method, and refuses this one skill or wants arguments.
+                Err(error) if error.is_unanswered() => return Ok(dialect),
                 Err(error) => return Err(self.server.unanswered(error)),
                 Ok(_) => return Ok(dialect),
             }

@@ -24,6 +24,6 @@ pub(crate) use self::{
     fetching::OfferedFiles,
     ladder::{Ladder, ListReleased},
     server::{AskError, SkillServer},
-    settle::{pin, with_frontmatter},
+    settle::{SettleDepth, pin, with_frontmatter},
     well_known::list as list_web_origin,
 };

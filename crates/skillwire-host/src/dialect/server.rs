@@ -16,6 +16,11 @@ pub(crate) enum AskError {
 }
 
 impl AskError {
+    /// Tells whether the server does not know the method.
+    pub(crate) fn is_unknown_method(&self) -> bool {
+        matches!(self, Self::Failed(error) if error.is_unknown_method())
+    }
+
     /// Tells whether the server does not know the method or what the request was about.
     pub(crate) fn is_unanswered(&self) -> bool {
         match self {

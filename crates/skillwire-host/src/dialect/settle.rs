@@ -9,7 +9,7 @@ use skillwire_core::{
     Digest, Frontmatter, ResourceUri, Resources, SkillEntry, SkillResource, skill_file,
 };
 use skillwire_dialects::{
-    FetchRoute, SkillOffer, fastmcp::ManifestDocument, sep_2076::skill_file as skill_file_of,
+    FetchRoute, FilePromise, SkillOffer, fastmcp::ManifestDocument, sep_2076::NamedSkill,
 };
 use skillwire_trust::{
     EntrySource, KnownSkill, ListedSkill, Reason, Refusal, SkillId, UnreadSkill, check_frontmatter,
@@ -21,12 +21,22 @@ use super::{OfferedFiles, SkillServer, archive::Archive};
 /// The largest manifest that the host reads.
 const MOST_MANIFEST_BYTES: u64 = 1 << 20;
 
+/// How much of an offered skill the host reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SettleDepth {
+    /// `SKILL.md`, and what comes along with it.
+    SkillFile,
+    /// Also the names of other files, where the server has a resource that lists them.
+    FileNames,
+}
+
 impl<S: SkillServer> OfferedFiles<'_, S> {
     /// Reads what the user needs to approve a skill, and nothing else.
     pub(crate) async fn settle(
         &self,
         skill: &KnownSkill,
         source: EntrySource,
+        depth: SettleDepth,
     ) -> Result<ListedSkill, Refusal> {
         let unread = match skill {
             KnownSkill::Listed(listed) => return Ok(listed.clone()),
@@ -61,14 +71,58 @@ impl<S: SkillServer> OfferedFiles<'_, S> {
             let refused = |refused| Refusal::of_entry(&id.origin, refused).about(id);
             offer = completed.map_err(refused)?;
         }
-        let most = self.server.policy().limits.bytes;
-        let bytes = self.read(id, &offer, id.uri.file(), most).await?;
+        let (bytes, offer) = self.read_skill_file(id, offer).await?;
+        let offer = match depth {
+            SettleDepth::SkillFile => offer,
+            SettleDepth::FileNames => self.with_file_names(id, offer).await,
+        };
         let (frontmatter, offer) = describe(unread, offer, &bytes)?;
         let pins = match whole(&offer) {
             Some(files) => self.within_limits(id, files)?,
             None => vec![pin(id.uri.file().clone(), &bytes)],
         };
         Ok(settled(unread, frontmatter, pins, offer, source))
+    }
+
+    /// Reads `SKILL.md`; a server that knows skills by name tells the other files along with it.
+    pub(crate) async fn read_skill_file(
+        &self,
+        id: &SkillId,
+        offer: SkillOffer,
+    ) -> Result<(Bytes, SkillOffer), Refusal> {
+        let named = match &offer.route {
+            FetchRoute::SkillsGet { name, arguments } => {
+                self.get_named(id, name, arguments, &offer).await
+            }
+            FetchRoute::SkillsRead { name } => self.read_page(id, name, &offer).await,
+            _ => {
+                let most = self.server.policy().limits.bytes;
+                let bytes = self.read(id, &offer, id.uri.file(), most).await?;
+                return Ok((bytes, offer));
+            }
+        };
+        let named = named.map_err(|refusal| refusal.about(id))?;
+        let offer = match named.paths {
+            None => offer,
+            Some(paths) => {
+                let file = |path| (id.uri.root().child(&path), FilePromise::default());
+                offer.naming(paths.into_iter().map(file))
+            }
+        };
+        Ok((named.skill_file, offer))
+    }
+
+    /// Adds the names of other files to an offer, if the server has a resource that lists them.
+    async fn with_file_names(&self, id: &SkillId, offer: SkillOffer) -> SkillOffer {
+        match self.named_files(id, &offer.route).await {
+            Ok(Some(files)) => offer.naming(files),
+            Ok(None) => offer,
+            // The skill can be used without them, and its files can still be read by their paths.
+            Err(refusal) => {
+                tracing::debug!("The files of {id} are not known. {refusal}");
+                offer
+            }
+        }
     }
 
     fn within_limits(
@@ -144,7 +198,9 @@ fn has_fence(bytes: &[u8]) -> bool {
 pub(crate) fn with_frontmatter(listed: &Frontmatter, bytes: Bytes) -> Bytes {
     match std::str::from_utf8(&bytes) {
         Ok(text) if !has_fence(&bytes) => {
-            skill_file_of(listed.name().as_str(), Some(listed.description()), text).into()
+            let name = listed.name().as_str();
+            let described = NamedSkill::new(name, Some(listed.description()));
+            described.facts.skill_file(name, text).into()
         }
         _ => bytes,
     }

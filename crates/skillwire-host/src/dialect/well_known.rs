@@ -36,6 +36,7 @@ pub(crate) async fn list<S: SkillServer>(
             Ok(site) => {
                 let mut listing = collect(&origin, Dialect::WellKnown, site.skills);
                 listing.warnings.extend(unknown_types(&origin, site.unknown));
+                listing.private = true;
                 return Ok((listing, LIFETIME));
             }
             // Many sites answer every URL with a page.

@@ -3,12 +3,21 @@
 use std::{collections::HashMap, time::SystemTime};
 
 use skillwire_trust::{
-    Action, Answer, AnsweredReview, ApprovalReview, ApprovedBy, ApprovedSkill, DynamicPolicy,
+    Action, Answer, AnsweredReview, Approval, ApprovalReview, ApprovedBy, ApprovedSkill, DynamicPolicy,
     Grants, KnownSkill, ListedSkill, Lock, Origin, Question, Reason, Record, Refusal, Remedy,
     ReviewOutcome, SkillId, Standing,
 };
 
 use super::{Host, unusable};
+
+/// The user's decision about a skill.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SkillDecision {
+    /// The standing of the skill, as far as its listing tells.
+    pub standing: Standing,
+    /// The user's last approval of a skill of an older server, whether or not it covers the skill.
+    pub approval: Option<Approval>,
+}
 
 impl Host {
     /// Returns the standing of a skill with the user.
@@ -157,11 +166,35 @@ impl Host {
 
     /// Returns the standing of each of many skills, reading the records once.
     pub fn standings(&self, skills: &[&KnownSkill]) -> Vec<Standing> {
+        self.decisions(skills).into_iter().map(|decision| decision.standing).collect()
+    }
+
+    /// Returns the user's decision about each of many skills, reading the records once.
+    pub fn decisions(&self, skills: &[&KnownSkill]) -> Vec<SkillDecision> {
         let (records, _) = self.inner.records.all();
         let records: HashMap<&SkillId, &Record> =
             records.iter().map(|record| (&record.id, record)).collect();
-        let of = |skill: &&KnownSkill| Standing::of_known(skill, records.get(skill.id()).copied());
+        let of = |skill: &&KnownSkill| {
+            let record = records.get(skill.id()).copied();
+            let of_older_server = record.filter(|_| skill.offer().is_some());
+            SkillDecision {
+                standing: Standing::of_known(skill, record),
+                approval: of_older_server.and_then(|record| record.approval.clone()),
+            }
+        };
         skills.iter().map(of).collect()
+    }
+
+    /// Tells whether a skill of an older server may be passed on as it is known now, because the
+    /// user approved it (`approval`) or the lock file allows it.
+    ///
+    /// The listing may only mention the skill. Then whatever is read of it still has to be compared
+    /// with the approval.
+    pub fn may_pass_on(&self, listed: &ListedSkill, approval: Option<&Approval>) -> bool {
+        match &self.inner.lock {
+            Some(lock) => locked(lock, listed).is_ok(),
+            None => approval.is_some_and(|approval| listed.may_be_covered_by(approval)),
+        }
     }
 
     /// Tells whether a skill with this standing may be loaded without asking the user.

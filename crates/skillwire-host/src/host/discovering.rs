@@ -150,8 +150,18 @@ impl Host {
                 self.note_change(&listed)?;
                 Ok(listed)
             }
+            Handle::Archive(Origin::Server(label), uri, archive) => {
+                let remote = self.remote(label)?;
+                if self.inner.offline {
+                    return self.recall(&Handle::Uri(remote.origin(), uri.clone()));
+                }
+                let listed = remote.get_archive(uri, archive).await?;
+                self.note_change(&listed)?;
+                Ok(listed)
+            }
             Handle::At(origin @ (Origin::Local | Origin::Project), _)
-            | Handle::Uri(origin @ (Origin::Local | Origin::Project), _) => {
+            | Handle::Uri(origin @ (Origin::Local | Origin::Project), _)
+            | Handle::Archive(origin @ (Origin::Local | Origin::Project), ..) => {
                 let registry = Registry::new(self.in_folders());
                 let gated = self.folders().gated.iter().map(GatedSkill::refusal).next();
                 let item = registry.find(handle).map_err(|refusal| match gated {
@@ -251,7 +261,7 @@ impl Host {
             let Some(now) = skills.iter().find(|skill| skill.id().uri == record.id.uri) else {
                 continue;
             };
-            if !may_still_be(now, &approval) {
+            if !now.may_be_covered_by(&approval) {
                 self.withdraw(&record.id, &approval)?;
             }
         }
@@ -259,7 +269,7 @@ impl Host {
     }
 
     /// Withdraws the approval of a skill that has other content now.
-    fn note_change(&self, listed: &ListedSkill) -> Result<(), Refusal> {
+    pub(super) fn note_change(&self, listed: &ListedSkill) -> Result<(), Refusal> {
         // An unreadable record is no approval, so there is nothing to withdraw.
         let record = self.inner.records.get(listed.id()).ok().flatten();
         let approval = record.and_then(|record| record.approval);
@@ -280,19 +290,6 @@ impl Host {
         let before = Some(approval.content.fingerprint());
         self.log_skill(skill, before, Action::Revoke, Ok(()), Some("the skill changed"));
         Ok(())
-    }
-}
-
-/// Tells whether a skill may still have the approved content, as far as its listing tells.
-fn may_still_be(skill: &KnownSkill, approval: &Approval) -> bool {
-    match skill {
-        KnownSkill::Listed(listed) => listed.is_covered_by(approval),
-        // The host compares its `SKILL.md` with the approval when it reads it.
-        KnownSkill::Unread(_) => true,
-        KnownSkill::Contradicted(skill) => match skill.first() {
-            KnownSkill::Listed(first) => first.is_covered_by(approval),
-            KnownSkill::Unread(_) | KnownSkill::Contradicted(_) => false,
-        },
     }
 }
 

@@ -3,11 +3,15 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use skillwire_core::Resources;
-use skillwire_trust::{Action, ApprovedSkill, Reason, Refusal, check_frontmatter};
+use skillwire_core::{ResourceUri, Resources};
+use skillwire_dialects::sep_2076::ArgumentValues;
+use skillwire_trust::{Action, ApprovedSkill, Reason, Refusal, VerifiedFile, check_frontmatter};
 
 use super::Host;
-use crate::window::{DynamicContent, FileContent, FirstSeen, Window, find};
+use crate::{
+    dialect::pin,
+    window::{DynamicContent, FileContent, FirstSeen, Window, find},
+};
 
 /// How many comparisons of `SKILL.md` are remembered.
 const MOST_COMPARED: usize = 4_096;
@@ -24,19 +28,39 @@ pub struct Loaded {
 impl Host {
     /// Loads an approved skill: fetches `SKILL.md`, compares size, digest and frontmatter with the
     /// entry, and opens the window. It fetches no other file.
-    #[tracing::instrument(skip_all, fields(skill = %approved.id()))]
     pub async fn load(&self, approved: ApprovedSkill) -> Result<Loaded, Refusal> {
+        self.load_with(approved, &ArgumentValues::new()).await
+    }
+
+    /// Loads an approved skill with values for the arguments that its instructions take.
+    ///
+    /// Only servers of some older dialects have such skills, and write the instructions for the
+    /// values. What they wrote first for some values is what the skill is held to for these values.
+    #[tracing::instrument(skip_all, fields(skill = %approved.id()))]
+    pub async fn load_with(
+        &self,
+        approved: ApprovedSkill,
+        arguments: &ArgumentValues,
+    ) -> Result<Loaded, Refusal> {
+        let approved = approved.with_arguments(arguments)?;
         let content = approved.fingerprint();
+        let values = approved.listed().argument_values();
         let open = self.open_windows().into_iter().find(|window| {
-            content.is_some() && window.fingerprint() == content && window.skill() == approved.id()
+            content.is_some()
+                && window.fingerprint() == content
+                && window.skill() == approved.id()
+                && window.argument_values() == values
         });
         if let Some(window) = open {
             return Ok(Loaded { window, repeated: true });
         }
-        let skill_file = self.load_skill_file(&approved).await;
-        let outcome = skill_file.as_ref().map(|_| ()).map_err(|refusal| refusal.reason);
+        let loaded = match approved.listed().variant() {
+            None => self.load_skill_file(&approved).await.map(|file| (approved.clone(), file)),
+            Some(variant) => self.load_variant(&approved, &variant).await,
+        };
+        let outcome = loaded.as_ref().map(|_| ()).map_err(|refusal| refusal.reason);
         self.log(&approved, Action::Load, outcome, None);
-        let skill_file = skill_file?;
+        let (approved, skill_file) = loaded?;
         let host = self.clone();
         let window = self.open_window(|id| Window::new(host, approved, skill_file, id));
         Ok(Loaded { window, repeated: false })
@@ -65,6 +89,26 @@ impl Host {
         };
         self.compare_frontmatter(approved, &content)?;
         Ok(content)
+    }
+
+    /// Has the server write `SKILL.md` for the values of the skill's arguments, and holds it to what
+    /// the server wrote for these values first.
+    async fn load_variant(
+        &self,
+        approved: &ApprovedSkill,
+        variant: &ResourceUri,
+    ) -> Result<(ApprovedSkill, FileContent), Refusal> {
+        self.check_enabled(approved)?;
+        let skill = approved.id();
+        let offer = approved.listed().offer();
+        let offer = offer.ok_or_else(|| Refusal::new(Reason::ArgumentUnknown).about(skill))?;
+        let server = self.server_of(skill, skill.uri.file())?;
+        let (bytes, offer) = server.read_with_arguments(skill, offer).await?;
+        let is_new = !approved.content().is_some_and(|content| content.file(variant).is_some());
+        self.keep_pin(skill, &pin(variant.clone(), &bytes))?;
+        let file = VerifiedFile::check(skill, &pin(skill.uri.file().clone(), &bytes), bytes)?;
+        let content = FileContent::FirstSeen(FirstSeen { file, new: is_new });
+        Ok((approved.clone().with_offer(offer), content))
     }
 
     /// Compares `SKILL.md` with the entry, once per content: bytes with the same digest under the

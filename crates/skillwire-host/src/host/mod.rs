@@ -29,6 +29,7 @@ use skillwire_trust::{
 };
 
 pub use self::{
+    approving::SkillDecision,
     comparing::FileComparison,
     discovering::Discovered,
     exporting::ExportedFile,

@@ -6,7 +6,7 @@ use skillwire_trust::{
 };
 
 use super::{Host, unusable};
-use crate::dialect::pin;
+use crate::{dialect::pin, window::find};
 
 impl Host {
     /// Reads a file of an approved skill for the first time, and pins it to these bytes.
@@ -34,12 +34,33 @@ impl Host {
         Ok(verified)
     }
 
+    /// Reads a file of an approved skill: one that the approval lists is compared with it, and
+    /// another one that the skill may have is pinned.
+    pub(super) async fn read_approved(
+        &self,
+        approved: &ApprovedSkill,
+        file: &ResourceUri,
+    ) -> Result<VerifiedFile, Refusal> {
+        let listed = approved.listed();
+        let held = match &approved.entry().resources {
+            Resources::Listed(files) => find(files, file),
+            Resources::Dynamic => None,
+        };
+        match held {
+            Some(held) => self.fetch(listed, held).await,
+            None if listed.may_have(file) => {
+                self.pin_first_read(approved, file, self.policy().limits.bytes).await
+            }
+            None => Err(Refusal::new(Reason::FileNotListed).about(approved.id()).file(file)),
+        }
+    }
+
     /// Adds a file to the approved content.
     ///
     /// The comparison happens inside the record's update, because another process may have pinned
     /// the same file meanwhile. If it read other bytes, the server gave different content to the
     /// two, so the approval is revoked instead of letting the last writer win.
-    fn keep_pin(&self, skill: &SkillId, pinned: &SkillResource) -> Result<(), Refusal> {
+    pub(super) fn keep_pin(&self, skill: &SkillId, pinned: &SkillResource) -> Result<(), Refusal> {
         let limits = self.policy().limits;
         let refuse = |reason| Refusal::new(reason).about(skill).file(&pinned.uri);
         let mut outcome = Err(Reason::NotApproved);

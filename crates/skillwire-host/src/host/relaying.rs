@@ -1,19 +1,20 @@
 //! One server, for a program that passes its skills on to other hosts.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use serde::Deserialize;
 use skillwire_client::{Changes, ClientError, Interest};
-use skillwire_core::{ResourceUri, SkillResource, SkillUri, limits, media_type};
+use skillwire_core::{RelPath, ResourceUri, SkillResource, SkillUri, limits, media_type};
+use skillwire_dialects::FetchRoute;
 use skillwire_protocol::Era;
 use skillwire_trust::{
-    EntrySource, KnownSkill, ListedSkill, Reason, Refusal, ServerLabel, VerifiedFile,
+    EntrySource, KnownSkill, ListedSkill, Reason, Refusal, ServerLabel, UnreadSkill, VerifiedFile,
 };
 
 use super::Host;
 use crate::{
-    dialect::with_frontmatter,
+    dialect::{SettleDepth, with_frontmatter},
     remote::{Listing, Remote},
 };
 
@@ -104,7 +105,7 @@ impl Relay {
     /// Returns the listing while it is fresh, otherwise a new one.
     pub async fn list(&self) -> Result<FreshListing, Refusal> {
         let listing = self.host.list(&self.label).await?;
-        let listing = self.passed_on(listing).await;
+        let listing = self.completed(listing).await;
         let lifetime = self.stated(self.remote.lifetime()).await?;
         Ok(FreshListing { listing, lifetime })
     }
@@ -117,15 +118,15 @@ impl Relay {
     /// Asks for one skill, whether or not it is listed.
     pub async fn get(&self, uri: &SkillUri) -> Result<FreshEntry, Refusal> {
         let listed = self.host.get_from(&self.remote, uri, EntrySource::Named).await?;
-        let listed = listed.passed_on();
         let lifetime = self.stated(self.remote.named_lifetime(uri)).await?;
         Ok(FreshEntry { listed, lifetime })
     }
 
-    /// Converts a listing to the released extension, reading what an older dialect only mentions.
+    /// Completes a listing of an older dialect as far as the released extension needs it.
     ///
-    /// This costs one read of each `SKILL.md` whose frontmatter the listing does not have.
-    async fn passed_on(&self, listing: Arc<Listing>) -> Arc<Listing> {
+    /// This costs one read of each `SKILL.md` whose frontmatter the listing does not have. The host
+    /// notes what it read, so that its own view of the server shows the same entries.
+    async fn completed(&self, listing: Arc<Listing>) -> Arc<Listing> {
         if listing.skills.iter().all(|skill| skill.offer().is_none()) {
             return listing;
         }
@@ -135,16 +136,23 @@ impl Relay {
                 KnownSkill::Unread(unread) if unread.offer().dialect.lists_frontmatter() => {
                     whole.skills.push(unread.passed_on().into());
                 }
-                KnownSkill::Listed(_) | KnownSkill::Unread(_) => {
-                    match self.remote.settle(skill, EntrySource::Named).await {
-                        Ok(settled) => whole.skills.push(settled.passed_on().into()),
-                        Err(refusal) => whole.refused.push(refusal.about(skill.id())),
-                    }
+                KnownSkill::Unread(_) => match self.settle(skill).await {
+                    Ok(settled) => whole.skills.push(settled.into()),
+                    Err(refusal) => whole.refused.push(refusal.about(skill.id())),
+                },
+                KnownSkill::Listed(_) | KnownSkill::Contradicted(_) => {
+                    whole.skills.push(skill.clone());
                 }
-                KnownSkill::Contradicted(_) => whole.skills.push(skill.clone()),
             }
         }
         Arc::new(whole)
+    }
+
+    /// Reads a skill that a listing only mentions, and withdraws an approval of other content.
+    async fn settle(&self, skill: &KnownSkill) -> Result<ListedSkill, Refusal> {
+        let settled = self.remote.settle(skill, EntrySource::Named, SettleDepth::SkillFile).await?;
+        self.host.note_change(&settled)?;
+        Ok(settled)
     }
 
     /// Returns a lifetime only if the server can have stated one: the legacy era has no field for
@@ -182,17 +190,58 @@ impl Relay {
     ) -> Result<Bytes, Refusal> {
         let skill = held.id();
         let bytes = self.host.read_unlisted(skill, uri, self.host.policy().limits.bytes).await?;
-        let offer = self.remote.offer_of(&skill.uri).filter(|_| uri == skill.uri.file());
-        if offer.is_some_and(|offer| offer.dialect.may_lack_frontmatter()) {
-            return Ok(with_frontmatter(&held.entry().frontmatter, bytes));
+        Ok(described(held, uri, bytes))
+    }
+
+    /// Reads a file of a skill without digests if the user approved the skill as it is now, and
+    /// holds the file to the bytes that were read first.
+    pub async fn read_approved(
+        &self,
+        held: &ListedSkill,
+        uri: &ResourceUri,
+    ) -> Result<Bytes, Refusal> {
+        let skill = held.id();
+        let now = self.host.get_from(&self.remote, &skill.uri, EntrySource::Named).await?;
+        let approved = self.host.approved(&now)?;
+        let file = self.host.read_approved(&approved, uri).await?;
+        Ok(described(&now, uri, file.bytes().clone()))
+    }
+
+    /// Lists the children of a directory of a skill; returns `None` if nothing says what is there.
+    ///
+    /// A server that does not list directories may have named the skill's files in another way.
+    pub async fn children(
+        &self,
+        held: &ListedSkill,
+        directory: &ResourceUri,
+    ) -> Result<Option<Vec<DirectoryChild>>, Refusal> {
+        if held.offer().is_none_or(|offer| offer.route == FetchRoute::Resources)
+            && let Some(children) = self.directory(directory).await?
+        {
+            return Ok(Some(children));
         }
-        Ok(bytes)
+        let Some(offer) = held.offer() else { return Ok(None) };
+        let known = if offer.names_files || (offer.complete && held.content().is_some()) {
+            held.clone()
+        } else {
+            let unread = UnreadSkill::new(
+                held.id().origin.clone(),
+                Arc::clone(held.entry()),
+                Arc::clone(offer),
+            );
+            let depth = SettleDepth::FileNames;
+            self.remote.settle(&unread.into(), EntrySource::Named, depth).await?
+        };
+        let others = known.other_files().unwrap_or_default().into_iter().map(|(path, _)| path);
+        let root = held.id().uri.root();
+        let files = others.chain([RelPath::skill_file()]).map(|path| root.child(&path));
+        Ok(children_of(directory, files))
     }
 
     /// Lists the children of a directory; returns `None` if the server does not offer that.
     ///
     /// Entries that are not children of the directory are left out, and so are those above a limit.
-    pub async fn children(
+    async fn directory(
         &self,
         directory: &ResourceUri,
     ) -> Result<Option<Vec<DirectoryChild>>, Refusal> {
@@ -242,4 +291,36 @@ impl Relay {
     pub async fn disconnect(&self) {
         self.remote.disconnect().await;
     }
+}
+
+/// Returns the children of a directory that files lie in or below; `None` if there is no such
+/// directory.
+fn children_of(
+    directory: &ResourceUri,
+    files: impl Iterator<Item = ResourceUri>,
+) -> Option<Vec<DirectoryChild>> {
+    let mut children = BTreeMap::new();
+    for file in files {
+        let mut below = file;
+        let mut is_directory = false;
+        while let Some(parent) = below.parent() {
+            if parent == *directory {
+                children.insert(below, is_directory);
+                break;
+            }
+            below = parent;
+            is_directory = true;
+        }
+    }
+    let child = |(uri, is_directory)| DirectoryChild { uri, is_directory };
+    (!children.is_empty()).then(|| children.into_iter().map(child).collect())
+}
+
+/// Puts the listed frontmatter in front of a `SKILL.md` that has none, if the dialect allows that.
+fn described(held: &ListedSkill, uri: &ResourceUri, bytes: Bytes) -> Bytes {
+    let is_skill_file = uri == held.id().uri.file();
+    if is_skill_file && held.dialect().may_lack_frontmatter() {
+        return with_frontmatter(&held.entry().frontmatter, bytes);
+    }
+    bytes
 }

@@ -1,6 +1,7 @@
 //! The arguments of a tool call. A model wrote them, so they may be anything.
 
 use serde_json::{Map, Value};
+use skillwire_dialects::sep_2076::ArgumentValues;
 use skillwire_trust::{Reason, Refusal, Subject};
 
 /// Arguments that are an object of strings.
@@ -26,6 +27,16 @@ impl<'a> Input<'a> {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
             Some(other) => Err(self.refuse(&format!("a string as `{name}`"), &kind(other))),
+        }
+    }
+
+    /// Returns an object of strings.
+    pub(super) fn texts(&self, name: &str) -> Result<ArgumentValues, Refusal> {
+        match self.arguments.and_then(|arguments| arguments.get(name)) {
+            None | Some(Value::Null) => Ok(ArgumentValues::new()),
+            Some(value) => serde_json::from_value(value.clone()).map_err(|_| {
+                self.refuse(&format!("an object of strings as `{name}`"), &kind(value))
+            }),
         }
     }
 

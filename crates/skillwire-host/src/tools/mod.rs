@@ -13,7 +13,7 @@ use serde_json::Value;
 use skillwire_trust::{Handle, Origin, Reason, Refusal, ServerLabel, Subject};
 
 use self::input::Input;
-pub use self::spec::{ToolSpec, all};
+pub use self::spec::{ToolSpec, all, skill_arguments};
 use crate::{
     context::{
         block, boundary::Boundaries, children::children, model_text::ModelText, text::one_line,
@@ -63,9 +63,19 @@ impl ModelTools {
     /// Returns the tools, from the listings that the host already has; none if there is no skill to
     /// load.
     pub async fn specs(&self) -> Result<Vec<ToolSpec>, Refusal> {
-        let items = self.host.catalogue_items(&self.host.known().await)?;
+        let known = self.host.known().await;
+        let items = self.host.catalogue_items(&known)?;
         let handles: Vec<String> = items.into_iter().map(|item| item.handle).collect();
-        Ok(if handles.is_empty() { Vec::new() } else { all(&handles, self.most_handles) })
+        if handles.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut specs = all(&handles, self.most_handles);
+        if known.registry.items().iter().any(|item| item.skill.takes_arguments())
+            && let Some(load) = specs.iter_mut().find(|spec| spec.name == "load_skill")
+        {
+            load.input_schema["properties"]["arguments"] = skill_arguments();
+        }
+        Ok(specs)
     }
 
     /// Executes a tool call of a model.
@@ -111,7 +121,8 @@ impl ModelTools {
         let name = input.required("name")?;
         let handle = Handle::parse(name)?;
         let listed = self.host.resolve(&handle).await?;
-        let loaded = self.host.load_for_model(&listed).await?;
+        let arguments = input.texts("arguments")?;
+        let loaded = self.host.load_for_model(&listed, &arguments).await?;
         let window = loaded.window;
         let handle = handle_of(&self.host.known().await, &window, &handle);
         let id = window_id(&window);

@@ -15,6 +15,17 @@ pub struct ToolSpec {
     pub input_schema: Value,
 }
 
+/// Returns the schema of the arguments that `load_skill` passes on to the server of a skill.
+///
+/// Few skills take arguments, so the schema has it only where some do.
+pub fn skill_arguments() -> Value {
+    json!({
+        "type": "object",
+        "additionalProperties": { "type": "string" },
+        "description": "Values for the arguments that the skill names.",
+    })
+}
+
 /// Returns every tool, whether or not there are skills; the schema of `load_skill` lists the
 /// handles if they are few.
 pub fn all(handles: &[String], most_handles: usize) -> Vec<ToolSpec> {

@@ -6,6 +6,7 @@ use skillwire_trust::{
 };
 
 use super::{Finding, Server, directories, each};
+use crate::dialect::SettleDepth;
 
 /// The result for one skill.
 #[derive(Debug, Default)]
@@ -58,7 +59,7 @@ pub(super) async fn check(server: &Server, skill: &KnownSkill, in_flight: usize)
 /// Checks that a skill of an older dialect keeps what its server promised.
 async fn check_unread(server: &Server, skill: &KnownSkill, in_flight: usize) -> Checked {
     let mut checked = Checked::default();
-    let settled = match server.settle(skill, EntrySource::Named).await {
+    let settled = match server.settle(skill, EntrySource::Named, SettleDepth::SkillFile).await {
         Ok(settled) => settled,
         Err(refusal) => {
             checked.findings.push(Finding::must(refusal.about(skill.id())));

@@ -1,5 +1,6 @@
 //! From a window to text for a model: the one path that tools, commands and bridges share.
 
+use skillwire_dialects::sep_2076::ArgumentValues;
 use skillwire_trust::{ListedSkill, Refusal};
 
 use super::{FileContent, Window};
@@ -24,9 +25,15 @@ impl Host {
     /// Loads a skill for a model. Asks the user first, through the host's prompter, unless they
     /// have approved the skill as it is.
     #[tracing::instrument(skip_all, fields(skill = %listed.id()))]
-    pub async fn load_for_model(&self, listed: &ListedSkill) -> Result<Loaded, Refusal> {
+    pub async fn load_for_model(
+        &self,
+        listed: &ListedSkill,
+        arguments: &ArgumentValues,
+    ) -> Result<Loaded, Refusal> {
+        // A caller that leaves out an argument cannot load the skill, so the user is not asked.
+        listed.with_arguments(arguments)?;
         let approved = self.approved_or_ask(listed).await?;
-        self.load(approved).await
+        self.load_with(approved, arguments).await
     }
 }
 
@@ -38,11 +45,13 @@ impl Window {
         boundaries: &Boundaries,
     ) -> Result<ModelText, Refusal> {
         let directory = self.host.directory_of(self.skill());
+        let others = self.listed().other_files();
         let skill = LoadedSkill {
             handle,
             entry: self.entry(),
             content: self.skill_file(),
             directory: directory.as_deref(),
+            others: others.as_deref(),
         };
         Ok(block::loaded_skill(skill, boundaries)?)
     }

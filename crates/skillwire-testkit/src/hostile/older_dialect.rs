@@ -227,8 +227,7 @@ fn index(older: OlderDialect) -> Value {
 }
 
 fn named_list() -> Value {
-    let description = Some("Handle a customer refund.".to_owned());
-    let skills = vec![NamedSkill { name: "refunds".to_owned(), description }];
+    let skills = vec![NamedSkill::new("refunds", Some("Handle a customer refund."))];
     NamePage { skills, next: None }.write()
 }
 

@@ -262,6 +262,9 @@ pub(crate) struct LoadArgs {
     /// Then read this file of the skill; may be repeated.
     #[arg(long, value_name = "FILE")]
     pub(crate) read: Vec<String>,
+    /// Give an argument that the skill takes a value; may be repeated.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) arg: Vec<String>,
     /// Use only what was approved and cached before.
     #[arg(long)]
     pub(crate) offline: bool,

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde_json::Value;
 use skillwire_core::visible::{one_line, one_line_within};
 use skillwire_core::{ContentDiff, Resources, SkillEntry, SkillResource, SkillUri};
-use skillwire_dialects::Dialect;
+use skillwire_dialects::{Dialect, SkillArgument};
 use skillwire_trust::{ApprovalCard, Grants, Origin};
 
 use crate::output::{ADDED, FAINT, REMOVED, STRONG, WARNING, counted};
@@ -52,6 +52,27 @@ pub(crate) fn write(out: &mut impl Write, handle: &str, card: &ApprovalCard) -> 
         }
     }
     files(out, entry)?;
+    for path in card.unread_files.iter().take(MAX_FILES) {
+        writeln!(out, "  {FAINT}not read{FAINT:#}   {}", one_line(path.as_str()))?;
+    }
+    if card.unread_files.len() > MAX_FILES {
+        let more = card.unread_files.len() - MAX_FILES;
+        writeln!(out, "  {FAINT}and {more} more that were not read{FAINT:#}")?;
+    }
+    for SkillArgument { name, required, description } in &card.arguments {
+        let needed = if *required { "needs" } else { "takes" };
+        let about = description.as_deref().map_or_else(String::new, |about| {
+            format!(": {}", one_line_within(about, MAX_VALUE_CHARS))
+        });
+        writeln!(out, "It {needed} the argument {STRONG}{}{STRONG:#}{about}", one_line(name))?;
+    }
+    if !card.arguments.is_empty() {
+        writeln!(
+            out,
+            "{WARNING}Its server writes the instructions{WARNING:#} for the arguments of each load; they \
+             are held to what it wrote for the same arguments first."
+        )?;
+    }
     if card.integrity.is_first_seen() {
         writeln!(
             out,

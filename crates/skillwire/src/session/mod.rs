@@ -49,6 +49,8 @@ pub(crate) struct SessionOptions {
     pub(crate) allow_dynamic: bool,
     /// The lock that replaces the user's approvals for skills of servers.
     pub(crate) lock: Option<Lock>,
+    /// Keeps what servers wrote about their skills in members that this program does not know.
+    pub(crate) keeps_entry_text: bool,
     /// Whether skills are passed on to clients, for as long as the program runs.
     pub(crate) passes_on: bool,
     /// The skill folders of this machine that are read besides the servers.
@@ -310,7 +312,8 @@ impl SkillFolders {
 
 fn host(settings: &HostSettings, options: &SessionOptions) -> Result<HostBuilder, Failure> {
     let dynamic = if options.allow_dynamic { DynamicPolicy::Ask } else { DynamicPolicy::Decline };
-    let mut policy = Policy { dynamic, ..Policy::default() };
+    let keeps_entry_text = options.keeps_entry_text;
+    let mut policy = Policy { dynamic, keeps_entry_text, ..Policy::default() };
     if options.passes_on {
         policy.keeps_entry_text = true;
         // Each file and each listing has its own limit. A limit for the whole session would stop a

@@ -2,6 +2,7 @@
 
 mod approving;
 mod listing;
+mod older_servers;
 mod passing_on;
 mod prompts;
 mod searching;

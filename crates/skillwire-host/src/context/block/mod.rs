@@ -8,7 +8,7 @@
 
 use std::path::Path;
 
-use skillwire_core::{Digest, Resources, SkillEntry, media_type};
+use skillwire_core::{Digest, RelPath, SkillEntry, media_type};
 use skillwire_trust::Origin;
 
 use super::{
@@ -34,6 +34,9 @@ pub struct LoadedSkill<'a> {
     pub content: &'a dyn SkillContent,
     /// The directory of a skill that is in a folder of this machine.
     pub directory: Option<&'a Path>,
+    /// The other files with their sizes, as far as they are known; `None` if the server does not
+    /// say which files there are.
+    pub others: Option<&'a [(RelPath, Option<u64>)]>,
 }
 
 /// A file of a loaded skill.
@@ -50,7 +53,7 @@ pub fn loaded_skill(
     skill: LoadedSkill<'_>,
     boundaries: &Boundaries,
 ) -> Result<ModelText, NoBoundary> {
-    let LoadedSkill { handle, entry, content, directory } = skill;
+    let LoadedSkill { handle, entry, content, directory, others } = skill;
     let origin = &content.skill().origin;
     let mut note = vec![format!("Skill: {}", one_line(handle)), origin_line(origin, directory)];
     note.push(format!(
@@ -60,7 +63,7 @@ pub fn loaded_skill(
     note.extend(about_bytes(content));
     note.push(standing(origin));
     note.push(inert(origin));
-    note.push(files(entry));
+    note.push(files(others));
     frame(tag(origin), &note, content.uri().name().as_str(), content.bytes(), boundaries)
 }
 
@@ -178,17 +181,16 @@ fn inert(origin: &Origin) -> String {
 }
 
 /// Names the files of a skill besides `SKILL.md`; none of them has been read.
-fn files(entry: &SkillEntry) -> String {
-    let Resources::Listed(listed) = &entry.resources else {
+fn files(others: Option<&[(RelPath, Option<u64>)]>) -> String {
+    let Some(others) = others else {
         return "Files: The server does not list them.".to_owned();
     };
-    let others: Vec<_> = listed.iter().filter(|file| file.uri != *entry.uri.file()).collect();
     if others.is_empty() {
         return "Files: none besides SKILL.md".to_owned();
     }
-    let named = others.iter().take(MAX_FILES_NAMED).map(|file| {
-        let path = entry.uri.below(&file.uri).map_or_else(String::new, |path| path.to_string());
-        format!("\n- {} ({} bytes)", one_line(&path), file.size)
+    let named = others.iter().take(MAX_FILES_NAMED).map(|(path, size)| {
+        let size = size.map_or_else(String::new, |size| format!(" ({size} bytes)"));
+        format!("\n- {}{size}", one_line(path.as_str()))
     });
     let rest = match others.len().saturating_sub(MAX_FILES_NAMED) {
         0 => String::new(),

@@ -53,9 +53,12 @@ async fn templates_are_never_walked_and_nothing_undeclared_is_asked_d12() {
     let values = host.complete(&label("acme"), &templates[0], "product", "", &Map::new()).await;
     assert_eq!(values.unwrap(), [""; 0]);
     assert_eq!(bare.count("completion/complete"), 0);
-    // Unless the user allowed this for the server, a URI that no listing mentions is not a skill.
-    let refusal = host.named("acme:skill://docs/pdf/SKILL.md").await.unwrap_err();
-    assert_eq!(refusal.reason, Reason::SkillsNotOffered);
+    // The user may name a skill that no listing mentions; it is read as the resource that it is.
+    let named = host.named("acme:skill://docs/pdf/SKILL.md").await.unwrap();
+    assert_eq!((named.dialect(), named.integrity().is_first_seen()), (Dialect::Templates, true));
+    assert_eq!(bare.methods().iter().filter(|method| method.starts_with("skills/")).count(), 0);
+    let refusal = host.named("acme:skill://docs/none/SKILL.md").await.unwrap_err();
+    assert_eq!(refusal.reason, Reason::SkillNotFound);
 }
 
 #[tokio::test]

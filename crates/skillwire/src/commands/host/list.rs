@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
+use serde_json::Value;
 use skillwire_dialects::Dialect;
 use skillwire_host::{
     Discovered, Host,
@@ -64,6 +65,9 @@ pub(super) struct SkillRow<'a> {
     /// Whether its files are compared with the first ones seen, because the server gives no
     /// digests.
     first_seen: bool,
+    /// The author's own keys and values, such as version and tags.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<&'a Value>,
 }
 
 pub(super) fn run(args: &ListArgs) -> Outcome {
@@ -138,6 +142,7 @@ pub(super) fn row<'a>(host: &Host, item: &'a RegistryItem) -> SkillRow<'a> {
         dynamic: item.skill.integrity().is_dynamic(),
         dialect: item.skill.id().origin.server().map(|_| item.skill.dialect()),
         first_seen: item.skill.integrity().is_first_seen(),
+        metadata: entry.frontmatter.fields().get("metadata"),
     }
 }
 

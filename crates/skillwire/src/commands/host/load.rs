@@ -4,14 +4,14 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use serde::Serialize;
 use skillwire_core::Digest;
-use skillwire_dialects::Dialect;
+use skillwire_dialects::{Dialect, sep_2076::ArgumentValues};
 use skillwire_host::{
     FileContent, Window,
     context::{boundary::Boundaries, text},
 };
 use skillwire_trust::{Origin, Refusal};
 
-use super::{Outcome, lock};
+use super::{Outcome, lock, skill_arguments};
 use crate::{
     args::LoadArgs,
     exit::Exit,
@@ -48,10 +48,11 @@ pub(super) fn run(args: &LoadArgs) -> Outcome {
         allow_dynamic: args.allow_dynamic,
         ..session::SessionOptions::about(&args.handle, args.origins)
     };
+    let given = skill_arguments::parse(&args.arg)?;
     session::with(args.json, options, async |session| {
         // Everything is loaded before anything is printed, so that a refusal leaves no partial
         // output.
-        let loaded = load(session, args).await?;
+        let loaded = load(session, args, given).await?;
         let mut out = io::stdout().lock();
         if args.json {
             report::json(&mut out, &loaded)?;
@@ -71,11 +72,19 @@ pub(super) fn run(args: &LoadArgs) -> Outcome {
     })
 }
 
-async fn load(session: &Session, args: &LoadArgs) -> Result<LoadReport, Failure> {
+async fn load(
+    session: &Session,
+    args: &LoadArgs,
+    given: ArgumentValues,
+) -> Result<LoadReport, Failure> {
     let named = session.find_now(&args.handle).await?;
     let host = session.host();
+    let arguments = skill_arguments::ask_for_missing(named.listed.arguments(), given)?;
+    // A load without an argument that the skill needs cannot succeed, so the user is not asked.
+    named.listed.with_arguments(&arguments)?;
     let approved = session.approved_or_ask(&named).await?;
-    let window = host.load(approved).await?.window;
+    let window = host.load_with(approved, &arguments).await?.window;
+    notice(window.skill_file());
     let blocks = blocks(&window, &named.handle, &args.read).await;
     // The program ends once the text is printed, so the window ends here.
     window.release();

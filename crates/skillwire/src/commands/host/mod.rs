@@ -12,6 +12,7 @@ mod prompt;
 mod search;
 mod server;
 mod show;
+mod skill_arguments;
 mod standing;
 mod verify;
 mod windows;

@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use skillwire_host::Inspected;
-use skillwire_trust::{ApprovalCard, Standing, requested_tools};
+use skillwire_trust::{ApprovalCard, ListedSkill, Standing, requested_tools};
 
 use super::Outcome;
 use crate::{
@@ -18,7 +18,10 @@ use crate::{
 };
 
 pub(super) fn run(args: &ShowArgs) -> Outcome {
-    let options = session::SessionOptions::about(&args.handle, args.origins);
+    let options = session::SessionOptions {
+        keeps_entry_text: true,
+        ..session::SessionOptions::about(&args.handle, args.origins)
+    };
     session::with(args.json, options, async |session| {
         let named = session.find_now(&args.handle).await?;
         if let Some(file) = &args.file {
@@ -36,6 +39,9 @@ pub(super) fn run(args: &ShowArgs) -> Outcome {
                 "dialect": listed.id().origin.server().map(|_| listed.dialect()),
                 "first_seen": listed.integrity().is_first_seen(),
                 "entry": &**listed.entry(),
+                "files": files(listed),
+                "arguments": listed.arguments(),
+                "_meta": listed.meta(),
                 "requested_tools": requested_tools(&listed.entry().frontmatter),
                 "grants": match &standing {
                     Standing::Approved(grants) => Some(grants),
@@ -48,6 +54,12 @@ pub(super) fn run(args: &ShowArgs) -> Outcome {
         }
         Ok(Exit::Ok)
     })
+}
+
+/// Every file besides `SKILL.md`, with its size where it is known; `null` if the server does not say.
+fn files(listed: &ListedSkill) -> Option<Vec<Value>> {
+    let files = listed.other_files()?.into_iter();
+    Some(files.map(|(path, size)| json!({ "path": path.as_str(), "size": size })).collect())
 }
 
 fn print(out: &mut impl Write, named: &NamedSkill, standing: &Standing) -> io::Result<()> {

@@ -11,6 +11,7 @@ mod inspecting;
 mod loading;
 mod locking;
 mod login;
+mod older;
 mod passing_on;
 mod refusing;
 mod servers;
