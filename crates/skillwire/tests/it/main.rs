@@ -13,6 +13,7 @@ mod help;
 mod host;
 mod load;
 mod manifest;
+mod matrix;
 mod new;
 mod pipes;
 mod serve;
