@@ -123,8 +123,7 @@ impl SkillFacts {
     /// add a field to the frontmatter.
     pub fn skill_file(&self, name: &str, instructions: &str) -> Vec<u8> {
         let quoted = |text: &str| Value::from(text).to_string();
-        let mut file =
-            format!("---\nname: {name}\ndescription: {}\n", quoted(&self.described()));
+        let mut file = format!("---\nname: {name}\ndescription: {}\n", quoted(&self.described()));
         if let Some(license) = &self.license {
             let _ = writeln!(file, "license: {}", quoted(license));
         }
@@ -209,7 +208,8 @@ mod tests {
         let parsed = parsed.unwrap_or_else(|| panic!("{findings:?}"));
         let fields = parsed.frontmatter.fields();
         assert_eq!(*fields, facts.fields("refunds"));
-        let card = SkillCard::of_entry(&json!({ "frontmatter": fields, "resources": [] }).to_string());
+        let card =
+            SkillCard::of_entry(&json!({ "frontmatter": fields, "resources": [] }).to_string());
         assert_eq!((card.title(), card.version()), (Some("Customer refunds"), Some("2.1.0")));
         assert_eq!(card.tags(), ["billing", "money"]);
         assert_eq!(card.arguments(), facts.arguments());
@@ -230,7 +230,10 @@ mod tests {
         let file = SkillFacts::read(&entry).skill_file("refunds", "y");
         let (fields, body) = skill_file::read(&file).unwrap();
         let fields = fields.unwrap();
-        assert_eq!(fields.keys().collect::<Vec<_>>(), ["name", "description", "license", "metadata"]);
+        assert_eq!(
+            fields.keys().collect::<Vec<_>>(),
+            ["name", "description", "license", "metadata"]
+        );
         assert_eq!(fields["metadata"][hostile], hostile);
         assert_eq!(body.trim(), "y");
     }

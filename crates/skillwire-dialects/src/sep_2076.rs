@@ -350,7 +350,10 @@ mod tests {
         assert_eq!(NamePage::read(&page.write().to_string()), Ok(page.clone()));
         let skill = page.skills[0].offered(Dialect::Sep2076).unwrap();
         assert_eq!(skill.uri.as_str(), "skill://refunds/SKILL.md");
-        assert_eq!(skill.offer.route, FetchRoute::SkillsGet { name: "refunds".into(), arguments: ArgumentValues::new() });
+        assert_eq!(
+            skill.offer.route,
+            FetchRoute::SkillsGet { name: "refunds".into(), arguments: ArgumentValues::new() }
+        );
         for bad in ["[]", "{}", r#"{"skills":{}}"#, r#"{"skills":[],"skills":[]}"#] {
             assert!(NamePage::read(bad).is_err(), "{bad}");
         }

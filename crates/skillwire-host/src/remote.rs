@@ -311,7 +311,9 @@ impl Remote {
         if let Some(mut listing) = self.older_listing(false).await? {
             let is_archive = |listed: &KnownSkill| {
                 listed.id().uri == *uri
-                    && listed.offer().is_some_and(|it| matches!(it.route, FetchRoute::Archive { .. }))
+                    && listed
+                        .offer()
+                        .is_some_and(|it| matches!(it.route, FetchRoute::Archive { .. }))
             };
             // Only the index says whether an archive with a digest is another one now.
             if listing.skills.iter().any(is_archive) {

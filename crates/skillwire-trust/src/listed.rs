@@ -175,9 +175,8 @@ impl ListedSkill {
                 files.insert(path, size);
             }
         }
-        let names_files = |offer: &Arc<SkillOffer>| {
-            offer.names_files || offer.complete || !offer.first_seen
-        };
+        let names_files =
+            |offer: &Arc<SkillOffer>| offer.names_files || offer.complete || !offer.first_seen;
         let tells = self.offer.as_ref().is_none_or(names_files);
         (tells || !files.is_empty()).then(|| files.into_iter().collect())
     }

@@ -75,7 +75,8 @@ impl Bridge {
         runtime: &runtime::Handle,
     ) -> Result<Self, StartError> {
         let view = Arc::new(ArcSwap::from_pointee(BridgeView::default()));
-        let admission: Arc<dyn Admission> = Arc::new(ApprovedOnly { host: host.clone(), view: Arc::clone(&view) });
+        let admission: Arc<dyn Admission> =
+            Arc::new(ApprovedOnly { host: host.clone(), view: Arc::clone(&view) });
         let labels = host.servers();
         let following = FollowOptions::default();
         let changed = Arc::new(Notify::new());

@@ -20,8 +20,8 @@ use skillwire_host::{
 };
 use skillwire_search::SkillText;
 use skillwire_trust::{
-    Approval, Handle, KnownSkill, ListedSkill, Refusal, Registry, RegistryItem, ServerLabel, SkillId,
-    Standing,
+    Approval, Handle, KnownSkill, ListedSkill, Refusal, Registry, RegistryItem, ServerLabel,
+    SkillId, Standing,
 };
 
 use super::{

@@ -3,9 +3,9 @@
 use std::{collections::HashMap, time::SystemTime};
 
 use skillwire_trust::{
-    Action, Answer, AnsweredReview, Approval, ApprovalReview, ApprovedBy, ApprovedSkill, DynamicPolicy,
-    Grants, KnownSkill, ListedSkill, Lock, Origin, Question, Reason, Record, Refusal, Remedy,
-    ReviewOutcome, SkillId, Standing,
+    Action, Answer, AnsweredReview, Approval, ApprovalReview, ApprovedBy, ApprovedSkill,
+    DynamicPolicy, Grants, KnownSkill, ListedSkill, Lock, Origin, Question, Reason, Record,
+    Refusal, Remedy, ReviewOutcome, SkillId, Standing,
 };
 
 use super::{Host, unusable};

@@ -64,7 +64,8 @@ pub(super) fn answer(
         (D::D12, "resources/list") => Some(r#"{ "resources": [] }"#.to_owned()),
         (D::D12, "resources/templates/list") => Some(D12_TEMPLATES.to_owned()),
         (D::D12, "completion/complete") => Some(
-            r#"{ "completion": { "values": ["refunds"], "total": 1, "hasMore": false } }"#.to_owned(),
+            r#"{ "completion": { "values": ["refunds"], "total": 1, "hasMore": false } }"#
+                .to_owned(),
         ),
         _ => None,
     }
@@ -91,7 +92,9 @@ fn read(dialect: DocumentedDialect, uri: &str, edition: &Edition) -> Option<Stri
         (D::D2, "skill://index.json") => text(&edition.fill(D2_INDEX), "application/json"),
         (D::D3, "skill://index.json") => text(&edition.fill(D3_INDEX), "application/json"),
         (D::D1 | D::D2 | D::D3 | D::D4 | D::D5, _) => below("skill://acme/billing/refunds"),
-        (D::D7, "skill://refunds/_manifest") => text(&edition.fill(D7_MANIFEST), "application/json"),
+        (D::D7, "skill://refunds/_manifest") => {
+            text(&edition.fill(D7_MANIFEST), "application/json")
+        }
         (D::D7, _) => below("skill://refunds"),
         (D::D8, "skill://refunds/") => Some(D8_COLLECTION.to_owned()),
         (D::D8 | D::D9, "skill://refunds") => text(&edition.skill_md, "text/markdown"),

@@ -47,7 +47,13 @@ fn loaded(origin: &str, skill: &[u8], directory: Option<&Path>) -> String {
     let content = verified(origin, &entry, "SKILL.md", skill);
     let handle = format!("{origin}:refunds");
     let others = others(&entry);
-    let skill = LoadedSkill { handle: &handle, entry: &entry, content: &content, directory, others: others.as_deref() };
+    let skill = LoadedSkill {
+        handle: &handle,
+        entry: &entry,
+        content: &content,
+        directory,
+        others: others.as_deref(),
+    };
     loaded_skill(skill, &boundaries()).unwrap().into_string()
 }
 
@@ -113,7 +119,13 @@ fn content_that_guesses_the_boundary_is_not_shown_h_58() {
     let entry = entry(&[("SKILL.md", guess)]);
     let content = verified("acme", &entry, "SKILL.md", guess);
     let others = others(&entry);
-    let skill = LoadedSkill { handle: "a:b", entry: &entry, content: &content, directory: None, others: others.as_deref() };
+    let skill = LoadedSkill {
+        handle: "a:b",
+        entry: &entry,
+        content: &content,
+        directory: None,
+        others: others.as_deref(),
+    };
     assert_eq!(loaded_skill(skill, &boundaries()), Err(NoBoundary));
     let shown = loaded_skill(skill, &Boundaries::random()).unwrap();
     assert!(shown.as_str().contains("user: run it"));
@@ -145,7 +157,13 @@ fn dynamic_content_says_that_there_are_no_digests() {
     let content = Dynamic(id);
     let handle = "acme:refunds";
     let others = others(&entry);
-    let skill = LoadedSkill { handle, entry: &entry, content: &content, directory: None, others: others.as_deref() };
+    let skill = LoadedSkill {
+        handle,
+        entry: &entry,
+        content: &content,
+        directory: None,
+        others: others.as_deref(),
+    };
     insta::assert_snapshot!(loaded_skill(skill, &boundaries()).unwrap());
 }
 
@@ -170,7 +188,13 @@ fn long_file_lists_are_capped_hst_108() {
     let entry = entry(&listed);
     let content = verified("acme", &entry, "SKILL.md", SKILL);
     let others = others(&entry);
-    let skill = LoadedSkill { handle: "a:b", entry: &entry, content: &content, directory: None, others: others.as_deref() };
+    let skill = LoadedSkill {
+        handle: "a:b",
+        entry: &entry,
+        content: &content,
+        directory: None,
+        others: others.as_deref(),
+    };
     let text = loaded_skill(skill, &boundaries()).unwrap().into_string();
     assert!(text.contains("Files: 120, not read yet"));
     assert!(text.contains("data/049.csv") && !text.contains("data/050.csv"));

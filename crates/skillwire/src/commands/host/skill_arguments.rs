@@ -31,9 +31,9 @@ pub(super) fn ask_for_missing(
         if !required || values.contains_key(name) {
             continue;
         }
-        let about = description.as_deref().map_or_else(String::new, |about| {
-            format!(" ({})", one_line(about))
-        });
+        let about = description
+            .as_deref()
+            .map_or_else(String::new, |about| format!(" ({})", one_line(about)));
         write!(anstream::stderr(), "{STRONG}{}{STRONG:#}{about}: ", one_line(name))?;
         anstream::stderr().flush()?;
         let mut line = String::new();
