@@ -2,6 +2,8 @@
 
 use skillwire_trust::{Refusal, Remedy, SkillId};
 
+use crate::refusals;
+
 /// Writes a remedy as a sentence; `skill` names a skill in a command, quoted if it has to be.
 pub(crate) fn sentence(remedy: &Remedy, skill: impl Fn(&SkillId) -> String) -> String {
     match remedy {
@@ -44,7 +46,7 @@ pub(crate) fn sentence(remedy: &Remedy, skill: impl Fn(&SkillId) -> String) -> S
             "Register this program there by hand and pass the id with `--client-id`.".to_owned()
         }
         Remedy::GiveArgument(id, name) => {
-            let given = argument(&format!("{name}=VALUE"));
+            let given = refusals::argument(&format!("{name}=VALUE"));
             format!("`skillwire load {} --arg {given}` gives it a value.", skill(id))
         }
         Remedy::AcceptDraft(label) => {
