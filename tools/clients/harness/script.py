@@ -64,6 +64,8 @@ def read_file(name: str, handle: str, path: str, offsets: dict[str, int] | None 
         if offsets and "offset" in tool.properties:
             unit = "line" if "line" in str(tool.properties["offset"]).lower() else "byte"
             given["offset"] = offsets[unit]
+            if "limit" in tool.properties:
+                given["limit"] = {"line": 100, "byte": 4000}[unit]
         return given
 
     return Step(name, READ, arguments)
@@ -74,10 +76,14 @@ def load_wrongly(name: str) -> Step:
     return Step(name, LOAD, lambda tool, _: {key(tool, "name", "skill", "handle", "uri"): 4711})
 
 
-def empty(schema: dict[str, Any]) -> Any:
-    """What a model gives for an argument it does not want: nothing, or a size that allows much."""
-    kinds = str(schema)
-    return 20_000 if "integer" in kinds or "number" in kinds else ""
+def empty(name: str, schema: dict[str, Any]) -> Any:
+    """What a model gives for an argument it does not want."""
+    kind = str(schema.get("type"))
+    if "boolean" in kind:
+        return False
+    if "integer" in kind or "number" in kind:
+        return 20_000 if name == "limit" else 0
+    return ""
 
 
 def last_window(seen: Conversation) -> str:
@@ -126,7 +132,7 @@ class Script:
         if tool:
             given = step.arguments(tool, seen)
             if self.fills:
-                given = {name: empty(schema) for name, schema in tool.properties.items()} | given
+                given = {name: empty(name, kind) for name, kind in tool.properties.items()} | given
             return Reply(tool=tool.name, arguments=given, call=f"call_{position}")
         search = self.search(seen)
         if search and len(seen.results) - position < 2:

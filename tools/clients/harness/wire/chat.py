@@ -27,7 +27,7 @@ def read(body: dict[str, Any]) -> Conversation:
         for call in message.get("tool_calls") or []:
             seen.called[call.get("id", "")] = call["function"]["name"]
     for tool in body.get("tools") or []:
-        function = tool.get("function", tool)
+        function = tool.get("function") or tool.get("custom") or tool
         seen.tools.append(
             Tool(
                 function.get("name", ""),
