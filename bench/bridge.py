@@ -8,7 +8,7 @@ A warm `load_skill` (its entry fresh, its `SKILL.md` cached) is compared with a 
 a time, in turns. Requests are written as bytes that are ready and answers are not parsed, so that
 the client costs little and the same for both. Memory is what the bridge has resident when it knows
 10 servers with 1,000 skills each. Searches are measured among 100,000 skills of a folder, with
-`serve --find-tool`, which searches like the bridge does; `--only` takes one of the three. The exit code
+`serve`, which searches like the bridge does; `--only` takes one of the three. The exit code
 is 1 when a target is missed.
 """
 
@@ -31,6 +31,8 @@ SEARCHED = 100_000
 MOST_RATIO = 2.0
 MOST_MIB = 128
 MOST_MS = 5.0
+# The first search after a start must not wait until every file was read.
+MOST_FIRST_S = 1.0
 
 WORDS = (
     "account archive branch budget cache change client column commit customer deploy digest draft entry "
@@ -186,29 +188,30 @@ def searches(binary: Path, folder: Path) -> bool:
     home.mkdir()
     write_many(skills)
     good = True
-    with Piped([str(binary), "serve", str(skills), "--find-tool"], home) as server:
+    with Piped([str(binary), "serve", str(skills)], home) as server:
         server.ask(request("skills/list", {}))
         before = server.resident_mib()
         begun = time.perf_counter()
-        server.call("find_skills", query="refund")
+        server.call("search_skills", query="refund")
         first = time.perf_counter() - begun
         grown = server.resident_mib() - before
         for what, query in QUERIES.items():
-            arguments = {"name": "find_skills", "arguments": {"query": query}}
+            arguments = {"name": "search_skills", "arguments": {"query": query}}
             message = request("tools/call", arguments)
             times = []
             for _ in range(101):
                 begun = time.perf_counter()
                 answer = server.ask(message)
                 times.append((time.perf_counter() - begun) * 1e3)
-            if b"resource_link" not in answer:
+            if b"found. `load_skill`" not in answer:
                 raise SystemExit(f"{query!r} found nothing: {answer[:500]!r}")
             middle = statistics.median(times)
             good = good and middle <= MOST_MS
             print(f"a search among {SEARCHED} skills, {what}: {middle:.1f} ms, the slowest "
                   f"{max(times):.1f} ms (target ≤ {MOST_MS:.0f} ms)")
-    print(f"the first search, which reads and indexes all of them: {first:.1f} s, {grown:.0f} MiB more")
-    return good
+    print(f"the first search, right after the first answer: {first:.2f} s, {grown:.0f} MiB more "
+          f"(target ≤ {MOST_FIRST_S:.0f} s)")
+    return good and first <= MOST_FIRST_S
 
 
 def main() -> int:

@@ -54,7 +54,7 @@ BASE = {
 }
 
 # Checks that call a tool. The suite reports them as failed when the server lists none, with a mark
-# that says so; without that mark a failure is a failure.
+# that says so; without that mark, or for a server that has tools, a failure is a failure.
 NEED_A_TOOL = {
     ("http-header-validation", "ServerRejectsMismatchedNameHeader"),
     ("http-header-validation", "ServerAcceptsWhitespaceHeaderValue"),
@@ -110,9 +110,12 @@ def pages_problem(checks: list[dict], page_size: int) -> str | None:
     return f"{details['entries']} skills came in {details['pages']} pages, expected {expected}"
 
 
-def judge(run: Run, checks: list[dict], page_size: int) -> tuple[int, list[str], str]:
+def judge(
+    run: Run, checks: list[dict], page_size: int, has_tools: bool
+) -> tuple[int, list[str], str]:
     """The number of passed checks, what is wrong, and a note for the line."""
-    untestable = [c for c in checks if c["status"] == "FAILURE" and is_untestable(run, c)]
+    failed = [] if has_tools else [c for c in checks if c["status"] == "FAILURE"]
+    untestable = [c for c in failed if is_untestable(run, c)]
     wrong = [c for c in checks if c["status"] in {"FAILURE", "WARNING"} and c not in untestable]
     statuses = Counter(c["status"] for c in checks)
     passed = statuses["SUCCESS"]
@@ -132,12 +135,14 @@ def judge(run: Run, checks: list[dict], page_size: int) -> tuple[int, list[str],
     return passed, problems, note
 
 
-def check_at(title: str, url: str, page_size: int, dynamic: bool, tally: Tally) -> None:
+def check_at(
+    title: str, url: str, page_size: int, dynamic: bool, tally: Tally, has_tools: bool = False
+) -> None:
     """Checks a server that listens already."""
     suite = tool("@modelcontextprotocol/conformance/dist/index.js")
     for run in plan(dynamic):
         try:
-            result = judge(run, run_scenario(suite, url, run), page_size)
+            result = judge(run, run_scenario(suite, url, run), page_size, has_tools)
         except Broken as reason:
             result = 0, [str(reason)], ""
         tally.add(f"{title}, {run.version}, {run.scenario}", *result)
@@ -150,10 +155,11 @@ def check(
     dynamic: bool,
     tally: Tally,
     variables: dict[str, str] | None = None,
+    has_tools: bool = False,
 ) -> None:
     try:
         with Server(command, variables=variables) as url:
-            check_at(title, url, page_size, dynamic, tally)
+            check_at(title, url, page_size, dynamic, tally, has_tools)
     except Broken as reason:
         tally.add(f"{title}, server", 0, [str(reason)])
 
@@ -183,7 +189,7 @@ def main() -> int:
                 return tally.close()
             for page_size in PAGE_SIZES:
                 command = serve(binary, skills, "--page-size", str(page_size))
-                check(f"page size {page_size}", command, page_size, False, tally)
+                check(f"page size {page_size}", command, page_size, False, tally, has_tools=True)
     except (Broken, OSError) as reason:
         tally.add("conformance suite", 0, [str(reason)])
     return tally.close()

@@ -4,7 +4,7 @@ use std::{
     collections::BTreeSet,
     path::PathBuf,
     sync::{
-        Arc,
+        Arc, PoisonError, RwLock, RwLockReadGuard,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -35,6 +35,26 @@ impl ViewId {
     pub const EVERYTHING: Self = Self(0);
 }
 
+/// The skills that a view shows.
+#[derive(Debug)]
+enum ViewRule {
+    Everything,
+    Matching(PathPatterns),
+    /// None; no caller has the view any more. Its number is never used again, because a request
+    /// under way may still have it.
+    Nothing,
+}
+
+impl ViewRule {
+    fn shows(&self, path: impl FnOnce() -> String) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::Matching(patterns) => patterns.matches(&path()),
+            Self::Nothing => false,
+        }
+    }
+}
+
 /// The snapshots of all views at one moment.
 #[derive(Debug)]
 struct Views(Vec<Arc<Snapshot>>);
@@ -61,8 +81,9 @@ impl CatalogChanges {
 #[derive(Debug)]
 pub struct Catalog {
     options: SnapshotOptions,
-    /// The patterns of each view; the first view shows everything.
-    views: Vec<Option<PathPatterns>>,
+    /// What each view shows; the first view shows everything. A writer of `current` holds this
+    /// lock, so that a view which is added while a delta is applied does not miss it.
+    views: RwLock<Vec<ViewRule>>,
     current: ArcSwapOption<Views>,
     ready: watch::Sender<bool>,
     changes: broadcast::Sender<Arc<CatalogChanges>>,
@@ -95,7 +116,7 @@ impl Catalog {
         let (stale, stale_reports) = mpsc::channel(STALE_BACKLOG);
         Self {
             options,
-            views: vec![None],
+            views: RwLock::new(vec![ViewRule::Everything]),
             current: ArcSwapOption::empty(),
             ready: watch::Sender::new(false),
             changes: broadcast::Sender::new(CHANGE_BACKLOG),
@@ -106,10 +127,41 @@ impl Catalog {
         }
     }
 
-    /// Adds a view that shows only the skills whose path matches.
-    pub fn restrict(&mut self, visible: PathPatterns) -> ViewId {
-        self.views.push(Some(visible));
-        ViewId(self.views.len() - 1)
+    /// Adds a view that shows only the skills whose path matches, also while skills are served.
+    pub fn restrict(&self, visible: PathPatterns) -> ViewId {
+        let mut views = self.views.write().unwrap_or_else(PoisonError::into_inner);
+        let rule = ViewRule::Matching(visible);
+        if let Some(current) = self.current.load_full() {
+            let mut snapshots = current.0.clone();
+            let everything = &snapshots[ViewId::EVERYTHING.0];
+            let skills = everything.all.iter().filter(|skill| rule.shows(|| skill.path())).cloned();
+            let snapshot = Snapshot::new(skills.collect(), &self.options);
+            snapshots.push(Arc::new(snapshot.of_generation(everything.generation())));
+            self.current.store(Some(Arc::new(Views(snapshots))));
+        }
+        views.push(rule);
+        ViewId(views.len() - 1)
+    }
+
+    /// Empties a view that no caller has any more; the view of everything stays.
+    pub fn retire(&self, view: ViewId) {
+        if view == ViewId::EVERYTHING {
+            return;
+        }
+        let mut views = self.views.write().unwrap_or_else(PoisonError::into_inner);
+        let Some(rule) = views.get_mut(view.0) else { return };
+        *rule = ViewRule::Nothing;
+        if let Some(current) = self.current.load_full() {
+            let mut snapshots = current.0.clone();
+            if let Some(snapshot) = snapshots.get_mut(view.0) {
+                *snapshot = Arc::new(Snapshot::new(Vec::new(), &self.options));
+            }
+            self.current.store(Some(Arc::new(Views(snapshots))));
+        }
+    }
+
+    fn view_rules(&self) -> RwLockReadGuard<'_, Vec<ViewRule>> {
+        self.views.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Applies a delta to every view at once and returns what changed.
@@ -117,15 +169,16 @@ impl Catalog {
     /// Only one writer may publish at a time. Each snapshot is made from the one before, so of two
     /// concurrent writers one would lose its changes.
     pub fn publish(&self, delta: &CatalogDelta) -> Arc<CatalogChanges> {
+        let rules = self.view_rules();
         let mut changes = Vec::new();
         let generation = self.generation.fetch_add(1, Ordering::Relaxed);
         let views: Vec<Snapshot> = match self.current.load_full() {
-            None => self.views.iter().map(|visible| self.first(visible.as_ref(), delta)).collect(),
+            None => rules.iter().map(|rule| self.first(rule, delta)).collect(),
             Some(old) => {
-                let pairs = old.0.iter().zip(&self.views);
+                let pairs = old.0.iter().zip(&*rules);
                 pairs
-                    .map(|(old, visible)| {
-                        let (next, change) = self.next(old, visible.as_ref(), delta);
+                    .map(|(old, rule)| {
+                        let (next, change) = self.next(old, rule, delta);
                         changes.push(change);
                         next
                     })
@@ -137,6 +190,7 @@ impl Catalog {
         // listeners are notified. A client that reads a file because it was notified would
         // otherwise get the old one, and no further notification.
         self.current.store(Some(Arc::new(Views(views.collect()))));
+        drop(rules);
         self.ready.send_replace(true);
         let changes = Arc::new(CatalogChanges(changes));
         if !changes.is_empty() {
@@ -146,21 +200,19 @@ impl Catalog {
         changes
     }
 
-    fn first(&self, visible: Option<&PathPatterns>, delta: &CatalogDelta) -> Snapshot {
-        let skills = delta.placed.iter().filter(|skill| is_visible(skill, visible)).cloned();
+    fn first(&self, rule: &ViewRule, delta: &CatalogDelta) -> Snapshot {
+        let skills = delta.placed.iter().filter(|skill| rule.shows(|| skill.path())).cloned();
         Snapshot::new(skills.collect(), &self.options)
     }
 
     fn next(
         &self,
         old: &Snapshot,
-        visible: Option<&PathPatterns>,
+        rule: &ViewRule,
         delta: &CatalogDelta,
     ) -> (Snapshot, ViewChange) {
-        let own = CatalogDelta {
-            removed: delta.removed.clone(),
-            placed: delta.placed.iter().filter(|s| is_visible(s, visible)).cloned().collect(),
-        };
+        let shown = delta.placed.iter().filter(|skill| rule.shows(|| skill.path()));
+        let own = CatalogDelta { removed: delta.removed.clone(), placed: shown.cloned().collect() };
         old.next(&own, &self.options)
     }
 
@@ -172,8 +224,7 @@ impl Catalog {
 
     /// Tells whether a view would show a skill at this URI, if there were one.
     pub fn would_show(&self, view: ViewId, uri: &SkillUri) -> bool {
-        let visible = self.views.get(view.0);
-        visible.is_some_and(|visible| visible.as_ref().is_none_or(|v| v.matches(&path_of(uri))))
+        self.view_rules().get(view.0).is_some_and(|rule| rule.shows(|| path_of(uri)))
     }
 
     /// Waits for the first snapshot.
@@ -229,8 +280,4 @@ impl Catalog {
     pub fn changes(&self) -> broadcast::Receiver<Arc<CatalogChanges>> {
         self.changes.subscribe()
     }
-}
-
-fn is_visible(skill: &Skill, visible: Option<&PathPatterns>) -> bool {
-    visible.is_none_or(|visible| visible.matches(&skill.path()))
 }

@@ -142,7 +142,7 @@ pub fn remote_children(skill: &Skill, told: &[RemoteChild]) -> Vec<String> {
 /// Describes a file whose content is not known here.
 fn describe_generated(skill: &Skill, file: &RelPath, uri: &ResourceUri) -> String {
     if uri == skill.uri.file() {
-        return skill.resource();
+        return skill.resource(false);
     }
     let mime_type = media_type::of(file.file_name(), b"");
     let (uri, name) = (uri.as_str(), file.file_name());

@@ -46,7 +46,7 @@ impl Snapshot {
             let items = self.listed_after(after);
             return Page::cut(
                 size,
-                items.map(|skill| (skill.uri.to_string(), Cow::Owned(skill.resource()))),
+                items.map(|skill| (skill.uri.to_string(), Cow::Owned(self.describe_skill(skill)))),
             );
         }
         // A key is the URI of a skill and the URI of one of its files, because files are listed
@@ -67,7 +67,7 @@ impl Snapshot {
     /// Lists every file of a skill by URI.
     fn resources_of(&self, skill: &Skill) -> Vec<(String, String)> {
         let SkillContent::Files(tree) = &skill.content else {
-            return vec![(skill.uri.to_string(), skill.resource())];
+            return vec![(skill.uri.to_string(), self.describe_skill(skill))];
         };
         let mut found: Vec<_> = tree
             .files
@@ -95,10 +95,14 @@ impl Snapshot {
         false
     }
 
+    fn describe_skill(&self, skill: &Skill) -> String {
+        skill.resource(self.list_frontmatter)
+    }
+
     /// Describes a file; a `SKILL.md` that has its own entry is described by its frontmatter.
     pub(crate) fn describe_file(&self, uri: &ResourceUri, file: &FileRecord) -> String {
         if let Some(skill) = self.skill(uri.as_str()) {
-            return skill.resource();
+            return self.describe_skill(skill);
         }
         let resource = ResourceMetadata {
             uri: uri.as_str(),

@@ -24,11 +24,37 @@ const MAX_URI_SEGMENTS: usize = 256;
 
 /// Options for which skills and files a snapshot lists.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct SnapshotOptions {
     /// Skills that are served but not listed.
     pub unlisted: PathPatterns,
     /// Whether `resources/list` shows supporting files as well as each `SKILL.md`.
     pub list_files: bool,
+    /// Whether `resources/list` repeats the rest of each skill's frontmatter in `_meta`.
+    pub list_frontmatter: bool,
+}
+
+impl SnapshotOptions {
+    /// Sets the skills that are served but not listed.
+    #[must_use]
+    pub fn unlisted(mut self, patterns: PathPatterns) -> Self {
+        self.unlisted = patterns;
+        self
+    }
+
+    /// Sets whether `resources/list` shows supporting files as well as each `SKILL.md`.
+    #[must_use]
+    pub fn list_files(mut self, listed: bool) -> Self {
+        self.list_files = listed;
+        self
+    }
+
+    /// Sets whether `resources/list` repeats the rest of each skill's frontmatter in `_meta`.
+    #[must_use]
+    pub fn list_frontmatter(mut self, listed: bool) -> Self {
+        self.list_frontmatter = listed;
+        self
+    }
 }
 
 /// A file that a client requested.
@@ -64,6 +90,7 @@ pub struct Snapshot {
     pub(crate) listed: SortedSkills,
     pub(crate) names: SortedSkills,
     pub(crate) list_files: bool,
+    pub(crate) list_frontmatter: bool,
     schemes: Vec<String>,
     instructions: String,
     generation: u64,
@@ -88,6 +115,7 @@ impl Snapshot {
             by_uri: UriIndex::new(skills.iter()),
             all: SortedSkills::new(by_uri, skills),
             list_files: options.list_files,
+            list_frontmatter: options.list_frontmatter,
             schemes: Vec::new(),
             instructions: String::new(),
             generation: 0,
@@ -230,6 +258,11 @@ impl Snapshot {
     /// Returns one paragraph that tells a model which skills there are.
     pub fn instructions(&self) -> &str {
         &self.instructions
+    }
+
+    /// Iterates over every skill by URI, listed or not.
+    pub fn all(&self) -> impl Iterator<Item = &Arc<Skill>> {
+        self.all.iter()
     }
 
     /// Iterates over the listed skills by URI.

@@ -18,6 +18,7 @@
 //! ```
 
 // What a skill is made of.
+mod annotations;
 mod content_id;
 mod content_set;
 mod digest;
@@ -58,6 +59,7 @@ pub mod strict_json;
 pub mod visible;
 
 pub use self::{
+    annotations::annotations,
     char_class::{CharClass, CharClasses},
     code::{Code, Effect, Level, Strictness},
     content_id::{ContentId, NoContentId},

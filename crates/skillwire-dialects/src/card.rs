@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize, de::IgnoredAny};
 use serde_json::{Map, Value, json};
+use skillwire_core::annotations as annotations_of;
 
 /// The priority of a skill among everything that a server lists.
 pub const SKILL_PRIORITY: f64 = 0.8;
@@ -25,6 +26,15 @@ pub struct SkillArgument {
     pub required: bool,
     /// The author's words about it.
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+}
+
+/// The author's words about a file of a skill.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FileText {
+    /// A title for people.
+    pub title: Option<String>,
+    /// What the file is for.
     pub description: Option<String>,
 }
 
@@ -105,13 +115,31 @@ impl SkillCard {
         self.json("icons").filter(Value::is_array)
     }
 
-    /// Returns the skill's audience, its priority, and when its author changed it.
+    /// Returns the skill's audience, its priority, and when its author changed it; a skill is for
+    /// the model unless its author says otherwise.
     pub fn annotations(&self) -> Value {
         let mut annotations = json!({ "audience": ["assistant"], "priority": SKILL_PRIORITY });
-        if let Some(when) = self.text("lastModified").filter(|when| is_time(when)) {
-            annotations["lastModified"] = when.into();
+        for (key, value) in annotations_of(&self.fields).into_iter().flatten() {
+            annotations[key] = value;
         }
         annotations
+    }
+
+    /// Returns what the author writes about a file of the skill, in `files` of the frontmatter: a
+    /// text, or an object with `title` and `description`.
+    pub fn file_text(&self, path: &str) -> FileText {
+        let Some(Value::Object(mut files)) = self.json("files") else { return FileText::default() };
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+        match files.remove(path) {
+            Some(Value::String(description)) => {
+                FileText { title: None, description: Some(description) }
+            }
+            Some(file) => FileText {
+                title: text(file.get("title")),
+                description: text(file.get("description")),
+            },
+            None => FileText::default(),
+        }
     }
 
     fn field(&self, key: &str) -> Option<&Value> {
@@ -151,21 +179,6 @@ pub(crate) fn argument(item: &Value) -> Option<SkillArgument> {
         description: item.get("description").and_then(Value::as_str).map(str::to_owned),
         required: item.get("required").and_then(Value::as_bool).unwrap_or(false),
     })
-}
-
-/// Tells whether a text is a date, or a date and a time. Anything else is left out, as a client
-/// could only guess what it means.
-fn is_time(text: &str) -> bool {
-    let digits = |part: Option<&str>, count| {
-        part.is_some_and(|part| part.len() == count && part.bytes().all(|b| b.is_ascii_digit()))
-    };
-    let mut date = text.get(..10).unwrap_or_default().split('-');
-    text.is_ascii()
-        && digits(date.next(), 4)
-        && digits(date.next(), 2)
-        && digits(date.next(), 2)
-        && text.len() <= 40
-        && (text.len() == 10 || text.as_bytes().get(10) == Some(&b'T'))
 }
 
 #[cfg(test)]

@@ -129,6 +129,8 @@ pub struct IndexArchive {
     pub media_type: &'static str,
     /// The digest of its bytes.
     pub digest: Digest,
+    /// The number of its bytes.
+    pub size: u64,
 }
 
 /// Returns the URI of the archive of a skill, beside the skill's folder.
@@ -398,6 +400,7 @@ mod tests {
                         url: archive_uri(&SkillUri::parse(REFUNDS).unwrap(), ArchiveFormat::Zip),
                         media_type: ArchiveFormat::Zip.media_type(),
                         digest,
+                        size: 1,
                     }],
                     uri: Some(REFUNDS),
                     resources: Some(&resources),
@@ -423,7 +426,7 @@ mod tests {
         let media_type = ArchiveFormat::TarGz.media_type();
         let later = IndexEntry {
             frontmatter: Some(&frontmatter),
-            archives: vec![IndexArchive { url: url.clone(), media_type, digest }],
+            archives: vec![IndexArchive { url: url.clone(), media_type, digest, size: 1 }],
             ..IndexEntry::default()
         };
         let skill = read_one(&json!(later)).unwrap();

@@ -83,7 +83,7 @@ pub use skillwire_core::{
 pub use skillwire_protocol::Era;
 
 pub use self::{
-    card::{SKILL_PRIORITY, SkillArgument, SkillCard},
+    card::{FileText, SKILL_PRIORITY, SkillArgument, SkillCard},
     convert::{DOCUMENTS, NotConverted, convert},
     dialect::{Dialect, NameRule},
     draft::{DraftSkill, EntryAge},

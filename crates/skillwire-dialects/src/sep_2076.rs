@@ -19,6 +19,7 @@ use crate::{
     card::{SkillArgument, SkillCard},
     offer::{Claim, uri_of_name},
     resource::json_text,
+    skills_page::labels,
 };
 
 /// Limits on how much of an answer is read.
@@ -165,6 +166,12 @@ pub struct SkillAnswer<'a> {
 pub struct SkillFile {
     /// The last segment of its path.
     pub name: String,
+    /// Its title for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
     /// The URI under which a client reads it.
     pub uri: String,
     /// Its media type.
@@ -182,8 +189,14 @@ impl SkillAnswer<'_> {
         let files = answer.get("files").and_then(Value::as_array);
         let file = |file: &Value| {
             let required = file.get("required").and_then(Value::as_bool).unwrap_or_default();
-            let name = text_of(file, "name")?;
-            Some(SkillFile { name, uri: text_of(file, "uri")?, media_type: None, required })
+            Some(SkillFile {
+                name: text_of(file, "name")?,
+                title: text_of(file, "title"),
+                description: text_of(file, "description"),
+                uri: text_of(file, "uri")?,
+                media_type: None,
+                required,
+            })
         };
         Ok(SkillAnswer {
             description: text_of(&answer, "description").map(Cow::Owned),
@@ -221,6 +234,12 @@ impl SkillAnswer<'_> {
         let first = fitting.next()?;
         fitting.next().is_none().then_some(&first.uri)
     }
+}
+
+/// Returns the text of the first link in a skill's instructions that leads to one of its files.
+pub fn link_label(instructions: &str, path: &str) -> Option<String> {
+    let mut labels = labels(instructions).into_iter();
+    labels.find(|(linked, _)| linked == path).map(|(_, label)| label)
 }
 
 /// Returns the paths of a skill's own files that its instructions link to.
@@ -389,6 +408,8 @@ mod tests {
     fn an_answer_is_read_as_it_was_written_d5() {
         let file = |name: &str, uri: &str| SkillFile {
             name: name.into(),
+            title: None,
+            description: None,
             uri: uri.into(),
             media_type: None,
             required: true,

@@ -12,7 +12,7 @@ use skillwire_core::{
     strict_json,
 };
 
-use crate::{InvalidDocument, SkillFacts, content, sep_2076::ANSWER};
+use crate::{FileText, InvalidDocument, SkillCard, SkillFacts, content, sep_2076::ANSWER};
 
 /// The method that reads a skill.
 pub const READ: &str = "skills/read";
@@ -146,6 +146,18 @@ impl PageFiles {
         Self(others.map(file).collect())
     }
 
+    /// Describes files as their author does in the frontmatter, where the author does.
+    #[must_use]
+    pub fn described_by(mut self, card: &SkillCard) -> Self {
+        for file in &mut self.0 {
+            let FileText { title, description } = card.file_text(file.path.as_str());
+            if let Some(text) = description.or(title) {
+                file.description = text;
+            }
+        }
+        self
+    }
+
     /// Returns the files of one kind.
     pub fn of_kind(&self, kind: PageFileKind) -> Vec<&PageFile> {
         self.0.iter().filter(|file| file.kind == kind).collect()
@@ -187,8 +199,8 @@ fn find<'a>(
     })?
 }
 
-/// The paths that a text links to, each with the text of its link.
-fn labels(body: &str) -> Vec<(String, String)> {
+/// Returns the paths that instructions link to, each with the text of the link.
+pub(crate) fn labels(body: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for link in links::find(body, 0) {
         let Target::Inside(path) = links::resolve("", &link.target) else { continue };

@@ -1,6 +1,11 @@
 //! Options for how a server answers.
 
-use crate::dialect::{Dialects, Usage};
+use skillwire_source::UriTemplate;
+
+use crate::{
+    dialect::{Dialects, Usage},
+    identity::ServerIdentity,
+};
 
 /// The clients and caches that may reuse an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -23,7 +28,16 @@ impl CacheScope {
 }
 
 /// Options for how requests are answered.
+///
+/// ```
+/// use skillwire_engine::{Config, ServerIdentity};
+///
+/// let identity = ServerIdentity::new("acme-skills", "1.2.0").title("Skills of Acme");
+/// let config = Config::default().identity(identity).page_size(50);
+/// assert_eq!(config.page_size, 50);
+/// ```
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Config {
     /// The number of items on one page of a listing.
     pub page_size: usize,
@@ -40,10 +54,14 @@ pub struct Config {
     pub dialects: Dialects,
     /// The skill that is the guide to this server's tools.
     pub usage: Option<Usage>,
-    /// The server's name, for display only.
-    pub name: String,
-    /// The server's version, for display only.
-    pub version: String,
+    /// What the server says about itself.
+    pub identity: ServerIdentity,
+    /// Whether clients get read-only tools that list, load and read skills.
+    pub skill_tools: bool,
+    /// Patterns of URIs that the operator or a source names, for users who fill them in.
+    pub templates: Vec<UriTemplate>,
+    /// The tools of a server that these skills are a part of, besides what the engine offers.
+    pub host_tools: Vec<String>,
 }
 
 impl Default for Config {
@@ -56,8 +74,90 @@ impl Default for Config {
             cache_bytes: 128 * 1024 * 1024,
             dialects: Dialects::default(),
             usage: None,
-            name: "skillwire".to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
+            identity: ServerIdentity::default(),
+            skill_tools: false,
+            templates: Vec::new(),
+            host_tools: Vec::new(),
         }
+    }
+}
+
+impl Config {
+    /// Sets the number of items on one page of a listing.
+    #[must_use]
+    pub fn page_size(mut self, items: usize) -> Self {
+        self.page_size = items;
+        self
+    }
+
+    /// Sets how long a client may reuse an answer, in milliseconds.
+    #[must_use]
+    pub fn ttl_ms(mut self, milliseconds: u64) -> Self {
+        self.ttl_ms = milliseconds;
+        self
+    }
+
+    /// Sets who may reuse answers.
+    #[must_use]
+    pub fn cache_scope(mut self, scope: CacheScope) -> Self {
+        self.cache_scope = scope;
+        self
+    }
+
+    /// Sets whether `resources/directory/read` is offered.
+    #[must_use]
+    pub fn directory_read(mut self, offered: bool) -> Self {
+        self.directory_read = offered;
+        self
+    }
+
+    /// Sets the most bytes of files that are cached, and the most bytes of pages.
+    #[must_use]
+    pub fn cache_bytes(mut self, bytes: u64) -> Self {
+        self.cache_bytes = bytes;
+        self
+    }
+
+    /// Sets the dialects that are enabled besides the extension.
+    #[must_use]
+    pub fn dialects(mut self, dialects: Dialects) -> Self {
+        self.dialects = dialects;
+        self
+    }
+
+    /// Sets the skill that is the guide to this server's tools.
+    #[must_use]
+    pub fn usage(mut self, usage: Option<Usage>) -> Self {
+        self.usage = usage;
+        self
+    }
+
+    /// Sets what the server says about itself.
+    #[must_use]
+    pub fn identity(mut self, identity: ServerIdentity) -> Self {
+        self.identity = identity;
+        self
+    }
+
+    /// Sets whether clients get read-only tools that list, load and read skills.
+    #[must_use]
+    pub fn skill_tools(mut self, offered: bool) -> Self {
+        self.skill_tools = offered;
+        self
+    }
+
+    /// Adds patterns of URIs, for users who fill them in.
+    #[must_use]
+    pub fn templates(mut self, templates: impl IntoIterator<Item = UriTemplate>) -> Self {
+        self.templates.extend(templates);
+        self
+    }
+
+    /// Names the tools of a server that these skills are a part of, so that skills may depend on
+    /// them.
+    #[must_use]
+    pub fn host_tools<S: Into<String>>(mut self, tools: impl IntoIterator<Item = S>) -> Self {
+        self.host_tools.extend(tools.into_iter().map(Into::into));
+        self
     }
 }

@@ -23,10 +23,12 @@ mod caller;
 mod config;
 pub mod dialect;
 mod engine;
+mod identity;
 pub mod metrics;
 pub mod offer;
 mod payload;
 mod subscription;
+pub mod tools;
 
 pub use skillwire_catalog::{Catalog, CursorSeal, ViewId};
 pub use skillwire_protocol::{Era, RpcError, message::Request};
@@ -36,6 +38,7 @@ pub use self::{
     caller::Caller,
     config::{CacheScope, Config},
     engine::{Answer, Engine, EngineBuilder, Outcome},
+    identity::{Icon, ServerIdentity},
     payload::{OutgoingMessage, Payload},
     subscription::{
         Feed, Filter, Followed, LegacySubscriptions, MAX_SUBSCRIBED_URIS, Room, Subscription,

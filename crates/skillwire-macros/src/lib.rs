@@ -17,6 +17,21 @@ use proc_macro::{TokenStream, TokenTree};
 ///
 /// A file that changes is noticed by the compiler. A file that is new is noticed once something else
 /// changes; a build script that prints `cargo::rerun-if-changed=skills` makes it notice at once.
+///
+/// ```
+/// use skillwire_server::{EmbeddedSkill, Skills, embed_skills};
+///
+/// const SKILLS: &[EmbeddedSkill] = embed_skills!("../skillwire-server/examples/skills");
+/// let skills = Skills::builder().embedded(SKILLS).build()?;
+/// assert_eq!(skills.count(), SKILLS.len());
+/// # Ok::<(), skillwire_server::BuildError>(())
+/// ```
+///
+/// A folder without skills does not compile:
+///
+/// ```compile_fail
+/// skillwire_server::embed_skills!("src");
+/// ```
 #[proc_macro]
 pub fn embed_skills(input: TokenStream) -> TokenStream {
     let code = folder_name(input).and_then(|name| folder::embed(&crate_root()?.join(name)));

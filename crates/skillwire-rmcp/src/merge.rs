@@ -6,10 +6,10 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 use skillwire_catalog::ViewId;
-use skillwire_protocol::{SKILLS_EXTENSION, skills_server_capabilities};
+use skillwire_protocol::{Era, SKILLS_EXTENSION, skills_server_capabilities};
+use skillwire_server::{Skills, dialect::Dialect};
 
 use super::ask;
-use skillwire_server::Skills;
 
 /// The prefix of cursors of the handler's own listing; our own cursors are base64 and have no
 /// colon.
@@ -25,6 +25,13 @@ pub(super) fn declare(skills: &Skills, capabilities: &mut ServerCapabilities) {
     resources.list_changed = Some(true);
     resources.subscribe = Some(true);
     capabilities.completions.get_or_insert_default();
+    // Clients of older dialects look for `skills` beside `tools`. The SDK's type has no room for it
+    // there, so it stands among the experimental capabilities.
+    let dialects = skills.engine().config().dialects;
+    if dialects.any(&[Dialect::Sep2076, Dialect::SkillsPage], Era::Legacy) {
+        let changes = json!({ "listChanged": true }).as_object().cloned().unwrap_or_default();
+        capabilities.experimental.get_or_insert_default().insert("skills".to_owned(), changes);
+    }
 }
 
 /// Appends a description of the skills to a server's own instructions.

@@ -3,7 +3,7 @@
 //! A [`SearchIndex`] is built once from a list of skills and never changes. It answers with
 //! positions in that list, so it knows nothing about approvals, servers or permissions: the
 //! caller keeps the list and decides which positions are visible. With the feature `tool`, the
-//! crate also has `FindTool`, which offers such a search to the clients of a server.
+//! crate also has `SearchTool`, which offers such a search to the clients of a server.
 //!
 //! ```
 //! use serde_json::json;
@@ -26,15 +26,15 @@
 //! ```
 
 mod builder;
-#[cfg(feature = "tool")]
-mod find_tool;
 mod index;
 mod query;
+#[cfg(feature = "tool")]
+mod search_tool;
 mod skill_text;
 mod words;
 
 #[cfg(feature = "tool")]
-pub use self::find_tool::FindTool;
+pub use self::search_tool::SearchTool;
 pub use self::{
     index::{SearchHits, SearchIndex},
     query::MAX_QUERY_BYTES,

@@ -5,14 +5,15 @@ use std::{fmt, path::PathBuf, sync::Arc};
 use skillwire_catalog::{Catalog, CursorSeal, Refresher, SnapshotOptions};
 use skillwire_core::{InvalidPath, Scheme, SkillPath, Strictness};
 use skillwire_engine::{
-    Config, Engine,
+    Config, Engine, ServerIdentity,
     dialect::RunScripts,
     offer::{DuplicateTool, Offers},
+    tools::SKILL_TOOLS,
 };
 use skillwire_source::{
     DirectoryOptions, DirectorySource, EmbeddedSkill, GeneratedSource, InvalidEmbedded,
     MemorySource, PathPatterns, ScanRequest, SingleSkillSource, SkillGenerator, SkillLookup,
-    SkillSource, SourceUnavailable,
+    SkillLookups, SkillSource, SourceUnavailable, UriTemplate,
 };
 
 use crate::{
@@ -178,11 +179,43 @@ impl SkillsBuilder {
         self
     }
 
+    /// Names the tools of a server that these skills are attached to, so that skills may depend on
+    /// them.
+    #[must_use]
+    pub fn host_tools<S: Into<String>>(mut self, tools: impl IntoIterator<Item = S>) -> Self {
+        self.config = self.config.host_tools(tools);
+        self
+    }
+
+    /// Adds patterns of URIs, such as `skill://docs/{product}/SKILL.md`, for users who fill them
+    /// in.
+    #[must_use]
+    pub fn templates(mut self, templates: impl IntoIterator<Item = UriTemplate>) -> Self {
+        self.config = self.config.templates(templates);
+        self
+    }
+
     /// Sets the server's name and version, which clients show.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
-        self.config.name = name.into();
-        self.config.version = version.into();
+        self.config.identity.name = name.into();
+        self.config.identity.version = version.into();
+        self
+    }
+
+    /// Sets what the server says about itself: name, title, description, website, icons and
+    /// instructions.
+    #[must_use]
+    pub fn identity(mut self, identity: ServerIdentity) -> Self {
+        self.config.identity = identity;
+        self
+    }
+
+    /// Sets whether clients get read-only tools that list, load and read skills, for clients that
+    /// know tools and no skills.
+    #[must_use]
+    pub fn skill_tools(mut self, offered: bool) -> Self {
+        self.config.skill_tools = offered;
         self
     }
 
@@ -248,20 +281,32 @@ impl SkillsBuilder {
         }
         let mut secret = [0; 32];
         getrandom::fill(&mut secret).map_err(BuildError::Random)?;
-        let mut catalog = Catalog::new(self.snapshot);
-        let tokens = self.tokens.map(|tokens| Arc::new(TokenTable::new(tokens, &mut catalog)));
+        let catalog = Catalog::new(self.snapshot);
+        let tokens = self.tokens.map(|tokens| Arc::new(TokenTable::new(tokens, &catalog)));
         let public = self.public.map(|patterns| catalog.restrict(patterns));
         let catalog = Arc::new(catalog);
+        let with_skill_tools = self.config.skill_tools;
+        let templates = self.sources.iter().flat_map(|source| source.templates());
+        let config = self.config.templates(templates);
         let mut engine =
-            Engine::builder(Arc::clone(&catalog), CursorSeal::new(secret)).config(self.config);
+            Engine::builder(Arc::clone(&catalog), CursorSeal::new(secret)).config(config);
         if let Some(make) = self.offers {
-            engine = engine.offers(make(&catalog)?);
+            let offers = make(&catalog)?;
+            let taken = SKILL_TOOLS.into_iter().find(|name| offers.has_tool(name));
+            if let Some(name) = taken.filter(|_| with_skill_tools) {
+                return Err(DuplicateTool(name.to_owned()).into());
+            }
+            engine = engine.offers(offers);
         }
         if let Some(scripts) = self.scripts {
             engine = engine.scripts(scripts);
         }
-        if let Some(lookup) = self.lookup {
-            engine = engine.lookup(lookup);
+        let mut lookups: Vec<_> = self.sources.iter().filter_map(|it| it.lookup()).collect();
+        lookups.extend(self.lookup);
+        match lookups.len() {
+            0 => {}
+            1 => engine = engine.lookup(lookups.remove(0)),
+            _ => engine = engine.lookup(Arc::new(SkillLookups(lookups))),
         }
         let engine = Arc::new(engine.build());
         let refresher = Refresher::new(catalog, self.sources);

@@ -33,9 +33,12 @@ pub use skillwire_macros::embed_skills;
 
 pub use skillwire_catalog::{Catalog, Refreshed, SnapshotOptions, ViewId};
 pub use skillwire_core::Strictness;
-pub use skillwire_engine::{CacheScope, Caller, Config, Engine, EngineBuilder, dialect, offer};
+pub use skillwire_engine::{
+    CacheScope, Caller, Config, Engine, EngineBuilder, Icon, ServerIdentity, dialect, offer,
+};
 pub use skillwire_source::{
-    EmbeddedSkill, PathPatterns, ScanRequest, SkillGenerator, SkillLookup, SkillSource,
+    EmbeddedSkill, FetchSkill, OnDemandSource, PathPatterns, ScanRequest, SkillGenerator,
+    SkillLookup, SkillSource, UriTemplate,
 };
 
 #[cfg(feature = "axum")]

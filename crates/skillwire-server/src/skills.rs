@@ -11,7 +11,9 @@ use skillwire_engine::Engine;
 use crate::{
     builder::SkillsBuilder,
     following::Following,
-    http::{self, Admission, ConnectionLimits, HttpOptions, HttpService, Workers},
+    http::{
+        self, Admission, ConnectionLimits, HttpOptions, HttpService, TokenChanges, Tokens, Workers,
+    },
     live::Keeper,
     stdio,
 };
@@ -84,6 +86,16 @@ impl Skills {
     /// Tells whether callers need a token over HTTP.
     pub fn needs_token(&self) -> bool {
         self.0.admission.tokens.is_some()
+    }
+
+    /// Accepts these tokens from now on, and no others; returns `None` if the server was built
+    /// without tokens.
+    ///
+    /// Streams and sessions of a token that is gone, or that has another name or other patterns,
+    /// end at once.
+    pub fn replace_tokens(&self, tokens: Tokens) -> Option<TokenChanges> {
+        let table = self.0.admission.tokens.as_ref()?;
+        Some(table.replace(tokens, self.engine().catalog()))
     }
 
     /// Serves one client on standard input and output until its input ends.

@@ -5,7 +5,8 @@
 //!
 //! A [`SkillSource`] reports groups of skills that changed since its last scan: skills that can be
 //! served, and for everything else the findings that say why not. The sources of this crate are
-//! [`DirectorySource`], [`SingleSkillSource`], [`MemorySource`] and [`GeneratedSource`].
+//! [`DirectorySource`], [`SingleSkillSource`], [`MemorySource`], [`GeneratedSource`] and
+//! [`OnDemandSource`].
 //!
 //! ```
 //! use skillwire_source::{MemorySource, RelPath, SkillPath, scan_all};
@@ -35,6 +36,7 @@ mod location;
 mod lookup;
 mod memory;
 mod namespace;
+mod on_demand;
 mod patterns;
 mod progress;
 mod rules;
@@ -43,6 +45,7 @@ mod skill;
 mod source;
 mod survey;
 mod tree;
+mod uri_template;
 mod watching;
 
 pub use bytes::Bytes;
@@ -64,9 +67,10 @@ pub use crate::{
         SkillGenerator, inspect_generated,
     },
     inventory::{ScanResults, SkillInventory, scan_all, servable, shared_name_finding},
-    lookup::{CachePolicy, LookupOutcome, SkillLookup},
+    lookup::{CachePolicy, LookupOutcome, SkillLookup, SkillLookups},
     memory::{FilesClash, MemorySource, inspect_files},
     namespace::{GroupId, UriClaimant, UriNamespace},
+    on_demand::{FetchSkill, FetchedFiles, OnDemandSource},
     patterns::{InvalidPattern, PathPatterns},
     progress::ScanProgress,
     rules::SecretAllowList,
@@ -76,5 +80,6 @@ pub use crate::{
         ChangeCallback, GroupKey, InspectedSkill, ScanRequest, SkillSource, SourceChange,
         SourceUnavailable,
     },
+    uri_template::{InvalidTemplate, UriTemplate},
     watching::watch_skill_folders,
 };

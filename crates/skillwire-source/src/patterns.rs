@@ -18,6 +18,15 @@ impl std::fmt::Debug for PathPatterns {
     }
 }
 
+/// Two sets are equal if they were written alike.
+impl PartialEq for PathPatterns {
+    fn eq(&self, other: &Self) -> bool {
+        self.patterns == other.patterns
+    }
+}
+
+impl Eq for PathPatterns {}
+
 /// A pattern that is not a valid shell pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the pattern `{pattern}` cannot be understood: {reason}")]

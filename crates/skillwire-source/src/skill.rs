@@ -6,10 +6,10 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde_json::{Map, Value, value::RawValue};
 use skillwire_core::{
     Digest, Frontmatter, RelPath, ResourceUri, Resources, SkillEntry, SkillResource, SkillUri,
-    media_type,
+    annotations, media_type,
 };
 
 use crate::{file_store::FileStore, generated::SkillGenerator, namespace::UriClaimant};
@@ -116,17 +116,39 @@ impl Skill {
         quoted.and_then(|quoted| serde_json::from_str(quoted.get()).ok()).unwrap_or_default()
     }
 
-    /// Its `SKILL.md` as a resource, as JSON.
+    /// Its `SKILL.md` as a resource, as JSON; `with_frontmatter` also copies what the frontmatter
+    /// has besides name and description into `_meta`.
     ///
     /// It is made on request, since clients ask for it less often than for the entry.
-    pub fn resource(&self) -> String {
+    pub fn resource(&self, with_frontmatter: bool) -> String {
         let size = match &self.content {
             SkillContent::Generated(_) => None,
             SkillContent::Files(tree) => tree.file(&RelPath::skill_file()).map(|file| file.size),
         };
         let (uri, name) = (self.uri.as_str(), self.name());
         let description = self.quoted_description();
-        ResourceMetadata { uri, name, description, mime_type: "text/markdown", size }.to_json()
+        let mime_type = "text/markdown";
+        let resource = ResourceMetadata { uri, name, description, mime_type, size };
+        // Few authors write annotations, and reading the frontmatter for them takes longer than
+        // everything else here.
+        let annotated = ["\"audience\":", "\"priority\":", "\"lastModified\":"];
+        if !with_frontmatter && !annotated.iter().any(|key| self.entry.contains(key)) {
+            return resource.to_json();
+        }
+        let frontmatter = self.frontmatter();
+        let annotations = annotations(&frontmatter);
+        let meta = if with_frontmatter { extra_members(&frontmatter) } else { Map::new() };
+        to_json(&AnnotatedResource { resource, annotations, meta })
+    }
+
+    /// The frontmatter, read from the entry.
+    fn frontmatter(&self) -> Map<String, Value> {
+        #[derive(Default, Deserialize)]
+        struct Entry {
+            frontmatter: Map<String, Value>,
+        }
+        let entry = serde_json::from_str::<Entry>(&self.entry);
+        entry.map(|entry| entry.frontmatter).unwrap_or_default()
     }
 
     /// The description as a JSON string of the entry.
@@ -144,6 +166,34 @@ impl Skill {
         let entry = serde_json::from_str::<Entry<'_>>(&self.entry);
         entry.ok().map(|entry| entry.frontmatter.description)
     }
+}
+
+/// Returns what the frontmatter has besides name and description, under the prefix that the
+/// extension reserves for it; a key that cannot stand in `_meta` is left out.
+fn extra_members(frontmatter: &Map<String, Value>) -> Map<String, Value> {
+    let is_plain = |key: &str| {
+        key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+            && key.starts_with(|first: char| first.is_ascii_alphanumeric())
+            && key.ends_with(|last: char| last.is_ascii_alphanumeric())
+    };
+    let extra = frontmatter
+        .iter()
+        .filter(|(key, _)| !matches!(key.as_str(), "name" | "description") && is_plain(key));
+    extra.map(|(key, value)| (format!("{FRONTMATTER_PREFIX}{key}"), value.clone())).collect()
+}
+
+/// The prefix of members of `_meta` that come from the frontmatter.
+const FRONTMATTER_PREFIX: &str = "io.modelcontextprotocol.skills/";
+
+/// A resource with what only some resources have.
+#[derive(Serialize)]
+struct AnnotatedResource<'a> {
+    #[serde(flatten)]
+    resource: ResourceMetadata<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    annotations: Option<Map<String, Value>>,
+    #[serde(rename = "_meta", skip_serializing_if = "Map::is_empty")]
+    meta: Map<String, Value>,
 }
 
 /// The path of a skill without percent-encoding, such as `acme/refunds`.

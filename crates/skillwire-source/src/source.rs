@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, error::Error, path::PathBuf, sync::Arc};
 
 use skillwire_core::{Finding, Strictness};
 
-use crate::skill::Skill;
+use crate::{lookup::SkillLookup, skill::Skill, uri_template::UriTemplate};
 
 /// Where skills come from: a directory, memory, another server, or a store of the embedder's own.
 ///
@@ -48,6 +48,16 @@ pub trait SkillSource: Send + Sync + std::fmt::Debug {
     /// is. The receiver then scans with a [`ScanRequest`] for no paths. Calls may come from any
     /// thread and must not block.
     fn on_change(&self, _callback: ChangeCallback) {}
+
+    /// Finds skills that scans do not report, for a source that has too many to list.
+    fn lookup(&self) -> Option<Arc<dyn SkillLookup>> {
+        None
+    }
+
+    /// Returns patterns of the URIs of its skills, for users who fill them in.
+    fn templates(&self) -> Vec<UriTemplate> {
+        Vec::new()
+    }
 }
 
 /// Tells the owner of a source that a scan would report something.

@@ -48,7 +48,7 @@ impl Feature {
         }
     }
 
-    /// Refuses `what`, such as `--find-tool`, if this build lacks the feature that it needs.
+    /// Refuses `what`, such as `--execute`, if this build lacks the feature that it needs.
     pub(crate) fn needed_for(self, what: &str) -> Result<(), Failure> {
         if self.is_built_in() {
             return Ok(());

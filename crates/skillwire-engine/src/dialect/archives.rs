@@ -30,18 +30,33 @@ const MAX_PACKED_BYTES: u64 = 16 * 1024 * 1024;
 /// Identifies an archive: the digest of the skill's entry covers everything in it.
 type Key = (Digest, ArchiveFormat);
 
-/// Caches archives and their digests.
+/// What is published about an archive.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ArchiveRecord {
+    pub(super) format: ArchiveFormat,
+    pub(super) digest: Digest,
+    pub(super) size: u64,
+}
+
+impl ArchiveRecord {
+    fn of(archive: &Made, format: ArchiveFormat) -> Self {
+        Self { format, digest: archive.digest, size: archive.bytes.len() as u64 }
+    }
+}
+
+/// Caches archives and what is published about them.
 #[derive(Debug)]
 pub(super) struct Archives {
     kept: Cache<Key, Made, ByLength>,
-    /// Packing always gives the same bytes, so a digest stays valid after its archive is dropped.
-    digests: Cache<Key, Option<Digest>>,
+    /// Packing always gives the same bytes, so digest and size stay valid after an archive is
+    /// dropped.
+    described: Cache<Key, Option<ArchiveRecord>>,
 }
 
 impl Archives {
     /// Creates a cache of at most `most` bytes.
     pub(super) fn new(most: u64) -> Self {
-        Self { kept: Cache::with_weighter(64, most, ByLength), digests: Cache::new(REMEMBERED) }
+        Self { kept: Cache::with_weighter(64, most, ByLength), described: Cache::new(REMEMBERED) }
     }
 
     fn made(&self, skill: &Skill, format: ArchiveFormat) -> Result<Option<Made>, Unread> {
@@ -50,20 +65,22 @@ impl Archives {
             return Ok(Some(archive));
         }
         let archive = pack(skill, format)?;
-        self.digests.insert(key, archive.as_ref().map(|archive| archive.digest));
+        let record = archive.as_ref().map(|archive| ArchiveRecord::of(archive, format));
+        self.described.insert(key, record);
         if let Some(archive) = &archive {
             self.kept.insert(key, archive.clone());
         }
         Ok(archive)
     }
 
-    fn digest(&self, skill: &Skill, format: ArchiveFormat) -> Option<Digest> {
+    fn record(&self, skill: &Skill, format: ArchiveFormat) -> Option<ArchiveRecord> {
         let key = (Digest::of(skill.entry.as_bytes()), format);
-        if let Some(known) = self.digests.get(&key) {
+        if let Some(known) = self.described.get(&key) {
             return known;
         }
         // A skill whose files have changed is listed again after the next scan.
-        self.made(skill, format).ok().flatten().map(|archive| archive.digest)
+        let archive = self.made(skill, format).ok().flatten();
+        archive.map(|archive| ArchiveRecord::of(&archive, format))
     }
 }
 
@@ -141,10 +158,10 @@ pub(crate) async fn read(
 
 /// The archives that a document lists: those of skills with more than one file.
 #[derive(Debug, Default)]
-pub(super) struct Archived(HashMap<Arc<str>, Vec<(ArchiveFormat, Digest)>>);
+pub(super) struct Archived(HashMap<Arc<str>, Vec<ArchiveRecord>>);
 
 impl Archived {
-    /// Finds the digests of all archives for the index, if archives are served.
+    /// Finds all archives for the index, if archives are served.
     pub(super) async fn for_index(call: &OwnedCall) -> Result<Self, RpcError> {
         if !call.shows(DialectPart::Archives) {
             return Ok(Self::default());
@@ -152,7 +169,7 @@ impl Archived {
         Self::in_formats(call, &ArchiveFormat::ALL).await
     }
 
-    /// Finds the digests of all archives in some formats.
+    /// Finds all archives in some formats.
     pub(super) async fn in_formats(
         call: &OwnedCall,
         formats: &'static [ArchiveFormat],
@@ -168,17 +185,12 @@ impl Archived {
                 tracing::warn!("the skills are too large to list archives of all of them");
                 return Self::default();
             }
-            let digests = |skill: &Arc<Skill>| {
-                let digest = |format: &ArchiveFormat| {
-                    state
-                        .projections
-                        .archives
-                        .digest(skill, *format)
-                        .map(|digest| (*format, digest))
-                };
-                (skill.uri.file().shared(), formats.iter().filter_map(digest).collect())
+            let records = |skill: &Arc<Skill>| {
+                let archives = &state.projections.archives;
+                let records = formats.iter().filter_map(|format| archives.record(skill, *format));
+                (skill.uri.file().shared(), records.collect())
             };
-            Self(snapshot.listed().filter(several).map(digests).collect())
+            Self(snapshot.listed().filter(several).map(records).collect())
         });
         found.await.map_err(|error| {
             tracing::error!(%error, "archives could not be made");
@@ -188,17 +200,18 @@ impl Archived {
 
     /// Returns the archives of a skill, as the index lists them.
     pub(super) fn of(&self, skill: &Skill) -> Vec<IndexArchive> {
-        let digests = self.0.get(skill.uri.as_str());
-        let archive = |(format, digest): &(ArchiveFormat, Digest)| IndexArchive {
-            url: archive_uri(&skill.uri, *format),
-            media_type: format.media_type(),
-            digest: *digest,
+        let records = self.0.get(skill.uri.as_str());
+        let archive = |record: &ArchiveRecord| IndexArchive {
+            url: archive_uri(&skill.uri, record.format),
+            media_type: record.format.media_type(),
+            digest: record.digest,
+            size: record.size,
         };
-        digests.into_iter().flatten().map(archive).collect()
+        records.into_iter().flatten().map(archive).collect()
     }
 
-    /// Returns the digest of a skill's first archive.
-    pub(super) fn first(&self, skill: &Skill) -> Option<(ArchiveFormat, Digest)> {
+    /// Returns what is published about a skill's first archive.
+    pub(super) fn first(&self, skill: &Skill) -> Option<ArchiveRecord> {
         self.0.get(skill.uri.as_str())?.first().copied()
     }
 }

@@ -4,8 +4,10 @@ use serde_json::{Map, Value};
 use skillwire_catalog::Snapshot;
 use skillwire_dialects::SkillCard;
 
-use crate::engine::OwnedCall;
-use crate::{caller::Caller, offer::Offers};
+use crate::{
+    caller::Caller,
+    engine::{EngineState, OwnedCall},
+};
 
 /// A dependency of a skill that its server does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,9 +39,7 @@ const KINDS: [(&str, &str, &str); 3] =
 /// Returns the dependencies of a skill that this server has; it cannot promise others.
 pub(super) fn served(call: &OwnedCall, card: &SkillCard) -> Option<Value> {
     let mut declared = card.dependencies()?;
-    let has = |kind: &str, name: &str| {
-        has(&call.snapshot, (&call.state.offers, &call.caller), kind, name)
-    };
+    let has = |kind: &str, name: &str| has(&call.state, &call.snapshot, &call.caller, kind, name);
     let mut kept = Map::new();
     for (member, kind, key) in KINDS {
         if let Some(Value::Array(mut items)) = declared.remove(member) {
@@ -51,7 +51,7 @@ pub(super) fn served(call: &OwnedCall, card: &SkillCard) -> Option<Value> {
 }
 
 /// Lists everything that listed skills need and their server does not have; looks at every skill.
-pub fn missing(snapshot: &Snapshot, offers: &Offers) -> Vec<Missing> {
+pub(crate) fn missing(state: &EngineState, snapshot: &Snapshot) -> Vec<Missing> {
     let caller = Caller::default();
     // Most skills have no dependencies; searching their text for the word is cheaper than parsing
     // it.
@@ -62,7 +62,7 @@ pub fn missing(snapshot: &Snapshot, offers: &Offers) -> Vec<Missing> {
         for (member, kind, key) in KINDS {
             let items = declared.get(member).and_then(Value::as_array);
             let names = items.into_iter().flatten().filter_map(|item| name(item, key));
-            let absent = names.filter(|name| !has(snapshot, (offers, &caller), kind, name));
+            let absent = names.filter(|name| !has(state, snapshot, &caller, kind, name));
             found.extend(absent.map(|name| Missing {
                 skill: skill.uri.to_string(),
                 kind,
@@ -77,10 +77,13 @@ fn name<'a>(item: &'a Value, key: &str) -> Option<&'a str> {
     item.as_str().or_else(|| item.get(key)?.as_str())
 }
 
-fn has(snapshot: &Snapshot, (offers, caller): (&Offers, &Caller), kind: &str, name: &str) -> bool {
+fn has(state: &EngineState, snapshot: &Snapshot, caller: &Caller, kind: &str, name: &str) -> bool {
     match kind {
-        "tool" => offers.with_tool(caller, name).is_some(),
-        "prompt" => offers.with_prompt(caller, name).is_some(),
+        "tool" => {
+            state.offers.with_tool(caller, name).is_some()
+                || state.config.host_tools.iter().any(|tool| tool == name)
+        }
+        "prompt" => state.offers.with_prompt(caller, name).is_some(),
         _ => snapshot.file(name).is_some(),
     }
 }

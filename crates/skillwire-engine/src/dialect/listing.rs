@@ -142,12 +142,22 @@ fn aliases(call: &OwnedCall, names: Option<&LookupNames>, skill: &Skill) -> Vec<
     found
 }
 
-/// Adds a priority: a skill comes before its files, and both before everything else.
+/// Adds a priority, unless the author gave the skill one: a skill comes before its files, and both
+/// before everything else.
 fn prioritise(item: &mut Cow<'_, str>) {
+    // Quotation marks inside a text are escaped, so both are members.
+    const ANNOTATIONS: &str = r#","annotations":{"#;
+    const PRIORITY: &str = r#""priority":"#;
     // Only skills have a description.
     let is_skill = item.contains(r#","description":"#);
     let priority = if is_skill { SKILL_PRIORITY } else { FILE_PRIORITY };
-    if let Some(open) = item.strip_suffix('}') {
-        *item = Cow::Owned(format!(r#"{open},"annotations":{{"priority":{priority}}}}}"#));
-    }
+    let prioritised = match item.split_once(ANNOTATIONS) {
+        Some((_, rest)) if rest.contains(PRIORITY) => return,
+        Some((before, rest)) => format!("{before}{ANNOTATIONS}{PRIORITY}{priority},{rest}"),
+        None => match item.strip_suffix('}') {
+            Some(open) => format!("{open}{ANNOTATIONS}{PRIORITY}{priority}}}}}"),
+            None => return,
+        },
+    };
+    *item = Cow::Owned(prioritised);
 }

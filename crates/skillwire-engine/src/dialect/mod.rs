@@ -30,6 +30,7 @@ pub const LEGACY: Era = Era::Legacy;
 
 pub(crate) use self::{
     alias::{Projected, resolve_now},
+    dependencies::missing,
     listing::{LISTED, list as list_resources},
     names::{LookupNames, Named},
     projections::Projections,
@@ -49,7 +50,7 @@ pub use skillwire_dialects::{
 };
 
 pub use self::{
-    dependencies::{Missing, missing},
+    dependencies::Missing,
     skills_page::{NotRun, RunScripts, Script},
     well_known::{Published, is_well_known},
 };

@@ -18,7 +18,7 @@ pub(crate) async fn list(call: OwnedCall, uri: String, cursor: Option<String>) -
         let from = after.as_deref().unwrap_or(place);
         let skills = call.snapshot.listed_after(Some(from));
         let below = skills.take_while(|skill| skill.uri.as_str().starts_with(place));
-        let items = below.map(|skill| (skill.uri.to_string(), skill.resource().into()));
+        let items = below.map(|skill| (skill.uri.to_string(), skill.resource(false).into()));
         return Ok(finish(&call, walk, &Page::cut(size, items)));
     }
     let not_listed = || {

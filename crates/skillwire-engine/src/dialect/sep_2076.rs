@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use skillwire_core::RelPath;
 use skillwire_dialects::{
-    SkillCard,
-    sep_2076::{ArgumentValues, SkillAnswer, SkillFile, extend_entry, fill, linked_paths},
+    FileText, SkillCard,
+    sep_2076::{
+        ArgumentValues, SkillAnswer, SkillFile, extend_entry, fill, link_label, linked_paths,
+    },
 };
 use skillwire_protocol::{RpcError, truncated};
 use skillwire_source::Skill;
@@ -31,7 +33,7 @@ pub(crate) async fn get(call: OwnedCall, name: String, arguments: ArgumentValues
     })?;
     let card = SkillCard::of_entry(&skill.entry);
     let body = call.instructions(&skill).await?;
-    let files = files(&call, &skill, &body).await?;
+    let files = files(&call, &skill, &card, &body).await?;
     let filled = fill(&body, &card.arguments(), &arguments);
     let answer = SkillAnswer {
         description: Some(card.description().into()),
@@ -48,16 +50,23 @@ pub(crate) async fn get(call: OwnedCall, name: String, arguments: ArgumentValues
 async fn files(
     call: &OwnedCall,
     skill: &Arc<Skill>,
+    card: &SkillCard,
     body: &str,
 ) -> Result<Vec<SkillFile>, RpcError> {
     let linked = linked_paths(body);
     let paths = call.paths(skill).await?;
     let others = paths.iter().filter(|path| **path != RelPath::skill_file());
-    let file = others.map(|path| SkillFile {
-        name: path.file_name().to_owned(),
-        uri: uri_of(skill, path).to_string(),
-        media_type: Some(media_type(skill, path, b"")),
-        required: linked.iter().any(|linked| linked == path.as_str()),
+    let file = others.map(|path| {
+        // The author may describe a file in the frontmatter; else a link to it has its title.
+        let FileText { title, description } = card.file_text(path.as_str());
+        SkillFile {
+            name: path.file_name().to_owned(),
+            title: title.or_else(|| link_label(body, path.as_str())),
+            description,
+            uri: uri_of(skill, path).to_string(),
+            media_type: Some(media_type(skill, path, b"")),
+            required: linked.iter().any(|linked| linked == path.as_str()),
+        }
     });
     Ok(file.collect())
 }

@@ -147,5 +147,6 @@ fn code(era: Era, legacy: ErrorCode) -> ErrorCode {
 
 /// Lists all files besides `SKILL.md`.
 async fn files(call: &OwnedCall, skill: &Skill, body: &str) -> Result<PageFiles, RpcError> {
-    Ok(PageFiles::new(skill.name(), body, call.paths(skill).await?))
+    let card = SkillCard::of_entry(&skill.entry);
+    Ok(PageFiles::new(skill.name(), body, call.paths(skill).await?).described_by(&card))
 }

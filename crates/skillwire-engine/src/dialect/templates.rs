@@ -32,7 +32,7 @@ pub(crate) fn list(call: &OwnedCall, own: Vec<String>, cursor: Option<&str>) -> 
     let after = call.after(walk, cursor)?;
     let fixed = own.into_iter().map(Into::into).chain(spoken(call).map(item));
     // Fixed templates come first; their keys are numbers, which no URI is.
-    let fixed = fixed.enumerate().map(|(index, json)| (format!("{index:02}"), json));
+    let fixed = fixed.enumerate().map(|(index, json)| (format!("{index:04}"), json));
     let shown = after.clone().unwrap_or_default();
     let fixed = fixed.filter(|(key, _)| *key > shown);
     let per_skill = call.speaks(Dialect::FastMcp) && !call.snapshot.lists_files();

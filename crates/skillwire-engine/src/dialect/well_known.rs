@@ -162,9 +162,9 @@ fn files_entry<'a>(
         path: path.as_str(),
         digest,
     };
-    let package = packages.first(skill).map(|(format, digest)| Package {
-        url: format!("{FILES}{name}{}", format.suffix()),
-        digest,
+    let package = packages.first(skill).map(|archive| Package {
+        url: format!("{FILES}{name}{}", archive.format.suffix()),
+        digest: archive.digest,
     });
     Some(FilesEntry {
         name,
@@ -182,8 +182,9 @@ async fn artifacts(call: OwnedCall) -> Result<Vec<u8>, RpcError> {
     let packed = Archived::in_formats(&call, &[ArchiveFormat::TarGz]).await?;
     let entry = |(skill, name, tree): (&Skill, _, &FileTree)| {
         let (kind, url, digest) = match packed.first(skill) {
-            Some((format, digest)) => {
-                (ARCHIVE, format!("{ARTIFACTS}{name}{}", format.suffix()), digest)
+            Some(archive) => {
+                let url = format!("{ARTIFACTS}{name}{}", archive.format.suffix());
+                (ARCHIVE, url, archive.digest)
             }
             None if tree.files.len() == 1 => {
                 let digest = tree.file(&RelPath::skill_file())?.digest;

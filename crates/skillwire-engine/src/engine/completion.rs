@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};
 use skillwire_protocol::{RpcError, truncated};
-use skillwire_source::SkillContent;
+use skillwire_source::{SkillContent, UriTemplate};
 
 use super::{
     Answer, Call, Outcome, OwnedCall,
@@ -21,6 +21,9 @@ use crate::{
 
 /// The most values one completion may hold.
 const MAX_VALUES: usize = 100;
+
+/// The most skills that are looked at for one completion.
+const MOST_LOOKED_AT: usize = 10_000;
 
 #[derive(Deserialize)]
 struct Reference {
@@ -81,6 +84,10 @@ impl Call<'_> {
         argument: Argument,
         context: Context,
     ) -> Result<Answer, RpcError> {
+        let templates = &self.state.config.templates;
+        if let Some(template) = templates.iter().find(|template| template.uri == uri) {
+            return self.of_operator_template(template, &argument, context.arguments);
+        }
         let own = Template::recognise(&uri, self.snapshot.schemes());
         let Some((template, scheme)) = own.filter(|_| self.speaks(Dialect::Templates)) else {
             let Context { arguments } = context;
@@ -95,6 +102,65 @@ impl Call<'_> {
             (_, other) => return Err(unknown_argument(other)),
         };
         Ok(Answer::Now(Ok(finish(self.result(), &completion))))
+    }
+
+    /// Completes a variable of a template that the operator or a source named.
+    fn of_operator_template(
+        &self,
+        template: &UriTemplate,
+        argument: &Argument,
+        known: BTreeMap<String, String>,
+    ) -> Result<Answer, RpcError> {
+        let Argument { name, value } = argument;
+        if !template.has_variable(name) {
+            return Err(unknown_argument(name));
+        }
+        let lookup = self.state.lookup.as_ref();
+        if let Some(asked) =
+            lookup.and_then(|lookup| lookup.complete(&template.uri, name, value, &known))
+        {
+            let result = self.result();
+            return Ok(later(async move {
+                let mut values = asked.await;
+                let total = (values.len() <= MAX_VALUES).then_some(values.len());
+                values.truncate(MAX_VALUES);
+                Ok(finish(result, &Completion { values, total }))
+            }));
+        }
+        let completion = self.listed_values(template, name, value, &known);
+        Ok(Answer::Now(Ok(finish(self.result(), &completion))))
+    }
+
+    /// Finds the values of a variable for which listed skills stand at the template.
+    fn listed_values(
+        &self,
+        template: &UriTemplate,
+        variable: &str,
+        typed: &str,
+        known: &BTreeMap<String, String>,
+    ) -> Completion {
+        let mut before = template.around(variable).map_or("", |(before, _)| before).to_owned();
+        for (name, value) in known {
+            before = before.replace(&format!("{{{name}}}"), value);
+            before = before.replace(&format!("{{+{name}}}"), value);
+        }
+        let prefix = format!("{before}{typed}");
+        let mut values: Vec<String> = Vec::new();
+        // A variable that is not filled in yet is followed by no URI.
+        let below = self.snapshot.listed_after(Some(&prefix)).take(MOST_LOOKED_AT);
+        for skill in below.take_while(|skill| skill.uri.as_str().starts_with(&prefix)) {
+            let rest = &skill.uri.as_str()[before.len()..];
+            let value = rest.split('/').next().unwrap_or(rest);
+            if values.last().is_none_or(|last| last != value) {
+                values.push(value.to_owned());
+            }
+            if values.len() > MAX_VALUES {
+                break;
+            }
+        }
+        let total = (values.len() <= MAX_VALUES).then_some(values.len());
+        values.truncate(MAX_VALUES);
+        Completion { values, total }
     }
 
     fn of_prompt(

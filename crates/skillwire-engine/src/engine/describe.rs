@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use serde_json::json;
-use skillwire_protocol::{RpcError, message::string, skills_server_capabilities, version};
+use skillwire_protocol::{RpcError, message::string, meta, skills_server_capabilities, version};
 
 use super::{Call, Outcome};
 use crate::{
@@ -18,7 +18,8 @@ impl Call<'_> {
         result.json("capabilities", &self.capabilities());
         result.string("instructions", &self.instructions());
         result.cacheable();
-        result.server_info();
+        let info = json!({ meta::SERVER_INFO: self.state.config.identity.full() });
+        result.json("_meta", &info.to_string());
         result.finish().into()
     }
 
@@ -27,8 +28,7 @@ impl Call<'_> {
             Some(raw) => string(raw, "params.protocolVersion")?,
             None => return Err(RpcError::invalid_params("`params.protocolVersion` is required.")),
         };
-        let config = &self.state.config;
-        let info = json!({ "name": config.name, "version": config.version });
+        let info = self.state.config.identity.full();
         let mut result = self.result();
         result.string("protocolVersion", version::negotiate_legacy(&requested));
         result.json("capabilities", &self.capabilities());
@@ -37,18 +37,18 @@ impl Call<'_> {
         Ok(result.finish().into())
     }
 
-    /// Returns the instructions; those about tools come first, because more clients know tools than
-    /// skills.
+    /// Returns the instructions: the operator's own, then those about tools, because more clients
+    /// know tools than skills, and at last what skills there are.
     fn instructions(&self) -> Cow<'_, str> {
         let mut own = Cow::Borrowed(self.snapshot.instructions());
         if self.speaks(Dialect::Usage) {
             own.to_mut()
                 .push_str(&dialect::usage_sentence(&self.to_owned_call()).unwrap_or_default());
         }
-        match self.state.offers.instructions(self.caller) {
-            None => own,
-            Some(offered) => format!("{offered}\n\n{own}").into(),
-        }
+        let operators = self.state.config.identity.instructions.as_deref();
+        let offered = self.state.offers.instructions(self.caller);
+        let before: Vec<&str> = operators.into_iter().chain(offered.as_deref()).collect();
+        if before.is_empty() { own } else { format!("{}\n\n{own}", before.join("\n\n")).into() }
     }
 
     fn capabilities(&self) -> String {

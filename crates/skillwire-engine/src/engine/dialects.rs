@@ -11,10 +11,11 @@ use skillwire_protocol::{
     method,
 };
 
+use skillwire_core::ResourceUri;
 use skillwire_source::Skill;
 
 use super::{
-    Answer, Call, Engine, Outcome, OwnedCall,
+    Answer, Call, Engine, Outcome, OwnedCall, media_type,
     paging::{PageKey, SKILLS},
 };
 use crate::{
@@ -52,7 +53,7 @@ impl Engine {
     pub fn missing_dependencies(&self) -> Vec<dialect::Missing> {
         let told = self.state.config.dialects.on(Dialect::Sep2076, Era::Legacy);
         let snapshot = self.state.catalog.now(ViewId::EVERYTHING).filter(|_| told);
-        snapshot.map_or_else(Vec::new, |snapshot| dialect::missing(&snapshot, &self.state.offers))
+        snapshot.map_or_else(Vec::new, |snapshot| dialect::missing(&self.state, &snapshot))
     }
 
     /// Returns the notifications that legacy clients get, besides those about resources, when the
@@ -198,7 +199,23 @@ impl Call<'_> {
     /// Answers `resources/read` for a URI that is not a file of a skill.
     pub(super) fn read_projected(&self, uri: &str) -> Answer {
         let missing = self.resource_not_found(uri);
-        later(dialect::read_resource(self.to_owned_call(), uri.to_owned(), missing))
+        let call = self.to_owned_call();
+        let file = self.state.lookup.as_ref().and_then(|lookup| {
+            let file = ResourceUri::parse(uri).ok()?;
+            let skill = lookup.skill_of(&file)?;
+            self.snapshot.skill(skill.as_str()).is_none().then_some((skill, file))
+        });
+        let uri = uri.to_owned();
+        let Some((skill, file)) = file else {
+            return later(dialect::read_resource(call, uri, missing));
+        };
+        // The file may be of a skill that is fetched when a client asks for it.
+        later(async move {
+            let skill = call.look_up(&skill).await.ok_or_else(|| missing.clone())?;
+            let path = skill.uri.below(&file).ok_or_else(|| missing.clone())?;
+            let bytes = call.bytes(&skill, &path).await?.ok_or(missing)?;
+            Ok(call.contents(&uri, media_type(&skill, &path, &bytes), &bytes))
+        })
     }
 
     /// Returns what a subscription to a URI follows.

@@ -143,7 +143,7 @@ impl Engine {
     fn count(&self, method: &'static str, started: Instant, answer: Answer) -> Answer {
         match answer {
             Answer::Now(outcome) => {
-                self.state.metrics.answered(method, code(&outcome), started.elapsed());
+                note_answer(&self.state.metrics, method, code(&outcome), started);
                 Answer::Now(outcome)
             }
             Answer::Later(work) => {
@@ -155,12 +155,12 @@ impl Engine {
                         tracing::error!(method, "a handler panicked");
                         Err(RpcError::internal())
                     });
-                    metrics.answered(method, code(&outcome), started.elapsed());
+                    note_answer(&metrics, method, code(&outcome), started);
                     outcome
                 }))
             }
             Answer::Stream(stream) => {
-                self.state.metrics.answered(method, 0, started.elapsed());
+                note_answer(&self.state.metrics, method, 0, started);
                 Answer::Stream(stream)
             }
         }
@@ -268,6 +268,13 @@ fn client_request(name: &str) -> Option<&'static Method> {
 /// Creates an empty result.
 fn nothing() -> Payload {
     Bytes::from_static(b"{}").into()
+}
+
+/// Counts an answer and writes it into the log.
+fn note_answer(metrics: &Metrics, method: &'static str, code: i32, started: Instant) {
+    let took = started.elapsed();
+    metrics.answered(method, code, took);
+    tracing::debug!(method, code, ?took, "answered");
 }
 
 /// Returns the code under which an outcome is counted.

@@ -148,7 +148,5 @@ impl ResultText {
 
 /// Creates the `_meta` object that names this server.
 pub(crate) fn server_info(config: &Config) -> Arc<str> {
-    json!({ meta::SERVER_INFO: { "name": config.name, "version": config.version } })
-        .to_string()
-        .into()
+    json!({ meta::SERVER_INFO: config.identity.short() }).to_string().into()
 }

@@ -8,7 +8,7 @@ use skillwire_protocol::{RpcError, truncated};
 use skillwire_source::{LookupOutcome, Skill, SkillLookup};
 use tokio::time::timeout;
 
-use super::{Answer, Call, dialects::get_superset, result::ResultText};
+use super::{Answer, Call, OwnedCall, dialects::get_superset, result::ResultText};
 use crate::{dialect::Dialect, payload::Payload};
 
 /// How long the catalogue may take to publish a skill that a lookup found.
@@ -85,6 +85,20 @@ impl Call<'_> {
                 None => Ok(entry(result, &skill)),
             }
         }))
+    }
+}
+
+impl OwnedCall {
+    /// Looks for a skill that the catalogue does not have; returns `None` if there is none that the
+    /// caller may see.
+    pub(crate) async fn look_up(&self, uri: &SkillUri) -> Option<Arc<Skill>> {
+        let (catalog, view) = (&self.state.catalog, self.caller.view);
+        // Trust boundary: see `Call::look_up`.
+        let lookup = self.state.lookup.as_ref().filter(|_| catalog.would_show(view, uri))?;
+        match lookup.look_up(uri)?.await {
+            LookupOutcome::Found => published(catalog, view, uri).await,
+            LookupOutcome::NotFound | LookupOutcome::Failed => None,
+        }
     }
 }
 

@@ -24,6 +24,7 @@ use crate::{
     metrics::Metrics,
     offer::{Offer, Offers},
     subscription::Feed,
+    tools::SkillTools,
 };
 
 /// The most bytes of documents of older dialects that are cached.
@@ -144,10 +145,13 @@ impl EngineBuilder {
             projections: Projections::new(PROJECTION_BYTES.min(cache_bytes / 2)),
             skilljack: skilljack(&config, state),
             start: Instant::now(),
+            offers: match config.skill_tools {
+                true => offers.and(Arc::new(SkillTools::new(Weak::clone(state)))),
+                false => offers,
+            },
             catalog,
             config,
             seal,
-            offers,
             scripts,
             lookup,
         });

@@ -1,6 +1,7 @@
 //! `resources/templates/list`: patterns of URIs that a user can fill in.
 
 use skillwire_dialects::templates::ListedTemplate;
+use skillwire_source::UriTemplate;
 
 use super::{Call, Outcome, item};
 use crate::dialect::{self, Dialect};
@@ -55,7 +56,13 @@ impl Call<'_> {
             };
             [item(&skill).into_owned(), item(&file).into_owned()]
         });
-        let own = if self.speaks(Dialect::Templates) { own.collect() } else { Vec::new() };
+        let of_operator = self.state.config.templates.iter().map(|template| {
+            let UriTemplate { uri, name, description, .. } = template;
+            let media_type = uri.ends_with("/SKILL.md").then_some("text/markdown");
+            item(&ListedTemplate { uri, name, description, media_type }).into_owned()
+        });
+        let own: Vec<_> =
+            of_operator.chain(own.filter(|_| self.speaks(Dialect::Templates))).collect();
         dialect::list_templates(&self.to_owned_call(), own, self.cursor()?.as_deref())
     }
 }

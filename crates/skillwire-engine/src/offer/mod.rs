@@ -146,6 +146,18 @@ impl Offers {
         Ok(Self { all, changes })
     }
 
+    /// Adds an offer; a tool that is offered already stays the one that is called.
+    #[must_use]
+    pub(crate) fn and(mut self, offer: Arc<dyn Offer>) -> Self {
+        self.all.push(offer);
+        self
+    }
+
+    /// Tells whether a caller without restrictions gets a tool of this name.
+    pub fn has_tool(&self, name: &str) -> bool {
+        self.with_tool(&Caller::default(), name).is_some()
+    }
+
     /// Tells whether nothing is offered, now or later.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()

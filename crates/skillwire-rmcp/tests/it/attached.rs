@@ -316,3 +316,24 @@ async fn malformed_parameters_of_a_known_method_are_invalid_params() {
         assert_eq!(answer["error"]["message"], said);
     }
 }
+
+#[tokio::test]
+async fn a_server_with_tools_declares_skills_and_skills_may_depend_on_its_tools_p_09() {
+    let folder = SkillFolder::new();
+    let needs = "dependencies: { tools: [echo, other] }\n";
+    let text = format!("---\nname: a\ndescription: Echoes. Use when asked.\n{needs}---\n\nEcho.\n");
+    folder.file("a/SKILL.md", text);
+    let skills = Skills::builder().folder(folder.path()).host_tools(["echo"]).build().unwrap();
+    let declared = WithSkills::new(Own, &skills).get_info().capabilities;
+    assert_eq!(json!(declared.experimental), json!({ "skills": { "listChanged": true } }));
+    assert!(declared.tools.is_some());
+    // The engine tells clients of the handler's tool, and warns of the one that is not there.
+    let missing = skills.engine().missing_dependencies();
+    assert_eq!(missing.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["other"]);
+    let request = skillwire_testkit::legacy_request(1, "skills/get", json!({ "name": "a" }));
+    let mut pipe = skillwire_testkit::StdioClient::in_process(skills.engine().clone());
+    let opened = skillwire_testkit::initialize_params("2025-11-25");
+    pipe.request(&skillwire_testkit::legacy_request(0, "initialize", opened)).await;
+    let got = pipe.request(&request).await;
+    assert_eq!(got.result()["dependencies"], json!({ "tools": ["echo"] }));
+}

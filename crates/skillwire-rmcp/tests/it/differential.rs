@@ -14,7 +14,7 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 use skillwire_rmcp::WithSkills;
-use skillwire_server::{Config, Skills};
+use skillwire_server::{Config, ServerIdentity, Skills};
 use skillwire_source::GeneratedFiles;
 use skillwire_testkit::{
     HttpConnection, HttpReply, LEGACY_HEADERS, SkillFolder, initialize_params, legacy_request,
@@ -47,12 +47,7 @@ impl Pair {
             .file("b/data.bin", [0xff, 0, 0xfe])
             .file("b/empty.txt", "")
             .directory("b/none");
-        let config = Config {
-            page_size: 2,
-            name: "both".to_owned(),
-            version: "1".to_owned(),
-            ..Config::default()
-        };
+        let config = Config::default().page_size(2).identity(ServerIdentity::new("both", "1"));
         let live = GeneratedFiles::new()
             .file("SKILL.md", || skill_md("live"))
             .file("data/now.txt", || "now")

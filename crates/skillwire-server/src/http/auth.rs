@@ -1,13 +1,14 @@
 //! Bearer tokens.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
+use arc_swap::ArcSwap;
 use http::{HeaderMap, header};
 use skillwire_catalog::{Catalog, ViewId};
 use skillwire_core::Digest;
-use skillwire_source::{InvalidPattern, PathPatterns};
-
 use skillwire_engine::Caller;
+use skillwire_source::{InvalidPattern, PathPatterns};
+use tokio::sync::watch;
 
 /// The minimum length of a token; a shorter one could be guessed.
 const MIN_TOKEN_CHARS: usize = 16;
@@ -79,25 +80,100 @@ impl Tokens {
     }
 }
 
-/// Maps the digest of each token to its caller.
+/// What a token, or the absence of tokens, allows its holder.
+///
+/// Streams and sessions keep the grant they were opened with, and end when it is revoked.
+#[derive(Debug)]
+pub(crate) struct Grant {
+    pub(super) caller: Caller,
+    visible: Option<PathPatterns>,
+    revoked: watch::Sender<bool>,
+}
+
+impl Grant {
+    fn new(caller: Caller, visible: Option<PathPatterns>) -> Arc<Self> {
+        Arc::new(Self { caller, visible, revoked: watch::Sender::new(false) })
+    }
+
+    /// Creates the grant of every client of a server without tokens.
+    pub(super) fn for_everyone() -> Arc<Self> {
+        Self::new(Caller::default(), None)
+    }
+
+    /// Tells whether the token was taken away.
+    pub(super) fn is_revoked(&self) -> bool {
+        *self.revoked.borrow()
+    }
+
+    /// Waits until the token is taken away.
+    pub(super) async fn revoked(&self) {
+        // The sender lives as long as `self`, so waiting cannot fail.
+        let _ = self.revoked.subscribe().wait_for(|revoked| *revoked).await;
+    }
+}
+
+/// How the tokens of a running server changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct TokenChanges {
+    /// The tokens that are accepted from now on and were not before.
+    pub added: usize,
+    /// The tokens that are no longer accepted.
+    pub removed: usize,
+    /// The tokens that stay as they were.
+    pub kept: usize,
+}
+
+/// Maps the digest of each token to its grant.
 ///
 /// The lookup compares digests, not tokens, so its timing does not tell a client how much of a
 /// guessed token is right.
-#[derive(Debug, Clone)]
-pub(crate) struct TokenTable(HashMap<Digest, Caller>);
+#[derive(Debug)]
+pub(crate) struct TokenTable(ArcSwap<HashMap<Digest, Arc<Grant>>>);
 
 impl TokenTable {
     /// Creates a view of the catalogue for each caller that has patterns.
-    pub(crate) fn new(tokens: Tokens, catalog: &mut Catalog) -> Self {
-        let callers = tokens.0.into_iter().map(|TokenGrant { name, digest, visible }| {
-            let view = visible.map_or(ViewId::EVERYTHING, |visible| catalog.restrict(visible));
-            (digest, Caller { name, view })
-        });
-        Self(callers.collect())
+    pub(crate) fn new(tokens: Tokens, catalog: &Catalog) -> Self {
+        let table = Self(ArcSwap::default());
+        table.replace(tokens, catalog);
+        table
     }
 
-    /// Finds the caller whose token is in a request's `Authorization` header.
-    pub(super) fn caller(&self, headers: &HeaderMap) -> Option<Caller> {
+    /// Accepts these tokens from now on, and no others.
+    ///
+    /// A token that is gone, or has another name or other patterns, is revoked: its streams and
+    /// sessions end. One caller at a time may replace tokens.
+    pub(crate) fn replace(&self, tokens: Tokens, catalog: &Catalog) -> TokenChanges {
+        let old = self.0.load_full();
+        let mut changes = TokenChanges::default();
+        let mut grants = HashMap::new();
+        for TokenGrant { name, digest, visible } in tokens.0 {
+            let same = |old: &&Arc<Grant>| old.caller.name == name && old.visible == visible;
+            let grant = if let Some(known) = old.get(&digest).filter(same) {
+                changes.kept += 1;
+                Arc::clone(known)
+            } else {
+                changes.added += 1;
+                let own = visible.clone().map(|visible| catalog.restrict(visible));
+                Grant::new(Caller { name, view: own.unwrap_or(ViewId::EVERYTHING) }, visible)
+            };
+            grants.insert(digest, grant);
+        }
+        let is_kept = |grant: &&Arc<Grant>| grants.values().any(|kept| Arc::ptr_eq(kept, grant));
+        let revoked: Vec<_> = old.values().filter(|grant| !is_kept(grant)).cloned().collect();
+        changes.removed = revoked.len();
+        // The order matters: once a stream ends because its token is gone, the token must not open
+        // another one.
+        self.0.store(Arc::new(grants));
+        for grant in revoked {
+            grant.revoked.send_replace(true);
+            catalog.retire(grant.caller.view);
+        }
+        changes
+    }
+
+    /// Finds the grant whose token is in a request's `Authorization` header.
+    pub(super) fn grant(&self, headers: &HeaderMap) -> Option<Arc<Grant>> {
         let mut values = headers.get_all(header::AUTHORIZATION).iter();
         let value = values.next()?.to_str().ok()?;
         if values.next().is_some() {
@@ -105,7 +181,8 @@ impl TokenTable {
         }
         let (scheme, token) = value.split_once(' ')?;
         let bearer = scheme.eq_ignore_ascii_case("bearer");
-        bearer.then(|| self.0.get(&Digest::of(token.trim().as_bytes())).cloned()).flatten()
+        let digest = bearer.then(|| Digest::of(token.trim().as_bytes()))?;
+        self.0.load().get(&digest).map(Arc::clone)
     }
 }
 
@@ -116,14 +193,14 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> Result<TokenTable, InvalidTokenFile> {
-        let mut catalog = Catalog::new(SnapshotOptions::default());
-        Tokens::parse(text).map(|tokens| TokenTable::new(tokens, &mut catalog))
+        let catalog = Catalog::new(SnapshotOptions::default());
+        Tokens::parse(text).map(|tokens| TokenTable::new(tokens, &catalog))
     }
 
     fn caller(tokens: &TokenTable, value: &str) -> Option<String> {
         let mut headers = HeaderMap::new();
         headers.insert(header::AUTHORIZATION, value.parse().unwrap());
-        tokens.caller(&headers).map(|caller| caller.name)
+        tokens.grant(&headers).map(|grant| grant.caller.name.clone())
     }
 
     #[test]
@@ -152,5 +229,25 @@ mod tests {
             let error = parse(bad).unwrap_err().to_string();
             assert!(!error.contains("0123456789"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_replaced_token_is_revoked_and_an_equal_one_stays_fu_03() {
+        let catalog = Catalog::new(SnapshotOptions::default());
+        let text = "a 0123456789abcdef\nb 0123456789abcdeg acme/*\nc 0123456789abcdeh\n";
+        let table = TokenTable::new(Tokens::parse(text).unwrap(), &catalog);
+        let grant = |token: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::AUTHORIZATION, format!("Bearer {token}").parse().unwrap());
+            table.grant(&headers)
+        };
+        let [a, b, c] = ["f", "g", "h"].map(|end| grant(&format!("0123456789abcde{end}")).unwrap());
+        // The first stays, the second gets other patterns, the third is gone, the fourth is new.
+        let next = "a 0123456789abcdef\nb 0123456789abcdeg acme/**\nd 0123456789abcdei\n";
+        let changes = table.replace(Tokens::parse(next).unwrap(), &catalog);
+        assert_eq!(changes, TokenChanges { added: 2, removed: 2, kept: 1 });
+        assert!(!a.is_revoked() && b.is_revoked() && c.is_revoked());
+        assert!(grant("0123456789abcdeh").is_none() && grant("0123456789abcdei").is_some());
+        assert!(Arc::ptr_eq(&grant("0123456789abcdef").unwrap(), &a));
     }
 }

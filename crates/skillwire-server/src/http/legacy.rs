@@ -16,6 +16,7 @@ use skillwire_protocol::{
 use tokio::{runtime::Handle, sync::watch, task::AbortHandle, time::Instant};
 
 use super::{
+    auth::Grant,
     body::ResponseBody,
     cancellation::CancellableRequests,
     interactive, reply,
@@ -45,7 +46,7 @@ const SWEEP: Duration = Duration::from_mins(1);
 
 /// The state of one legacy client.
 struct Session {
-    owner: String,
+    owner: Arc<Grant>,
     used: Mutex<Instant>,
     subscriptions: LegacySubscriptions,
     streaming: Mutex<bool>,
@@ -126,10 +127,11 @@ impl Sessions {
     pub(super) async fn answer(
         &self,
         engine: &Engine,
-        caller: &Caller,
+        grant: &Arc<Grant>,
         headers: &HeaderMap,
         request: &Request<'_>,
     ) -> Response<ResponseBody> {
+        let caller = &grant.caller;
         let opening = &*request.method == method::INITIALIZE;
         let session = match self.find(caller, headers) {
             _ if opening => None,
@@ -162,7 +164,7 @@ impl Sessions {
         let mut response = respond(request, outcome);
         if opened {
             let capabilities = ClientCapabilities::read(request.params.capabilities);
-            let id = self.open(caller, engine, capabilities);
+            let id = self.open(grant, engine, capabilities);
             if let Some(id) = id.and_then(|id| HeaderValue::from_str(&id).ok()) {
                 response.headers_mut().insert(SESSION.clone(), id);
             } else {
@@ -218,10 +220,11 @@ impl Sessions {
     pub(super) fn stream(
         &self,
         engine: &Engine,
-        caller: &Caller,
+        grant: &Arc<Grant>,
         headers: &HeaderMap,
         stopping: watch::Receiver<bool>,
     ) -> Response<ResponseBody> {
+        let caller = &grant.caller;
         let session = match self.find(caller, headers) {
             Found::Session(_, session) => session,
             Found::Unnamed => return reply::not_allowed("POST"),
@@ -261,7 +264,9 @@ impl Sessions {
         let session = lock(&self.open).get(id).map(Arc::clone);
         // A session belongs to the caller that opened it. A caller that learned the id of another
         // caller's session gets the same answer as for an id that does not exist.
-        match session.filter(|session| session.owner == caller.name) {
+        let is_own =
+            |session: &Arc<Session>| session.owner.caller == *caller && !session.owner.is_revoked();
+        match session.filter(is_own) {
             Some(session) => {
                 *lock(&session.used) = Instant::now();
                 Found::Session(id.to_owned(), session)
@@ -272,7 +277,7 @@ impl Sessions {
 
     fn open(
         &self,
-        caller: &Caller,
+        grant: &Arc<Grant>,
         engine: &Engine,
         capabilities: ClientCapabilities,
     ) -> Option<String> {
@@ -287,7 +292,7 @@ impl Sessions {
             make_room(&mut sessions);
         }
         let session = Session {
-            owner: caller.name.clone(),
+            owner: Arc::clone(grant),
             used: Mutex::new(Instant::now()),
             subscriptions: LegacySubscriptions::within(&self.room, engine.announcements()),
             streaming: Mutex::default(),
@@ -301,10 +306,11 @@ impl Sessions {
         Some(id)
     }
 
-    /// Ends the sessions that have been unused for too long.
+    /// Ends the sessions that have been unused for too long, or whose token was taken away.
     pub(super) fn end_idle(&self, now: Instant) {
         retain(&mut lock(&self.open), |session| {
-            now.saturating_duration_since(session.last_used(now)) < self.idle
+            !session.owner.is_revoked()
+                && now.saturating_duration_since(session.last_used(now)) < self.idle
         });
     }
 }
@@ -385,6 +391,7 @@ async fn follow(
                 // The end of the session comes first, so that the client gets no change after it.
                 biased;
                 _ = ended.wait_for(|ended| *ended) => None,
+                () = session.owner.revoked() => None,
                 _ = stopping.wait_for(|stopping| *stopping) => None,
                 found = feed.next(|| session.subscriptions.filter()) => found,
             }
@@ -426,7 +433,7 @@ mod tests {
     #[test]
     fn sessions_that_are_never_ended_make_room_for_new_ones_v_08_srv_105() {
         let sessions = Sessions::start(IDLE);
-        let caller = Caller::default();
+        let caller = Grant::for_everyone();
         let engine = engine();
         let open = || {
             let opened = sessions.open(&caller, &engine, ClientCapabilities::default());
@@ -453,7 +460,7 @@ mod tests {
         let engine = engine();
         let metrics = engine.metrics();
         let [idle, listening] = [0, 1].map(|_| {
-            let caller = Caller::default();
+            let caller = Grant::for_everyone();
             let opened = sessions.open(&caller, &engine, ClientCapabilities::default());
             opened.expect("an id")
         });
@@ -472,7 +479,7 @@ mod tests {
         let engine = engine();
         let open = || {
             sessions
-                .open(&Caller::default(), &engine, ClientCapabilities::default())
+                .open(&Grant::for_everyone(), &engine, ClientCapabilities::default())
                 .expect("an id")
         };
         open();

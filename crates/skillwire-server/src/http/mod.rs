@@ -10,6 +10,8 @@ mod idle;
 mod interactive;
 mod legacy;
 mod modern;
+mod protected;
+mod refusal_log;
 mod reply;
 mod serve;
 mod service;
@@ -20,8 +22,9 @@ mod workers;
 
 pub use self::{
     access::{AccessRefusal, AccessRules},
-    auth::{InvalidTokenFile, Tokens},
+    auth::{InvalidTokenFile, TokenChanges, Tokens},
     body::{Pieces, ResponseBody},
+    protected::ProtectedResource,
     serve::{ConnectionLimits, run},
     service::{HttpOptions, HttpService},
     workers::Workers,

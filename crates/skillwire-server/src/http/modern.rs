@@ -1,11 +1,14 @@
 //! Requests of the modern era, which need no session.
 
+use std::sync::Arc;
+
 use futures_util::FutureExt as _;
 use http::{HeaderMap, Response, StatusCode};
 use skillwire_protocol::{Era, ErrorCode, RequestId, RpcError, message::Request};
 use tokio::sync::watch;
 
 use super::{
+    auth::Grant,
     body::ResponseBody,
     headers, interactive, reply,
     sse::{self, EventSender, Gone},
@@ -15,11 +18,12 @@ use skillwire_engine::{Answer, Caller, Engine, Outcome, Subscription, metrics::O
 /// Answers one request after checking that its headers and body agree.
 pub(super) async fn answer(
     engine: &Engine,
-    caller: &Caller,
+    grant: &Arc<Grant>,
     headers: &HeaderMap,
     request: &Request<'_>,
     stopping: &watch::Sender<bool>,
 ) -> Response<ResponseBody> {
+    let caller = &grant.caller;
     if let Err(error) = headers::check(headers, request) {
         return reply::error(StatusCode::BAD_REQUEST, Some(&request.id), &error);
     }
@@ -32,9 +36,9 @@ pub(super) async fn answer(
         Answer::Stream(subscription) => {
             let (response, events) = sse::open();
             let open = Open::new(&engine.metrics().streams);
-            let stopping = stopping.subscribe();
+            let (stopping, grant) = (stopping.subscribe(), Arc::clone(grant));
             tokio::spawn(async move {
-                follow(*subscription, events, stopping).await;
+                follow(*subscription, events, stopping, &grant).await;
                 drop(open);
             });
             response
@@ -85,11 +89,15 @@ async fn follow(
     mut subscription: Subscription,
     events: EventSender,
     mut stopping: watch::Receiver<bool>,
+    grant: &Grant,
 ) {
     let Ok(()) = events.send(&subscription.acknowledgment()).await else { return };
     loop {
         let next = async {
             tokio::select! {
+                // A client whose token was taken away gets no change after that.
+                biased;
+                () = grant.revoked() => None,
                 messages = subscription.next() => messages,
                 _ = stopping.wait_for(|stopping| *stopping) => None,
             }

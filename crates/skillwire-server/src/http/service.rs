@@ -11,11 +11,13 @@ use tokio::sync::{Semaphore, watch};
 use super::{
     ENDPOINT,
     access::{AccessRefusal, AccessRules},
-    auth::TokenTable,
+    auth::{Grant, TokenTable},
     body::{self, ResponseBody},
     compress::{accepts_gzip, compress},
     headers,
     legacy::Sessions,
+    protected::{self, ProtectedResource},
+    refusal_log::RefusalLog,
     reply,
 };
 use skillwire_engine::{Caller, Engine, dialect::is_well_known, metrics::Metrics};
@@ -41,6 +43,8 @@ pub struct HttpOptions {
     pub session_idle: Duration,
     /// Writes the text for refused requests, in place of the usual text.
     pub refusal_text: Option<fn(AccessRefusal) -> String>,
+    /// Where clients without a token get one, if the operator says so.
+    pub protected: Option<ProtectedResource>,
 }
 
 impl Default for HttpOptions {
@@ -50,6 +54,7 @@ impl Default for HttpOptions {
             metrics: false,
             session_idle: SESSION_IDLE,
             refusal_text: None,
+            protected: None,
         }
     }
 }
@@ -82,6 +87,13 @@ impl HttpOptions {
         self.refusal_text = Some(text);
         self
     }
+
+    /// Tells clients without a token where to get one (RFC 9728).
+    #[must_use]
+    pub fn protected(mut self, protected: ProtectedResource) -> Self {
+        self.protected = Some(protected);
+        self
+    }
 }
 
 /// Answers HTTP requests; clones share everything.
@@ -101,6 +113,9 @@ struct Inner {
     engine: Arc<Engine>,
     options: HttpOptions,
     admission: Admission,
+    /// The grant of every client, if there are no tokens.
+    everyone: Arc<Grant>,
+    refusals: RefusalLog,
     sessions: Arc<Sessions>,
     stopping: watch::Sender<bool>,
     large_bodies: Semaphore,
@@ -112,6 +127,8 @@ impl HttpService {
         Self(Arc::new(Inner {
             engine,
             admission,
+            everyone: Grant::for_everyone(),
+            refusals: RefusalLog::default(),
             sessions: Sessions::start(options.session_idle),
             options,
             stopping: watch::Sender::new(false),
@@ -141,6 +158,7 @@ impl HttpService {
             ENDPOINT => self.endpoint(request).await,
             "/healthz" => self.health(),
             "/metrics" if self.0.options.metrics => self.numbers(&request),
+            path if path.starts_with(protected::DOCUMENT) => self.protected_resource(&request),
             path if is_well_known(path) => Box::pin(self.well_known(&request)).await,
             _ => reply::refuse(StatusCode::NOT_FOUND, "The endpoint is `/mcp`."),
         }
@@ -177,9 +195,18 @@ impl HttpService {
         if let Err(refusal) = options.access.admit(request.headers(), authority) {
             return self.keep_out(refusal);
         }
-        let known = |tokens: &Arc<TokenTable>| tokens.caller(request.headers()).is_some();
-        if !self.0.admission.tokens.as_ref().is_none_or(known) {
-            return unauthorized();
+        if let Some(tokens) = &self.0.admission.tokens {
+            let Some(grant) = tokens.grant(request.headers()) else {
+                return self.unauthorized(request.headers());
+            };
+            // Trust boundary: the numbers count skills and requests of every caller, which a caller
+            // that sees only some skills must not learn.
+            if grant.caller.view != ViewId::EVERYTHING {
+                return reply::refuse(
+                    StatusCode::FORBIDDEN,
+                    "The numbers are for callers that see every skill.",
+                );
+            }
         }
         let text = self.0.engine.metrics().text();
         reply::text(
@@ -229,25 +256,30 @@ impl HttpService {
     where
         B: Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
     {
-        let caller = match &self.0.admission.tokens {
-            None => Caller::default(),
-            Some(tokens) => match tokens.caller(headers) {
-                Some(caller) => caller,
-                None => return unauthorized(),
+        let grant = match &self.0.admission.tokens {
+            None => Arc::clone(&self.0.everyone),
+            Some(tokens) => match tokens.grant(headers) {
+                Some(grant) => grant,
+                None => return self.unauthorized(headers),
             },
         };
         match *method {
-            Method::POST => self.post(caller, headers, body).await,
+            Method::POST => self.post(&grant, headers, body).await,
             Method::GET => {
                 self.0.engine.catalog().ready().await;
-                self.0.sessions.stream(&self.0.engine, &caller, headers, self.stopping())
+                self.0.sessions.stream(&self.0.engine, &grant, headers, self.stopping())
             }
-            Method::DELETE => self.0.sessions.delete(&caller, headers),
+            Method::DELETE => self.0.sessions.delete(&grant.caller, headers),
             _ => reply::not_allowed("POST"),
         }
     }
 
-    async fn post<B>(&self, caller: Caller, headers: &HeaderMap, body: B) -> Response<ResponseBody>
+    async fn post<B>(
+        &self,
+        grant: &Arc<Grant>,
+        headers: &HeaderMap,
+        body: B,
+    ) -> Response<ResponseBody>
     where
         B: Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
     {
@@ -268,7 +300,7 @@ impl HttpService {
         self.0.engine.catalog().ready().await;
         match message {
             Message::Request(request) => {
-                let response = self.request(&caller, headers, &request).await;
+                let response = self.request(grant, headers, &request).await;
                 let listing =
                     matches!(&*request.method, method::SKILLS_LIST | method::RESOURCES_LIST);
                 if listing && accepts_gzip(headers) {
@@ -278,25 +310,49 @@ impl HttpService {
                 }
             }
             Message::Notification(notification) if claims_legacy(headers) => {
-                self.0.sessions.notified(&caller, headers, &notification)
+                self.0.sessions.notified(&grant.caller, headers, &notification)
             }
             Message::Notification(_) => reply::empty(StatusCode::ACCEPTED),
-            Message::Response(answer) => self.0.sessions.answered(&caller, headers, &answer),
+            Message::Response(answer) => self.0.sessions.answered(&grant.caller, headers, &answer),
         }
     }
 
     async fn request(
         &self,
-        caller: &Caller,
+        grant: &Arc<Grant>,
         headers: &HeaderMap,
         request: &skillwire_protocol::message::Request<'_>,
     ) -> Response<ResponseBody> {
         let engine = &self.0.engine;
         if is_legacy(headers, request) {
-            Box::pin(self.0.sessions.answer(engine, caller, headers, request)).await
+            Box::pin(self.0.sessions.answer(engine, grant, headers, request)).await
         } else {
-            super::modern::answer(engine, caller, headers, request, &self.0.stopping).await
+            super::modern::answer(engine, grant, headers, request, &self.0.stopping).await
         }
+    }
+
+    /// Says where clients get tokens, to every client: those without a token are meant.
+    fn protected_resource<B>(&self, request: &Request<B>) -> Response<ResponseBody> {
+        let Inner { options, .. } = &*self.0;
+        let Some(protected) = &options.protected else {
+            return reply::refuse(StatusCode::NOT_FOUND, "The endpoint is `/mcp`.");
+        };
+        let authority = request.uri().authority().map(http::uri::Authority::as_str);
+        if let Err(refusal) = options.access.admit(request.headers(), authority) {
+            return self.keep_out(refusal);
+        }
+        protected.document(request, self.0.engine.config())
+    }
+
+    /// Refuses a request without a valid token.
+    fn unauthorized(&self, headers: &HeaderMap) -> Response<ResponseBody> {
+        self.0.refusals.note();
+        let mut response =
+            reply::refuse(StatusCode::UNAUTHORIZED, "A valid bearer token is required.");
+        let challenge = self.0.options.protected.as_ref().and_then(|it| it.challenge(headers));
+        let challenge = challenge.unwrap_or(HeaderValue::from_static("Bearer"));
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+        response
     }
 
     fn stopping(&self) -> watch::Receiver<bool> {
@@ -352,13 +408,6 @@ fn accepts_json(accept: &str) -> bool {
             .into_iter()
             .any(|taken| essence.eq_ignore_ascii_case(taken))
     })
-}
-
-fn unauthorized() -> Response<ResponseBody> {
-    let mut response = reply::refuse(StatusCode::UNAUTHORIZED, "A valid bearer token is required.");
-    let challenge = HeaderValue::from_static("Bearer");
-    response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
-    response
 }
 
 /// Tells the browser that a page of an allowed origin may read the response.

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use skillwire_catalog::{Catalog, Refreshed, Refresher, ViewId};
+use skillwire_catalog::{Catalog, Refreshed, Refresher, Snapshot, ViewId};
 use skillwire_core::Strictness;
 use skillwire_source::{
     ChangeCallback, FolderChanges, ScanRequest, WatchCoverage, WatchState, watch_skill_folders,
@@ -46,6 +46,9 @@ const ASKED_PAUSE: Duration = Duration::from_millis(100);
 
 /// Idle time before background work (watches, cache warm-up) starts.
 const IDLE_TIME: Duration = Duration::from_millis(50);
+
+/// The most skills that one line of the log names.
+const MOST_LOGGED: usize = 10;
 
 /// The longest delay of background work.
 const MAX_DELAY: Duration = Duration::from_millis(500);
@@ -92,10 +95,14 @@ impl Keeper {
     pub fn refresh(&self, look: &ScanRequest) -> Refreshed {
         let (refreshed, news) = {
             let mut state = self.state();
+            let before = self.engine.catalog().now(ViewId::EVERYTHING);
             let started = Instant::now();
             let refreshed = state.refresher.refresh(look);
             if look.paths.is_none() && !look.force_read {
                 state.took = started.elapsed();
+            }
+            if let Some(before) = before {
+                log_changes(&before, self.engine.catalog(), &refreshed);
             }
             let news = state.notices.news(&refreshed, self.strictness);
             (refreshed, news)
@@ -282,6 +289,30 @@ impl Keeper {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Logs which skills came, changed and went since the snapshot before.
+fn log_changes(before: &Snapshot, catalog: &Catalog, refreshed: &Refreshed) {
+    let changes = refreshed.changes.of(ViewId::EVERYTHING).filter(|change| !change.is_empty());
+    let (Some(changes), Some(now)) = (changes, catalog.now(ViewId::EVERYTHING)) else { return };
+    let mut named: [Vec<String>; 3] = Default::default();
+    for uri in &changes.updated {
+        // Files that are not the `SKILL.md` of a skill are part of one that is named already.
+        let kind = match (before.skill(uri), now.skill(uri)) {
+            (None, Some(_)) => 0,
+            (Some(_), Some(_)) => 1,
+            (Some(_), None) => 2,
+            (None, None) => continue,
+        };
+        named[kind].push(uri.to_string());
+    }
+    let texts = ["skills are new", "skills changed", "skills are gone"];
+    for (mut uris, text) in named.into_iter().zip(texts).filter(|(uris, _)| !uris.is_empty()) {
+        let count = uris.len();
+        uris.sort_unstable();
+        uris.truncate(MOST_LOGGED);
+        tracing::info!(count, skills = uris.join(" "), "{text}");
     }
 }
 

@@ -135,7 +135,7 @@ async fn every_method_denies_what_is_not_shown_as_if_it_were_not_there_srv_107()
 
 #[tokio::test]
 async fn nothing_that_is_sent_names_what_is_not_shown_srv_107() {
-    let config = Config { page_size: 1, ..Config::default() };
+    let config = Config::default().page_size(1);
     let (_folder, server) = server(config).await;
     let skill_template = "skill://{+skillPath}/SKILL.md";
     let complete = json!({
@@ -192,7 +192,7 @@ async fn the_old_era_denies_in_the_same_way_srv_107() {
 
 #[tokio::test]
 async fn answers_to_restricted_callers_are_never_shared_srv_107() {
-    let config = Config { cache_scope: CacheScope::Public, ..Config::default() };
+    let config = Config::default().cache_scope(CacheScope::Public);
     let (_folder, server) = server(config).await;
     for (method, params) in [
         ("server/discover", json!({})),
@@ -210,7 +210,7 @@ async fn answers_to_restricted_callers_are_never_shared_srv_107() {
 
 #[tokio::test]
 async fn cursors_of_another_caller_are_worth_no_more_than_forged_ones_v_18() {
-    let config = Config { page_size: 1, ..Config::default() };
+    let config = Config::default().page_size(1);
     let (_folder, server) = server(config).await;
     for method in ["skills/list", "resources/list"] {
         let page = server.modern_with(&[ALICE], method, json!({})).await.message();

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use skillwire_protocol::meta;
-use skillwire_server::{CacheScope, Config};
+use skillwire_server::{CacheScope, Config, ServerIdentity};
 use skillwire_testkit::{
     RpcReply, SkillFolder, StdioClient, TestOptions, TestServer, initialize_params, legacy_request,
     modern_headers, modern_meta, modern_request,
@@ -43,7 +43,7 @@ fn meta_with(key: &str, value: Value) -> Value {
 #[tokio::test]
 async fn discover_tells_versions_capabilities_and_freshness_on_both_transports_srv_93() {
     let folder = SkillFolder::with_skills(&["a"]);
-    let config = Config { ttl_ms: 1234, cache_scope: CacheScope::Private, ..Config::default() };
+    let config = Config::default().ttl_ms(1234).cache_scope(CacheScope::Private);
     let server =
         TestServer::with(folder.path(), TestOptions { config, ..Default::default() }).await;
     let mut pipe = StdioClient::in_process(server.engine());
@@ -176,7 +176,7 @@ async fn metadata_of_an_earlier_request_does_not_count_for_a_later_one_srv_96() 
 #[tokio::test]
 async fn results_name_the_server_except_where_old_clients_would_lose_them_srv_104() {
     let folder = SkillFolder::with_skills(&["a"]);
-    let config = Config { name: "demo".into(), version: "9.8".into(), ..Config::default() };
+    let config = Config::default().identity(ServerIdentity::new("demo", "9.8"));
     let server =
         TestServer::with(folder.path(), TestOptions { config, ..Default::default() }).await;
     let uri = json!({ "uri": "skill://a/SKILL.md" });

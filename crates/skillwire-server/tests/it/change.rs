@@ -99,7 +99,7 @@ async fn a_new_version_appears_as_a_whole_v_58() {
         }
     };
     version(1);
-    let config = Config { page_size: 3, ..Config::default() };
+    let config = Config::default().page_size(3);
     let mut server =
         TestServer::with(folder.path(), TestOptions { config, ..Default::default() }).await;
     let (old, new) = (digest(b"version 1"), digest(b"version 2"));

@@ -28,7 +28,7 @@ async fn declarations(server: &TestServer) -> Vec<Value> {
 }
 
 async fn without_directories(folder: &SkillFolder) -> TestServer {
-    let config = Config { directory_read: false, ..Config::default() };
+    let config = Config::default().directory_read(false);
     TestServer::with(folder.path(), TestOptions { config, ..TestOptions::default() }).await
 }
 

@@ -26,5 +26,5 @@ fn the_guide_shows_every_example_as_it_is_compiled() {
         assert!(guide.contains(&format!("(../crates/{of}/examples/{name})")), "{name}");
         shown += 1;
     }
-    assert_eq!(shown, 4);
+    assert_eq!(shown, 5);
 }

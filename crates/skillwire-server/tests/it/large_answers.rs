@@ -74,7 +74,7 @@ async fn a_file_rotated_on_disk_is_never_sent_under_the_old_entry_srv_52() {
     let folder = SkillFolder::with_skills(&["a"]);
     folder.file("a/notes.md", "old bytes");
     // The cache holds nothing, so every read goes to the disk.
-    let config = Config { cache_bytes: 0, ..Config::default() };
+    let config = Config::default().cache_bytes(0);
     let options = TestOptions { config, ..TestOptions::default() };
     let mut server = TestServer::with(folder.path(), options).await;
     let uri = "skill://a/notes.md";

@@ -56,7 +56,7 @@ async fn every_page_is_complete_and_says_how_long_it_is_fresh_srv_53_srv_54() {
 
 #[tokio::test]
 async fn freshness_is_what_the_operator_set_srv_54() {
-    let config = Config { ttl_ms: 0, cache_scope: CacheScope::Private, ..Config::default() };
+    let config = Config::default().ttl_ms(0).cache_scope(CacheScope::Private);
     let options = TestOptions { config, ..TestOptions::default() };
     let server = TestServer::with_sources(vec![in_memory(["a"])], options).await;
     let body = server.modern_with(&[], "skills/list", json!({})).await.text();
@@ -66,7 +66,7 @@ async fn freshness_is_what_the_operator_set_srv_54() {
 #[tokio::test]
 async fn what_is_not_listed_is_still_served_srv_55_srv_67() {
     let unlisted = PathPatterns::parse(["secret", "acme/**"]).expect("patterns");
-    let snapshot = SnapshotOptions { unlisted, ..SnapshotOptions::default() };
+    let snapshot = SnapshotOptions::default().unlisted(unlisted);
     let options = TestOptions { snapshot, ..TestOptions::default() };
     let sources = vec![in_memory(["open", "secret", "acme/hidden"])];
     let server = TestServer::with_sources(sources, options).await;
@@ -303,4 +303,27 @@ async fn a_set_that_depends_on_the_caller_is_private_to_every_caller_srv_63() {
             assert_eq!(reply.result()["cacheScope"], "private", "{method} for {caller:?}");
         }
     }
+}
+
+#[tokio::test]
+async fn the_rest_of_the_frontmatter_is_repeated_in_meta_if_the_operator_wants_it_p_19() {
+    let folder = SkillFolder::new();
+    let text = "---\nname: a\ndescription: Does a. Use when testing.\nlicense: MIT\n\
+                dependencies:\n  tools: [lookup]\nscopes: [billing.read]\nmetadata:\n  \
+                owner: team\n---\n";
+    folder.file("a/SKILL.md", text);
+    let usual = TestServer::start(folder.path()).await;
+    let listed = usual.call("resources/list", json!({})).await;
+    assert!(listed["resources"][0].get("_meta").is_none());
+    let snapshot = SnapshotOptions::default().list_frontmatter(true);
+    let options = TestOptions { snapshot, ..TestOptions::default() };
+    let server = TestServer::with(folder.path(), options).await;
+    let listed = server.call("resources/list", json!({})).await;
+    let expected = json!({
+        "io.modelcontextprotocol.skills/license": "MIT",
+        "io.modelcontextprotocol.skills/dependencies": { "tools": ["lookup"] },
+        "io.modelcontextprotocol.skills/scopes": ["billing.read"],
+        "io.modelcontextprotocol.skills/metadata": { "owner": "team" },
+    });
+    assert_eq!(listed["resources"][0]["_meta"], expected);
 }

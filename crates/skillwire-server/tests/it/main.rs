@@ -22,6 +22,7 @@ mod mapping;
 mod metadata;
 mod nested;
 mod offers;
+mod on_demand;
 mod parts;
 mod peers;
 mod reading;

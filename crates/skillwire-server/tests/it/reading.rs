@@ -14,7 +14,7 @@ async fn files_are_read_without_any_call_before_and_whether_listed_or_not_srv_72
     let folder = SkillFolder::with_skills(&["pdf", "unlisted"]);
     folder.file("pdf/references/a.md", "supporting");
     let unlisted = PathPatterns::parse(["unlisted"]).expect("a pattern");
-    let snapshot = SnapshotOptions { unlisted, ..SnapshotOptions::default() };
+    let snapshot = SnapshotOptions::default().unlisted(unlisted);
     let options = TestOptions { snapshot, ..TestOptions::default() };
     let server = TestServer::with(folder.path(), options).await;
     assert_eq!(read(&server, "skill://pdf/references/a.md").await, b"supporting");
@@ -28,7 +28,7 @@ async fn files_are_read_without_any_call_before_and_whether_listed_or_not_srv_72
 async fn listing_supporting_files_changes_nothing_about_reading_them_srv_72() {
     let folder = SkillFolder::with_skills(&["pdf"]);
     folder.file("pdf/references/a.md", "supporting");
-    let snapshot = SnapshotOptions { list_files: true, ..SnapshotOptions::default() };
+    let snapshot = SnapshotOptions::default().list_files(true);
     let options = TestOptions { snapshot, ..TestOptions::default() };
     let server = TestServer::with(folder.path(), options).await;
     let listed = server.pages("resources/list", json!({}), "resources", 10).await;

@@ -161,7 +161,7 @@ pub(crate) fn findings(refreshed: &Refreshed, file: &str) -> Vec<Code> {
 
 /// Options of a server with small or large pages.
 pub(crate) fn pages_of(page_size: usize) -> TestOptions {
-    let config = Config { page_size, ..Config::default() };
+    let config = Config::default().page_size(page_size);
     TestOptions { config, ..TestOptions::default() }
 }
 

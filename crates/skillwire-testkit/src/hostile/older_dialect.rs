@@ -242,6 +242,8 @@ fn named_skill(params: &Value) -> ScriptedReply {
     }
     let file = |(path, _): &(&str, &str)| SkillFile {
         name: (*path).to_owned(),
+        title: None,
+        description: None,
         uri: format!("{ROOT}/{path}"),
         media_type: None,
         required: false,

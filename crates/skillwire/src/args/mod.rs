@@ -1,6 +1,6 @@
 //! The command line as it was typed.
 
-use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, str::FromStr};
+use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Deserialize;
@@ -15,6 +15,7 @@ pub(crate) use self::{
         ServerCommand, ServerImportArgs, ServerKind, ServerListArgs, ServerLoginArgs,
         ServerLogoutArgs, ServerRemoveArgs, ShowArgs, VerifyArgs, WindowsArgs,
     },
+    serve::{CacheScopeArg, HttpAddress, IdentityArgs, LogFormat, ServeArgs},
 };
 use crate::exit::EXIT_CODES;
 
@@ -22,6 +23,7 @@ mod archive;
 mod bridge;
 mod execution;
 mod host;
+mod serve;
 
 /// The commands to begin with.
 const START: &str = "\
@@ -205,134 +207,6 @@ pub(crate) struct ReadingArgs {
     /// Leave out skills with a file that has another hard link.
     #[arg(long)]
     pub(crate) require_single_link: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize, Default)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum LogFormat {
-    #[default]
-    Text,
-    Json,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum CacheScopeArg {
-    Public,
-    Private,
-}
-
-/// Where to listen.
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(try_from = "String")]
-pub(crate) struct HttpAddress(pub(crate) SocketAddr);
-
-impl FromStr for HttpAddress {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let address = text.parse().map_err(
-            |_| "it must be an IP address with a port, such as `127.0.0.1:8640` or `[::1]:8640`",
-        )?;
-        Ok(Self(address))
-    }
-}
-
-impl TryFrom<String> for HttpAddress {
-    type Error = &'static str;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
-    }
-}
-
-/// The same names serve as options and as keys of the configuration file.
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
-#[derive(Debug, Args, Default, Deserialize)]
-#[serde(rename_all = "kebab-case", default)]
-pub(crate) struct ServeArgs {
-    /// Folders of skills, or single skills, each as `[PREFIX=]DIR`.
-    #[arg(value_name = "DIR")]
-    pub(crate) dirs: Vec<String>,
-    /// Pass on the skills of a configured server under `skill://LABEL/`; may be repeated.
-    #[arg(long, value_name = "LABEL")]
-    pub(crate) upstream: Vec<String>,
-    /// Speak over standard input and output; this is the default.
-    #[arg(long, conflicts_with = "http")]
-    pub(crate) stdio: bool,
-    /// Speak streamable HTTP at this address, under `/mcp`; port 0 takes a free one.
-    #[arg(long, value_name = "ADDR")]
-    pub(crate) http: Option<HttpAddress>,
-    #[command(flatten)]
-    #[serde(flatten)]
-    pub(crate) reading: ReadingArgs,
-    /// Items on one page of a listing [default: 100].
-    #[arg(long, value_name = "N")]
-    pub(crate) page_size: Option<usize>,
-    /// How long clients may take an answer for fresh, in milliseconds [default: 60000].
-    #[arg(long, value_name = "N")]
-    pub(crate) ttl_ms: Option<u64>,
-    /// Who may reuse cached answers [default: public].
-    #[arg(long, value_enum, value_name = "SCOPE")]
-    pub(crate) cache_scope: Option<CacheScopeArg>,
-    /// Serve skills whose path matches, but do not list them; may be repeated.
-    #[arg(long, value_name = "PATTERN")]
-    pub(crate) unlisted: Vec<String>,
-    /// List supporting files in `resources/list`, not only each `SKILL.md`.
-    #[arg(long)]
-    pub(crate) list_files: bool,
-    /// Do not offer `resources/directory/read`.
-    #[arg(long)]
-    pub(crate) no_directory_read: bool,
-    /// Let web pages of this origin in, for example `https://app.example.com`; may be repeated.
-    #[arg(long, value_name = "ORIGIN")]
-    pub(crate) allow_origin: Vec<String>,
-    /// Answer to this host name as well; may be repeated.
-    #[arg(long, value_name = "HOST")]
-    pub(crate) allow_host: Vec<String>,
-    /// A file of `NAME TOKEN [PATTERN...]` lines; required unless the address is loopback.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) token_file: Option<PathBuf>,
-    /// Speak an older dialect, or do not: `NAME=on` or `NAME=off`; may be repeated.
-    #[arg(long, value_name = "NAME=on|off")]
-    pub(crate) dialect: Vec<String>,
-    /// Answer `skill://SERVER/usage` with this skill, as `[SERVER=]SKILL`.
-    #[arg(long, value_name = "SKILL")]
-    pub(crate) usage_skill: Option<String>,
-    /// Publish skills whose path matches to everybody under `/.well-known/`; may be repeated.
-    #[arg(long, value_name = "PATTERN")]
-    pub(crate) public: Vec<String>,
-    /// Offer the tool `find_skills`, which finds skills by words.
-    #[arg(long)]
-    pub(crate) find_tool: bool,
-    /// Run scripts of skills in isolation: those that `--allow-script` or the configuration name.
-    #[arg(long)]
-    pub(crate) execute: bool,
-    /// Let scripts run whose path matches, such as `refunds/scripts/*.py`; may be repeated.
-    #[arg(long, value_name = "PATTERN")]
-    pub(crate) allow_script: Vec<String>,
-    /// Run scripts as single confined processes where namespaces are not allowed.
-    #[arg(long)]
-    pub(crate) accept_restricted: bool,
-    /// Scripts that may run and what they are granted; only in the configuration.
-    #[arg(skip)]
-    pub(crate) script: Vec<ScriptRule>,
-    /// Programs for languages; only in the configuration.
-    #[arg(skip)]
-    pub(crate) interpreters: BTreeMap<String, String>,
-    /// Do not remember between starts what was read; every start reads every file.
-    #[arg(long)]
-    pub(crate) no_index: bool,
-    /// Answer `/metrics` with numbers for Prometheus.
-    #[arg(long)]
-    pub(crate) metrics: bool,
-    /// How the log on standard error looks [default: text].
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    pub(crate) log_format: Option<LogFormat>,
-    /// A TOML file with the same names as these options.
-    #[arg(long, value_name = "FILE")]
-    #[serde(skip)]
-    pub(crate) config: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -82,7 +82,7 @@ async fn serve(
         Failure::new(Exit::Internal, format!("The tools cannot be offered: {error}."))
     })?;
     // Answers depend on one user's approvals, so no shared cache may keep them.
-    let config = Config { cache_scope: CacheScope::Private, ttl_ms: FRESH_MS, ..Config::default() };
+    let config = Config::default().cache_scope(CacheScope::Private).ttl_ms(FRESH_MS);
     let mut skills = Skills::builder()
         .config(config)
         .offers(offers)

@@ -9,11 +9,7 @@ use skillwire_gateway::{BridgeOptions, shell};
 use skillwire_host::local::folders;
 use skillwire_server::http::AccessRules;
 
-use super::{
-    HostSettings,
-    environment::own_home,
-    serve::{host_of, read_file},
-};
+use super::{HostSettings, environment::own_home, http::host_of, serve::read_file};
 use crate::{
     args::{BridgeArgs, HttpAddress},
     exit::Exit,

@@ -14,8 +14,11 @@ pub(super) fn arguments(args: &ServeArgs) -> Vec<String> {
         ("--lenient", args.reading.lenient),
         ("--require-single-link", args.reading.require_single_link),
         ("--list-files", args.list_files),
+        ("--list-frontmatter", args.list_frontmatter),
         ("--no-directory-read", args.no_directory_read),
         ("--no-index", args.no_index),
+        ("--tools", args.tools),
+        ("--no-tools", args.no_tools),
         ("--find-tool", args.find_tool),
         ("--execute", args.execute),
         ("--accept-restricted", args.accept_restricted),
@@ -29,6 +32,12 @@ pub(super) fn arguments(args: &ServeArgs) -> Vec<String> {
         ("--page-size", args.page_size.map(|size| size.to_string())),
         ("--ttl-ms", args.ttl_ms.map(|ttl| ttl.to_string())),
         ("--usage-skill", args.usage_skill.clone()),
+        ("--name", args.identity.name.clone()),
+        ("--title", args.identity.title.clone()),
+        ("--description", args.identity.description.clone()),
+        ("--instructions", args.identity.instructions.clone()),
+        ("--website", args.identity.website.clone()),
+        ("--icon", args.identity.icon.as_deref().map(absolute_icon)),
         ("--cache-scope", scope.map(|scope| scope.get_name().to_owned())),
         ("--log-format", format.map(|format| format.get_name().to_owned())),
     ] {
@@ -38,6 +47,7 @@ pub(super) fn arguments(args: &ServeArgs) -> Vec<String> {
         ("--upstream", &args.upstream),
         ("--allow-secret-file", &args.reading.allow_secret_file),
         ("--unlisted", &args.unlisted),
+        ("--template", &args.template),
         ("--allow-script", &args.allow_script),
         ("--dialect", &args.dialect),
     ] {
@@ -49,6 +59,16 @@ pub(super) fn arguments(args: &ServeArgs) -> Vec<String> {
         arguments.push(format!("--config={}", absolute(config)));
     }
     arguments
+}
+
+/// The address of an image, or the absolute path of its file.
+fn absolute_icon(icon: &str) -> String {
+    if icon.contains("://") || icon.starts_with("data:") {
+        icon.to_owned()
+    } else {
+        std::path::absolute(icon)
+            .map_or_else(|_| icon.to_owned(), |path| path.display().to_string())
+    }
 }
 
 #[cfg(test)]
@@ -75,12 +95,22 @@ mod tests {
         cache-scope = "private"
         unlisted = ["a/**", "-b"]
         list-files = true
+        list-frontmatter = true
+        template = ["skill://docs/{product}/SKILL.md"]
         no-directory-read = true
         no-index = true
         dialect = ["skilljack=on", "strict:index=off"]
         usage-skill = "crm=acme/guide"
         log-format = "json"
+        tools = true
+        no-tools = true
         find-tool = true
+        name = "acme-skills"
+        title = "Skills of Acme"
+        description = "What Acme does."
+        instructions = "Ask before you refund."
+        website = "https://acme.example"
+        icon = "https://acme.example/icon.png"
         execute = true
         allow-script = ["a/scripts/*.py"]
         accept-restricted = true
@@ -94,7 +124,7 @@ mod tests {
         // file.
         let mut others =
             vec!["dirs", "stdio", "http", "allow-origin", "allow-host", "token-file", "metrics"];
-        others.push("public");
+        others.extend(["public", "url", "issuer"]);
         // Tables stay in the file, which the arguments name.
         others.extend(["script", "interpreters"]);
         for key in config_keys().iter().filter(|key| !others.contains(&&***key)) {
@@ -102,13 +132,15 @@ mod tests {
             let is_shown = |word: &String| word.split('=').next() == Some(option.as_str());
             assert!(shown.iter().any(is_shown), "{option} is missing in {shown:?}");
         }
-        // Parsing the arguments gives the same settings. `--lenient` is left out, since it
-        // conflicts with `--strict`.
-        let typed = shown.iter().filter(|word| *word != "--lenient").map(String::as_str);
+        // Parsing the arguments gives the same settings. `--lenient` and `--no-tools` are left out,
+        // since they conflict with `--strict` and `--tools`.
+        let conflicting = ["--lenient", "--no-tools"];
+        let typed = shown.iter().map(String::as_str).filter(|word| !conflicting.contains(word));
         let cli = Cli::try_parse_from(std::iter::once("skillwire").chain(typed)).unwrap();
         let Command::Serve(read) = cli.command else { panic!("{shown:?}") };
         let again = arguments(&ServeArgs {
             reading: ReadingArgs { lenient: true, ..read.reading },
+            no_tools: true,
             ..*read
         });
         assert_eq!(again, shown);

@@ -9,6 +9,9 @@ mod environment;
 mod execution;
 #[cfg(feature = "host")]
 mod host;
+mod http;
+mod identity;
+mod named;
 mod reading;
 mod serve;
 #[cfg(feature = "host")]
@@ -24,6 +27,8 @@ pub(crate) use self::{
 };
 pub(crate) use self::{
     environment::{colour_on_stderr, log_filter},
+    http::{HttpSettings, ServeTransport, TokenFile},
+    named::NamedSkills,
     reading::{FolderReading, folder_of, unavailable},
-    serve::{ServeSettings, ServeTransport},
+    serve::ServeSettings,
 };

@@ -1,13 +1,13 @@
 //! The settings of `serve`: its arguments, which override its configuration file.
 
-use std::{net::SocketAddr, path::Path};
+use std::path::Path;
 
 use skillwire_catalog::SnapshotOptions;
 use skillwire_core::Strictness;
 #[cfg(feature = "execute")]
 use skillwire_scripts::ScriptRunner;
-use skillwire_server::{CacheScope, Config, http::AccessRules};
-use skillwire_source::{DirectorySource, PathPatterns, ScanProgress};
+use skillwire_server::{CacheScope, Config};
+use skillwire_source::{DirectorySource, PathPatterns, ScanProgress, UriTemplate};
 
 #[cfg(feature = "execute")]
 use super::execution;
@@ -17,11 +17,13 @@ use super::{
     client,
     dialects::DialectSettings,
     environment::cache_folder,
+    http::ServeTransport,
+    identity,
+    named::NamedSkills,
     reading::{FolderReading, bad_pattern},
 };
 use crate::{
-    args::{CacheScopeArg, HttpAddress, LogFormat, ReadingArgs, ServeArgs},
-    exit::Exit,
+    args::{CacheScopeArg, IdentityArgs, LogFormat, ReadingArgs, ServeArgs},
     failure::Failure,
     features::Feature,
 };
@@ -37,28 +39,18 @@ pub(crate) struct ServeSettings {
     pub(crate) strictness: Strictness,
     pub(crate) transport: ServeTransport,
     pub(crate) log_format: LogFormat,
+    /// The skills and scripts that options name.
+    pub(crate) named: NamedSkills,
     /// The counter of scanned skills, which all sources share.
     pub(crate) progress: ScanProgress,
-    /// Whether the tool `find_skills` is offered.
+    /// Whether the tool `search_skills` is offered.
     #[cfg(feature = "search")]
-    pub(crate) find_tool: bool,
+    pub(crate) search_tool: bool,
     /// The script runner, if scripts may run.
     #[cfg(feature = "execute")]
     pub(crate) scripts: Option<ScriptRunner>,
     /// The arguments with which a client starts the same server over stdio.
     pub(crate) client_arguments: Vec<String>,
-}
-
-/// How clients reach the server.
-pub(crate) enum ServeTransport {
-    Stdio,
-    Http {
-        address: SocketAddr,
-        access: AccessRules,
-        tokens: Option<String>,
-        metrics: bool,
-        public: Option<PathPatterns>,
-    },
 }
 
 impl ServeSettings {
@@ -82,25 +74,29 @@ impl ServeSettings {
         let index = if args.no_index { None } else { cache_folder() };
         let reading = FolderReading::resolve(&args.reading)?.for_serving(index);
         let sources = args.dirs.iter().map(|dir| reading.source(dir)).collect::<Result<_, _>>()?;
-        let name = Config::default().name;
-        let DialectSettings { dialects, usage, public } = DialectSettings::resolve(&args, &name)?;
-        let config = Config {
-            dialects,
-            usage,
-            page_size: page_size(args.page_size)?,
-            ttl_ms: args.ttl_ms.unwrap_or(60_000),
-            cache_scope: match args.cache_scope {
-                Some(CacheScopeArg::Private) => CacheScope::Private,
-                Some(CacheScopeArg::Public) | None => CacheScope::Public,
-            },
-            directory_read: !args.no_directory_read,
-            ..Config::default()
+        let identity = identity::resolve(&args.identity)?;
+        let DialectSettings { dialects, usage, public } =
+            DialectSettings::resolve(&args, &identity.name)?;
+        let cache_scope = match args.cache_scope {
+            Some(CacheScopeArg::Private) => CacheScope::Private,
+            Some(CacheScopeArg::Public) | None => CacheScope::Public,
         };
+        let tools = wants_tools(&args);
+        let config = Config::default()
+            .dialects(dialects)
+            .usage(usage)
+            .identity(identity)
+            .skill_tools(tools)
+            .templates(templates(&args.template)?)
+            .page_size(page_size(args.page_size)?)
+            .ttl_ms(args.ttl_ms.unwrap_or(60_000))
+            .cache_scope(cache_scope)
+            .directory_read(!args.no_directory_read);
         let unlisted = PathPatterns::parse(&args.unlisted)
             .map_err(|error| bad_pattern("--unlisted", error))?;
         Ok(Self {
             #[cfg(feature = "search")]
-            find_tool: args.find_tool,
+            search_tool: tools,
             #[cfg(feature = "execute")]
             scripts: execution::scripts(&args)?,
             client_arguments: client::arguments(&args),
@@ -108,11 +104,15 @@ impl ServeSettings {
             upstream: UpstreamSettings::resolve(&args.upstream, &reading.scheme)?,
             progress: reading.progress,
             sources,
-            snapshot: SnapshotOptions { unlisted, list_files: args.list_files },
+            snapshot: SnapshotOptions::default()
+                .unlisted(unlisted)
+                .list_files(args.list_files)
+                .list_frontmatter(args.list_frontmatter),
             config,
             strictness: reading.strictness,
             log_format: args.log_format.unwrap_or_default(),
-            transport: transport(&args, public)?,
+            transport: ServeTransport::resolve(&args, public)?,
+            named: NamedSkills::of(&args)?,
         })
     }
 }
@@ -121,7 +121,6 @@ impl ServeSettings {
 fn check_built_in(args: &ServeArgs) -> Result<(), Failure> {
     let needed = [
         ("--upstream", !args.upstream.is_empty(), Feature::Host),
-        ("--find-tool", args.find_tool, Feature::Search),
         ("--execute", args.execute, Feature::Execute),
     ];
     needed
@@ -130,84 +129,28 @@ fn check_built_in(args: &ServeArgs) -> Result<(), Failure> {
         .try_for_each(|(option, _, feature)| feature.needed_for(option))
 }
 
+/// Tells whether clients get tools for skills. Skills of other servers are passed on as they are:
+/// their clients know the extension, or have a bridge that asks the user.
+fn wants_tools(args: &ServeArgs) -> bool {
+    args.tools || args.find_tool || (!args.no_tools && args.upstream.is_empty())
+}
+
+fn templates(written: &[String]) -> Result<Vec<UriTemplate>, Failure> {
+    let template = |text: &String| {
+        UriTemplate::parse(text).map_err(|error| {
+            Failure::usage(format!("`--template {text}` cannot be used: {error}."))
+                .hint("Write a variable in braces: `skill://docs/{product}/SKILL.md`.")
+        })
+    };
+    written.iter().map(template).collect()
+}
+
 fn page_size(size: Option<usize>) -> Result<usize, Failure> {
     match size {
         None => Ok(100),
         Some(size @ 1..=10_000) => Ok(size),
         Some(_) => Err(Failure::usage("`--page-size` must lie between 1 and 10000.")),
     }
-}
-
-fn transport(args: &ServeArgs, public: Option<PathPatterns>) -> Result<ServeTransport, Failure> {
-    let Some(HttpAddress(address)) = args.http else {
-        let needs_http = [
-            ("--allow-origin", !args.allow_origin.is_empty()),
-            ("--allow-host", !args.allow_host.is_empty()),
-            ("--token-file", args.token_file.is_some()),
-            ("--metrics", args.metrics),
-            ("--public", !args.public.is_empty()),
-        ];
-        return match needs_http.into_iter().find(|(_, given)| *given) {
-            None => Ok(ServeTransport::Stdio),
-            Some((option, _)) => Err(Failure::usage(format!("`{option}` needs `--http`."))
-                .hint("Pass `--http 127.0.0.1:8640` as well, or leave the option out.")),
-        };
-    };
-    let loopback = address.ip().is_loopback();
-    let tokens = match &args.token_file {
-        Some(path) => Some(read_file(path, "--token-file")?),
-        None if loopback => None,
-        None => {
-            return Err(Failure::new(
-                Exit::Declined,
-                format!(
-                    "{address} can be reached from other machines, and no tokens are required."
-                ),
-            )
-            .hint("Pass `--token-file FILE`, or listen on 127.0.0.1."));
-        }
-    };
-    let mut hosts =
-        args.allow_host.iter().map(|host| allowed_host(host)).collect::<Result<Vec<_>, _>>()?;
-    if loopback {
-        // Every address of 127.0.0.0/8 is this machine. Clients use the one that is printed, so it
-        // is allowed as a host.
-        hosts.push(host_of(address));
-    }
-    let origins = args.allow_origin.iter().map(|origin| allowed_origin(origin));
-    let access = AccessRules::default()
-        .hosts(hosts)
-        .origins(origins.collect::<Result<Vec<_>, _>>()?)
-        .any_host(!loopback && args.allow_host.is_empty());
-    Ok(ServeTransport::Http { address, access, tokens, metrics: args.metrics, public })
-}
-
-pub(super) fn host_of(address: SocketAddr) -> String {
-    match address {
-        SocketAddr::V4(address) => address.ip().to_string(),
-        SocketAddr::V6(address) => format!("[{}]", address.ip()),
-    }
-}
-
-/// Checks a host name, which must have no port.
-fn allowed_host(host: &str) -> Result<String, Failure> {
-    let port = host.rsplit_once(':').is_some_and(|(_, port)| !port.ends_with(']'));
-    if host.is_empty() || host.contains(['/', '@', ' ']) || port {
-        return Err(Failure::usage(format!("`--allow-host {host}` is not a host name."))
-            .hint("Name the host alone, such as `skills.example.com`, without scheme and port."));
-    }
-    Ok(host.to_ascii_lowercase())
-}
-
-/// Checks that an origin has the form in which browsers send it; another form would never match.
-fn allowed_origin(origin: &str) -> Result<String, Failure> {
-    let lower = origin.to_ascii_lowercase();
-    let host = lower.split_once("://").filter(|(scheme, _)| !scheme.is_empty());
-    if host.is_none_or(|(_, host)| host.is_empty() || host.contains(['/', '@', ' ', '*'])) {
-        return Err(Failure::usage(format!("`--allow-origin {origin}` is not an origin."))
-            .hint("Write scheme and host, such as `https://app.example.com`, without a path."));
-    }
-    Ok(lower)
 }
 
 fn read_config(path: &Path) -> Result<ServeArgs, Failure> {
@@ -249,9 +192,17 @@ pub(super) fn read_file(path: &Path, option: &str) -> Result<String, Failure> {
 fn overlay(typed: ServeArgs, mut file: ServeArgs) -> ServeArgs {
     if typed.stdio {
         // A typed `--stdio` also overrides everything that the file says about HTTP.
-        let ServeArgs { http, allow_origin, allow_host, token_file, public, metrics, .. } =
-            ServeArgs::default();
-        file = ServeArgs { http, allow_origin, allow_host, token_file, public, metrics, ..file };
+        file = ServeArgs {
+            http: None,
+            allow_origin: Vec::new(),
+            allow_host: Vec::new(),
+            token_file: None,
+            url: None,
+            issuer: Vec::new(),
+            public: Vec::new(),
+            metrics: false,
+            ..file
+        };
     }
     let list = |typed: Vec<String>, file: Vec<String>| if typed.is_empty() { file } else { typed };
     let chose_strictness = typed.reading.strict || typed.reading.lenient;
@@ -276,6 +227,8 @@ fn overlay(typed: ServeArgs, mut file: ServeArgs) -> ServeArgs {
         cache_scope: typed.cache_scope.or(file.cache_scope),
         unlisted: list(typed.unlisted, file.unlisted),
         list_files: typed.list_files || file.list_files,
+        list_frontmatter: typed.list_frontmatter || file.list_frontmatter,
+        template: list(typed.template, file.template),
         no_directory_read: typed.no_directory_read || file.no_directory_read,
         allow_origin: list(typed.allow_origin, file.allow_origin),
         allow_host: list(typed.allow_host, file.allow_host),
@@ -283,9 +236,21 @@ fn overlay(typed: ServeArgs, mut file: ServeArgs) -> ServeArgs {
         // The lists are joined, since each item is about one dialect. A typed item comes last and
         // wins.
         dialect: file.dialect.into_iter().chain(typed.dialect).collect(),
+        url: typed.url.or(file.url),
+        issuer: list(typed.issuer, file.issuer),
+        identity: IdentityArgs {
+            name: typed.identity.name.or(file.identity.name),
+            title: typed.identity.title.or(file.identity.title),
+            description: typed.identity.description.or(file.identity.description),
+            instructions: typed.identity.instructions.or(file.identity.instructions),
+            website: typed.identity.website.or(file.identity.website),
+            icon: typed.identity.icon.or(file.identity.icon),
+        },
         usage_skill: typed.usage_skill.or(file.usage_skill),
         public: list(typed.public, file.public),
-        find_tool: typed.find_tool || file.find_tool,
+        tools: typed.tools || (file.tools && !typed.no_tools),
+        no_tools: typed.no_tools || (file.no_tools && !typed.tools && !typed.find_tool),
+        find_tool: typed.find_tool || (file.find_tool && !typed.no_tools),
         execute: typed.execute || file.execute,
         allow_script: list(typed.allow_script, file.allow_script),
         accept_restricted: typed.accept_restricted || file.accept_restricted,

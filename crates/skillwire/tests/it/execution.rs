@@ -129,7 +129,8 @@ async fn a_client_runs_an_allowed_script_and_reads_what_it_left() {
     let allowed = ["--execute", "--allow-script", "refunds/scripts/{calc,slow}.py"];
     let mut server = StdioServer::serve(&folder, &[&["."], &allowed[..]].concat());
     let tools = server.modern("tools/list", Value::Null).await;
-    assert_eq!(tools.result()["tools"][0]["name"], "run_skill_script");
+    let tools = tools.result()["tools"].as_array().unwrap();
+    assert!(tools.iter().any(|tool| tool["name"] == "run_skill_script"), "{tools:?}");
     let wanted = json!({ "skill": "refunds", "script": "scripts/calc.py",
                          "arguments": { "_": [7], "note": "-x" } });
     let ran = server.modern("tools/call", call(&wanted)).await;
@@ -211,7 +212,7 @@ async fn without_the_option_there_is_no_tool() {
     let folder = skills();
     let mut server = StdioServer::serve(&folder, &["."]);
     let tools = server.modern("tools/list", Value::Null).await;
-    assert_eq!(tools.result()["tools"], json!([]));
+    assert!(!tools.0.to_string().contains("run_skill_script"), "{}", tools.0);
     server.close().await.assert_exit(0);
 }
 

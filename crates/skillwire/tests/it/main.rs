@@ -6,7 +6,6 @@ mod archives;
 mod authoring;
 mod check;
 mod execution;
-mod finding;
 mod first_use;
 mod generated;
 mod help;

@@ -9,7 +9,8 @@ use std::{
 
 use serde_json::Value;
 use skillwire_testkit::{
-    HttpConnection, HttpReply, RpcReply, SkillFolder, modern_headers, modern_request,
+    HttpConnection, HttpReply, LEGACY_HEADERS, RpcReply, SkillFolder, initialize_params,
+    legacy_request, modern_headers, modern_request,
 };
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines},
@@ -278,6 +279,37 @@ impl HttpServer {
         let address = address.and_then(|rest| rest.strip_suffix("/mcp"));
         let address = address.unwrap_or_else(|| panic!("not the exact line: {line:?}"));
         Self { process, address: address.parse().expect("an address is printed") }
+    }
+
+    /// Starts `serve` on an address of its own, behind a proxy whose address it prints instead.
+    pub(crate) async fn start_named(folder: &SkillFolder, arguments: &[&str]) -> Self {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
+        let address = free.local_addr().expect("a listener has an address");
+        drop(free);
+        let text = address.to_string();
+        let arguments = [&["serve"], arguments, &["--http", &text]].concat();
+        let mut process = ServerProcess::start(command(folder, &arguments));
+        process.wait_for_line("listening on").await;
+        Self { process, address }
+    }
+
+    /// Opens a legacy session, and returns its id.
+    pub(crate) async fn initialize(&self, caller: (&str, &str)) -> String {
+        let mut connection = HttpConnection::open(self.address).await;
+        let request = legacy_request(1, "initialize", initialize_params("2025-11-25")).to_string();
+        let headers = [&LEGACY_HEADERS[..], &[caller]].concat();
+        connection.send("POST", "/mcp", &headers, request.as_bytes()).await;
+        let reply = connection.reply().await;
+        reply.header("mcp-session-id").expect("a session is opened").to_owned()
+    }
+
+    /// Sends a legacy request with further headers.
+    pub(crate) async fn legacy(&self, extra: &[(&str, &str)], method: &str) -> HttpReply {
+        let mut connection = HttpConnection::open(self.address).await;
+        let request = legacy_request(1, method, serde_json::json!({})).to_string();
+        let headers = [&LEGACY_HEADERS[..], extra].concat();
+        connection.send("POST", "/mcp", &headers, request.as_bytes()).await;
+        connection.reply().await
     }
 
     /// Sends a modern request with further headers.

@@ -251,3 +251,41 @@ async fn longer_names_never_take_the_name_of_another_skill() {
     assert!(long.len() <= 64, "{long}");
     assert!(!names.contains_key("c") && !names.contains_key("e"));
 }
+
+#[tokio::test]
+async fn an_author_decides_about_audience_priority_and_the_words_about_files_p_07_p_08() {
+    let folder = SkillFolder::new();
+    let files = r#"{"scripts/calc.py": "Computes the amount.", "a.md": {"title": "Model answer"}}"#;
+    let text = format!(
+        "---\nname: refunds\ndescription: Refunds. Use when money goes back.\npriority: 0.3\n\
+         metadata:\n  audience: user\n  files: '{files}'\n---\n\nSee [the policy](policy.md).\n"
+    );
+    folder.file("refunds/SKILL.md", text);
+    folder.file("refunds/scripts/calc.py", "print(1)\n");
+    folder.file("refunds/a.md", "# A\n").file("refunds/policy.md", "# P\n");
+    folder.skill("plain");
+    let legacy = Legacy::with(&folder, super::options(&[])).await;
+    let annotations = json!({ "audience": ["user"], "priority": 0.3 });
+    let listed = legacy.call("skills/list", json!({})).await;
+    assert_eq!(listed["skills"][1]["annotations"], annotations);
+    // Resources have them in both eras; without any, only legacy clients get a priority.
+    let modern = legacy.server.call("resources/list", json!({})).await;
+    assert_eq!(modern["resources"][1]["annotations"], annotations);
+    assert!(modern["resources"][0].get("annotations").is_none());
+    let resources = legacy.call("resources/list", json!({})).await;
+    assert_eq!(resources["resources"][0]["annotations"], json!({ "priority": 0.8 }));
+    assert_eq!(resources["resources"][1]["annotations"], annotations);
+
+    let got = legacy.call("skills/get", json!({ "name": "refunds" })).await;
+    let files = got["files"].as_array().unwrap();
+    let words = |name: &str| {
+        let file = files.iter().find(|file| file["name"] == name).unwrap();
+        (file["title"].as_str(), file["description"].as_str())
+    };
+    assert_eq!(words("calc.py"), (None, Some("Computes the amount.")));
+    assert_eq!(words("a.md"), (Some("Model answer"), None));
+    assert_eq!(words("policy.md"), (Some("the policy"), None));
+    let page = legacy.call("skills/read", json!({ "name": "refunds" })).await;
+    assert_eq!(page["skill"]["scripts"][0]["description"], "Computes the amount.");
+    assert_eq!(page["skill"]["references"][0]["description"], "Model answer");
+}

@@ -115,7 +115,7 @@ async fn a_real_file_or_directory_keeps_its_address_from_the_guide_c_25() {
     folder.file("crm/usage", "a real file");
     for (server, file) in [("crm", true), ("acme", false)] {
         let usage = Some(Usage { server: server.to_owned(), skill: "guide".to_owned() });
-        let config = Config { dialects: dialects(&["usage=on"]), usage, ..Config::default() };
+        let config = Config::default().dialects(dialects(&["usage=on"])).usage(usage);
         let legacy = Legacy::with(&folder, TestOptions { config, ..Default::default() }).await;
         let uri = format!("skill://{server}/usage");
         if file {

@@ -15,7 +15,7 @@ fn names(index: &Value) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn one_document_serves_every_form_of_the_index_c_11_c_14_c_15_c_16_d2_d3() {
+async fn one_document_serves_every_form_of_the_index_c_11_c_14_c_15_c_16_d2_d3_p_19() {
     let (_folder, legacy) = fixture(&[]).await;
     let index = legacy.json(INDEX).await;
     assert_eq!(index["$schema"], "https://schemas.agentskills.io/discovery/0.2.0/schema.json");
@@ -40,6 +40,10 @@ async fn one_document_serves_every_form_of_the_index_c_11_c_14_c_15_c_16_d2_d3()
         refunds["archives"].as_array().unwrap().iter().map(|a| text(&a["url"])).collect();
     let root = REFUNDS.strip_suffix("/SKILL.md").unwrap();
     assert_eq!(urls, [format!("{root}.tar.gz"), format!("{root}.zip")]);
+    for archive in refunds["archives"].as_array().unwrap() {
+        let read = legacy.call("resources/read", json!({ "uri": archive["url"] })).await;
+        assert_eq!(archive["size"], crate::support::content(&read).len());
+    }
     assert!(index["skills"][1].get("archives").is_none(), "one file needs no archive");
     // The entry is that of the extension, with more members around it.
     let entry = legacy.server.call("skills/get", json!({ "uri": REFUNDS })).await;

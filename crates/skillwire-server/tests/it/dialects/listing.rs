@@ -61,7 +61,7 @@ async fn both_disclosure_modes_d7() {
 
     let folder = reference_skills::folder();
     let mut options = options(&[]);
-    options.snapshot = SnapshotOptions { list_files: true, ..SnapshotOptions::default() };
+    options.snapshot = SnapshotOptions::default().list_files(true);
     let legacy = Legacy::with(&folder, options).await;
     let listed = legacy.listed().await;
     for file in ["examples/email.md", "scripts/calc.py", "SKILL.md", "_manifest"] {

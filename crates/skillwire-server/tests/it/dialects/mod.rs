@@ -39,7 +39,7 @@ fn dialects(switches: &[&str]) -> Dialects {
 }
 
 fn options(switches: &[&str]) -> TestOptions {
-    let config = Config { dialects: dialects(switches), ..Config::default() };
+    let config = Config::default().dialects(dialects(switches));
     TestOptions { config, ..TestOptions::default() }
 }
 

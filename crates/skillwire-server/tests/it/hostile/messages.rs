@@ -17,7 +17,7 @@ async fn post(server: &TestServer, body: impl AsRef<[u8]>) -> HttpReply {
 
 #[tokio::test]
 async fn cursors_that_were_not_made_for_the_listing_are_refused_v_07() {
-    let (folder, mut server) = with(Config { page_size: 1, ..Config::default() }).await;
+    let (folder, mut server) = with(Config::default().page_size(1)).await;
     let first = |method: &'static str, params: Value| {
         let server = &server;
         async move { server.call(method, params).await["nextCursor"].as_str().unwrap().to_owned() }
@@ -78,7 +78,7 @@ async fn cursors_that_were_not_made_for_the_listing_are_refused_v_07() {
 
 #[tokio::test]
 async fn walks_through_pages_leave_nothing_behind_v_08() {
-    let (_folder, server) = with(Config { page_size: 1, ..Config::default() }).await;
+    let (_folder, server) = with(Config::default().page_size(1)).await;
     let before = tasks();
     let mut clients: Vec<_> = (0..20).map(|_| StdioClient::in_process(server.engine())).collect();
     for client in &mut clients {
@@ -102,7 +102,7 @@ async fn walks_through_pages_leave_nothing_behind_v_08() {
 
 #[tokio::test]
 async fn parallel_walks_see_the_same_pages_v_08() {
-    let (_folder, server) = with(Config { page_size: 1, ..Config::default() }).await;
+    let (_folder, server) = with(Config::default().page_size(1)).await;
     let walks = (0..50).map(|_| server.skills());
     let found = futures_util::future::join_all(walks).await;
     assert_eq!(found[0].len(), 2);

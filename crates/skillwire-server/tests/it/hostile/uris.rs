@@ -199,7 +199,7 @@ async fn directories_are_read_where_they_are_declared_and_are_directories_v_14()
     let children = server.call("resources/directory/read", prefix).await;
     assert_eq!(children["resources"][0]["uri"], "skill://acme/t");
 
-    let config = Config { directory_read: false, ..Config::default() };
+    let config = Config::default().directory_read(false);
     let (_folder, server) = with(config).await;
     for uri in [json!("skill://s"), json!("skill://none"), json!(1)] {
         let reply =

@@ -53,10 +53,12 @@ impl LiveFolders {
         self.keeper.when_idle(work);
     }
 
-    /// Follows changes of the folders, and reload signals, for ever.
-    pub(super) async fn follow(&self, reload: &mut ReloadSignal) {
+    /// Follows changes of the folders, and reload signals, for ever; a signal also runs
+    /// `on_reload`.
+    pub(super) async fn follow(&self, reload: &mut ReloadSignal, on_reload: impl Fn()) {
         let reload = async || {
             reload.requested().await;
+            on_reload();
             tracing::info!("reading all folders again");
         };
         self.keeper.follow(reload).await;

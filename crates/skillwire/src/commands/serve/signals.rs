@@ -2,6 +2,9 @@
 //!
 //! The handlers are installed before folders are read. A signal that arrives during the first scan
 //! is therefore not lost, and does not kill the process.
+//!
+//! A hangup asks a service to read everything again. A program at a terminal gets the same signal
+//! when the terminal is closed, and ends then.
 
 use crate::{exit::Exit, failure::Failure};
 
@@ -35,19 +38,25 @@ impl ReloadSignal {
 
 #[cfg(unix)]
 mod imp {
+    use std::io::IsTerminal as _;
+
     use tokio::signal::unix::{Signal, SignalKind, signal};
 
     pub(super) struct StopSignal {
         terminate: Signal,
         interrupt: Signal,
+        hangup: Option<Signal>,
     }
 
-    pub(super) struct ReloadSignal(Signal);
+    pub(super) struct ReloadSignal(Option<Signal>);
 
     pub(super) fn listen() -> std::io::Result<(StopSignal, ReloadSignal)> {
         let terminate = signal(SignalKind::terminate())?;
         let interrupt = signal(SignalKind::interrupt())?;
-        Ok((StopSignal { terminate, interrupt }, ReloadSignal(signal(SignalKind::hangup())?)))
+        let hangup = Some(signal(SignalKind::hangup())?);
+        let at_terminal = std::io::stdin().is_terminal() || std::io::stderr().is_terminal();
+        let (hangup, reload) = if at_terminal { (hangup, None) } else { (None, hangup) };
+        Ok((StopSignal { terminate, interrupt, hangup }, ReloadSignal(reload)))
     }
 
     impl StopSignal {
@@ -55,13 +64,24 @@ mod imp {
             tokio::select! {
                 _ = self.terminate.recv() => {}
                 _ = self.interrupt.recv() => {}
+                () = received(&mut self.hangup) => {}
             }
         }
     }
 
     impl ReloadSignal {
         pub(super) async fn requested(&mut self) {
-            self.0.recv().await;
+            received(&mut self.0).await;
+        }
+    }
+
+    /// Waits for a signal; for ever, if it means something else here.
+    async fn received(signal: &mut Option<Signal>) {
+        match signal {
+            Some(signal) => {
+                signal.recv().await;
+            }
+            None => std::future::pending().await,
         }
     }
 }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-#[cfg(any(feature = "search", feature = "execute"))]
+#[cfg(feature = "execute")]
 use skillwire_catalog::Catalog;
 #[cfg(feature = "execute")]
 use skillwire_scripts::{RunScriptTool, ScriptRunner};
 #[cfg(feature = "search")]
-use skillwire_search::FindTool;
+use skillwire_search::SearchTool;
 use skillwire_server::offer::{DuplicateTool, ListChanges, Offer, Offers};
 
 /// The tools of one server.
@@ -19,8 +19,8 @@ pub(super) struct Tools {
 impl Tools {
     /// Adds the tool that finds skills by words.
     #[cfg(feature = "search")]
-    pub(super) fn find_skills(&mut self, catalog: &Arc<Catalog>) {
-        self.offers.push(Arc::new(FindTool::new(Arc::clone(catalog))));
+    pub(super) fn search_skills(&mut self, tool: SearchTool) {
+        self.offers.push(Arc::new(tool));
     }
 
     /// Adds the tool that runs scripts.

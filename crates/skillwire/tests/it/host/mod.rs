@@ -17,6 +17,6 @@ mod refusing;
 mod servers;
 mod state;
 #[cfg(unix)]
-mod terminal;
+pub(crate) mod terminal;
 pub(crate) mod user;
 mod verifying;

@@ -79,6 +79,14 @@ impl TerminalSession {
         std::mem::take(&mut self.seen)
     }
 
+    /// Sends a signal.
+    pub(crate) fn signal(&self, name: &str) {
+        let id = self.child.id().expect("the program runs");
+        let kill = format!("kill -s {name} {id}");
+        let sent = std::process::Command::new("sh").args(["-c", &kill]).status().unwrap();
+        assert!(sent.success());
+    }
+
     /// Waits until the program has ended and returns its exit code.
     pub(crate) async fn wait(mut self) -> Option<i32> {
         let ended = timeout(TEST_TIMEOUT, self.child.wait()).await.expect("the program ends");

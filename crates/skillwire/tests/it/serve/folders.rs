@@ -96,10 +96,12 @@ async fn strict_refuses_to_start_on_a_collision_v_45() {
         let ran = run(&folder, &arguments).await;
         assert!(!ran.stderr.contains("listening"), "{ran:?}");
         assert!(ran.stderr.contains("one/same") && ran.stderr.contains("two/same"), "{ran:?}");
-        ran.assert_refused(1, "Skills collide, and `--strict` forbids that.");
+        ran.assert_refused(1, "Skills share a path or a name, and `--strict` forbids that.");
     }
+    // A prefix tells the paths apart, but not the names.
     let arguments = ["serve", "--strict", "team=one", "two"];
-    run(&folder, &arguments).await.assert_exit(0);
+    run(&folder, &arguments).await.assert_exit(1);
+    run(&folder, &["serve", "team=one", "two"]).await.assert_exit(0);
 }
 
 #[tokio::test]
@@ -117,4 +119,16 @@ async fn a_nested_skill_that_is_none_is_pointed_out() {
     let (uris, said) = listed(&folder, &["."]).await;
     assert_eq!(uris, ["skill://outer/SKILL.md"]);
     assert!(said.contains("[nested-skill-invalid]"), "{said}");
+}
+
+#[tokio::test]
+async fn strict_refuses_to_start_with_two_skills_of_one_name_as_check_does_p_14() {
+    let folder = SkillFolder::with_skills(&["one/refunds", "two/refunds"]);
+    run(&folder, &["check", "--strict", "."]).await.assert_exit(1);
+    let ran = run(&folder, &["serve", "--strict", "."]).await;
+    assert!(ran.stderr.contains("[duplicate-name]"), "{ran:?}");
+    ran.assert_refused(1, "Skills share a path or a name, and `--strict` forbids that.");
+    // Without `--strict` both are served.
+    let (uris, _) = listed(&folder, &["."]).await;
+    assert_eq!(uris.len(), 2);
 }

@@ -8,6 +8,8 @@ use skillwire_testkit::{
 #[cfg(target_os = "linux")]
 use tokio::net::TcpStream;
 
+#[cfg(unix)]
+use crate::host::terminal::TerminalSession;
 use crate::support::{BINARY, HttpServer, StdioServer, command, run, uris};
 
 #[tokio::test]
@@ -151,4 +153,15 @@ async fn an_address_that_is_taken_is_named() {
     let ran = run(&folder, &["serve", ".", "--http", &address]).await;
     assert!(ran.stderr.contains("port 0 for a free one"), "{ran:?}");
     ran.assert_refused(2, &format!("{address} cannot be listened on"));
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn closing_the_terminal_ends_a_server_fu_18() {
+    let folder = SkillFolder::with_skills(&["a"]);
+    let arguments = ["serve", ".", "--http", "127.0.0.1:0"];
+    let mut session = TerminalSession::start(command(&folder, &arguments));
+    session.wait_for_screen("listening on").await;
+    session.signal("HUP");
+    assert_eq!(session.wait().await, Some(0));
 }

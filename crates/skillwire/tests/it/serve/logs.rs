@@ -83,3 +83,47 @@ async fn strangers_cannot_write_lines_into_the_log_v_54() {
     assert!(!ran.stderr.contains("\u{1b}[2J"), "{ran:?}");
     assert!(ran.stderr.lines().all(|line| line.contains(" WARN ")), "{ran:?}");
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_log_names_the_start_refused_callers_and_new_skills_fu_10() {
+    let folder = noisy();
+    folder.file("tokens", "ci 0123456789abcdef0123\n");
+    let arguments = ["serve", ".", "--http", "127.0.0.1:0", "--token-file", "tokens"];
+    let mut server = HttpServer::start(command(&folder, &arguments)).await;
+    assert_eq!(server.request(&[], "skills/list", Value::Null).await.status, 401);
+    server.process.wait_for_line("requests without a valid token were refused").await;
+    folder.file("b/SKILL.md", crate::support::skill_with("b", ""));
+    let line = server.process.wait_for_line("skills are new").await;
+    assert!(line.contains("skill://b/SKILL.md"), "{line}");
+    server.process.signal("TERM");
+    let said = server.process.wait().await.assert_exit(0).stderr;
+    let start = said.lines().find(|line| line.contains(" serving ")).expect(&said);
+    assert!(start.contains("skills=1 skipped=1 url=") && start.contains("tokens=true"), "{start}");
+    // Single requests are for those who ask.
+    assert!(!said.contains("answered"), "{said}");
+    let mut command = command(&folder, &arguments);
+    command.env("SKILLWIRE_LOG", "debug");
+    let mut server = HttpServer::start(command).await;
+    let ci = ("Authorization", "Bearer 0123456789abcdef0123");
+    server.request(&[ci], "skills/list", Value::Null).await;
+    let line = server.process.wait_for_line("answered").await;
+    assert!(line.contains("skills/list") && line.contains("code=0"), "{line}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_json_log_is_json_from_its_first_line_fu_10() {
+    let folder = noisy();
+    let arguments = ["serve", ".", "--http", "127.0.0.1:0", "--log-format", "json"];
+    let mut process = crate::support::ServerProcess::start(command(&folder, &arguments));
+    let line = process.wait_for_line("\"serving\"").await;
+    let start: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("not JSON: {line}"));
+    let url = start["fields"]["url"].as_str().expect("the log names the address");
+    assert!(url.starts_with("http://127.0.0.1:"), "{url}");
+    process.signal("TERM");
+    let said = process.wait().await.assert_exit(0).stderr;
+    for line in said.lines() {
+        assert!(serde_json::from_str::<Value>(line).is_ok(), "not JSON: {line}");
+    }
+}

@@ -8,4 +8,5 @@ mod live;
 mod logs;
 mod options;
 mod starting;
+mod tools;
 mod transcripts;

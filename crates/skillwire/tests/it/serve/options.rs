@@ -1,9 +1,9 @@
 //! The options of `serve`, each tested by what clients receive.
 
 use serde_json::{Value, json};
-use skillwire_testkit::SkillFolder;
+use skillwire_testkit::{SkillFolder, initialize_params, legacy_request};
 
-use crate::support::{HttpServer, StdioServer, run, uris};
+use crate::support::{HttpServer, StdioServer, command, run, uris};
 
 const EXTENSION: &str = "io.modelcontextprotocol/skills";
 
@@ -164,4 +164,99 @@ async fn options_about_http_are_refused_on_pipes() {
     folder.file("pipes.toml", "token-file = \"tokens\"\n");
     let ran = run(&folder, &["serve", ".", "--config", "pipes.toml"]).await;
     ran.assert_refused(2, "`--token-file` needs `--http`.");
+}
+
+#[tokio::test]
+async fn options_that_match_nothing_say_so_fu_20() {
+    let folder = SkillFolder::with_skills(&["acme/open", "side"]);
+    folder.file("side/scripts/run.py", "print(1)\n");
+    let arguments = [
+        ".",
+        "--usage-skill",
+        "nope",
+        "--public",
+        "acme/**",
+        "--public",
+        "none/**",
+        "--unlisted",
+        "sides",
+        "--unlisted",
+        "side",
+    ];
+    let mut server = HttpServer::serve(&folder, &arguments).await;
+    for expected in ["`--usage-skill nope`", "`--public none/**`", "`--unlisted sides`"] {
+        let line = server.process.wait_for_line(expected).await;
+        assert!(line.contains(" matches no skill that is served now."), "{line}");
+    }
+    #[cfg(unix)]
+    {
+        server.process.signal("TERM");
+        let said = server.process.wait().await.assert_exit(0).stderr;
+        assert_eq!(said.matches("matches no").count(), 3, "{said}");
+    }
+}
+
+#[tokio::test]
+async fn localhost_is_an_address_fu_26() {
+    let folder = SkillFolder::with_skills(&["a"]);
+    let arguments = ["serve", ".", "--http", "localhost:0"];
+    let server = HttpServer::start(command(&folder, &arguments)).await;
+    assert_eq!(server.address.ip().to_string(), "127.0.0.1");
+    assert_eq!(server.uris().await, ["skill://a/SKILL.md"]);
+}
+
+#[tokio::test]
+async fn a_server_has_a_name_and_a_face_of_its_own_p_17() {
+    let folder = SkillFolder::with_skills(&["a"]);
+    folder.file(".git/icon.png", [0x89, b'P', b'N', b'G']);
+    folder.file(
+        "serve.toml",
+        "name = \"acme-skills\"\ntitle = \"From the file\"\nwebsite = \"https://acme.example\"\n\
+         instructions = \"Ask before you refund.\"\n",
+    );
+    let arguments = [
+        ".",
+        "--config",
+        "serve.toml",
+        "--title",
+        "Skills of Acme",
+        "--description",
+        "How Acme works.",
+        "--icon",
+        ".git/icon.png",
+    ];
+    let mut server = StdioServer::serve(&folder, &arguments);
+    let discovered = server.modern("server/discover", Value::Null).await;
+    let info = &discovered.result()["_meta"]["io.modelcontextprotocol/serverInfo"];
+    let expected = json!({
+        "name": "acme-skills",
+        "version": env!("CARGO_PKG_VERSION"),
+        "title": "Skills of Acme",
+        "description": "How Acme works.",
+        "websiteUrl": "https://acme.example",
+        "icons": [{ "src": "data:image/png;base64,iVBORw==", "mimeType": "image/png" }],
+    });
+    assert_eq!(*info, expected);
+    let instructions = discovered.result()["instructions"].as_str().unwrap();
+    assert!(instructions.starts_with("Ask before you refund.\n\n"), "{instructions}");
+    // Other results repeat only name and version, since an icon may be large.
+    let read = server.modern("resources/read", json!({ "uri": "skill://a/SKILL.md" })).await;
+    let info = &read.result()["_meta"]["io.modelcontextprotocol/serverInfo"];
+    let short = json!({ "name": "acme-skills", "version": env!("CARGO_PKG_VERSION") });
+    assert_eq!(*info, short);
+    server.close().await.assert_exit(0);
+
+    let mut legacy = StdioServer::serve(&folder, &arguments);
+    let initialize = legacy_request(1, "initialize", initialize_params("2025-11-25"));
+    let initialized = legacy.request(&initialize).await;
+    assert_eq!(initialized.result()["serverInfo"], expected);
+    legacy.close().await.assert_exit(0);
+
+    for (arguments, words) in [
+        (&["--website", "acme"][..], "`--website acme` is not a web address."),
+        (&["--icon", "icon.txt"], "`--icon icon.txt` is not an image."),
+        (&["--title", " "], "`--title` is empty."),
+    ] {
+        run(&folder, &[&["serve", "."], arguments].concat()).await.assert_refused(2, words);
+    }
 }

@@ -20,7 +20,8 @@ async fn transcripts_of_every_dialect_and_profile_hold() {
         let transcript = Transcript::parse(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
         let skills = reference_skills::folder();
         let skills = skills.path().to_str().expect("UTF-8").to_owned();
-        let mut arguments = vec!["serve", &skills, "--no-index"];
+        // The tools of `serve` itself are no part of any dialect.
+        let mut arguments = vec!["serve", &skills, "--no-index", "--no-tools"];
         arguments.extend(transcript.arguments.iter().map(String::as_str));
         let mut client = StdioClient::spawn(Path::new(BINARY), &arguments);
         if let Err(wrong) = transcript.replay(&mut client).await {

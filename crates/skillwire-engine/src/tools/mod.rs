@@ -1,0 +1,240 @@
+//! Read-only tools for clients that do not know skills: `list_skills`, `load_skill` and
+//! `read_skill_file`.
+//!
+//! A tool answers from the caller's own view, reads a file as `resources/read` does, and says where
+//! the text comes from. It never claims that a user approved anything: only a host can know that.
+
+mod arguments;
+mod find;
+mod text;
+
+use std::sync::{Arc, Weak};
+
+use futures_util::{FutureExt, future::BoxFuture};
+use serde_json::{Value, json};
+use skillwire_core::RelPath;
+use skillwire_protocol::{Era, RpcError};
+use skillwire_source::{Skill, SkillContent};
+
+pub use self::{
+    arguments::{BadArgument, ToolArguments},
+    text::{ListedSkills, handle},
+};
+use self::{
+    find::find,
+    text::{Excerpt, Framed},
+};
+use crate::{
+    caller::Caller,
+    engine::{EngineState, OwnedCall, media_type, uri_of},
+    offer::{Interrupt, Invocation, Items, Offer, ToolReply},
+};
+
+/// The names of these tools; a program that offers them has no others of these names.
+pub const SKILL_TOOLS: [&str; 3] = [LIST, LOAD, READ];
+
+const LIST: &str = "list_skills";
+const LOAD: &str = "load_skill";
+const READ: &str = "read_skill_file";
+
+/// The most skills that one answer lists.
+const MOST_LISTED: usize = 100;
+
+/// The most files that an answer names.
+const MOST_FILES: usize = 50;
+
+/// Offers the skills of an engine as read-only tools.
+#[derive(Debug)]
+pub(crate) struct SkillTools {
+    /// The state of the engine, which contains this offer.
+    state: Weak<EngineState>,
+    tools: Arc<Items>,
+}
+
+impl SkillTools {
+    /// Offers the skills of an engine.
+    pub(crate) fn new(state: Weak<EngineState>) -> Self {
+        Self { state, tools: Items::of(describe()) }
+    }
+
+    /// Creates a request of a caller, if the engine still exists and has skills.
+    fn call_of(&self, caller: &Caller, era: Era) -> Result<OwnedCall, RpcError> {
+        let state = self.state.upgrade().ok_or_else(RpcError::internal)?;
+        let snapshot = state.catalog.now(caller.view).ok_or_else(RpcError::internal)?;
+        let style = state.style(caller, era);
+        Ok(OwnedCall { state, snapshot, caller: caller.clone(), style })
+    }
+}
+
+impl Offer for SkillTools {
+    fn instructions(&self, _: &Caller) -> Option<String> {
+        let text = "To use a skill of this server, call `load_skill` with its name; `list_skills` \
+                    says what each is for.";
+        Some(text.to_owned())
+    }
+
+    fn tools(&self, _: &Caller) -> Arc<Items> {
+        Arc::clone(&self.tools)
+    }
+
+    fn call(&self, invocation: Invocation) -> BoxFuture<'static, Result<ToolReply, Interrupt>> {
+        let client = &invocation.client;
+        let call = self.call_of(client.caller(), client.era());
+        async move {
+            let call = call?;
+            let arguments = ToolArguments::new(&invocation.name, &invocation.arguments);
+            let reply = match &*invocation.name {
+                LIST => list(&call, &arguments),
+                LOAD => load(&call, &arguments).await,
+                _ => read(&call, &arguments).await,
+            };
+            Ok(reply.unwrap_or_else(|Unanswered(reason)| ToolReply::error(reason)))
+        }
+        .boxed()
+    }
+}
+
+/// Describes the tools. Every argument is an open string or number, so that clients that check
+/// arguments themselves accept skills that appear later.
+fn describe() -> [Value; 3] {
+    let text = |description: &str| json!({ "type": "string", "description": description });
+    let number =
+        |description: &str| json!({ "type": "integer", "minimum": 0, "description": description });
+    let name = || text("The skill's path or name, as `list_skills` shows it.");
+    [
+        tool(
+            (LIST, "List skills"),
+            "Lists the skills of this server: for each its path and what it is for.",
+            &json!({ "after": text("Continue after this path, which an earlier answer named.") }),
+            &[],
+        ),
+        tool(
+            (LOAD, "Load a skill"),
+            "Returns the instructions of a skill and the names of its files. Load a skill before \
+             you do the task it describes.",
+            &json!({ "name": name() }),
+            &["name"],
+        ),
+        tool(
+            (READ, "Read a file of a skill"),
+            "Returns a text file of a skill, or a part of it.",
+            &json!({
+                "name": name(),
+                "path": text("The file's path below the skill's root, such as `references/a.md`."),
+                "offset": number("The first character to return."),
+                "limit": number("The most characters to return."),
+            }),
+            &["name", "path"],
+        ),
+    ]
+}
+
+fn tool(
+    (name, title): (&str, &str),
+    description: &str,
+    properties: &Value,
+    required: &[&str],
+) -> Value {
+    json!({
+        "name": name,
+        "title": title,
+        "description": description,
+        "inputSchema": {
+            "type": "object",
+            "properties": properties,
+            "required": required,
+            "additionalProperties": false,
+        },
+        "annotations": { "title": title, "readOnlyHint": true, "openWorldHint": false },
+    })
+}
+
+/// The reason why a tool has no answer, in words for a model.
+struct Unanswered(String);
+
+impl From<BadArgument> for Unanswered {
+    fn from(error: BadArgument) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl From<RpcError> for Unanswered {
+    fn from(error: RpcError) -> Self {
+        Self(error.message.to_string())
+    }
+}
+
+fn list(call: &OwnedCall, arguments: &ToolArguments<'_>) -> Result<ToolReply, Unanswered> {
+    arguments.only(&["after"])?;
+    let after = arguments.optional("after")?.map(|path| find::after(&call.snapshot, path));
+    let mut rest = call.snapshot.listed_after(after.as_deref());
+    let mut listed = ListedSkills::new(&call.snapshot);
+    rest.by_ref().take(MOST_LISTED).for_each(|skill| listed.push(skill));
+    let more = rest.next().is_some();
+    let count = call.snapshot.listed_count();
+    Ok(ToolReply::text(listed.finish(&call.config().identity.name, count, more)))
+}
+
+async fn load(call: &OwnedCall, arguments: &ToolArguments<'_>) -> Result<ToolReply, Unanswered> {
+    arguments.only(&["name"])?;
+    let skill = find(call, arguments.required("name")?).await.map_err(Unanswered)?;
+    let path = RelPath::skill_file();
+    let bytes = call.bytes(&skill, &path).await?.ok_or_else(RpcError::internal)?;
+    let content = String::from_utf8_lossy(&bytes);
+    let excerpt = Excerpt::of(&content, 0, None);
+    let handle = handle(&call.snapshot, &skill);
+    let mut framed = Framed::begin(call, &format!("Skill `{handle}`"), skill.uri.as_str());
+    framed.say(&files(call, &skill).await?);
+    Ok(ToolReply::text(framed.finish(&excerpt, path.as_str())))
+}
+
+async fn read(call: &OwnedCall, arguments: &ToolArguments<'_>) -> Result<ToolReply, Unanswered> {
+    arguments.only(&["name", "path", "offset", "limit"])?;
+    let name = arguments.required("name")?;
+    let asked = arguments.required("path")?.trim_start_matches("./");
+    let (offset, limit) = (arguments.number("offset")?, arguments.number("limit")?);
+    let skill = find(call, name).await.map_err(Unanswered)?;
+    let handle = handle(&call.snapshot, &skill);
+    let missing = || {
+        Unanswered(format!(
+            "The skill `{handle}` has no file `{}`. `load_skill` names its files.",
+            skillwire_core::visible::one_line_within(asked, 200)
+        ))
+    };
+    let path = RelPath::parse(asked).map_err(|_| missing())?;
+    let bytes = call.bytes(&skill, &path).await?.ok_or_else(missing)?;
+    let uri = uri_of(&skill, &path);
+    let Ok(content) = std::str::from_utf8(&bytes) else {
+        let kind = media_type(&skill, &path, &bytes);
+        return Ok(ToolReply::text(format!(
+            "`{path}` of the skill `{handle}` is not text: {} bytes of {kind}. A client that reads \
+             resources gets it at {uri}.\n",
+            bytes.len()
+        )));
+    };
+    let excerpt = Excerpt::of(content, offset.unwrap_or(0), limit);
+    let framed = Framed::begin(call, &format!("`{path}` of the skill `{handle}`"), uri.as_str());
+    Ok(ToolReply::text(framed.finish(&excerpt, path.as_str())))
+}
+
+/// Names the files of a skill besides its `SKILL.md`.
+async fn files(call: &OwnedCall, skill: &Arc<Skill>) -> Result<String, RpcError> {
+    if let SkillContent::Generated(generator) = &skill.content
+        && generator.remote().is_some()
+    {
+        // The other server would be asked for every directory.
+        return Ok("Its other files are named in the text; read one with `read_skill_file`.".into());
+    }
+    let paths = call.paths(skill).await?;
+    let own = RelPath::skill_file();
+    let others: Vec<_> = paths.iter().filter(|path| **path != own).map(RelPath::as_str).collect();
+    Ok(match others.len() {
+        0 => "It has no other files.".to_owned(),
+        count if count > MOST_FILES => format!(
+            "Files: {} and {} more. Read one with `read_skill_file`.",
+            others[..MOST_FILES].join(", "),
+            count - MOST_FILES
+        ),
+        _ => format!("Files: {}. Read one with `read_skill_file`.", others.join(", ")),
+    })
+}

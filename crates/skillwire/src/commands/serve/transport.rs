@@ -1,0 +1,206 @@
+//! Serves clients over stdio or HTTP until a signal or the client ends it.
+
+use std::{io::Write, net::SocketAddr, num::NonZero, sync::Arc};
+
+use skillwire_server::{
+    Skills, SkillsBuilder,
+    http::{
+        self, AccessRefusal, ConnectionLimits, HttpOptions, ProtectedResource, TokenChanges,
+        Workers,
+    },
+    stdio,
+};
+use skillwire_source::ScanRequest;
+use tokio::net::TcpListener;
+
+use super::{
+    checks::StartChecks,
+    live::LiveFolders,
+    no_threads,
+    reachable::reachable_url,
+    signals::{ReloadSignal, StopSignal},
+    summary::ClientSetup,
+};
+use crate::{
+    commands::Outcome,
+    exit::Exit,
+    failure::Failure,
+    report::printable,
+    settings::{HttpSettings, TokenFile},
+};
+
+/// A port that is listened on, before anything is served there.
+pub(super) struct HttpEndpoint {
+    listener: TcpListener,
+    options: HttpOptions,
+    tokens: Option<TokenFile>,
+    url: String,
+    address: SocketAddr,
+}
+
+impl HttpEndpoint {
+    /// Listens, and gives the server its callers.
+    pub(super) async fn open(
+        settings: HttpSettings,
+        mut skills: SkillsBuilder,
+    ) -> Result<(Self, SkillsBuilder), Failure> {
+        let HttpSettings { address, access, tokens, metrics, public, url, host, issuers } =
+            settings;
+        if let Some(file) = &tokens {
+            skills = skills.tokens(file.read()?);
+        }
+        if let Some(public) = public {
+            skills = skills.public(public);
+        }
+        let cannot = |error: std::io::Error| {
+            Failure::usage(format!("{address} cannot be listened on: {error}."))
+                .hint("Choose another port, or port 0 for a free one.")
+        };
+        let listener = TcpListener::bind(address).await.map_err(cannot)?;
+        let address = listener.local_addr().map_err(cannot)?;
+        let mut options =
+            HttpOptions::default().access(access).metrics(metrics).refusal_text(name_option);
+        if !issuers.is_empty() {
+            options = options.protected(ProtectedResource::new(issuers).url(url.clone()));
+        }
+        let url = url.unwrap_or_else(|| reachable_url(address, host.as_deref()));
+        Ok((Self { listener, options, tokens, url, address }, skills))
+    }
+
+    /// Warns of settings that let other people learn the tokens.
+    fn warn_of_open_tokens(&self) {
+        let Some(tokens) = &self.tokens else { return };
+        if !self.address.ip().is_loopback() && !self.url.starts_with("https://") {
+            tracing::warn!(
+                "Tokens cross the network unencrypted. Put a proxy with TLS in front, listen on \
+                 127.0.0.1, and name the proxy's address with `--url https://HOST/mcp`."
+            );
+        }
+        if tokens.is_readable_by_others() {
+            let path = printable(&tokens.path().display().to_string());
+            tracing::warn!(
+                "Other users of this machine can read the tokens in `{path}`. Run `chmod 600` on it."
+            );
+        }
+    }
+}
+
+pub(super) async fn serve_stdio(
+    skills: &Skills,
+    mut live: LiveFolders,
+    checks: StartChecks,
+    (mut stop, mut reload): (StopSignal, ReloadSignal),
+    arguments: &[String],
+) -> Outcome {
+    let first = tokio::select! {
+        first = live.refresh(ScanRequest::everything()) => first?,
+        () = stop.requested() => return Ok(Exit::Ok),
+    };
+    checks.run(skills, &live, first, &ClientSetup::Stdio { arguments })?;
+    let (end, ended) = tokio::sync::oneshot::channel::<()>();
+    let server = stdio::run_until(
+        Arc::clone(skills.engine()),
+        tokio::io::stdin(),
+        tokio::io::stdout(),
+        async {
+            // An error means that the sender was dropped, which also ends the server.
+            let _ = ended.await;
+        },
+    );
+    tokio::pin!(server);
+    let done = |ended: std::io::Result<()>| {
+        ended.map(|()| Exit::Ok).map_err(|error| {
+            Failure::new(Exit::Internal, format!("Standard input failed: {error}."))
+        })
+    };
+    tokio::select! {
+        ended = &mut server => return done(ended),
+        () = live.follow(&mut reload, || ()) => {}
+        () = stop.requested() => tracing::info!("stopping"),
+    }
+    let _ = end.send(());
+    tokio::select! {
+        ended = &mut server => done(ended),
+        // A second signal ends the server without waiting for requests under way.
+        () = stop.requested() => Ok(Exit::Ok),
+    }
+}
+
+pub(super) async fn serve_http(
+    skills: &Skills,
+    mut live: LiveFolders,
+    checks: StartChecks,
+    (mut stop, mut reload): (StopSignal, ReloadSignal),
+    endpoint: HttpEndpoint,
+) -> Outcome {
+    endpoint.warn_of_open_tokens();
+    let HttpEndpoint { listener, options, tokens, url, .. } = endpoint;
+    let service = skills.http_service(options);
+    // The server accepts connections at once. Their requests wait for the first snapshot.
+    let (end, ended) = tokio::sync::oneshot::channel::<()>();
+    let count = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let workers = Workers::start(count).map_err(no_threads)?;
+    let mut server =
+        tokio::spawn(http::run(listener, service, workers, ConnectionLimits::default(), async {
+            // An error means that the sender was dropped, which also ends the server.
+            let _ = ended.await;
+        }));
+    let first = tokio::select! {
+        first = live.refresh(ScanRequest::everything()) => first?,
+        () = stop.requested() => return Ok(Exit::Ok),
+    };
+    let shows_text = checks.shows_text();
+    let setup = ClientSetup::Http { url: &url, needs_token: skills.needs_token() };
+    checks.run(skills, &live, first, &setup)?;
+    if shows_text {
+        // The server also runs if standard error is closed.
+        let _ = writeln!(std::io::stderr(), "listening on {url}");
+    }
+    let reload_tokens = || {
+        if let Some(file) = &tokens {
+            reload_tokens(skills, file);
+        }
+    };
+    tokio::select! {
+        () = live.follow(&mut reload, reload_tokens) => {}
+        () = stop.requested() => tracing::info!("stopping"),
+        ended = &mut server => {
+            let reason = ended.err().map_or_else(String::new, |error| format!(": {error}"));
+            return Err(Failure::new(Exit::Internal, format!("The server broke{reason}.")));
+        }
+    }
+    let _ = end.send(());
+    tokio::select! {
+        ended = &mut server => ended.map_err(|error| {
+            Failure::new(Exit::Internal, format!("The server broke: {error}."))
+        })?,
+        // A second signal ends the server without waiting for requests under way.
+        () = stop.requested() => {}
+    }
+    Ok(Exit::Ok)
+}
+
+/// Reads the token file again. A file that cannot be used changes nothing: the operator may be
+/// writing it right now, and callers must not be locked out meanwhile.
+fn reload_tokens(skills: &Skills, file: &TokenFile) {
+    match file.read().map(|tokens| skills.replace_tokens(tokens)) {
+        Ok(changes) => {
+            let TokenChanges { added, removed, kept, .. } = changes.unwrap_or_default();
+            tracing::info!(added, removed, kept, "read the token file again");
+        }
+        Err(failure) => {
+            let reason = printable(&failure.to_string());
+            tracing::error!("The tokens from before stay in force. {reason}");
+        }
+    }
+}
+
+/// The error that a refused client gets. It names the option with which the operator would let it
+/// in.
+fn name_option(refusal: AccessRefusal) -> String {
+    match refusal {
+        AccessRefusal::UnknownHost => "This host name is not served; see `--allow-host`.".into(),
+        AccessRefusal::UnknownOrigin => "This origin is not allowed; see `--allow-origin`.".into(),
+        other => other.to_string(),
+    }
+}
