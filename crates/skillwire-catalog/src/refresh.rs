@@ -126,6 +126,7 @@ impl Refresher {
         }
         let delta = self.resolve(&touched, &mut refreshed);
         self.judge(&mut refreshed);
+        self.namespace.settle();
         if !self.published_once || !touched.is_empty() {
             refreshed.changes = self.catalog.publish(&delta);
             self.published_once = true;
@@ -157,7 +158,8 @@ impl Refresher {
         let disputes = &refreshed.disputes;
         for inspected in refreshed.sites.iter_mut().flat_map(|(_, inspected)| inspected) {
             let Some(skill) = inspected.skill.clone() else { continue };
-            if self.namespace.holder(skill.uri.as_str()).is_none() {
+            let holder = self.namespace.holder(skill.uri.as_str());
+            if holder.is_none_or(|holder| !Arc::ptr_eq(holder, &skill)) {
                 let against = disputes.get(skill.uri.as_str()).into_iter().flatten();
                 let own = against.filter(|(origin, _)| *origin == inspected.origin);
                 inspected.findings.extend(own.map(|(_, finding)| finding.clone()));

@@ -173,8 +173,10 @@ codes! {
     MetadataKeyGeneric = "metadata-key-generic", Info, Serve;
     /// `allowed-tools` is not one space-separated string.
     AllowedToolsForm = "allowed-tools-form", Warning, Serve;
-    /// A top-level key the format does not define.
+    /// A top-level key that neither the format nor a known client defines.
     UnknownKey = "unknown-key", Warning, Serve;
+    /// A top-level key that is a setting of some clients.
+    ClientKey = "client-key", Info, Serve;
     /// `SKILL.md` begins with a byte order mark.
     ByteOrderMark = "byte-order-mark", Warning, Serve;
     /// The frontmatter has CRLF line ends.
@@ -213,8 +215,10 @@ codes! {
     TooDeep = "too-deep", Error, Skip;
     /// A file that looks like a secret.
     SecretFile = "secret-file", Error, Skip;
-    /// A text that holds what looks like a key or token.
+    /// A text that holds a key or token in its issuer's form.
     SecretText = "secret-text", Error, Skip;
+    /// A text that holds what may be a key or token.
+    SecretPossible = "secret-possible", Warning, Serve;
     /// A skill inside another skill.
     NestedSkill = "nested-skill", Warning, Serve;
     /// A nested `SKILL.md` that is no valid skill; it stays a supporting file.
@@ -227,6 +231,10 @@ codes! {
     LinkMissing = "link-missing", Warning, Serve;
     /// A link that leaves the skill, is absolute or uses backslashes.
     LinkNotPortable = "link-not-portable", Warning, Serve;
+    /// A link to a file of the skill that goes up by `..`.
+    LinkUpwards = "link-upwards", Info, Serve;
+    /// A path in the text to a file the skill does not have.
+    PathMissing = "path-missing", Info, Serve;
     /// References that lead to further references.
     LinkChain = "link-chain", Advice, Serve;
     /// A skill whose content is generated and cannot be verified.

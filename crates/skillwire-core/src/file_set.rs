@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::{
-    file_rules::secret_kind,
+    file_rules::{holds_no_secret, secret_kind},
     finding::{Code, Finding},
     link_rules,
     path::{RelPath, SKILL_FILE},
@@ -59,9 +59,14 @@ fn check_names(files: &[CheckedFile<'_>], findings: &mut Vec<Finding>) {
     }
 }
 
-/// Reports a file whose name says that it holds a secret.
-pub fn check_secret(path: &RelPath) -> Option<Finding> {
+/// Reports a file whose name says that it holds a secret, unless its bytes show that it does not.
+///
+/// Without bytes the name alone decides.
+pub fn check_secret(path: &RelPath, bytes: Option<&[u8]>) -> Option<Finding> {
     let kind = secret_kind(path.file_name())?;
+    if bytes.is_some_and(|bytes| holds_no_secret(path.file_name(), bytes)) {
+        return None;
+    }
     Some(
         Finding::new(
             Code::SecretFile,
@@ -82,19 +87,27 @@ const MOST_SECRETS: usize = 20;
 pub fn check_secret_text(file: CheckedFile<'_>) -> Vec<Finding> {
     let Ok(text) = std::str::from_utf8(file.bytes) else { return Vec::new() };
     let report = |secret: secret_text::SecretText| {
-        let message =
-            format!("This looks like {}, and everything in a skill is served.", secret.kind);
-        let help = match file.path.as_str() {
-            // A pattern for this name would let through what every other skill says.
-            SKILL_FILE => "Remove it, and revoke it if it was ever published.".to_owned(),
-            path => format!(
-                "Remove it, and revoke it if it was ever published; or pass \
-                 `--allow-secret-file '{path}'` if it is not a secret."
-            ),
+        let kind = secret.kind;
+        let (code, message, help) = if secret.sure {
+            let remove = "Remove it, and revoke it if it was ever published";
+            let help = match file.path.as_str() {
+                // A pattern for this name would let through what every other skill says.
+                SKILL_FILE => format!("{remove}."),
+                path => {
+                    format!(
+                        "{remove}; or pass `--allow-secret-file '{path}'` if it is not a secret."
+                    )
+                }
+            };
+            let message = format!("This looks like {kind}, and everything in a skill is served.");
+            (Code::SecretText, message, help)
+        } else {
+            let message = format!("This may be {kind}, and everything in a skill is served.");
+            let help = "Remove and revoke it if it is real; if not, write what is seen to be an \
+                        example, such as `your-key-here`.";
+            (Code::SecretPossible, message, help.to_owned())
         };
-        Finding::new(Code::SecretText, file.path.as_str(), message)
-            .help(help)
-            .at(file.bytes, secret.span)
+        Finding::new(code, file.path.as_str(), message).help(help).at(file.bytes, secret.span)
     };
     secret_text::find(text).take(MOST_SECRETS).map(report).collect()
 }

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use crate::{
     char_class::CharClasses,
     finding::{Code, Finding},
+    known_keys::{self, KeyKind},
     name::SkillName,
     path::SKILL_FILE,
     span::Span,
@@ -18,10 +19,6 @@ pub const MAX_DESCRIPTION_CHARS: usize = 1024;
 
 /// The longest compatibility note, in code points.
 pub const MAX_COMPATIBILITY_CHARS: usize = 500;
-
-/// The top-level keys the skill format defines.
-pub const KNOWN_KEYS: [&str; 6] =
-    ["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
 
 /// Prefix of `metadata` keys that only MCP extensions may define.
 const RESERVED_METADATA_PREFIX: &str = "io.modelcontextprotocol/";
@@ -175,7 +172,7 @@ impl Checker<'_> {
                 Code::NameMissing,
                 "",
                 "The frontmatter has no `name`.".to_owned(),
-                "Add a line `name: my-skill` that repeats the directory's name.",
+                "Add a line `name: ...` that repeats the directory's name.",
             );
             return None;
         };
@@ -355,18 +352,34 @@ impl Checker<'_> {
     }
 
     fn unknown_keys(&mut self) {
-        let is_known = |key: &String| KNOWN_KEYS.contains(&key.as_str());
-        for (key, value) in self.document.map.iter().filter(|(key, _)| !is_known(key)) {
-            let pointer = format!("/{}", key.replace('~', "~0").replace('/', "~1"));
-            let message = format!("The format does not define the key `{}`.", key.escape_debug());
-            let help = match value {
-                Value::Array(_) | Value::Object(_) | Value::Null => {
-                    "Move it below `metadata`, unless a host that you care about reads it here."
-                        .to_owned()
+        for (key, value) in &self.document.map {
+            let shown = key.escape_debug();
+            let (code, message, help) = match known_keys::kind_of(key) {
+                KeyKind::Format => continue,
+                KeyKind::Client(clients) => (
+                    Code::ClientKey,
+                    format!("`{shown}` is a setting of {clients}; the format does not define it."),
+                    "Leave it where it is: these clients read it only there.".to_owned(),
+                ),
+                KeyKind::Unknown(meant) => {
+                    let message = format!("The format does not define the key `{shown}`.");
+                    let help = match (meant, value) {
+                        (Some(meant), _) => format!("Did you mean `{meant}`?"),
+                        (None, Value::Array(_) | Value::Object(_) | Value::Null) => {
+                            "Move it below `metadata`, unless a client that you use reads it here."
+                                .to_owned()
+                        }
+                        (None, value) => format!(
+                            "Move it below `metadata` as `{key}: {}`, unless a client that you use \
+                             reads it here.",
+                            quote(&plain(value))
+                        ),
+                    };
+                    (Code::UnknownKey, message, help)
                 }
-                value => format!("Move it below `metadata`: `{key}: {}`.", quote(&plain(value))),
             };
-            self.report_key(Code::UnknownKey, &pointer, message, &help);
+            let pointer = format!("/{}", key.replace('~', "~0").replace('/', "~1"));
+            self.report_key(code, &pointer, message, &help);
         }
     }
 }
@@ -413,14 +426,48 @@ fn is_deceptive(c: char) -> bool {
     !matches!(c, '\n' | '\t') && CharClasses::UNPRINTABLE.contains(c)
 }
 
+/// Tells whether a description says when to use the skill, or may say so in other words.
 fn says_when(text: &str) -> bool {
+    const CUES: [&str; 26] = [
+        "when",
+        "use for",
+        "use this",
+        "use to",
+        "use it",
+        "use if",
+        "use in",
+        "used for",
+        "used to",
+        "used by",
+        "before",
+        "after",
+        "while",
+        "if ",
+        "trigger",
+        "activat",
+        "invoke",
+        "applies to",
+        "apply to",
+        "for use",
+        "for task",
+        "ask",
+        "during",
+        "mention",
+        "request",
+        "suitable for",
+    ];
     let lower = text.to_lowercase();
-    [
-        "when", "whenever", "use for", "use this", "use to", "used for", "used to", "before",
-        "after", "while", "if ",
-    ]
-    .iter()
-    .any(|cue| lower.contains(cue))
+    CUES.iter().any(|cue| lower.contains(cue)) || !is_english(&lower)
+}
+
+/// Tells whether a lower-case text is English, as far as its letters and commonest words show.
+fn is_english(lower: &str) -> bool {
+    const COMMON: [&str; 10] = ["the", "a", "an", "and", "of", "for", "to", "in", "with", "from"];
+    let letters = lower.chars().filter(|c| c.is_alphabetic());
+    let (ascii, foreign): (Vec<char>, Vec<char>) = letters.partition(char::is_ascii);
+    let words = lower.split(|c: char| !c.is_alphabetic());
+    foreign.len() * 10 <= ascii.len()
+        && (ascii.len() < 24 || words.clone().any(|word| COMMON.contains(&word)))
 }
 
 fn is_vague_compatibility(text: &str) -> bool {

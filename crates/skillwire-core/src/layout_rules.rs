@@ -124,10 +124,13 @@ fn dashes(bytes: &[u8], fenced: &Fenced<'_>) -> Option<Finding> {
 
 /// Reports each outermost list or mapping in brackets.
 fn flow_style(bytes: &[u8], document: &Document, findings: &mut Vec<Finding>) {
+    // A list of tools has a finding of its own, which says to write it in another form.
+    let tools = document.node("/allowed-tools").map(|node| node.value);
     let mut brackets: Vec<Span> = document
         .nodes()
         .map(|node| node.value)
         .filter(|span| matches!(bytes.get(span.start), Some(b'[' | b'{')))
+        .filter(|span| Some(*span) != tools)
         .collect();
     brackets.sort_unstable_by_key(|span| span.start);
     let mut end = 0;

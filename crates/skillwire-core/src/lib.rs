@@ -35,11 +35,13 @@ mod excerpt;
 mod file_rules;
 pub mod file_set;
 mod finding;
+mod known_keys;
 mod layout_rules;
 pub mod limits;
 mod link_rules;
 pub mod links;
 mod markdown;
+mod named_paths;
 pub mod portable;
 pub mod received;
 pub mod reference;
@@ -69,10 +71,9 @@ pub use self::{
     excerpt::Excerpt,
     file_rules::{is_ignored, secret_kind},
     finding::Finding,
-    frontmatter::{
-        Frontmatter, InvalidField, KNOWN_KEYS, MAX_COMPATIBILITY_CHARS, MAX_DESCRIPTION_CHARS,
-    },
+    frontmatter::{Frontmatter, InvalidField, MAX_COMPATIBILITY_CHARS, MAX_DESCRIPTION_CHARS},
     frontmatter_diff::{FieldDifference, differences as frontmatter_differences},
+    known_keys::KNOWN_KEYS,
     line_diff::{DiffHunk, DiffLine, LineChange, diff_lines},
     name::{InvalidName, MAX_NAME_CHARS, SkillName},
     path::{InvalidPath, RelPath, SKILL_FILE, SkillPath},

@@ -6,7 +6,9 @@ use crate::{
     file_set::CheckedFile,
     finding::{Code, Finding},
     links::{self, Link, NotPortable, Target},
-    path::SKILL_FILE,
+    named_paths,
+    path::{RelPath, SKILL_FILE},
+    span::Span,
     yaml,
 };
 
@@ -26,43 +28,102 @@ pub(crate) fn check(files: &[CheckedFile<'_>], findings: &mut Vec<Finding>) {
     let mut followed = Vec::new();
     for file in files.iter().filter(|file| is_markdown(file.path.file_name())) {
         let Ok(text) = std::str::from_utf8(file.bytes) else { continue };
-        let start = if file.path.as_str() == SKILL_FILE { body_offset(file.bytes) } else { 0 };
+        let is_skill_file = file.path.as_str() == SKILL_FILE;
+        if is_template(file.path) {
+            continue;
+        }
+        let start = if is_skill_file { body_offset(file.bytes) } else { 0 };
         let base = file.path.parent().map_or(String::new(), |parent| parent.to_string());
-        let mut odd: BTreeMap<Code, (Vec<Finding>, BTreeSet<String>)> = BTreeMap::new();
-        for link in links::find(&text[start..], start) {
-            let (code, message, help) = match judge(&paths, &base, &link.target) {
-                Judged::Elsewhere => continue,
-                Judged::Fine(to) => {
-                    followed.push(Followed { from: *file, link, to });
-                    continue;
+        let mut odd = OddLinks::default();
+        let links = links::find(&text[start..], start);
+        if is_skill_file {
+            let linked: BTreeSet<&str> = links.iter().map(|link| link.target.as_str()).collect();
+            for named in named_paths::find(&text[start..], start) {
+                if !linked.contains(named.path) && !is_named(&paths, named.path) {
+                    odd.note(file, path_missing(named.path), named.path, named.span);
                 }
-                Judged::Odd(code, message, help) => (code, message, help),
-            };
-            let (shown, targets) = odd.entry(code).or_default();
-            // The same link again is the same mistake.
-            if targets.insert(link.target) && shown.len() < MOST_EACH {
-                let finding = Finding::new(code, file.path.as_str(), message).help(help);
-                shown.push(finding.at(file.bytes, link.span));
             }
         }
-        for (mut shown, targets) in odd.into_values() {
-            let more = targets.len() - shown.len();
-            if let Some(last) = shown.last_mut() {
-                last.message.push_str(&like_it(more));
+        for link in links {
+            match judge(&paths, &base, &link.target) {
+                Judged::Elsewhere => {}
+                Judged::Fine(to) => followed.push(Followed { from: *file, link, to }),
+                Judged::Odd(problem, to) => {
+                    odd.note(file, problem, &link.target, link.span);
+                    followed.extend(to.map(|to| Followed { from: *file, link, to }));
+                }
             }
-            findings.extend(shown);
         }
+        odd.report(findings);
     }
     check_chains(&followed, findings);
 }
 
-/// Counts the links that are not shown.
-fn like_it(more: usize) -> String {
+/// A problem of one link or path.
+struct Problem {
+    code: Code,
+    message: String,
+    help: String,
+}
+
+/// The problems of one file by code: the first few as findings, and every text that has one.
+#[derive(Default)]
+struct OddLinks(BTreeMap<Code, (Vec<Finding>, BTreeSet<String>)>);
+
+impl OddLinks {
+    fn note(&mut self, file: &CheckedFile<'_>, problem: Problem, written: &str, span: Span) {
+        let Problem { code, message, help } = problem;
+        let (shown, texts) = self.0.entry(code).or_default();
+        // The same link again is the same mistake.
+        if texts.insert(written.to_owned()) && shown.len() < MOST_EACH {
+            let finding = Finding::new(code, file.path.as_str(), message).help(help);
+            shown.push(finding.at(file.bytes, span));
+        }
+    }
+
+    fn report(self, findings: &mut Vec<Finding>) {
+        for (code, (mut shown, texts)) in self.0 {
+            let more = texts.len() - shown.len();
+            if let Some(last) = shown.last_mut() {
+                last.message.push_str(&like_it(code, more));
+            }
+            findings.extend(shown);
+        }
+    }
+}
+
+/// Counts the links or paths that are not shown.
+fn like_it(code: Code, more: usize) -> String {
+    let what = if code == Code::PathMissing { "path" } else { "link" };
     match more {
         0 => String::new(),
-        1 => " 1 more link here is like it.".to_owned(),
-        more => format!(" {more} more links here are like it."),
+        1 => format!(" 1 more {what} here is like it."),
+        more => format!(" {more} more {what}s here are like it."),
     }
+}
+
+fn path_missing(path: &str) -> Problem {
+    Problem {
+        code: Code::PathMissing,
+        message: format!("The text names `{path}`, which the skill does not have."),
+        help: "Add the file or correct the name, unless the file is one that the skill makes."
+            .to_owned(),
+    }
+}
+
+/// Tells whether a file is there to be filled in, so that its links are about something else.
+fn is_template(path: &RelPath) -> bool {
+    const WORDS: [&str; 5] = ["template", "templates", "boilerplate", "scaffold", "skeleton"];
+    path.segments().any(|segment| {
+        let words = segment.split(|c: char| !c.is_ascii_alphanumeric());
+        words.into_iter().any(|word| WORDS.iter().any(|known| word.eq_ignore_ascii_case(known)))
+    })
+}
+
+/// Tells whether a path of the text is one of the skill, from its root or from a directory below.
+fn is_named(paths: &BTreeSet<&str>, path: &str) -> bool {
+    let below = |other: &&str| other.strip_suffix(path).is_some_and(|rest| rest.ends_with('/'));
+    exists(paths, path) || paths.iter().any(below)
 }
 
 /// Where the text of a `SKILL.md` begins, which is all of it where there is no frontmatter.
@@ -73,7 +134,8 @@ fn body_offset(bytes: &[u8]) -> usize {
 enum Judged {
     Elsewhere,
     Fine(String),
-    Odd(Code, String, String),
+    /// A problem, and the file that it leads to all the same.
+    Odd(Problem, Option<String>),
 }
 
 /// Judges a link in a file of the directory `base`.
@@ -85,7 +147,8 @@ fn judge(paths: &BTreeSet<&str>, base: &str, target: &str) -> Judged {
         _ => None,
     };
     let not_portable = |reason: &str, help: String| {
-        Judged::Odd(Code::LinkNotPortable, format!("The link `{target}` {reason}."), help)
+        let message = format!("The link `{target}` {reason}.");
+        Judged::Odd(Problem { code: Code::LinkNotPortable, message, help }, None)
     };
     match links::resolve(base, target) {
         Target::Elsewhere => Judged::Elsewhere,
@@ -104,17 +167,19 @@ fn judge(paths: &BTreeSet<&str>, base: &str, target: &str) -> Judged {
             .map_or_else(
                 || {
                     let help = "Add the file or fix the link: a host can follow only links to \
-                                files that the skill has.";
+                                files that the skill has."
+                        .to_owned();
                     let message = format!("The skill has no file `{path}`.");
-                    Judged::Odd(Code::LinkMissing, message, help.to_owned())
+                    Judged::Odd(Problem { code: Code::LinkMissing, message, help }, None)
                 },
                 Judged::Fine,
             ),
         Target::Inside(path) => Judged::Fine(path),
-        Target::Climbing(path) => not_portable(
-            "goes up by `..`",
-            format!("Some hosts refuse `..`; write `{path}`, the path from the skill's root."),
-        ),
+        Target::Climbing(path) => {
+            let message = format!("The link `{target}` goes up by `..`.");
+            let help = "Nothing needs to change; a few hosts do not follow such links.".to_owned();
+            Judged::Odd(Problem { code: Code::LinkUpwards, message, help }, Some(path))
+        }
     }
 }
 
@@ -152,7 +217,6 @@ fn is_markdown(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::path::RelPath;
 
     fn messages(body: &str) -> Vec<String> {
         let file = format!("---\nname: a\ndescription: Use when asked.\n---\n{body}");
@@ -194,5 +258,75 @@ mod tests {
         for path in ["a", "doc", "docs/y", "x.md", "z"] {
             assert!(!exists(&paths, path), "{path}");
         }
+    }
+
+    #[test]
+    fn a_link_in_a_template_is_not_checked_rs_10() {
+        let broken = b"See [x](gone.md) and [y](../gone.md).";
+        let skill = RelPath::skill_file();
+        for (path, count) in [
+            ("assets/templates/readme.md", 0),
+            ("references/plan-template.md", 0),
+            ("Template.md", 0),
+            ("references/templating.md", 1),
+            ("references/notes.md", 1),
+        ] {
+            let path = RelPath::parse(path).unwrap();
+            let mut findings = Vec::new();
+            check(
+                &[
+                    CheckedFile { path: &skill, bytes: b"---\nname: a\n---\n" },
+                    CheckedFile { path: &path, bytes: broken },
+                ],
+                &mut findings,
+            );
+            let missing = findings.iter().filter(|f| f.code == Code::LinkMissing);
+            assert_eq!(missing.count(), count * if path.as_str().contains('/') { 2 } else { 1 });
+        }
+    }
+
+    #[test]
+    fn a_link_upwards_inside_a_skill_is_worth_a_note_and_no_rewrite_rs_11() {
+        let [skill, inner, other] = ["SKILL.md", "references/a.md", "scripts/b.md"]
+            .map(|path| RelPath::parse(path).unwrap());
+        let mut findings = Vec::new();
+        check(
+            &[
+                CheckedFile { path: &skill, bytes: b"[a](references/a.md) [b](scripts/b.md)" },
+                CheckedFile { path: &inner, bytes: b"See [b](../scripts/b.md)." },
+                CheckedFile { path: &other, bytes: b"" },
+            ],
+            &mut findings,
+        );
+        let [finding] = &findings[..] else { panic!("{findings:?}") };
+        assert_eq!((finding.code, finding.level), (Code::LinkUpwards, crate::code::Level::Info));
+        assert!(!finding.help.as_ref().unwrap().contains("scripts/b.md"), "{finding:?}");
+    }
+
+    #[test]
+    fn a_path_in_the_text_that_is_no_file_of_the_skill_is_reported_rs_13() {
+        let skill = RelPath::skill_file();
+        let there = RelPath::parse("scripts/run.py").unwrap();
+        let deep = RelPath::parse("parts/references/deep.md").unwrap();
+        let body = "Run `python scripts/run.py`, then read references/gone.md and resources/x.txt.\n\
+                    See references/deep.md, [it](references/linked.md) and `scripts/run.py`.\n";
+        let mut findings = Vec::new();
+        check(
+            &[
+                CheckedFile { path: &skill, bytes: body.as_bytes() },
+                CheckedFile { path: &there, bytes: b"" },
+                CheckedFile { path: &deep, bytes: b"" },
+            ],
+            &mut findings,
+        );
+        let named = findings.iter().filter(|f| f.code == Code::PathMissing);
+        let named: Vec<_> = named.map(|finding| finding.message.as_str()).collect();
+        assert_eq!(
+            named,
+            [
+                "The text names `references/gone.md`, which the skill does not have.",
+                "The text names `resources/x.txt`, which the skill does not have.",
+            ]
+        );
     }
 }

@@ -10,7 +10,8 @@ use unicode_normalization::UnicodeNormalization;
 use self::strict_yaml::{Field, load};
 use crate::{
     code::Code,
-    frontmatter::{KNOWN_KEYS, MAX_COMPATIBILITY_CHARS, MAX_DESCRIPTION_CHARS},
+    frontmatter::{MAX_COMPATIBILITY_CHARS, MAX_DESCRIPTION_CHARS},
+    known_keys::KNOWN_KEYS,
     name::MAX_NAME_CHARS,
     path::SKILL_FILE,
 };
@@ -30,6 +31,19 @@ pub struct Complaint {
 impl Complaint {
     fn new(code: impl Into<Option<Code>>, message: impl Into<String>) -> Self {
         Self { code: code.into(), message: message.into() }
+    }
+
+    /// Tells whether a finding of this code is about the same problem.
+    ///
+    /// The reference validator knows no keys of clients, and a list of tools in brackets is to it
+    /// no more than a list in brackets.
+    pub fn covers(&self, code: Code) -> bool {
+        let same = |own| match code {
+            Code::ClientKey => own == Code::UnknownKey,
+            Code::AllowedToolsForm => own == Code::YamlFlowStyle,
+            code => own == code,
+        };
+        self.code.is_some_and(same)
     }
 }
 

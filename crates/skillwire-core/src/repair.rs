@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{code::Code, skill_file, span::Span};
+use crate::{code::Code, name::SkillName, skill_file, span::Span, yaml};
 
 /// The most rounds of repairs; one repair may reveal the next problem.
 const MOST_ROUNDS: usize = 4;
@@ -63,6 +63,30 @@ pub fn mend(original: &[u8]) -> Option<Mended> {
     mended.codes.sort_unstable();
     mended.codes.dedup();
     (mended.bytes != original).then_some(mended)
+}
+
+/// Writes another name into a `SKILL.md`, or a name where there is none; nothing when that is
+/// impossible, or would change anything else.
+///
+/// This changes what the frontmatter says, so it is done only if the author asks for it.
+pub fn with_name(original: &[u8], name: &SkillName) -> Option<Vec<u8>> {
+    let fenced = yaml::split(original).ok()?;
+    let (document, _) = yaml::parse(original, &fenced, &yaml::Limits::default());
+    let document = document?;
+    let edit = document.node("/name").map_or_else(
+        || {
+            let start = Span::new(fenced.yaml_offset, fenced.yaml_offset);
+            Edit::new(start, format!("name: {name}\n"))
+        },
+        |node| Edit::new(node.value, name.as_str()),
+    );
+    let bytes = apply(original, vec![edit]);
+    let (fields, body) = skill_file::read(&bytes)?;
+    let mut fields = fields?;
+    let mut before = document.map;
+    let is_written = fields.remove("name").is_some_and(|written| written == name.as_str());
+    before.remove("name");
+    (is_written && fields == before && body == fenced.body).then_some(bytes)
 }
 
 /// The edits that the rules propose, in order and without overlaps.
@@ -129,5 +153,22 @@ mod tests {
         assert!(!is_faithful(&before, b"name: yes"));
         assert!(!is_faithful(&before, &file("name: [", "text\n")));
         assert!(is_faithful(&file("name: a: b", ""), &file("name: \"a: b\"", "")));
+    }
+
+    #[test]
+    fn a_name_is_written_and_nothing_else_changes_rs_04() {
+        let name = SkillName::parse("ahrefs-automation").unwrap();
+        for (before, after) in [
+            ("name: Ahrefs Automation\nlicense: MIT", "name: ahrefs-automation\nlicense: MIT"),
+            ("name: \"Ahrefs: X\" # why", "name: ahrefs-automation # why"),
+            ("name: 12\ndescription: d", "name: ahrefs-automation\ndescription: d"),
+            ("description: d", "name: ahrefs-automation\ndescription: d"),
+        ] {
+            let file = |fields: &str| format!("---\n{fields}\n---\nText: x\n").into_bytes();
+            let written = with_name(&file(before), &name);
+            assert_eq!(written, Some(file(after)), "{before}");
+        }
+        assert_eq!(with_name(b"---\nname: [\n---\n", &name), None);
+        assert_eq!(with_name(b"name: x", &name), None);
     }
 }

@@ -1,7 +1,8 @@
 //! Keys and tokens in a text, by the forms their issuers gave them.
 //!
 //! The search knows only forms that other text hardly ever has, and it lets samples from manuals
-//! (`AKIA...EXAMPLE`, `ghp_xxxx`) through: authors ignore an alarm that is often false.
+//! (`AKIA...EXAMPLE`, `ghp_xxxx`, `A1B2C3...`) through: authors ignore an alarm that is often false.
+//! What may be a sample or a real key is reported as doubtful.
 
 use std::{ops::Range, sync::LazyLock};
 
@@ -17,6 +18,8 @@ pub(crate) struct SecretText {
     pub kind: &'static str,
     /// Its place in the text.
     pub span: Span,
+    /// Whether it has the form of an issuer and nothing of a sample.
+    pub sure: bool,
 }
 
 /// How a token goes on after the letters it begins with.
@@ -30,6 +33,8 @@ enum Form {
     PrivateKey,
     /// Twenty letters and digits before and after.
     Infix,
+    /// The value of a variable, which may be quoted.
+    Assigned,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -54,7 +59,7 @@ const URL_SAFE_40: Form = Form::Run(Set::UrlSafe, (40, MANY));
 type Known = (&'static str, &'static str, Form);
 
 /// Forms that begin with four known bytes or more; one automaton finds them all in one pass.
-const LONG_BEGINNINGS: [Known; 24] = [
+const LONG_BEGINNINGS: [Known; 31] = [
     ("-----BEGIN ", "a private key", Form::PrivateKey),
     ("AKIA", "an AWS access key", Form::Run(Set::Upper, (16, 16))),
     ("ASIA", "an AWS access key", Form::Run(Set::Upper, (16, 16))),
@@ -90,6 +95,13 @@ const LONG_BEGINNINGS: [Known; 24] = [
     ("sk_live_", "a Stripe key", Form::Run(Set::Alphanumeric, (24, MANY))),
     ("rk_live_", "a Stripe key", Form::Run(Set::Alphanumeric, (24, MANY))),
     ("npm_", "an npm token", ALNUM_36),
+    ("GOCSPX-", "a Google client secret", Form::Run(Set::UrlSafe, (28, 28))),
+    ("API_KEY=", "an API key", Form::Assigned),
+    ("API_KEY = ", "an API key", Form::Assigned),
+    ("_TOKEN=", "a token", Form::Assigned),
+    ("_TOKEN = ", "a token", Form::Assigned),
+    ("_SECRET=", "a secret", Form::Assigned),
+    ("_SECRET = ", "a secret", Form::Assigned),
 ];
 
 /// Those that begin with three. Looked for with the others, they would make it three times as slow:
@@ -125,11 +137,18 @@ pub(crate) fn find(text: &str) -> impl Iterator<Item = SecretText> {
     let mut end = 0;
     candidates(text).filter_map(move |Candidate { start, known: (beginning, kind, form) }| {
         let range = form.match_at(text.as_bytes(), start, start + beginning.len())?;
-        let genuine = range.start >= end && !is_made_up(&text[range.clone()], beginning.len());
-        genuine.then(|| {
-            end = range.end;
-            SecretText { kind, span: Span::new(range.start, range.end) }
-        })
+        let assigned = matches!(form, Form::Assigned);
+        let token = &text[range.clone()];
+        let prefix = if assigned { 0 } else { beginning.len() };
+        let genuineness = Genuineness::of(token, prefix);
+        // A value in the form of an issuer is found by that form.
+        let is_known = assigned && candidates(token).any(|found| found.start == 0);
+        if range.start < end || genuineness == Genuineness::Sample || is_known {
+            return None;
+        }
+        end = range.end;
+        let sure = genuineness == Genuineness::Sure && !assigned;
+        Some(SecretText { kind, span: Span::new(range.start, range.end), sure })
     })
 }
 
@@ -176,6 +195,7 @@ impl Form {
     fn match_at(self, text: &[u8], start: usize, after: usize) -> Option<Range<usize>> {
         let end = match self {
             Self::PrivateKey => return private_key(text, start, after),
+            Self::Assigned => return assigned(text, after),
             Self::Infix => {
                 let before = run(Set::Alphanumeric, text[..start].iter().rev());
                 let from = start.checked_sub(before)?;
@@ -260,23 +280,107 @@ fn private_key(text: &[u8], start: usize, after: usize) -> Option<Range<usize>> 
     Some(start..data + end)
 }
 
-/// Tells whether a token is one that a manual would show.
-fn is_made_up(token: &str, beginning: usize) -> bool {
-    const WORDS: [&str; 8] =
-        ["example", "xxxx", "0123456", "1234567", "abcdefg", "your", "dummy", "redacted"];
-    const LEAST_DIFFERENT: usize = 8;
-    if token.starts_with('-') {
-        return false;
+/// The value of a variable that looks like a key: long, without blanks, of letters and digits.
+fn assigned(text: &[u8], after: usize) -> Option<Range<usize>> {
+    const LENGTHS: Range2 = (20, 200);
+    const LEAST_DIGITS: usize = 3;
+    const LEAST_LETTERS: usize = 8;
+    const LEAST_DIFFERENT: usize = 10;
+    let quote = text.get(after).copied().filter(|byte| matches!(byte, b'"' | b'\'' | b'`'));
+    let start = after + usize::from(quote.is_some());
+    let end = part(text, start, Set::UrlSafe, LENGTHS)?;
+    let next = text.get(end).copied();
+    let ended = match quote {
+        Some(_) => next == quote,
+        None => next.is_none_or(|byte| byte.is_ascii_whitespace()),
+    };
+    let value = &text[start..end];
+    let count = |is: fn(&u8) -> bool| value.iter().filter(|byte| is(byte)).count();
+    let mut different = value.to_vec();
+    different.sort_unstable();
+    different.dedup();
+    (ended
+        && count(u8::is_ascii_digit) >= LEAST_DIGITS
+        && count(u8::is_ascii_alphabetic) >= LEAST_LETTERS
+        && different.len() >= LEAST_DIFFERENT
+        && !is_worded(value))
+    .then_some(start..end)
+}
+
+/// Tells whether a value is made of words, as a name or an explanation is.
+fn is_worded(value: &[u8]) -> bool {
+    const LEAST_WORDS: usize = 3;
+    let words = value.split(|byte| matches!(byte, b'-' | b'_'));
+    words.filter(|word| word.len() > 1 && word.iter().all(u8::is_ascii_alphabetic)).count()
+        >= LEAST_WORDS
+}
+
+/// How much a token looks like one that was issued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Genuineness {
+    /// Nothing of it looks made up.
+    Sure,
+    /// A word in it may be there by chance or by intent.
+    Doubtful,
+    /// A manual would show it.
+    Sample,
+}
+
+impl Genuineness {
+    /// Judges a token by what follows its known beginning.
+    fn of(token: &str, beginning: usize) -> Self {
+        const SAMPLES: [&str; 17] = [
+            "example",
+            "xxxx",
+            "0123456",
+            "1234567",
+            "abcdefg",
+            "your",
+            "dummy",
+            "redacted",
+            "placeholder",
+            "changeme",
+            "replace",
+            "sample",
+            "fake",
+            "exposed",
+            "insert",
+            "deadbeef",
+            "foobar",
+        ];
+        const DOUBTFUL: [&str; 6] = ["test", "demo", "token", "secret", "leaked", "revoked"];
+        const LEAST_DIFFERENT: usize = 8;
+        // A private key has random data in it, in which any word may stand.
+        if token.starts_with('-') {
+            return Self::Sure;
+        }
+        let lower = token[beginning..].to_ascii_lowercase();
+        let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+        let mut different = [false; 256];
+        token.bytes().skip(beginning).for_each(|byte| different[usize::from(byte)] = true);
+        let different = different.iter().filter(|seen| **seen).count();
+        if different < LEAST_DIFFERENT
+            || !lower.bytes().any(|byte| byte.is_ascii_digit())
+            || !lower.bytes().any(|byte| byte.is_ascii_alphabetic())
+            || has(&SAMPLES)
+            || is_counted_up(lower.as_bytes())
+        {
+            Self::Sample
+        } else if has(&DOUBTFUL) {
+            Self::Doubtful
+        } else {
+            Self::Sure
+        }
     }
-    let lower = token.to_ascii_lowercase();
-    let mut different = [false; 256];
-    token.bytes().skip(beginning).for_each(|byte| different[usize::from(byte)] = true);
-    let different = different.iter().filter(|seen| **seen).count();
-    let body = || token.bytes().skip(beginning);
-    different < LEAST_DIFFERENT
-        || !body().any(|byte| byte.is_ascii_digit())
-        || !body().any(|byte| byte.is_ascii_alphabetic())
-        || WORDS.iter().any(|word| lower.contains(word))
+}
+
+/// Tells whether letters and digits follow one another as in `abcdef` or `a1b2c3`.
+fn is_counted_up(lower: &[u8]) -> bool {
+    [1, 2].into_iter().any(|stride| {
+        let pairs = lower.iter().zip(lower.iter().skip(stride));
+        let up = pairs.filter(|(one, next)| next.checked_sub(1) == Some(**one)).count();
+        up * 2 >= lower.len()
+    })
 }
 
 #[cfg(test)]
@@ -324,7 +428,58 @@ mod tests {
             ("an npm token", format!("npm_{}", noise(36))),
             ("a Hugging Face token", format!("hf_{}", noise(34))),
             ("a SendGrid key", format!("SG.{}.{}", noise(22), noise(43))),
+            ("a Google client secret", format!("GOCSPX-{}", noise(28))),
         ]
+    }
+
+    #[test]
+    fn what_counts_up_or_says_that_it_is_a_sample_is_no_secret_rs_08() {
+        for body in [
+            "A1B2C3D4E5F6G7H8I9J0K1L2M3N4O5P6Q7R8".to_owned(),
+            "abcdefghijklmnopqrstuvwxyzabcdefgh12".to_owned(),
+            format!("EXPOSED{}", noise(29)),
+            format!("{}fake", noise(32)),
+        ] {
+            assert_eq!(kinds(&format!("ghp_{body}")), [""; 0], "{body}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_a_sample_is_doubtful_rs_08() {
+        let sure = |text: &str| find(text).map(|secret| secret.sure).collect::<Vec<_>>();
+        assert_eq!(sure(&format!("sk_live_{}", noise(24))), [true]);
+        assert_eq!(sure(&format!("sk_live_test{}", noise(24))), [false]);
+        for text in [
+            format!("export SLACK_TOKEN=\"{}\"", noise(32)),
+            format!("API_KEY={}\n", noise(40)),
+            format!("API_KEY = '{}'", noise(24)),
+            format!("CLIENT_SECRET=`{}`", noise(24)),
+        ] {
+            assert_eq!(sure(&text), [false], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_value_in_an_issuers_form_is_sure_whatever_variable_has_it_rs_08() {
+        let text = format!("GITHUB_TOKEN=\"ghp_{}\"", noise(36));
+        let found: Vec<_> = find(&text).collect();
+        assert_eq!((found.len(), found[0].kind, found[0].sure), (1, "a GitHub token", true));
+    }
+
+    #[test]
+    fn values_that_are_no_keys_are_left_alone_rs_08() {
+        for text in [
+            "API_KEY=your-api-key-1234567890".to_owned(),
+            "API_KEY=\"$OPENAI_API_KEY\"".to_owned(),
+            "API_KEY=${OPENAI_API_KEY:-none}".to_owned(),
+            "GITHUB_TOKEN=<paste it here 1234567>".to_owned(),
+            "API_KEY=projects_my_project_2024_secret_name_1".to_owned(),
+            format!("API_KEY={}", noise(12)),
+            format!("API_KEY=\"{}", noise(32)),
+            format!("API_KEY={}(x)", noise(32)),
+        ] {
+            assert_eq!(kinds(&text), [""; 0], "{text}");
+        }
     }
 
     #[test]
@@ -406,7 +561,7 @@ mod tests {
     fn a_token_of_few_different_characters_is_made_up_v_43() {
         let token = |of: &str| format!("ghp_{}", of.chars().cycle().take(36).collect::<String>());
         assert_eq!(kinds(&token("a1b2c3d")), [""; 0]);
-        assert_eq!(kinds(&token("a1b2c3d4")), ["a GitHub token"]);
+        assert_eq!(kinds(&token("q7k2zt9m")), ["a GitHub token"]);
     }
 
     #[test]

@@ -163,13 +163,16 @@ impl<'a> SkillAssembly<'a> {
         findings.extend(file.and_then(|file| {
             self.check_directory_name(survey.dir, file, position.directory.as_deref())
         }));
+        if let Some(directory) = &position.directory {
+            suggest_directory_name(directory, &mut findings);
+        }
         // `check` reports everything at once; a server skips the rest once the skill is refused.
         if !self.rules.brief || !self.refuses_any(&findings) {
             findings.extend(self.check_contents(survey, file));
         }
         let served = file
             .filter(|_| !self.refuses_any(&findings))
-            .and_then(|file| self.complete(survey, file, &position.above, &mut findings));
+            .and_then(|file| self.complete(survey, file, position, &mut findings));
         let (skill, path) = served.unzip();
         (InspectedSkill { origin: self.location.name_of(survey.dir), findings, skill }, path)
     }
@@ -178,7 +181,7 @@ impl<'a> SkillAssembly<'a> {
         &self,
         survey: &SkillSurvey<'a>,
         file: &SkillFile,
-        above: &[String],
+        position: &ServedPosition,
         findings: &mut Vec<Finding>,
     ) -> Option<(Arc<Skill>, SkillPath)> {
         let Some(tree) = self.file_tree(survey) else {
@@ -191,7 +194,8 @@ impl<'a> SkillAssembly<'a> {
             return None;
         };
         let name = file.frontmatter.name().clone();
-        let path = match SkillPath::new(above.iter().map(String::as_str), name) {
+        let prefix = position.prefix(&name);
+        let path = match SkillPath::new(prefix, name) {
             Ok(path) => path,
             Err(error) => {
                 let message = format!("The path of the skill {error}.");
@@ -214,19 +218,27 @@ impl<'a> SkillAssembly<'a> {
         self.with_operator_names(survey.dir, &findings)
     }
 
-    /// Looks for keys and tokens in the files that the operator did not allow.
+    /// Looks for secrets in the files that the operator did not allow, by name, by path in this
+    /// skill or by path in the outermost one.
     ///
     /// A server does this as well: what `check` calls a secret must not be served.
     fn check_secrets(&self, survey: &SkillSurvey<'a>) -> Vec<Finding> {
-        let found = survey.files.iter().filter_map(|(path, holder)| {
-            let inner = RelPath::parse(relative(path, survey.dir)).ok()?;
-            let allowed = self.rules.allow_secret.allows(&inner)
-                || RelPath::parse(path).is_ok_and(|whole| self.rules.allow_secret.allows(&whole));
-            let bytes = &(self.blob)(holder)?.bytes;
-            let file = CheckedFile { path: &inner, bytes };
-            (!allowed).then(|| file_set::check_secret_text(file))
-        });
-        found.flatten().collect()
+        let mut findings = Vec::new();
+        for (path, holder) in &survey.files {
+            let [Ok(whole), Ok(inner)] = [path, relative(path, survey.dir)].map(RelPath::parse)
+            else {
+                continue;
+            };
+            if self.rules.allow_secret.allows(&inner) || self.rules.allow_secret.allows(&whole) {
+                continue;
+            }
+            let bytes = (self.blob)(holder).map(|blob| &*blob.bytes);
+            findings.extend(file_set::check_secret(&inner, bytes));
+            if let Some(bytes) = bytes {
+                findings.extend(file_set::check_secret_text(CheckedFile { path: &inner, bytes }));
+            }
+        }
+        findings
     }
 
     /// Checks names, links and scripts, but only if every file was read: a link to an unread file
@@ -311,7 +323,23 @@ impl ServedSkill<'_> {
     fn position(&self, dir: &str) -> ServedPosition {
         let mut segments: Vec<String> = self.path.segments().map(str::to_owned).collect();
         segments.extend(relative(dir, self.dir).split('/').map(str::to_owned));
-        ServedPosition { directory: segments.pop(), above: segments }
+        ServedPosition { directory: segments.pop(), above: segments, alone: false }
+    }
+}
+
+/// Suggests the directory's name for a skill that has none of its own.
+fn suggest_directory_name(directory: &str, findings: &mut [Finding]) {
+    let Ok(name) = SkillName::parse(directory) else { return };
+    let line = format!("`name: {name}`");
+    for finding in findings {
+        let suggests = finding.help.as_ref().is_some_and(|help| help.contains(&line));
+        finding.help = Some(match finding.code {
+            Code::NameMissing => format!("Add a line {line}, which is the directory's name."),
+            Code::NameInvalid if suggests => {
+                format!("Write {line}, which is the directory's name.")
+            }
+            _ => continue,
+        });
     }
 }
 

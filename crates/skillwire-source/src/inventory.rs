@@ -25,22 +25,36 @@ pub struct ScanResults {
 
 /// Scans sources once and checks that their skills can be served together.
 pub fn scan_all(sources: &[&dyn SkillSource]) -> Result<ScanResults, SourceUnavailable> {
-    let mut namespace: UriNamespace<Arc<Skill>> = UriNamespace::default();
     let mut results = ScanResults::default();
+    for mut scanned in scan_each(sources)? {
+        results.skills.append(&mut scanned.skills);
+        results.findings.append(&mut scanned.findings);
+    }
+    results.skills.sort_by(|a, b| sort_key(a).cmp(&sort_key(b)));
+    Ok(results)
+}
+
+/// Like [`scan_all`], with the results of each source on their own.
+pub fn scan_each(sources: &[&dyn SkillSource]) -> Result<Vec<ScanResults>, SourceUnavailable> {
+    let mut namespace: UriNamespace<Arc<Skill>> = UriNamespace::default();
+    let mut all = Vec::new();
     for (index, source) in sources.iter().enumerate() {
-        let findings = source.scan(&ScanRequest::everything(), &mut |change| {
+        let mut results = ScanResults::default();
+        results.findings = source.scan(&ScanRequest::everything(), &mut |change| {
             if let SourceChange::Updated(key, skills) = change {
                 namespace.replace(&(index, key), servable(&skills));
                 results.skills.extend(skills);
             }
         })?;
-        results.findings.extend(findings);
+        all.push(results);
     }
-    for inspected in &mut results.skills {
-        check_against(&namespace, inspected);
+    for results in &mut all {
+        for inspected in &mut results.skills {
+            check_against(&namespace, inspected);
+        }
+        results.skills.sort_by(|a, b| sort_key(a).cmp(&sort_key(b)));
     }
-    results.skills.sort_by(|a, b| sort_key(a).cmp(&sort_key(b)));
-    Ok(results)
+    Ok(all)
 }
 
 /// The skills of one source, updated by repeated scans.
@@ -69,6 +83,7 @@ impl SkillInventory {
                 groups.remove(&key);
             }
         })?;
+        namespace.settle();
         Ok(())
     }
 
@@ -117,8 +132,10 @@ pub fn shared_name_finding(
 /// Refuses a skill whose URI is disputed, or adds a finding if its name is shared.
 fn check_against(namespace: &UriNamespace<Arc<Skill>>, inspected: &mut InspectedSkill) {
     let Some(skill) = inspected.skill.clone() else { return };
-    let conflicts = namespace.conflicts(skill.uri.as_str());
-    if !conflicts.is_empty() {
+    let is_holder =
+        namespace.holder(skill.uri.as_str()).is_some_and(|one| Arc::ptr_eq(one, &skill));
+    if !is_holder {
+        let conflicts = namespace.conflicts(skill.uri.as_str());
         let own = conflicts.into_iter().find(|(origin, _)| *origin == inspected.origin);
         inspected.findings.extend(own.map(|(_, finding)| finding));
         inspected.skill = None;

@@ -66,7 +66,7 @@ pub use crate::{
         GenerateError, GeneratedFiles, GeneratedSource, RemoteChild, RemoteGenerator,
         SkillGenerator, inspect_generated,
     },
-    inventory::{ScanResults, SkillInventory, scan_all, servable, shared_name_finding},
+    inventory::{ScanResults, SkillInventory, scan_all, scan_each, servable, shared_name_finding},
     lookup::{CachePolicy, LookupOutcome, SkillLookup, SkillLookups},
     memory::{FilesClash, MemorySource, inspect_files},
     namespace::{GroupId, UriClaimant, UriNamespace},

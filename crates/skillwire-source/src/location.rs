@@ -1,5 +1,7 @@
 //! Where an outermost skill was found, and at which path it is served.
 
+use skillwire_core::SkillName;
+
 /// The location of an outermost skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SkillLocation {
@@ -9,6 +11,8 @@ pub(crate) struct SkillLocation {
     pub(crate) above: Vec<String>,
     /// The name of its directory, unless that is the root of a file system.
     pub(crate) directory: Option<String>,
+    /// Whether it is all that its source has, so that no other skill stands beside it.
+    pub(crate) alone: bool,
 }
 
 /// The path at which one skill is served.
@@ -18,6 +22,24 @@ pub(crate) struct ServedPosition {
     pub(crate) above: Vec<String>,
     /// The name of its directory, which its own name should equal.
     pub(crate) directory: Option<String>,
+    /// Whether no other skill stands beside it.
+    pub(crate) alone: bool,
+}
+
+impl ServedPosition {
+    /// The segments before the name of a skill that stands here.
+    ///
+    /// A skill whose name is not its directory's is served below the directory's name. So two skills
+    /// of one folder never claim the same path, whatever their authors wrote, and a new one cannot
+    /// take the path of another.
+    pub(crate) fn prefix<'a>(
+        &'a self,
+        name: &SkillName,
+    ) -> impl Iterator<Item = &'a str> + use<'a> {
+        let misnamed = self.directory.as_deref().filter(|directory| *directory != name.as_str());
+        let between = misnamed.filter(|_| !self.alone);
+        self.above.iter().map(String::as_str).chain(between)
+    }
 }
 
 impl SkillLocation {
@@ -29,7 +51,8 @@ impl SkillLocation {
     /// The position of a directory of the tree that is not nested in a served skill.
     pub(crate) fn position(&self, dir: &str) -> ServedPosition {
         if dir.is_empty() {
-            return ServedPosition { above: self.above.clone(), directory: self.directory.clone() };
+            let Self { above, directory, alone, .. } = self.clone();
+            return ServedPosition { above, directory, alone };
         }
         let (parents, name) = dir.rsplit_once('/').map_or((None, dir), |(p, n)| (Some(p), n));
         let between = parents.into_iter().flat_map(|parents| parents.split('/'));
@@ -37,6 +60,7 @@ impl SkillLocation {
         ServedPosition {
             above: above.map(str::to_owned).collect(),
             directory: Some(name.to_owned()),
+            alone: false,
         }
     }
 }
@@ -72,6 +96,7 @@ mod tests {
             origin: "skills/x/outer".to_owned(),
             above: vec!["team".to_owned(), "x".to_owned()],
             directory: Some("outer".to_owned()),
+            alone: false,
         };
         assert_eq!(place.position("").above, ["team", "x"]);
         assert_eq!(place.position("").directory.as_deref(), Some("outer"));

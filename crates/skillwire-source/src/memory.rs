@@ -88,7 +88,7 @@ impl MemorySource {
         let mut segments: Vec<String> = path.segments().map(str::to_owned).collect();
         let directory = segments.pop();
         let origin = join_path(&self.label, &path.to_string());
-        let place = SkillLocation { origin, above: segments, directory };
+        let place = SkillLocation { origin, above: segments, directory, alone: false };
         let mut skill = MemorySkill { place, tree: SkillTree::default(), blobs: BTreeMap::new() };
         for (path, bytes) in files {
             if !path.segments().any(is_ignored) {

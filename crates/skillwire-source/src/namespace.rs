@@ -1,8 +1,13 @@
 //! Decides which skill of several sources is served at each URI.
 //!
-//! Two skills that claim one URI are both refused. So is a skill whose URI lies inside another
-//! skill's directory if that skill's manifest does not list it. Replacing a group only examines the
-//! URIs that it touches, so that a change costs the same in a large catalogue.
+//! Of two skills that claim one URI, the earlier one is served and the other is refused. The same
+//! holds if the URI of one lies inside the other's directory and that skill's manifest does not list
+//! it. Claims that arrive before [`UriNamespace::settle`] are ordered by source and group, so that
+//! every start has the same result. A claim that arrives later never displaces one that was there,
+//! so a new skill cannot unpublish another one.
+//!
+//! Replacing a group only examines the URIs that it touches, so that a change costs the same in a
+//! large catalogue.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,6 +25,11 @@ pub trait UriClaimant {
 
     /// Tells whether its manifest lists this URI.
     fn lists(&self, uri: &ResourceUri) -> bool;
+
+    /// Tells whether listings show it, so that it may share its name with others there.
+    fn is_listed(&self) -> bool {
+        true
+    }
 }
 
 /// A group of one source: the index of the source, and the group within it.
@@ -27,9 +37,18 @@ pub type GroupId = (usize, GroupKey);
 
 #[derive(Debug)]
 struct Claim<T> {
+    /// The number of times the namespace had settled when the group first claimed the URI.
+    since: u32,
     group: GroupId,
     origin: String,
     claimant: T,
+}
+
+impl<T> Claim<T> {
+    /// Orders claims: the first of several that exclude each other is served.
+    fn rank(&self) -> (u32, &GroupId) {
+        (self.since, &self.group)
+    }
 }
 
 /// The claims on all URIs.
@@ -41,6 +60,7 @@ pub struct UriNamespace<T> {
     groups: BTreeMap<GroupId, Box<[Arc<str>]>>,
     claims: BTreeMap<Arc<str>, Vec<Claim<T>>>,
     names: BTreeMap<Box<str>, Named>,
+    settled: u32,
 }
 
 /// The URIs of one name.
@@ -82,7 +102,12 @@ impl Named {
 
 impl<T> Default for UriNamespace<T> {
     fn default() -> Self {
-        Self { groups: BTreeMap::new(), claims: BTreeMap::new(), names: BTreeMap::new() }
+        Self {
+            groups: BTreeMap::new(),
+            claims: BTreeMap::new(),
+            names: BTreeMap::new(),
+            settled: 0,
+        }
     }
 }
 
@@ -94,37 +119,51 @@ impl<T: UriClaimant> UriNamespace<T> {
         claimants: impl IntoIterator<Item = (String, T)>,
     ) -> BTreeSet<Arc<str>> {
         let mut touched = BTreeSet::new();
+        let mut earlier = BTreeMap::new();
         for uri in self.groups.remove(group).unwrap_or_default() {
-            self.withdraw(group, &uri);
+            earlier.extend(self.withdraw(group, &uri).map(|since| (Arc::clone(&uri), since)));
             touched.insert(uri);
         }
         let mut claimed = Vec::new();
         for (origin, claimant) in claimants {
             let uri = claimant.uri().file().shared();
             match self.names.get_mut(name_of(&uri)) {
+                _ if !claimant.is_listed() => {}
                 Some(named) => named.insert(&uri),
                 None => {
                     self.names.insert(name_of(&uri).into(), Named::One(Arc::clone(&uri)));
                 }
             }
-            let claim = Claim { group: group.clone(), origin, claimant };
+            let since = earlier.get(&uri).copied().unwrap_or(self.settled);
+            let claim = Claim { since, group: group.clone(), origin, claimant };
             let claims = self.claims.entry(Arc::clone(&uri));
-            claims.or_insert_with(|| Vec::with_capacity(1)).push(claim);
+            let claims = claims.or_insert_with(|| Vec::with_capacity(1));
+            let at = claims.partition_point(|other| other.rank() < claim.rank());
+            claims.insert(at, claim);
             touched.insert(Arc::clone(&uri));
             claimed.push(uri);
         }
         if !claimed.is_empty() {
             self.groups.insert(group.clone(), claimed.into());
         }
-        // A skill below a touched URI may now lie inside another skill, or no longer do so.
-        let below: Vec<Arc<str>> = touched.iter().flat_map(|uri| self.uris_below(uri)).collect();
+        // A skill around or below a touched URI may now exclude it, or no longer do so.
+        let around: Vec<_> = touched.iter().flat_map(|uri| self.uris_above(uri)).collect();
+        touched.extend(around);
+        let below: Vec<_> = touched.iter().flat_map(|uri| self.uris_below(uri)).cloned().collect();
         touched.extend(below);
         touched
     }
 
-    fn withdraw(&mut self, group: &GroupId, uri: &Arc<str>) {
-        let Some(claims) = self.claims.get_mut(uri) else { return };
-        claims.retain(|claim| claim.group != *group);
+    /// Keeps the skills that are there at their URIs, whatever is added later.
+    pub fn settle(&mut self) {
+        self.settled = self.settled.saturating_add(1);
+    }
+
+    /// Takes a claim back, and returns since when it was there.
+    fn withdraw(&mut self, group: &GroupId, uri: &Arc<str>) -> Option<u32> {
+        let claims = self.claims.get_mut(uri)?;
+        let at = claims.iter().position(|claim| claim.group == *group)?;
+        let since = claims.remove(at).since;
         if claims.is_empty() {
             self.claims.remove(uri);
             let name = name_of(uri);
@@ -132,65 +171,82 @@ impl<T: UriClaimant> UriNamespace<T> {
                 self.names.remove(name);
             }
         }
+        Some(since)
     }
 
-    fn uris_below(&self, uri: &str) -> Vec<Arc<str>> {
+    /// The claimed URIs of skills in the directory of a skill.
+    fn uris_below<'a>(&'a self, uri: &'a str) -> impl Iterator<Item = &'a Arc<str>> {
         let root = &uri[..uri.len() - SKILL_FILE.len()];
         let range = self
             .claims
             .range::<str, _>((std::ops::Bound::Excluded(root), std::ops::Bound::Unbounded));
-        range.map(|(uri, _)| uri).take_while(|uri| uri.starts_with(root)).map(Arc::clone).collect()
+        let inside = range.map(|(uri, _)| uri).take_while(move |uri| uri.starts_with(root));
+        inside.filter(move |inner| ***inner != *uri)
     }
 
-    /// The claimant that is served at a URI, if there is no conflict.
+    /// The claimed URIs of skills whose directory a skill lies in, nearest first.
+    fn uris_above(&self, uri: &str) -> Vec<Arc<str>> {
+        let authority = uri.find("://").map_or(0, |at| at + "://".len());
+        let mut found = Vec::new();
+        let mut candidate = uri.to_owned();
+        candidate.truncate(uri.len() - SKILL_FILE.len() - "/".len());
+        while let Some(slash) = candidate[authority..].rfind('/') {
+            candidate.truncate(authority + slash + "/".len());
+            candidate.push_str(SKILL_FILE);
+            found.extend(
+                self.claims.get_key_value(candidate.as_str()).map(|(uri, _)| Arc::clone(uri)),
+            );
+            candidate.truncate(authority + slash);
+        }
+        found
+    }
+
+    /// The claimant that is served at a URI.
     pub fn holder(&self, uri: &str) -> Option<&T> {
-        let claim = self.undisputed(uri)?;
-        self.owner(claim).is_none().then_some(&claim.claimant)
+        let claim = self.first(uri)?;
+        self.is_served(claim).then_some(&claim.claimant)
     }
 
-    fn undisputed(&self, uri: &str) -> Option<&Claim<T>> {
-        match self.claims.get(uri).map(Vec::as_slice) {
-            Some([claim]) => Some(claim),
-            _ => None,
-        }
+    fn first(&self, uri: &str) -> Option<&Claim<T>> {
+        self.claims.get(uri)?.first()
     }
 
-    /// The skill around a claim whose manifest does not list it.
-    fn owner(&self, claim: &Claim<T>) -> Option<&Claim<T>> {
+    fn is_served(&self, claim: &Claim<T>) -> bool {
+        self.obstacle(claim).is_none()
+    }
+
+    /// The served skill that keeps a claim from being served.
+    ///
+    /// Only an earlier claim can, so asking whether that one is served comes to an end.
+    fn obstacle(&self, claim: &Claim<T>) -> Option<Obstacle<'_, T>> {
         let uri = claim.claimant.uri();
-        let mut above = uri.root().parent();
-        while let Some(directory) = above {
-            if let Some(owner) = self.undisputed(&format!("{directory}/{SKILL_FILE}"))
-                && !owner.claimant.lists(uri.file())
-            {
-                return Some(owner);
-            }
-            above = directory.parent();
+        if let Some(first) = self.first(uri.as_str()).filter(|first| first.rank() < claim.rank()) {
+            return Some(Obstacle::Same(first));
         }
-        None
+        let excludes = |other: &&Claim<T>| other.rank() < claim.rank() && self.is_served(other);
+        let around = self.uris_above(uri.as_str()).into_iter().find_map(|around| {
+            let outer = self.first(&around)?;
+            (!outer.claimant.lists(uri.file())).then_some(outer).filter(excludes)
+        });
+        if let Some(outer) = around {
+            return Some(Obstacle::Around(outer));
+        }
+        let inside = self.uris_below(uri.as_str()).find_map(|inside| {
+            let inner = self.first(inside)?;
+            let listed = claim.claimant.lists(inner.claimant.uri().file());
+            (!listed).then_some(inner).filter(excludes)
+        });
+        inside.map(Obstacle::Inside)
     }
 
-    /// Why the claimants of a URI are not served, with the origin of each.
+    /// Why claimants of a URI are not served there, with the origin of each.
     pub fn conflicts(&self, uri: &str) -> Vec<(&str, Finding)> {
-        let Some(claims) = self.claims.get(uri) else { return Vec::new() };
-        if let [claim] = claims.as_slice() {
-            return self
-                .owner(claim)
-                .map(|owner| (claim.origin.as_str(), intruder(claim, owner)))
-                .into_iter()
-                .collect();
-        }
-        let origins = list_a_few(claims.iter().map(|claim| &claim.origin));
-        let message = format!("{origins} would be served at the same URI, `{uri}`.");
-        claims
-            .iter()
-            .map(|claim| {
-                let file = format!("{}/{SKILL_FILE}", claim.origin);
-                let finding = Finding::new(Code::PathCollision, file, message.clone())
-                    .help("Rename one of them, or serve one folder under a prefix (`team=DIR`).");
-                (claim.origin.as_str(), finding)
-            })
-            .collect()
+        let claims = self.claims.get(uri).into_iter().flatten();
+        let refused = claims.filter_map(|claim| {
+            let finding = self.obstacle(claim)?.finding(claim);
+            Some((claim.origin.as_str(), finding))
+        });
+        refused.collect()
     }
 
     /// The URIs with the same skill name as this one, itself included; `None` if it is the only
@@ -218,12 +274,36 @@ fn name_of(uri: &str) -> &str {
     root.rsplit('/').next().unwrap_or(root)
 }
 
-fn intruder<T>(claim: &Claim<T>, owner: &Claim<T>) -> Finding {
-    let file = format!("{}/{SKILL_FILE}", claim.origin);
-    let message = format!(
-        "It would stand inside the skill of `{}`, whose manifest does not list it.",
-        owner.origin
-    );
-    Finding::new(Code::PathCollision, file, message)
-        .help("Serve one of the folders under another prefix (`team=DIR`).")
+/// An earlier claim that excludes another one.
+enum Obstacle<'a, T> {
+    /// It is at the same URI.
+    Same(&'a Claim<T>),
+    /// Its directory is around the other, and its manifest does not list that.
+    Around(&'a Claim<T>),
+    /// It stands inside the other, whose manifest does not list it.
+    Inside(&'a Claim<T>),
+}
+
+impl<T: UriClaimant> Obstacle<'_, T> {
+    /// The finding about the claim that is excluded.
+    fn finding(&self, claim: &Claim<T>) -> Finding {
+        let origin = &claim.origin;
+        let message = match self {
+            Self::Same(first) => format!(
+                "`{origin}` would be served at `{}`, where `{}` is served.",
+                claim.claimant.uri(),
+                first.origin
+            ),
+            Self::Around(outer) => format!(
+                "It would stand inside the skill of `{}`, whose manifest does not list it.",
+                outer.origin
+            ),
+            Self::Inside(inner) => format!(
+                "The skill of `{}` would stand inside it, and its manifest does not list that.",
+                inner.origin
+            ),
+        };
+        Finding::new(Code::PathCollision, format!("{origin}/{SKILL_FILE}"), message)
+            .help("Serve its folder under a prefix (`team=DIR`), or rename it and its directory.")
+    }
 }

@@ -226,6 +226,10 @@ impl UriClaimant for Arc<Skill> {
         &self.uri
     }
 
+    fn is_listed(&self) -> bool {
+        self.listed
+    }
+
     fn lists(&self, uri: &ResourceUri) -> bool {
         match &self.content {
             SkillContent::Generated(_) => false,

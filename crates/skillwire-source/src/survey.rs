@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use skillwire_core::{
-    Code, Finding, RelPath, SKILL_FILE, Strictness, file_set,
+    Code, Finding, SKILL_FILE, Strictness,
     limits::{MAX_BYTES, MAX_FILES},
 };
 
 use crate::{
     location::join_path,
     rules::ServingRules,
-    tree::{FileNode, LinkNode, LinkTarget, SkillTree, TreeNode, is_within, relative},
+    tree::{FileNode, LinkNode, LinkTarget, SkillTree, TreeNode, is_within},
 };
 
 /// What is known of one skill before its content is read.
@@ -93,26 +93,10 @@ impl<'a> SkillSurvey<'a> {
     fn file(&mut self, path: &'a str, holder: &'a str, file: &FileNode, rules: &ServingRules) {
         self.files.push((path, holder));
         self.bytes = self.bytes.saturating_add(file.size);
-        self.check_secret(path, rules);
         if rules.single_link && file.hard_links > 1 {
             let message = format!("The file has {} hard links.", file.hard_links);
             let finding = Finding::new(Code::HardLink, path, message)
                 .help("Replace it with a copy, or serve without `--require-single-link`.");
-            self.findings.push(finding);
-        }
-    }
-
-    /// Reports a file that looks like a secret unless the operator allowed it, by its name, its
-    /// path in this skill or its path in the outermost one.
-    fn check_secret(&mut self, path: &str, rules: &ServingRules) {
-        let [Ok(whole), Ok(inner)] = [path, relative(path, self.dir)].map(RelPath::parse) else {
-            return;
-        };
-        if !rules.allow_secret.allows(&whole)
-            && !rules.allow_secret.allows(&inner)
-            && let Some(mut finding) = file_set::check_secret(&inner)
-        {
-            path.clone_into(&mut finding.file);
             self.findings.push(finding);
         }
     }

@@ -29,6 +29,9 @@ pub(super) fn too_large(file: &[u8], fenced: &Fenced<'_>, limits: &Limits) -> Op
 /// right while the parser looks for further problems. There is none if it is in doubt where lines
 /// end.
 pub(super) fn mask<'a>(places: &Places<'a>) -> (Option<Cow<'a, str>>, Vec<Finding>) {
+    if let Some(finding) = conflict(places) {
+        return (None, vec![finding]);
+    }
     let mut findings = Vec::new();
     let mut text = Cow::Borrowed(places.text);
     if let Some(finding) = forbidden_characters(places) {
@@ -64,6 +67,23 @@ pub(super) fn mask<'a>(places: &Places<'a>) -> (Option<Cow<'a, str>>, Vec<Findin
             .collect();
     }
     (Some(text), findings)
+}
+
+/// Finds a line that a merge with conflicts has left; both versions of a value follow it.
+fn conflict(places: &Places<'_>) -> Option<Finding> {
+    let (_, start) = line_starts(places.text).find(|(_, start)| {
+        let line = &places.text[*start..];
+        ["<<<<<<<", ">>>>>>>"].iter().any(|mark| {
+            line.strip_prefix(mark)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\r', '\n']))
+        })
+    })?;
+    let line = places.text[start..].lines().next().unwrap_or_default();
+    let span = places.span(start, start + line.len());
+    let message = "A merge left a conflict here that is not resolved.";
+    let help =
+        "Keep one of the versions, and remove the lines with `<<<<<<<`, `=======` and `>>>>>>>`.";
+    Some(places.finding(Code::YamlSyntax, span, message).help(help))
 }
 
 fn lone_carriage_return(text: &str) -> Option<usize> {

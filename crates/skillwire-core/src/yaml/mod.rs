@@ -29,7 +29,7 @@ use crate::span::Span;
 /// The file all findings of this module are about.
 const FILE: &str = "SKILL.md";
 
-/// How many values with an unquoted colon are reported before the parser gives up.
+/// How many values that lack quotes are reported before the parser gives up.
 const MOST_REPAIRS: usize = 32;
 
 /// Limits on how much frontmatter is read.
@@ -110,8 +110,16 @@ pub fn parse(
     let places = Places::new(file, fenced);
     let (text, mut findings) = guard::mask(&places);
     let Some(mut text) = text else { return finish(None, findings) };
+    let mut quoted: Vec<Span> = Vec::new();
     for attempt in 0.. {
-        let composed = compose::compose(&text, &places, limits);
+        let mut composed = compose::compose(&text, &places, limits);
+        // What else is odd about a value is gone once it has quotes.
+        composed.findings.retain(|finding| {
+            let within = |quoted: &Span| {
+                finding.span.is_some_and(|span| (quoted.start..quoted.end).contains(&span.start))
+            };
+            !quoted.iter().any(within)
+        });
         let Some(error) = composed.error else {
             findings.extend(composed.findings);
             return finish(composed.document, findings);
@@ -123,9 +131,13 @@ pub fn parse(
         }
         if let Some(respelt) = repair::respell(&text, &error) {
             text = Cow::Owned(respelt);
-        } else if let Some(colon) = repair::unquoted_colon(&text, &places, &error) {
-            findings.push(colon.finding);
-            text = Cow::Owned(colon.masked);
+        } else if let Some(unclosed) = repair::unclosed(&places, &error) {
+            findings.push(unclosed);
+            break;
+        } else if let Some(unquoted) = repair::unquoted(&text, &places, &error) {
+            quoted.extend(unquoted.finding.span);
+            findings.push(unquoted.finding);
+            text = Cow::Owned(unquoted.masked);
         } else {
             findings.extend(composed.findings);
             findings.push(repair::syntax(&places, &error));

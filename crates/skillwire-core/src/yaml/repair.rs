@@ -10,21 +10,88 @@ use crate::repair::{Edit, Repair};
 
 use super::place::{Places, excerpt};
 
-/// A plain value that holds `: `, and the text with that value out of the way.
-pub(super) struct Colon {
+/// A value that must be quoted, and the text with that value out of the way.
+pub(super) struct Unquoted {
     pub(super) finding: Finding,
     /// The text with every character of the value replaced by a harmless one.
     pub(super) masked: String,
 }
 
-/// Recognises the commonest mistake, `key: some text: more text`, if quotes repair it.
-pub(super) fn unquoted_colon(text: &str, places: &Places<'_>, error: &ScanError) -> Option<Colon> {
+/// Recognises a value that only lacks quotes, if quotes repair it.
+pub(super) fn unquoted(text: &str, places: &Places<'_>, error: &ScanError) -> Option<Unquoted> {
+    unquoted_colon(text, places, error).or_else(|| reserved_start(text, places, error))
+}
+
+/// Recognises the commonest mistake, `key: some text: more text`.
+fn unquoted_colon(text: &str, places: &Places<'_>, error: &ScanError) -> Option<Unquoted> {
     let at = byte_of(text, error.marker().index());
     if error.info() != "mapping values are not allowed in this context" {
         return None;
     }
     let entry = owner(text, at)?;
     let value = repairable(text, &entry)?;
+    let says = |key: &str| {
+        format!("The value of `{key}` holds a `:` that YAML takes for the end of another key.")
+    };
+    Some(quoted(text, places, &entry, value, Code::YamlUnquotedColon, says))
+}
+
+/// Recognises `key: @text`, `key: , text` and `key: [text] [text]`.
+///
+/// The parser stops at the value or, where it took that for a list, at the line after.
+fn reserved_start(text: &str, places: &Places<'_>, error: &ScanError) -> Option<Unquoted> {
+    let at = byte_of(text, error.marker().index());
+    let line = line_start(text, at);
+    let before = line.checked_sub(1).map(|end| line_start(text, end));
+    [Some(line), before].into_iter().flatten().find_map(|start| {
+        let end = line_end(text, start);
+        let entry = any_entry(&text[start..end], start)?;
+        let value = entry.value..plain_end(text, entry.value);
+        let written = &text[value.clone()];
+        let first = written.chars().next().filter(|_| is_broken_start(written))?;
+        let patched = [&text[..value.start], &quote(written), &text[value.end..]].concat();
+        let limit = end + patched.len() - text.len();
+        let passes = first_error(&patched).is_none_or(|error| error > limit);
+        let says = |key: &str| {
+            format!(
+                "The value of `{key}` begins with `{first}`, which means something else in YAML."
+            )
+        };
+        passes.then(|| quoted(text, places, &entry, value, Code::YamlSyntax, says))
+    })
+}
+
+/// Tells whether a value can only be text, although YAML takes its beginning for something else.
+fn is_broken_start(value: &str) -> bool {
+    match value.as_bytes().first() {
+        Some(b'@' | b'`' | b',' | b'%') => true,
+        // A list that goes on after its end is no list; one that never ends may have been meant.
+        Some(b'[' | b'{') => {
+            let mut depth = 0_usize;
+            let closed = value.char_indices().find(|(_, c)| {
+                match c {
+                    '[' | '{' => depth += 1,
+                    ']' | '}' => depth = depth.saturating_sub(1),
+                    _ => {}
+                }
+                depth == 0
+            });
+            let rest = closed.map(|(at, _)| value[at + 1..].trim());
+            rest.is_some_and(|rest| !rest.is_empty()) && !value.contains(['"', '\''])
+        }
+        _ => false,
+    }
+}
+
+/// Makes the finding about a value that lacks quotes.
+fn quoted(
+    text: &str,
+    places: &Places<'_>,
+    entry: &Entry,
+    value: Range<usize>,
+    code: Code,
+    says: impl Fn(&str) -> String,
+) -> Unquoted {
     let original = places.text;
     // A masked text has the same code points but not the same bytes.
     let place = |byte: usize| places.byte(text[..byte].chars().count());
@@ -35,17 +102,53 @@ pub(super) fn unquoted_colon(text: &str, places: &Places<'_>, error: &ScanError)
     let line = [&original[line_start..start], &quoted, &original[end..line_end]].concat();
     let key = excerpt(&original[place(entry.key.start)..place(entry.key.end)]);
     let finding = places
-        .finding(
-            Code::YamlUnquotedColon,
-            places.span(start, end),
-            format!("The value of `{key}` holds a `:` that YAML takes for the end of another key."),
-        )
+        .finding(code, places.span(start, end), says(&key))
         .help(format!("Put the value in quotes: `{}`.", line.trim()))
         .repair(Repair::Replace(vec![Edit::new(places.span(start, end), quoted)]));
     let hide = |ch: char| if ch.is_whitespace() { ch } else { 'x' };
     let hidden: String = text[value.clone()].chars().map(hide).collect();
     let masked = [&text[..value.start], &hidden, &text[value.end..]].concat();
-    Some(Colon { finding, masked })
+    Unquoted { finding, masked }
+}
+
+/// Recognises that the parser has run into the text of the skill, because no fence ends the
+/// frontmatter before it and a rule (`---`) further down does.
+pub(super) fn unclosed(places: &Places<'_>, error: &ScanError) -> Option<Finding> {
+    let at = places.byte(error.marker().index());
+    let start = text_start(places.text).filter(|start| *start <= at)?;
+    let line = places.position(places.span(start, start).start).line;
+    let message =
+        format!("No line `---` ends the frontmatter before the text that begins on line {line}.");
+    let span = places.span(start, line_end(places.text, start));
+    let help = format!("Add a line `---` above line {line}.");
+    Some(places.finding(Code::FrontmatterUnclosed, span, message).help(help))
+}
+
+/// Where prose begins that follows the fields, with the heading above it.
+fn text_start(text: &str) -> Option<usize> {
+    const FEWEST_WORDS: usize = 3;
+    let words = |text: &str| text.split_whitespace().count();
+    let mut heading = None;
+    let mut after_blank = false;
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let bare = line.trim_end();
+        let is_heading = bare.trim_start_matches('#').starts_with(' ') && bare.starts_with('#');
+        let is_prose = bare.starts_with(|c: char| c.is_alphanumeric() || "*_`>[".contains(c))
+            && words(bare) >= FEWEST_WORDS
+            && any_entry(bare, 0).is_none_or(|entry| words(&bare[entry.key]) >= FEWEST_WORDS);
+        match (is_heading, is_prose) {
+            (true, _) if after_blank => {
+                heading.get_or_insert(start);
+            }
+            (_, true) if heading.is_some() => return heading,
+            (_, true) if after_blank => return Some(start),
+            _ => {}
+        }
+        after_blank = bare.is_empty();
+        start += line.len();
+    }
+    None
 }
 
 /// Rewrites valid text that only this parser refuses, code point by code point.
@@ -115,6 +218,11 @@ pub(super) fn syntax(places: &Places<'_>, error: &ScanError) -> Finding {
             .finding(Code::YamlTag, span, message)
             .help("Put the value in quotes if the `!` is text.");
     }
+    if about(&["escape"]) {
+        let message = "In double quotes a backslash begins an escape, and this one is none.";
+        let help = "Write the value in single quotes if the backslash is text, or write it twice.";
+        return places.finding(Code::YamlSyntax, span, message).help(help);
+    }
     let help = if about(&["valid YAML whitespace"]) {
         "Write a space after the `:` or `-`, not a tab."
     } else if about(&["tab"]) {
@@ -127,8 +235,6 @@ pub(super) fn syntax(places: &Places<'_>, error: &ScanError) -> Finding {
         "Put the whole value in one pair of quotes, and write inner quotes twice or escaped."
     } else if about(&["indent"]) {
         "Indent the line with spaces so that it lines up with its neighbours."
-    } else if about(&["escape"]) {
-        "Use single quotes if the backslash is text, or write it twice."
     } else {
         "Put the value in quotes if it is text, or correct the indentation."
     };
@@ -205,7 +311,15 @@ fn owner(text: &str, at: usize) -> Option<Entry> {
     }
 }
 
+/// An entry whose value is plain text.
 fn entry(line: &str, start: usize) -> Option<Entry> {
+    let entry = any_entry(line, start)?;
+    let special = ['"', '\'', '[', '{', '&', '*', '!', '|', '>', '#'];
+    (!line[entry.value - start..].starts_with(special)).then_some(entry)
+}
+
+/// An entry, whatever its value begins with.
+fn any_entry(line: &str, start: usize) -> Option<Entry> {
     let mut rest = line.trim_start_matches(' ');
     while let Some(item) = rest.strip_prefix("- ") {
         rest = item.trim_start_matches(' ');
@@ -217,7 +331,7 @@ fn entry(line: &str, start: usize) -> Option<Entry> {
     let is_end = |at: usize| rest[at + 1..].starts_with([' ', '\t']);
     let colon = rest.match_indices(':').map(|(at, _)| at).find(|&at| is_end(at))?;
     let value = rest[colon + 1..].trim_start_matches([' ', '\t']);
-    if value.is_empty() || value.starts_with(['"', '\'', '[', '{', '&', '*', '!', '|', '>', '#']) {
+    if value.is_empty() {
         return None;
     }
     let key = start + column..start + column + rest[..colon].trim_end().len();

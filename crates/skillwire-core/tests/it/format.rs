@@ -230,11 +230,78 @@ fn allowed_tools_is_taken_in_all_three_forms_and_kept_fmt_15() {
 #[test]
 fn unknown_fields_are_warned_of_and_kept_fmt_16() {
     let (skill, findings) = with("version: \"2\"\nhooks:\n  a: 1");
-    assert_eq!(codes(&findings), [Code::UnknownKey, Code::UnknownKey]);
-    assert_eq!(findings[0].help.as_deref(), Some("Move it below `metadata`: `version: \"2\"`."));
+    assert_eq!(codes(&findings), [Code::UnknownKey, Code::ClientKey]);
+    assert_eq!(
+        findings[0].help.as_deref(),
+        Some(
+            "Move it below `metadata` as `version: \"2\"`, unless a client that you use reads it here."
+        )
+    );
     assert_eq!(findings[0].position.map(|p| (p.line, p.column)), Some((4, 1)));
     assert_eq!(field(skill.clone(), "version"), json!("2"));
     assert_eq!(field(skill, "hooks"), json!({ "a": 1 }));
+}
+
+#[test]
+fn settings_of_clients_are_mentioned_and_stay_where_they_are_rs_07_fu_04() {
+    for key in [
+        "disable-model-invocation: true",
+        "user-invocable: false",
+        "argument-hint: file",
+        "model: fast",
+        "context: fork",
+        "hooks:\n  a: 1",
+        "agent: Explore",
+        "paths: src",
+    ] {
+        let (skill, findings) = with(key);
+        assert!(skill.is_some());
+        assert_eq!(codes(&findings), [Code::ClientKey], "{key}");
+        assert_eq!(findings[0].level, Level::Info);
+        assert!(findings[0].message.contains("Claude Code"), "{:?}", findings[0]);
+        let help = findings[0].help.as_deref().unwrap_or_default();
+        assert!(!help.contains("metadata"), "{help}");
+    }
+}
+
+#[test]
+fn a_misspelled_key_is_answered_with_the_right_one_rs_07() {
+    for (key, meant) in [
+        ("user-invokable: true", "user-invocable"),
+        ("allowed_tools: Read", "allowed-tools"),
+        ("Name: pdf", "name"),
+    ] {
+        let (_, findings) = with(key);
+        assert_eq!(codes(&findings), [Code::UnknownKey], "{key}");
+        assert_eq!(findings[0].help, Some(format!("Did you mean `{meant}`?")));
+    }
+}
+
+#[test]
+fn a_list_of_tools_in_brackets_gets_one_help_fu_24() {
+    let (_, findings) = with("allowed-tools: [Bash, Read]");
+    assert_eq!(codes(&findings), [Code::AllowedToolsForm]);
+    assert_eq!(findings[0].help.as_deref(), Some("Write `allowed-tools: Bash Read`."));
+    let (_, findings) = with("allowed-tools: [Bash]\nmetadata: {a: b}");
+    assert_eq!(codes(&findings), [Code::YamlFlowStyle, Code::AllowedToolsForm]);
+}
+
+#[test]
+fn occasions_are_recognised_in_other_words_and_languages_rs_12() {
+    for says in [
+        "Creates charts. Triggers: chart, plot.",
+        "Activates for questions about billing.",
+        "Reviews code. Invoke with /review.",
+        "处理 PDF 表单，提取文本和表格，合并文档。",
+        "PDF のフォームに入力し、表を取り出します。",
+        "Wertet Tabellen aus und erstellt Berichte über Umsätze.",
+        "Crea informes de ventas y gráficos.",
+    ] {
+        let yaml = format!("name: pdf\ndescription: {}", skillwire_core::yaml::quote(says));
+        assert_eq!(codes(&check(&yaml, "").1), [], "{says}");
+    }
+    let (_, findings) = check("name: pdf\ndescription: Fills the fields of PDF forms.", "");
+    assert_eq!(codes(&findings), [Code::DescriptionWithoutWhen]);
 }
 
 #[test]

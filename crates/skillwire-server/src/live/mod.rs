@@ -160,9 +160,14 @@ impl Keeper {
         self.idle().await;
         // The channel needs no bound: the watcher collects changes for a while before it reports
         // them.
-        let (_watcher, state) = watch_skill_folders(self.watched(), move |told| {
-            let _ = sender.send(told);
-        });
+        let start_watching = |folders: Vec<PathBuf>| {
+            let sender = sender.clone();
+            watch_skill_folders(folders, move |told| {
+                let _ = sender.send(told);
+            })
+        };
+        let mut watched = self.watched();
+        let (mut _watcher, mut state) = start_watching(watched.clone());
         let mut next_look = Instant::now() + self.pause();
         let mut next_reading = Instant::now() + FIRST_READING;
         let mut next_asked = Instant::now();
@@ -208,6 +213,13 @@ impl Keeper {
             let started = Instant::now();
             if let Err(error) = self.look(look).await {
                 tracing::error!("Reading skills broke: {error}.");
+            }
+            // A scan that finds a link to another directory has more to watch.
+            let now = self.watched();
+            if now != watched {
+                watched = now;
+                (_watcher, state) = start_watching(watched.clone());
+                begun = false;
             }
             if !whole && !hurry {
                 rescan.looked(Instant::now(), started.elapsed(), self.answers());

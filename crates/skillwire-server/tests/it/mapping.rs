@@ -179,13 +179,13 @@ async fn a_skill_path_may_have_any_depth_srv_17() {
 }
 
 #[tokio::test]
-async fn a_skill_is_served_under_its_name_and_never_under_its_directory_srv_18() {
+async fn a_skill_is_served_under_its_name_and_never_as_its_directory_srv_18() {
     let folder = SkillFolder::new();
     folder.file("group/wrong-folder/SKILL.md", skill_md("right"));
     let mut server = TestServer::start(folder.path()).await;
-    assert_eq!(listed(&server).await, ["skill://group/right/SKILL.md"]);
+    assert_eq!(listed(&server).await, ["skill://group/wrong-folder/right/SKILL.md"]);
     assert_eq!(
-        entry(&server, "skill://group/right/SKILL.md").await["frontmatter"]["name"],
+        entry(&server, "skill://group/wrong-folder/right/SKILL.md").await["frontmatter"]["name"],
         "right"
     );
     assert_absent(&server, "skill://group/wrong-folder/SKILL.md").await;

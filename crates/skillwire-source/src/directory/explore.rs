@@ -3,7 +3,7 @@
 use std::{
     ffi::OsStr,
     io,
-    path::Component,
+    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -13,6 +13,8 @@ use std::{
 use skillwire_core::{Code, Finding, SKILL_FILE, is_ignored, repair::Repair};
 
 use super::{
+    file_store::RootDir,
+    follow::{Followed, FollowedLink, LinkFollower, LinkPlace, may_be_link},
     handle::{DirEntry, DirHandle, FileKind},
     listing::{MAX_DEPTH, name_not_utf8, unreadable},
     scan_error::ScanStopped,
@@ -32,14 +34,28 @@ pub(super) struct DirTask {
     pub(super) above: Option<Arc<DirHandle>>,
     /// The path relative to the root.
     pub(super) path: String,
+    /// The link that it lies behind.
+    pub(super) via: Option<Arc<FollowedLink>>,
+    /// Whether it is itself a link, which is followed when its turn comes: a folder may have more
+    /// links than a process can open directories.
+    pub(super) is_link: bool,
 }
 
 /// A directory after it was listed.
 pub(super) enum ExploredDir {
-    /// A skill: the directory, its listing and the stamp it had before.
-    Skill(DirHandle, Option<(Vec<DirEntry>, FileStamp)>),
+    /// A skill.
+    Skill(ExploredSkill),
     /// No skill: the findings, and the directories to explore next.
     Folder(FolderFindings),
+}
+
+/// A directory with a `SKILL.md`.
+pub(super) struct ExploredSkill {
+    pub(super) dir: DirHandle,
+    /// Its listing, and the stamp it had before.
+    pub(super) listed: Option<(Vec<DirEntry>, FileStamp)>,
+    /// The link that it lies behind, or is.
+    pub(super) via: Option<Arc<FollowedLink>>,
 }
 
 /// What was found in a directory that is not a skill.
@@ -51,53 +67,124 @@ pub(super) struct FolderFindings {
     pub(super) findings: Vec<(String, Finding)>,
     /// The directories in it, in the order of their names.
     pub(super) tasks: Vec<DirTask>,
+    /// The link that it was reached through, if it is one.
+    pub(super) link: Option<Arc<FollowedLink>>,
 }
 
 /// Explores directories; all threads of a scan share one.
 pub(super) struct FolderExplorer<'a> {
-    pub(super) root: &'a Arc<DirHandle>,
-    pub(super) label: &'a str,
+    root: &'a Arc<DirHandle>,
+    place: &'a RootDir,
+    label: &'a str,
+    follower: LinkFollower<'a>,
     left: AtomicUsize,
 }
 
 impl<'a> FolderExplorer<'a> {
-    pub(super) fn new(root: &'a Arc<DirHandle>, label: &'a str) -> Self {
-        Self { root, label, left: AtomicUsize::new(MAX_ENTRIES) }
+    pub(super) fn new(
+        root: &'a Arc<DirHandle>,
+        place: &'a RootDir,
+        label: &'a str,
+        follower: LinkFollower<'a>,
+    ) -> Self {
+        Self { root, place, label, follower, left: AtomicUsize::new(MAX_ENTRIES) }
     }
 
     /// Starts at a path, which is treated like an entry of the directory around it.
     ///
     /// If nothing exists at the path, there is nothing to explore.
-    pub(super) fn begin(&self, path: &str) -> Result<ExploredDir, ScanStopped> {
+    pub(super) fn begin(&self, path: &str) -> Result<FolderFindings, ScanStopped> {
         let mut between = FolderFindings::default();
         if path.is_empty() {
-            between.tasks.push(DirTask { above: None, path: String::new() });
-            return Ok(ExploredDir::Folder(between));
+            let path = String::new();
+            between.tasks.push(DirTask { above: None, path, via: None, is_link: false });
+            return Ok(between);
         }
         let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
-        match self.root.below(parent) {
-            Ok(dir) => {
-                let dir = Arc::new(dir);
-                match dir.facts(OsStr::new(name)) {
-                    Ok(facts) => {
-                        self.enter(&dir, parent, OsStr::new(name), facts.kind, &mut between);
-                    }
-                    Err(error) if is_gone(&error) => {}
-                    Err(error) => self.unreadable(path, error, &mut between)?,
+        match self.reach(parent) {
+            Ok((dir, via)) => match dir.facts(OsStr::new(name)) {
+                Ok(facts) => {
+                    let around = AroundEntry { dir: &dir, path: parent, via: via.as_ref() };
+                    self.enter(&around, OsStr::new(name), facts.kind, &mut between);
                 }
-            }
+                Err(error) if is_gone(&error) => {}
+                Err(error) => self.unreadable(path, error, &mut between)?,
+            },
             Err(error) if is_gone(&error) => {}
             Err(error) => self.unreadable(path, error, &mut between)?,
         }
-        Ok(ExploredDir::Folder(between))
+        Ok(between)
+    }
+
+    /// Opens a directory below the root, through the links that are followed on the way.
+    fn reach(&self, path: &str) -> io::Result<(Arc<DirHandle>, Option<Arc<FollowedLink>>)> {
+        match self.root.below(path) {
+            Err(error) if may_be_link(&error) => {}
+            opened => return opened.map(|dir| (Arc::new(dir), None)),
+        }
+        let (mut dir, mut via) = (Arc::clone(self.root), None);
+        let mut at = String::new();
+        for name in path.split('/') {
+            let inner = join_path(&at, name);
+            dir = match dir.directory(OsStr::new(name)) {
+                Ok(next) => Arc::new(next),
+                Err(error) if may_be_link(&error) => {
+                    let around = AroundEntry { dir: &dir, path: &at, via: via.as_ref() };
+                    match self.follow(&around, OsStr::new(name), &inner) {
+                        Followed::Directory(next, link) => {
+                            via = Some(link);
+                            Arc::new(next)
+                        }
+                        Followed::File | Followed::Nothing(_) => {
+                            return Err(io::ErrorKind::NotFound.into());
+                        }
+                    }
+                }
+                Err(error) => return Err(error),
+            };
+            at = inner;
+        }
+        Ok((dir, via))
+    }
+
+    fn follow(&self, around: &AroundEntry<'_>, name: &OsStr, path: &str) -> Followed {
+        let place = LinkPlace {
+            dir: around.dir,
+            holder: self.real(around.path, around.via),
+            name,
+            path,
+            outer: around.via,
+        };
+        self.follower.follow(&place, self.name_of(path))
+    }
+
+    /// The path of a directory without links.
+    fn real(&self, path: &str, via: Option<&Arc<FollowedLink>>) -> PathBuf {
+        via.map_or_else(|| self.place.join(path), |via| via.base.join(&via.below_base(path)))
     }
 
     /// Lists a directory. The entries of one with a `SKILL.md` are left to the inspection.
     pub(super) fn explore(&self, task: &DirTask) -> Result<ExploredDir, ScanStopped> {
         let mut between = FolderFindings::default();
-        let name = task.path.rsplit('/').next().unwrap_or_default();
+        let (parent, name) = task.path.rsplit_once('/').unwrap_or(("", &task.path));
+        let mut via = task.via.clone();
         let opened = match &task.above {
             None => self.root.again(),
+            Some(above) if task.is_link => {
+                let around = AroundEntry { dir: above, path: parent, via: via.as_ref() };
+                match self.follow(&around, OsStr::new(name), &task.path) {
+                    Followed::Directory(dir, link) => {
+                        between.link = Some(Arc::clone(&link));
+                        via = Some(link);
+                        Ok(dir)
+                    }
+                    Followed::File => return Ok(ExploredDir::Folder(between)),
+                    Followed::Nothing(finding) => {
+                        between.findings.push((task.path.clone(), *finding));
+                        return Ok(ExploredDir::Folder(between));
+                    }
+                }
+            }
             Some(above) => above.directory(OsStr::new(name)),
         };
         let listed = opened.and_then(|dir| {
@@ -106,15 +193,18 @@ impl<'a> FolderExplorer<'a> {
         });
         match listed {
             Ok((Some(entries), dir, stamp)) if entries.iter().any(is_skill_file) => {
-                return Ok(ExploredDir::Skill(dir, Some((entries, stamp))));
+                let listed = Some((entries, stamp));
+                return Ok(ExploredDir::Skill(ExploredSkill { dir, listed, via }));
             }
             // It is far too large, and the inspection reports that as a finding of the skill.
             Ok((None, dir, _)) if dir.facts(OsStr::new(SKILL_FILE)).is_ok() => {
-                return Ok(ExploredDir::Skill(dir, None));
+                return Ok(ExploredDir::Skill(ExploredSkill { dir, listed: None, via }));
             }
             Ok((entries, dir, _)) => match entries.filter(|entries| self.afford(entries.len())) {
                 Some(entries) => {
-                    self.look_through(&Arc::new(dir), &task.path, entries, &mut between);
+                    let dir = Arc::new(dir);
+                    let around = AroundEntry { dir: &dir, path: &task.path, via: via.as_ref() };
+                    self.look_through(&around, entries, &mut between);
                 }
                 None => self.too_many(&task.path, &mut between),
             },
@@ -133,28 +223,26 @@ impl<'a> FolderExplorer<'a> {
 
     fn look_through(
         &self,
-        dir: &Arc<DirHandle>,
-        path: &str,
+        around: &AroundEntry<'_>,
         mut entries: Vec<DirEntry>,
         between: &mut FolderFindings,
     ) {
         entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         let mut other_case = None;
         for DirEntry { name, kind } in entries {
-            let kind = kind.or_else(|| Some(dir.facts(&name).ok()?.kind));
+            let kind = kind.or_else(|| Some(around.dir.facts(&name).ok()?.kind));
             let Some(kind) = kind else { continue };
             if kind != FileKind::Directory && name.eq_ignore_ascii_case(SKILL_FILE) {
                 other_case.get_or_insert_with(|| name.to_string_lossy().into_owned());
             }
-            self.enter(dir, path, &name, kind, between);
+            self.enter(around, &name, kind, between);
         }
-        between.odd = other_case.map(|name| self.other_case(path, &name));
+        between.odd = other_case.map(|name| self.other_case(around.path, &name));
     }
 
     fn enter(
         &self,
-        dir: &Arc<DirHandle>,
-        path: &str,
+        around: &AroundEntry<'_>,
         name: &OsStr,
         kind: FileKind,
         between: &mut FolderFindings,
@@ -163,18 +251,18 @@ impl<'a> FolderExplorer<'a> {
         if is_ignored(&text) || !matches!(kind, FileKind::Directory | FileKind::Link) {
             return;
         }
-        let inner = join_path(path, &text);
-        let finding = if kind == FileKind::Link {
-            if leads_to_file(dir, name) {
-                return;
-            }
-            not_followed(self.name_of(&inner))
-        } else if name.to_str().is_none() {
+        let inner = join_path(around.path, &text);
+        let finding = if name.to_str().is_none() {
             name_not_utf8(self.name_of(&inner))
-        } else if depth(path) == MAX_DEPTH {
+        } else if depth(around.path) == MAX_DEPTH {
             too_deep(self.name_of(&inner))
         } else {
-            between.tasks.push(DirTask { above: Some(Arc::clone(dir)), path: inner });
+            between.tasks.push(DirTask {
+                above: Some(Arc::clone(around.dir)),
+                path: inner,
+                via: around.via.cloned(),
+                is_link: kind == FileKind::Link,
+            });
             return;
         };
         between.findings.push((inner, finding));
@@ -216,6 +304,15 @@ impl<'a> FolderExplorer<'a> {
     }
 }
 
+/// A directory whose entries are looked through.
+struct AroundEntry<'a> {
+    dir: &'a Arc<DirHandle>,
+    /// Its path relative to the root.
+    path: &'a str,
+    /// The link that it lies behind.
+    via: Option<&'a Arc<FollowedLink>>,
+}
+
 /// The number of directories from the root to a path.
 pub(super) fn depth(path: &str) -> usize {
     path.split('/').filter(|segment| !segment.is_empty()).count()
@@ -228,33 +325,6 @@ pub(super) fn is_gone(error: &io::Error) -> bool {
 
 fn is_skill_file(entry: &DirEntry) -> bool {
     entry.name == SKILL_FILE
-}
-
-/// Tells whether a link leads to a file at or below its own directory, so that no skill is missed.
-fn leads_to_file(dir: &DirHandle, name: &OsStr) -> bool {
-    let Ok(target) = dir.read_link(name) else { return false };
-    let mut parts = target.components().filter(|part| *part != Component::CurDir).peekable();
-    let mut inner: Option<DirHandle> = None;
-    while let Some(part) = parts.next() {
-        let Component::Normal(part) = part else { return false };
-        let at = inner.as_ref().unwrap_or(dir);
-        if parts.peek().is_none() {
-            return at.facts(part).is_ok_and(|facts| facts.kind == FileKind::File);
-        }
-        let Ok(next) = at.directory(part) else { return false };
-        inner = Some(next);
-    }
-    false
-}
-
-/// The finding about a link that might lead to skills.
-fn not_followed(shown: String) -> Finding {
-    Finding::new(
-        Code::SymlinkNotScanned,
-        shown,
-        "The symbolic link is not followed, so no skill behind it is served.",
-    )
-    .help("Name the folder it leads to as a further folder to serve.")
 }
 
 fn too_deep(shown: String) -> Finding {

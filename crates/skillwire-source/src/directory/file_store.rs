@@ -47,6 +47,16 @@ impl RootDir {
             .fold(self.path.clone(), |at, part| at.join(part))
     }
 
+    /// The open directory: the one that is held, or else one that is opened now.
+    pub(super) fn open(&self) -> Result<Arc<DirHandle>, FileStoreError> {
+        self.held().map_or_else(|| self.reopened(), Ok)
+    }
+
+    /// Lets go of the directory, so that the next use opens the one that is at the path then.
+    pub(super) fn release(&self) {
+        *self.dir.write() = None;
+    }
+
     fn held(&self) -> Option<Arc<DirHandle>> {
         self.dir.read().clone()
     }
@@ -96,7 +106,7 @@ impl DirectoryFiles {
 
 impl FileStore for DirectoryFiles {
     fn read(&self, path: &RelPath, size: u64) -> Result<Bytes, FileStoreError> {
-        let root = self.root.held().map_or_else(|| self.root.reopened(), Ok)?;
+        let root = self.root.open()?;
         let mut file = root.file_below(&self.below_root(path)).map_err(|error| failed(&error))?;
         let facts = facts_of(&file).map_err(|error| failed(&error))?;
         let size = usize::try_from(size).map_err(|_| FileStoreError::Changed)?;

@@ -65,9 +65,12 @@ pub(super) struct KnownState<'a> {
 
 /// An outermost skill that is about to be inspected.
 pub(super) struct SkillVisit<'a> {
+    /// The folder that its files are read through: the root, unless it lies behind a link.
     pub(super) root: &'a Arc<RootDir>,
-    /// The path relative to the root.
+    /// The path relative to that folder.
     pub(super) path: &'a Arc<str>,
+    /// Whether it lies behind a link.
+    pub(super) is_linked: bool,
     pub(super) dir: &'a DirHandle,
     pub(super) place: &'a SkillLocation,
     pub(super) rules: &'a ServingRules,
@@ -98,7 +101,7 @@ impl SkillVisit<'_> {
             // A skill of which nothing is known is read in any case.
             let unknown = before.remembered.is_none() && before.known.is_none();
             let walk = walk(skill_dir, listed.take(), unknown)?;
-            let fingerprint = walk.tree.fingerprint();
+            let fingerprint = self.marked(walk.tree.fingerprint());
             if let Some(outcome) = self.recall(before, &fingerprint, &walk) {
                 return Ok(outcome);
             }
@@ -114,7 +117,7 @@ impl SkillVisit<'_> {
             if reading.changed.is_empty() || attempt == ATTEMPTS {
                 let (inspected, settled) = reading.finish(&surveys);
                 let record = record::encode(&inspected);
-                let judgement = Digest::of(&record);
+                let judgement = self.marked(Digest::of(&record));
                 let remembered = SkillState { fingerprint, judgement, settled };
                 let record = Some(record);
                 return Ok(VisitOutcome::Changed(InspectedGroup { remembered, inspected, record }));
@@ -122,6 +125,18 @@ impl SkillVisit<'_> {
             older.extend(reading.files);
             attempt += 1;
         }
+    }
+
+    /// A digest that differs for the same content at another place behind a link.
+    ///
+    /// A link may lead to the same files at another place, and then they must be read from there.
+    fn marked(&self, digest: Digest) -> Digest {
+        if !self.is_linked {
+            return digest;
+        }
+        let mut bytes = digest.as_bytes().to_vec();
+        bytes.extend_from_slice(self.root.join(self.path).as_os_str().as_encoded_bytes());
+        Digest::of(&bytes)
     }
 
     /// The earlier outcome, if nothing changed since.
@@ -181,6 +196,21 @@ pub(super) enum VisitOutcome {
 }
 
 impl VisitOutcome {
+    /// Serves the skills once more at another place: they are not listed there, and what is wrong
+    /// with them is not reported twice.
+    pub(super) fn once_more(mut self) -> Self {
+        if let Self::Changed(InspectedGroup { inspected, .. }) = &mut self {
+            inspected.retain(|inspected| inspected.skill.is_some());
+            for InspectedSkill { findings, skill, .. } in inspected {
+                findings.clear();
+                if let Some(skill) = skill {
+                    Arc::make_mut(skill).listed = false;
+                }
+            }
+        }
+        self
+    }
+
     /// Tells whether something is refused that may have been served before.
     pub(super) fn is_refused(&self) -> bool {
         let Self::Changed(InspectedGroup { inspected, .. }) = self else { return false };

@@ -1,7 +1,8 @@
 //! Skills in directories.
 //!
-//! Everything is read through directory handles: no symbolic link is followed, only regular files
-//! are opened, and sizes are known before anything is read.
+//! Everything is read through directory handles: the operating system follows no symbolic link, only
+//! regular files are opened, and sizes are known before anything is read. A link between skills is
+//! resolved in `follow`, step by step, and only as far as the operator lets it lead.
 //!
 //! A scan works in these steps. `explore` looks for directories with a `SKILL.md`, on several
 //! threads (`workers`). For each one, `listing` lists the whole tree with the stamps of all files.
@@ -30,6 +31,7 @@ use skillwire_core::{Code, Digest, Finding, RelPath, SKILL_FILE};
 pub use self::options::DirectoryOptions;
 use self::{
     file_store::RootDir,
+    follow::LinkBounds,
     handle::DirHandle,
     index::OldIndex,
     inspect::{NoHooks, ScanHooks, SkillVisit},
@@ -44,6 +46,7 @@ use crate::{
 
 mod explore;
 mod file_store;
+mod follow;
 mod handle;
 mod index;
 mod inspect;
@@ -68,6 +71,8 @@ pub struct DirectorySource {
     given: PathBuf,
     /// Where the root was when the source was made.
     root: Arc<RootDir>,
+    /// How far links between skills may lead.
+    links: LinkBounds,
     label: String,
     prefix: Vec<String>,
     rules: ServingRules,
@@ -101,6 +106,7 @@ impl DirectorySource {
             strictness,
             allow_secret,
             single_link,
+            follow_links,
             brief,
             reopen,
             index,
@@ -132,9 +138,11 @@ impl DirectorySource {
             let about = about(&canonical, &label, &prefix, &rules);
             index::IndexLocation { file, about }
         });
+        let root = Arc::new(RootDir::new(canonical));
         Ok(Self {
             given,
-            root: Arc::new(RootDir::new(canonical)),
+            links: LinkBounds::of(&root, follow_links),
+            root,
             label,
             prefix,
             rules,
@@ -202,7 +210,7 @@ impl DirectorySource {
         started: SystemTime,
     ) -> SkillVisit<'a> {
         let (root, rules, steps) = (&self.root, &self.rules, &*self.steps);
-        SkillVisit { root, path, dir, place, rules, started, steps }
+        SkillVisit { root, path, is_linked: false, dir, place, rules, started, steps }
     }
 
     fn place(&self, path: &str) -> SkillLocation {
@@ -214,6 +222,7 @@ impl DirectorySource {
             origin: join_path(&self.label, path),
             above: above.map(str::to_owned).collect(),
             directory: last.or_else(own_name).map(str::to_owned),
+            alone: last.is_none(),
         }
     }
 }
@@ -242,7 +251,8 @@ impl SkillSource for DirectorySource {
     }
 
     fn watched_directories(&self) -> Vec<PathBuf> {
-        vec![self.root.path.clone()]
+        let behind = self.memory.lock().directories_behind_links(&self.root.path);
+        std::iter::once(self.root.path.clone()).chain(behind).collect()
     }
 
     fn scan_parts(&self) -> Vec<BTreeSet<PathBuf>> {
@@ -259,6 +269,7 @@ impl DirectorySource {
         let _scan_lock = self.scan_lock.lock();
         let started = SystemTime::now();
         let root = Arc::new(self.open_root()?);
+        self.links.release();
         if !self.reopen {
             self.root.hold(&root);
         }
@@ -290,10 +301,15 @@ fn index_not_kept(label: &str, error: &str) -> Finding {
         .help("Make the cache folder writable, or serve with `--no-index`.")
 }
 
+/// A number that changes with what is reported of the same files, so that an index from before the
+/// change is built again.
+const REVISION: u32 = 2;
+
 /// A digest of everything besides the files that decides what is reported.
 fn about(canonical: &Path, label: &str, prefix: &[String], rules: &ServingRules) -> Digest {
     let version = env!("CARGO_PKG_VERSION");
-    let mut about = format!("{version}\n{label:?}\n{prefix:?}\n{rules:?}\n").into_bytes();
+    let mut about =
+        format!("{version} {REVISION}\n{label:?}\n{prefix:?}\n{rules:?}\n").into_bytes();
     about.extend_from_slice(canonical.as_os_str().as_encoded_bytes());
     Digest::of(&about)
 }

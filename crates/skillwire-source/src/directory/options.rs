@@ -7,7 +7,9 @@ use skillwire_core::{Scheme, Strictness};
 use crate::{progress::ScanProgress, rules::SecretAllowList};
 
 /// How a folder of skills is read; made with the methods from [`DirectoryOptions::default`].
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct DirectoryOptions {
     pub(super) label: String,
     pub(super) prefix: Vec<String>,
@@ -15,6 +17,7 @@ pub struct DirectoryOptions {
     pub(super) strictness: Strictness,
     pub(super) allow_secret: SecretAllowList,
     pub(super) single_link: bool,
+    pub(super) follow_links: bool,
     pub(super) brief: bool,
     pub(super) reopen: bool,
     pub(super) index: Option<PathBuf>,
@@ -65,6 +68,16 @@ impl DirectoryOptions {
     #[must_use]
     pub fn single_link(mut self, single_link: bool) -> Self {
         self.single_link = single_link;
+        self
+    }
+
+    /// Sets whether symbolic links between skills may lead anywhere.
+    ///
+    /// By default a link to a directory is followed only if it stays inside the folder, or inside
+    /// the repository around it (the nearest folder above with a `.git`).
+    #[must_use]
+    pub fn follow_links(mut self, follow_links: bool) -> Self {
+        self.follow_links = follow_links;
         self
     }
 

@@ -14,10 +14,11 @@ use skillwire_core::{Code, Finding, SKILL_FILE, is_ignored};
 
 use super::{
     DirectorySource,
-    explore::{DirTask, ExploredDir, FolderExplorer, FolderFindings, depth},
+    explore::{DirTask, ExploredDir, ExploredSkill, FolderExplorer, FolderFindings, depth},
+    follow::{FollowedLink, LinkFollower},
     handle::DirHandle,
     index::{IndexUpdate, OldIndex},
-    inspect::{InspectedGroup, KnownState, SkillState, VisitOutcome},
+    inspect::{InspectedGroup, KnownState, SkillState, SkillVisit, VisitOutcome},
     listing::MAX_DEPTH,
     scan_error::ScanStopped,
     workers,
@@ -35,10 +36,17 @@ struct ScanFindings {
     odd: BTreeMap<String, InspectedSkill>,
     /// Findings that belong to no skill.
     between: BTreeMap<String, Vec<Finding>>,
+    /// The links that were followed, and where each leads.
+    links: BTreeMap<String, PathBuf>,
 }
 
 impl ScanFindings {
+    fn followed(&mut self, link: Option<&Arc<FollowedLink>>) {
+        self.links.extend(link.map(|link| (link.path.clone(), link.real())));
+    }
+
     fn add(&mut self, path: String, between: FolderFindings) {
+        self.followed(between.link.as_ref());
         for (path, finding) in between.findings {
             self.between.entry(path).or_default().push(finding);
         }
@@ -48,7 +56,7 @@ impl ScanFindings {
 
 /// The result of one directory.
 enum TaskResult {
-    Skill(Arc<str>, VisitOutcome),
+    Skill(Arc<str>, VisitOutcome, Option<Arc<FollowedLink>>),
     Folder(String, FolderFindings),
 }
 
@@ -119,7 +127,9 @@ impl Scan<'_> {
 
     /// The starting points for some paths, none inside another.
     fn starts(&self, paths: &BTreeSet<PathBuf>) -> BTreeSet<String> {
-        let starts: BTreeSet<String> = paths.iter().filter_map(|path| self.start(path)).collect();
+        let mut starts: BTreeSet<String> =
+            paths.iter().filter_map(|path| self.start(path)).collect();
+        starts.extend(self.memory().behind_links(paths));
         let is_inside = |start: &str| above(start).any(|around| starts.contains(around));
         starts.iter().filter(|start| !is_inside(start)).cloned().collect()
     }
@@ -166,18 +176,20 @@ impl Scan<'_> {
         new: &mut IndexUpdate<'_>,
         report: &mut (dyn FnMut(SourceChange) + Send),
     ) -> Result<ScanFindings, ScanStopped> {
-        let explorer = FolderExplorer::new(&self.root, &self.source.label);
+        let Self { root, source, .. } = self;
+        let follower = LinkFollower::new(&source.links, !source.reopen);
+        let explorer = FolderExplorer::new(root, &source.root, &source.label, follower);
         let mut present = ScanFindings::default();
         let mut tasks = Vec::new();
         for start in starts.iter().rev() {
-            if let ExploredDir::Folder(mut between) = explorer.begin(start)? {
-                tasks.append(&mut between.tasks);
-                present.add(start.clone(), between);
-            }
+            let mut between = explorer.begin(start)?;
+            tasks.append(&mut between.tasks);
+            present.add(start.clone(), between);
         }
         workers::run(tasks, self.workers, &|task| self.work(&explorer, task), |came| match came {
             TaskResult::Folder(path, between) => present.add(path, between),
-            TaskResult::Skill(path, outcome) => {
+            TaskResult::Skill(path, outcome, link) => {
+                present.followed(link.as_ref());
                 present.skills.insert(self.record_skill(path, outcome, new, report));
             }
         })?;
@@ -195,7 +207,7 @@ impl Scan<'_> {
                 let tasks = std::mem::take(&mut between.tasks);
                 Ok((TaskResult::Folder(task.path, between), tasks))
             }
-            ExploredDir::Skill(dir, listed) => {
+            ExploredDir::Skill(ExploredSkill { dir, listed, via }) => {
                 // Shared, since several collections hold the path and there may be a hundred
                 // thousand.
                 let path = Arc::from(task.path);
@@ -203,12 +215,24 @@ impl Scan<'_> {
                     if self.force_read { KnownState::default() } else { self.before(&path) };
                 let place = self.source.place(&path);
                 let visit = self.source.visit(&path, &dir, &place, self.started);
-                let outcome = visit.inspect(listed, &before)?;
+                let outcome = match &via {
+                    None => visit.inspect(listed, &before)?,
+                    Some(via) => {
+                        let path = Arc::from(via.below_base(&path));
+                        let (root, is_linked) = (&via.base, true);
+                        let visit = SkillVisit { root, path: &path, is_linked, ..visit };
+                        let outcome = visit.inspect(listed, &before)?;
+                        // What lies in the folder is listed at its own place.
+                        let again = Arc::ptr_eq(root, &self.source.root);
+                        if again { outcome.once_more() } else { outcome }
+                    }
+                };
                 if outcome.is_refused() {
                     // If the folder was moved away during the scan, every skill would seem broken.
                     self.source.check_root().map_err(ScanStopped::Moved)?;
                 }
-                Ok((TaskResult::Skill(path, outcome), Vec::new()))
+                let link = via.filter(|via| *via.path == *path);
+                Ok((TaskResult::Skill(path, outcome, link), Vec::new()))
             }
         }
     }
@@ -287,9 +311,13 @@ impl Scan<'_> {
             for path in inside(&memory.between, start) {
                 memory.between.remove(&path);
             }
+            for path in inside(&memory.links, start) {
+                memory.links.remove(&path);
+            }
         }
         let mut memory = self.memory();
         memory.between.append(&mut present.between);
+        memory.links.append(&mut present.links);
         for (path, odd) in present.odd {
             let before = memory.odd.insert(path.clone(), odd.findings.clone());
             if before.as_ref() != Some(&odd.findings) {
@@ -308,6 +336,8 @@ pub(super) struct FolderMemory {
     pub(super) odd: BTreeMap<String, Vec<Finding>>,
     /// Findings that belong to no skill.
     pub(super) between: BTreeMap<String, Vec<Finding>>,
+    /// The links that were followed, and the directory without links that each leads to.
+    pub(super) links: BTreeMap<String, PathBuf>,
     /// Whether the last scan ended. If not, the next scan covers everything.
     pub(super) complete: bool,
     /// Skills whose current state is not in the index.
@@ -320,6 +350,37 @@ impl FolderMemory {
     /// All findings that belong to no skill.
     pub(super) fn findings(&self) -> Vec<Finding> {
         self.between.values().flatten().cloned().collect()
+    }
+
+    /// The starting points for changed paths that lie behind links: the outermost skill that each
+    /// lies in, or else the link.
+    fn behind_links(&self, paths: &BTreeSet<PathBuf>) -> BTreeSet<String> {
+        let mut starts = BTreeSet::new();
+        for (link, real) in &self.links {
+            for path in paths {
+                if real.starts_with(path) {
+                    starts.insert(link.clone());
+                }
+                let Ok(inside) = path.strip_prefix(real) else { continue };
+                let names = inside.iter().map(|name| name.to_string_lossy());
+                let around = names.scan(link.clone(), |at, name| {
+                    *at = join_path(at, &name);
+                    Some(at.clone())
+                });
+                let known = around.into_iter().find(|at| self.skills.contains_key(at.as_str()));
+                starts.insert(known.unwrap_or_else(|| link.clone()));
+            }
+        }
+        starts
+    }
+
+    /// The directories behind links that lie outside a folder, none inside another.
+    pub(super) fn directories_behind_links(&self, root: &Path) -> BTreeSet<PathBuf> {
+        let outside: BTreeSet<&PathBuf> =
+            self.links.values().filter(|real| !real.starts_with(root)).collect();
+        let is_outermost =
+            |real: &PathBuf| !real.ancestors().skip(1).any(|a| outside.contains(&a.to_path_buf()));
+        outside.iter().filter(|real| is_outermost(real)).map(|real| (*real).clone()).collect()
     }
 
     /// Tells whether a path is scanned as a whole: a skill, or a folder with too many files.

@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     fn task(path: &str) -> DirTask {
-        DirTask { above: None, path: path.to_owned() }
+        DirTask { above: None, path: path.to_owned(), via: None, is_link: false }
     }
 
     /// A job that leads to nine further ones, twice.

@@ -90,7 +90,7 @@ fn unknown_and_reserved_keys_are_served_verbatim_v_55() {
     let metadata = r#"{"io.modelcontextprotocol/x":{"deep":1.5},"n":7}"#;
     assert_eq!(fields["metadata"].to_string(), metadata);
     let findings = &at(&scan, "skills/pdf").findings;
-    for code in [Code::UnknownKey, Code::MetadataReserved, Code::MetadataValue] {
+    for code in [Code::ClientKey, Code::MetadataReserved, Code::MetadataValue] {
         assert!(has(findings, code), "{code}");
     }
 }

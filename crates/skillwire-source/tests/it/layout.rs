@@ -85,11 +85,11 @@ fn any_other_files_and_directories_are_allowed_fmt_22() {
 }
 
 #[test]
-fn a_name_that_is_not_the_directory_decides_the_path_srv_18() {
+fn a_name_that_is_not_the_directory_stands_below_it_srv_18_rs_01() {
     let folder = Folder::new();
     folder.write("team/folder/SKILL.md", skill_md("refunds"));
     let scan = folder.scan();
-    assert_eq!(served(&scan), ["team/refunds"]);
+    assert_eq!(served(&scan), ["team/folder/refunds"]);
     let inspected = at(&scan, "skills/team/folder");
     let finding = finding(inspected, Code::NameNotDirectory);
     assert_eq!(finding.file, "skills/team/folder/SKILL.md");
@@ -115,21 +115,21 @@ fn a_name_that_differs_by_case_or_form_differs_fmt_07() {
     let folder = Folder::new();
     folder.write("Pdf/SKILL.md", skill_md("pdf")).write("cafe\u{301}/SKILL.md", skill_md("cafe"));
     let scan = folder.scan();
-    assert_eq!(served(&scan), ["cafe", "pdf"]);
+    assert_eq!(served(&scan), ["Pdf/pdf", "cafe\u{301}/cafe"]);
     for inspected in &scan.inspected {
         assert!(has(&inspected.findings, Code::NameNotDirectory), "{}", inspected.origin);
     }
 }
 
 #[test]
-fn a_directory_renamed_at_run_time_keeps_the_path_of_its_name_v_51() {
+fn a_directory_renamed_at_run_time_moves_its_skill_below_the_new_name_v_51() {
     let folder = Folder::new();
     folder.skill("pdf");
     let source = folder.source();
     assert_eq!(served(&source.scan().unwrap()), ["pdf"]);
     std::fs::rename(folder.path("pdf"), folder.path("other")).unwrap();
     let scan = source.scan().unwrap();
-    assert_eq!(served(&scan), ["pdf"]);
+    assert_eq!(served(&scan), ["other/pdf"]);
     assert!(has(&at(&scan, "skills/other").findings, Code::NameNotDirectory));
 }
 

@@ -4,6 +4,7 @@
 use std::fs;
 
 use skillwire_core::Code;
+use skillwire_source::{ScanRequest, SkillContent, SkillSource};
 
 use crate::support::{
     Folder, assert_refused, at, bytes, files, finding, has, options, served, skill,
@@ -99,16 +100,175 @@ fn links_are_judged_for_each_skill_by_itself_v_32() {
 }
 
 #[test]
-fn links_between_skills_are_not_followed_and_the_operator_is_told_v_33() {
+fn links_between_skills_that_lead_out_are_not_followed_and_the_operator_is_told_v_33_rs_02() {
     let folder = folder();
-    folder.link("again", "pdf").link("root", "/").link("README", "good/SKILL.md");
+    folder.link("root", "/").link("README", "good/SKILL.md").link("gone", "nothing");
+    folder.link("up", "..").link("self", ".").link("loop", "loop");
     let scan = folder.scan();
     assert_eq!(served(&scan), ["good", "pdf"]);
-    let told: Vec<_> = scan.findings.iter().map(|f| (f.code, f.file.as_str())).collect();
+    let told = |file: &str| {
+        let found = scan.findings.iter().find(|f| f.file == format!("skills/{file}"));
+        let found = found.unwrap_or_else(|| panic!("{file}: {:?}", scan.findings));
+        assert_eq!(found.code, Code::SymlinkNotScanned);
+        format!("{} {}", found.message, found.help.as_deref().unwrap())
+    };
+    assert_eq!(scan.findings.len(), 5);
+    for (link, target) in [("root", "`/`"), ("up", "`..`")] {
+        assert!(told(link).contains(target) && told(link).contains("`--follow-links`"), "{link}");
+    }
+    assert!(told("gone").contains("`nothing`, which does not exist"), "{}", told("gone"));
+    assert!(told("self").contains("leads in a circle"), "{}", told("self"));
+    assert!(told("loop").contains("leads in a circle"), "{}", told("loop"));
+}
+
+#[test]
+fn a_link_inside_the_folder_is_followed_and_listed_once_rs_02() {
+    let folder = folder();
+    folder.link("again", "pdf").link("team", "group").skill("group/forms");
+    let scan = folder.scan();
+    assert_eq!(served(&scan), ["again/pdf", "good", "group/forms", "pdf", "team/forms"]);
+    for (path, listed) in
+        [("again/pdf", false), ("team/forms", false), ("pdf", true), ("group/forms", true)]
+    {
+        assert_eq!(skill(&scan, path).listed, listed, "{path}");
+    }
+    assert_eq!(bytes(skill(&scan, "again/pdf"), "sub/deep.md"), "deep");
+    assert!(scan.findings.is_empty(), "{:?}", scan.findings);
+}
+
+/// A repository as installers of skills leave it: the client's folder holds links.
+fn installed() -> Folder {
+    let folder = Folder::new();
+    fs::create_dir(folder.outside(".git")).unwrap();
+    for name in ["pdf", "forms"] {
+        let store = folder.outside(&format!(".agents/skills/{name}"));
+        fs::create_dir_all(&store).unwrap();
+        fs::write(store.join("SKILL.md"), crate::support::skill_md(name)).unwrap();
+        fs::write(store.join("notes.md"), name).unwrap();
+        folder.link(name, format!("../.agents/skills/{name}"));
+    }
+    folder
+}
+
+#[test]
+fn links_that_stay_in_the_repository_are_followed_rs_02_fu_14() {
+    let folder = installed();
+    let scan = folder.scan();
+    assert_eq!(served(&scan), ["forms", "pdf"]);
+    assert!(scan.findings.is_empty(), "{:?}", scan.findings);
+    for name in ["forms", "pdf"] {
+        assert!(skill(&scan, name).listed);
+        assert_eq!(bytes(skill(&scan, name), "notes.md"), name);
+    }
+    // Without the repository they lead out.
+    fs::remove_dir(folder.outside(".git")).unwrap();
+    let scan = folder.scan();
+    assert_eq!(served(&scan), [""; 0]);
+    assert_eq!(scan.findings.len(), 3, "{:?}", scan.findings);
+    let scan = folder.source_with(options().follow_links(true)).scan().unwrap();
+    assert_eq!(served(&scan), ["forms", "pdf"]);
+}
+
+#[test]
+fn an_absolute_link_and_one_through_other_links_are_followed_rs_02() {
+    let folder = installed();
+    folder.link("absolute", folder.outside(".agents/skills/pdf"));
+    fs::remove_file(folder.path("pdf")).unwrap();
+    std::os::unix::fs::symlink(".agents", folder.outside("store")).unwrap();
+    folder.link("pdf", "../store/./skills/../skills/pdf");
+    let scan = folder.scan();
+    assert_eq!(served(&scan), ["absolute/pdf", "forms", "pdf"]);
+    assert_eq!(bytes(skill(&scan, "absolute/pdf"), "notes.md"), "pdf");
+}
+
+#[test]
+fn circles_of_links_end_rs_02() {
+    let folder = installed();
+    let store = folder.outside(".agents/skills");
+    std::os::unix::fs::symlink("../../../skills", store.join("pdf-back")).unwrap();
+    folder.skill("a/one").skill("b/two");
+    folder.link("all", "../.agents/skills").link("a/to-b", "../b").link("b/to-a", "../a");
+    let scan = folder.scan();
+    let paths = served(&scan);
+    assert!(paths.contains(&"all/pdf".to_owned()), "{paths:?}");
+    assert!(paths.contains(&"a/to-b/two".to_owned()), "{paths:?}");
+    assert!(paths.len() < 40, "{paths:?}");
+    let circles = scan.findings.iter().filter(|f| f.message.contains("leads in a circle"));
+    assert!(circles.count() >= 2, "{:?}", scan.findings);
+}
+
+#[test]
+fn a_link_that_leads_elsewhere_later_is_read_from_there_rs_02() {
+    let folder = installed();
+    let source = folder.source();
+    assert_eq!(bytes(skill(&source.scan().unwrap(), "pdf"), "notes.md"), "pdf");
+    fs::rename(folder.outside(".agents/skills/pdf"), folder.outside("moved")).unwrap();
+    fs::remove_file(folder.path("pdf")).unwrap();
+    folder.link("pdf", "../moved");
+    let scan = source.scan().unwrap();
+    assert_eq!(bytes(skill(&scan, "pdf"), "notes.md"), "pdf");
+    fs::remove_file(folder.path("pdf")).unwrap();
+    folder.link("pdf", "/etc");
+    let scan = source.scan().unwrap();
+    assert_eq!(served(&scan), ["forms"]);
+}
+
+#[test]
+fn a_change_behind_a_link_is_found_by_its_real_path_rs_02() {
+    let folder = installed();
+    let source = folder.source();
+    source.scan().unwrap();
+    let real = folder.outside(".agents/skills/pdf");
+    let watched = source.source.watched_directories();
     assert_eq!(
-        told,
-        [(Code::SymlinkNotScanned, "skills/again"), (Code::SymlinkNotScanned, "skills/root")]
+        watched,
+        [folder.outside("skills"), folder.outside(".agents/skills/forms"), real.clone(),]
     );
+    fs::write(real.join("notes.md"), "changed").unwrap();
+    let look = ScanRequest::paths([real.join("notes.md")]).force_read();
+    let scan = source.look(&look).unwrap();
+    assert_eq!(source.news(), ["pdf"]);
+    assert_eq!(bytes(skill(&scan, "pdf"), "notes.md"), "changed");
+    fs::remove_dir_all(&real).unwrap();
+    let scan = source.look(&ScanRequest::paths([real])).unwrap();
+    assert_eq!(served(&scan), ["forms"]);
+    assert_eq!(source.source.watched_directories().len(), 2);
+}
+
+#[test]
+fn no_race_leads_out_of_the_repository_rs_02() {
+    let folder = installed();
+    let outside = tempfile::TempDir::new().unwrap();
+    fs::create_dir(outside.path().join("pdf")).unwrap();
+    fs::write(outside.path().join("pdf/SKILL.md"), crate::support::skill_md("pdf")).unwrap();
+    fs::write(outside.path().join("pdf/notes.md"), SECRET).unwrap();
+    let (store, aside) = (folder.outside(".agents/skills"), folder.outside(".agents/aside"));
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                // A directory on the way is a link out of the repository for moments.
+                let _ = fs::rename(&store, &aside);
+                let _ = std::os::unix::fs::symlink(outside.path(), &store);
+                let _ = fs::remove_file(&store);
+                let _ = fs::rename(&aside, &store);
+            }
+        });
+        for _ in 0..200 {
+            let source = folder.source();
+            let scan = source.scan().unwrap();
+            for inspected in &scan.inspected {
+                let Some(skill) = &inspected.skill else { continue };
+                let SkillContent::Files(tree) = &skill.content else { continue };
+                for file in &tree.files {
+                    let read = tree.store.read(&file.path, file.size).unwrap_or_default();
+                    assert!(!String::from_utf8_lossy(&read).contains(SECRET));
+                }
+            }
+            assert!(!format!("{scan:?}").contains(SECRET));
+        }
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn bad_skills_in_memory_are_refused_srv_11() {
     assert_refused(&scan, "memory/pdf", &[Code::FrontmatterMissing]);
     let source = memory("pdf", &[("SKILL.md", &skill_md("other"))]);
     assert!(has(&at(&source.scan().unwrap(), "memory/pdf").findings, Code::NameNotDirectory));
-    assert_eq!(served(&source.scan().unwrap()), ["other"]);
+    assert_eq!(served(&source.scan().unwrap()), ["pdf/other"]);
     assert_eq!(
         served(&Kept::new(source.source.strictness(Strictness::Strict)).scan().unwrap()),
         [""; 0]

@@ -19,17 +19,16 @@ fn scan(folder: &Folder, label: &str, prefix: &[&str]) -> DirectorySource {
 }
 
 #[test]
-fn two_skills_at_one_path_are_both_refused_and_named_v_45() {
+fn of_two_skills_at_one_path_the_first_folder_has_it_v_45_rs_01() {
     let (one, two) = (Folder::new(), Folder::new());
     one.skill("pdf").skill("only-one");
     two.skill("pdf").skill("only-two");
     let merged = merge([scan(&one, "one", &[]), scan(&two, "two", &[])]);
-    assert_eq!(served(&merged), ["only-one", "only-two"]);
-    for origin in ["one/pdf", "two/pdf"] {
-        assert_refused(&merged, origin, &[Code::PathCollision]);
-        let message = &finding(at(&merged, origin), Code::PathCollision).message;
-        assert!(message.contains("`one/pdf`") && message.contains("`two/pdf`"), "{message}");
-    }
+    assert_eq!(served(&merged), ["only-one", "only-two", "pdf"]);
+    assert!(at(&merged, "one/pdf").skill.is_some());
+    assert_refused(&merged, "two/pdf", &[Code::PathCollision]);
+    let message = &finding(at(&merged, "two/pdf"), Code::PathCollision).message;
+    assert!(message.contains("`one/pdf`") && message.contains("`two/pdf`"), "{message}");
 }
 
 #[test]
@@ -42,13 +41,19 @@ fn a_prefix_keeps_them_apart_v_45() {
 }
 
 #[test]
-fn two_directories_with_one_name_collide_in_one_folder_v_45() {
+fn a_misnamed_skill_takes_no_path_of_its_neighbour_rs_01() {
     let folder = Folder::new();
-    folder.write("a/SKILL.md", skill_md("pdf")).write("b/SKILL.md", skill_md("pdf")).skill("good");
+    folder.write("a/SKILL.md", skill_md("pdf")).write("b/SKILL.md", skill_md("pdf")).skill("pdf");
     let merged = merge([scan(&folder, "f", &[])]);
-    assert_eq!(served(&merged), ["good"]);
-    assert_refused(&merged, "f/a", &[Code::PathCollision]);
-    assert_refused(&merged, "f/b", &[Code::PathCollision]);
+    assert_eq!(served(&merged), ["a/pdf", "b/pdf", "pdf"]);
+    for origin in ["f/a", "f/b"] {
+        finding(at(&merged, origin), Code::NameNotDirectory);
+    }
+    // The advice works: either way the skill has a path of its own.
+    folder.write("a/SKILL.md", skill_md("a"));
+    std::fs::rename(folder.path("b"), folder.path("c")).unwrap();
+    folder.write("c/SKILL.md", skill_md("c"));
+    assert_eq!(served(&merge([scan(&folder, "f", &[])])), ["a", "c", "pdf"]);
 }
 
 #[test]

@@ -44,15 +44,15 @@ fn touched(uris: &BTreeSet<Arc<str>>) -> Vec<&str> {
 }
 
 #[test]
-fn a_collision_comes_and_goes_with_the_other_claim_v_45() {
+fn a_skill_keeps_its_uri_while_another_claim_comes_and_goes_v_45() {
     let mut namespace = UriNamespace::default();
     namespace.replace(&group(0, "a"), [claim("pdf", &[])]);
     assert!(namespace.holder(&uri("pdf")).is_some());
     let changed = namespace.replace(&group(1, "a"), [claim("pdf", &[])]);
     assert_eq!(touched(&changed), [uri("pdf")]);
-    assert!(namespace.holder(&uri("pdf")).is_none());
+    assert!(namespace.holder(&uri("pdf")).is_some());
     let disputes = namespace.conflicts(&uri("pdf"));
-    assert_eq!(disputes.len(), 2);
+    assert_eq!(disputes.len(), 1);
     assert!(disputes.iter().all(|(_, finding)| finding.code == Code::PathCollision));
     let changed = namespace.replace(&group(1, "a"), []);
     assert_eq!(touched(&changed), [uri("pdf")]);
@@ -63,20 +63,47 @@ fn a_collision_comes_and_goes_with_the_other_claim_v_45() {
 #[test]
 fn an_intruder_comes_and_goes_with_the_skill_around_it_srv_44() {
     let mut namespace = UriNamespace::default();
-    namespace.replace(&group(0, "deep"), [claim("pdf/x/deep", &[])]);
+    namespace.replace(&group(1, "deep"), [claim("pdf/x/deep", &[])]);
     assert!(namespace.holder(&uri("pdf/x/deep")).is_some());
-    let changed = namespace.replace(&group(1, "pdf"), [claim("pdf", &[])]);
+    let changed = namespace.replace(&group(0, "pdf"), [claim("pdf", &[])]);
     assert_eq!(touched(&changed), [uri("pdf"), uri("pdf/x/deep")]);
     assert!(namespace.holder(&uri("pdf/x/deep")).is_none());
     assert_eq!(namespace.conflicts(&uri("pdf/x/deep"))[0].0, "at pdf/x/deep");
     // The manifest of the outer skill lists the inner one now.
-    let changed = namespace.replace(&group(1, "pdf"), [claim("pdf", &["pdf/x/deep"])]);
+    let changed = namespace.replace(&group(0, "pdf"), [claim("pdf", &["pdf/x/deep"])]);
     assert_eq!(touched(&changed), [uri("pdf"), uri("pdf/x/deep")]);
     assert!(namespace.holder(&uri("pdf/x/deep")).is_some());
-    namespace.replace(&group(1, "pdf"), [claim("pdf", &[])]);
-    let changed = namespace.replace(&group(1, "pdf"), []);
+    namespace.replace(&group(0, "pdf"), [claim("pdf", &[])]);
+    let changed = namespace.replace(&group(0, "pdf"), []);
     assert_eq!(touched(&changed), [uri("pdf"), uri("pdf/x/deep")]);
     assert!(namespace.holder(&uri("pdf/x/deep")).is_some());
+}
+
+#[test]
+fn a_new_skill_never_displaces_one_that_is_published_rs_01() {
+    let mut namespace = UriNamespace::default();
+    let held = |namespace: &UriNamespace<Claimant>, path: &str, lists: usize| {
+        namespace.holder(&uri(path)).is_some_and(|holder| holder.lists.len() == lists)
+    };
+    namespace.replace(&group(1, "a"), [claim("pdf", &["a"]), claim("x/deep", &["b"])]);
+    namespace.settle();
+    // The newcomers come from a folder that was named earlier.
+    namespace.replace(&group(0, "a"), [claim("pdf", &[])]);
+    let changed = namespace.replace(&group(0, "b"), [claim("x", &[])]);
+    assert_eq!(touched(&changed), [uri("x"), uri("x/deep")]);
+    for _ in 0..2 {
+        assert!(held(&namespace, "pdf", 1) && held(&namespace, "x/deep", 1));
+        assert!(namespace.holder(&uri("x")).is_none());
+        assert_eq!(namespace.conflicts(&uri("pdf")).len(), 1);
+        assert_eq!(namespace.conflicts(&uri("x")).len(), 1);
+        // Reading the published skills again changes nothing.
+        namespace.settle();
+        namespace.replace(&group(1, "a"), [claim("pdf", &["a"]), claim("x/deep", &["b"])]);
+    }
+    // They take their places when those are free.
+    let changed = namespace.replace(&group(1, "a"), []);
+    assert_eq!(touched(&changed), [uri("pdf"), uri("x"), uri("x/deep")]);
+    assert!(held(&namespace, "pdf", 0) && held(&namespace, "x", 0));
 }
 
 #[test]

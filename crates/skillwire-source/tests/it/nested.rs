@@ -113,7 +113,7 @@ fn nested_skills_of_a_refused_one_stand_below_its_directory_v_42() {
     folder.write("team/outer/SKILL.md", "nothing").write("team/outer/x/SKILL.md", skill_md("y"));
     folder.skill("team/outer/x/z").write("team/outer/bad/SKILL.md", "nothing");
     let scan = folder.scan();
-    assert_eq!(served(&scan), ["team/outer/y", "team/outer/y/z"]);
+    assert_eq!(served(&scan), ["team/outer/x/y", "team/outer/x/y/z"]);
     assert_refused(&scan, "skills/team/outer", &[Code::FrontmatterMissing]);
     assert_refused(&scan, "skills/team/outer/bad", &[Code::FrontmatterMissing]);
     finding(at(&scan, "skills/team/outer/x"), Code::NameNotDirectory);
@@ -131,5 +131,5 @@ fn names_that_begin_alike_are_not_nested_v_42() {
 fn a_renamed_outer_skill_takes_its_nested_ones_along_v_42() {
     let folder = Folder::new();
     folder.write("folder/SKILL.md", skill_md("outer")).skill("folder/inner");
-    assert_eq!(served(&folder.scan()), ["outer", "outer/inner"]);
+    assert_eq!(served(&folder.scan()), ["folder/outer", "folder/outer/inner"]);
 }

@@ -123,6 +123,12 @@ pub(crate) struct CheckArgs {
     /// Make the fixes that change nothing a reader sees.
     #[arg(long)]
     pub(crate) fix: bool,
+    /// With `--fix` or `--diff`: write the directory's name where `name` is missing or invalid.
+    #[arg(long)]
+    pub(crate) fix_names: bool,
+    /// With `--fix` or `--diff`: fix skills that are signed, too, which breaks their signatures.
+    #[arg(long)]
+    pub(crate) fix_signed: bool,
     /// Show the fixes as a diff; without `--fix` none is made.
     #[arg(long)]
     pub(crate) diff: bool,
@@ -135,6 +141,9 @@ pub(crate) struct CheckArgs {
     /// Do not take files with this name or path for secrets; may be repeated.
     #[arg(long, value_name = "PATTERN")]
     pub(crate) allow_secret_file: Vec<String>,
+    /// Follow links between skills wherever they lead, not only inside the folder or repository.
+    #[arg(long)]
+    pub(crate) follow_links: bool,
 }
 
 impl CheckArgs {
@@ -174,6 +183,9 @@ pub(crate) struct WatchArgs {
     /// Do not take files with this name or path for secrets; may be repeated.
     #[arg(long, value_name = "PATTERN")]
     pub(crate) allow_secret_file: Vec<String>,
+    /// Follow links between skills wherever they lead, not only inside the folder or repository.
+    #[arg(long)]
+    pub(crate) follow_links: bool,
 }
 
 #[derive(Debug, Args)]
@@ -189,6 +201,7 @@ pub(crate) struct ManifestArgs {
 }
 
 /// How folders are read.
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[derive(Debug, Args, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub(crate) struct ReadingArgs {
@@ -207,6 +220,9 @@ pub(crate) struct ReadingArgs {
     /// Leave out skills with a file that has another hard link.
     #[arg(long)]
     pub(crate) require_single_link: bool,
+    /// Follow links between skills wherever they lead, not only inside the folder or repository.
+    #[arg(long)]
+    pub(crate) follow_links: bool,
 }
 
 #[derive(Debug, Args)]

@@ -41,7 +41,11 @@ pub(super) fn run(args: &ManifestArgs) -> Outcome {
     let scan = scan_all(&sources).map_err(unavailable)?;
     drop(waiting);
     let manifest = ManifestReport {
-        skills: scan.skills.iter().filter_map(|inspected| inspected.skill.clone()).collect(),
+        skills: scan
+            .skills
+            .iter()
+            .filter_map(|inspected| inspected.skill.clone().filter(|skill| skill.listed))
+            .collect(),
         skipped: scan
             .skills
             .iter()

@@ -13,6 +13,7 @@ pub(super) fn arguments(args: &ServeArgs) -> Vec<String> {
         ("--strict", args.reading.strict),
         ("--lenient", args.reading.lenient),
         ("--require-single-link", args.reading.require_single_link),
+        ("--follow-links", args.reading.follow_links),
         ("--list-files", args.list_files),
         ("--list-frontmatter", args.list_frontmatter),
         ("--no-directory-read", args.no_directory_read),
@@ -90,6 +91,7 @@ mod tests {
         scheme = "acme"
         allow-secret-file = [".env"]
         require-single-link = true
+        follow-links = true
         page-size = 7
         ttl-ms = 1
         cache-scope = "private"

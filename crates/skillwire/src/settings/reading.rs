@@ -15,6 +15,7 @@ pub(crate) struct FolderReading {
     pub(super) scheme: Scheme,
     allow_secret: SecretAllowList,
     single_link: bool,
+    follow_links: bool,
     /// Whether findings that do not matter to a server are left out.
     brief: bool,
     /// The folder of the index that is kept between starts, if there is one.
@@ -49,6 +50,7 @@ impl FolderReading {
             scheme,
             allow_secret,
             single_link: args.require_single_link,
+            follow_links: args.follow_links,
             brief: false,
             index: None,
             progress: ScanProgress::default(),
@@ -70,6 +72,7 @@ impl FolderReading {
             .strictness(self.strictness)
             .allow_secret(self.allow_secret.clone())
             .single_link(self.single_link)
+            .follow_links(self.follow_links)
             .brief(self.brief)
             .index(self.index.as_ref().map(|cache| cache.join(index_name(argument))))
             .progress(self.progress.clone());

@@ -221,6 +221,7 @@ fn overlay(typed: ServeArgs, mut file: ServeArgs) -> ServeArgs {
             ),
             require_single_link: typed.reading.require_single_link
                 || file.reading.require_single_link,
+            follow_links: typed.reading.follow_links || file.reading.follow_links,
         },
         page_size: typed.page_size.or(file.page_size),
         ttl_ms: typed.ttl_ms.or(file.ttl_ms),

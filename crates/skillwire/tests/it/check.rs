@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::json;
 use skillwire_testkit::{SkillFolder, skill_md};
 
-use crate::support::{run, skill_with};
+use crate::support::{StdioServer, run, skill_with};
 
 /// Checks the whole folder and returns everything that a user would see.
 async fn checked(folder: &SkillFolder) -> String {
@@ -36,9 +36,48 @@ async fn name_and_directory_differ() {
 
 #[tokio::test]
 async fn two_skills_on_one_path() {
+    let folder = SkillFolder::with_skills(&["one/same", "two/same"]);
+    let ran = run(&folder, &["check", "one", "two"]).await;
+    insta::assert_snapshot!(ran.transcript());
+}
+
+#[tokio::test]
+async fn check_agrees_with_a_server_of_the_same_folders_fu_12() {
+    let folder = SkillFolder::with_skills(&["a/pdf", "a/only", "b/pdf", "b/forms", "b/x/pdf"]);
+    folder.file("b/zzz/SKILL.md", skill_md("only"));
+    let report = run(&folder, &["check", "--json", "a", "b"]).await.assert_exit(1).json();
+    let findings = report["findings"].as_array().unwrap();
+    let refused: Vec<_> = findings
+        .iter()
+        .filter(|finding| finding["code"] == "path-collision")
+        .map(|finding| finding["file"].as_str().unwrap())
+        .collect();
+    assert_eq!(refused, ["b/pdf/SKILL.md"]);
+    let mut server = StdioServer::serve(&folder, &["a", "b"]);
+    let paths = ["forms", "only", "pdf", "x/pdf", "zzz/only"];
+    assert_eq!(server.uris().await, paths.map(|path| format!("skill://{path}/SKILL.md")));
+    let said = server.close().await.assert_exit(0).stderr;
+    assert_eq!(said.matches("skipped ").count(), 1, "{said}");
+    assert!(said.contains("skipped b/pdf: "), "{said}");
+    // The advice works.
+    run(&folder, &["check", "a", "team=b"]).await.assert_exit(1);
+    let report = run(&folder, &["check", "--json", "a", "team=b"]).await.json();
+    assert!(!report.to_string().contains("path-collision"), "{report}");
+    // A file that was named is checked on its own: no server serves it.
+    let files = ["check", "--json", "a/pdf/SKILL.md", "b/pdf/SKILL.md"];
+    assert_eq!(run(&folder, &files).await.assert_exit(0).json()["findings"], json!([]));
+}
+
+#[tokio::test]
+async fn a_key_that_many_skills_have_is_one_line_of_the_summary_rs_07() {
     let folder = SkillFolder::new();
-    folder.file("one/SKILL.md", skill_md("same")).file("two/SKILL.md", skill_md("same"));
-    insta::assert_snapshot!(checked(&folder).await);
+    for name in ["a", "b", "c"] {
+        let lines = format!("version: {name}\nuser-invocable: true\n");
+        folder.file(&format!("one/{name}/SKILL.md"), skill_with(name, &lines));
+    }
+    folder.file("two/d/SKILL.md", skill_with("d", "version: d\n"));
+    let ran = run(&folder, &["check", "one", "two"]).await.assert_exit(0);
+    insta::assert_snapshot!(ran.stdout);
 }
 
 #[tokio::test]
@@ -299,10 +338,11 @@ async fn a_skill_file_means_the_skill_around_it() {
 }
 
 #[tokio::test]
-async fn several_paths_are_judged_each_by_itself() {
+async fn files_are_judged_each_by_itself_and_beside_folders() {
     // Two teams may have skills of the same name. It matters only if one server serves both.
     let folder = SkillFolder::with_skills(&["one/same", "two/same"]);
-    let ran = run(&folder, &["check", "one", "two", "one/same/SKILL.md"]).await.assert_exit(0);
+    let paths = ["check", "one", "two/same/SKILL.md", "one/same/SKILL.md"];
+    let ran = run(&folder, &paths).await.assert_exit(0);
     assert_eq!(ran.stdout, "3 skills checked: nothing to report.\n");
 }
 

@@ -1,7 +1,7 @@
 //! Frontmatter that is refused or repaired, and the findings about it.
 
 use serde_json::json;
-use skillwire_core::{Code, Position, yaml::quote};
+use skillwire_core::{Code, Position, Repair, yaml::quote};
 
 use super::{errors, only, read, read_file, value};
 
@@ -26,6 +26,71 @@ fn values_that_json_cannot_carry_are_refused_fmt_29() {
     }
     let largest = json!({ "a": 9_007_199_254_740_991_i64, "b": -9_007_199_254_740_991_i64 });
     assert_eq!(value("a: 9007199254740991\nb: -9007199254740991\n"), largest);
+}
+
+#[test]
+fn a_conflict_that_a_merge_left_is_called_one_rs_06() {
+    let finding = only("name: a\n<<<<<<< HEAD\nlicense: MIT\n=======\nlicense: ISC\n>>>>>>> b\n");
+    assert_eq!(finding.code, Code::YamlSyntax);
+    assert!(finding.message.contains("A merge left a conflict"), "{}", finding.message);
+    assert_eq!(finding.position.map(|p| p.line), Some(3));
+}
+
+#[test]
+fn a_fence_that_is_missing_before_the_text_is_called_missing_rs_06() {
+    for body in [
+        "\n# Forms\n\nThis skill fills forms: with care. Note: it is slow.\n\nMore.\n\n",
+        "\nThis skill fills forms, with care.\n\n- one: two: three\n\n",
+    ] {
+        let finding = only(&format!("name: a\ndescription: Use when asked.\n{body}"));
+        assert_eq!(finding.code, Code::FrontmatterUnclosed, "{body}");
+        assert_eq!(finding.help.as_deref(), Some("Add a line `---` above line 5."));
+        assert!(finding.repair.is_none());
+    }
+    // A comment is no heading, and a stray line is no text.
+    for yaml in ["name: a\n\n# Settings\nlicense: [x\n", "name: a\nlicense: [x\n\n"] {
+        assert_eq!(errors(yaml), [Code::YamlSyntax], "{yaml}");
+    }
+}
+
+#[test]
+fn a_backslash_that_begins_no_escape_is_called_that_rs_06() {
+    for yaml in ["description: \"Use \\[x] when.\"\n", "a: \"\\d+\"\n"] {
+        let finding = only(yaml);
+        assert_eq!(finding.code, Code::YamlSyntax);
+        assert!(finding.message.contains("backslash"), "{}", finding.message);
+        assert!(finding.help.as_deref().unwrap().contains("single quotes"), "{finding:?}");
+    }
+}
+
+#[test]
+fn a_value_that_begins_like_something_else_and_is_text_can_be_quoted_rs_06() {
+    for (value, quoted) in [
+        ("[a] [b]", "\"[a] [b]\""),
+        ("[file] <name> --x", "\"[file] <name> --x\""),
+        ("@scope/name", "\"@scope/name\""),
+        (", x", "\", x\""),
+        ("`x` or y", "\"`x` or y\""),
+        ("{a} b", "\"{a} b\""),
+    ] {
+        for after in ["", "license: MIT\n"] {
+            let yaml = format!("name: a\nargument-hint: {value}\n{after}");
+            let finding = only(&yaml);
+            assert_eq!(finding.code, Code::YamlSyntax, "{yaml}");
+            let Some(Repair::Replace(edits)) = finding.repair else { panic!("{finding:?}") };
+            assert_eq!(edits[0].text, quoted, "{yaml}");
+            let repaired = format!("name: a\nargument-hint: {quoted}\n{after}");
+            assert_eq!(self::value(&repaired)["argument-hint"], value);
+        }
+    }
+}
+
+#[test]
+fn a_list_that_never_ends_is_not_taken_for_text_rs_06() {
+    for yaml in ["a: [b, c\n", "a: [b, c\nd: e\n", "a: {b: c\nd: e\n"] {
+        let (_, findings) = read(yaml);
+        assert!(findings.iter().all(|finding| finding.repair.is_none()), "{findings:?}");
+    }
 }
 
 #[test]
@@ -286,7 +351,7 @@ fn other_mistakes_point_at_their_place_srv_36() {
         (finding.code, finding.position),
         (Code::YamlSyntax, Some(Position { line: 3, column: 4 }))
     );
-    assert_eq!(finding.end, Some(Position { line: 3, column: 5 }));
+    assert_eq!(finding.end, Some(Position { line: 3, column: 6 }));
     assert!(finding.help.unwrap().contains("quotes"));
     // These begin like an alias and a tag, and are wrong for another reason.
     for yaml in ["a: 'x' *c\n", "a: 'x' &c\n", "a: 'x' !c\n", "a: [x] *c\n", "a: [x] !c\n"] {

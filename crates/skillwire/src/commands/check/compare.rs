@@ -3,6 +3,7 @@
 use std::{
     io::{self, Read, Write},
     path::Path,
+    rc::Rc,
 };
 
 use serde::Serialize;
@@ -70,12 +71,11 @@ impl Default for ReferenceComparison {
 
 impl ReferenceComparison {
     /// Adds one skill to the comparison, and returns its findings with the validator's verdict.
-    pub(super) fn place(&mut self, place: CheckedPlace) -> Vec<CheckedFinding> {
+    pub(super) fn place(&mut self, place: CheckedPlace, folder: &Rc<str>) -> Vec<CheckedFinding> {
         let complaints = complaints(&place);
         let CheckedPlace { origin, findings, .. } = place;
-        let reports = |complaint: &Complaint| {
-            findings.iter().any(|finding| complaint.code == Some(finding.code))
-        };
+        let reports =
+            |complaint: &Complaint| findings.iter().any(|finding| complaint.covers(finding.code));
         let raised = complaints.iter().map(|complaint| RaisedComplaint {
             code: complaint.code,
             message: complaint.message.clone(),
@@ -85,7 +85,7 @@ impl ReferenceComparison {
         let own = |file: &str| file.rsplit_once('/').is_some_and(|(dir, _)| dir == origin);
         let mut items = Vec::new();
         for finding in findings {
-            let same = |complaint: &Complaint| complaint.code == Some(finding.code);
+            let same = |complaint: &Complaint| complaint.covers(finding.code);
             let verdict = if own(&finding.file) && complaints.iter().any(same) {
                 self.raised += 1;
                 ReferenceVerdict::Raised
@@ -93,7 +93,8 @@ impl ReferenceComparison {
                 self.missed += 1;
                 ReferenceVerdict::Missed
             };
-            items.push(CheckedFinding { finding, reference: Some(verdict) });
+            let folder = Rc::clone(folder);
+            items.push(CheckedFinding { finding, reference: Some(verdict), folder });
         }
         if !raised.is_empty() {
             self.refused.push(RefusedSkill { origin, complaints: raised });

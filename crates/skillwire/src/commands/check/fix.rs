@@ -1,5 +1,6 @@
 //! Makes the safe repairs of `check --fix`.
 
+mod signature;
 mod write;
 
 use std::{
@@ -9,16 +10,28 @@ use std::{
 };
 
 use skillwire_core::{
-    Finding,
-    repair::{Repair, mend},
+    Code, SKILL_FILE, SkillName,
+    repair::{Repair, mend, with_name},
 };
 
 use self::write::{NotRepaired, OriginalFile, rename, replace};
-use super::{Outcome, diff, scan::CheckedFolder};
+use super::{
+    Outcome, diff,
+    scan::{CheckedFolder, CheckedPlace},
+};
 use crate::{exit::Exit, failure::Failure, output::counted, report::printable};
 
 /// The most rounds of repairs in a folder: one repair can reveal a finding that has another repair.
 const MOST_ROUNDS: usize = 3;
+
+/// What is repaired besides what changes nothing.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FixExtent {
+    /// Names that are missing or invalid: the directory's name is written.
+    pub(super) names: bool,
+    /// Skills that are signed.
+    pub(super) signed: bool,
+}
 
 /// A change to one file.
 enum RepairStep {
@@ -36,10 +49,10 @@ struct PlannedRepair {
 type RepairAttempt = Result<PlannedRepair, (String, NotRepaired)>;
 
 /// Shows the repairs and makes none.
-pub(super) fn show(folders: &[CheckedFolder<'_>]) -> Outcome {
+pub(super) fn show(folders: &[CheckedFolder<'_>], extent: FixExtent) -> Outcome {
     let mut planned = Vec::new();
     for folder in folders {
-        planned.extend(plan(folder)?.into_iter().filter_map(Result::ok));
+        planned.extend(plan(folder, extent)?.into_iter().filter_map(Result::ok));
     }
     planned.iter().try_for_each(print)?;
     match planned.len() {
@@ -54,14 +67,18 @@ pub(super) fn show(folders: &[CheckedFolder<'_>]) -> Outcome {
 }
 
 /// Makes the repairs; with `show`, prints each one first.
-pub(super) fn run(folders: &[CheckedFolder<'_>], show: bool) -> Result<(), Failure> {
+pub(super) fn run(
+    folders: &[CheckedFolder<'_>],
+    extent: FixExtent,
+    show: bool,
+) -> Result<(), Failure> {
     let mut err = anstream::stderr().lock();
     let mut repaired = 0;
     let mut refused = BTreeMap::new();
     for folder in folders {
         for _ in 0..MOST_ROUNDS {
             let mut done = 0;
-            for planned in plan(folder)? {
+            for planned in plan(folder, extent)? {
                 let outcome = planned.and_then(|planned| {
                     if show {
                         // The repair is made even if standard output is closed.
@@ -90,34 +107,93 @@ pub(super) fn run(folders: &[CheckedFolder<'_>], show: bool) -> Result<(), Failu
 }
 
 /// The repairs of a folder, and the files that cannot be repaired.
-fn plan(folder: &CheckedFolder<'_>) -> Result<Vec<RepairAttempt>, Failure> {
-    let scanned = folder.scan(false)?;
-    let mut findings: BTreeMap<String, Finding> = BTreeMap::new();
-    let all = scanned.places.into_iter().flat_map(|place| place.findings);
-    for finding in all.filter(|finding| finding.repair.is_some()) {
-        findings.entry(finding.file.clone()).or_insert(finding);
+fn plan(folder: &CheckedFolder<'_>, extent: FixExtent) -> Result<Vec<RepairAttempt>, Failure> {
+    let mut planned = Vec::new();
+    for place in folder.scan()?.places {
+        let wanted = wanted(&place, extent);
+        if wanted.is_empty() {
+            continue;
+        }
+        let signature =
+            if extent.signed { None } else { signature::over(&place.directory, folder.root()) };
+        for (file, repair) in wanted {
+            let Some(path) = folder.path_of(&file) else { continue };
+            let step = match &signature {
+                Some(signature) => Err(NotRepaired::Signed(signature.clone())),
+                None => repair.step(folder, path),
+            };
+            match step {
+                Ok(Some(step)) => planned.push(Ok(PlannedRepair { file, step })),
+                Ok(None) => {}
+                Err(refused) => planned.push(Err((file, refused))),
+            }
+        }
     }
-    let planned = findings.into_iter().filter_map(|(file, finding)| {
-        let path = folder.path_of(&file)?;
-        let step = match finding.repair? {
-            Repair::Rename(name) => {
-                Ok(RepairStep::Rename { to: path.with_file_name(&name), from: path, name })
+    planned.sort_by(|a, b| file_of(a).cmp(file_of(b)));
+    Ok(planned)
+}
+
+fn file_of(attempt: &RepairAttempt) -> &str {
+    match attempt {
+        Ok(planned) => &planned.file,
+        Err((file, _)) => file,
+    }
+}
+
+/// A repair of one file that is wanted.
+enum WantedRepair {
+    Rename(String),
+    /// The safe repairs, and a name to write if there is one.
+    Content(Option<SkillName>),
+}
+
+/// The files of a skill to repair.
+fn wanted(place: &CheckedPlace, extent: FixExtent) -> BTreeMap<String, WantedRepair> {
+    let directory = place.directory.file_name().and_then(|name| name.to_str());
+    let directory = directory.and_then(|name| SkillName::parse(name).ok());
+    let mut wanted = BTreeMap::new();
+    for finding in &place.findings {
+        let is_name = matches!(finding.code, Code::NameMissing | Code::NameInvalid)
+            && finding.file.ends_with(SKILL_FILE);
+        let name = directory.clone().filter(|_| extent.names && is_name);
+        match &finding.repair {
+            Some(Repair::Rename(name)) => {
+                wanted.insert(finding.file.clone(), WantedRepair::Rename(name.clone()));
+            }
+            None if name.is_none() => {}
+            _ => {
+                let entry = wanted.entry(finding.file.clone());
+                let repair = entry.or_insert(WantedRepair::Content(None));
+                if let (WantedRepair::Content(wanted), Some(name)) = (repair, name) {
+                    *wanted = Some(name);
+                }
+            }
+        }
+    }
+    wanted
+}
+
+impl WantedRepair {
+    /// The step that makes the repair; `None` if there is nothing to do.
+    fn step(
+        self,
+        folder: &CheckedFolder<'_>,
+        path: PathBuf,
+    ) -> Result<Option<RepairStep>, NotRepaired> {
+        match self {
+            Self::Rename(name) => {
+                Ok(Some(RepairStep::Rename { to: path.with_file_name(&name), from: path, name }))
             }
             // The file is read again here, so that the repair is applied to its current content.
-            Repair::Replace(_) => match OriginalFile::read(folder.root(), path) {
-                Ok(original) => {
-                    let after = mend(original.bytes())?.bytes;
-                    Ok(RepairStep::Replace { original, after })
-                }
-                Err(refused) => Err(refused),
-            },
-        };
-        Some(match step {
-            Ok(step) => Ok(PlannedRepair { file, step }),
-            Err(refused) => Err((file, refused)),
-        })
-    });
-    Ok(planned.collect())
+            Self::Content(name) => {
+                let original = OriginalFile::read(folder.root(), path)?;
+                let mended = mend(original.bytes()).map(|mended| mended.bytes);
+                let current = mended.as_deref().unwrap_or(original.bytes());
+                let after = name.and_then(|name| with_name(current, &name)).or(mended);
+                Ok(after.map(|after| RepairStep::Replace { original, after }))
+            }
+        }
+    }
 }
 
 fn print(planned: &PlannedRepair) -> std::io::Result<()> {

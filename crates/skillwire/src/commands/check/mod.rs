@@ -4,18 +4,24 @@ mod compare;
 mod diff;
 mod explain;
 mod fix;
+mod repeated;
 mod scan;
 mod silence;
 pub(super) mod summary;
 
-use std::io::{BufWriter, Write};
+use std::{
+    io::{BufWriter, Write},
+    rc::Rc,
+};
 
 use serde::Serialize;
 use skillwire_core::Finding;
 
 use self::{
     compare::{ReferenceComparison, ReferenceVerdict},
-    scan::{CheckedFolder, FolderScan},
+    fix::FixExtent,
+    repeated::RepeatedKeys,
+    scan::{CheckedFolder, FolderScan, scan_together},
     summary::CheckSummary,
 };
 use super::Outcome;
@@ -35,24 +41,29 @@ pub(super) fn run(args: &CheckArgs) -> Outcome {
     }
     let reading = FolderReading::resolve(&ReadingArgs {
         allow_secret_file: args.allow_secret_file.clone(),
+        follow_links: args.follow_links,
         ..ReadingArgs::default()
     })?;
-    // Each path is checked on its own, since one server need not serve all of them.
     let folders: Vec<_> = args
         .paths
         .iter()
         .map(|path| CheckedFolder::open(path, &reading))
         .collect::<Result<_, _>>()?;
+    let extent = FixExtent { names: args.fix_names, signed: args.fix_signed };
+    if (args.fix_names || args.fix_signed) && !args.fix && !args.diff {
+        return Err(Failure::usage("`--fix-names` and `--fix-signed` say what `--fix` repairs.")
+            .hint("Pass `--fix` as well, or `--diff` to see the repairs first."));
+    }
     if args.diff && !args.fix {
-        return fix::show(&folders);
+        return fix::show(&folders, extent);
     }
     if args.fix {
-        fix::run(&folders, args.diff)?;
+        fix::run(&folders, extent, args.diff)?;
     }
     let mut checked = CheckResult::default();
     let waiting = ScanSpinner::new(reading.progress.clone());
-    for folder in &folders {
-        checked.add(folder.scan(args.strict)?, args.compare);
+    for (scanned, folder) in scan_together(&folders, args.strict)?.into_iter().zip(&folders) {
+        checked.add(scanned, folder.name(), args.compare);
     }
     drop(waiting);
     checked.sort();
@@ -73,6 +84,9 @@ struct CheckedFinding {
     finding: Finding,
     #[serde(skip_serializing_if = "Option::is_none")]
     reference: Option<ReferenceVerdict>,
+    /// The folder that it was found in, as the user named it.
+    #[serde(skip)]
+    folder: Rc<str>,
 }
 
 /// Everything that was found below all paths.
@@ -101,9 +115,11 @@ struct JsonSilencedFinding<'a> {
 }
 
 impl CheckResult {
-    fn add(&mut self, scanned: FolderScan, compare: Option<OtherValidator>) {
+    fn add(&mut self, scanned: FolderScan, folder: &str, compare: Option<OtherValidator>) {
+        let folder: Rc<str> = folder.into();
         self.skills += scanned.places.len();
-        let plain = |finding| CheckedFinding { finding, reference: None };
+        let plain =
+            |finding| CheckedFinding { finding, reference: None, folder: Rc::clone(&folder) };
         match compare {
             None => {
                 let all = scanned.places.into_iter().flat_map(|place| place.findings);
@@ -112,7 +128,7 @@ impl CheckResult {
             Some(OtherValidator::Reference) => {
                 let compared = self.compared.get_or_insert_default();
                 for place in scanned.places {
-                    self.items.extend(compared.place(place));
+                    self.items.extend(compared.place(place, &folder));
                 }
             }
         }
@@ -166,9 +182,11 @@ impl CheckResult {
 
     fn human(&self, out: &mut impl Write, summary: &CheckSummary) -> std::io::Result<()> {
         let mut human = HumanReport::explaining();
-        for CheckedFinding { finding, reference } in &self.items {
-            human.finding(out, finding, reference.map(ReferenceVerdict::note))?;
+        let repeated = RepeatedKeys::among(&self.items);
+        for item in self.items.iter().filter(|item| !repeated.contains(item)) {
+            human.finding(out, &item.finding, item.reference.map(ReferenceVerdict::note))?;
         }
+        repeated.write(out)?;
         writeln!(out, "{}", summary.sentence())?;
         if let Some(compared) = &self.compared {
             compared.write(out)?;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use skillwire_core::{Finding, Level, RelPath, SKILL_FILE};
-use skillwire_source::{InspectedSkill, scan_all};
+use skillwire_source::{DirectorySource, InspectedSkill, ScanResults, SkillSource, scan_each};
 
 use super::silence::SilenceRules;
 use crate::{
@@ -18,11 +18,14 @@ pub(super) struct CheckedFolder<'a> {
     argument: &'a str,
     /// Its path without symbolic links.
     root: PathBuf,
+    /// Whether the user named a `SKILL.md`, which is checked on its own.
+    alone: bool,
     silences: SilenceRules,
     reading: &'a FolderReading,
 }
 
 /// The skills and findings of one folder.
+#[derive(Default)]
 pub(super) struct FolderScan {
     pub(super) places: Vec<CheckedPlace>,
     /// Findings that belong to no skill.
@@ -44,12 +47,28 @@ impl<'a> CheckedFolder<'a> {
         let argument = around_skill_file(path);
         let root = reading.source(argument)?.canonical_root().to_owned();
         let silences = SilenceRules::beside(&root)?;
-        Ok(Self { argument, root, silences, reading })
+        Ok(Self { argument, root, alone: argument != path, silences, reading })
     }
 
     /// Scans the folder and checks every skill in it.
-    pub(super) fn scan(&self, strict: bool) -> Result<FolderScan, Failure> {
-        let collected = scan_all(&[&self.reading.source(self.argument)?]).map_err(unavailable)?;
+    pub(super) fn scan(&self) -> Result<FolderScan, Failure> {
+        let [collected] = &mut scan_sources(&[&self.source()?])?[..] else {
+            return Ok(FolderScan::default());
+        };
+        Ok(self.heeded(std::mem::take(collected), false))
+    }
+
+    fn source(&self) -> Result<DirectorySource, Failure> {
+        self.reading.source(self.argument)
+    }
+
+    /// The name of the folder in findings.
+    pub(super) fn name(&self) -> &'a str {
+        folder_of(self.argument)
+    }
+
+    /// Applies the author's decisions and `--strict` to what was found.
+    fn heeded(&self, collected: ScanResults, strict: bool) -> FolderScan {
         let mut silenced = Vec::new();
         let mut heed = |findings: Vec<Finding>| -> Vec<Finding> {
             let mut heeded = Vec::with_capacity(findings.len());
@@ -73,7 +92,7 @@ impl<'a> CheckedFolder<'a> {
             findings: heed(findings),
         };
         let places = collected.skills.into_iter().map(place).collect();
-        Ok(FolderScan { places, findings, silenced })
+        FolderScan { places, findings, silenced }
     }
 
     /// The path of a file that findings call by this name; `None` if it is not in the folder.
@@ -90,6 +109,31 @@ impl<'a> CheckedFolder<'a> {
     pub(super) fn root(&self) -> &Path {
         &self.root
     }
+}
+
+/// Scans folders as one server would serve them, and each `SKILL.md` on its own.
+pub(super) fn scan_together(
+    folders: &[CheckedFolder<'_>],
+    strict: bool,
+) -> Result<Vec<FolderScan>, Failure> {
+    let sources: Vec<_> = folders.iter().map(CheckedFolder::source).collect::<Result<_, _>>()?;
+    let served: Vec<&dyn SkillSource> = sources
+        .iter()
+        .zip(folders)
+        .filter(|(_, folder)| !folder.alone)
+        .map(|(source, _)| source as &dyn SkillSource)
+        .collect();
+    let mut served = scan_sources(&served)?.into_iter();
+    let mut scans = Vec::new();
+    for (source, folder) in sources.iter().zip(folders) {
+        let collected = if folder.alone { scan_sources(&[source])?.pop() } else { served.next() };
+        scans.push(folder.heeded(collected.unwrap_or_default(), strict));
+    }
+    Ok(scans)
+}
+
+fn scan_sources(sources: &[&dyn SkillSource]) -> Result<Vec<ScanResults>, Failure> {
+    scan_each(sources).map_err(unavailable)
 }
 
 /// Turns a path to a `SKILL.md`, in upper or lower case, into the path of its skill.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use skillwire_catalog::Refreshed;
-use skillwire_core::Strictness;
-use skillwire_server::live::{Keeper, Notice};
+use skillwire_core::{Effect, Strictness};
+use skillwire_server::live::{Keeper, Notice, Subject};
 use skillwire_source::ScanRequest;
 
 use super::signals::ReloadSignal;
@@ -70,7 +70,13 @@ pub(super) fn log(notice: &Notice) {
     if !notice.concerns_operator() {
         return;
     }
-    let text = printable(&notice.to_string());
+    let mut text = printable(&notice.to_string());
+    if let Subject::Skipped { finding, .. } = &notice.subject
+        && finding.code.effect() == Effect::SkipUnlessLenient
+        && !notice.over
+    {
+        text.push_str(" `--lenient` serves it all the same.");
+    }
     if notice.over {
         tracing::info!("{text}");
     } else {

@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 
 use serde_json::{Value, json};
 use skillwire_catalog::Refreshed;
-use skillwire_core::Strictness;
+use skillwire_core::{Effect, Strictness};
 
 use crate::{
     output::{FAINT, STRONG, WARNING, counted},
@@ -76,7 +76,10 @@ fn write(
         writeln!(out, "{WARNING}Skipped {}{WARNING:#}", counted(skipped.len(), "skill"))?;
         for skip in skipped {
             let reason = skip.reasons(strictness).next();
-            let text = reason.map_or(String::new(), |r| format!("{} [{}]", r.message, r.code));
+            let mut text = reason.map_or(String::new(), |r| format!("{} [{}]", r.message, r.code));
+            if reason.is_some_and(|reason| reason.code.effect() == Effect::SkipUnlessLenient) {
+                text.push_str(" `--lenient` serves it all the same.");
+            }
             writeln!(out, "  {}  {}", printable(&skip.origin), printable(&text))?;
         }
         writeln!(out, "  {FAINT}`skillwire check` says how to fix them.{FAINT:#}")?;

@@ -5,6 +5,7 @@ mod show;
 use std::{
     collections::BTreeMap,
     io::{IsTerminal, Write},
+    path::PathBuf,
     time::Duration,
 };
 
@@ -32,6 +33,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub(super) fn run(args: &WatchArgs) -> Outcome {
     let reading = FolderReading::resolve(&ReadingArgs {
         allow_secret_file: args.allow_secret_file.clone(),
+        follow_links: args.follow_links,
         ..ReadingArgs::default()
     })?;
     let source = reading.source(&args.dir)?;
@@ -63,10 +65,14 @@ impl WatchLoop {
         let (mut stop, _) = signals::listen()?;
         let (sender, mut news) = mpsc::unbounded_channel();
         // The watcher reports changes in batches, so this unbounded queue stays short.
-        let (_watcher, state) =
-            watch_skill_folders(self.source.watched_directories(), move |told| {
+        let start_watching = |folders: Vec<PathBuf>| {
+            let sender = sender.clone();
+            watch_skill_folders(folders, move |told| {
                 let _ = sender.send(told);
-            });
+            })
+        };
+        let mut watched = self.source.watched_directories();
+        let (mut _watcher, mut state) = start_watching(watched.clone());
         self.collection.update(&self.source, &ScanRequest::everything()).map_err(unavailable)?;
         self.report(show)?;
         let mut gone = None;
@@ -85,6 +91,12 @@ impl WatchLoop {
                     self.report(show)?;
                 }
                 Err(error) => tell_once(&mut gone, &error),
+            }
+            // A scan that finds a link to another directory has more to watch.
+            let now = self.source.watched_directories();
+            if now != watched {
+                watched = now;
+                (_watcher, state) = start_watching(watched.clone());
             }
         }
     }

@@ -81,6 +81,7 @@ fn show(code: Code, folder: &SkillFolder) {
         Code::MetadataKeyGeneric => a("metadata:\n  type: guide\n"),
         Code::AllowedToolsForm => a("allowed-tools: Read, Grep\n"),
         Code::UnknownKey => a("version: 1.2\n"),
+        Code::ClientKey => a("argument-hint: file\n"),
         Code::ByteOrderMark => raw(&format!("\u{feff}{}", skill_md("a"))),
         Code::CrLf => raw(&skill_md("a").replace('\n', "\r\n")),
         Code::TrailingBlanks => raw(&skill_md("a").replacen("---\n", "---  \n", 1)),
@@ -88,7 +89,7 @@ fn show(code: Code, folder: &SkillFolder) {
         Code::SymlinkOutside => link("/etc/hosts", folder),
         Code::SymlinkBroken => link("nowhere", folder),
         Code::SymlinkNotScanned => {
-            link_at("a", "other", folder);
+            link_at("/usr/share", "other", folder);
         }
         Code::SpecialFile => special(folder),
         Code::FileNameNotUtf8 => odd_name(folder),
@@ -122,18 +123,24 @@ fn show(code: Code, folder: &SkillFolder) {
             let token = ["AKIA", "Q7KT2MZ9", "XR4BW8NJ"].concat();
             with_file("run.sh", format!("#!/bin/sh\nexport KEY={token}\n").as_bytes());
         }
+        Code::SecretPossible => {
+            let value = ["q7kt2mz9", "xr4bw8nj", "5vl3ch6p"].concat();
+            with_file("run.sh", format!("#!/bin/sh\nAPI_KEY={value}\n").as_bytes());
+        }
         Code::NestedSkill => {
             folder.skill("a").skill("a/b");
         }
         Code::NestedSkillInvalid => with_file("b/SKILL.md", b"# Not yet\n"),
-        Code::PathCollision => {
-            folder.file("x/SKILL.md", skill_md("a")).file("y/SKILL.md", skill_md("a"));
-        }
-        Code::DuplicateName => {
+        Code::PathCollision | Code::DuplicateName => {
             folder.skill("x/a").skill("y/a");
         }
         Code::LinkMissing => body("See [forms](references/forms.md).\n"),
         Code::LinkNotPortable => body("See [others](../b/SKILL.md).\n"),
+        Code::LinkUpwards => {
+            body("See [one](docs/one.md).\n");
+            folder.file("a/docs/one.md", "Back to [the skill](../SKILL.md).\n");
+        }
+        Code::PathMissing => body("Run `python scripts/fill.py`.\n"),
         Code::LinkChain => {
             body("See [one](one.md).\n");
             folder.file("a/one.md", "Then [two](two.md).\n").file("a/two.md", "Done.\n");
@@ -185,6 +192,7 @@ async fn every_code_as_people_see_it() {
         let arguments: &[&str] = match code {
             // This one needs an option of the operator.
             Code::HardLink => &["manifest", ".", "--require-single-link"],
+            Code::PathCollision => &["check", "x", "y"],
             _ => &["check", "."],
         };
         let ran = run(&folder, arguments).await;

@@ -10,7 +10,7 @@ fn folder() -> SkillFolder {
     let uneven = "metadata:\n  one:\n    two: x\n  three:\n      four: x\n";
     folder
         .file("keys/SKILL.md", skill_with("keys", "colour: red\nlicense: no\n"))
-        .file("secret/.env", "")
+        .file("secret/.env", "TOKEN=1\n")
         .file("secret/SKILL.md", skill_md("secret"))
         .file("uneven/SKILL.md", skill_with("uneven", uneven));
     folder

@@ -114,3 +114,62 @@ async fn nothing_behind_a_symbolic_link_is_touched_v_31() {
     assert_eq!(read(&outside, "a/SKILL.md"), MENDED);
     assert!(folder.join("linked").is_symlink());
 }
+
+#[tokio::test]
+async fn names_are_taken_from_directories_only_when_asked_for_rs_04() {
+    let folder = SkillFolder::new();
+    let before = "---\nname: Ahrefs Automation\ndescription: Use when asked.\n---\nBody\n";
+    folder
+        .file("ahrefs-automation/SKILL.md", before)
+        .file("nameless/SKILL.md", "---\ndescription: Use when: asked.\n---\n")
+        .file("Odd Name/SKILL.md", "---\nname: Odd Name\ndescription: Use when asked.\n---\n");
+    run(&folder, &["check", "--fix", "."]).await.assert_exit(1);
+    assert_eq!(read(&folder, "ahrefs-automation/SKILL.md"), before);
+    let shown = run(&folder, &["check", "--diff", "--fix-names", "."]).await.assert_exit(1);
+    assert!(shown.stdout.contains("+name: ahrefs-automation"), "{shown:?}");
+    assert_eq!(read(&folder, "ahrefs-automation/SKILL.md"), before);
+    let ran = run(&folder, &["check", "--fix", "--fix-names", "."]).await.assert_exit(1);
+    assert!(ran.stdout.contains("3 skills checked: 1 error."), "{ran:?}");
+    assert_eq!(
+        read(&folder, "ahrefs-automation/SKILL.md"),
+        before.replace("Ahrefs Automation", "ahrefs-automation")
+    );
+    assert_eq!(
+        read(&folder, "nameless/SKILL.md"),
+        "---\nname: nameless\ndescription: \"Use when: asked.\"\n---\n"
+    );
+    run(&folder, &["check", "--fix-names", "."])
+        .await
+        .assert_refused(2, "`--fix-names` and `--fix-signed` say what `--fix` repairs.");
+}
+
+#[tokio::test]
+async fn a_skill_without_a_name_is_told_its_directorys_rs_05() {
+    let folder = SkillFolder::new();
+    folder
+        .file("pdf-forms/SKILL.md", "---\ndescription: Use when asked.\n---\n")
+        .file("ahrefs-x/SKILL.md", "---\nname: Ahrefs X\ndescription: Use when asked.\n---\n");
+    let ran = run(&folder, &["check", "."]).await.assert_exit(1);
+    assert!(ran.stdout.contains("Add a line `name: pdf-forms`"), "{ran:?}");
+    assert!(ran.stdout.contains("Write `name: ahrefs-x`, which is the directory's"), "{ran:?}");
+    assert!(!ran.stdout.contains("my-skill"), "{ran:?}");
+}
+
+#[tokio::test]
+async fn a_signed_skill_is_not_repaired_unless_asked_for_rs_14() {
+    let folder = SkillFolder::new();
+    folder
+        .file("a/SKILL.md", COLON)
+        .file("a/skill.oms.sig", "{}")
+        .file("b/SKILL.md", COLON.replace("name: a", "name: b"));
+    let ran = run(&folder, &["check", "--fix", "."]).await.assert_exit(1);
+    assert!(ran.stderr.contains("`./a/SKILL.md` was not repaired: `skill.oms.sig`"), "{ran:?}");
+    assert!(
+        ran.stderr.contains("`--fix-signed`") && ran.stderr.contains("1 repair made."),
+        "{ran:?}"
+    );
+    assert_eq!(read(&folder, "a/SKILL.md"), COLON);
+    assert_eq!(read(&folder, "b/SKILL.md"), MENDED.replace("name: a", "name: b"));
+    run(&folder, &["check", "--fix", "--fix-signed", "."]).await.assert_exit(0);
+    assert_eq!(read(&folder, "a/SKILL.md"), MENDED);
+}

@@ -127,3 +127,25 @@ async fn a_json_log_is_json_from_its_first_line_fu_10() {
         assert!(serde_json::from_str::<Value>(line).is_ok(), "not JSON: {line}");
     }
 }
+
+#[tokio::test]
+async fn the_log_names_the_option_that_serves_a_skill_that_is_too_long_rs_03() {
+    let folder = SkillFolder::new();
+    let long = |name: &str, lines: &str| {
+        let text = format!("---\nname: {name}\ndescription: Use when asked.{lines}\n---\n");
+        folder.file(&format!("{name}/SKILL.md"), text);
+    };
+    long("a", &" word".repeat(210));
+    long("b", &format!("\ncompatibility: Needs{}", " word".repeat(110)));
+    let mut server = StdioServer::serve(&folder, &["."]);
+    assert_eq!(server.uris().await, [""; 0]);
+    let said = server.close().await.assert_exit(0).stderr;
+    for (name, code) in [("a", "description-too-long"), ("b", "compatibility-too-long")] {
+        let line = said.lines().find(|line| line.contains(&format!("skipped ./{name}: ")));
+        let line = line.unwrap_or_else(|| panic!("{said}"));
+        assert!(line.contains(code) && line.contains("`--lenient`"), "{line}");
+    }
+    let mut server = StdioServer::serve(&folder, &[".", "--lenient"]);
+    assert_eq!(server.uris().await.len(), 2);
+    server.close().await.assert_exit(0);
+}

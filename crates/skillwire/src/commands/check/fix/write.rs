@@ -24,6 +24,11 @@ pub(super) enum NotRepaired {
     Changed,
     #[error("a file of the new name is there already")]
     NameTaken,
+    #[error(
+        "`{0}` is a signature over it, which a repair would break; pass `--fix-signed` to repair it \
+         all the same"
+    )]
+    Signed(String),
     #[error("{0}")]
     Failed(#[from] io::Error),
 }
